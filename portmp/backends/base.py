@@ -1,0 +1,156 @@
+"""What every backend offers: Device, Buffer, Queue, Event, Kernel.
+
+Routines know only these. Calls on a queue run in order and return at once unless they
+say that they wait.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+import numpy as np
+
+Argument = "Buffer | np.generic"
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What rendered text depends on beside the platform: found by the driver or the probe.
+
+    ``fma``: ``builtin``, or ``contracted`` where the built-in function is missing, slow or
+    wrong and a contracted expression gives the instruction. ``division`` and ``sqrt``
+    (float32): ``native``, or ``widened`` through float64 where the native one is not
+    correctly rounded.
+    """
+
+    warp_size: int = 32
+    fma: str = "builtin"
+    division: str = "native"
+    sqrt: str = "native"
+
+
+@dataclass(frozen=True)
+class Properties:
+    """Facts about a device, as its driver reports them. Sizes in bytes."""
+
+    name: str
+    vendor: str
+    driver: str
+    arch: str
+    kind: str
+    compute_units: int
+    warp_size: int
+    max_threads: int
+    shared_memory: int
+    memory: int
+    float64: bool
+    alignment: int = 512
+    clock_mhz: int = 0
+    extra: dict[str, Any] = field(default_factory=dict)
+
+    def as_dict(self) -> dict[str, Any]:
+        """All fields, for JSON."""
+        return asdict(self)
+
+
+class Buffer(ABC):
+    """Device memory, freed with its last reference."""
+
+    nbytes: int
+    device: Device
+
+    @abstractmethod
+    def part(self, offset: int, nbytes: int) -> Buffer:
+        """A view of *nbytes* bytes from *offset* (a multiple of the device's alignment)."""
+
+
+class Kernel(ABC):
+    """A loaded kernel."""
+
+    name: str
+
+
+class Event(ABC):
+    """A mark in a queue."""
+
+    @abstractmethod
+    def wait(self) -> None:
+        """Wait until the queue has reached this mark."""
+
+    @abstractmethod
+    def seconds_since(self, earlier: Event) -> float:
+        """Device time from *earlier* to this mark; waits for both."""
+
+
+class Queue(ABC):
+    """An in-order stream of copies and launches on one device."""
+
+    device: Device
+
+    @abstractmethod
+    def write(self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0) -> None:
+        """Copy a C-contiguous host array to *target*; the array may be changed after the return."""
+
+    @abstractmethod
+    def read(self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0) -> None:
+        """Copy to a C-contiguous host array and wait."""
+
+    @abstractmethod
+    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
+        """Copy device memory on the same device."""
+
+    @abstractmethod
+    def launch(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Buffer | np.generic]
+    ) -> None:
+        """Launch *kernel* on grid (blocks) x block (threads). NumPy scalars pass by value."""
+
+    @abstractmethod
+    def record(self) -> Event:
+        """Put a mark in the queue."""
+
+    @abstractmethod
+    def synchronize(self) -> None:
+        """Wait for all work; reports errors of earlier launches."""
+
+
+class Device(ABC):
+    """One device of one platform."""
+
+    platform: str
+    index: int
+    properties: Properties
+    traits: Traits
+    queue: Queue
+
+    @property
+    def name(self) -> str:
+        """The name that selects this device: ``cuda:0``."""
+        return f"{self.platform}:{self.index}"
+
+    @abstractmethod
+    def allocate(self, nbytes: int) -> Buffer:
+        """Allocate device memory (at least one byte)."""
+
+    @abstractmethod
+    def new_queue(self) -> Queue:
+        """Another in-order queue on this device."""
+
+    @abstractmethod
+    def compile(self, source: str) -> bytes:
+        """Compile rendered source for exactly this device."""
+
+    @abstractmethod
+    def compiler_key(self) -> str:
+        """Compiler, version, options, driver and architecture: part of the cache's key."""
+
+    @abstractmethod
+    def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
+        """Load machine code and return the named kernels."""
+
+    def __repr__(self) -> str:
+        return f"<portmp device {self.name}: {self.properties.name}>"

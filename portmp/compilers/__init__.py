@@ -1,0 +1,1 @@
+"""Compilers: rendered source to machine code and its resource report, without a device."""

@@ -1,0 +1,59 @@
+"""Every error that portmp raises on purpose.
+
+Each message names the argument, what was given and what is allowed; the
+command line prints it as one line.
+"""
+
+from __future__ import annotations
+
+
+class PortmpError(Exception):
+    """Base class of all errors of portmp."""
+
+
+class BackendUnavailable(PortmpError):
+    """A driver, compiler or package is missing; the message says what installs it."""
+
+
+class DeviceError(PortmpError):
+    """A device is unknown, was refused by the arithmetic probe, or failed at run time."""
+
+
+class OutOfMemory(DeviceError):
+    """An allocation does not fit the device; the message names the sizes."""
+
+
+class RenderError(PortmpError):
+    """A template could not be rendered."""
+
+
+class CompileError(PortmpError):
+    """A compiler rejected rendered source; the message shows rendered and template lines."""
+
+
+class LaunchError(PortmpError):
+    """A kernel could not be launched (resources, arguments)."""
+
+
+class FormatError(PortmpError, ValueError):
+    """An unknown format or network, mixed formats, or a value that a format cannot hold."""
+
+
+class ShapeError(PortmpError, ValueError):
+    """Shapes, axes or strides that do not fit the operation."""
+
+
+class ArgumentError(PortmpError, ValueError):
+    """Any other argument that is not allowed."""
+
+
+class InputError(PortmpError, ValueError):
+    """A file or text that cannot be read, with its place."""
+
+
+def suggestion(name: str, allowed: list[str]) -> str:
+    """Return `` (did you mean 'x'?)`` for the allowed word nearest to *name*, or nothing."""
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, allowed, n=1, cutoff=0.5)
+    return f" (did you mean {near[0]!r}?)" if near else ""

@@ -1,0 +1,327 @@
+"""The language in which arithmetic is written down.
+
+A network is a typed straight-line program. Its listing uses Python's syntax, so
+that it reads like the algorithm in the paper::
+
+    s, e = two_sum(x[0], y[0])
+    e = e + (x[1] + y[1])
+    s, e = fast_two_sum(s, e)
+    return s, e
+
+Gates: ``two_sum``, ``fast_two_sum``, ``two_prod`` (error-free transformations, two
+results); ``+ - * /``, unary ``-``, ``fma``, ``sqrt``, ``fabs`` (one IEEE operation each,
+rounded to nearest even); ``finite``, ``nonzero``, ``isnan``, ``less``, ``select`` (compare
+and select); and
+calls of other networks. Literals are exact powers of two, 3/4, 0 or 1. A product never
+feeds an addition within one expression: fused operations are written ``fma``.
+
+The same program is rendered into device functions (templates/arithmetic) and evaluated
+on the host (portmp.reference), which is why the two cannot differ.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from portmp.errors import FormatError
+
+GATE_RESULTS = {
+    "two_sum": 2, "fast_two_sum": 2, "two_prod": 2,
+    "fma": 1, "sqrt": 1, "fabs": 1, "select": 1,
+    "finite": 1, "nonzero": 1, "isnan": 1, "less": 1,
+}  # fmt: skip
+FLAGS = ("finite", "nonzero", "isnan", "less")
+"""Gates whose result is a flag for ``select``."""
+GATE_COST = {
+    "two_sum": {"add": 6}, "fast_two_sum": {"add": 3}, "two_prod": {"mul": 1, "fma": 1},
+    "fma": {"fma": 1}, "sqrt": {"sqrt": 1}, "fabs": {}, "select": {"select": 1},
+    "finite": {"compare": 1}, "nonzero": {"compare": 1},
+    "isnan": {"compare": 1}, "less": {"compare": 1},
+}  # fmt: skip
+OPERATORS: dict[type[ast.AST], str] = {
+    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
+}  # fmt: skip
+COST_OF = {"add": "add", "sub": "add", "mul": "mul", "div": "div", "neg": None}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """What a name stands for: a word, a value of ``words`` limbs, or an unnormalised sum."""
+
+    words: int
+    role: str = "value"
+
+    def __str__(self) -> str:
+        return {"word": "word", "value": f"value{self.words}", "sum": f"sum{self.words}"}[self.role]
+
+
+WORD = Kind(1, "word")
+
+
+def _kind(text: str) -> Kind:
+    if text == "word":
+        return WORD
+    return Kind(int(text[1:]), "sum") if text.startswith("+") else Kind(int(text))
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression: ``op`` is a name, literal, limb, operator, gate, tuple or network call."""
+
+    op: str
+    args: tuple[Expr, ...] = ()
+    name: str = ""
+    index: int = -1
+    value: float = 0.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """``targets = expr``; several targets take the words of one expression."""
+
+    targets: tuple[str, ...]
+    expr: Expr
+
+
+@dataclass(frozen=True)
+class Network:
+    """One operation of a format: a program, where it comes from, and what it guarantees.
+
+    ``source`` names the paper and algorithm, ``bound`` the relative error in units of
+    u^N with "proved", "measured" or "declared" beside it. A network without a listing is
+    foreign: it branches on data; ``needs`` names what its device template uses.
+    """
+
+    name: str
+    inputs: tuple[tuple[str, Kind], ...]
+    result: Kind
+    listing: str
+    source: str
+    bound: str
+    needs: tuple[str, ...] = ()
+
+    @property
+    def foreign(self) -> bool:
+        """Whether the body is a device template and a Python twin instead of a listing."""
+        return not self.listing
+
+    @cached_property
+    def steps(self) -> tuple[Step, ...]:
+        return tuple(self._parsed[0])
+
+    @cached_property
+    def returned(self) -> Expr:
+        return self._parsed[1]
+
+    @cached_property
+    def _parsed(self) -> tuple[list[Step], Expr]:
+        return _parse(self)
+
+    @cached_property
+    def calls(self) -> tuple[str, ...]:
+        """Names of the networks that this one calls, in order, without repetition."""
+        return self._names("call")
+
+    @cached_property
+    def gates(self) -> tuple[str, ...]:
+        """Names of the gates used here (not those of called networks)."""
+        return self._names("gate")
+
+    def _names(self, op: str) -> tuple[str, ...]:
+        if self.foreign:
+            return tuple(n for n in self.needs if (n in GATE_RESULTS) == (op == "gate"))
+        found: dict[str, None] = {}
+
+        def visit(expr: Expr) -> None:
+            for arg in expr.args:
+                visit(arg)
+            if expr.op == op:
+                found[expr.name] = None
+
+        for step in self.steps:
+            visit(step.expr)
+        visit(self.returned)
+        return tuple(found)
+
+    @cached_property
+    def cost(self) -> Counter[str]:
+        """Instructions by class (add, mul, fma, div, sqrt, compare, select), calls included."""
+        total: Counter[str] = Counter()
+
+        def visit(expr: Expr) -> None:
+            for arg in expr.args:
+                visit(arg)
+            if expr.op == "call":
+                from portmp.networks.library import get
+
+                total.update(get(expr.name).cost)
+            elif expr.op == "gate":
+                total.update(GATE_COST[expr.name])
+            elif COST_OF.get(expr.op):
+                total[str(COST_OF[expr.op])] += 1
+
+        for step in self.steps:
+            visit(step.expr)
+        visit(self.returned)
+        return total
+
+    def __str__(self) -> str:
+        cost = " ".join(f"{n} {what}" for what, n in sorted(self.cost.items()))
+        return f"{self.name}: {self.source}; {self.bound}; {cost}"
+
+
+def network(
+    name: str, signature: str, listing: str, *, source: str, bound: str, needs: tuple[str, ...] = ()
+) -> Network:
+    """Declare a network, e.g. ``network("add2", "x:2 y:2 -> 2", ...)``.
+
+    In the signature ``x:2`` is a value of two limbs, ``y:word`` a plain word and
+    ``s:+3`` an unnormalised sum of three words.
+    """
+    left, right = signature.split("->")
+    inputs = tuple(
+        (part.split(":")[0], _kind(part.split(":")[1])) for part in left.replace(",", " ").split()
+    )
+    return Network(name, inputs, _kind(right.strip()), listing, source, bound, needs)
+
+
+def _parse(net: Network) -> tuple[list[Step], Expr]:
+    from portmp.networks.library import get
+
+    if net.foreign:
+        return [], Expr("name", name=net.inputs[0][0])
+    indented = "\n".join("    " + line for line in net.listing.strip().splitlines())
+    function = ast.parse(f"def f():\n{indented}").body[0]
+    assert isinstance(function, ast.FunctionDef)
+    body = function.body
+    kinds: dict[str, Kind] = dict(net.inputs)
+
+    def fail(node: ast.AST, why: str) -> FormatError:
+        line = getattr(node, "lineno", 1) - 1
+        return FormatError(f"network {net.name!r}, line {line}: {why}")
+
+    def expression(node: ast.expr) -> tuple[Expr, Kind]:
+        if isinstance(node, ast.Constant):
+            return Expr("literal", value=float(node.value)), WORD  # type: ignore[arg-type]
+        if isinstance(node, ast.Name):
+            if node.id not in kinds:
+                raise fail(node, f"unknown name {node.id!r}")
+            return Expr("name", name=node.id), kinds[node.id]
+        if isinstance(node, ast.Subscript):
+            assert isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant)
+            return Expr("limb", name=node.value.id, index=int(str(node.slice.value))), WORD
+        if isinstance(node, ast.Tuple):
+            items = tuple(expression(e)[0] for e in node.elts)
+            return Expr("tuple", items), Kind(len(items))
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            arg, kind = expression(node.operand)
+            return Expr("neg", (arg,)), kind
+        if isinstance(node, ast.BinOp):
+            op = OPERATORS[type(node.op)]
+            a, b = expression(node.left)[0], expression(node.right)[0]
+            if op in ("add", "sub") and "mul" in (a.op, b.op):
+                raise fail(node, "a product feeds an addition: write fma or name the product")
+            return Expr(op, (a, b)), WORD
+        if isinstance(node, ast.Call):
+            assert isinstance(node.func, ast.Name)
+            args = tuple(expression(a)[0] for a in node.args)
+            if node.func.id in GATE_RESULTS:
+                return Expr("gate", args, name=node.func.id), Kind(GATE_RESULTS[node.func.id])
+            return Expr("call", args, name=node.func.id), get(node.func.id).result
+        raise fail(node, f"not part of the language: {ast.unparse(node)}")
+
+    steps: list[Step] = []
+    returned: Expr | None = None
+    for node in body:
+        if isinstance(node, ast.Return) and node.value is not None:
+            returned = expression(node.value)[0]
+        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
+            expr, kind = expression(node.value)
+            target = node.targets[0]
+            if isinstance(target, ast.Tuple):
+                names = tuple(t.id for t in target.elts if isinstance(t, ast.Name))
+                kinds.update(dict.fromkeys(names, WORD))
+            else:
+                assert isinstance(target, ast.Name)
+                names = (target.id,)
+                kinds[target.id] = WORD if kind.words == 1 else kind
+            steps.append(Step(names, expr))
+        else:
+            raise fail(node, "only assignments and one return")
+    if returned is None:
+        raise FormatError(f"network {net.name!r} returns nothing")
+    return steps, returned
+
+
+def kinds_of(net: Network) -> dict[str, Kind]:
+    """Return the kind of every name of *net* (inputs and locals)."""
+    from portmp.networks.library import get
+
+    kinds = dict(net.inputs)
+    for step in net.steps:
+        if len(step.targets) > 1:
+            kinds.update(dict.fromkeys(step.targets, WORD))
+        elif step.expr.op == "call":
+            kinds[step.targets[0]] = get(step.expr.name).result
+        elif step.expr.op in ("tuple", "name"):
+            words = len(step.expr.args) if step.expr.op == "tuple" else kinds[step.expr.name].words
+            kinds[step.targets[0]] = Kind(words) if words > 1 else WORD
+        elif step.expr.op == "gate" and step.expr.name in FLAGS:
+            kinds[step.targets[0]] = Kind(1, "flag")
+        else:
+            kinds[step.targets[0]] = WORD
+    return kinds
+
+
+Gates = Mapping[str, Callable[..., Any]]
+
+
+def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
+    """Run *net* with the given gate implementations.
+
+    *arguments* are words, or sequences of words for values and sums. *gates* maps the
+    gate names, the operator names (add, sub, mul, div, neg), ``literal`` and any
+    network that has its own implementation to functions. Returns a word or a tuple.
+    """
+    from portmp.networks.library import get
+
+    if net.name in gates:
+        return gates[net.name](*arguments)
+    names: dict[str, Any] = {}
+    for (name, kind), argument in zip(net.inputs, arguments, strict=True):
+        names[name] = argument if kind == WORD else tuple(argument)
+
+    def value(expr: Expr) -> Any:
+        match expr.op:
+            case "name":
+                return names[expr.name]
+            case "limb":
+                return names[expr.name][expr.index]
+            case "literal":
+                return gates["literal"](expr.value)
+            case "tuple":
+                return tuple(value(a) for a in expr.args)
+            case "neg":
+                inner = value(expr.args[0])
+                neg = gates["neg"]
+                return tuple(neg(w) for w in inner) if isinstance(inner, tuple) else neg(inner)
+            case "call":
+                args: Sequence[Any] = [value(a) for a in expr.args]
+                return evaluate(get(expr.name), gates, *args)
+            case "gate":
+                return gates[expr.name](*(value(a) for a in expr.args))
+            case _:
+                return gates[expr.op](*(value(a) for a in expr.args))
+
+    for step in net.steps:
+        result = value(step.expr)
+        if len(step.targets) == 1:
+            names[step.targets[0]] = result
+        else:
+            names.update(zip(step.targets, result, strict=True))
+    return value(net.returned)

@@ -1,0 +1,154 @@
+"""Public operators: networks with their special values settled.
+
+An operator's finite results are the network's; a result whose leading limb is not
+finite becomes the plain result of the leading limbs with zeros below. Everything
+elementwise (sub, fma, min, max, comparison ...) is derived here from a format's add,
+mul, div and sqrt, for any number of limbs.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from portmp.networks.language import Network, network
+from portmp.networks.library import NETWORKS, get
+
+ARITY = {
+    "add": 2, "sub": 2, "mul": 2, "div": 2, "sqrt": 1, "fma": 3,
+    "neg": 1, "abs": 1, "copy": 1, "min": 2, "max": 2, "compare": 2,
+}  # fmt: skip
+"""Elementwise operators and their number of operands (x, y, z)."""
+
+_LEADING = {
+    "add": "x[0] + y[0]", "mul": "x[0] * y[0]", "div": "x[0] / y[0]", "sqrt": "sqrt(x[0])",
+    "sub": "x[0] - y[0]", "fma": "fma(x[0], y[0], z[0])",
+}  # fmt: skip
+
+
+def _register(name: str, signature: str, listing: str, source: str, bound: str) -> str:
+    NETWORKS[name] = network(name, signature, listing, source=source, bound=bound)
+    return name
+
+
+def _value(words: int) -> str:
+    return "word" if words == 1 else str(words)
+
+
+def _limb(name: str, i: int, words: int) -> str:
+    return name if words == 1 else f"{name}[{i}]"
+
+
+def _derive(base: str, op: str) -> str:
+    """``add3_2021`` -> ``sub3_2021``: the name of an operator derived from *base*."""
+    return re.sub(r"^[a-z]+", op, base)
+
+
+def _guarded(name: str, op: str) -> str:
+    """Register *name* with its special values settled and return the guarded name."""
+    inner = get(name)
+    words = inner.result.words
+    arguments = ", ".join(n for n, _ in inner.inputs)
+    limbs = ", ".join(f"select(ok, r[{i}], {'0' if i else 'h'})" for i in range(words))
+    listing = f"h = {_LEADING[op]}\nr = {name}({arguments})\nok = finite(r[0])\nreturn {limbs}"
+    signature = " ".join(f"{n}:{words}" for n, _ in inner.inputs) + f" -> {words}"
+    return _register(f"{name}_guarded", signature, listing, inner.source, inner.bound)
+
+
+def _sub(add: str, words: int) -> str:
+    v = _value(words)
+    body = "return x - y" if words == 1 else f"return {add}(x, -y)"
+    source = get(add).source
+    return _register(
+        _derive(add, "sub"), f"x:{v} y:{v} -> {v}", body, f"{source}, of x and -y", get(add).bound
+    )
+
+
+def _fma(add: str, mul: str, words: int) -> str:
+    v = _value(words)
+    body = "return fma(x, y, z)" if words == 1 else f"return {add}({mul}(x, y), z)"
+    source = "IEEE 754 fusedMultiplyAdd" if words == 1 else f"{add} of {mul} and z"
+    return _register(
+        _derive(mul, "fma"), f"x:{v} y:{v} z:{v} -> {v}", body, source,
+        "that of the product and the sum",
+    )  # fmt: skip
+
+
+def _copy(op: str, words: int) -> str:
+    """neg, abs and copy: exact, by limbs."""
+    v = _value(words)
+    limbs = [_limb("x", i, words) for i in range(words)]
+    if op == "abs":
+        lower = [f"select(negative, -{limb}, {limb})" for limb in limbs[1:]]
+        body = f"negative = less({limbs[0]}, 0)\nreturn " + ", ".join([f"fabs({limbs[0]})", *lower])
+    else:
+        body = "return " + ", ".join(f"-{limb}" if op == "neg" else limb for limb in limbs)
+    return _register(f"{op}{words}", f"x:{v} -> {v}", body, "exact", "exact")
+
+
+def _difference(add: str, words: int) -> str:
+    """Statements that leave the sign of x - y in the word ``d`` (zero iff equal)."""
+    if words == 1:
+        return "d = x - y\n"
+    return f"difference = {_derive(add, 'sub')}_guarded(x, y)\nd = difference[0]\n"
+
+
+def _extremum(add: str, op: str, words: int) -> str:
+    """min or max by compare and select: NaN propagates, -0 < +0, ties take x."""
+    v = _value(words)
+    x0, y0 = _limb("x", 0, words), _limb("y", 0, words)
+    swap = "less(0, d)" if op == "min" else "less(d, 0)"
+    zero = f"-(-{x0} - {y0})" if op == "min" else f"{x0} + {y0}"
+    lines = [_difference(add, words) + f"other = {swap}"]
+    for i in range(words):
+        x, y = _limb("x", i, words), _limb("y", i, words)
+        lines.append(f"w{i} = select(other, {y}, {x})")
+    lines += [
+        f"z = {zero}",
+        "z = select(nonzero(w0), w0, z)",
+        "w0 = select(nonzero(d), w0, z)",
+    ]
+    for i in range(words):
+        x, y = _limb("x", i, words), _limb("y", i, words)
+        lines.append(f"w{i} = select(isnan({y0}), {y}, w{i})")
+        lines.append(f"w{i} = select(isnan({x0}), {x}, w{i})")
+    lines.append("return " + ", ".join(f"w{i}" for i in range(words)))
+    return _register(
+        _derive(add, op), f"x:{v} y:{v} -> {v}", "\n".join(lines), "compare and select", "exact"
+    )
+
+
+def _compare(add: str, words: int) -> str:
+    """-1, 0, 1 as x < y, x = y, x > y; 2 when unordered."""
+    v = _value(words)
+    x0, y0 = _limb("x", 0, words), _limb("y", 0, words)
+    body = (
+        _difference(add, words)
+        + "s = select(less(0, d), 1, 0)\n"
+        + "s = select(less(d, 0), -1, s)\n"
+        + f"s = select(isnan({y0}), 2, s)\n"
+        + f"return select(isnan({x0}), 2, s)"
+    )
+    return _register(
+        _derive(add, "compare"), f"x:{v} y:{v} -> word", body,
+        "the sign of the difference, whose leading limb has the sign of the exact one", "exact",
+    )  # fmt: skip
+
+
+@cache
+def operator(op: str, add: str, mul: str, div: str, sqrt: str) -> Network:
+    """The public operator *op* of the arithmetic given by its four networks."""
+    words = get(add).result.words
+    base = {"add": add, "mul": mul, "div": div, "sqrt": sqrt}
+    if op in ("neg", "abs", "copy"):
+        return get(_copy(op, words))
+    if op == "fma":
+        name = _fma(add, mul, words)
+    elif op == "sub":
+        name = _sub(add, words)
+    elif op in base:
+        name = base[op]
+    else:
+        operator("sub", add, mul, div, sqrt)
+        return get(_compare(add, words) if op == "compare" else _extremum(add, op, words))
+    return get(name if words == 1 else _guarded(name, op))

@@ -1,0 +1,293 @@
+"""Networks of the reproduced papers, under names of their own.
+
+``ts2021``: triple-single of Utsugiri and Kouya's GPU and CPU listings, misprints
+corrected. ``dd2011`` and ``qd2011``: Mukunoki and Takahashi's double-double and
+quad-double, which are the QD library's, with two_prod by FMA or by splitting.
+Branches on exact zeros are written as compare-and-select, which gives the same bits.
+QD's accurate addition branches on magnitudes and has its own device function
+(templates/arithmetic/qd_add.mako) with a Python twin in portmp.reference.
+"""
+
+from __future__ import annotations
+
+from portmp.networks.language import Network, network
+
+NETWORKS: list[Network] = []
+
+
+def _define(name: str, signature: str, listing: str, source: str, bound: str) -> None:
+    NETWORKS.append(network(name, signature, listing, source=source, bound=bound))
+
+
+def _three_sum(a: str, b: str, c: str) -> str:
+    """Replace a, b, c by their sum in three words, two two_sums deep."""
+    return (
+        f"u1, u2 = two_sum({a}, {b})\n"
+        f"{a}, u3 = two_sum({c}, u1)\n"
+        f"{b}, {c} = two_sum(u2, u3)\n"
+    )
+
+
+# --- triple-single, seed 004 ----------------------------------------------------------
+
+_define(
+    "renorm3_2021", "c:4 -> 3",
+    """
+t, c3 = fast_two_sum(c[2], c[3])
+t, c2 = fast_two_sum(c[1], t)
+s0, s1 = fast_two_sum(c[0], t)
+b1, b2 = fast_two_sum(s1, c2)
+b2b = b2 + c3
+d1, d2 = fast_two_sum(b1, c3)
+more = nonzero(b2)
+p1 = select(more, b1, d1)
+p2 = select(more, b2b, d2)
+e0, e1 = fast_two_sum(s0, c2)
+f1, f2 = fast_two_sum(e1, c3)
+g0, g1 = fast_two_sum(e0, c3)
+more = nonzero(e1)
+q0 = select(more, e0, g0)
+q1 = select(more, f1, g1)
+q2 = select(more, f2, 0)
+full = nonzero(s1)
+return select(full, s0, q0), select(full, p1, q1), select(full, p2, q2)
+""",
+    "renormalisation of the triple-single paper (its branches as selects)", "none published",
+)  # fmt: skip
+
+_TS_ADD = (
+    """
+s0, t0 = two_sum(x[0], y[0])
+s1, t1 = two_sum(x[1], y[1])
+s2, t2 = two_sum(x[2], y[2])
+s1, t0 = two_sum(s1, t0)
+"""
+    + _three_sum("s2", "t0", "t1")
+)
+_define(
+    "add3_2021", "x:3 y:3 -> 3",
+    _TS_ADD + "t0 = t0 + (t1 + t2)\nreturn renorm3_2021((s0, s1, s2, t0))",
+    "triple-single paper, figure 15 (GPU)", "unbounded on cancellation; 1u^3 for one sign (measured)",
+)  # fmt: skip
+_define(
+    "add3_2021_cpu", "x:3 y:3 -> 3",
+    _TS_ADD + "t0 = t2 + t0\nt0 = t0 + t1\nreturn renorm3_2021((s0, s1, s2, t0))",
+    "triple-single paper, figure 8 (CPU)", "unbounded on cancellation; 1u^3 for one sign (measured)",
+)  # fmt: skip
+_TS_MUL = (
+    """
+p0, q0 = two_prod(x[0], y[0])
+p1, q1 = two_prod(x[0], y[1])
+p2, q2 = two_prod(x[1], y[0])
+"""
+    + _three_sum("p1", "p2", "q0")
+    + _three_sum("p2", "q1", "q2")
+)
+_define(
+    "mul3_2021", "x:3 y:3 -> 3",
+    _TS_MUL
+    + """
+r = q0 + (q1 + q2)
+r = fma(x[1], y[1], r)
+r = fma(x[2], y[0], r)
+r = fma(x[0], y[2], r)
+return renorm3_2021((p0, p1, p2, r))
+""",
+    "triple-single paper, figure 17 (GPU), first product corrected", "5.25u^3 (measured)",
+)  # fmt: skip
+_define(
+    "mul3_2021_cpu", "x:3 y:3 -> 3",
+    _TS_MUL
+    + """
+r = x[0] * y[2]
+m = x[2] * y[0]
+r = r + m
+m = x[1] * y[1]
+r = ((((r + m) + q0) + q1) + q2)
+return renorm3_2021((p0, p1, p2, r))
+""",
+    "triple-single paper, figure 10 (CPU)", "6.8u^3 (measured)",
+)  # fmt: skip
+
+# --- double-double and quad-double, seed 001 --------------------------------------------
+
+_define(
+    "two_prod_split", "a:word b:word -> 2",
+    """
+p = a * b
+t = split_constant * a
+h = t - a
+ah = t - h
+al = a - ah
+t = split_constant * b
+h = t - b
+bh = t - h
+bl = b - bh
+q = ah * bh
+e = q - p
+q = ah * bl
+e = e + q
+q = al * bh
+e = e + q
+q = al * bl
+e = e + q
+return p, e
+""".replace("split_constant", "134217729.0"),
+    "Veltkamp's splitting and Dekker's product, 1971 (binary64)", "exact for |a|, |b| < 2^996",
+)  # fmt: skip
+_define(
+    "mul2_2011_split", "x:2 y:2 -> 2",
+    """
+p, e = two_prod_split(x[0], y[0])
+c = x[0] * y[1]
+d = x[1] * y[0]
+c = c + d
+e = e + c
+p, e = fast_two_sum(p, e)
+return p, e
+""",
+    "double-double of seed 001 without FMA", "7u^2 (proved)",
+)  # fmt: skip
+
+
+def _renorm_qd(terms: int) -> str:
+    """QD's renormalisation of *terms* words to four, its branches as selects.
+
+    State of the downward pass: s0..s3 and the number k of the word to be filled next
+    (as flags k1, k2, k3). Each word is added at place k; k advances when the error
+    is not zero.
+    """
+    names = [f"c{i}" for i in range(terms)]
+    lines = [f"{n} = c[{i}]" for i, n in enumerate(names)]
+    last = names[-1]
+    lines.append(f"t = {last}")
+    for name, below in zip(reversed(names[:-1]), reversed(names[1:]), strict=True):
+        lines.append(f"t, {below} = fast_two_sum({name}, t)")
+    lines.append("s0 = t")
+    lines.append("s1 = c1\ns2 = 0\ns3 = 0")
+    # k counts how far the filling has advanced: 0 (s1 is zero), 1, 2 or 3.
+    lines.append("k = select(nonzero(s1), 1, 0)")
+    for name in names[2:]:
+        lines.append(
+            f"""
+at3 = nonzero(select(nonzero(k - 3), 0, 1))
+at2 = nonzero(select(nonzero(k - 2), 0, 1))
+at1 = nonzero(select(nonzero(k - 1), 0, 1))
+top = select(at2, s2, select(at1, s1, s0))
+a, b = fast_two_sum(top, {name})
+w = s3 + {name}
+n0 = select(nonzero(k), s0, a)
+n1 = select(at1, a, select(nonzero(k), s1, b))
+n2 = select(at2, a, select(at1, b, s2))
+n3 = select(at3, w, select(at2, b, s3))
+s0 = n0
+s1 = n1
+s2 = n2
+s3 = n3
+k = select(at3, k, select(nonzero(b), k + 1, k))"""
+        )
+    lines.append("return s0, s1, s2, s3")
+    return "\n".join(lines)
+
+
+for _terms in (4, 5):
+    _define(
+        f"renorm{_terms}_2011", f"c:{_terms} -> 4", _renorm_qd(_terms),
+        "QD's renormalisation (its branches as selects)", "none published",
+    )  # fmt: skip
+
+
+def _qd_mul(two_prod: str) -> str:
+    products = [(0, 0), (0, 1), (1, 0), (0, 2), (1, 1), (2, 0)]
+    lines = [f"p{n}, q{n} = {two_prod}(x[{i}], y[{j}])" for n, (i, j) in enumerate(products)]
+    late = [(0, 3), (1, 2), (2, 1), (3, 0)]
+    text = "\n".join(lines) + "\n"
+    text += _three_sum("p1", "p2", "q0")
+    text += _three_sum("p2", "q1", "q2")
+    text += _three_sum("p3", "p4", "p5")
+    text += """
+s0, t0 = two_sum(p2, p3)
+s1, t1 = two_sum(q1, p4)
+s2 = q2 + p5
+s1, t0 = two_sum(s1, t0)
+s2 = s2 + (t0 + t1)
+"""
+    text += "".join(
+        f"p{n}, q{n} = {two_prod}(x[{i}], y[{j}])\n" for n, (i, j) in enumerate(late, start=6)
+    )
+    text += """
+q0, q3 = two_sum(q0, q3)
+q4, q5 = two_sum(q4, q5)
+p6, p7 = two_sum(p6, p7)
+p8, p9 = two_sum(p8, p9)
+t0, t1 = two_sum(q0, q4)
+t1 = t1 + (q3 + q5)
+r0, r1 = two_sum(p6, p8)
+r1 = r1 + (p7 + p9)
+q3, q4 = two_sum(t0, r0)
+q4 = q4 + (t1 + r1)
+t0, t1 = two_sum(q3, s1)
+t1 = t1 + q4
+m1 = x[1] * y[3]
+m2 = x[2] * y[2]
+m3 = x[3] * y[1]
+w = (m1 + m2) + m3
+w = ((((w + q6) + q7) + q8) + q9) + s2
+t1 = t1 + w
+return renorm5_2011((p0, p1, s0, t0, t1))
+"""
+    return text
+
+
+_define(
+    "mul4_2011", "x:4 y:4 -> 4", _qd_mul("two_prod"),
+    "QD's accurate_mul with FMA", "0.5u^4 (measured)",
+)  # fmt: skip
+_define(
+    "mul4_2011_split", "x:4 y:4 -> 4", _qd_mul("two_prod_split"),
+    "QD's accurate_mul without FMA", "0.5u^4 (measured)",
+)  # fmt: skip
+_define(
+    "add4_2011_sloppy", "x:4 y:4 -> 4",
+    """
+s0, t0 = two_sum(x[0], y[0])
+s1, t1 = two_sum(x[1], y[1])
+s2, t2 = two_sum(x[2], y[2])
+s3, t3 = two_sum(x[3], y[3])
+s1, t0 = two_sum(s1, t0)
+"""
+    + _three_sum("s2", "t0", "t1")
+    + """
+u1, u2 = two_sum(s3, t0)
+s3, u3 = two_sum(t2, u1)
+t0 = u2 + u3
+t0 = (t0 + t1) + t3
+return renorm5_2011((s0, s1, s2, s3, t0))
+""",
+    "QD's sloppy_add", "unbounded on cancellation",
+)  # fmt: skip
+
+# --- textbook accumulation: acc = add(mul(a, b), acc) --------------------------------
+
+NETWORKS.append(
+    network(
+        "add4_2011", "x:4 y:4 -> 4", "",
+        source="QD's ieee_add: merges the limbs by magnitude",
+        bound="unbounded on cancellation (measured)",
+        needs=("two_sum", "fast_two_sum", "renorm4_2011"),
+    )
+)  # fmt: skip
+
+for _n, _suffix, _add, _mul in (
+    (3, "_2021", "add3_2021", "mul3_2021"),
+    (2, "_2011", "add2_jmp6", "mul2"),
+    (2, "_2011_split", "add2_jmp6", "mul2_2011_split"),
+    (4, "_2011", "add4_2011", "mul4_2011"),
+    (4, "_2011_split", "add4_2011", "mul4_2011_split"),
+):
+    _define(
+        f"accumulate{_n}{_suffix}", f"s:{_n} x:{_n} y:{_n} -> {_n}",
+        f"return {_add}({_mul}(x, y), s)", "one product and one addition a step", "textbook",
+    )  # fmt: skip
+for _n in (2, 3, 4):
+    _define(f"keep{_n}", f"s:{_n} -> {_n}", "return s", "-", "exact")

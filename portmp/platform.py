@@ -1,0 +1,125 @@
+"""Platforms as data: what differs between CUDA-via-HIP, ROCm/HIP and OpenCL C.
+
+Templates read these tables by capability and never ask for a vendor. Every entry that
+is a trap when porting is explained in docs/porting.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from portmp.backends.base import Traits
+from portmp.errors import ArgumentError, suggestion
+
+
+@dataclass(frozen=True)
+class Platform:
+    """One platform's dialect. ``{0}`` stands for an axis (0, 1, 2) or an argument."""
+
+    name: str
+    title: str
+    prologue: str
+    standalone: str
+    kernel: str
+    function: str
+    pointer: str
+    const_pointer: str
+    shared: str
+    shared_pointer: str
+    barrier: str
+    device_barrier: str
+    local_id: str
+    group_id: str
+    index: str
+    int8: str
+    literal: str
+    block: str
+    unroll: str
+    fma: Mapping[str, str]
+    sqrt: Mapping[str, str]
+    fabs: Mapping[str, str]
+    vectors: tuple[int, ...]
+    out_parameter: str
+    defaults: Traits
+
+    def axis(self, text: str, axis: int) -> str:
+        """Index text of one axis: ``threadIdx.x`` or ``get_local_id(0)``."""
+        return text.format("xyz"[axis] if "." in text else axis)
+
+
+_HIP: dict[str, object] = {
+    "prologue": "",
+    "standalone": "#include <hip/hip_runtime.h>\n",
+    "kernel": 'extern "C" __global__ void',
+    "function": "static __device__ __forceinline__",
+    "pointer": "{0} *",
+    "const_pointer": "const {0} *",
+    "shared": "__shared__",
+    "shared_pointer": "{0} *",
+    "barrier": "__syncthreads();",
+    "device_barrier": "__syncthreads();",
+    "local_id": "threadIdx.{0}",
+    "group_id": "blockIdx.{0}",
+    "index": "long long",
+    "int8": "signed char",
+    "literal": "{0}",
+    "block": "__launch_bounds__({0})",
+    "unroll": "#pragma unroll",
+    "fabs": {"float32": "fabsf({0})", "float64": "fabs({0})"},
+    "vectors": (1,),
+    "out_parameter": "{0} *",
+}
+
+CUDA = Platform(
+    name="cuda", title="CUDA via HIP (NVIDIA)",
+    fma={"float32": "__fmaf_rn({0}, {1}, {2})", "float64": "__fma_rn({0}, {1}, {2})"},
+    sqrt={"float32": "__fsqrt_rn({0})", "float64": "__dsqrt_rn({0})"},
+    defaults=Traits(warp_size=32),
+    **_HIP,  # type: ignore[arg-type]
+)  # fmt: skip
+
+ROCM = Platform(
+    name="rocm", title="ROCm/HIP (AMD)",
+    fma={"float32": "fmaf({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
+    sqrt={"float32": "sqrtf({0})", "float64": "sqrt({0})"},
+    defaults=Traits(warp_size=64, sqrt="widened"),
+    **_HIP,  # type: ignore[arg-type]
+)  # fmt: skip
+
+OPENCL = Platform(
+    name="opencl", title="OpenCL C (any GPU, CPUs)",
+    prologue="#pragma OPENCL FP_CONTRACT OFF\n",
+    standalone="",
+    kernel="__kernel void",
+    function="static inline",
+    pointer="__global {0} *",
+    const_pointer="__global const {0} *",
+    shared="__local",
+    shared_pointer="__local {0} *",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    device_barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+    local_id="get_local_id({0})",
+    group_id="get_group_id({0})",
+    index="long",
+    int8="char",
+    literal="({1})({0})",
+    block="__attribute__((reqd_work_group_size({1})))",
+    unroll="#pragma unroll",
+    fma={"float32": "fma({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
+    sqrt={"float32": "sqrt({0})", "float64": "sqrt({0})"},
+    fabs={"float32": "fabs({0})", "float64": "fabs({0})"},
+    vectors=(1, 2, 4, 8),
+    out_parameter="{0} *",
+    defaults=Traits(),
+)  # fmt: skip
+
+PLATFORMS = {p.name: p for p in (CUDA, ROCM, OPENCL)}
+
+
+def get(name: str) -> Platform:
+    """Return the platform called *name*: cuda, rocm or opencl."""
+    if name in PLATFORMS:
+        return PLATFORMS[name]
+    near = suggestion(name, list(PLATFORMS))
+    raise ArgumentError(f"unknown platform {name!r}{near}; platforms: {', '.join(PLATFORMS)}")

@@ -1,0 +1,332 @@
+"""From networks to the text of device functions, in a platform's dialect.
+
+Templates hold the layout of the rendered source; this module spells names, types,
+expressions, loads and stores.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+
+from portmp import networks
+from portmp.backends.base import Traits
+from portmp.errors import RenderError
+from portmp.formats import Format
+from portmp.networks import Kind, Network
+from portmp.networks.language import WORD, Expr, Step, kinds_of
+from portmp.platform import Platform
+
+SCALAR = {"float32": "float", "float64": "double"}
+PREFIX = {
+    ("float32", 1): "f32", ("float32", 2): "ds", ("float32", 3): "ts", ("float32", 4): "qs",
+    ("float64", 1): "f64", ("float64", 2): "dd", ("float64", 3): "td", ("float64", 4): "qd",
+}  # fmt: skip
+LARGEST = {"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Spells one format's arithmetic for one platform; ``width`` words a vector (1: scalar)."""
+
+    platform: Platform
+    traits: Traits
+    format: Format
+    width: int = 1
+
+    def __post_init__(self) -> None:
+        if self.width not in self.platform.vectors:
+            raise RenderError(f"platform {self.platform.name} has no vectors of {self.width} words")
+        if self.width > 1 and self.format.scalar:
+            raise RenderError(f"format {self.format.name} has no explicit-vector form")
+
+    # --- types ------------------------------------------------------------------------
+
+    @property
+    def scalar(self) -> str:
+        """The C type of one word."""
+        return SCALAR[self.format.word]
+
+    @property
+    def word(self) -> str:
+        """The C type that the functions compute with: a word or a vector of words."""
+        return self.scalar + (str(self.width) if self.width > 1 else "")
+
+    @property
+    def flag(self) -> str:
+        """The C type of a comparison's result."""
+        if self.width == 1:
+            return "int"
+        return ("int" if self.scalar == "float" else "long") + str(self.width)
+
+    def type(self, kind: Kind) -> str:
+        """The C type of a word, a value or an unnormalised sum."""
+        if kind.role == "flag":
+            return self.flag
+        if kind.words == 1:
+            return self.word
+        if kind.role == "sum":
+            return f"sum{kind.words}"
+        return PREFIX[self.format.word, kind.words]
+
+    @cached_property
+    def value(self) -> str:
+        """The C type of a value of the format."""
+        return self.type(Kind(self.format.limbs))
+
+    @cached_property
+    def sum(self) -> str:
+        """The C type of the accumulator."""
+        return self.type(self.format.network("accumulate").result)
+
+    def function(self, net: Network | str) -> str:
+        """The C name of a network: ``add3`` becomes ``td_add``."""
+        name = net if isinstance(net, str) else net.name
+        match = re.match(r"([a-z_]+?)(\d)(_.*)?$", name)
+        if not match:
+            return name
+        op, words, suffix = match.groups()
+        return f"{PREFIX[self.format.word, int(words)]}_{op}{suffix or ''}"
+
+    def make(self, kind: Kind) -> str:
+        """The name of the function that builds a value from words."""
+        return f"make_{self.type(kind)}"
+
+    # --- words --------------------------------------------------------------------------
+
+    def literal(self, value: float, *, scalar: bool = False) -> str:
+        """A constant of the word type."""
+        text = repr(float(value)) + ("f" if self.scalar == "float" else "")
+        return text if scalar or self.width == 1 else f"({self.word})({text})"
+
+    @property
+    def largest(self) -> str:
+        """The largest finite word."""
+        text = LARGEST[self.format.word]
+        return text if self.width == 1 else f"({self.word})({text})"
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        """A fused multiply-add as this device spells it."""
+        if self.traits.fma == "contracted":
+            return f"fused({a}, {b}, {c})"
+        return self.platform.fma[self.format.word].format(a, b, c)
+
+    def sqrt(self, a: str) -> str:
+        """A correctly rounded square root."""
+        if self.format.word == "float32" and self.traits.sqrt == "widened":
+            return self._widened(f"sqrt({self._to_double(a)})")
+        return self.platform.sqrt[self.format.word].format(a)
+
+    def divide(self, a: str, b: str) -> str:
+        """A correctly rounded quotient."""
+        if self.format.word == "float32" and self.traits.division == "widened":
+            return self._widened(f"{self._to_double(a)} / {self._to_double(b)}")
+        return f"{a} / {b}"
+
+    def fabs(self, a: str) -> str:
+        """The absolute value of a word."""
+        return self.platform.fabs[self.format.word].format(a)
+
+    def _to_double(self, a: str) -> str:
+        return f"convert_double{self.width}({a})" if self.width > 1 else f"(double)({a})"
+
+    def _widened(self, a: str) -> str:
+        return f"convert_float{self.width}({a})" if self.width > 1 else f"(float)({a})"
+
+    # --- networks -----------------------------------------------------------------------
+
+    def closure(self, roots: Iterable[Network]) -> list[Network]:
+        """The networks that *roots* need, callees first."""
+        order: dict[str, Network] = {}
+
+        def visit(net: Network) -> None:
+            for name in net.calls:
+                visit(networks.get(name))
+            order.setdefault(net.name, net)
+
+        for root in roots:
+            visit(root)
+        return list(order.values())
+
+    def kinds(self, nets: Iterable[Network]) -> list[Kind]:
+        """The struct types that *nets* use, without repetition."""
+        found: dict[Kind, None] = {}
+        for net in nets:
+            for kind in (*kinds_of(net).values(), net.result):
+                if kind.words > 1 and kind.role != "flag":
+                    found[kind] = None
+        return sorted(found, key=lambda k: (k.role, k.words), reverse=True)
+
+    def negated(self, nets: Iterable[Network]) -> list[Kind]:
+        """The value types that some network negates as a whole."""
+        found: dict[Kind, None] = {}
+        for net in nets:
+            kinds = kinds_of(net)
+
+            def visit(expr: Expr, kinds: dict[str, Kind] = kinds) -> None:
+                for arg in expr.args:
+                    visit(arg)
+                if expr.op == "neg" and (kind := self._kind(expr.args[0], kinds)).words > 1:
+                    found[kind] = None
+
+            for step in net.steps:
+                visit(step.expr)
+            visit(net.returned)
+        return list(found)
+
+    @staticmethod
+    def _kind(expr: Expr, kinds: dict[str, Kind]) -> Kind:
+        if expr.op == "name":
+            return kinds[expr.name]
+        if expr.op == "call":
+            return networks.get(expr.name).result
+        if expr.op == "neg":
+            return Writer._kind(expr.args[0], kinds)
+        return Kind(len(expr.args)) if expr.op == "tuple" else WORD
+
+    def signature(self, net: Network) -> str:
+        """``static inline dd dd_add(const dd x, const dd y)`` without the body."""
+        parameters = ", ".join(f"const {self.type(k)} {n}" for n, k in net.inputs)
+        return f"{self.platform.function} {self.type(net.result)} {self.function(net)}({parameters})"
+
+    def body(self, net: Network) -> list[str]:
+        """The statements of a network's device function, declarations first."""
+        kinds = kinds_of(net)
+        inputs = dict(net.inputs)
+        declared: dict[str, list[str]] = {}
+        for name, kind in kinds.items():
+            if name not in inputs:
+                declared.setdefault(self.type(kind), []).append(name)
+        for step in net.steps:
+            if len(step.targets) > 1 and step.expr.op == "call":
+                ctype = self.type(networks.get(step.expr.name).result)
+                declared.setdefault(ctype, []).append("_".join(step.targets))
+        lines = [f"{ctype} {', '.join(names)};" for ctype, names in declared.items()]
+        for step in net.steps:
+            lines += self._statements(step, kinds)
+        lines.append(f"return {self._returned(net, kinds)};")
+        return lines
+
+    def _statements(self, step: Step, kinds: dict[str, Kind]) -> list[str]:
+        expr = step.expr
+        if len(step.targets) == 1:
+            return [f"{step.targets[0]} = {self._text(expr, kinds)};"]
+        if expr.op == "call":
+            whole = "_".join(step.targets)
+            parts = [f"{name} = {whole}.x{i};" for i, name in enumerate(step.targets)]
+            return [f"{whole} = {self._text(expr, kinds)};", *parts]
+        first, second = step.targets
+        arguments = ", ".join(self._text(a, kinds) for a in expr.args)
+        return [f"{first} = {expr.name}({arguments}, &{second});"]
+
+    def _returned(self, net: Network, kinds: dict[str, Kind]) -> str:
+        expr = net.returned
+        if expr.op == "tuple":
+            arguments = ", ".join(self._text(a, kinds) for a in expr.args)
+            return f"{self.make(net.result)}({arguments})"
+        return self._text(expr, kinds)
+
+    def _text(self, expr: Expr, kinds: dict[str, Kind], nested: bool = False) -> str:
+        def text(arg: Expr, nested: bool = False) -> str:
+            return self._text(arg, kinds, nested)
+
+        match expr.op:
+            case "name":
+                return expr.name
+            case "limb":
+                return f"{expr.name}.x{expr.index}"
+            case "literal":
+                return self.literal(expr.value)
+            case "tuple":
+                return f"{self.make(Kind(len(expr.args)))}({', '.join(map(text, expr.args))})"
+            case "neg":
+                kind = self._kind(expr.args[0], kinds)
+                if kind.words > 1:
+                    return f"{self.type(kind)}_negated({text(expr.args[0])})"
+                return f"-{text(expr.args[0], True)}"
+            case "call":
+                return f"{self.function(expr.name)}({', '.join(map(text, expr.args))})"
+            case "gate":
+                return self._gate(expr, [text(a) for a in expr.args])
+            case "div":
+                quotient = self.divide(text(expr.args[0], True), text(expr.args[1], True))
+                return f"({quotient})" if nested else quotient
+            case _:
+                both = f" {_INFIX[expr.op]} ".join(text(a, True) for a in expr.args)
+                return f"({both})" if nested else both
+
+    def _gate(self, expr: Expr, args: list[str]) -> str:
+        match expr.name:
+            case "fma":
+                return self.fma(*args)
+            case "sqrt":
+                return self.sqrt(args[0])
+            case "fabs":
+                return self.fabs(args[0])
+            case "finite":
+                return f"{self.fabs(args[0])} <= {self.largest}"
+            case "nonzero":
+                return f"{args[0]} != {self.literal(0)}"
+            case "isnan":
+                return f"{args[0]} != {args[0]}"
+            case "less":
+                return f"{args[0]} < {args[1]}"
+            case "select":
+                flag = f"({args[0]})" if " " in args[0] else args[0]
+                return f"({flag} ? {args[1]} : {args[2]})"
+            case _:
+                raise RenderError(f"gate {expr.name} gives two results; assign them")
+
+    # --- memory -------------------------------------------------------------------------
+
+    @property
+    def limbs(self) -> range:
+        """Indices of the limbs."""
+        return range(self.format.limbs)
+
+    def planes(self, name: str, *, const: bool, compute: bool = False) -> str:
+        """Kernel parameters of an operand's planes."""
+        form = self.format.compute if compute else self.format
+        pointer = self.platform.const_pointer if const else self.platform.pointer
+        return ", ".join(
+            pointer.format(SCALAR[dtype]) + f"{name}{i}" for i, dtype in enumerate(form.planes)
+        )
+
+    def plane_names(self, name: str) -> str:
+        """Arguments that pass an operand's planes on."""
+        return ", ".join(f"{name}{i}" for i in self.limbs)
+
+    def scalars(self, name: str) -> str:
+        """Kernel parameters of a value passed by value."""
+        return ", ".join(f"const {self.scalar} {name}{i}" for i in self.limbs)
+
+    def limb(self, name: str, i: int, index: str) -> str:
+        """One limb loaded from its plane, as a scalar word."""
+        cast = "" if self.format.planes[i] == self.format.word else f"({self.scalar})"
+        return f"{cast}{name}{i}[{index}]"
+
+    def pack(self, words: Iterable[str]) -> str:
+        """A value of the format from words (vectors when ``width`` > 1)."""
+        words = list(words)
+        return words[0] if len(words) == 1 else f"make_{self.value}({', '.join(words)})"
+
+    def word_of(self, value: str, i: int) -> str:
+        """The i-th limb of a value."""
+        return value if self.format.limbs == 1 else f"{value}.x{i}"
+
+    def narrow(self, i: int, word: str) -> str:
+        """A word as plane *i* stores it."""
+        if self.format.planes[i] == self.format.word:
+            return word
+        return f"narrowed({word})"
+
+    def splat(self, word: str) -> str:
+        """A scalar word in every lane."""
+        return word if self.width == 1 else f"({self.word})({word})"
+
+    def lane(self, word: str, lane: str) -> str:
+        """One lane of a word held in a variable."""
+        return word if self.width == 1 else f"((const {self.scalar} *)&{word})[{lane}]"

@@ -1,0 +1,88 @@
+## The arithmetic of one format: word operations, types, and the networks it needs.
+<%def name="arithmetic(w, networks)">
+<% p = w.platform %>
+<% nets = w.closure(networks) %>
+<% gates = {g for n in nets for g in n.gates} %>
+% if p.prologue:
+${p.prologue}
+% endif
+% if w.traits.fma == "contracted":
+/* a*b + c with one rounding: contraction is on in this function and nowhere else */
+${p.function} ${w.word} fused(const ${w.word} a, const ${w.word} b, const ${w.word} c)
+{
+    #pragma clang fp contract(on)
+    return a * b + c;
+}
+
+% endif
+% if "two_sum" in gates:
+/* s + e = a + b exactly (Knuth 1969) */
+${p.function} ${w.word} two_sum(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+{
+    const ${w.word} s = a + b;
+    const ${w.word} t = s - a;
+    *e = (a - (s - t)) + (b - t);
+    return s;
+}
+
+% endif
+% if "fast_two_sum" in gates:
+/* s + e = a + b exactly when |a| >= |b| or a = 0 (Dekker 1971) */
+${p.function} ${w.word} fast_two_sum(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+{
+    const ${w.word} s = a + b;
+    *e = b - (s - a);
+    return s;
+}
+
+% endif
+% if "two_prod" in gates:
+/* p + e = a * b exactly */
+${p.function} ${w.word} two_prod(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+{
+    const ${w.word} p = a * b;
+    *e = ${w.fma("a", "b", "-p")};
+    return p;
+}
+
+% endif
+% if not all(d == w.format.word for d in w.format.planes):
+/* the low limb as it is stored; beyond float's range the value is its leading limb */
+${p.function} float narrowed(const double x)
+{
+    const float y = (float)x;
+    return fabs((double)y) <= 3.4028234663852886e+38 ? y : 0.0f;
+}
+
+% endif
+% for kind in w.kinds(nets):
+typedef struct { ${w.word} ${", ".join(f"x{i}" for i in range(kind.words))}; } ${w.type(kind)};
+${p.function} ${w.type(kind)} ${w.make(kind)}(${", ".join(f"const {w.word} x{i}" for i in range(kind.words))})
+{
+    const ${w.type(kind)} z = {${", ".join(f"x{i}" for i in range(kind.words))}};
+    return z;
+}
+
+% endfor
+% for kind in w.negated(nets):
+${p.function} ${w.type(kind)} ${w.type(kind)}_negated(const ${w.type(kind)} x)
+{
+    return ${w.make(kind)}(${", ".join(f"-x.x{i}" for i in range(kind.words))});
+}
+
+% endfor
+% for net in nets:
+% if net.foreign:
+<%include file="/arithmetic/${net.name}.mako" args="w=w"/>
+% else:
+/* ${net.source}; error ${net.bound} */
+${w.signature(net)}
+{
+% for line in w.body(net):
+    ${line}
+% endfor
+}
+
+% endif
+% endfor
+</%def>
