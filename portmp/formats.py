@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -24,7 +24,7 @@ PRECISION = {"float32": 24, "float64": 53}
 ROLES = ("add", "mul", "div", "sqrt", "accumulate", "renormalise", "finish")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Format:
     """One number format.
 
@@ -41,7 +41,6 @@ class Format:
     definition: int = 1
     scalar: bool = False
     paper: str = ""
-    templates: tuple[str, ...] = field(default=())
 
     @property
     def limbs(self) -> int:
@@ -136,12 +135,10 @@ _TABLE = [
     Format(
         "qd2011", ("float64",) * 4, "float64", _paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
         "seed paper's quad-double, QD's accurate operations with FMA", scalar=True, paper="001",
-        templates=("arithmetic/qd_add.mako",),
     ),
     Format(
         "qd2011nofma", ("float64",) * 4, "float64", _paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
         "the same without FMA", scalar=True, paper="001",
-        templates=("arithmetic/qd_add.mako",),
     ),
 ]  # fmt: skip
 

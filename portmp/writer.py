@@ -6,9 +6,10 @@ expressions, loads and stores.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from portmp import networks
@@ -28,20 +29,30 @@ LARGEST = {"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Writer:
-    """Spells one format's arithmetic for one platform; ``width`` words a vector (1: scalar)."""
+    """Spells one format's arithmetic for one platform; ``width`` words a vector (1: scalar).
+
+    ``emitted`` holds what the module already defines, so that kernels can share a module.
+    """
 
     platform: Platform
     traits: Traits
     format: Format
     width: int = 1
+    emitted: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         if self.width not in self.platform.vectors:
             raise RenderError(f"platform {self.platform.name} has no vectors of {self.width} words")
         if self.width > 1 and self.format.scalar:
             raise RenderError(f"format {self.format.name} has no explicit-vector form")
+
+    def first(self, what: str) -> bool:
+        """Whether *what* is not yet defined in this module; it counts as defined from now on."""
+        new = what not in self.emitted
+        self.emitted.add(what)
+        return new
 
     # --- types ------------------------------------------------------------------------
 
@@ -70,7 +81,10 @@ class Writer:
             return self.word
         if kind.role == "sum":
             return f"sum{kind.words}"
-        return PREFIX[self.format.word, kind.words]
+        return self._prefix(kind.words)
+
+    def _prefix(self, words: int) -> str:
+        return PREFIX.get((self.format.word, words), f"words{words}")
 
     @cached_property
     def value(self) -> str:
@@ -89,7 +103,7 @@ class Writer:
         if not match:
             return name
         op, words, suffix = match.groups()
-        return f"{PREFIX[self.format.word, int(words)]}_{op}{suffix or ''}"
+        return f"{self._prefix(int(words))}_{op}{suffix or ''}"
 
     def make(self, kind: Kind) -> str:
         """The name of the function that builds a value from words."""
@@ -99,7 +113,10 @@ class Writer:
 
     def literal(self, value: float, *, scalar: bool = False) -> str:
         """A constant of the word type."""
-        text = repr(float(value)) + ("f" if self.scalar == "float" else "")
+        suffix = "f" if self.scalar == "float" else ""
+        text = f"{float(value)!r}{suffix}"
+        if math.isinf(value):
+            text = f"({'-' if value < 0 else ''}1.0{suffix} / 0.0{suffix})"
         return text if scalar or self.width == 1 else f"({self.word})({text})"
 
     @property

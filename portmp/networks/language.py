@@ -250,6 +250,8 @@ def _parse(net: Network) -> tuple[list[Step], Expr]:
                 assert isinstance(target, ast.Name)
                 names = (target.id,)
                 kinds[target.id] = WORD if kind.words == 1 else kind
+            if any(name == given for name in names for given, _ in net.inputs):
+                raise fail(node, f"assigns to an input: {', '.join(names)}")
             steps.append(Step(names, expr))
         else:
             raise fail(node, "only assignments and one return")

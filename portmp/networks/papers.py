@@ -150,44 +150,67 @@ return p, e
 )  # fmt: skip
 
 
+_QD_ADD_ERROR = """
+a, b = fast_two_sum(top, {error})
+more = nonzero(b)
+e = select(more, a, 0)
+top = select(more, b, a)
+"""
+_QD_FLAGS = "f0 = nonzero(s0)\nf1 = nonzero(s1)\n"
+_QD_DOWN = (
+    """
+f0 = nonzero(c1)
+s0 = select(f0, top, 0)
+top = select(f0, c1, top)
+"""
+    + _QD_ADD_ERROR.format(error="c2")
+    + """
+s1 = select(f0, e, 0)
+s0 = select(f0, s0, e)
+"""
+    + _QD_FLAGS
+    + _QD_ADD_ERROR.format(error="c3")
+    + """
+s2 = select(f1, e, 0)
+s1 = select(f1, s1, select(f0, e, 0))
+s0 = select(f0, s0, e)
+"""
+)
+_QD_DOWN_FIFTH = (
+    _QD_FLAGS
+    + "f2 = nonzero(s2)\n"
+    + _QD_ADD_ERROR.format(error="c4")
+    + """
+top = select(f2, a, top)
+s2 = select(f2, s2, select(f1, e, 0))
+s1 = select(f1, s1, select(f0, e, 0))
+s0 = select(f0, s0, e)
+"""
+)
+
+
 def _renorm_qd(terms: int) -> str:
     """QD's renormalisation of *terms* words to four, its branches as selects.
 
-    State of the downward pass: s0..s3 and the number k of the word to be filled next
-    (as flags k1, k2, k3). Each word is added at place k; k advances when the error
-    is not zero.
+    QD first adds the words from the last upwards, keeping the errors c1, c2 ... Then it
+    adds the errors to the lowest word so far, ``top``, one by one; whenever that is
+    inexact, the sum is finished (e; s0, s1, s2 in turn) and its error is the new top.
+    Finished words are never zero and unfinished ones are, so ``nonzero`` tells them
+    apart. A fourth word is not finished: the last error of five is just added to it.
+    QD returns at once if c0 is infinite; that is left to the guard of special values.
     """
-    names = [f"c{i}" for i in range(terms)]
-    lines = [f"{n} = c[{i}]" for i, n in enumerate(names)]
-    last = names[-1]
-    lines.append(f"t = {last}")
-    for name, below in zip(reversed(names[:-1]), reversed(names[1:]), strict=True):
-        lines.append(f"t, {below} = fast_two_sum({name}, t)")
-    lines.append("s0 = t")
-    lines.append("s1 = c1\ns2 = 0\ns3 = 0")
-    # k counts how far the filling has advanced: 0 (s1 is zero), 1, 2 or 3.
-    lines.append("k = select(nonzero(s1), 1, 0)")
-    for name in names[2:]:
-        lines.append(
-            f"""
-at3 = nonzero(select(nonzero(k - 3), 0, 1))
-at2 = nonzero(select(nonzero(k - 2), 0, 1))
-at1 = nonzero(select(nonzero(k - 1), 0, 1))
-top = select(at2, s2, select(at1, s1, s0))
-a, b = fast_two_sum(top, {name})
-w = s3 + {name}
-n0 = select(nonzero(k), s0, a)
-n1 = select(at1, a, select(nonzero(k), s1, b))
-n2 = select(at2, a, select(at1, b, s2))
-n3 = select(at3, w, select(at2, b, s3))
-s0 = n0
-s1 = n1
-s2 = n2
-s3 = n3
-k = select(at3, k, select(nonzero(b), k + 1, k))"""
-        )
-    lines.append("return s0, s1, s2, s3")
-    return "\n".join(lines)
+    lines = [f"c{i} = c[{i}]" for i in range(terms)]
+    lines.append(f"top = c{terms - 1}")
+    lines += [f"top, c{i + 1} = fast_two_sum(c{i}, top)" for i in reversed(range(terms - 1))]
+    down = _QD_DOWN + (_QD_DOWN_FIFTH if terms == 5 else "")
+    returned = """
+f2 = nonzero(s2)
+s3 = select(f2, top, 0)
+s2 = select(f2, s2, select(f1, top, 0))
+s1 = select(f1, s1, select(f0, top, 0))
+return select(f0, s0, top), s1, s2, s3
+"""
+    return "\n".join(lines) + down + _QD_FLAGS + returned
 
 
 for _terms in (4, 5):

@@ -3,10 +3,10 @@
 <% p = w.platform %>
 <% nets = w.closure(networks) %>
 <% gates = {g for n in nets for g in n.gates} %>
-% if p.prologue:
+% if p.prologue and w.first("prologue"):
 ${p.prologue}
 % endif
-% if w.traits.fma == "contracted":
+% if w.traits.fma == "contracted" and w.first("fused"):
 /* a*b + c with one rounding: contraction is on in this function and nowhere else */
 ${p.function} ${w.word} fused(const ${w.word} a, const ${w.word} b, const ${w.word} c)
 {
@@ -15,7 +15,7 @@ ${p.function} ${w.word} fused(const ${w.word} a, const ${w.word} b, const ${w.wo
 }
 
 % endif
-% if "two_sum" in gates:
+% if "two_sum" in gates and w.first("two_sum"):
 /* s + e = a + b exactly (Knuth 1969) */
 ${p.function} ${w.word} two_sum(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
@@ -26,7 +26,7 @@ ${p.function} ${w.word} two_sum(const ${w.word} a, const ${w.word} b, ${p.out_pa
 }
 
 % endif
-% if "fast_two_sum" in gates:
+% if "fast_two_sum" in gates and w.first("fast_two_sum"):
 /* s + e = a + b exactly when |a| >= |b| or a = 0 (Dekker 1971) */
 ${p.function} ${w.word} fast_two_sum(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
@@ -36,7 +36,7 @@ ${p.function} ${w.word} fast_two_sum(const ${w.word} a, const ${w.word} b, ${p.o
 }
 
 % endif
-% if "two_prod" in gates:
+% if "two_prod" in gates and w.first("two_prod"):
 /* p + e = a * b exactly */
 ${p.function} ${w.word} two_prod(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
@@ -46,7 +46,7 @@ ${p.function} ${w.word} two_prod(const ${w.word} a, const ${w.word} b, ${p.out_p
 }
 
 % endif
-% if not all(d == w.format.word for d in w.format.planes):
+% if not all(d == w.format.word for d in w.format.planes) and w.first("narrowed"):
 /* the low limb as it is stored; beyond float's range the value is its leading limb */
 ${p.function} float narrowed(const double x)
 {
@@ -56,6 +56,7 @@ ${p.function} float narrowed(const double x)
 
 % endif
 % for kind in w.kinds(nets):
+% if w.first(w.type(kind)):
 typedef struct { ${w.word} ${", ".join(f"x{i}" for i in range(kind.words))}; } ${w.type(kind)};
 ${p.function} ${w.type(kind)} ${w.make(kind)}(${", ".join(f"const {w.word} x{i}" for i in range(kind.words))})
 {
@@ -63,15 +64,21 @@ ${p.function} ${w.type(kind)} ${w.make(kind)}(${", ".join(f"const {w.word} x{i}"
     return z;
 }
 
+% endif
 % endfor
 % for kind in w.negated(nets):
+% if w.first(w.type(kind) + "_negated"):
 ${p.function} ${w.type(kind)} ${w.type(kind)}_negated(const ${w.type(kind)} x)
 {
     return ${w.make(kind)}(${", ".join(f"-x.x{i}" for i in range(kind.words))});
 }
 
+% endif
 % endfor
 % for net in nets:
+% if not w.first(net.name):
+<% continue %>
+% endif
 % if net.foreign:
 <%include file="/arithmetic/${net.name}.mako" args="w=w"/>
 % else:

@@ -1,0 +1,19 @@
+"""Arithmetic beyond float64 on GPUs of any vendor, with the same bits on every device.
+
+>>> import portmp as mp
+>>> a = mp.array([["1.1", "2.2"], ["3.3", "4.4"]], "qd")
+>>> c = a @ a
+"""
+
+from portmp import errors, linalg
+from portmp.array import Array, array, from_limbs, zeros
+from portmp.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
+from portmp.discovery import devices
+from portmp.errors import PortmpError
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Array", "PortmpError", "__version__", "array", "axpy", "devices", "dot", "errors", "fma",
+    "from_limbs", "gemm", "gemv", "linalg", "maximum", "minimum", "nrm2", "scal", "sqrt", "zeros",
+]  # fmt: skip

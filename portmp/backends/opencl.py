@@ -1,0 +1,240 @@
+"""OpenCL through pyopencl: any GPU, and CPUs through PoCL or Intel's runtime."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp.backends import icd
+from portmp.backends.base import Buffer, Device, Dim3, Event, Kernel, Properties, Queue, Traits
+from portmp.compilers.opencl import build_options, build_program
+from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory
+
+INSTALL = "pip install pyopencl pocl-binary-distribution"
+
+
+class ClBuffer(Buffer):
+    """A cl_mem or a region of one."""
+
+    def __init__(self, device: ClDevice, mem: Any, nbytes: int) -> None:
+        self.device = device
+        self.mem = mem
+        self.nbytes = nbytes
+
+    def part(self, offset: int, nbytes: int) -> ClBuffer:
+        if offset == 0 and nbytes == self.nbytes:
+            return self
+        return ClBuffer(self.device, self.mem.get_sub_region(offset, nbytes), nbytes)
+
+
+class ClKernel(Kernel):
+    """A cl_kernel; its program stays alive with it."""
+
+    def __init__(self, name: str, kernel: Any) -> None:
+        self.name = name
+        self.kernel = kernel
+
+
+class ClEvent(Event):
+    """A profiled marker."""
+
+    def __init__(self, event: Any) -> None:
+        self.event = event
+
+    def wait(self) -> None:
+        self.event.wait()
+
+    def seconds_since(self, earlier: Event) -> float:
+        assert isinstance(earlier, ClEvent)
+        earlier.wait()
+        self.wait()
+        return float(self.event.profile.end - earlier.event.profile.end) * 1e-9
+
+
+class ClQueue(Queue):
+    """An in-order command queue with profiling."""
+
+    def __init__(self, device: ClDevice) -> None:
+        import pyopencl as cl
+
+        self.device: ClDevice = device
+        properties = cl.command_queue_properties.PROFILING_ENABLE
+        self.queue = cl.CommandQueue(device.context, device.handle, properties)
+        self._cl = cl
+
+    def write(self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0) -> None:
+        assert isinstance(target, ClBuffer)
+        if source.nbytes:
+            self._cl.enqueue_copy(
+                self.queue, target.mem, source, dst_offset=offset, is_blocking=True
+            )
+
+    def read(self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0) -> None:
+        assert isinstance(source, ClBuffer)
+        try:
+            if target.nbytes:
+                self._cl.enqueue_copy(
+                    self.queue, target, source.mem, src_offset=offset, is_blocking=True
+                )
+            else:
+                self.queue.finish()
+        except self._cl.Error as error:
+            raise DeviceError(f"{self.device.name}: {error}") from None
+
+    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
+        assert isinstance(target, ClBuffer) and isinstance(source, ClBuffer)
+        if nbytes:
+            self._cl.enqueue_copy(self.queue, target.mem, source.mem, byte_count=nbytes)
+
+    def launch(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Buffer | np.generic]
+    ) -> None:
+        assert isinstance(kernel, ClKernel)
+        values = [a.mem if isinstance(a, ClBuffer) else a for a in args]
+        size = tuple(g * b for g, b in zip(grid, block, strict=True))
+        try:
+            kernel.kernel.set_args(*values)
+            self._cl.enqueue_nd_range_kernel(self.queue, kernel.kernel, size, block)
+        except self._cl.MemoryError as error:
+            raise OutOfMemory(f"{self.device.name}, kernel {kernel.name}: {error}") from None
+        except self._cl.Error as error:
+            raise LaunchError(
+                f"{self.device.name}: kernel {kernel.name}, grid {grid}, block {block}: {error}"
+            ) from None
+
+    def record(self) -> ClEvent:
+        return ClEvent(self._cl.enqueue_marker(self.queue))
+
+    def synchronize(self) -> None:
+        try:
+            self.queue.finish()
+        except self._cl.Error as error:
+            raise DeviceError(f"{self.device.name}: {error}") from None
+
+
+class ClDevice(Device):
+    """One OpenCL device in a context of its own."""
+
+    platform = "opencl"
+
+    def __init__(self, index: int, handle: Any) -> None:
+        import pyopencl as cl
+
+        self._cl = cl
+        self.index = index
+        self.handle = handle
+        self.context = cl.Context([handle])
+        self.properties = _properties(handle)
+        gpu = self.properties.kind == "gpu"
+        # CPU runtimes call fma() as a function (or fail on wide vectors): contract instead.
+        self.traits = Traits(
+            warp_size=self.properties.warp_size, fma="builtin" if gpu else "contracted"
+        )
+        self.options = build_options(handle)
+        self.queue = ClQueue(self)
+
+    def allocate(self, nbytes: int) -> ClBuffer:
+        limit = int(self.handle.max_mem_alloc_size)
+        if nbytes > limit:
+            raise OutOfMemory(
+                f"{self.name} ({self.properties.name}): {nbytes} bytes asked for, one allocation "
+                f"may have {limit}, the device has {self.properties.memory}"
+            )
+        try:
+            mem = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1))
+        except self._cl.Error as error:
+            raise OutOfMemory(
+                f"{self.name} ({self.properties.name}): {nbytes} bytes asked for, the device has "
+                f"{self.properties.memory}: {error}"
+            ) from None
+        return ClBuffer(self, mem, nbytes)
+
+    def new_queue(self) -> ClQueue:
+        return ClQueue(self)
+
+    def compile(self, source: str) -> bytes:
+        program = build_program(self.context, self.handle, source, self.options)
+        binary: bytes = program.get_info(self._cl.program_info.BINARIES)[0]
+        return binary
+
+    def compiler_key(self) -> str:
+        p = self.properties
+        return f"opencl {p.extra['platform']} {p.driver} {p.name} {p.arch} {' '.join(self.options)}"
+
+    def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
+        try:
+            program = self._cl.Program(self.context, [self.handle], [binary])
+            program.build(options=list(self.options))
+            return {name: ClKernel(name, self._cl.Kernel(program, name)) for name in kernels}
+        except self._cl.Error as error:
+            raise LaunchError(f"{self.name}: the binary does not load: {error}") from None
+
+
+def _properties(handle: Any) -> Properties:
+    import pyopencl as cl
+
+    gpu = bool(handle.type & (cl.device_type.GPU | cl.device_type.ACCELERATOR))
+    warp = 1
+    if gpu:
+        warp = int(getattr(handle, "warp_size_nv", 0) or 0) or int(
+            getattr(handle, "wavefront_width_amd", 0) or 0
+        ) or 32  # fmt: skip
+    return Properties(
+        name=handle.name.strip(),
+        vendor=handle.vendor.strip(),
+        driver=handle.driver_version.strip(),
+        arch=_architecture(handle),
+        kind="gpu" if gpu else "cpu",
+        compute_units=int(handle.max_compute_units),
+        warp_size=warp,
+        max_threads=int(handle.max_work_group_size),
+        shared_memory=int(handle.local_mem_size),
+        memory=int(handle.global_mem_size),
+        float64="cl_khr_fp64" in handle.extensions,
+        alignment=max(int(handle.mem_base_addr_align) // 8, 128),
+        clock_mhz=int(handle.max_clock_frequency),
+        extra={"platform": f"{handle.platform.name.strip()} {handle.platform.version.strip()}"},
+    )
+
+
+def _architecture(handle: Any) -> str:
+    major = getattr(handle, "compute_capability_major_nv", None) if "NVIDIA" in handle.vendor else 0
+    if major:
+        return f"sm_{major}{handle.compute_capability_minor_nv}"
+    return str(handle.name).strip().replace(" ", "-")
+
+
+def _preference(handle: Any) -> tuple[bool, bool, list[int]]:
+    """Sort key: GPUs first, then PoCL (newest first), then other CPU runtimes."""
+    import pyopencl as cl
+
+    version = str(handle.platform.version)
+    pocl = re.search(r"PoCL (\d+)\.(\d+)", version)
+    newest = [-int(n) for n in pocl.groups()] if pocl else [0]
+    return (not handle.type & cl.device_type.GPU, pocl is None, newest)
+
+
+def find_devices() -> list[Device]:
+    """All OpenCL devices of all platforms, GPUs first; BackendUnavailable when there are none."""
+    icd.gather()
+    try:
+        import pyopencl as cl
+    except ImportError as error:
+        raise BackendUnavailable(f"pyopencl cannot be imported ({error}): {INSTALL}") from None
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error:
+        platforms = []
+    handles = []
+    for platform in {(p.name, p.version): p for p in platforms}.values():
+        try:
+            handles += platform.get_devices()
+        except cl.Error:
+            continue
+    if not handles:
+        raise BackendUnavailable(f"no OpenCL device found; a CPU device is installed by: {INSTALL}")
+    handles.sort(key=_preference)
+    return [ClDevice(i, handle) for i, handle in enumerate(handles)]

@@ -1,0 +1,189 @@
+"""AMD code objects: resources from their metadata note, instructions from llvm-objdump."""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
+
+from portmp.compilers import elf, tools
+from portmp.compilers.base import KernelReport
+from portmp.errors import BackendUnavailable
+
+_METADATA_NOTE = 32
+_BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
+_PADDING = ("s_nop", "s_code_end")
+_FLOAT_OPERATIONS = {
+    "fma": "fma", "fmac": "fma", "fmaak": "fma", "fmamk": "fma",
+    "mac": "fma", "mad": "fma", "madak": "fma", "madmk": "fma",
+    "add": "add", "sub": "add", "subrev": "add",
+    "mul": "mul",
+}  # fmt: skip
+_FLOAT = re.compile(r"[vs]_(?:pk_|dual_)?([a-z]+)_(?:legacy_)?f(32|64)")
+_PATTERNS = tuple(
+    (kind, re.compile(pattern))
+    for kind, pattern in (
+        ("special", r"v_(s_)?(rcp|rsq|sqrt|exp|log|sin|cos)_|v_div_|v_trig_"),
+        ("shared", r"ds_"),
+        ("load", r"(global|flat|buffer|scratch|s|s_buffer|s_scratch)_load"),
+        ("store", r"(global|flat|buffer|scratch)_(store|atomic)"),
+        ("branch", r"s_(c?branch|setpc|swappc|call)"),
+        # Since gfx12 a barrier is a pair of instructions: count only the second of them.
+        ("barrier", r"s_barrier(_wait)?$"),
+    )
+)
+
+
+class _Unpacker:
+    """Reads the MessagePack types that occur in metadata."""
+
+    _NUMBERS: Mapping[int, str] = {
+        0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
+        0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
+    }  # fmt: skip
+    _CONSTANTS: Mapping[int, bool | None] = {0xC0: None, 0xC2: False, 0xC3: True}
+    _SIZES: Mapping[int, str] = {
+        0xC4: ">B", 0xC5: ">H", 0xC6: ">I", 0xD9: ">B", 0xDA: ">H", 0xDB: ">I",
+        0xDC: ">H", 0xDD: ">I", 0xDE: ">H", 0xDF: ">I",
+    }  # fmt: skip
+
+    def __init__(self, data: bytes) -> None:
+        self._data = data
+        self._at = 0
+
+    def value(self) -> Any:
+        """The next value."""
+        tag = self._number(">B")
+        if tag < 0x80 or tag >= 0xE0:
+            return tag if tag < 0x80 else tag - 256
+        if tag < 0x90:
+            return self._map(tag & 15)
+        if tag < 0xA0:
+            return self._list(tag & 15)
+        if tag < 0xC0:
+            return self._text(tag & 31)
+        if tag in self._CONSTANTS:
+            return self._CONSTANTS[tag]
+        if tag in self._NUMBERS:
+            return self._number(self._NUMBERS[tag])
+        if tag not in self._SIZES:
+            raise ValueError(f"MessagePack tag {tag:#x} is not supported")
+        size = int(self._number(self._SIZES[tag]))
+        if tag >= 0xDE:
+            return self._map(size)
+        return self._list(size) if tag >= 0xDC else self._text(size)
+
+    def _number(self, layout: str) -> Any:
+        (number,) = struct.unpack_from(layout, self._data, self._at)
+        self._at += struct.calcsize(layout)
+        return number
+
+    def _text(self, size: int) -> str:
+        start, self._at = self._at, self._at + size
+        return self._data[start : self._at].decode(errors="replace")
+
+    def _list(self, size: int) -> list[Any]:
+        return [self.value() for _ in range(size)]
+
+    def _map(self, size: int) -> dict[Any, Any]:
+        return {self.value(): self.value() for _ in range(size)}
+
+
+def unbundle(binary: bytes) -> bytes:
+    """The device's code object; some compilers wrap it in an offload bundle."""
+    if not binary.startswith(_BUNDLE):
+        return binary
+    at = len(_BUNDLE) + 8
+    for _ in range(struct.unpack_from("<Q", binary, len(_BUNDLE))[0]):
+        offset, size, name_size = struct.unpack_from("<QQQ", binary, at)
+        name = binary[at + 24 : at + 24 + name_size]
+        at += 24 + name_size
+        if b"amdgcn" in name:
+            return binary[offset : offset + size]
+    raise ValueError("the offload bundle holds no AMD code object")
+
+
+def metadata(binary: bytes) -> dict[str, Any]:
+    """The metadata note: ``amdhsa.kernels``, ``amdhsa.target`` and so on."""
+    for owner, kind, content in elf.notes(elf.sections(unbundle(binary))):
+        if owner == "AMDGPU" and kind == _METADATA_NOTE:
+            found = _Unpacker(content).value()
+            if isinstance(found, dict):
+                return found
+    raise ValueError("the code object has no metadata note")
+
+
+def classify(mnemonic: str) -> str:
+    """Class of an instruction; unfused v_mac and v_mad count as contractions too."""
+    match = _FLOAT.match(mnemonic)
+    if match and match[1] in _FLOAT_OPERATIONS:
+        return _FLOAT_OPERATIONS[match[1]] + match[2]
+    for kind, pattern in _PATTERNS:
+        if pattern.match(mnemonic):
+            return kind
+    return "other"
+
+
+@lru_cache(maxsize=1)
+def _objdump() -> str:
+    """The newest llvm-objdump: only a new one knows the newest architectures."""
+    found = tools.versioned_tools("llvm-objdump", tools.ROCM_FOLDERS)
+    if not found:
+        raise BackendUnavailable(
+            "llvm-objdump is not on PATH; Debian and Ubuntu: apt-get install llvm-19"
+        )
+    return str(found[0])
+
+
+def disassemble(binary: bytes) -> dict[str, list[str]]:
+    """Instructions of each function, without the padding behind the last one."""
+    code = unbundle(binary)
+    text = tools.run_on_binary([_objdump(), "-d", "--no-show-raw-insn"], code)
+    found = _parse_listing(text)
+    for lines in found.values():
+        while lines and lines[-1].split()[0] in _PADDING:
+            lines.pop()
+    return found
+
+
+def _parse_listing(text: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        label = re.fullmatch(r"(?:[0-9a-f]+ )?<(.+)>:", line)
+        if label:
+            lines = found.setdefault(label[1], [])
+        elif line.startswith("\t"):
+            # gfx11 and later pair two operations in one instruction.
+            parts = line.split("//")[0].split(" :: ")
+            lines += [" ".join(part.split()) for part in parts if part.strip()]
+    return found
+
+
+def count(lines: Sequence[str]) -> Counter[str]:
+    """Static counts by class."""
+    return Counter(classify(line.split()[0]) for line in lines)
+
+
+def report(binary: bytes, arch: str) -> list[KernelReport]:
+    """Resources of every kernel; without llvm-objdump the instruction counts stay empty."""
+    try:
+        listing = disassemble(binary)
+    except BackendUnavailable:
+        listing = {}
+    return [
+        KernelReport(
+            name=kernel[".name"],
+            arch=arch,
+            registers=kernel.get(".vgpr_count"),
+            scalar_registers=kernel.get(".sgpr_count"),
+            spills=kernel.get(".vgpr_spill_count", 0) + kernel.get(".sgpr_spill_count", 0),
+            scratch=kernel.get(".private_segment_fixed_size"),
+            shared=kernel.get(".group_segment_fixed_size"),
+            instructions=count(listing.get(kernel[".name"], [])),
+        )
+        for kernel in metadata(binary)["amdhsa.kernels"]
+    ]

@@ -1,0 +1,81 @@
+"""The process in which hiprtc runs: hiprtc 5.2 aborts its process for newer architectures.
+
+Reads ``{"jobs": [[source, [option, ...]], ...]}`` as JSON from standard input, and writes
+one JSON line: ``{"version": ...}`` or ``{"unavailable": reason}``, then one line for each
+job as soon as it is done: ``{"code": base64}`` or ``{"error": log}``.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import resource
+import sys
+from typing import Any, BinaryIO
+
+
+def _take_output() -> BinaryIO:
+    """The standard output for answers alone: whatever the compiler prints goes to stderr."""
+    answers = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    return answers
+
+
+def _answer(stream: BinaryIO, content: dict[str, str]) -> None:
+    stream.write(json.dumps(content).encode() + b"\n")
+    stream.flush()
+
+
+def _contents(size: Any, fill: Any, program: Any) -> bytes:
+    """Bytes from a pair of functions: one tells the size, one fills a buffer."""
+    _, count = size(program)
+    content = bytearray(int(count))
+    if content:
+        fill(program, content)
+    return bytes(content)
+
+
+def _compile(hiprtc: Any, source: str, options: list[str]) -> dict[str, str]:
+    """Compile one source; the answer holds the code or the compiler's log."""
+    status, program = hiprtc.hiprtcCreateProgram(source.encode(), b"kernel.hip", 0, None, None)
+    if int(status):
+        return {"error": f"hiprtcCreateProgram: {status}"}
+    words = [option.encode() for option in options]
+    (status,) = hiprtc.hiprtcCompileProgram(program, len(words), words)
+    if int(status):
+        log = _contents(hiprtc.hiprtcGetProgramLogSize, hiprtc.hiprtcGetProgramLog, program)
+        answer = {"error": log.rstrip(b"\0").decode(errors="replace").strip() or str(status)}
+    else:
+        code = _contents(hiprtc.hiprtcGetCodeSize, hiprtc.hiprtcGetCode, program)
+        answer = {"code": base64.b64encode(code).decode()}
+    # C takes the handle's address here; passing the handle itself crashes.
+    hiprtc.hiprtcDestroyProgram(program.createRef())
+    return answer
+
+
+def _version(hiprtc: Any) -> str:
+    status, major, minor = hiprtc.hiprtcVersion()
+    if int(status):
+        raise RuntimeError(f"hiprtcVersion: {status}")
+    return f"{major}.{minor}"
+
+
+def main() -> None:
+    """Answer the jobs on standard input."""
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    answers = _take_output()
+    jobs = json.load(sys.stdin)["jobs"]
+    try:
+        from hip import hiprtc
+
+        _answer(answers, {"version": _version(hiprtc)})
+    except Exception as error:  # anything here means: hiprtc is not usable
+        _answer(answers, {"unavailable": f"{type(error).__name__}: {error}"})
+        return
+    for source, options in jobs:
+        _answer(answers, _compile(hiprtc, source, options))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""CUDA source to cubins with NVIDIA's run-time compiler, through cuda-bindings."""
+
+from __future__ import annotations
+
+import os
+import re
+import struct
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+from portmp.compilers import elf, tools
+from portmp.compilers.base import Compiler, KernelReport
+from portmp.errors import BackendUnavailable, CompileError
+
+ARCHITECTURES = (
+    "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89",
+    "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121",
+)  # fmt: skip
+"""Architectures of NVRTC 13; ``NvrtcCompiler.architectures`` asks the installed one."""
+
+_REMEDY = "pip install cuda-bindings nvidia-cuda-nvrtc"
+_ENTRY_POINT = 0x10
+_REGISTER_COUNT, _FRAME_SIZE = 0x2F, 0x11
+_RESERVED_SECTION, _RESERVED_BYTES = ".nv.shared.reserved.0", 1024
+_EXACT = {
+    "DFMA": "fma64", "DADD": "add64", "DMUL": "mul64",
+    "FFMA": "fma32", "FADD": "add32", "FMUL": "mul32",
+    "FFMA2": "fma32", "FADD2": "add32", "FMUL2": "mul32", "FFMA32I": "fma32",
+    "FADD32I": "add32", "FMUL32I": "mul32", "FSWZADD": "add32",
+    "MUFU": "special",
+    "LD": "load", "LDG": "load", "LDL": "load",
+    "ST": "store", "STG": "store", "STL": "store", "RED": "store", "REDG": "store",
+    "ATOM": "store", "ATOMG": "store",
+    "LDS": "shared", "STS": "shared", "LDSM": "shared", "STSM": "shared", "ATOMS": "shared",
+    "BRA": "branch", "BRX": "branch", "BRXU": "branch", "JMP": "branch", "JMX": "branch",
+    "CALL": "branch", "RET": "branch",
+    "BAR": "barrier",
+}  # fmt: skip
+_INSTRUCTION = re.compile(r"\s+/\*[0-9a-f]+\*/\s+(?:(@!?U?P\w+)\s+)?(\S.*?)\s*;")
+_SECTION = re.compile(r'\s*\.section\s+\.text\.([^,]+),')
+
+
+def classify(mnemonic: str) -> str:
+    """Class of a SASS instruction; its modifiers do not matter."""
+    return _EXACT.get(mnemonic.partition(".")[0], "other")
+
+
+def _nvrtc() -> Any:
+    """The bindings, once they have found the library."""
+    try:
+        from cuda.bindings import nvrtc
+
+        nvrtc.nvrtcVersion()
+    except Exception as error:  # the bindings raise several types for a missing library
+        raise BackendUnavailable(f"NVRTC is missing ({error}); {_REMEDY}") from error
+    return nvrtc
+
+
+def _checked(result: tuple[Any, ...], what: str) -> Any:
+    """The values behind a successful status: none, one, or a tuple of several."""
+    status, *values = result
+    if int(status):
+        raise CompileError(f"{what}: {status.name}")
+    return values[0] if len(values) == 1 else tuple(values)
+
+
+def _log(nvrtc: Any, program: Any) -> str:
+    size = _checked(nvrtc.nvrtcGetProgramLogSize(program), "nvrtcGetProgramLogSize")
+    log = bytearray(size)
+    _checked(nvrtc.nvrtcGetProgramLog(program, log), "nvrtcGetProgramLog")
+    return log.rstrip(b"\0").decode(errors="replace").strip()
+
+
+def _nvdisasm_paths() -> Iterator[Path]:
+    """Places where nvdisasm may be: named, of the pip package, on PATH, in a toolkit."""
+    named = os.environ.get("PORTMP_NVDISASM")
+    if named:
+        yield Path(named)
+    try:
+        for file in metadata.files("nvidia-cuda-nvdisasm") or []:
+            if file.name == "nvdisasm":
+                yield Path(str(file.locate()))
+    except metadata.PackageNotFoundError:
+        pass
+    roots = [os.environ.get("CUDA_HOME", ""), os.environ.get("CUDA_PATH", ""), "/usr/local/cuda"]
+    for folder in tools.search_folders([f"{root}/bin" for root in roots if root]):
+        yield folder / "nvdisasm"
+
+
+@lru_cache(maxsize=1)
+def nvdisasm() -> str:
+    """Path of NVIDIA's disassembler."""
+    for path in _nvdisasm_paths():
+        if path.is_file() and os.access(path, os.X_OK):
+            return str(path)
+    raise BackendUnavailable("nvdisasm is missing; pip install nvidia-cuda-nvdisasm")
+
+
+def _parse_listing(text: str) -> dict[str, list[str]]:
+    """Instructions by section; a predicate moves behind its instruction."""
+    found: dict[str, list[str]] = {}
+    lines: list[str] = []
+    for line in text.splitlines():
+        section = _SECTION.match(line)
+        if section:
+            lines = found.setdefault(section[1], [])
+            continue
+        match = _INSTRUCTION.match(line)
+        if match and match[2].split()[0] != "NOP":
+            lines.append(f"{match[2]} {match[1]}" if match[1] else match[2])
+    return found
+
+
+def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Attribute numbers and payloads of an ``.nv.info`` section."""
+    at = 0
+    while at + 4 <= len(data):
+        form, attribute, size = struct.unpack_from("<BBH", data, at)
+        at += 4
+        # Only form 4 has a payload behind its head; elsewhere the size field is the value.
+        payload = data[at : at + size] if form == 4 else b""
+        at += (len(payload) + 3) // 4 * 4
+        yield attribute, payload
+
+
+def _per_kernel(parts: Sequence[elf.Section], names: Sequence[str]) -> dict[tuple[int, str], int]:
+    """Attributes of ``.nv.info`` that give one number for each function."""
+    found: dict[tuple[int, str], int] = {}
+    for part in parts:
+        if part.name != ".nv.info":
+            continue
+        for attribute, payload in _attributes(part.data):
+            if attribute in (_REGISTER_COUNT, _FRAME_SIZE) and len(payload) == 8:
+                index, value = struct.unpack("<II", payload)
+                found[attribute, names[index]] = value
+    return found
+
+
+def _shared_sizes(parts: Sequence[elf.Section]) -> dict[str, int]:
+    """Static shared memory by kernel.
+
+    Since sm_90 the section also covers what the system reserves for itself in each block.
+    """
+    reserved = any(part.name == _RESERVED_SECTION for part in parts)
+    prefix = ".nv.shared."
+    return {
+        part.name[len(prefix) :]: max(part.size - _RESERVED_BYTES * reserved, 0)
+        for part in parts
+        if part.name.startswith(prefix) and part.name != _RESERVED_SECTION
+    }
+
+
+class NvrtcCompiler(Compiler):
+    """NVRTC, for real architectures: the result is a cubin, not PTX."""
+
+    name = "nvrtc"
+
+    def version(self) -> str:
+        """Version of the NVRTC library."""
+        nvrtc = _nvrtc()
+        major, minor = _checked(nvrtc.nvrtcVersion(), "nvrtcVersion")
+        return f"nvrtc {major}.{minor}"
+
+    def architectures(self) -> tuple[str, ...]:
+        """Real architectures that the installed NVRTC compiles for."""
+        nvrtc = _nvrtc()
+        found = _checked(nvrtc.nvrtcGetSupportedArchs(), "nvrtcGetSupportedArchs")
+        return tuple(f"sm_{number}" for number in found)
+
+    def options(self, arch: str) -> tuple[str, ...]:
+        """Options for one architecture."""
+        return (
+            f"--gpu-architecture={arch}", "--fmad=false", "--ftz=false", "--prec-div=true",
+            "--prec-sqrt=true", "--std=c++17",
+        )  # fmt: skip
+
+    def compile(self, source: str, arch: str) -> bytes:
+        """Compile to a cubin; messages place lines in ``kernel.cu``."""
+        nvrtc = _nvrtc()
+        program = _checked(
+            nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []),
+            "nvrtcCreateProgram",
+        )
+        try:
+            words = [option.encode() for option in self.options(arch)]
+            (status,) = nvrtc.nvrtcCompileProgram(program, len(words), words)
+            if int(status):
+                raise CompileError(_log(nvrtc, program) or status.name)
+            size = _checked(nvrtc.nvrtcGetCUBINSize(program), "nvrtcGetCUBINSize")
+            code = bytearray(size)
+            _checked(nvrtc.nvrtcGetCUBIN(program, code), "nvrtcGetCUBIN")
+            return bytes(code)
+        finally:
+            nvrtc.nvrtcDestroyProgram(program)
+
+    def disassemble(self, binary: bytes) -> dict[str, list[str]]:
+        """SASS of each kernel with the subroutines that were placed behind it."""
+        return _parse_listing(tools.run_on_binary([nvdisasm(), "-c"], binary))
+
+    def report(self, binary: bytes, arch: str) -> list[KernelReport]:
+        """Resources of every kernel; what takes the disassembler is left out without it.
+
+        ``spills`` are local memory instructions, from spilled registers or from arrays
+        that are indexed at run time: the cubin does not tell them apart.
+        """
+        try:
+            listing = self.disassemble(binary)
+        except BackendUnavailable:
+            listing = {}
+        parts = elf.sections(binary)
+        table = elf.symbols(parts)
+        numbers = _per_kernel(parts, [symbol.name for symbol in table])
+        shared = _shared_sizes(parts)
+        code = {part.name for part in parts}
+        return [
+            _report(name, arch, numbers, shared.get(name, 0), listing.get(name))
+            for name in (symbol.name for symbol in table if symbol.other & _ENTRY_POINT)
+            if f".text.{name}" in code
+        ]
+
+
+def _report(
+    name: str,
+    arch: str,
+    numbers: dict[tuple[int, str], int],
+    shared: int,
+    lines: list[str] | None,
+) -> KernelReport:
+    heads = [line.split()[0] for line in lines or ()]
+    local = sum(head.partition(".")[0] in ("LDL", "STL") for head in heads)
+    return KernelReport(
+        name=name,
+        arch=arch,
+        registers=numbers.get((_REGISTER_COUNT, name)),
+        scalar_registers=None,
+        spills=None if lines is None else local,
+        scratch=numbers.get((_FRAME_SIZE, name)),
+        shared=shared,
+        instructions=Counter(map(classify, heads)),
+    )

@@ -1,0 +1,19 @@
+"""The numbers that fix a result's bits, and their version.
+
+They are not tuning parameters: a change is a new VERSION and new recorded digests.
+What each means is in docs/bits.md.
+"""
+
+VERSION = 1
+
+SLAB = 1024
+"""GEMM: k is cut into slabs of this length; slabs are added in ascending order."""
+
+PERIOD = 256
+"""GEMM: the accumulator is renormalised after every PERIOD steps of a slab."""
+
+LANES = 32
+"""DOT, GEMV, sums, extrema: element i belongs to lane i mod LANES ..."""
+
+CHUNK = 8192
+"""... of chunk i div CHUNK; lanes, then chunks, combine pairwise with halving distance."""

@@ -1,0 +1,161 @@
+"""Limb planes on a device: what routines read and write.
+
+A Planes is a strided view of one device allocation that holds a plane for each limb,
+each aligned and contiguous. Shapes and strides count elements and are common to all
+planes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from portmp.backends.base import Buffer, Device, Queue
+from portmp.errors import ShapeError
+from portmp.formats import Format
+
+Shape = tuple[int, ...]
+Host = list[np.ndarray[Any, Any]]
+
+
+def dense_strides(shape: Sequence[int]) -> Shape:
+    """Strides (elements) of a C-contiguous array."""
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+@dataclass(frozen=True, eq=False)
+class Planes:
+    """Limb planes of *format*: ``buffers[i]`` holds plane i, this view starts at ``start``."""
+
+    format: Format
+    shape: Shape
+    strides: Shape
+    start: int
+    buffers: tuple[Buffer, ...]
+    queue: Queue
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the planes."""
+        return self.queue.device
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether elements follow each other in C order."""
+        step = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != step and self.size:
+                return False
+            step *= size
+        return True
+
+    # --- views ----------------------------------------------------------------------------
+
+    def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Planes:
+        """Another view of the same memory."""
+        return replace(self, shape=tuple(shape), strides=tuple(strides), start=start)
+
+    def transposed(self, axes: Sequence[int]) -> Planes:
+        """Axes in another order."""
+        shape = [self.shape[a] for a in axes]
+        return self.view(shape, [self.strides[a] for a in axes], self.start)
+
+    def broadcast_to(self, shape: Sequence[int]) -> Planes:
+        """NumPy's broadcasting, without a copy (stride 0)."""
+        lead = len(shape) - self.ndim
+        strides = [0] * lead
+        for have, stride, want in zip(self.shape, self.strides, shape[lead:], strict=True):
+            if have not in (1, want):
+                raise ShapeError(f"shape {self.shape} cannot be broadcast to {tuple(shape)}")
+            strides.append(0 if have == 1 and want != 1 else stride)
+        return self.view(shape, strides, self.start)
+
+    def reshaped(self, shape: Sequence[int]) -> Planes | None:
+        """A view with another shape, or None where only a copy can have it."""
+        if not self.contiguous:
+            return None
+        return self.view_as(shape)
+
+    def view_as(self, shape: Sequence[int]) -> Planes:
+        """Dense planes with another shape of the same size."""
+        return self.view(shape, dense_strides(shape), self.start)
+
+    def overlaps(self, other: Planes) -> bool:
+        """Whether the two views may share an element."""
+        if self.buffers[0] is not other.buffers[0] or not self.size or not other.size:
+            return False
+        low, high = self._extent()
+        other_low, other_high = other._extent()
+        return low <= other_high and other_low <= high
+
+    def same_view(self, other: Planes) -> bool:
+        """Whether both name the same elements in the same order."""
+        mine = (self.buffers[0], self.start, self.shape, self.strides)
+        return mine == (other.buffers[0], other.start, other.shape, other.strides)
+
+    def _extent(self) -> tuple[int, int]:
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        return (
+            self.start + sum(r for r in reach if r < 0),
+            self.start + sum(r for r in reach if r > 0),
+        )
+
+    # --- host -----------------------------------------------------------------------------
+
+    def write(self, host: Host) -> None:
+        """Copy host planes of this shape to the device; only for contiguous views."""
+        for i, (buffer, plane) in enumerate(zip(self.buffers, host, strict=True)):
+            dtype = self.format.dtype(i)
+            data = np.ascontiguousarray(plane, dtype=dtype)
+            self.queue.write(buffer, data, self.start * dtype.itemsize)
+
+    def read_dense(self) -> Host:
+        """Copy a contiguous view to the host and wait."""
+        host = []
+        for i, buffer in enumerate(self.buffers):
+            plane = np.empty(self.shape, self.format.dtype(i))
+            self.queue.read(buffer, plane, self.start * plane.itemsize)
+            host.append(plane)
+        return host
+
+
+def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
+    """New planes with undefined content."""
+    size = math.prod(shape)
+    device = queue.device
+    alignment = device.properties.alignment
+    offsets, total = [], 0
+    for i in range(form.limbs):
+        nbytes = max(size, 1) * form.dtype(i).itemsize
+        offsets.append((total, nbytes))
+        total += -(-nbytes // alignment) * alignment
+    whole = device.allocate(total)
+    buffers = tuple(whole.part(offset, nbytes) for offset, nbytes in offsets)
+    return Planes(form, tuple(shape), dense_strides(shape), 0, buffers, queue)
+
+
+def upload(form: Format, host: Host, queue: Queue) -> Planes:
+    """Copy host planes to new device planes."""
+    planes = allocate(form, host[0].shape, queue)
+    if planes.size:
+        planes.write(host)
+    return planes

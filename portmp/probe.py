@@ -1,0 +1,1 @@
+def approve(device): pass

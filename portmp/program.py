@@ -1,0 +1,123 @@
+"""Rendered source to loaded kernels: compile, keep on disk, explain failures."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+from portmp import places
+from portmp.backends.base import Device, Kernel
+from portmp.errors import CompileError, PortmpError
+from portmp.render import RenderedSource
+from portmp.spec import KernelSpec
+
+_MAGIC = b"portmp binary 1\n"
+_DIGEST = 32
+_ERROR_LINE = re.compile(r"(?:[:(])(\d+)(?::\d+)?[:)]")
+
+_loaded: dict[tuple[str, KernelSpec], dict[str, Kernel]] = {}
+_lock = threading.Lock()
+
+
+def kernels(device: Device, spec: KernelSpec) -> dict[str, Kernel]:
+    """The kernels of *spec* on *device*: loaded before, from the disk cache, or compiled."""
+    key = (device.name, spec)
+    found = _loaded.get(key)
+    if found is None:
+        with _lock:
+            found = _loaded.get(key)
+            if found is None:
+                found = load(device, spec.render(device.platform, device.traits))
+                _loaded[key] = found
+    return found
+
+
+def load(device: Device, source: RenderedSource) -> dict[str, Kernel]:
+    """Compile (or fetch) and load *source*."""
+    digest = hashlib.sha256(f"{device.compiler_key()}\0{source.text}".encode()).hexdigest()
+    binary = read_cached(digest)
+    if binary is not None:
+        try:
+            return device.load(binary, source.kernels)
+        except PortmpError:
+            forget(digest)
+    binary = compile_source(device, source)
+    kernels = device.load(binary, source.kernels)
+    write_cached(digest, binary)
+    return kernels
+
+
+def compile_source(device: Device, source: RenderedSource) -> bytes:
+    """Compile for *device*; a failure shows rendered and template lines."""
+    try:
+        return device.compile(source.text)
+    except CompileError as error:
+        raise explained(error, source) from None
+
+
+def explained(error: CompileError, source: RenderedSource) -> CompileError:
+    """The compiler's message with, for each line it names, the rendered and template line."""
+    log = str(error)
+    lines = source.text.splitlines()
+    notes = []
+    seen = set()
+    for number in (int(m) for m in _ERROR_LINE.findall(log)):
+        if number in seen or not 0 < number <= len(lines):
+            continue
+        seen.add(number)
+        origin = source.origin(number)
+        place = f"{origin[0]} line {origin[1]}" if origin else "generated text"
+        notes.append(f"  rendered line {number} (template {place}): {lines[number - 1].strip()}")
+    return CompileError("\n".join(["the compiler rejects rendered source:", *notes, log]))
+
+
+# --- the disk cache: one file a binary, checked by a digest of its content ------------
+
+
+def _path(digest: str) -> Path | None:
+    folder = places.cache_folder()
+    return folder / f"{digest}.bin" if folder else None
+
+
+def read_cached(digest: str) -> bytes | None:
+    """A cached binary, or None; a damaged file is removed."""
+    path = _path(digest)
+    if path is None:
+        return None
+    try:
+        data = path.read_bytes()
+    except OSError:
+        return None
+    start = len(_MAGIC) + _DIGEST
+    body = data[start:]
+    if data[: len(_MAGIC)] == _MAGIC and hashlib.sha256(body).digest() == data[len(_MAGIC) : start]:
+        return body
+    forget(digest)
+    return None
+
+
+def write_cached(digest: str, binary: bytes) -> None:
+    """Keep *binary*; a cache that cannot be written is no error."""
+    path = _path(digest)
+    if path is not None:
+        try:
+            places.replace_file(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
+        except OSError:
+            return
+
+
+def forget(digest: str) -> None:
+    """Remove one cached binary."""
+    path = _path(digest)
+    if path is not None:
+        path.unlink(missing_ok=True)
+
+
+def cached_files() -> Iterator[Path]:
+    """All files of the disk cache."""
+    folder = places.cache_folder()
+    if folder is not None:
+        yield from sorted(p for p in folder.iterdir() if p.suffix in (".bin", ".json"))

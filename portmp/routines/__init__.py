@@ -1,0 +1,1 @@
+"""Routines: what runs on planes. One file a routine: checks, definition, launches."""

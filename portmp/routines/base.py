@@ -1,0 +1,76 @@
+"""What routines share: checks, scalars, launch arithmetic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from portmp import convert
+from portmp.backends.base import Buffer
+from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
+from portmp.formats import Format
+from portmp.planes import Planes, allocate
+
+Scalar = int | float | str | Fraction
+Words = tuple[np.generic, ...]
+
+
+def words(form: Format, value: object, argument: str) -> Words:
+    """Limbs of an exact scalar as kernel arguments of the word type."""
+    planes = convert.to_limbs(value, form, argument)
+    if planes[0].shape != ():
+        raise ShapeError(f"{argument}: one number expected, an array of shape {planes[0].shape} given")
+    kind = np.dtype(form.word).type
+    return tuple(kind(plane[()]) for plane in planes)
+
+
+def is_number(value: Words, number: float) -> bool:
+    """Whether limbs are exactly *number* (0 or 1)."""
+    return bool(value[0] == number) and all(w == 0 for w in value[1:])
+
+
+def same(form: Format, **operands: Planes) -> None:
+    """Check that operands share *form* and one device's queue."""
+    first = next(iter(operands.items()))
+    for name, planes in operands.items():
+        if planes.format is not form:
+            raise FormatError(
+                f"{name}: format {planes.format}, {first[0]} has {form}; "
+                f"convert with {name}.astype({form.name!r})"
+            )
+        if planes.device is not first[1].device:
+            raise DeviceError(
+                f"{name}: on {planes.device.name}, {first[0]} is on {first[1].device.name}; "
+                f"copy with {name}.to({first[1].device.name!r})"
+            )
+
+
+def output(out: Planes | None, like: Planes, shape: Sequence[int], argument: str = "out") -> Planes:
+    """The output planes: *out* after checks, or new ones."""
+    if out is None:
+        return allocate(like.format, shape, like.queue)
+    same(like.format, a=like, **{argument: out})
+    if out.shape != tuple(shape):
+        raise ShapeError(f"{argument}: shape {out.shape} given, {tuple(shape)} needed")
+    if any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
+        raise ArgumentError(f"{argument}: a broadcast view cannot be written")
+    return out
+
+
+def refuse_overlap(out: Planes, **inputs: Planes) -> None:
+    """Refuse an output that shares memory with an input that is read many times."""
+    for name, planes in inputs.items():
+        if out.overlaps(planes):
+            raise ArgumentError(f"out: overlaps {name}; give an output of its own")
+
+
+def strided(planes: Planes, *strides: int) -> list[Buffer | np.generic]:
+    """Kernel arguments of a view: buffers, start, strides."""
+    return [*planes.buffers, np.int64(planes.start), *(np.int64(s) for s in strides)]
+
+
+def blocks(count: int, block: int) -> int:
+    """How many blocks of *block* cover *count*."""
+    return -(-count // block)

@@ -1,0 +1,148 @@
+"""Elementwise operators, AXPY and SCAL: out[i] = f(x[i], y[i], z[i])."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cache
+
+import numpy as np
+
+from portmp import formats, program, tuning
+from portmp.backends.base import Buffer
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.planes import Planes, allocate, dense_strides
+from portmp.routines import base
+from portmp.spec import KernelSpec, spec
+
+NAMES = ("x", "y", "z")
+Operand = Planes | base.Words
+
+
+@cache
+def kernel_spec(
+    form: str, op: str, access: tuple[str, ...], rank: int, threads: int
+) -> KernelSpec:
+    """The kernel of operator *op*; access says how each operand is read.
+
+    ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.
+    """
+    f = formats.get(form)
+    network = f.operator(op)
+    return spec(
+        f"elementwise_{op}", "blas/elementwise.mako", f, {"operator": network},
+        operands=tuple(zip(NAMES, access, strict=False)), rank=rank, threads=threads,
+        sign_only=op == "compare",
+    )  # fmt: skip
+
+
+def apply(op: str, operands: Sequence[Operand], out: Planes | None = None) -> Planes:
+    """Apply operator *op* to planes and scalar words, with broadcasting.
+
+    At least one operand is Planes. Scalars are limbs in the word type. Returns *out*.
+    """
+    arrays = {n: o for n, o in zip(NAMES, operands, strict=False) if isinstance(o, Planes)}
+    first = next(iter(arrays.values()))
+    form = first.format
+    base.same(form, **arrays)
+    try:
+        shape = np.broadcast_shapes(*(p.shape for p in arrays.values()))
+    except ValueError:
+        shapes = " and ".join(str(p.shape) for p in arrays.values())
+        raise ShapeError(f"operands of {op}: shapes {shapes} do not broadcast") from None
+    target = base.output(out, first, shape)
+    for name, planes in arrays.items():
+        if target.overlaps(planes) and not target.same_view(planes):
+            raise ArgumentError(f"out: overlaps {name} without being the same view")
+    _run(op, form, operands, target, shape)
+    return target
+
+
+def compare(x: Operand, y: Operand) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
+    """Signs of x - y on the host: -1, 0, 1, or 2 where unordered. Waits for the device."""
+    arrays = [o for o in (x, y) if isinstance(o, Planes)]
+    shape = np.broadcast_shapes(*(p.shape for p in arrays))
+    signs = allocate(_SIGNS, shape, arrays[0].queue)
+    _run("compare", arrays[0].format, (x, y), signs, shape)
+    return signs.read_dense()[0] if signs.size else np.empty(shape, np.int8)
+
+
+_SIGNS = Format("sign", ("int8",), "float32", {}, "signs of differences")
+
+
+def _run(
+    op: str, form: Format, operands: Sequence[Operand], out: Planes, shape: tuple[int, ...]
+) -> None:
+    if not out.size:
+        return
+    views: Mapping[int, Planes] = {
+        i: o.broadcast_to(shape) for i, o in enumerate(operands) if isinstance(o, Planes)
+    }
+    sizes, strides = _collapsed(shape, [out, *views.values()])
+    dense = dense_strides(sizes)
+    rank = len(sizes)
+    by_operand = dict(zip(views, strides[1:], strict=True))
+    access = tuple(
+        "value" if i not in views else "contiguous" if by_operand[i] == dense else "strided"
+        for i in range(len(operands))
+    )
+    schedule = tuning.flat(form, out.device)
+    kernel_key = kernel_spec(form.name, op, access, rank, schedule.threads)
+    kernel = program.kernels(out.device, kernel_key)[kernel_key.name]
+    args: list[Buffer | np.generic] = [np.int64(out.size), *(np.int64(n) for n in sizes[1:])]
+    for i, operand in enumerate(operands):
+        if not isinstance(operand, Planes):
+            args += operand
+        elif access[i] == "contiguous":
+            args += base.strided(views[i])
+        else:
+            args += base.strided(views[i], *by_operand[i])
+    args += base.strided(out, *strides[0])
+    grid = base.blocks(out.size, schedule.threads)
+    out.queue.launch(kernel, (grid, 1, 1), (schedule.threads, 1, 1), args)
+
+
+def _collapsed(
+    shape: Sequence[int], views: Sequence[Planes]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Merge axes that every view walks as one; drop axes of length 1."""
+    sizes: list[int] = []
+    strides: list[list[int]] = [[] for _ in views]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        steps = [v.strides[axis] for v in views]
+        if sizes and all(s[-1] == step * size for s, step in zip(strides, steps, strict=True)):
+            sizes[-1] *= size
+            for s, step in zip(strides, steps, strict=True):
+                s[-1] = step
+        else:
+            sizes.append(size)
+            for s, step in zip(strides, steps, strict=True):
+                s.append(step)
+    if not sizes:
+        return (1,), [(0,) if v is not views[0] else (1,) for v in views]
+    return tuple(sizes), [tuple(s) for s in strides]
+
+
+def contiguous(planes: Planes) -> Planes:
+    """*planes* itself if dense, else a dense copy."""
+    if planes.contiguous:
+        return planes
+    return apply("copy", [planes], allocate(planes.format, planes.shape, planes.queue))
+
+
+def axpy(alpha: base.Words, x: Planes, y: Planes, out: Planes | None = None) -> Planes:
+    """alpha x + y: add(mul(alpha, x), y); one limb: fma; alpha = 1 skips the product."""
+    if base.is_number(alpha, 1):
+        return apply("add", [x, y], out)
+    if base.is_number(alpha, 0):
+        return apply("copy", [y], out)
+    return apply("fma", [alpha, x, y], out)
+
+
+def scal(alpha: base.Words, x: Planes, out: Planes | None = None) -> Planes:
+    """alpha x; alpha = 1 copies."""
+    if base.is_number(alpha, 1):
+        return apply("copy", [x], out)
+    return apply("mul", [alpha, x], out)

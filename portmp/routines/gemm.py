@@ -1,0 +1,172 @@
+"""GEMM: C = alpha A B + beta C, any strides, batches, schedules.
+
+Definition: k is cut into slabs of definition.SLAB; each slab starts from a zero state,
+accumulates in ascending order, is renormalised every definition.PERIOD steps and
+finished; slabs are added in ascending order. An element that is not finite is
+recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffic.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+
+from portmp import definition, formats, program, tuning
+from portmp.backends.base import Buffer
+from portmp.errors import ShapeError
+from portmp.formats import Format
+from portmp.planes import Planes, allocate
+from portmp.routines import base
+from portmp.spec import KernelSpec, spec
+from portmp.tuning import GemmSchedule
+
+MAX_GRID_Y = 65535
+
+
+@cache
+def kernel_spec(form: str, schedule: GemmSchedule) -> KernelSpec:
+    """The product kernel; with ``schedule.split`` it stores slabs for the combining kernel."""
+    f = formats.get(form)
+    roles = {r: f.network(r) for r in ("accumulate", "renormalise", "finish")}
+    if not schedule.split:
+        roles |= {op: f.operator(op) for op in ("add", "mul")}
+    return spec(
+        "gemm_slabs" if schedule.split else "gemm", "blas/gemm.mako", f, roles,
+        width=schedule.width, s=schedule, slab=definition.SLAB, period=definition.PERIOD,
+    )  # fmt: skip
+
+
+@cache
+def combine_spec(form: str, threads: int) -> KernelSpec:
+    """The kernel that adds slabs and applies alpha and beta."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("add", "mul")}
+    return spec(
+        "gemm_combine", "blas/gemm_combine.mako", f, roles,
+        threads=threads, slab=definition.SLAB,
+    )  # fmt: skip
+
+
+def gemm(
+    a: Planes,
+    b: Planes,
+    *,
+    alpha: base.Words,
+    beta: base.Words,
+    c: Planes | None = None,
+    out: Planes | None = None,
+    schedule: GemmSchedule | None = None,
+) -> Planes:
+    """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
+    form = a.format
+    base.same(form, a=a, b=b)
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
+        raise ShapeError(f"gemm: a {a.shape} and b {b.shape} cannot be multiplied")
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ShapeError(f"gemm: batches {a.shape[:-2]} and {b.shape[:-2]} differ") from None
+    shape = (*batch, a.shape[-2], b.shape[-1])
+    target = base.output(out, a, shape)
+    base.refuse_overlap(target, a=a, b=b)
+    zero_beta = base.is_number(beta, 0)
+    if zero_beta or c is None:
+        if c is None and not zero_beta:
+            raise ShapeError("gemm: beta is not 0 but c is missing")
+        c = target
+    else:
+        base.same(form, a=a, c=c)
+        if c.shape != shape:
+            c = c.broadcast_to(shape)
+        if target.overlaps(c) and not target.same_view(c):
+            base.refuse_overlap(target, c=c)
+    if not target.size:
+        return target
+    chosen = _fitted(schedule or tuning.gemm(form, a.device), a, b)
+    chosen.check(form, a.device)
+    depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
+    views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
+    for va, vb, vc, vo in _batches(views):
+        _launch(form, chosen, va, vb, vc, vo, depth, alpha, beta)
+    return target
+
+
+def _fitted(schedule: GemmSchedule, a: Planes, b: Planes) -> GemmSchedule:
+    """Read each operand along its contiguous index; one slab or none needs no split."""
+    return replace(
+        schedule,
+        a_order="m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
+        b_order="k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
+        split=schedule.split and a.shape[-1] > definition.SLAB,
+    )
+
+
+def _batches(views: list[Planes]) -> list[list[Planes]]:
+    """Cut leading axes into pieces of one batch axis of at most MAX_GRID_Y entries."""
+    lead = views[0].shape[:-2]
+    if not lead:
+        return [[v.view((1, *v.shape), (0, *v.strides), v.start) for v in views]]
+    pieces = []
+    for outer in itertools.product(*(range(n) for n in lead[:-1])):
+        for first in range(0, lead[-1], MAX_GRID_Y):
+            count = min(MAX_GRID_Y, lead[-1] - first)
+            row = []
+            for v in views:
+                steps = zip((*outer, first), v.strides[: len(lead)], strict=True)
+                start = v.start + sum(i * s for i, s in steps)
+                row.append(v.view((count, *v.shape[-2:]), v.strides[-3:], start))
+            pieces.append(row)
+    return pieces
+
+
+def _launch(
+    form: Format, s: GemmSchedule, a: Planes, b: Planes, c: Planes, out: Planes,
+    k: int, alpha: base.Words, beta: base.Words,
+) -> None:  # fmt: skip
+    batch, m, n = out.shape
+    if s.split and k <= definition.SLAB:
+        s = replace(s, split=False)
+    slabs = base.blocks(k, definition.SLAB) if s.split else 1
+    size: list[Buffer | np.generic] = [np.int64(m), np.int64(n), np.int64(k)]
+    operands = [*_matrix(a), *_matrix(b)]
+    beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
+    end: list[Buffer | np.generic] = [
+        *_matrix(c), *_matrix(out), *alpha, *beta,
+        np.int32(base.is_number(alpha, 1)), np.int32(beta_kind),
+    ]  # fmt: skip
+    tiles = base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n)
+    key = kernel_spec(form.name, s)
+    kernel = program.kernels(out.device, key)[key.name]
+    block = (s.threads, 1, 1)
+    if not s.split:
+        out.queue.launch(kernel, (tiles, batch, 1), block, [*size, *operands, *end])
+        return
+    per_launch = max(1, MAX_GRID_Y // slabs)
+    if batch > per_launch:
+        for first in range(0, batch, per_launch):
+            count = min(per_launch, batch - first)
+            part = [
+                v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
+                for v in (a, b, c, out)
+            ]
+            _launch(form, s, *part, k, alpha, beta)
+        return
+    work = allocate(form.compute, (batch * slabs, m, n), out.queue)
+    out.queue.launch(
+        kernel, (tiles, batch * slabs, 1), block, [*size, *operands, *work.buffers]
+    )
+    threads = tuning.flat(form, out.device).threads
+    combine_key = combine_spec(form.name, threads)
+    combine = program.kernels(out.device, combine_key)[combine_key.name]
+    out.queue.launch(
+        combine, (base.blocks(m * n, threads), batch, 1), (threads, 1, 1),
+        [*size, *operands, *work.buffers, *end],
+    )  # fmt: skip
+
+
+def _matrix(v: Planes) -> list[Buffer | np.generic]:
+    """Kernel arguments of a batch of matrices: planes, start, row, column, batch strides."""
+    return base.strided(v, v.strides[1], v.strides[2], v.strides[0])

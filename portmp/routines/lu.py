@@ -1,0 +1,53 @@
+"""LU with partial pivoting and back substitution on an augmented matrix."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+
+from portmp import formats, program
+from portmp.backends.base import Buffer
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+from portmp.planes import Planes, allocate
+from portmp.routines import base
+from portmp.spec import KernelSpec, spec
+
+THREADS = 64
+_FLAG = Format("flag", ("int32",), "float32", {}, "whether a pivot was zero")
+
+
+@cache
+def kernel_spec(form: str) -> KernelSpec:
+    """The four kernels of elimination and back substitution."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    return spec("lu", "linalg/lu.mako", f, roles, threads=THREADS)
+
+
+def solve_augmented(w: Planes) -> None:
+    """Overwrite columns n.. of the dense matrix w (n, n + r) by the solutions.
+
+    Partial pivoting by leading limbs, the first of equals. Waits for the device, and
+    raises ArgumentError when a pivot is zero or NaN.
+    """
+    n, columns = w.shape
+    kernels = program.kernels(w.device, kernel_spec(w.format.name))
+    flag = allocate(_FLAG, (1,), w.queue)
+    flag.write([np.zeros(1, np.int32)])
+
+    def launch(name: str, col: int, work: int, *extra: Buffer) -> None:
+        if work > 0:
+            args = [np.int64(n), np.int64(columns), np.int64(col), *w.buffers, *extra]
+            grid = 1 if name == "lu_pivot" else base.blocks(work, THREADS)
+            w.queue.launch(kernels[name], (grid, 1, 1), (THREADS, 1, 1), args)
+
+    for col in range(n):
+        launch("lu_pivot", col, 1, *flag.buffers)
+        launch("lu_update", col, (n - col - 1) * (columns - col - 1))
+    for col in range(n - 1, -1, -1):
+        launch("lu_divide", col, columns - n)
+        launch("lu_eliminate", col, col * (columns - n))
+    if flag.read_dense()[0][0]:
+        raise ArgumentError("a: the matrix is singular to working precision (a pivot is zero)")

@@ -1,0 +1,159 @@
+"""DOT, GEMV, sums and extrema: lanes, chunks and a fixed tree.
+
+Definition: element i belongs to lane i mod LANES of chunk i div CHUNK; a lane
+accumulates in order; lanes, then chunks, combine pairwise with halving distance.
+Vectors are extended to a multiple of LANES by the identity. Products and sums that
+are not finite are recomputed from leading limbs in the same lanes and tree.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+
+import numpy as np
+
+from portmp import definition, formats, networks, program, tuning
+from portmp.backends.base import Buffer
+from portmp.errors import ShapeError
+from portmp.formats import Format
+from portmp.networks import Network
+from portmp.planes import Planes, allocate
+from portmp.routines import base
+from portmp.spec import KernelSpec, spec
+from portmp.tuning import ReduceSchedule
+
+IDENTITY = {"dot": 0.0, "sum": 0.0, "max": -math.inf, "min": math.inf}
+MAX_GRID_Y = 65535
+
+
+def steps(form: Format, kind: str) -> dict[str, Network]:
+    """The networks of a reduction: step, finish, combine."""
+    keep = networks.get(f"keep{form.limbs}")
+    if kind == "dot":
+        step, finish = form.network("accumulate"), form.network("finish")
+        return {"step": step, "finish": finish, "combine": form.operator("add")}
+    if kind == "sum":
+        return {"step": form.network("add"), "finish": keep, "combine": form.operator("add")}
+    return {"step": form.operator(kind), "finish": keep, "combine": form.operator(kind)}
+
+
+@cache
+def partial_spec(form: str, kind: str, schedule: ReduceSchedule) -> KernelSpec:
+    """The kernel that reduces each chunk of each row."""
+    f = formats.get(form)
+    return spec(
+        f"{kind}_chunks", "blas/reduce.mako", f, steps(f, kind), width=schedule.width,
+        s=schedule, **_definition(kind),
+    )  # fmt: skip
+
+
+@cache
+def combine_spec(form: str, kind: str, threads: int) -> KernelSpec:
+    """The kernel that combines the chunks of a row and applies alpha and beta."""
+    f = formats.get(form)
+    roles = {"combine": steps(f, kind)["combine"]}
+    if kind == "dot":
+        roles |= {op: f.operator(op) for op in ("add", "mul")}
+    return spec(
+        f"{kind}_combine", "blas/reduce_combine.mako", f, roles,
+        threads=threads, recompute=kind in ("dot", "sum"), **_definition(kind),
+    )  # fmt: skip
+
+
+def _definition(kind: str) -> dict[str, object]:
+    return {
+        "terms": "product" if kind == "dot" else "value",
+        "identity": IDENTITY[kind] if kind in ("max", "min") else 0.0,
+        "start": IDENTITY[kind],
+        "lanes": definition.LANES,
+        "chunk": definition.CHUNK,
+    }
+
+
+def gemv(
+    a: Planes,
+    x: Planes,
+    *,
+    alpha: base.Words,
+    beta: base.Words,
+    y: Planes | None = None,
+    out: Planes | None = None,
+    schedule: ReduceSchedule | None = None,
+) -> Planes:
+    """alpha a x + beta y for a (m, n), x (n,)."""
+    form = a.format
+    base.same(form, a=a, x=x)
+    if a.ndim != 2 or x.ndim != 1 or a.shape[1] != x.shape[0]:
+        raise ShapeError(f"gemv: a {a.shape} and x {x.shape} cannot be multiplied")
+    target = base.output(out, a, (a.shape[0],))
+    base.refuse_overlap(target, a=a, x=x)
+    zero_beta = base.is_number(beta, 0)
+    if y is None and not zero_beta:
+        raise ShapeError("gemv: beta is not 0 but y is missing")
+    if y is None or zero_beta:
+        y = target
+    base.same(form, a=a, y=y)
+    if y.shape != target.shape:
+        raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
+    if target.overlaps(y) and not target.same_view(y):
+        base.refuse_overlap(target, y=y)
+    depth = 0 if base.is_number(alpha, 0) else a.shape[1]
+    beta_kind = 0 if zero_beta else 1 if base.is_number(beta, 1) else 2
+    end: list[Buffer | np.generic] = [
+        *alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)
+    ]  # fmt: skip
+    _reduce("dot", a, depth, target, schedule, x, [*base.strided(y, y.strides[0])], end)
+    return target
+
+
+def dot(x: Planes, y: Planes, schedule: ReduceSchedule | None = None) -> Planes:
+    """sum_i x_i y_i of two vectors; shape ()."""
+    form = x.format
+    base.same(form, x=x, y=y)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
+    one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+    row = x.view((1, *x.shape), (0, *x.strides), x.start)
+    out = gemv(row, y, alpha=one, beta=zero, schedule=schedule)
+    return out.view((), (), out.start)
+
+
+def over_rows(kind: str, x: Planes, schedule: ReduceSchedule | None = None) -> Planes:
+    """sum, max or min of each row of x (m, n); shape (m,)."""
+    if kind in ("max", "min") and not x.shape[1]:
+        raise ShapeError(f"{kind}: an empty array has none")
+    out = allocate(x.format, (x.shape[0],), x.queue)
+    _reduce(kind, x, x.shape[1], out, schedule, None, [], [])
+    return out
+
+
+def _reduce(
+    kind: str, x: Planes, k: int, out: Planes, schedule: ReduceSchedule | None,
+    y: Planes | None, addend: list[Buffer | np.generic], end: list[Buffer | np.generic],
+) -> None:  # fmt: skip
+    rows = x.shape[0]
+    if not rows:
+        return
+    form, device, queue = x.format, x.device, x.queue
+    s = schedule or tuning.reduce(form, device, rows)
+    chunks = base.blocks(k, definition.CHUNK)
+    work = allocate(form.compute, (rows, max(chunks, 1)), queue)
+    common: list[Buffer | np.generic] = [
+        np.int64(rows), np.int64(k), np.int64(chunks), *base.strided(x, *x.strides),
+    ]  # fmt: skip
+    if y is not None:
+        common += base.strided(y, y.strides[0])
+    common += work.buffers
+    if chunks:
+        if chunks > MAX_GRID_Y:
+            raise ShapeError(f"{kind}: {k} elements, {MAX_GRID_Y * definition.CHUNK} are allowed")
+        key = partial_spec(form.name, kind, s)
+        kernel = program.kernels(device, key)[key.name]
+        threads = definition.LANES // s.width * s.rows
+        grid = (base.blocks(rows, s.rows), chunks, 1)
+        queue.launch(kernel, grid, (threads, 1, 1), common)
+    combine_key = combine_spec(form.name, kind, s.combine_threads)
+    combine = program.kernels(device, combine_key)[combine_key.name]
+    args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
+    queue.launch(combine, (rows, 1, 1), (s.combine_threads, 1, 1), args)

@@ -1,0 +1,49 @@
+## Second half of a split GEMM: adds the slabs of each element in order, then alpha and beta.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
+<% p, long = w.platform, w.platform.index %>
+${arithmetic(w, [networks["add"], networks["mul"]])}
+${leading_chain(w, slab)}
+/* one element a work-item: slabs ascending, special values, alpha and beta */
+${p.block.format(threads, f"{threads}, 1, 1")}
+${p.kernel} ${name}(
+    const ${long} m, const ${long} n, const ${long} k,
+    ${w.planes("a", const=True)},
+    const ${long} a_start, const ${long} a_row, const ${long} a_col, const ${long} a_batch,
+    ${w.planes("b", const=True)},
+    const ${long} b_start, const ${long} b_row, const ${long} b_col, const ${long} b_batch,
+    ${w.planes("slabs", const=True, compute=True)},
+    ${w.planes("c", const=True)},
+    const ${long} c_start, const ${long} c_row, const ${long} c_col, const ${long} c_batch,
+    ${w.planes("out", const=False)},
+    const ${long} out_start, const ${long} out_row, const ${long} out_col, const ${long} out_batch,
+    ${w.scalars("alpha")}, ${w.scalars("beta")},
+    const int alpha_is_one, const int beta_kind)
+{
+    const ${long} element = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const ${long} batch = (${long})${p.axis(p.group_id, 1)};
+    const ${long} slab_count = (k + ${slab - 1}) / ${slab};
+    const ${long} row = element / n, col = element % n;
+    const ${long} c_at = c_start + batch * c_batch + row * c_row + col * c_col;
+    const ${long} out_at = out_start + batch * out_batch + row * out_row + col * out_col;
+    ${long} at = (batch * slab_count * m + row) * n + col;
+    ${w.value} z;
+    if (element >= m * n)
+        return;
+    z = ${w.pack(f"slabs{i}[at]" for i in w.limbs)};
+    for (${long} part = 1; part < slab_count; ++part) {
+        at += m * n;
+        z = ${w.function(networks["add"])}(z, ${w.pack(f"slabs{i}[at]" for i in w.limbs)});
+    }
+    if (!(${w.fabs(w.word_of("z", 0))} <= ${w.largest})) {
+        const ${w.scalar} chain = leading_chain(
+            a0, a_start + batch * a_batch + row * a_row, a_col,
+            b0, b_start + batch * b_batch + col * b_col, b_row, k);
+        z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
+    }
+${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs))}
+% for i in w.limbs:
+    out${i}[out_at] = ${w.narrow(i, w.word_of("z", i))};
+% endfor
+}

@@ -1,0 +1,106 @@
+## Second half of DOT, GEMV, sums and extrema: the chunks of one row, by a tree, then the end.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/epilogue.mako" import="scaled, zero"/>
+<% p, long = w.platform, w.platform.index %>
+<% combine = networks["combine"] %>
+<% product = terms == "product" %>
+<% empty = w.pack([w.literal(start)] + [w.literal(0)] * (w.format.limbs - 1)) %>
+${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
+/* one row a block: chunks combine pairwise with halving distance */
+${p.block.format(threads, f"{threads}, 1, 1")}
+${p.kernel} ${name}(
+    const ${long} rows, const ${long} k, const ${long} chunks,
+    ${w.planes("x", const=True)},
+    const ${long} x_start, const ${long} x_row, const ${long} x_col,
+% if product:
+    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
+% endif
+    ${w.planes("partial", const=False, compute=True)},
+% if product:
+    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_step,
+% endif
+    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_step\
+% if product:
+,
+    ${w.scalars("alpha")}, ${w.scalars("beta")},
+    const int alpha_is_one, const int beta_kind)
+% else:
+)
+% endif
+{
+% if recompute:
+    ${p.shared} ${w.word} chains[${threads}];
+% endif
+    const int thread = (int)${p.axis(p.local_id, 0)};
+    const ${long} row = (${long})${p.axis(p.group_id, 0)};
+    const ${long} base = row * chunks;
+    ${long} distance = 1;
+    ${w.value} z = ${empty};
+
+    while (distance < chunks)
+        distance *= 2;
+    for (distance /= 2; distance > 0; distance /= 2) {
+        for (${long} i = thread; i < distance && i + distance < chunks; i += ${threads}) {
+            const ${long} at = base + i, other = at + distance;
+            const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};
+            z = ${w.function(combine)}(${w.pack(f"partial{i}[at]" for i in w.limbs)}, upper);
+% for i in w.limbs:
+            partial${i}[at] = ${w.word_of("z", i)};
+% endfor
+        }
+        ${p.device_barrier}
+    }
+    if (chunks > 0)
+        z = ${w.pack(f"partial{i}[base]" for i in w.limbs)};
+% if recompute:
+    if (chunks > 0 && !(${w.fabs("partial0[base]")} <= ${w.largest})) {
+        /* leading limbs alone in the same lanes and tree: tells inf from NaN */
+        const int lane = thread % ${lanes};
+        ${w.word} total;
+        ${p.device_barrier}
+        for (${long} group = 0; group < chunks; group += ${threads // lanes}) {
+            const ${long} which = group + thread / ${lanes};
+            const ${long} first = which * ${chunk};
+            const ${long} last = first + ${chunk} < k ? first + ${chunk} : k;
+            ${w.word} chain = 0;
+            for (${long} i = first + lane; i < last; i += ${lanes})
+% if product:
+                chain = ${w.fma("x0[x_start + row * x_row + i * x_col]", "y0[y_start + i * y_step]", "chain")};
+% else:
+                chain = chain + x0[x_start + row * x_row + i * x_col];
+% endif
+            chains[thread] = chain;
+            for (int step = ${lanes // 2}; step > 0; step /= 2) {
+                ${p.barrier}
+                if (lane < step)
+                    chains[thread] = chains[thread] + chains[thread + step];
+            }
+            ${p.barrier}
+            if (lane == 0 && which < chunks)
+                partial0[base + which] = chains[thread];
+            ${p.device_barrier}
+        }
+        distance = 1;
+        while (distance < chunks)
+            distance *= 2;
+        for (distance /= 2; distance > 0; distance /= 2) {
+            for (${long} i = thread; i < distance && i + distance < chunks; i += ${threads})
+                partial0[base + i] = partial0[base + i] + partial0[base + i + distance];
+            ${p.device_barrier}
+        }
+        total = partial0[base];
+        z = ${w.pack(["total"] + [w.literal(0)] * (w.format.limbs - 1))};
+    }
+% endif
+    if (thread != 0)
+        return;
+% if product:
+    {
+        const ${long} c_at = c_start + row * c_step;
+${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs))}
+    }
+% endif
+% for i in w.limbs:
+    out${i}[out_start + row * out_step] = ${w.narrow(i, w.word_of("z", i))};
+% endfor
+}
