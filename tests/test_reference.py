@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import gmpy2
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -44,6 +43,14 @@ def assert_same(got: Array, wanted: Array, signed_zeros: bool = False) -> None:
 # --- fma and two_prod -------------------------------------------------------------------
 
 
+def specials(dtype: np.dtype[Any]) -> Array:
+    """Zeros, ones, infinities, NaN and the limits of the range."""
+    info = np.finfo(dtype)
+    positive = [0.0, 1.0, np.inf, info.max, info.tiny, info.smallest_subnormal]
+    signed = [sign * word for word in positive for sign in (1, -1)]
+    return np.array([*signed, np.nan], dtype)
+
+
 def hostile(dtype: np.dtype[Any], count: int, seed: int) -> Array:
     """Words of every kind: all exponents, few or many bits, zeros, limits, inf and NaN."""
     rng = np.random.default_rng(seed)
@@ -55,10 +62,7 @@ def hostile(dtype: np.dtype[Any], count: int, seed: int) -> Array:
     wide = rng.integers(low, info.maxexp, count)
     exponent = np.where(rng.random(count) < 0.5, wide, rng.integers(-30, 30, count))
     words = np.ldexp(significand, exponent.astype(np.int32)) * rng.choice([-1, 1], count)
-    special = np.array(
-        [0.0, -0.0, np.inf, -np.inf, np.nan, info.max, -info.max, info.tiny,
-         info.smallest_subnormal, -info.smallest_subnormal, 1.0, -1.0], dtype,
-    )  # fmt: skip
+    special = specials(dtype)
     chosen = rng.random(count) < 0.1
     return np.where(chosen, rng.choice(special, count), words).astype(dtype)
 
@@ -83,6 +87,7 @@ def triples(dtype: np.dtype[Any], count: int) -> tuple[Array, Array, Array]:
 
 def exact_fma(a: Array, b: Array, c: Array) -> Array:
     """The same through MPFR."""
+    gmpy2 = pytest.importorskip("gmpy2")
     context = gmpy2.ieee(8 * a.dtype.itemsize)
     values = []
     with gmpy2.context(context):
@@ -105,6 +110,39 @@ def test_fma_of_ordinary_words_rounds_once(dtype: np.dtype[Any]) -> None:
     a, b = (rng.standard_normal(10_000).astype(dtype) for _ in range(2))
     shift = rng.integers(-120, 121, 10_000).astype(np.int32)
     c = np.ldexp(rng.standard_normal(10_000).astype(dtype), shift)
+    assert_same(ieee.fma(a, b, c), exact_fma(a, b, c), signed_zeros=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_fma_of_special_words(dtype: np.dtype[Any]) -> None:
+    grid = np.meshgrid(*[specials(dtype)] * 3)
+    a, b, c = (words.ravel() for words in grid)
+    with ieee.quiet():
+        assert_same(ieee.fma(a, b, c), exact_fma(a, b, c), signed_zeros=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_fma_where_the_error_of_the_product_underflows(dtype: np.dtype[Any]) -> None:
+    """Products on both sides of the last exact error, cancelled by the addend."""
+    rng = np.random.default_rng(11)
+    info = np.finfo(dtype)
+    a, b = (rng.uniform(1, 2, 10_000).astype(dtype) for _ in range(2))
+    exponent = info.minexp + info.nmant + rng.integers(-info.nmant, 6, 10_000)
+    b = np.ldexp(b, exponent.astype(np.int32))
+    c = -(a * b)
+    assert_same(ieee.fma(a, b, c), exact_fma(a, b, c), signed_zeros=True)
+    assert_same(ieee.two_prod(a, b)[1], exact_fma(a, b, c), signed_zeros=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES, ids=str)
+def test_fma_rounds_sums_just_below_a_tie_down(dtype: np.dtype[Any]) -> None:
+    """The product is half an ulp of the odd addend less its own last bit, at every scale."""
+    info = np.finfo(dtype)
+    one, eps = dtype.type(1), info.eps
+    scale = np.arange(info.minexp - info.nmant, info.maxexp - info.nmant - 2, dtype=np.int32)
+    a = np.full(len(scale), one + eps)
+    b = np.ldexp(one - eps, scale)
+    c = np.ldexp(one + eps, scale + np.int32(info.nmant + 1))
     assert_same(ieee.fma(a, b, c), exact_fma(a, b, c), signed_zeros=True)
 
 
@@ -238,6 +276,7 @@ def test_rsqrt_word_is_correctly_rounded_in_float32() -> None:
 
 def test_rsqrt_word_is_correctly_rounded_in_float64() -> None:
     """Random words, and those whose result is as near a midpoint as a word allows."""
+    gmpy2 = pytest.importorskip("gmpy2")
     rng = np.random.default_rng(7)
     with gmpy2.context(precision=200):
         middles = [gmpy2.mpfr(y) + gmpy2.mpfr(2) ** -54 for y in rng.uniform(0.5, 1, 3000)]

@@ -95,7 +95,7 @@ def _ask_worker(jobs: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, list[Re
     """Run one worker; the version, and the results of the jobs up to the first crash."""
     try:
         done = subprocess.run(
-            [sys.executable, "-m", "portmp.compilers.hiprtc_worker"],
+            [sys.executable, "-P", "-m", "portmp.compilers.hiprtc_worker"],
             input=json.dumps({"jobs": jobs}).encode(),
             capture_output=True,
             env=_environment(),

@@ -41,7 +41,7 @@ _EXACT = {
     "BAR": "barrier",
 }  # fmt: skip
 _INSTRUCTION = re.compile(r"\s+/\*[0-9a-f]+\*/\s+(?:(@!?U?P\w+)\s+)?(\S.*?)\s*;")
-_SECTION = re.compile(r'\s*\.section\s+\.text\.([^,]+),')
+_SECTION = re.compile(r"\s*\.section\s+\.text\.([^,]+),")
 
 
 def classify(mnemonic: str) -> str:
@@ -181,6 +181,9 @@ class NvrtcCompiler(Compiler):
     def compile(self, source: str, arch: str) -> bytes:
         """Compile to a cubin; messages place lines in ``kernel.cu``."""
         nvrtc = _nvrtc()
+        if arch not in self.architectures():
+            allowed = ", ".join(self.architectures())
+            raise CompileError(f"{self.version()} does not know {arch!r}; it knows {allowed}")
         program = _checked(
             nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []),
             "nvrtcCreateProgram",

@@ -87,7 +87,7 @@ e = e + f
 s, e = fast_two_sum(s, e)
 return s, e
 """,
-    source="AccurateDWPlusDW, Joldes, Muller and Popescu, TOMS 2017, algorithm 6 (QD's accurate add)",
+    source="AccurateDWPlusDW, Joldes, Muller and Popescu, TOMS 2017, algorithm 6 (QD's ieee_add)",
     bound="3u^2 + 13u^3 (proved)",
 )  # fmt: skip
 _define(

@@ -21,11 +21,7 @@ def _define(name: str, signature: str, listing: str, source: str, bound: str) ->
 
 def _three_sum(a: str, b: str, c: str) -> str:
     """Replace a, b, c by their sum in three words, two two_sums deep."""
-    return (
-        f"u1, u2 = two_sum({a}, {b})\n"
-        f"{a}, u3 = two_sum({c}, u1)\n"
-        f"{b}, {c} = two_sum(u2, u3)\n"
-    )
+    return f"u1, u2 = two_sum({a}, {b})\n{a}, u3 = two_sum({c}, u1)\n{b}, {c} = two_sum(u2, u3)\n"
 
 
 # --- triple-single, seed 004 ----------------------------------------------------------
@@ -55,24 +51,23 @@ return select(full, s0, q0), select(full, p1, q1), select(full, p2, q2)
     "renormalisation of the triple-single paper (its branches as selects)", "none published",
 )  # fmt: skip
 
-_TS_ADD = (
-    """
+_TS_ADD = """
 s0, t0 = two_sum(x[0], y[0])
 s1, t1 = two_sum(x[1], y[1])
 s2, t2 = two_sum(x[2], y[2])
 s1, t0 = two_sum(s1, t0)
-"""
-    + _three_sum("s2", "t0", "t1")
-)
+""" + _three_sum("s2", "t0", "t1")
 _define(
     "add3_2021", "x:3 y:3 -> 3",
     _TS_ADD + "t0 = t0 + (t1 + t2)\nreturn renorm3_2021((s0, s1, s2, t0))",
-    "triple-single paper, figure 15 (GPU)", "unbounded on cancellation; 1u^3 for one sign (measured)",
+    "triple-single paper, figure 15 (GPU)",
+    "unbounded on cancellation; 1u^3 for one sign (measured)",
 )  # fmt: skip
 _define(
     "add3_2021_cpu", "x:3 y:3 -> 3",
     _TS_ADD + "t0 = t2 + t0\nt0 = t0 + t1\nreturn renorm3_2021((s0, s1, s2, t0))",
-    "triple-single paper, figure 8 (CPU)", "unbounded on cancellation; 1u^3 for one sign (measured)",
+    "triple-single paper, figure 8 (CPU)",
+    "unbounded on cancellation; 1u^3 for one sign (measured)",
 )  # fmt: skip
 _TS_MUL = (
     """

@@ -1,0 +1,214 @@
+"""NVIDIA GPUs through the CUDA driver API (cuda-bindings)."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from portmp.backends.base import Dim3, Properties, Traits
+from portmp.backends.gpu import Driver, GpuDevice
+from portmp.compilers.nvrtc import NvrtcCompiler
+from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
+
+_INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
+_TIMED_EVENT = 0
+_NON_BLOCKING = 1
+
+
+def _describe(api: Any, status: Any) -> str:
+    """Name and text of an error."""
+    parts = []
+    for call in (api.cuGetErrorName, api.cuGetErrorString):
+        failed, text = call(status)
+        if not int(failed) and text:
+            parts.append(text.decode())
+    return ": ".join(parts) or str(status)
+
+
+class CudaDriver(Driver):
+    """The driver API on the primary context, which other CUDA libraries share."""
+
+    def __init__(self, api: Any, device: Any) -> None:
+        self._api = api
+        self._device = device
+        pools = api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
+        self._pools = bool(self._check(api.cuDeviceGetAttribute(pools, device)))
+
+    @cached_property
+    def _context(self) -> Any:
+        # Retained on first use, since a context takes time and hundreds of megabytes.
+        return self._check(self._api.cuDevicePrimaryCtxRetain(self._device))
+
+    def _check(self, result: tuple[Any, ...], error: type[PortmpError] = DeviceError) -> Any:
+        """The value behind a successful status."""
+        if int(result[0]):
+            raise error(_describe(self._api, result[0]))
+        return result[1] if len(result) > 1 else None
+
+    def _current(self) -> Any:
+        """The API, with this device's context current in the calling thread."""
+        self._check(self._api.cuCtxSetCurrent(self._context))
+        return self._api
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes."""
+        status, free, total = self._current().cuMemGetInfo()
+        self._check((status,))
+        return int(free), int(total)
+
+    def allocate(self, nbytes: int, stream: Any) -> int | None:
+        """Memory from the device's pool, or plain memory where there are no pools."""
+        api = self._current()
+        result = api.cuMemAllocAsync(nbytes, stream) if self._pools else api.cuMemAlloc(nbytes)
+        if result[0] == api.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
+            return None
+        return int(self._check(result))
+
+    def free(self, pointer: int, stream: Any) -> None:
+        """Give memory back; without pools this waits for the device."""
+        api = self._current()
+        self._check(api.cuMemFreeAsync(pointer, stream) if self._pools else api.cuMemFree(pointer))
+
+    def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
+        """Copy from the host."""
+        self._check(self._current().cuMemcpyHtoDAsync(pointer, address, nbytes, stream))
+
+    def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
+        """Copy to the host."""
+        self._check(self._current().cuMemcpyDtoHAsync(address, pointer, nbytes, stream))
+
+    def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
+        """Copy within the device."""
+        self._check(self._current().cuMemcpyDtoDAsync(target, source, nbytes, stream))
+
+    def new_stream(self) -> Any:
+        """A non-blocking stream."""
+        return self._check(self._current().cuStreamCreate(_NON_BLOCKING))
+
+    def delete_stream(self, stream: Any) -> None:
+        """Destroy a stream; work in it still completes."""
+        self._check(self._current().cuStreamDestroy(stream))
+
+    def synchronize(self, stream: Any) -> None:
+        """Wait for all work in *stream*."""
+        self._check(self._current().cuStreamSynchronize(stream))
+
+    def record(self, stream: Any) -> Any:
+        """A new event at this point of *stream*."""
+        api = self._current()
+        event = self._check(api.cuEventCreate(_TIMED_EVENT))
+        self._check(api.cuEventRecord(event, stream))
+        return event
+
+    def follow(self, stream: Any, event: Any) -> None:
+        """Let further work in *stream* wait for *event*."""
+        self._check(self._current().cuStreamWaitEvent(stream, event, 0))
+
+    def wait(self, event: Any) -> None:
+        """Let the host wait for *event*."""
+        self._check(self._current().cuEventSynchronize(event))
+
+    def elapsed(self, start: Any, stop: Any) -> float:
+        """Seconds between two events that were reached."""
+        return float(self._check(self._current().cuEventElapsedTime(start, stop))) * 1e-3
+
+    def delete_event(self, event: Any) -> None:
+        """Destroy an event."""
+        self._check(self._current().cuEventDestroy(event))
+
+    def load(self, binary: bytes) -> Any:
+        """Load a cubin."""
+        return self._check(self._current().cuModuleLoadData(binary))
+
+    def function(self, module: Any, name: str) -> Any:
+        """A kernel of a module."""
+        result = self._current().cuModuleGetFunction(module, name.encode())
+        if int(result[0]):
+            raise DeviceError(f"kernel {name!r}: {_describe(self._api, result[0])}")
+        return result[1]
+
+    def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
+        """Launch a kernel without dynamic shared memory."""
+        result = self._current().cuLaunchKernel(function, *grid, *block, 0, stream, arguments, 0)
+        self._check(result, LaunchError)
+
+
+class CudaDevice(GpuDevice):
+    """One NVIDIA GPU."""
+
+    platform = "cuda"
+
+
+def _api() -> tuple[Any, int]:
+    """The initialised driver API and its number of devices."""
+    try:
+        from cuda.bindings import driver as api
+    except ImportError as error:
+        raise BackendUnavailable(f"the CUDA bindings are missing ({error}); {_INSTALL}") from error
+    try:
+        (status,) = api.cuInit(0)
+    except Exception as error:  # the bindings raise several types for a missing library
+        raise BackendUnavailable(
+            "no NVIDIA driver is found on this machine; install the driver of the GPU"
+        ) from error
+    if int(status):
+        raise BackendUnavailable(f"the NVIDIA driver does not start: {_describe(api, status)}")
+    status, count = api.cuDeviceGetCount()
+    if int(status) or not count:
+        raise BackendUnavailable("the NVIDIA driver reports no GPU")
+    return api, int(count)
+
+
+def _version_text(number: int) -> str:
+    """``13.5`` from 13050."""
+    return f"{number // 1000}.{number % 1000 // 10}"
+
+
+def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
+    attributes = api.CUdevice_attribute
+
+    def attribute(name: str) -> int:
+        wanted = getattr(attributes, f"CU_DEVICE_ATTRIBUTE_{name}")
+        return int(driver._check(api.cuDeviceGetAttribute(wanted, device)))
+
+    name = driver._check(api.cuDeviceGetName(256, device))
+    major = attribute("COMPUTE_CAPABILITY_MAJOR")
+    minor = attribute("COMPUTE_CAPABILITY_MINOR")
+    return Properties(
+        name=name.rstrip(b"\0").decode(errors="replace"),
+        vendor="NVIDIA",
+        driver=_version_text(int(driver._check(api.cuDriverGetVersion()))),
+        arch=f"sm_{major}{minor}",
+        kind="gpu",
+        compute_units=attribute("MULTIPROCESSOR_COUNT"),
+        warp_size=attribute("WARP_SIZE"),
+        max_threads=attribute("MAX_THREADS_PER_BLOCK"),
+        shared_memory=attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN"),
+        memory=int(driver._check(api.cuDeviceTotalMem(device))),
+        float64=True,
+        clock_mhz=attribute("CLOCK_RATE") // 1000,
+        # What a kernel may declare; more takes dynamic shared memory.
+        extra={"static_shared_memory": attribute("MAX_SHARED_MEMORY_PER_BLOCK")},
+    )
+
+
+def _device(api: Any, index: int, compiler: NvrtcCompiler) -> CudaDevice:
+    status, device = api.cuDeviceGet(index)
+    if int(status):
+        raise DeviceError(_describe(api, status))
+    driver = CudaDriver(api, device)
+    properties = _properties(api, device, driver)
+    return CudaDevice(index, driver, properties, Traits(properties.warp_size), compiler)
+
+
+def find_devices() -> list[CudaDevice]:
+    """All NVIDIA GPUs; BackendUnavailable says in one sentence why there are none."""
+    api, count = _api()
+    compiler = NvrtcCompiler()
+    found = []
+    for index in range(count):
+        try:
+            found.append(_device(api, index, compiler))
+        except DeviceError as error:
+            raise BackendUnavailable(f"cuda:{index} cannot be used: {error}") from error
+    return found

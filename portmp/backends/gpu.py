@@ -1,0 +1,370 @@
+"""What the CUDA and the ROCm backend share: all of it, but for the names of driver calls.
+
+A ``Driver`` wraps these calls for one device; the classes here build the protocol of
+``base`` on it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from portmp.backends.base import (
+    Buffer,
+    Device,
+    Dim3,
+    Event,
+    Kernel,
+    Properties,
+    Queue,
+    Traits,
+)
+from portmp.compilers.base import Compiler
+from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory
+
+SCALARS = frozenset(
+    np.dtype(kind) for kind in ("int32", "int64", "uint32", "uint64", "float32", "float64")
+)
+"""Types of kernel arguments that pass by value."""
+
+
+class Driver(ABC):
+    """Calls of one vendor's driver for one device; handles are the vendor's objects.
+
+    Every call makes the device current first, so that any thread may use it. Failures
+    raise DeviceError, or LaunchError from ``launch``.
+    """
+
+    @abstractmethod
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes."""
+
+    @abstractmethod
+    def allocate(self, nbytes: int, stream: Any) -> int | None:
+        """Address of new memory that is usable in *stream*; None when there is not enough."""
+
+    @abstractmethod
+    def free(self, pointer: int, stream: Any) -> None:
+        """Give memory back once *stream* has reached this point."""
+
+    @abstractmethod
+    def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
+        """Copy from the host."""
+
+    @abstractmethod
+    def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
+        """Copy to the host."""
+
+    @abstractmethod
+    def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
+        """Copy within the device."""
+
+    @abstractmethod
+    def new_stream(self) -> Any:
+        """A stream that does not wait for the driver's default stream."""
+
+    @abstractmethod
+    def delete_stream(self, stream: Any) -> None:
+        """Destroy a stream; work in it still completes."""
+
+    @abstractmethod
+    def synchronize(self, stream: Any) -> None:
+        """Wait for all work in *stream*."""
+
+    @abstractmethod
+    def record(self, stream: Any) -> Any:
+        """A new event at this point of *stream*."""
+
+    @abstractmethod
+    def follow(self, stream: Any, event: Any) -> None:
+        """Let further work in *stream* wait for *event*."""
+
+    @abstractmethod
+    def wait(self, event: Any) -> None:
+        """Let the host wait for *event*."""
+
+    @abstractmethod
+    def elapsed(self, start: Any, stop: Any) -> float:
+        """Seconds between two events that were reached."""
+
+    @abstractmethod
+    def delete_event(self, event: Any) -> None:
+        """Destroy an event."""
+
+    @abstractmethod
+    def load(self, binary: bytes) -> Any:
+        """Load a module."""
+
+    @abstractmethod
+    def function(self, module: Any, name: str) -> Any:
+        """A kernel of a module."""
+
+    @abstractmethod
+    def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
+        """Launch a kernel; *arguments* is the address of an array of argument addresses."""
+
+    def order(self, first: Any, then: Any) -> None:
+        """Let further work in stream *then* wait for the work so far in stream *first*."""
+        event = self.record(first)
+        self.follow(then, event)
+        self.delete_event(event)
+
+
+class GpuBuffer(Buffer):
+    """Device memory at the address ``pointer``; a part keeps its parent alive."""
+
+    def __init__(
+        self, device: GpuDevice, pointer: int, nbytes: int, parent: GpuBuffer | None = None
+    ) -> None:
+        self.device = device
+        self.pointer = pointer
+        self.nbytes = nbytes
+        self._parent = parent
+
+    def part(self, offset: int, nbytes: int) -> GpuBuffer:
+        """A view; *offset* is a multiple of the device's alignment."""
+        _check_range(self, offset, nbytes)
+        alignment = self.device.properties.alignment
+        if offset % alignment:
+            raise ArgumentError(f"offset={offset} is not a multiple of the alignment {alignment}")
+        device = self.device
+        assert isinstance(device, GpuDevice)
+        return GpuBuffer(device, self.pointer + offset, nbytes, self)
+
+
+class GpuKernel(Kernel):
+    """A kernel of a loaded module.
+
+    Modules are never unloaded: they are small, and unloading would have to wait for
+    every launch that is still queued.
+    """
+
+    def __init__(self, name: str, function: Any, module: Any) -> None:
+        self.name = name
+        self.function = function
+        self.module = module
+
+
+class GpuEvent(Event):
+    """An event of the driver."""
+
+    def __init__(self, driver: Driver, handle: Any) -> None:
+        self._driver = driver
+        self._handle = handle
+        _at_end(self, driver.delete_event, handle)
+
+    def wait(self) -> None:
+        """Wait until the queue has reached this mark."""
+        self._driver.wait(self._handle)
+
+    def seconds_since(self, earlier: Event) -> float:
+        """Device time from *earlier* to this mark; waits for both."""
+        if not isinstance(earlier, GpuEvent) or earlier._driver is not self._driver:
+            raise ArgumentError("seconds_since: the events belong to different devices")
+        earlier.wait()
+        self.wait()
+        return self._driver.elapsed(earlier._handle, self._handle)
+
+
+class GpuQueue(Queue):
+    """A stream of the driver."""
+
+    def __init__(self, device: GpuDevice, stream: Any) -> None:
+        self.device = device
+        self.stream = stream
+        self._driver = device.driver
+
+    def write(self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0) -> None:
+        """Copy a C-contiguous host array to *target*.
+
+        Waits for the copy: drivers that read pageable memory in place (those of machines
+        with one address space) would otherwise see later changes of the array.
+        """
+        _check_array("source", source)
+        if source.nbytes:
+            pointer = self._pointer(target, offset, source.nbytes)
+            self._driver.upload(pointer, source.ctypes.data, source.nbytes, self.stream)
+            self.synchronize()
+
+    def read(self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0) -> None:
+        """Copy to a C-contiguous host array and wait."""
+        _check_array("target", target)
+        if not target.flags.writeable:
+            raise ArgumentError("target: the array is read-only")
+        if target.nbytes:
+            pointer = self._pointer(source, offset, target.nbytes)
+            self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
+        self.synchronize()
+
+    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
+        """Copy device memory on the same device."""
+        if nbytes:
+            to, start = self._pointer(target, 0, nbytes), self._pointer(source, 0, nbytes)
+            self._driver.copy(to, start, nbytes, self.stream)
+
+    def launch(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Buffer | np.generic]
+    ) -> None:
+        """Launch *kernel*; the driver copies the arguments before it returns."""
+        if not isinstance(kernel, GpuKernel):
+            raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
+        slots = self._slots(args)
+        base = ctypes.addressof(slots)
+        addresses = (ctypes.c_void_p * max(len(args), 1))(
+            *(base + 8 * index for index in range(len(args)))
+        )
+        try:
+            self._driver.launch(
+                kernel.function, grid, block, self.stream, ctypes.addressof(addresses)
+            )
+        except LaunchError as error:
+            raise LaunchError(
+                f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"
+            ) from error
+
+    def record(self) -> Event:
+        """Put a mark in the queue."""
+        return GpuEvent(self._driver, self._driver.record(self.stream))
+
+    def synchronize(self) -> None:
+        """Wait for all work; reports errors of earlier launches."""
+        self._driver.synchronize(self.stream)
+
+    def _pointer(self, buffer: Buffer, offset: int, nbytes: int) -> int:
+        """Address in a buffer of this device."""
+        if not isinstance(buffer, GpuBuffer) or buffer.device is not self.device:
+            raise ArgumentError(f"the buffer is not on device {self.device.name}")
+        _check_range(buffer, offset, nbytes)
+        return buffer.pointer + offset
+
+    def _slots(self, args: Sequence[Buffer | np.generic]) -> ctypes.Array[ctypes.c_uint64]:
+        """Argument values, each in eight bytes of its own."""
+        slots = (ctypes.c_uint64 * max(len(args), 1))()
+        base = ctypes.addressof(slots)
+        for index, value in enumerate(args):
+            if isinstance(value, Buffer):
+                slots[index] = self._pointer(value, 0, 0)
+            elif isinstance(value, np.generic) and value.dtype in SCALARS:
+                content = value.tobytes()
+                ctypes.memmove(base + 8 * index, content, len(content))
+            else:
+                raise ArgumentError(
+                    f"args[{index}] is a {type(value).__name__}; allowed are buffers and NumPy "
+                    f"scalars of {', '.join(sorted(map(str, SCALARS)))}"
+                )
+        return slots
+
+
+class GpuDevice(Device):
+    """A device with a driver and a compiler."""
+
+    def __init__(
+        self,
+        index: int,
+        driver: Driver,
+        properties: Properties,
+        traits: Traits,
+        compiler: Compiler,
+    ) -> None:
+        self.index = index
+        self.driver = driver
+        self.properties = properties
+        self.traits = traits
+        self.compiler = compiler
+        self._key: str | None = None
+        self._others: weakref.WeakSet[GpuQueue] = weakref.WeakSet()
+
+    @cached_property
+    def queue(self) -> GpuQueue:  # type: ignore[override]
+        """The first queue, made on first use: listing devices should open none of them."""
+        return GpuQueue(self, self.driver.new_stream())
+
+    @property
+    def _home(self) -> Any:
+        return self.queue.stream
+
+    def allocate(self, nbytes: int) -> GpuBuffer:
+        """Allocate device memory (at least one byte)."""
+        if nbytes < 0:
+            raise ArgumentError(f"nbytes={nbytes} is negative")
+        pointer = self.driver.allocate(max(nbytes, 1), self._home)
+        if pointer is None:
+            free, total = self.driver.memory()
+            raise OutOfMemory(
+                f"{self.name} cannot allocate {nbytes} bytes: {free} of {total} bytes are free"
+            )
+        # Memory belongs to the first queue: the others use it after it was allocated,
+        # and it goes back after they have used it.
+        for queue in list(self._others):
+            self.driver.order(self._home, queue.stream)
+        buffer = GpuBuffer(self, pointer, nbytes)
+        _at_end(buffer, self._free, pointer)
+        return buffer
+
+    def new_queue(self) -> GpuQueue:
+        """Another in-order queue on this device."""
+        queue = GpuQueue(self, self.driver.new_stream())
+        self.driver.order(self._home, queue.stream)
+        self._others.add(queue)
+        _at_end(queue, self._close, queue.stream)
+        return queue
+
+    def compile(self, source: str) -> bytes:
+        """Compile rendered source for exactly this device."""
+        return self.compiler.compile(source, self.properties.arch)
+
+    def compiler_key(self) -> str:
+        """Compiler, version, options, driver and architecture: part of the cache's key."""
+        if self._key is None:
+            compiler, facts = self.compiler, self.properties
+            words = [compiler.name, compiler.version(), *compiler.options(facts.arch)]
+            words += [f"driver={facts.driver}", facts.arch, f"warp={facts.warp_size}"]
+            self._key = " ".join(words)
+        return self._key
+
+    def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
+        """Load machine code and return the named kernels."""
+        module = self.driver.load(binary)
+        return {
+            name: GpuKernel(name, self.driver.function(module, name), module) for name in kernels
+        }
+
+    def _free(self, pointer: int) -> None:
+        for queue in list(self._others):
+            self.driver.order(queue.stream, self._home)
+        self.driver.free(pointer, self._home)
+
+    def _close(self, stream: Any) -> None:
+        # Buffers that were freed meanwhile must outlive what this queue still does.
+        self.driver.order(stream, self._home)
+        self.driver.delete_stream(stream)
+
+
+def _check_range(buffer: Buffer, offset: int, nbytes: int) -> None:
+    if offset < 0 or nbytes < 0 or offset + nbytes > buffer.nbytes:
+        raise ArgumentError(
+            f"offset={offset}, nbytes={nbytes} is outside of a buffer of {buffer.nbytes} bytes"
+        )
+
+
+def _check_array(name: str, array: np.ndarray[Any, Any]) -> None:
+    if not array.flags.c_contiguous:
+        raise ArgumentError(f"{name}: the array is not C-contiguous")
+
+
+def _quietly(release: Any, *handles: Any) -> None:
+    # Nobody can handle an error of a finalizer; the next call reports a lost device.
+    with contextlib.suppress(DeviceError):
+        release(*handles)
+
+
+def _at_end(owner: object, release: Any, *handles: Any) -> None:
+    """Release driver objects with their owner, but not at exit: the driver is gone then."""
+    weakref.finalize(owner, _quietly, release, *handles).atexit = False

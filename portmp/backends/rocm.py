@@ -1,0 +1,241 @@
+"""AMD GPUs through the HIP runtime (hip-python)."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from typing import Any
+
+from portmp.backends.base import Dim3, Properties, Traits
+from portmp.backends.gpu import Driver, GpuDevice
+from portmp.compilers.hiprtc import HiprtcCompiler, bridge, find_library
+from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
+
+_INSTALL = "install ROCm, and pip install hip-python of the same major version"
+_NON_BLOCKING = 1
+_TIMED_EVENT = 0
+_NEW_LAYOUT = 6
+
+
+def _describe(api: Any, status: Any) -> str:
+    """Name and text of an error."""
+    text = api.hipGetErrorString(status)
+    text = text[1] if isinstance(text, tuple) else text
+    text = text.decode() if isinstance(text, bytes) else str(text)
+    name = getattr(status, "name", str(status))
+    return name if text == name else f"{name}: {text}"
+
+
+class RocmDriver(Driver):
+    """The HIP runtime for one device."""
+
+    def __init__(self, api: Any, index: int) -> None:
+        self._api = api
+        self._index = index
+        wanted = api.hipDeviceAttribute_t.hipDeviceAttributeMemoryPoolsSupported
+        status, pools = api.hipDeviceGetAttribute(wanted, index)
+        self._pools = not int(status) and bool(pools)
+
+    def _check(self, result: tuple[Any, ...], error: type[PortmpError] = DeviceError) -> Any:
+        """The value behind a successful status."""
+        if int(result[0]):
+            raise error(_describe(self._api, result[0]))
+        return result[1] if len(result) > 1 else None
+
+    def _current(self) -> Any:
+        """The API, with this device current in the calling thread."""
+        self._check(self._api.hipSetDevice(self._index))
+        return self._api
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes."""
+        status, free, total = self._current().hipMemGetInfo()
+        self._check((status,))
+        return int(free), int(total)
+
+    def allocate(self, nbytes: int, stream: Any) -> int | None:
+        """Memory from the device's pool, or plain memory where there are no pools."""
+        api = self._current()
+        result = api.hipMallocAsync(nbytes, stream) if self._pools else api.hipMalloc(nbytes)
+        if result[0] == api.hipError_t.hipErrorOutOfMemory:
+            return None
+        return int(self._check(result))
+
+    def free(self, pointer: int, stream: Any) -> None:
+        """Give memory back; without pools this waits for the device."""
+        api = self._current()
+        self._check(api.hipFreeAsync(pointer, stream) if self._pools else api.hipFree(pointer))
+
+    def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
+        """Copy from the host."""
+        self._check(self._current().hipMemcpyHtoDAsync(pointer, address, nbytes, stream))
+
+    def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
+        """Copy to the host."""
+        self._check(self._current().hipMemcpyDtoHAsync(address, pointer, nbytes, stream))
+
+    def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
+        """Copy within the device."""
+        self._check(self._current().hipMemcpyDtoDAsync(target, source, nbytes, stream))
+
+    def new_stream(self) -> Any:
+        """A non-blocking stream."""
+        return self._check(self._current().hipStreamCreateWithFlags(_NON_BLOCKING))
+
+    def delete_stream(self, stream: Any) -> None:
+        """Destroy a stream; work in it still completes."""
+        self._check(self._current().hipStreamDestroy(stream))
+
+    def synchronize(self, stream: Any) -> None:
+        """Wait for all work in *stream*."""
+        self._check(self._current().hipStreamSynchronize(stream))
+
+    def record(self, stream: Any) -> Any:
+        """A new event at this point of *stream*."""
+        api = self._current()
+        event = self._check(api.hipEventCreateWithFlags(_TIMED_EVENT))
+        self._check(api.hipEventRecord(event, stream))
+        return event
+
+    def follow(self, stream: Any, event: Any) -> None:
+        """Let further work in *stream* wait for *event*."""
+        self._check(self._current().hipStreamWaitEvent(stream, event, 0))
+
+    def wait(self, event: Any) -> None:
+        """Let the host wait for *event*."""
+        self._check(self._current().hipEventSynchronize(event))
+
+    def elapsed(self, start: Any, stop: Any) -> float:
+        """Seconds between two events that were reached."""
+        return float(self._check(self._current().hipEventElapsedTime(start, stop))) * 1e-3
+
+    def delete_event(self, event: Any) -> None:
+        """Destroy an event."""
+        self._check(self._current().hipEventDestroy(event))
+
+    def load(self, binary: bytes) -> Any:
+        """Load a code object."""
+        return self._check(self._current().hipModuleLoadData(binary))
+
+    def function(self, module: Any, name: str) -> Any:
+        """A kernel of a module."""
+        result = self._current().hipModuleGetFunction(module, name.encode())
+        if int(result[0]):
+            raise DeviceError(f"kernel {name!r}: {_describe(self._api, result[0])}")
+        return result[1]
+
+    def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
+        """Launch a kernel without dynamic shared memory."""
+        result = self._current().hipModuleLaunchKernel(
+            function, *grid, *block, 0, stream, arguments, None
+        )
+        self._check(result, LaunchError)
+
+
+class RocmDevice(GpuDevice):
+    """One AMD GPU."""
+
+    platform = "rocm"
+
+
+def _open_library(api: Any) -> None:
+    """Let hip-python open the runtime, which it knows by its unversioned name only."""
+    library = find_library("amdhip64")
+    if library is None or "ROCM_PATH" in os.environ or _loads("libamdhip64.so"):
+        api.hipInit(0)
+        return
+    os.environ["ROCM_PATH"] = bridge("amdhip64", library).name
+    try:
+        api.hipInit(0)
+    finally:
+        del os.environ["ROCM_PATH"]
+
+
+def _loads(name: str) -> bool:
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True
+
+
+def _api() -> tuple[Any, int]:
+    """The initialised HIP runtime and its number of devices."""
+    api: Any
+    try:
+        from hip import hip
+
+        api = hip
+    except ImportError as error:
+        raise BackendUnavailable(f"hip-python is missing ({error}); {_INSTALL}") from error
+    try:
+        _open_library(api)
+        status, count = api.hipGetDeviceCount()
+    except Exception as error:  # hip-python raises RuntimeError for a missing library
+        raise BackendUnavailable(f"the HIP runtime is missing ({error}); {_INSTALL}") from error
+    if int(status) or not count:
+        why = f" ({_describe(api, status)})" if int(status) else ""
+        raise BackendUnavailable(f"the HIP runtime finds no AMD GPU{why}")
+    _check_versions(api)
+    return api, int(count)
+
+
+def _runtime_version(api: Any) -> tuple[int, int]:
+    """Major and minor number of the HIP runtime."""
+    status, number = api.hipRuntimeGetVersion()
+    if int(status):
+        raise BackendUnavailable(f"the HIP runtime tells no version ({_describe(api, status)})")
+    return int(number) // 10_000_000, int(number) // 100_000 % 100
+
+
+def _check_versions(api: Any) -> None:
+    """Refuse bindings of another layout: structures changed with ROCm 6."""
+    major, minor = _runtime_version(api)
+    bindings = int(api.HIP_VERSION_MAJOR)
+    if (major < _NEW_LAYOUT) != (bindings < _NEW_LAYOUT):
+        raise BackendUnavailable(
+            f"the HIP runtime is {major}.{minor}, but hip-python was made for {bindings}; "
+            f"pip install 'hip-python=={major}.*'"
+        )
+
+
+def _properties(api: Any, index: int) -> Properties:
+    status, facts = api.hipGetDeviceProperties(index)
+    if int(status):
+        raise BackendUnavailable(f"rocm:{index} cannot be used: {_describe(api, status)}")
+    major, minor = _runtime_version(api)
+    target = _text(facts.gcnArchName)
+    return Properties(
+        name=_text(facts.name),
+        vendor="AMD",
+        driver=f"{major}.{minor}",
+        arch=target.partition(":")[0],
+        kind="gpu",
+        compute_units=int(facts.multiProcessorCount),
+        warp_size=int(facts.warpSize),
+        max_threads=int(facts.maxThreadsPerBlock),
+        shared_memory=int(facts.sharedMemPerBlock),
+        memory=int(facts.totalGlobalMem),
+        float64=True,
+        clock_mhz=int(facts.clockRate) // 1000,
+        extra={"target": target},
+    )
+
+
+def _text(value: Any) -> str:
+    """Text of a character array, which the bindings give as bytes or str."""
+    content = value if isinstance(value, bytes) else str(value).encode()
+    return content.split(b"\0")[0].decode(errors="replace")
+
+
+def find_devices() -> list[RocmDevice]:
+    """All AMD GPUs; BackendUnavailable says in one sentence why there are none."""
+    api, count = _api()
+    compiler = HiprtcCompiler()
+    found = []
+    for index in range(count):
+        properties = _properties(api, index)
+        # hiprtc turns sqrtf into the bare instruction, which is not correctly rounded.
+        traits = Traits(warp_size=properties.warp_size, sqrt="widened")
+        found.append(RocmDevice(index, RocmDriver(api, index), properties, traits, compiler))
+    return found

@@ -1,0 +1,110 @@
+"""Tiers of tests that need a tool: skipped without it, unless PORTMP_REQUIRE names the tier.
+
+``PORTMP_REQUIRE=nvrtc,clang`` turns a skip into a failure, so that a run that is meant to
+have these tools cannot pass without them.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from functools import cache
+from typing import NoReturn
+
+import pytest
+
+from portmp.errors import BackendUnavailable
+
+TIERS = ("nvrtc", "nvdisasm", "hiprtc", "clang", "oclgrind", "pocl", "pocl-debian", "intel")
+
+
+def required(tier: str) -> bool:
+    """Whether PORTMP_REQUIRE names *tier*."""
+    if tier not in TIERS:
+        raise ValueError(f"tier={tier!r} is not one of {', '.join(TIERS)}")
+    return tier in os.environ.get("PORTMP_REQUIRE", "").replace(",", " ").split()
+
+
+def need(tier: str, reason: str | Exception) -> NoReturn:
+    """Skip the test, since *tier* is missing here; fail it where the tier is required."""
+    message = f"{tier}: {reason}"
+    if required(tier):
+        pytest.fail(f"required by PORTMP_REQUIRE, but missing: {message}", pytrace=False)
+    pytest.skip(message)
+
+
+def _nvrtc() -> None:
+    from portmp.compilers.nvrtc import NvrtcCompiler
+
+    NvrtcCompiler().version()
+
+
+def _nvdisasm() -> None:
+    from portmp.compilers.nvrtc import nvdisasm
+
+    nvdisasm()
+
+
+def _hiprtc() -> None:
+    from portmp.compilers.hiprtc import HiprtcCompiler
+
+    HiprtcCompiler().version()
+
+
+def _clang() -> None:
+    from portmp.compilers.clang import ClangCompiler
+
+    ClangCompiler().version()
+
+
+def _oclgrind() -> None:
+    from shutil import which
+
+    if which("oclgrind") is None:
+        raise BackendUnavailable("oclgrind is not on PATH")
+
+
+def _opencl(wanted: Callable[[str], bool]) -> None:
+    from portmp.backends import opencl
+
+    found = [str(device.properties.extra.get("platform", "")) for device in opencl.find_devices()]
+    if not any(wanted(platform) for platform in found):
+        raise BackendUnavailable(f"not among the OpenCL platforms {found}")
+
+
+def _is_pocl(platform: str, debian: bool) -> bool:
+    return "PoCL" in platform and ("debian" in platform) == debian
+
+
+_PROBES: dict[str, Callable[[], None]] = {
+    "nvrtc": _nvrtc,
+    "nvdisasm": _nvdisasm,
+    "hiprtc": _hiprtc,
+    "clang": _clang,
+    "oclgrind": _oclgrind,
+    "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
+    "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
+    "intel": lambda: _opencl(lambda platform: platform.startswith("Intel")),
+}
+
+
+@cache
+def problem(tier: str) -> str:
+    """Why *tier* is missing on this machine; empty when it is there."""
+    try:
+        _PROBES[tier]()
+    except BackendUnavailable as error:
+        return str(error)
+    return ""
+
+
+def available(tier: str) -> bool:
+    """Whether this machine has what *tier* needs."""
+    required(tier)  # rejects a misspelt tier
+    return not problem(tier)
+
+
+def check(tier: str) -> None:
+    """Call ``need`` when *tier* is missing."""
+    if not available(tier):
+        need(tier, problem(tier))
