@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+from portmp import definition
 from portmp.array import Array, Number
 from portmp.errors import ArgumentError
 from portmp.routines import base, elementwise, reduce
@@ -127,14 +129,10 @@ def nrm2(x: Array) -> Array:
     sqrt(dot(s x, s x)) / s; without scaling where that is zero, infinite or NaN. Reads
     one number back from the device.
     """
-    import math
-
-    largest = float(abs(_array(x, "x")).max()) if x.size else 0.0
+    largest = float(abs(_array(x, "x")).max().to_limbs()[0]) if x.size else 0.0
     flat = x.reshape(-1)
-    if largest == 0 or not math.isfinite(largest):
+    exponent = definition.norm_exponent(x.format.word, largest)
+    if exponent is None:
         return sqrt(dot(flat, flat))
-    exponent = math.frexp(largest)[1]
-    limit = 120 if x.format.word == "float32" else 1000
-    exponent = max(-limit, min(limit, exponent))
     scaled = scal(math.ldexp(1.0, -exponent), flat)
     return scal(math.ldexp(1.0, exponent), sqrt(dot(scaled, scaled)))

@@ -4,6 +4,10 @@ They are not tuning parameters: a change is a new VERSION and new recorded diges
 What each means is in docs/bits.md.
 """
 
+from __future__ import annotations
+
+import math
+
 VERSION = 1
 
 SLAB = 1024
@@ -17,3 +21,11 @@ LANES = 32
 
 CHUNK = 8192
 """... of chunk i div CHUNK; lanes, then chunks, combine pairwise with halving distance."""
+
+
+def norm_exponent(word: str, largest: float) -> int | None:
+    """nrm2: the e of the scale 2^-e for the largest |leading limb|; None where nothing is scaled."""
+    if largest == 0 or not math.isfinite(largest):
+        return None
+    limit = 120 if word == "float32" else 1000
+    return max(-limit, min(limit, math.frexp(largest)[1]))

@@ -7,12 +7,14 @@ here.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from portmp import definition, ieee, networks, reference
+from portmp.definition import norm_exponent
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines.reduce import IDENTITY, steps
@@ -343,3 +345,21 @@ def _eliminate(ar: Arithmetic, part: Any, put: Any, rows: slice, col: int, cols:
             target,
         ),
     )  # fmt: skip
+
+
+def nrm2(form: Format, x: Host) -> Host:
+    """The Euclidean norm, scaled by a power of two (portmp.blas.nrm2)."""
+    flat = [p.reshape(-1) for p in x]
+    exponent = norm_exponent(form.word, float(np.abs(flat[0]).max()) if flat[0].size else 0.0)
+    if exponent is None:
+        return elementwise(form, "sqrt", dot(form, flat, flat))
+    zeros = [0.0] * (form.limbs - 1)
+    scaled = scal(form, [np.dtype(form.word).type(math.ldexp(1.0, -exponent)), *zeros], flat)
+    root = elementwise(form, "sqrt", dot(form, scaled, scaled))
+    return scal(form, [np.dtype(form.word).type(math.ldexp(1.0, exponent)), *zeros], root)
+
+
+def lstsq(form: Format, a: Host, b: Host) -> Host:
+    """Least squares by the normal equations."""
+    at = [p.T for p in a]
+    return solve(form, gemm(form, at, a), gemm(form, at, b))

@@ -15,7 +15,11 @@ from portmp.errors import ArgumentError, suggestion
 
 @dataclass(frozen=True)
 class Platform:
-    """One platform's dialect. ``{0}`` stands for an axis (0, 1, 2) or an argument."""
+    """One platform's dialect.
+
+    ``{0}`` stands for what fills the entry: an axis, a type, an argument, or for
+    ``kernel`` the threads of a block, all in one axis.
+    """
 
     name: str
     title: str
@@ -33,8 +37,6 @@ class Platform:
     group_id: str
     index: str
     int8: str
-    literal: str
-    block: str
     unroll: str
     fma: Mapping[str, str]
     sqrt: Mapping[str, str]
@@ -51,7 +53,7 @@ class Platform:
 _HIP: dict[str, object] = {
     "prologue": "",
     "standalone": "#include <hip/hip_runtime.h>\n",
-    "kernel": 'extern "C" __global__ void',
+    "kernel": 'extern "C" __global__ void __launch_bounds__({0})',
     "function": "static __device__ __forceinline__",
     "pointer": "{0} *",
     "const_pointer": "const {0} *",
@@ -63,8 +65,6 @@ _HIP: dict[str, object] = {
     "group_id": "blockIdx.{0}",
     "index": "long long",
     "int8": "signed char",
-    "literal": "{0}",
-    "block": "__launch_bounds__({0})",
     "unroll": "#pragma unroll",
     "fabs": {"float32": "fabsf({0})", "float64": "fabs({0})"},
     "vectors": (1,),
@@ -91,7 +91,7 @@ OPENCL = Platform(
     name="opencl", title="OpenCL C (any GPU, CPUs)",
     prologue="#pragma OPENCL FP_CONTRACT OFF\n",
     standalone="",
-    kernel="__kernel void",
+    kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
     function="static inline",
     pointer="__global {0} *",
     const_pointer="__global const {0} *",
@@ -103,8 +103,6 @@ OPENCL = Platform(
     group_id="get_group_id({0})",
     index="long",
     int8="char",
-    literal="({1})({0})",
-    block="__attribute__((reqd_work_group_size({1})))",
     unroll="#pragma unroll",
     fma={"float32": "fma({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
     sqrt={"float32": "sqrt({0})", "float64": "sqrt({0})"},

@@ -17,6 +17,7 @@ from typing import Any
 from portmp.errors import RenderError
 
 _MARK = re.compile("\x02([^\x03]*)\x03")
+_KERNEL = re.compile(r"(?:__global__|__kernel) [^\n]*?(\w+)\($", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -108,5 +109,5 @@ def _tidy(text: str) -> RenderedSource:
     for i in range(len(origins) - 1, -1, -1):
         known = origins[i] = origins[i] or known
     source = "\n".join(lines) + "\n"
-    kernels = re.findall(r"(?:__global__|__kernel) void (?:__\w+__\([^)]*\)+\s*)*(\w+)\(", source)
+    kernels = _KERNEL.findall(source)
     return RenderedSource(source, tuple(origins), tuple(kernels))

@@ -119,6 +119,15 @@ class Writer:
             text = f"({'-' if value < 0 else ''}1.0{suffix} / 0.0{suffix})"
         return text if scalar or self.width == 1 else f"({self.word})({text})"
 
+    def zero(self, kind: Kind | None = None) -> str:
+        """Zero as a value of the format, or of *kind*."""
+        return self.first_of(kind or Kind(self.format.limbs), 0)
+
+    def first_of(self, kind: Kind, value: float) -> str:
+        """A value of *kind* with one leading word, zeros below."""
+        words = [self.literal(value)] + [self.literal(0)] * (kind.words - 1)
+        return words[0] if kind.words == 1 else f"{self.make(kind)}({', '.join(words)})"
+
     @property
     def largest(self) -> str:
         """The largest finite word."""

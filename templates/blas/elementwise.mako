@@ -4,8 +4,7 @@
 <% p, operator = w.platform, networks["operator"] %>
 ${arithmetic(w, [operator])}
 /* out[i] = ${operator.name}(${", ".join(n for n, _ in operands)}) for all n elements */
-${p.block.format(threads, f"{threads}, 1, 1")}
-${p.kernel} ${name}(
+${p.kernel.format(threads)} ${name}(
     const ${p.index} n,
 % for axis in range(1, rank):
     const ${p.index} size${axis},

@@ -1,19 +1,17 @@
-## What every product ends with: z -> alpha z + beta c, special values, store.
+## What every product ends with: z -> alpha z + beta c.
 
-<%def name="zero(w, words, type)">
-${w.literal(0) if words == 1 else "make_" + type + "(" + ", ".join([w.literal(0)] * words) + ")"}\
-</%def>
-
-<%def name="scaled(w, networks, z, c)">
-## z: variable that holds the product; c: expression of the value to add (read only if beta != 0)
-    if (k == 0)
-        ${z} = ${zero(w, w.format.limbs, w.value)};
-    else if (!alpha_is_one)
-        ${z} = ${w.function(networks["mul"])}(${w.pack(w.splat(f"alpha{i}") for i in w.limbs)}, ${z});
-    if (beta_kind != 0) {
-        ${w.value} addend = ${c};
-        if (beta_kind == 2)
-            addend = ${w.function(networks["mul"])}(${w.pack(w.splat(f"beta{i}") for i in w.limbs)}, addend);
-        ${z} = k == 0 ? addend : ${w.function(networks["add"])}(${z}, addend);
-    }
+<%def name="scaled(w, networks, z, c, pad)">
+## z: variable that holds the product; c: expression of the addend (read only if beta is not 0)
+<% mul, add = w.function(networks["mul"]), w.function(networks["add"]) %>
+<% alpha, beta = (w.pack(w.splat(f"{name}{i}") for i in w.limbs) for name in ("alpha", "beta")) %>
+${pad}if (k == 0)
+${pad}    ${z} = ${w.zero()};
+${pad}else if (!alpha_is_one)
+${pad}    ${z} = ${mul}(${alpha}, ${z});
+${pad}if (beta_kind != 0) {
+${pad}    ${w.value} addend = ${c};
+${pad}    if (beta_kind == 2)
+${pad}        addend = ${mul}(${beta}, addend);
+${pad}    ${z} = k == 0 ? addend : ${add}(${z}, addend);
+${pad}}
 </%def>

@@ -2,21 +2,23 @@
 ## w: Writer (its width is the schedule's), v: the scalar Writer, s: the schedule,
 ## networks: by role, slab and period: numbers of the definition
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/epilogue.mako" import="zero, scaled"/>
+<%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%
     p, long = w.platform, w.platform.index
     state = networks["accumulate"].result
     a_pitch, b_pitch = s.tile_m + s.pad, s.tile_n // s.width
     lanes = range(s.width)
+    scaled_col = f"thread_col + j * {s.threads_n}"
+    if s.width > 1:
+        scaled_col = f"({scaled_col}) * {s.width}"
 %>
 ${arithmetic(w, list(networks.values()))}
 % if not s.split:
 ${leading_chain(v, slab)}
 % endif
 /* a block computes a ${s.tile_m} x ${s.tile_n} tile of C in steps of ${s.tile_k}; a thread ${s.thread_m} x ${s.thread_n} results${" of " + str(s.width) + " lanes" if s.width > 1 else ""} */
-${p.block.format(s.threads, f"{s.threads}, 1, 1")}
-${p.kernel} ${name}(
+${p.kernel.format(s.threads)} ${name}(
     const ${long} m, const ${long} n, const ${long} k,
     ${v.planes("a", const=True)},
     const ${long} a_start, const ${long} a_row, const ${long} a_col, const ${long} a_batch,
@@ -58,7 +60,7 @@ ${p.kernel} ${name}(
     for (int i = 0; i < ${s.thread_m}; ++i) {
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j)
-            total[i][j] = ${zero(w, v.format.limbs, w.value)};
+            total[i][j] = ${w.zero()};
     }
     for (${long} slab = 0; slab < k; slab += ${slab}) {
 % else:
@@ -69,7 +71,7 @@ ${p.kernel} ${name}(
         for (int i = 0; i < ${s.thread_m}; ++i) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j)
-                sum[i][j] = ${zero(w, state.words, w.sum)};
+                sum[i][j] = ${w.zero(state)};
         }
         for (${long} k0 = slab; k0 < slab_end; k0 += ${s.tile_k}) {
             const int depth = slab_end - k0 < ${s.tile_k} ? (int)(slab_end - k0) : ${s.tile_k};
@@ -137,7 +139,7 @@ ${p.kernel} ${name}(
                 const ${w.value} part = ${w.function(networks["finish"])}(sum[i][j]);
 % if s.split:
                 const ${long} row = first_row + thread_row + i * ${s.threads_m};
-                const ${long} col = first_col + (thread_col + j * ${s.threads_n}) * ${s.width};
+                const ${long} col = first_col + ${scaled_col};
                 const ${long} at = ((${long})${p.axis(p.group_id, 1)} * m + row) * n + col;
 % for lane in lanes:
                 if (row < m && col + ${lane} < n) {
@@ -159,12 +161,12 @@ ${p.kernel} ${name}(
         const ${long} row = first_row + thread_row + i * ${s.threads_m};
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
-            const ${long} col = first_col + (thread_col + j * ${s.threads_n}) * ${s.width};
+            const ${long} col = first_col + ${scaled_col};
             const ${long} c_at = c_start + batch * c_batch + row * c_row + col * c_col;
             const ${long} out_at = out_start + batch * out_batch + row * out_row + col * out_col;
             ${w.value} z = total[i][j];
 % if s.width > 1:
-            ${w.value} c = ${zero(w, v.format.limbs, w.value)};
+            ${w.value} c = ${w.zero()};
 % endif
             if (row >= m || col >= n)
                 continue;
@@ -172,7 +174,7 @@ ${p.kernel} ${name}(
             if (${f"col + {lane} < n && " if lane else ""}!(${v.fabs(w.lane(w.word_of("z", 0), lane))} <= ${v.largest})) {
                 const ${v.scalar} chain = leading_chain(
                     a0, a_start + batch * a_batch + row * a_row, a_col,
-                    b0, b_start + batch * b_batch + (col + ${lane}) * b_col, b_row, k);
+                    b0, b_start + batch * b_batch + ${f"(col + {lane})" if lane else "col"} * b_col, b_row, k);
 % if s.width > 1:
 % for i in v.limbs:
                 ((${v.scalar} *)&${w.word_of("z", i)})[${lane}] = ${"chain" if i == 0 else v.literal(0)};
@@ -192,9 +194,9 @@ ${p.kernel} ${name}(
                 }
 % endfor
             }
-${scaled(w, networks, "z", "c")}
+${scaled(w, networks, "z", "c", " " * 12)}
 % else:
-${scaled(w, networks, "z", v.pack(v.limb("c", i, "c_at") for i in v.limbs))}
+${scaled(w, networks, "z", v.pack(v.limb("c", i, "c_at") for i in v.limbs), " " * 12)}
 % endif
 % for lane in lanes:
 % if s.width > 1:

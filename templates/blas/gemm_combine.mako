@@ -6,8 +6,7 @@
 ${arithmetic(w, [networks["add"], networks["mul"]])}
 ${leading_chain(w, slab)}
 /* one element a work-item: slabs ascending, special values, alpha and beta */
-${p.block.format(threads, f"{threads}, 1, 1")}
-${p.kernel} ${name}(
+${p.kernel.format(threads)} ${name}(
     const ${long} m, const ${long} n, const ${long} k,
     ${w.planes("a", const=True)},
     const ${long} a_start, const ${long} a_row, const ${long} a_col, const ${long} a_batch,
@@ -42,7 +41,7 @@ ${p.kernel} ${name}(
             b0, b_start + batch * b_batch + col * b_col, b_row, k);
         z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
     }
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs))}
+${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 4)}
 % for i in w.limbs:
     out${i}[out_at] = ${w.narrow(i, w.word_of("z", i))};
 % endfor

@@ -9,29 +9,26 @@
     state = step.result
     threads = items * s.rows
 %>
-<%def name="constant(value, words, type)">
-${w.literal(value) if words == 1 else "make_" + type + "(" + ", ".join([w.literal(value)] + [w.literal(0)] * (words - 1)) + ")"}\
-</%def>
-<%def name="term(operand, index, inside)">
-## one value a lane; lanes beyond the end hold the identity
 <%
-    def lane(i, at):
-        text = v.limb(operand, i, at)
-        if not inside:
-            return text
-        other = v.literal(identity if i == 0 else 0)
-        return f"({inside} ? {text} : {other})"
+    def term(operand, index, inside=""):
+        """One value a lane; lanes beyond the end hold the identity."""
+        def lane(i, l):
+            at = index.replace("LANE", str(l))
+            text = v.limb(operand, i, at)
+            if not inside:
+                return text
+            return f"({inside.replace('LANE', str(l))} ? {text} : {v.literal(0 if i else identity)})"
+        if s.width == 1:
+            return w.pack(lane(i, 0) for i in v.limbs)
+        return w.pack(
+            f"({w.word})(" + ", ".join(lane(i, l) for l in range(s.width)) + ")" for i in v.limbs
+        )
+    x_index = "x_at + LANE * x_col" if s.width > 1 else "x_at"
+    y_index = "y_at + LANE * y_step" if s.width > 1 else "y_at"
 %>
-% if s.width == 1:
-${w.pack(lane(i, index) for i in v.limbs)}\
-% else:
-${w.pack(f"({w.word})(" + ", ".join(lane(i, index.replace("LANE", str(l))).replace("LANE", str(l)) for l in range(s.width)) + ")" for i in v.limbs)}\
-% endif
-</%def>
 ${arithmetic(w, [step, finish, combine])}
 /* one chunk of ${chunk} elements of one row: ${items} work-items hold ${lanes} lanes; ${s.rows} rows a block */
-${p.block.format(threads, f"{threads}, 1, 1")}
-${p.kernel} ${name}(
+${p.kernel.format(threads)} ${name}(
     const ${long} rows, const ${long} k, const ${long} chunks,
     ${v.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
@@ -57,7 +54,7 @@ ${p.kernel} ${name}(
     const ${long} first = which * ${chunk};
     const ${long} last = first + ${chunk} < k ? first + ${chunk} : k;
     const ${long} whole = first + (last - first) / ${lanes} * ${lanes};
-    ${w.sum if terms == "product" else w.value} sum = ${constant(start, state.words, w.type(state))};
+    ${w.sum if terms == "product" else w.value} sum = ${w.first_of(state, start)};
     ${w.value} z;
 
     if (row < rows) {
@@ -68,19 +65,19 @@ ${p.kernel} ${name}(
 % endif
         for (; i < whole; i += ${lanes}) {
 % if terms == "product":
-            sum = ${w.function(step)}(sum, ${term("x", "x_at + LANE * x_col" if s.width > 1 else "x_at", "")}, ${term("y", "y_at + LANE * y_step" if s.width > 1 else "y_at", "")});
+            sum = ${w.function(step)}(sum, ${term("x", x_index)}, ${term("y", y_index)});
             y_at += ${lanes} * y_step;
 % else:
-            sum = ${w.function(step)}(sum, ${term("x", "x_at + LANE * x_col" if s.width > 1 else "x_at", "")});
+            sum = ${w.function(step)}(sum, ${term("x", x_index)});
 % endif
             x_at += ${lanes} * x_col;
         }
         if (whole < last) {
 <% inside = "i + LANE < last" if s.width > 1 else "i < last" %>
 % if terms == "product":
-            sum = ${w.function(step)}(sum, ${term("x", "x_at + LANE * x_col" if s.width > 1 else "x_at", inside)}, ${term("y", "y_at + LANE * y_step" if s.width > 1 else "y_at", inside)});
+            sum = ${w.function(step)}(sum, ${term("x", x_index, inside)}, ${term("y", y_index, inside)});
 % else:
-            sum = ${w.function(step)}(sum, ${term("x", "x_at + LANE * x_col" if s.width > 1 else "x_at", inside)});
+            sum = ${w.function(step)}(sum, ${term("x", x_index, inside)});
 % endif
         }
     }

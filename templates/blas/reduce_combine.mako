@@ -1,14 +1,13 @@
 ## Second half of DOT, GEMV, sums and extrema: the chunks of one row, by a tree, then the end.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/epilogue.mako" import="scaled, zero"/>
+<%namespace file="/blas/epilogue.mako" import="scaled"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
 <% empty = w.pack([w.literal(start)] + [w.literal(0)] * (w.format.limbs - 1)) %>
 ${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
 /* one row a block: chunks combine pairwise with halving distance */
-${p.block.format(threads, f"{threads}, 1, 1")}
-${p.kernel} ${name}(
+${p.kernel.format(threads)} ${name}(
     const ${long} rows, const ${long} k, const ${long} chunks,
     ${w.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
@@ -97,7 +96,7 @@ ${p.kernel} ${name}(
 % if product:
     {
         const ${long} c_at = c_start + row * c_step;
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs))}
+${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 8)}
     }
 % endif
 % for i in w.limbs:

@@ -10,8 +10,7 @@
 </%def>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 /* pivot: the largest leading limb, the first of equals; swap its row up; multipliers below */
-${p.block.format(threads, f"{threads}, 1, 1")}
-${p.kernel} lu_pivot(
+${p.kernel.format(threads)} lu_pivot(
     const ${long} n, const ${long} columns, const ${long} col, ${w_planes},
     ${p.pointer.format("int")}singular)
 {
@@ -65,8 +64,7 @@ ${put("at", "l")}
 }
 
 /* trailing update: w[i][j] -= l[i] u[j] */
-${p.block.format(threads, f"{threads}, 1, 1")}
-${p.kernel} lu_update(
+${p.kernel.format(threads)} lu_update(
     const ${long} n, const ${long} columns, const ${long} col, ${w_planes})
 {
     const ${long} width = columns - col - 1;
@@ -81,8 +79,7 @@ ${put("at", "z")}
 }
 
 /* back substitution, one unknown: x = w / u */
-${p.block.format(threads, f"{threads}, 1, 1")}
-${p.kernel} lu_divide(
+${p.kernel.format(threads)} lu_divide(
     const ${long} n, const ${long} columns, const ${long} col, ${w_planes})
 {
     const ${long} e = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
@@ -95,8 +92,7 @@ ${put("at", "z")}
 }
 
 /* back substitution, the rows above: w[i] -= u[i] x */
-${p.block.format(threads, f"{threads}, 1, 1")}
-${p.kernel} lu_eliminate(
+${p.kernel.format(threads)} lu_eliminate(
     const ${long} n, const ${long} columns, const ${long} col, ${w_planes})
 {
     const ${long} width = columns - n;

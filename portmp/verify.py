@@ -1,0 +1,400 @@
+"""The same bits everywhere: digests of results on recorded inputs.
+
+A case is a routine, a format and an input. Its result on a device is reduced to a digest
+of its limbs' bits (NaN made canonical) and compared with the digest recorded in the
+package, which the host reference gives too. Keys carry the version of the definition.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import json
+import platform as host_platform
+import sys
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import portmp as mp
+from portmp import convert, definition, discovery, formats, hostblas, inputs, places
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, PortmpError, suggestion
+from portmp.formats import Format
+from portmp.networks.operators import ARITY
+
+Host = list[np.ndarray[Any, Any]]
+REFERENCE = "reference"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One routine on one recorded input: how a device and the host compute it."""
+
+    routine: str
+    name: str
+    form: Format
+    arguments: tuple[Any, ...]
+    on_device: Callable[..., Any]
+    on_host: Callable[..., Host]
+
+    @property
+    def key(self) -> str:
+        """The digest's key: routine and definition version, format and its version, input."""
+        return (
+            f"{self.routine}.{definition.VERSION}/{self.form.name}.{self.form.definition}/{self.name}"
+        )
+
+    def device_result(self, device: Device) -> Host:
+        """Limb planes computed by *device*."""
+        given = [
+            mp.Array(upload(self.form, a, device)) if isinstance(a, list) else a
+            for a in self.arguments
+        ]
+        result = self.on_device(*given)
+        return [result] if isinstance(result, np.ndarray) else result.to_limbs()
+
+    def host_result(self) -> Host:
+        """Limb planes computed by the host reference."""
+        return self.on_host(self.form, *self.arguments)
+
+
+def upload(form: Format, host: Host, device: Device) -> Any:
+    """Planes with exactly these limbs."""
+    from portmp import planes
+
+    return planes.upload(form, host, device.queue)
+
+
+def digest(planes: Sequence[np.ndarray[Any, Any]]) -> str:
+    """32 hexadecimal digits of the shape and the bits of all limbs."""
+    state = hashlib.sha256(str(planes[0].shape).encode())
+    for plane in planes:
+        if plane.dtype.kind == "f":
+            bits = convert.canonical_nan_bits(np.ascontiguousarray(plane))
+        else:
+            bits = np.ascontiguousarray(plane)
+        state.update(bits.astype(bits.dtype.newbyteorder("<")).tobytes())
+    return state.hexdigest()[:32]
+
+
+# --- cases ------------------------------------------------------------------------------
+
+COUNT = 203
+ALPHA, BETA = "0.3", "-1.7"
+
+
+def _scalar(form: Format, text: str) -> tuple[Any, ...]:
+    from portmp.routines import base
+
+    return base.words(form, text, "alpha")
+
+
+def _elementwise(form: Format) -> Iterator[Case]:
+    public: dict[str, Callable[..., Any]] = {
+        "add": lambda x, y: x + y, "sub": lambda x, y: x - y, "mul": lambda x, y: x * y,
+        "div": lambda x, y: x / y, "neg": lambda x: -x, "abs": abs, "sqrt": mp.sqrt,
+        "fma": mp.fma, "min": mp.minimum, "max": mp.maximum, "copy": lambda x: x.copy(),
+        "compare": _signs,
+    }  # fmt: skip
+    for op, arity in ARITY.items():
+        kinds: dict[str, list[Host]] = {
+            "ordinary": [inputs.ordinary(form, (COUNT,), f"{op}{i}") for i in range(arity)],
+            "wide": [inputs.wide(form, (COUNT,), f"{op}{i}") for i in range(arity)],
+            "hostile": [inputs.hostile(form, 5 * COUNT, f"{op}{i}") for i in range(arity)],
+        }
+        if arity > 1:
+            first = inputs.ordinary(form, (COUNT,), op)
+            second = inputs.cancelling(form, (COUNT,), op)
+            kinds["cancelling"] = [first, [-p for p in first[:-1]] + [second[-1]]]
+            kinds["cancelling"] += [inputs.ordinary(form, (COUNT,), "z")] * (arity - 2)
+        for name, operands in kinds.items():
+            yield Case(
+                op, name, form, tuple(operands), public[op],
+                lambda f, *v, op=op: hostblas.elementwise(f, op, *v),
+            )  # fmt: skip
+
+
+def _signs(x: mp.Array, y: mp.Array) -> np.ndarray[Any, Any]:
+    from portmp.routines import elementwise
+
+    return elementwise.compare(x.planes, y.planes)
+
+
+def _vectors(form: Format) -> Iterator[Case]:
+    alpha = _scalar(form, ALPHA)
+    for name, make in (("ordinary", inputs.ordinary), ("wide", inputs.wide)):
+        x, y = make(form, (COUNT,), "x"), make(form, (COUNT,), "y")
+        yield Case("axpy", name, form, (x, y), lambda x, y: mp.axpy(ALPHA, x, y),
+                   lambda f, x, y: hostblas.axpy(f, alpha, x, y))  # fmt: skip
+        yield Case("scal", name, form, (x,), lambda x: mp.scal(ALPHA, x),
+                   lambda f, x: hostblas.scal(f, alpha, x))  # fmt: skip
+    for name, x, y in _dot_inputs(form):
+        yield Case("dot", name, form, (x, y), mp.dot, hostblas.dot)
+    for name, x in _sum_inputs(form):
+        for kind in ("sum", "max", "min"):
+            yield Case(
+                f"reduce_{kind}", name, form, (x,),
+                lambda x, kind=kind: getattr(x, kind)(axis=-1),
+                lambda f, x, kind=kind: hostblas.over_rows(f, kind, x),
+            )  # fmt: skip
+
+
+def _dot_inputs(form: Format) -> Iterator[tuple[str, Host, Host]]:
+    def pair(make: Callable[..., Host], n: int) -> tuple[Host, Host]:
+        return make(form, (n,), f"dot x {n}"), make(form, (n,), f"dot y {n}")
+
+    for n in (1, 31, 33, 8192 + 77):
+        yield (f"ordinary-{n}", *pair(inputs.ordinary, n))
+    yield ("positive-3000", *pair(inputs.positive, 3000))
+    x, _ = pair(inputs.cancelling, 1001)
+    yield "cancelling-1001", x, inputs.positive(form, (1001,), "dot y")
+    yield ("wide-97", *pair(inputs.wide, 97))
+    x, y = pair(inputs.ordinary, 200)
+    yield "infinite-200", inputs.with_specials(x, "inf", (np.inf,)), y
+    yield "opposite-200", inputs.with_specials(x, "opp", (np.inf, -np.inf, 0.0)), y
+    yield "nan-200", inputs.with_specials(x, "nan", (np.nan,)), y
+
+
+def _sum_inputs(form: Format) -> Iterator[tuple[str, Host]]:
+    for shape in ((1, 1), (3, 50), (2, 8192 + 5)):
+        yield f"ordinary-{shape[0]}x{shape[1]}", inputs.ordinary(form, shape, "sum")
+    yield "wide-4x61", inputs.wide(form, (4, 61), "sum")
+    special = inputs.with_specials(inputs.ordinary(form, (4, 40), "sum"), "s", (np.inf, np.nan, -0.0))
+    yield "special-4x40", special
+
+
+def _gemv(form: Format) -> Iterator[Case]:
+    alpha, beta = _scalar(form, ALPHA), _scalar(form, BETA)
+    for name, make, (m, n) in (
+        ("ordinary-5x300", inputs.ordinary, (5, 300)),
+        ("wide-6x65", inputs.wide, (6, 65)),
+        ("ordinary-37x1", inputs.ordinary, (37, 1)),
+    ):
+        a, x, y = make(form, (m, n), "a"), make(form, (n,), "x"), make(form, (m,), "y")
+        yield Case("gemv", name, form, (a, x), mp.gemv, hostblas.gemv)
+        yield Case("gemv", f"alpha-beta-{name}", form, (a, x, y),
+                   lambda a, x, y: mp.gemv(a, x, alpha=ALPHA, beta=BETA, y=y),
+                   lambda f, a, x, y: hostblas.gemv(f, a, x, alpha, beta, y))  # fmt: skip
+        xt = make(form, (m,), "xt")
+        yield Case("gemv", f"transposed-{name}", form, (a, xt),
+                   lambda a, x: mp.gemv(a, x, trans=True),
+                   lambda f, a, x: hostblas.gemv(f, [p.T for p in a], x))  # fmt: skip
+    a = inputs.with_specials(inputs.ordinary(form, (7, 90), "a"), "gemv", (np.inf, np.nan, -np.inf))
+    x = inputs.ordinary(form, (90,), "x")
+    yield Case("gemv", "special-7x90", form, (a, x), mp.gemv, hostblas.gemv)
+
+
+def _gemm(form: Format) -> Iterator[Case]:
+    alpha, beta = _scalar(form, ALPHA), _scalar(form, BETA)
+
+    def plain(name: str, a: Host, b: Host) -> Case:
+        return Case("gemm", name, form, (a, b), mp.gemm, hostblas.gemm)
+
+    for name, make, (m, n, k) in (
+        ("ordinary-7x5x33", inputs.ordinary, (7, 5, 33)),
+        ("ordinary-1x1x1", inputs.ordinary, (1, 1, 1)),
+        ("ordinary-17x19x23", inputs.ordinary, (17, 19, 23)),
+        ("wide-9x8x20", inputs.wide, (9, 8, 20)),
+        ("slabs-3x2x1100", inputs.ordinary, (3, 2, 1100)),
+        ("positive-2x3x600", inputs.positive, (2, 3, 600)),
+    ):
+        a, b = make(form, (m, k), f"a {name}"), make(form, (k, n), f"b {name}")
+        yield plain(name, a, b)
+    a, b = inputs.ordinary(form, (6, 30), "a"), inputs.ordinary(form, (30, 11), "b")
+    c = inputs.ordinary(form, (6, 11), "c")
+    yield Case("gemm", "alpha-beta-6x11x30", form, (a, b, c),
+               lambda a, b, c: mp.gemm(a, b, alpha=ALPHA, beta=BETA, c=c),
+               lambda f, a, b, c: hostblas.gemm(f, a, b, alpha, beta, c))  # fmt: skip
+    yield Case("gemm", "beta-one-6x11x30", form, (a, b, c),
+               lambda a, b, c: mp.gemm(a, b, beta=1, c=c),
+               lambda f, a, b, c: hostblas.gemm(f, a, b, (), _scalar(f, "1"), c))  # fmt: skip
+    at, bt = [p.T.copy() for p in a], [p.T.copy() for p in b]
+    yield Case("gemm", "transposed-6x11x30", form, (at, bt),
+               lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True),
+               lambda f, a, b: hostblas.gemm(f, [p.T for p in a], [p.T for p in b]))  # fmt: skip
+    cancelling = inputs.cancelling(form, (4, 101), "a")
+    yield plain("cancelling-4x4x101", cancelling, inputs.positive(form, (101, 4), "b"))
+    special = inputs.with_specials(a, "gemm", (np.inf, -np.inf, np.nan))
+    yield plain("special-6x11x30", special, inputs.with_specials(b, "gemm b", (0.0, np.inf)))
+    batch = inputs.ordinary(form, (3, 5, 14), "batch")
+    yield Case("gemm", "batch-3x5x11x14", form, (batch, [p[:14] for p in b]), mp.gemm,
+               _host_batch)  # fmt: skip
+
+
+def _host_batch(form: Format, a: Host, b: Host) -> Host:
+    results = [hostblas.gemm(form, [p[i] for p in a], b) for i in range(a[0].shape[0])]
+    return [np.stack(planes) for planes in zip(*results, strict=True)]
+
+
+def _linalg(form: Format) -> Iterator[Case]:
+    a, b = inputs.ordinary(form, (7, 7), "solve a"), inputs.ordinary(form, (7, 2), "solve b")
+    yield Case("solve", "ordinary-7x2", form, (a, b), mp.linalg.solve, hostblas.solve)
+    x = inputs.ordinary(form, (150,), "nrm2")
+    yield Case("nrm2", "ordinary-150", form, (x,), mp.nrm2, hostblas.nrm2)
+    x = inputs.wide(form, (150,), "nrm2")
+    yield Case("nrm2", "wide-150", form, (x,), mp.nrm2, hostblas.nrm2)
+    a, b = inputs.ordinary(form, (12, 4), "lstsq a"), inputs.ordinary(form, (12, 1), "lstsq b")
+    yield Case("lstsq", "ordinary-12x4", form, (a, b), mp.linalg.lstsq, hostblas.lstsq)
+
+
+@cache
+def cases(name: str) -> tuple[Case, ...]:
+    """All cases of one format."""
+    form = formats.get(name)
+    makers = (_elementwise, _vectors, _gemv, _gemm, _linalg)
+    return tuple(case for make in makers for case in make(form))
+
+
+def selected(format_name: str | None, routine: str | None) -> list[Case]:
+    """The cases of all formats, or of one format or routine."""
+    names = [formats.get(format_name).name] if format_name else list(formats.NAMES)
+    found = [c for name in names for c in cases(name) if routine in (None, c.routine)]
+    if not found:
+        known = sorted({c.routine for c in cases(names[0])})
+        near = suggestion(str(routine), known)
+        raise ArgumentError(f"routine: unknown {routine!r}{near}; routines: {', '.join(known)}")
+    return found
+
+
+# --- recorded digests --------------------------------------------------------------------
+
+
+@cache
+def recorded() -> dict[str, str]:
+    """The digests in the package, by key."""
+    text = resources.files("portmp").joinpath("data/digests.json").read_text()
+    digests: dict[str, str] = json.loads(text)["digests"]
+    return digests
+
+
+def record(path: Path) -> int:
+    """Write the host reference's digests of all cases to *path*; returns their number."""
+    digests = {c.key: digest(c.host_result()) for c in selected(None, None)}
+    data = {"definition": definition.VERSION, "digests": dict(sorted(digests.items()))}
+    places.replace_file(path, (json.dumps(data, indent=1) + "\n").encode())
+    return len(digests)
+
+
+# --- running ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A case's digest on a device, the recorded one, or the error that prevented it."""
+
+    key: str
+    digest: str
+    expected: str
+    error: str = ""
+
+    @property
+    def ok(self) -> bool:
+        """Whether the bits are the recorded ones."""
+        return not self.error and self.digest == self.expected
+
+
+def run(device: Device | None, chosen: Sequence[Case], progress: bool = False) -> list[Outcome]:
+    """Run cases on a device, or on the host reference (None)."""
+    outcomes = []
+    shown = time.monotonic()
+    for i, case in enumerate(chosen):
+        if progress and time.monotonic() - shown > 1:
+            shown = time.monotonic()
+            name = device.name if device else REFERENCE
+            print(f"\rverify {name}: {i}/{len(chosen)} {case.key:60.60}", end="", file=sys.stderr)
+        expected = recorded().get(case.key, "")
+        try:
+            planes = case.device_result(device) if device else case.host_result()
+            outcomes.append(Outcome(case.key, digest(planes), expected))
+        except PortmpError as error:
+            outcomes.append(Outcome(case.key, "", expected, str(error)))
+    if progress:
+        print("\r" + " " * 90 + "\r", end="", file=sys.stderr)
+    return outcomes
+
+
+def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]:
+    """What an owner of a device can send: device, versions, every digest."""
+    facts = (
+        {"name": device.name, **device.properties.as_dict(), "compiler": device.compiler_key()}
+        if device
+        else {"name": REFERENCE}
+    )
+    return {
+        "portmp": mp.__version__,
+        "definition": definition.VERSION,
+        "date": datetime.date.today().isoformat(),
+        "host": {"machine": host_platform.machine(), "python": host_platform.python_version()},
+        "device": facts,
+        "passed": sum(o.ok for o in outcomes),
+        "total": len(outcomes),
+        "failures": [
+            {"key": o.key, "digest": o.digest, "expected": o.expected, "error": o.error}
+            for o in outcomes
+            if not o.ok
+        ],
+        "digests": {o.key: o.digest for o in outcomes},
+    }
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Routine x format: how many cases agree."""
+    rows: dict[str, dict[str, list[bool]]] = {}
+    columns: dict[str, None] = {}
+    for o in outcomes:
+        routine, form, _ = o.key.split("/")
+        routine, form = routine.rsplit(".", 1)[0], form.rsplit(".", 1)[0]
+        columns[form] = None
+        rows.setdefault(routine, {}).setdefault(form, []).append(o.ok)
+    widths = {c: max(len(c), 5) for c in columns}
+    lines = [" " * 12 + " ".join(f"{c:>{widths[c]}}" for c in columns)]
+    for routine, cells in rows.items():
+        texts = []
+        for c in columns:
+            oks = cells.get(c, [])
+            text = "-" if not oks else f"{sum(oks)}" if all(oks) else f"{sum(oks)}/{len(oks)}!"
+            texts.append(f"{text:>{widths[c]}}")
+        lines.append(f"{routine:12}" + " ".join(texts))
+    return "\n".join(lines)
+
+
+def _targets(wanted: str | None) -> list[Device | None]:
+    if wanted == REFERENCE:
+        return [None]
+    if wanted != "all":
+        return [discovery.get(wanted)]
+    found: list[Device | None] = [None]
+    for device in discovery.devices():
+        try:
+            found.append(discovery.get(device.name))
+        except PortmpError as error:
+            print(f"portmp: {device.name} left out: {error}", file=sys.stderr)
+    return found
+
+
+def command(args: Any) -> int:
+    """``portmp verify``: 0 if every digest is the recorded one, else 1."""
+    chosen = selected(args.format, args.routine)
+    reports = []
+    for device in _targets(args.device):
+        outcomes = run(device, chosen, progress=sys.stderr.isatty())
+        reports.append(report(device, outcomes))
+        if not args.json:
+            name = f"{device.name} ({device.properties.name})" if device else "host reference"
+            print(f"{name}: {reports[-1]['passed']} of {len(outcomes)} digests as recorded")
+            print(table(outcomes) + "\n")
+            for failure in reports[-1]["failures"][:20]:
+                print(f"  differs: {failure['key']} {failure['error']}")
+    text = json.dumps(reports, indent=1)
+    if args.output:
+        places.replace_file(Path(args.output), (text + "\n").encode())
+    if args.json:
+        print(text)
+    return 0 if all(r["passed"] == r["total"] for r in reports) else 1
