@@ -94,7 +94,9 @@ def gemm(form: Format, device: Device) -> GemmSchedule:
     """The default GEMM schedule."""
     width = _width(form, device)
     if device.properties.kind != "gpu":
-        return GemmSchedule(1, 1, 4, 8 if width == 1 else 2, 64, width)
+        # One work-item a block: code grows with its results, and CPU compilers' time with it.
+        results = {1: (4, 2), 2: (4, 2), 3: (4, 1), 4: (2, 1)}[form.limbs]
+        return GemmSchedule(1, 1, *results, 64, width)
     results = {1: (4, 4), 2: (4, 2), 3: (2, 2), 4: (2, 1)}[form.limbs]
     return GemmSchedule(16, 16, *results)
 

@@ -175,7 +175,7 @@ def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
     major = attribute("COMPUTE_CAPABILITY_MAJOR")
     minor = attribute("COMPUTE_CAPABILITY_MINOR")
     return Properties(
-        name=name.rstrip(b"\0").decode(errors="replace"),
+        name=name.split(b"\0")[0].decode(errors="replace"),
         vendor="NVIDIA",
         driver=_version_text(int(driver._check(api.cuDriverGetVersion()))),
         arch=f"sm_{major}{minor}",

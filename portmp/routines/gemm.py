@@ -95,7 +95,9 @@ def gemm(
 
 
 def _fitted(schedule: GemmSchedule, a: Planes, b: Planes) -> GemmSchedule:
-    """Read each operand along its contiguous index; one slab or none needs no split."""
+    """Threads read operands along their contiguous index; one slab needs no split."""
+    if schedule.threads == 1:
+        return replace(schedule, split=schedule.split and a.shape[-1] > definition.SLAB)
     return replace(
         schedule,
         a_order="m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",

@@ -8,7 +8,6 @@
     p, long = w.platform, w.platform.index
     state = networks["accumulate"].result
     a_pitch, b_pitch = s.tile_m + s.pad, s.tile_n // s.width
-    lanes = range(s.width)
     scaled_col = f"thread_col + j * {s.threads_n}"
     if s.width > 1:
         scaled_col = f"({scaled_col}) * {s.width}"
@@ -141,13 +140,21 @@ ${p.kernel.format(s.threads)} ${name}(
                 const ${long} row = first_row + thread_row + i * ${s.threads_m};
                 const ${long} col = first_col + ${scaled_col};
                 const ${long} at = ((${long})${p.axis(p.group_id, 1)} * m + row) * n + col;
-% for lane in lanes:
-                if (row < m && col + ${lane} < n) {
+% if s.width > 1:
+                for (int lane = 0; lane < ${s.width}; ++lane) {
+                    if (row < m && col + lane < n) {
 % for i in v.limbs:
-                    slabs${i}[at + ${lane}] = ${w.lane(w.word_of("part", i), lane)};
+                        slabs${i}[at + lane] = ${w.lane(w.word_of("part", i), "lane")};
+% endfor
+                    }
+                }
+% else:
+                if (row < m && col < n) {
+% for i in v.limbs:
+                    slabs${i}[at] = ${w.word_of("part", i)};
 % endfor
                 }
-% endfor
+% endif
 % else:
                 total[i][j] = slab == 0 ? part : ${w.function(networks["add"])}(total[i][j], part);
 % endif
@@ -167,50 +174,49 @@ ${p.kernel.format(s.threads)} ${name}(
             ${w.value} z = total[i][j];
 % if s.width > 1:
             ${w.value} c = ${w.zero()};
+            const int lanes = n - col < ${s.width} ? (int)(n - col) : ${s.width};
+% for i in v.limbs:
+            ${v.scalar} *const z${i} = (${v.scalar} *)&${w.word_of("z", i)}, *const addend${i} = (${v.scalar} *)&${w.word_of("c", i)};
+% endfor
 % endif
             if (row >= m || col >= n)
                 continue;
-% for lane in lanes:
-            if (${f"col + {lane} < n && " if lane else ""}!(${v.fabs(w.lane(w.word_of("z", 0), lane))} <= ${v.largest})) {
-                const ${v.scalar} chain = leading_chain(
-                    a0, a_start + batch * a_batch + row * a_row, a_col,
-                    b0, b_start + batch * b_batch + ${f"(col + {lane})" if lane else "col"} * b_col, b_row, k);
 % if s.width > 1:
+            for (int lane = 0; lane < lanes; ++lane) {
+                if (!(${v.fabs("z0[lane]")} <= ${v.largest})) {
+                    z0[lane] = leading_chain(
+                        a0, a_start + batch * a_batch + row * a_row, a_col,
+                        b0, b_start + batch * b_batch + (col + lane) * b_col, b_row, k);
 % for i in v.limbs:
-                ((${v.scalar} *)&${w.word_of("z", i)})[${lane}] = ${"chain" if i == 0 else v.literal(0)};
-% endfor
-% else:
-                z = ${v.pack(["chain"] + [v.literal(0)] * (v.format.limbs - 1))};
+% if i > 0:
+                    z${i}[lane] = ${v.literal(0)};
 % endif
-            }
-% endfor
-% if s.width > 1:
-            if (beta_kind != 0) {
-% for lane in lanes:
-                if (col + ${lane} < n) {
-% for i in v.limbs:
-                    ((${v.scalar} *)&${w.word_of("c", i)})[${lane}] = ${v.limb("c", i, f"c_at + {lane} * c_col")};
 % endfor
                 }
+                if (beta_kind != 0) {
+% for i in v.limbs:
+                    addend${i}[lane] = ${v.limb("c", i, "c_at + lane * c_col")};
 % endfor
+                }
             }
 ${scaled(w, networks, "z", "c", " " * 12)}
-% else:
-${scaled(w, networks, "z", v.pack(v.limb("c", i, "c_at") for i in v.limbs), " " * 12)}
-% endif
-% for lane in lanes:
-% if s.width > 1:
-            if (col + ${lane} < n) {
+            for (int lane = 0; lane < lanes; ++lane) {
 % for i in v.limbs:
-                out${i}[out_at + ${lane} * out_col] = ${v.narrow(i, w.lane(w.word_of("z", i), lane))};
+                out${i}[out_at + lane * out_col] = ${v.narrow(i, f"z{i}[lane]")};
 % endfor
             }
 % else:
+            if (!(${v.fabs(v.word_of("z", 0))} <= ${v.largest})) {
+                const ${v.scalar} chain = leading_chain(
+                    a0, a_start + batch * a_batch + row * a_row, a_col,
+                    b0, b_start + batch * b_batch + col * b_col, b_row, k);
+                z = ${v.pack(["chain"] + [v.literal(0)] * (v.format.limbs - 1))};
+            }
+${scaled(w, networks, "z", v.pack(v.limb("c", i, "c_at") for i in v.limbs), " " * 12)}
 % for i in v.limbs:
             out${i}[out_at] = ${v.narrow(i, v.word_of("z", i))};
 % endfor
 % endif
-% endfor
         }
     }
 % endif

@@ -1,0 +1,34 @@
+"""Devices for tests: ``device`` is the default one, ``every_device`` each one found."""
+
+from __future__ import annotations
+
+import pytest
+
+from portmp import discovery
+from portmp.backends.base import Device
+from portmp.errors import PortmpError
+
+
+def _names() -> list[str]:
+    return [d.name for d in discovery.devices()]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run a test that asks for ``every_device`` on each device of this machine."""
+    if "every_device" in metafunc.fixturenames:
+        metafunc.parametrize("every_device", _names(), indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def device() -> Device:
+    """The device that portmp chooses by default."""
+    return discovery.get()
+
+
+@pytest.fixture(scope="session")
+def every_device(request: pytest.FixtureRequest) -> Device:
+    """Each device in turn."""
+    try:
+        return discovery.get(str(request.param))
+    except PortmpError as error:
+        pytest.fail(str(error))
