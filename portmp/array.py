@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -14,7 +14,8 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate, upload
-from portmp.routines import base, elementwise, gemm as gemm_routine, reduce
+from portmp.routines import base, elementwise, reduce
+from portmp.routines import gemm as gemm_routine
 
 Number = int | float | str | Fraction
 Comparison = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
@@ -80,14 +81,16 @@ class Array:
     # --- views ----------------------------------------------------------------------------
 
     def reshape(self, *shape: int | Sequence[int]) -> Array:
-        """Another shape of the same elements in C order; a view where possible. -1 is worked out."""
+        """Another shape of the same elements, a view where possible; -1 is worked out."""
         sizes = _sizes(shape)
         if sizes.count(-1) == 1:
             known = math.prod(n for n in sizes if n != -1)
             if known and self.size % known == 0:
                 sizes[sizes.index(-1)] = self.size // known
         if math.prod(sizes) != self.size or any(n < 0 for n in sizes):
-            raise ShapeError(f"reshape: {self.shape} has {self.size} elements, {tuple(sizes)} given")
+            raise ShapeError(
+                f"reshape: {self.shape} has {self.size} elements, {tuple(sizes)} given"
+            )
         view = self.planes.reshaped(sizes)
         return Array(view or elementwise.contiguous(self.planes).view_as(sizes))
 
@@ -125,7 +128,9 @@ class Array:
             else:
                 index = item + size if item < 0 else item
                 if not 0 <= index < size:
-                    raise IndexError(f"index {item} is out of range for axis {axis} of length {size}")
+                    raise IndexError(
+                        f"index {item} is out of range for axis {axis} of length {size}"
+                    )
                 start += index * stride
             axis += 1
         return Array(p.view(shape, strides, start))
@@ -170,7 +175,7 @@ class Array:
         """Exact values as Fractions: nested lists, or one Fraction for shape ()."""
         return convert.to_fractions(self.to_limbs()).tolist()
 
-    def to_strings(self, digits: int | str | None = None) -> Any:
+    def to_strings(self, digits: int | Literal["round-trip"] | None = None) -> Any:
         """Decimal strings (nested lists, or one string).
 
         *digits* are significant digits, by default as many as the format holds;
@@ -181,7 +186,8 @@ class Array:
     def to_mpmath(self) -> Any:
         """Exact values as mpmath numbers: nested lists, or one number."""
         limbs = self.to_limbs()
-        flat = [convert.to_mpmath(w) for w in zip(*(p.ravel().tolist() for p in limbs), strict=True)]
+        columns = (p.ravel().tolist() for p in limbs)
+        flat = [convert.to_mpmath(w) for w in zip(*columns, strict=True)]
         result = np.empty(len(flat), object)
         result[:] = flat
         return result.reshape(self.shape).tolist()
@@ -382,8 +388,8 @@ def _converted(
 ) -> list[np.ndarray[Any, Any]]:
     """Limb planes in another format; widening copies, the rest goes through exact values."""
     if target.planes[: source.limbs] == source.planes:
-        more = [np.zeros(limbs[0].shape, target.dtype(i)) for i in range(source.limbs, target.limbs)]
-        return [*limbs, *more]
+        more = range(source.limbs, target.limbs)
+        return [*limbs, *(np.zeros(limbs[0].shape, target.dtype(i)) for i in more)]
     if source.limbs == 1:
         return convert.to_limbs(limbs[0], target)
     shape = limbs[0].shape
@@ -427,12 +433,13 @@ def from_limbs(
     form = formats.get(format)
     if len(limbs) != form.limbs:
         raise FormatError(f"limbs: {len(limbs)} planes given, {form.name} has {form.limbs}")
-    host = []
+    host: list[np.ndarray[Any, Any]] = []
     for i, plane in enumerate(limbs):
         values = _host(plane)
         if values.dtype != form.dtype(i):
             raise FormatError(
-                f"limbs[{i}]: dtype {values.dtype} given, plane {i} of {form.name} is {form.planes[i]}"
+                f"limbs[{i}]: dtype {values.dtype} given, "
+                f"plane {i} of {form.name} is {form.planes[i]}"
             )
         if values.shape != (host[0].shape if host else values.shape):
             raise ShapeError(f"limbs[{i}]: shape {values.shape}, limbs[0] has {host[0].shape}")
@@ -472,6 +479,5 @@ def zeros(
     """An array of zeros."""
     form = formats.get(format)
     sizes = (shape,) if isinstance(shape, int) else tuple(shape)
-    return Array(
-        upload(form, [np.zeros(sizes, form.dtype(i)) for i in range(form.limbs)], _queue(form, device))
-    )
+    host = [np.zeros(sizes, form.dtype(i)) for i in range(form.limbs)]
+    return Array(upload(form, host, _queue(form, device)))

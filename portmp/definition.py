@@ -24,7 +24,7 @@ CHUNK = 8192
 
 
 def norm_exponent(word: str, largest: float) -> int | None:
-    """nrm2: the e of the scale 2^-e for the largest |leading limb|; None where nothing is scaled."""
+    """nrm2: the e of the scale 2^-e for the largest |leading limb|; None for no scale."""
     if largest == 0 or not math.isfinite(largest):
         return None
     limit = 120 if word == "float32" else 1000

@@ -121,23 +121,28 @@ _TABLE = [
         "double plus single: stored short, computed as dd", ("dps",),
     ),
     Format(
-        "ts2021", ("float32",) * 3, "float32", _paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
+        "ts2021", ("float32",) * 3, "float32",
+        _paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
         "the triple-single paper's arithmetic (GPU listing, corrected)", paper="004",
     ),
     Format(
-        "dd2011", ("float64",) * 2, "float64", _paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
+        "dd2011", ("float64",) * 2, "float64",
+        _paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
         "seed paper's double-double, QD's with FMA", paper="001",
     ),
     Format(
-        "dd2011nofma", ("float64",) * 2, "float64", _paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
+        "dd2011nofma", ("float64",) * 2, "float64",
+        _paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
         "the same without FMA", paper="001",
     ),
     Format(
-        "qd2011", ("float64",) * 4, "float64", _paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
+        "qd2011", ("float64",) * 4, "float64",
+        _paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
         "seed paper's quad-double, QD's accurate operations with FMA", scalar=True, paper="001",
     ),
     Format(
-        "qd2011nofma", ("float64",) * 4, "float64", _paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
+        "qd2011nofma", ("float64",) * 4, "float64",
+        _paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
         "the same without FMA", scalar=True, paper="001",
     ),
 ]  # fmt: skip

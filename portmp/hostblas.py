@@ -48,7 +48,8 @@ class Arithmetic:
 
     def run(self, net: Network, *arguments: Value) -> Value:
         """Evaluate a network on values or sums; one word counts as a tuple of one."""
-        plain = [a[0] if kind.words == 1 else a for (_, kind), a in zip(net.inputs, arguments, strict=True)]
+        kinds = (kind for _, kind in net.inputs)
+        plain = [a[0] if k.words == 1 else a for k, a in zip(kinds, arguments, strict=True)]
         result = networks.evaluate(net, self.gates, *plain)
         return result if isinstance(result, tuple) else (result,)
 

@@ -57,7 +57,8 @@ def words(stream: Stream, dtype: str, exponent: Plane) -> Plane:
     biased = np.clip(exponent + bias, 0, 2 * bias).astype(kind)
     total = 32 if dtype == "float32" else 64
     word = (sign << kind(total - 1)) | (biased << kind(p - 1)) | np.where(biased > 0, fraction, 0)
-    return word.astype(kind).view(dtype)
+    result: Plane = word.astype(kind).view(dtype)
+    return result
 
 
 def expansions(form: Format, count: int, stream: Stream, low: int, high: int) -> Host:

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from portmp import places
-from portmp.backends.base import Device, Kernel
+from portmp.backends.base import Device, Kernel, Traits
 from portmp.errors import CompileError, PortmpError
 from portmp.render import RenderedSource
 from portmp.spec import KernelSpec
@@ -18,13 +18,13 @@ _MAGIC = b"portmp binary 1\n"
 _DIGEST = 32
 _ERROR_LINE = re.compile(r"(?:[:(])(\d+)(?::\d+)?[:)]")
 
-_loaded: dict[tuple[str, KernelSpec], dict[str, Kernel]] = {}
+_loaded: dict[tuple[str, Traits, KernelSpec], dict[str, Kernel]] = {}
 _lock = threading.Lock()
 
 
 def kernels(device: Device, spec: KernelSpec) -> dict[str, Kernel]:
     """The kernels of *spec* on *device*: loaded before, from the disk cache, or compiled."""
-    key = (device.name, spec)
+    key = (device.name, device.traits, spec)
     found = _loaded.get(key)
     if found is None:
         with _lock:

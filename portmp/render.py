@@ -51,7 +51,7 @@ def _lookup() -> Any:
 
     root = template_folder()
 
-    class MarkingLexer(Lexer):
+    class MarkingLexer(Lexer):  # type: ignore[misc]
         """Puts ``name:line`` before every line end of plain text."""
 
         def append_node(self, nodecls: Any, *args: Any, **kwargs: Any) -> Any:

@@ -58,7 +58,8 @@ class GemmSchedule:
         limit = device.properties
         if self.threads > limit.max_threads:
             raise ArgumentError(
-                f"schedule: {self.threads} threads a block, {device.name} allows {limit.max_threads}"
+                f"schedule: {self.threads} threads a block, "
+                f"{device.name} allows {limit.max_threads}"
             )
         if self.shared_bytes(form) > limit.shared_memory:
             raise ArgumentError(

@@ -216,7 +216,8 @@ class Writer:
     def signature(self, net: Network) -> str:
         """``static inline dd dd_add(const dd x, const dd y)`` without the body."""
         parameters = ", ".join(f"const {self.type(k)} {n}" for n, k in net.inputs)
-        return f"{self.platform.function} {self.type(net.result)} {self.function(net)}({parameters})"
+        head = f"{self.platform.function} {self.type(net.result)}"
+        return f"{head} {self.function(net)}({parameters})"
 
     def body(self, net: Network) -> list[str]:
         """The statements of a network's device function, declarations first."""

@@ -126,6 +126,8 @@ class Device(ABC):
     properties: Properties
     traits: Traits
     queue: Queue
+    fragile: bool = False
+    """Whether its driver may crash the process: such a device is probed in another one."""
 
     @property
     def name(self) -> str:

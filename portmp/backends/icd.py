@@ -53,7 +53,7 @@ def _libraries_in(place: Path) -> list[str]:
         except OSError:
             continue
         beside = file.parent / name
-        libraries.append(str(beside) if not os.path.isabs(name) and beside.is_file() else name)
+        libraries.append(str(beside) if not Path(name).is_absolute() and beside.is_file() else name)
     return libraries
 
 
@@ -70,7 +70,8 @@ def gather() -> Path | None:
     libraries += pip_libraries()
     unique: dict[str, str] = {}
     for library in libraries:
-        unique.setdefault(os.path.realpath(library) if os.path.isabs(library) else library, library)
+        absolute = Path(library).is_absolute()
+        unique.setdefault(os.path.realpath(library) if absolute else library, library)
     if not unique:
         return None
     folder = _folder(list(unique.values()))

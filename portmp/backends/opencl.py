@@ -19,7 +19,7 @@ INSTALL = "pip install pyopencl pocl-binary-distribution"
 class ClBuffer(Buffer):
     """A cl_mem or a region of one."""
 
-    def __init__(self, device: ClDevice, mem: Any, nbytes: int) -> None:
+    def __init__(self, device: Device, mem: Any, nbytes: int) -> None:
         self.device = device
         self.mem = mem
         self.nbytes = nbytes
@@ -119,6 +119,7 @@ class ClDevice(Device):
     """One OpenCL device in a context of its own."""
 
     platform = "opencl"
+    fragile = True
 
     def __init__(self, index: int, handle: Any) -> None:
         import pyopencl as cl

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import warnings
 from typing import Any
 
@@ -31,8 +32,6 @@ def build_program(context: Any, handle: Any, source: str, options: tuple[str, ..
             return program.build(options=list(options), devices=[handle], cache_dir=False)
     except cl.Error as error:
         log = ""
-        try:
+        with contextlib.suppress(cl.Error):
             log = program.get_build_info(handle, cl.program_build_info.LOG).strip()
-        except cl.Error:
-            pass
         raise CompileError(log or str(error)) from None

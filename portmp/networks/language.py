@@ -190,74 +190,89 @@ def network(
     return Network(name, inputs, _kind(right.strip()), listing, source, bound, needs)
 
 
-def _parse(net: Network) -> tuple[list[Step], Expr]:
-    from portmp.networks.library import get
+class _Parser:
+    """Turns one network's listing into steps and the returned expression."""
 
+    def __init__(self, net: Network) -> None:
+        self.net = net
+        self.kinds: dict[str, Kind] = dict(net.inputs)
+
+    def fail(self, node: ast.AST, why: str) -> FormatError:
+        line = getattr(node, "lineno", 1) - 1
+        return FormatError(f"network {self.net.name!r}, line {line}: {why}")
+
+    def expression(self, node: ast.expr) -> tuple[Expr, Kind]:
+        """An expression and what it gives; two-result gates count as two words."""
+        match node:
+            case ast.Constant():
+                return Expr("literal", value=float(str(node.value))), WORD
+            case ast.Name():
+                if node.id not in self.kinds:
+                    raise self.fail(node, f"unknown name {node.id!r}")
+                return Expr("name", name=node.id), self.kinds[node.id]
+            case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
+                if name not in self.kinds or index >= self.kinds[name].words:
+                    raise self.fail(node, f"no limb {index} of {name!r}")
+                return Expr("limb", name=name, index=index), WORD
+            case ast.Tuple():
+                items = tuple(self.expression(e)[0] for e in node.elts)
+                return Expr("tuple", items), Kind(len(items))
+            case ast.UnaryOp(op=ast.USub()):
+                arg, kind = self.expression(node.operand)
+                return Expr("neg", (arg,)), kind
+            case ast.BinOp() if type(node.op) in OPERATORS:
+                return self._operation(node), WORD
+            case ast.Call(func=ast.Name(id=name)):
+                return self._call(node, name)
+        raise self.fail(node, f"not part of the language: {ast.unparse(node)}")
+
+    def _operation(self, node: ast.BinOp) -> Expr:
+        op = OPERATORS[type(node.op)]
+        a, b = self.expression(node.left)[0], self.expression(node.right)[0]
+        if op in ("add", "sub") and "mul" in (a.op, b.op):
+            raise self.fail(node, "a product feeds an addition: write fma or name the product")
+        return Expr(op, (a, b))
+
+    def _call(self, node: ast.Call, name: str) -> tuple[Expr, Kind]:
+        from portmp.networks.library import get
+
+        args = tuple(self.expression(a)[0] for a in node.args)
+        if name in GATE_RESULTS:
+            return Expr("gate", args, name=name), Kind(GATE_RESULTS[name])
+        return Expr("call", args, name=name), get(name).result
+
+    def step(self, node: ast.Assign) -> Step:
+        """An assignment; inputs cannot be assigned to."""
+        expr, kind = self.expression(node.value)
+        match node.targets:
+            case [ast.Tuple(elts=elements)]:
+                names = tuple(t.id for t in elements if isinstance(t, ast.Name))
+                self.kinds.update(dict.fromkeys(names, WORD))
+            case [ast.Name(id=name)]:
+                names = (name,)
+                self.kinds[name] = WORD if kind.words == 1 else kind
+            case _:
+                raise self.fail(node, "only names can be assigned to")
+        if any(name == given for name in names for given, _ in self.net.inputs):
+            raise self.fail(node, f"assigns to an input: {', '.join(names)}")
+        return Step(names, expr)
+
+
+def _parse(net: Network) -> tuple[list[Step], Expr]:
     if net.foreign:
         return [], Expr("name", name=net.inputs[0][0])
     indented = "\n".join("    " + line for line in net.listing.strip().splitlines())
     function = ast.parse(f"def f():\n{indented}").body[0]
     assert isinstance(function, ast.FunctionDef)
-    body = function.body
-    kinds: dict[str, Kind] = dict(net.inputs)
-
-    def fail(node: ast.AST, why: str) -> FormatError:
-        line = getattr(node, "lineno", 1) - 1
-        return FormatError(f"network {net.name!r}, line {line}: {why}")
-
-    def expression(node: ast.expr) -> tuple[Expr, Kind]:
-        if isinstance(node, ast.Constant):
-            return Expr("literal", value=float(node.value)), WORD  # type: ignore[arg-type]
-        if isinstance(node, ast.Name):
-            if node.id not in kinds:
-                raise fail(node, f"unknown name {node.id!r}")
-            return Expr("name", name=node.id), kinds[node.id]
-        if isinstance(node, ast.Subscript):
-            assert isinstance(node.value, ast.Name) and isinstance(node.slice, ast.Constant)
-            return Expr("limb", name=node.value.id, index=int(str(node.slice.value))), WORD
-        if isinstance(node, ast.Tuple):
-            items = tuple(expression(e)[0] for e in node.elts)
-            return Expr("tuple", items), Kind(len(items))
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            arg, kind = expression(node.operand)
-            return Expr("neg", (arg,)), kind
-        if isinstance(node, ast.BinOp):
-            op = OPERATORS[type(node.op)]
-            a, b = expression(node.left)[0], expression(node.right)[0]
-            if op in ("add", "sub") and "mul" in (a.op, b.op):
-                raise fail(node, "a product feeds an addition: write fma or name the product")
-            return Expr(op, (a, b)), WORD
-        if isinstance(node, ast.Call):
-            assert isinstance(node.func, ast.Name)
-            args = tuple(expression(a)[0] for a in node.args)
-            if node.func.id in GATE_RESULTS:
-                return Expr("gate", args, name=node.func.id), Kind(GATE_RESULTS[node.func.id])
-            return Expr("call", args, name=node.func.id), get(node.func.id).result
-        raise fail(node, f"not part of the language: {ast.unparse(node)}")
-
+    parser = _Parser(net)
     steps: list[Step] = []
-    returned: Expr | None = None
-    for node in body:
+    for node in function.body:
         if isinstance(node, ast.Return) and node.value is not None:
-            returned = expression(node.value)[0]
-        elif isinstance(node, ast.Assign) and len(node.targets) == 1:
-            expr, kind = expression(node.value)
-            target = node.targets[0]
-            if isinstance(target, ast.Tuple):
-                names = tuple(t.id for t in target.elts if isinstance(t, ast.Name))
-                kinds.update(dict.fromkeys(names, WORD))
-            else:
-                assert isinstance(target, ast.Name)
-                names = (target.id,)
-                kinds[target.id] = WORD if kind.words == 1 else kind
-            if any(name == given for name in names for given, _ in net.inputs):
-                raise fail(node, f"assigns to an input: {', '.join(names)}")
-            steps.append(Step(names, expr))
-        else:
-            raise fail(node, "only assignments and one return")
-    if returned is None:
-        raise FormatError(f"network {net.name!r} returns nothing")
-    return steps, returned
+            return steps, parser.expression(node.value)[0]
+        if not isinstance(node, ast.Assign):
+            raise parser.fail(node, "only assignments and one return")
+        steps.append(parser.step(node))
+    raise FormatError(f"network {net.name!r} returns nothing")
 
 
 def kinds_of(net: Network) -> dict[str, Kind]:

@@ -21,7 +21,7 @@ def words(form: Format, value: object, argument: str) -> Words:
     """Limbs of an exact scalar as kernel arguments of the word type."""
     planes = convert.to_limbs(value, form, argument)
     if planes[0].shape != ():
-        raise ShapeError(f"{argument}: one number expected, an array of shape {planes[0].shape} given")
+        raise ShapeError(f"{argument}: one number expected, shape {planes[0].shape} given")
     kind = np.dtype(form.word).type
     return tuple(kind(plane[()]) for plane in planes)
 

@@ -150,11 +150,11 @@ def _launch(
     if batch > per_launch:
         for first in range(0, batch, per_launch):
             count = min(per_launch, batch - first)
-            part = [
+            pa, pb, pc, po = (
                 v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
                 for v in (a, b, c, out)
-            ]
-            _launch(form, s, *part, k, alpha, beta)
+            )
+            _launch(form, s, pa, pb, pc, po, k, alpha, beta)
         return
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
     out.queue.launch(

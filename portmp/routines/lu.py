@@ -39,7 +39,9 @@ def solve_augmented(w: Planes) -> None:
 
     def launch(name: str, col: int, work: int, *extra: Buffer) -> None:
         if work > 0:
-            args = [np.int64(n), np.int64(columns), np.int64(col), *w.buffers, *extra]
+            args: list[Buffer | np.generic] = [
+                np.int64(n), np.int64(columns), np.int64(col), *w.buffers, *extra,
+            ]  # fmt: skip
             grid = 1 if name == "lu_pivot" else base.blocks(work, THREADS)
             w.queue.launch(kernels[name], (grid, 1, 1), (THREADS, 1, 1), args)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -61,7 +62,7 @@ def combine_spec(form: str, kind: str, threads: int) -> KernelSpec:
     )  # fmt: skip
 
 
-def _definition(kind: str) -> dict[str, object]:
+def _definition(kind: str) -> dict[str, Any]:
     return {
         "terms": "product" if kind == "dot" else "value",
         "identity": IDENTITY[kind] if kind in ("max", "min") else 0.0,
