@@ -7,6 +7,7 @@ import re
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from portmp import places
 from portmp.backends.base import Device, Kernel, Traits
@@ -18,20 +19,23 @@ _MAGIC = b"portmp binary 1\n"
 _DIGEST = 32
 _ERROR_LINE = re.compile(r"(?:[:(])(\d+)(?::\d+)?[:)]")
 
-_loaded: dict[tuple[str, Traits, KernelSpec], dict[str, Kernel]] = {}
+Loaded = dict[tuple[Traits, KernelSpec], dict[str, Kernel]]
+_loaded: WeakKeyDictionary[Device, Loaded] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
 def kernels(device: Device, spec: KernelSpec) -> dict[str, Kernel]:
     """The kernels of *spec* on *device*: loaded before, from the disk cache, or compiled."""
-    key = (device.name, device.traits, spec)
-    found = _loaded.get(key)
+    key = (device.traits, spec)
+    mine = _loaded.get(device)
+    if mine is None:
+        mine = _loaded.setdefault(device, {})
+    found = mine.get(key)
     if found is None:
         with _lock:
-            found = _loaded.get(key)
+            found = mine.get(key)
             if found is None:
-                found = load(device, spec.render(device.platform, device.traits))
-                _loaded[key] = found
+                found = mine[key] = load(device, spec.render(device.platform, device.traits))
     return found
 
 
