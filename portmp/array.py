@@ -175,11 +175,12 @@ class Array:
         """Exact values as Fractions: nested lists, or one Fraction for shape ()."""
         return convert.to_fractions(self.to_limbs()).tolist()
 
-    def to_strings(self, digits: int | Literal["round-trip"] | None = None) -> Any:
+    def to_strings(self, digits: int | Literal["round-trip", "short"] | None = None) -> Any:
         """Decimal strings (nested lists, or one string).
 
         *digits* are significant digits, by default as many as the format holds;
-        ``"round-trip"`` gives enough to recover every value exactly.
+        ``"round-trip"`` gives enough to recover every value exactly, ``"short"`` the same
+        but never more than the format's digits.
         """
         return convert.to_strings(self.to_limbs(), self.format, digits).tolist()
 
@@ -204,7 +205,7 @@ class Array:
     def __str__(self) -> str:
         if self.size > SHOWN:
             return f"<{self.size} values of shape {self.shape}>"
-        texts = np.asarray(self.to_strings(), object)
+        texts = convert.to_strings(self.to_limbs(), self.format, "short")
         return np.array2string(
             texts, separator=", ", formatter={"all": str}, threshold=SHOWN, max_line_width=100
         )  # fmt: skip

@@ -590,19 +590,22 @@ def canonical_nan_bits(plane: Array) -> NDArray[np.uint32] | NDArray[np.uint64]:
 # --- limbs -> text
 
 
-def to_string(
-    limbs_of_one: Sequence[float], fmt: Format, digits: int | Literal["round-trip"] | None = None
-) -> str:
+Digits = int | Literal["round-trip", "short"] | None
+
+
+def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None) -> str:
     """Return one value in decimal, correctly rounded (ties to even) to *digits* digits.
 
     Without *digits*, fmt.digits: enough for values with contiguous limbs. "round-trip"
     gives a short text that parse_number and round_to_limbs turn back into exactly this
     value, with as many digits as gaps between limbs need (a value that *fmt* itself cannot
-    hold is written out in full). Trailing zeros are dropped; exponents outside -4 ... 16
-    are written d.ddde+XX.
+    hold is written out in full); "short" is the same with at most fmt.digits digits.
+    Trailing zeros are dropped; exponents outside -4 ... 16 are written d.ddde+XX.
     """
-    if digits is not None and digits != "round-trip" and not _is_count(digits):
-        raise ArgumentError(f'digits={digits!r}: allowed are integers from 1 and "round-trip"')
+    if digits not in (None, "round-trip", "short") and not _is_count(digits):
+        raise ArgumentError(
+            f'digits={digits!r}: allowed are integers from 1, "round-trip" and "short"'
+        )
     limbs = [float(limb) for limb in limbs_of_one]
     if not all(map(math.isfinite, limbs)):
         return repr(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])
@@ -610,7 +613,9 @@ def to_string(
     if numerator == 0:
         return repr(limbs[0] if limbs[0] == 0 else 0.0)
     if digits == "round-trip":
-        return _round_trip(numerator, denominator, fmt)
+        return _round_trip(numerator, denominator, fmt, _MOST_DIGITS)
+    if digits == "short":
+        return _round_trip(numerator, denominator, fmt, fmt.digits)
     return _decimal_text(numerator, denominator, fmt.digits if digits is None else digits)
 
 
@@ -619,16 +624,17 @@ def _is_count(digits: Any) -> bool:
     return whole and bool(digits >= 1)
 
 
-def to_strings(
-    planes: Sequence[Array], fmt: Format, digits: int | Literal["round-trip"] | None = None
-) -> Array:
+def to_strings(planes: Sequence[Array], fmt: Format, digits: Digits = None) -> Array:
     """Return the values as to_string gives them: an object array of the planes' shape."""
     planes = _checked(planes)
     return _objects([to_string(row, fmt, digits) for row in _rows(planes)], planes[0].shape)
 
 
-def _round_trip(numerator: int, denominator: int, fmt: Format) -> str:
-    """Return the text with the fewest digits that a bisection finds to give the value back."""
+def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str:
+    """Return the text with the fewest digits that a bisection finds to give the value back.
+
+    Where *most* digits do not, the text with *most* digits.
+    """
     value = Fraction(numerator, denominator)
 
     def gives_back(digits: int) -> bool:
@@ -637,10 +643,10 @@ def _round_trip(numerator: int, denominator: int, fmt: Format) -> str:
         return math.isfinite(limbs[0]) and to_fraction(limbs) == value
 
     enough = fmt.digits
-    while enough < _MOST_DIGITS and not gives_back(enough):
-        enough = min(2 * enough, _MOST_DIGITS)
+    while enough < most and not gives_back(enough):
+        enough = min(2 * enough, most)
     too_few = 0
-    while enough < _MOST_DIGITS and enough - too_few > 1:
+    while enough < most and enough - too_few > 1:
         middle = (enough + too_few) // 2
         if gives_back(middle):
             enough = middle
