@@ -10,7 +10,7 @@ import numpy as np
 
 from portmp.backends import icd
 from portmp.backends.base import Buffer, Device, Dim3, Event, Kernel, Properties, Queue, Traits
-from portmp.compilers.opencl import build_options, build_program
+from portmp.compilers.opencl import build_options, build_program, quietly_built
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory
 
 INSTALL = "pip install pyopencl pocl-binary-distribution"
@@ -168,7 +168,7 @@ class ClDevice(Device):
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         try:
             program = self._cl.Program(self.context, [self.handle], [binary])
-            program.build(options=list(self.options))
+            quietly_built(program, self.handle, self.options)
             return {name: ClKernel(name, self._cl.Kernel(program, name)) for name in kernels}
         except self._cl.Error as error:
             raise LaunchError(f"{self.name}: the binary does not load: {error}") from None

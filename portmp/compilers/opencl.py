@@ -27,11 +27,16 @@ def build_program(context: Any, handle: Any, source: str, options: tuple[str, ..
 
     program = cl.Program(context, source)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return program.build(options=list(options), devices=[handle], cache_dir=False)
+        return quietly_built(program, handle, options)
     except cl.Error as error:
         log = ""
         with contextlib.suppress(cl.Error):
             log = program.get_build_info(handle, cl.program_build_info.LOG).strip()
         raise CompileError(log or str(error)) from None
+
+
+def quietly_built(program: Any, handle: Any, options: tuple[str, ...]) -> Any:
+    """Build a program of source or binaries without a warning for every non-empty log."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return program.build(options=list(options), devices=[handle], cache_dir=False)

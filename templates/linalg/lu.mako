@@ -41,7 +41,7 @@ ${p.kernel.format(threads)} lu_pivot(
             }
         }
     }
-    ${p.barrier}
+    ${p.device_barrier}
     row = best_row[0] < n ? best_row[0] : col;
     if (thread == 0 && !(best_value[0] > 0))
         singular[0] = 1;

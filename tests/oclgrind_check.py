@@ -1,0 +1,181 @@
+"""Small runs of every routine for Oclgrind, which checks each access of each work-item.
+
+A script, not a test: ``oclgrind ... python oclgrind_check.py dd``. Results are compared
+with the host reference; what Oclgrind finds is in its log (test_oclgrind.py reads it).
+The kernels are those of GPUs, and the explicit-vector ones of CPUs.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+import portmp as mp
+from portmp import formats, hostblas, inputs, verify
+from portmp.backends import opencl
+from portmp.backends.base import Buffer, Device, Traits
+from portmp.formats import Format
+from portmp.networks.operators import ARITY
+from portmp.routines import base, elementwise
+from portmp.tuning import GemmSchedule, ReduceSchedule
+from portmp.verify import Case, Host
+
+TILES = GemmSchedule(4, 4, 2, 2, 8)
+PADDED = GemmSchedule(2, 8, 3, 1, 4, pad=1)
+SPLIT = GemmSchedule(2, 2, 1, 1, 8, split=True)
+VECTORS = GemmSchedule(1, 1, 2, 1, 64, width=4)
+ROWS = ReduceSchedule(rows=4, combine_threads=64)
+COLUMNS = ReduceSchedule(rows=2, rows_fastest=True, combine_threads=32)
+LANES = ReduceSchedule(rows=1, width=4, combine_threads=32)
+
+
+def own_memory(whole: Buffer, offset: int, nbytes: int) -> Buffer:
+    """Memory of its own for each plane instead of a part of one buffer.
+
+    Oclgrind 21.10 takes everything that the host writes through a sub-buffer for
+    uninitialised, even when a kernel does nothing but read it. And a bound for each plane
+    is tighter than one for all of them.
+    """
+    return whole.device.allocate(nbytes)
+
+
+def simulator() -> Device:
+    """Oclgrind's device, with fused multiply-adds as GPUs have them."""
+    import pyopencl as cl
+
+    # Oclgrind answers an unknown property with an error, as it may.
+    cl.Device.warp_size_nv = cl.Device.wavefront_width_amd = 0
+    device = opencl.find_devices()[0]
+    if "Oclgrind" not in device.properties.name:
+        raise SystemExit(f"the first OpenCL device is {device.properties.name}, not Oclgrind's")
+    device.traits = Traits(fma="builtin")
+    opencl.ClBuffer.part = own_memory  # type: ignore[method-assign,assignment]
+    return device
+
+
+def ordinary(form: Format, shape: tuple[int, ...], seed: str) -> Host:
+    """A shorter name for the inputs."""
+    return inputs.ordinary(form, shape, f"oclgrind {seed}")
+
+
+def elementwise_cases(form: Format) -> Iterator[Case]:
+    """Every operator on dense operands, on strided ones, and with a scalar."""
+    for op, arity in ARITY.items():
+        dense = [ordinary(form, (5,), f"{op}{i}") for i in range(arity)]
+        odd = [ordinary(form, (3, 4), f"{op}{i}") for i in range(arity)]
+        for name, operands, turned in (("dense", dense, False), ("strided", odd, True)):
+            yield Case(
+                op, name, form, tuple(operands), _operator(op, turned),
+                lambda f, *v, op=op, turned=turned: hostblas.elementwise(
+                    f, op, *([p.T if turned else p for p in o] for o in v)
+                ),
+            )  # fmt: skip
+    alpha = base.words(form, verify.ALPHA, "alpha")
+    x, y = ordinary(form, (7,), "x"), ordinary(form, (7,), "y")
+    yield Case("axpy", "scalar", form, (x, y), lambda x, y: mp.axpy(verify.ALPHA, x, y),
+               lambda f, x, y: hostblas.axpy(f, alpha, x, y))  # fmt: skip
+
+
+def _operator(op: str, turned: bool) -> Callable[..., Any]:
+    """An operator on arrays, transposed where asked for (that makes them strided)."""
+
+    def run(*arrays: mp.Array) -> Any:
+        operands = [(a.T if turned else a).planes for a in arrays]
+        if op == "compare":
+            return elementwise.compare(*operands)
+        return mp.Array(elementwise.apply(op, operands))
+
+    return run
+
+
+def gemm_cases(form: Format) -> Iterator[Case]:
+    """Products whose sizes fit no tile, with everything that the kernels branch on."""
+    alpha, beta = (base.words(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
+    a, b, c = (ordinary(form, s, "gemm") for s in ((9, 19), (19, 11), (9, 11)))
+    special = inputs.with_specials(a, "gemm", (np.inf, np.nan))
+    deep = ordinary(form, (3, 1030), "deep"), ordinary(form, (1030, 2), "deep")
+    schedules = {"tiles": TILES, "padded": PADDED, "vectors": VECTORS}
+    for name, schedule in schedules.items():
+        if schedule.width > 1 and form.scalar:
+            continue
+        yield Case(
+            "gemm", name, form, (a, b, c),
+            lambda a, b, c, s=schedule: mp.gemm(
+                a, b, alpha=verify.ALPHA, beta=verify.BETA, c=c, schedule=s
+            ),
+            lambda f, a, b, c: hostblas.gemm(f, a, b, alpha, beta, c),
+        )  # fmt: skip
+        yield Case(
+            "gemm", f"special-{name}", form, (special, b),
+            lambda a, b, s=schedule: mp.gemm(a, b, schedule=s), hostblas.gemm,
+        )  # fmt: skip
+    yield Case(
+        "gemm", "transposed", form, ([p.T.copy() for p in a], [p.T.copy() for p in b]),
+        lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True, schedule=TILES),
+        lambda f, a, b: hostblas.gemm(f, [p.T for p in a], [p.T for p in b]),
+    )  # fmt: skip
+    yield Case(
+        "gemm", "split", form, deep,
+        lambda a, b: mp.gemm(a, b, schedule=SPLIT), hostblas.gemm,
+    )  # fmt: skip
+
+
+def reduction_cases(form: Format) -> Iterator[Case]:
+    """DOT, GEMV, sums and extrema by every schedule, special values and several chunks."""
+    alpha, beta = (base.words(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
+    a, x, y = (ordinary(form, s, "gemv") for s in ((5, 70), (70,), (5,)))
+    special = inputs.with_specials(a, "gemv", (np.inf, np.nan))
+    for name, schedule in {"rows": ROWS, "columns": COLUMNS, "lanes": LANES}.items():
+        if schedule.width > 1 and form.scalar:
+            continue
+        yield Case(
+            "gemv", name, form, (a, x, y),
+            lambda a, x, y, s=schedule: mp.gemv(
+                a, x, alpha=verify.ALPHA, beta=verify.BETA, y=y, schedule=s
+            ),
+            lambda f, a, x, y: hostblas.gemv(f, a, x, alpha, beta, y),
+        )  # fmt: skip
+    yield Case("gemv", "special", form, (special, x), mp.gemv, hostblas.gemv)
+    yield Case("dot", "odd", form, (x, x), mp.dot, hostblas.dot)
+    for kind in ("sum", "max"):
+        yield Case(
+            kind, "rows", form, (special,), lambda x, kind=kind: getattr(x, kind)(axis=-1),
+            lambda f, x, kind=kind: hostblas.over_rows(f, kind, x),
+        )  # fmt: skip
+    if form.limbs == 1:
+        long = ordinary(form, (2 * 8192 + 3,), "chunks")
+        yield Case("dot", "chunks", form, (long, long), mp.dot, hostblas.dot)
+
+
+def solve_cases(form: Format) -> Iterator[Case]:
+    """LU with rows to swap, and back substitution."""
+    a, b = ordinary(form, (6, 6), "solve a"), ordinary(form, (6, 2), "solve b")
+    yield Case("solve", "odd", form, (a, b), mp.linalg.solve, hostblas.solve)
+
+
+def cases(form: Format) -> Iterator[Case]:
+    """All cases of one format."""
+    for make in (elementwise_cases, gemm_cases, reduction_cases, solve_cases):
+        yield from make(form)
+
+
+def main(names: list[str]) -> int:
+    """Run the formats *names*; 1 when a result differs from the host reference."""
+    device = simulator()
+    different = []
+    count = 0
+    for name in names:
+        for case in cases(formats.get(name)):
+            print(f"# {case.key}", file=sys.stderr, flush=True)
+            count += 1
+            if verify.digest(case.device_result(device)) != verify.digest(case.host_result()):
+                different.append(case.key)
+    print(f"{count} cases; different from the reference: {', '.join(different) or 'none'}")
+    return 1 if different else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
