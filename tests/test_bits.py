@@ -34,7 +34,9 @@ def test_records_are_complete_and_versioned() -> None:
     assert all(f".{definition.VERSION}/" in key for key in keys)
 
 
-def test_record_writes_what_the_package_holds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_record_writes_what_the_package_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Recording is reproducible (a few cases)."""
     some = [c for c in verify.cases("dd") if c.routine in ("add", "dot")]
     monkeypatch.setattr(verify, "selected", lambda form, routine: some)

@@ -10,7 +10,7 @@ import numpy as np
 
 from portmp.backends import icd
 from portmp.backends.base import Buffer, Device, Dim3, Event, Kernel, Properties, Queue, Traits
-from portmp.compilers.opencl import build_options, build_program, quietly_built
+from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory
 
 INSTALL = "pip install pyopencl pocl-binary-distribution"
@@ -134,7 +134,7 @@ class ClDevice(Device):
         self.traits = Traits(
             warp_size=self.properties.warp_size, fma="builtin" if gpu else "contracted"
         )
-        self.options = build_options(handle)
+        self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)
 
     def allocate(self, nbytes: int) -> ClBuffer:
@@ -157,18 +157,16 @@ class ClDevice(Device):
         return ClQueue(self)
 
     def compile(self, source: str) -> bytes:
-        program = build_program(self.context, self.handle, source, self.options)
-        binary: bytes = program.get_info(self._cl.program_info.BINARIES)[0]
-        return binary
+        return self.compiler.compile(source, self.properties.arch)
 
     def compiler_key(self) -> str:
         p = self.properties
-        return f"opencl {p.extra['platform']} {p.driver} {p.name} {p.arch} {' '.join(self.options)}"
+        options = " ".join(self.compiler.options(p.arch))
+        return f"opencl {self.compiler.version()} {p.name} {p.arch} {options}"
 
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         try:
-            program = self._cl.Program(self.context, [self.handle], [binary])
-            quietly_built(program, self.handle, self.options)
+            program = self.compiler.program(binary)
             return {name: ClKernel(name, self._cl.Kernel(program, name)) for name in kernels}
         except self._cl.Error as error:
             raise LaunchError(f"{self.name}: the binary does not load: {error}") from None

@@ -6,7 +6,8 @@ import contextlib
 import warnings
 from typing import Any
 
-from portmp.errors import CompileError
+from portmp.compilers.base import Compiler, KernelReport
+from portmp.errors import BackendUnavailable, CompileError
 
 KEEP = ("-cl-std=CL1.2",)
 
@@ -21,22 +22,72 @@ def build_options(handle: Any) -> tuple[str, ...]:
     return KEEP + extra
 
 
-def build_program(context: Any, handle: Any, source: str, options: tuple[str, ...]) -> Any:
-    """Build *source* for one device; CompileError carries the driver's log."""
-    import pyopencl as cl
+class OpenclCompiler(Compiler):
+    """The compiler inside the driver of one OpenCL device."""
 
-    program = cl.Program(context, source)
-    try:
-        return quietly_built(program, handle, options)
-    except cl.Error as error:
-        log = ""
-        with contextlib.suppress(cl.Error):
-            log = program.get_build_info(handle, cl.program_build_info.LOG).strip()
-        raise CompileError(log or str(error)) from None
+    name = "opencl"
 
+    def __init__(self, context: Any, handle: Any) -> None:
+        self.context = context
+        self.handle = handle
+        self.build_options = build_options(handle)
 
-def quietly_built(program: Any, handle: Any, options: tuple[str, ...]) -> Any:
-    """Build a program of source or binaries without a warning for every non-empty log."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        return program.build(options=list(options), devices=[handle], cache_dir=False)
+    def version(self) -> str:
+        platform = self.handle.platform
+        return f"{platform.name.strip()} {platform.version.strip()} {self.handle.driver_version}"
+
+    def options(self, arch: str) -> tuple[str, ...]:
+        return self.build_options
+
+    def compile(self, source: str, arch: str) -> bytes:
+        import pyopencl as cl
+
+        program = cl.Program(self.context, source)
+        try:
+            built = self._quietly(program)
+        except cl.Error as error:
+            log = ""
+            with contextlib.suppress(cl.Error):
+                log = program.get_build_info(self.handle, cl.program_build_info.LOG).strip()
+            raise CompileError(log or str(error)) from None
+        binary: bytes = built.get_info(cl.program_info.BINARIES)[0]
+        return binary
+
+    def program(self, binary: bytes) -> Any:
+        """A pyopencl program made from machine code; raises pyopencl's errors."""
+        import pyopencl as cl
+
+        return self._quietly(cl.Program(self.context, [self.handle], [binary]))
+
+    def _quietly(self, program: Any) -> Any:
+        """Build without a warning for every log that is not empty."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return program.build(
+                options=list(self.build_options), devices=[self.handle], cache_dir=False
+            )
+
+    def disassemble(self, binary: bytes) -> dict[str, list[str]]:
+        raise BackendUnavailable(
+            "OpenCL drivers keep their machine code to themselves; "
+            "compile for the platform cuda or rocm to read instructions"
+        )
+
+    def report(self, binary: bytes, arch: str) -> list[KernelReport]:
+        """What the driver tells of each kernel: private and local memory."""
+        import pyopencl as cl
+
+        info = cl.kernel_work_group_info
+        reports = []
+        for kernel in self.program(binary).all_kernels():
+            reports.append(
+                KernelReport(
+                    name=kernel.function_name, arch=arch,
+                    registers=None, scalar_registers=None, spills=None,
+                    scratch=int(
+                        kernel.get_work_group_info(info.PRIVATE_MEM_SIZE, self.handle)
+                    ),
+                    shared=int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, self.handle)),
+                )
+            )  # fmt: skip
+        return reports
