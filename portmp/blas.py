@@ -126,7 +126,7 @@ def nrm2(x: Array) -> Array:
     """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
 
     Definition: s = 2^-e with e the exponent of the largest |x_i|, then
-    sqrt(dot(s x, s x)) / s; without scaling where that is zero, infinite or NaN. Reads
+    2^e sqrt(dot(s x, s x)); without scaling where that is zero, infinite or NaN. Reads
     one number back from the device.
     """
     largest = float(abs(_array(x, "x")).max().to_limbs()[0]) if x.size else 0.0

@@ -15,6 +15,7 @@ import numpy as np
 
 from portmp import definition, ieee, networks, reference
 from portmp.definition import norm_exponent
+from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines.reduce import IDENTITY, steps
@@ -310,7 +311,10 @@ def solve(form: Format, a: Host, b: Host) -> Host:
                 plane[rows, cols] = stored
 
         for col in range(n):
-            pivot = col + int(np.argmax(np.abs(w[0][col:, col])))
+            sizes = np.nan_to_num(np.abs(w[0][col:, col]), nan=-1.0, posinf=np.inf)
+            pivot = col + int(np.argmax(sizes))
+            if not sizes.max() > 0:
+                raise ArgumentError("a: the matrix is singular (a pivot is zero or NaN)")
             if pivot != col:
                 for plane in w:
                     plane[[col, pivot]] = plane[[pivot, col]]

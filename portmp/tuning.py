@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portmp import platform
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import PRECISION, Format
@@ -61,10 +62,11 @@ class GemmSchedule:
                 f"schedule: {self.threads} threads a block, "
                 f"{device.name} allows {limit.max_threads}"
             )
-        if self.shared_bytes(form) > limit.shared_memory:
+        shared = int(limit.extra.get("static_shared_memory", limit.shared_memory))
+        if self.shared_bytes(form) > shared:
             raise ArgumentError(
                 f"schedule: {self.shared_bytes(form)} bytes of shared memory, "
-                f"{device.name} has {limit.shared_memory}"
+                f"{device.name} has {shared}"
             )
 
 
@@ -88,7 +90,8 @@ class FlatSchedule:
 def _width(form: Format, device: Device) -> int:
     if device.properties.kind == "gpu" or form.scalar:
         return 1
-    return 8 if form.word == "float32" else 4
+    wanted = 8 if form.word == "float32" else 4
+    return max(v for v in platform.get(device.platform).vectors if v <= wanted)
 
 
 def gemm(form: Format, device: Device) -> GemmSchedule:

@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from portmp.errors import FormatError
 from portmp.networks.language import Network, network
 from portmp.networks.library import NETWORKS, get
 
@@ -27,7 +28,10 @@ _LEADING = {
 
 
 def _register(name: str, signature: str, listing: str, source: str, bound: str) -> str:
-    NETWORKS[name] = network(name, signature, listing, source=source, bound=bound)
+    """Add a network; one name never stands for two programs."""
+    new = network(name, signature, listing, source=source, bound=bound)
+    if NETWORKS.setdefault(name, new).listing != listing:
+        raise FormatError(f"network {name!r} is already defined, with another listing")
     return name
 
 
@@ -42,6 +46,13 @@ def _limb(name: str, i: int, words: int) -> str:
 def _derive(base: str, op: str) -> str:
     """``add3_2021`` -> ``sub3_2021``: the name of an operator derived from *base*."""
     return re.sub(r"^[a-z]+", op, base)
+
+
+def _both(add: str, mul: str, op: str) -> str:
+    """``add2_jmp6``, ``mul2`` -> ``fma2_jmp6``: the name of an operator made of two networks."""
+    of_add, of_mul = (re.sub(r"^[a-z]+[0-9]+", "", name) for name in (add, mul))
+    suffix = of_mul if of_mul.startswith(of_add) else of_add + of_mul
+    return re.sub(r"^[a-z]+([0-9]+).*", rf"{op}\1", add) + suffix
 
 
 def _guarded(name: str, op: str) -> str:
@@ -69,7 +80,7 @@ def _fma(add: str, mul: str, words: int) -> str:
     body = "return fma(x, y, z)" if words == 1 else f"return {add}({mul}(x, y), z)"
     source = "IEEE 754 fusedMultiplyAdd" if words == 1 else f"{add} of {mul} and z"
     return _register(
-        _derive(mul, "fma"), f"x:{v} y:{v} z:{v} -> {v}", body, source,
+        _both(add, mul, "fma"), f"x:{v} y:{v} z:{v} -> {v}", body, source,
         "that of the product and the sum",
     )  # fmt: skip
 

@@ -52,4 +52,4 @@ def solve_augmented(w: Planes) -> None:
         launch("lu_divide", col, columns - n)
         launch("lu_eliminate", col, col * (columns - n))
     if flag.read_dense()[0][0]:
-        raise ArgumentError("a: the matrix is singular to working precision (a pivot is zero)")
+        raise ArgumentError("a: the matrix is singular (a pivot is zero or NaN)")
