@@ -101,8 +101,13 @@ def gemm(form: Format, device: Device) -> GemmSchedule:
         # One work-item a block: code grows with its results, and CPU compilers' time with it.
         results = {1: (4, 2), 2: (4, 2), 3: (4, 1), 4: (2, 1)}[form.limbs]
         return GemmSchedule(1, 1, *results, 64, width)
+    return gpu_gemm(form)
+
+
+def gpu_gemm(form: Format, split: bool = False) -> GemmSchedule:
+    """The default GEMM schedule of a GPU."""
     results = {1: (4, 4), 2: (4, 2), 3: (2, 2), 4: (2, 1)}[form.limbs]
-    return GemmSchedule(16, 16, *results)
+    return GemmSchedule(16, 16, *results, split=split)
 
 
 def reduce(form: Format, device: Device, rows: int) -> ReduceSchedule:

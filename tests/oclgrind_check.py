@@ -32,14 +32,21 @@ COLUMNS = ReduceSchedule(rows=2, rows_fastest=True, combine_threads=32)
 LANES = ReduceSchedule(rows=1, width=4, combine_threads=32)
 
 
-def own_memory(whole: Buffer, offset: int, nbytes: int) -> Buffer:
-    """Memory of its own for each plane instead of a part of one buffer.
+_kept: list[Buffer] = []
 
-    Oclgrind 21.10 takes everything that the host writes through a sub-buffer for
-    uninitialised, even when a kernel does nothing but read it. And a bound for each plane
-    is tighter than one for all of them.
+
+def own_memory(whole: Buffer, offset: int, nbytes: int) -> Buffer:
+    """Memory of its own for each plane, never given back, instead of a part of one buffer.
+
+    Two false reports of Oclgrind 21.10 are avoided so. It takes everything that the host
+    writes through a sub-buffer for uninitialised, even when a kernel does nothing but read
+    it; and where memory is allocated again at an address that was freed, it sometimes goes
+    by what the old content was. New memory always counts as uninitialised, so that this
+    hides nothing, and a bound for each plane is tighter than one for all of them.
     """
-    return whole.device.allocate(nbytes)
+    own = whole.device.allocate(nbytes)
+    _kept.extend((whole, own))
+    return own
 
 
 def simulator() -> Device:
@@ -117,10 +124,11 @@ def gemm_cases(form: Format) -> Iterator[Case]:
         lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True, schedule=TILES),
         lambda f, a, b: hostblas.gemm(f, [p.T for p in a], [p.T for p in b]),
     )  # fmt: skip
-    yield Case(
-        "gemm", "split", form, deep,
-        lambda a, b: mp.gemm(a, b, schedule=SPLIT), hostblas.gemm,
-    )  # fmt: skip
+    if not form.scalar:  # QD's additions take the simulator too long
+        yield Case(
+            "gemm", "split", form, deep,
+            lambda a, b: mp.gemm(a, b, schedule=SPLIT), hostblas.gemm,
+        )  # fmt: skip
 
 
 def reduction_cases(form: Format) -> Iterator[Case]:

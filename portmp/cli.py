@@ -1,0 +1,335 @@
+"""The command line: one small function a command.
+
+Exit status: 0, 1 where a check failed, 2 for bad use or input with one clear line on
+standard error.
+"""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import json
+import os
+import sys
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from portmp.errors import ArgumentError, PortmpError
+
+if TYPE_CHECKING:
+    from portmp.array import Array
+    from portmp.compilers.base import Compiler, KernelReport
+
+Args = argparse.Namespace
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    args = _parser().parse_args(argv)
+    try:
+        status: int = args.run(args)
+        sys.stdout.flush()
+    except PortmpError as error:
+        print(f"portmp: error: {error}", file=sys.stderr)
+        return 2
+    except KeyboardInterrupt:
+        return 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    return status
+
+
+# --- devices and cache -----------------------------------------------------------------
+
+
+def _devices(args: Args) -> int:
+    from portmp import discovery, probe
+
+    rows, problems = [], {}
+    for backend in discovery.BACKENDS:
+        found = discovery.find(backend)
+        if found.problem:
+            problems[backend] = found.problem
+        for device in found.devices:
+            state, usable = "not probed", True
+            if not args.no_probe:
+                try:
+                    repairs = probe.approve(device).repairs
+                    state = "ok" if not repairs else "repaired: " + "; ".join(repairs)
+                except PortmpError as error:
+                    state, usable = str(error), False
+            facts = device.properties.as_dict()
+            facts |= {"device": facts["name"], "name": device.name}
+            rows.append({**facts, "state": state, "usable": usable})
+    if args.json:
+        print(json.dumps({"devices": rows, "problems": problems}, indent=1))
+        return 0
+    for row in rows:
+        about = row["extra"].get("platform", f"driver {row['driver']}")
+        memory = f"{row['memory'] / 2**30:.1f} GiB"
+        size = f"{row['compute_units']} units, {memory}"
+        print(f"{row['name']:10} {row['kind']:4} {row['device']}, {size}")
+        print(f"{'':15} {about}: {row['state']}")
+    for backend, problem in problems.items():
+        print(f"{backend:10} none: {problem}")
+    return 0
+
+
+def _cache(args: Args) -> int:
+    from portmp import places, program
+
+    files = list(program.cached_files())
+    if args.clear:
+        for file in files:
+            file.unlink(missing_ok=True)
+    folder = places.cache_folder()
+    size = sum(f.stat().st_size for f in files if f.exists())
+    facts = {"folder": str(folder) if folder else None, "files": len(files), "bytes": size,
+             "cleared": bool(args.clear)}  # fmt: skip
+    if args.json:
+        print(json.dumps(facts, indent=1))
+    elif folder is None:
+        print("no cache: PORTMP_CACHE_DIR is empty or its folder cannot be written")
+    else:
+        what = "removed" if args.clear else "kept"
+        print(f"{folder}: {len(files)} files {what}, {size} bytes")
+    return 0
+
+
+# --- matrices ----------------------------------------------------------------------------
+
+
+def _finish(args: Args, result: Array) -> int:
+    """Write the result, or print it."""
+    from portmp import files
+
+    if args.output:
+        files.write(args.output, result)
+    elif args.json:
+        print(json.dumps({"format": result.format.name, "shape": result.shape,
+                          "values": result.to_strings("round-trip")}, indent=1))  # fmt: skip
+    else:
+        print(result)
+    return 0
+
+
+def _prepare(args: Args) -> Callable[[str], Array]:
+    """Check format, output and device; returns the reader of input files."""
+    from portmp import discovery, files, formats
+
+    form = formats.get(args.format)
+    if args.output:
+        files.check_target(args.output, form)
+    device = discovery.get(args.device)
+    return lambda name: files.read(name, form, device)
+
+
+def _gemm(args: Args) -> int:
+    import portmp as mp
+
+    if args.beta is not None and args.c is None:
+        raise ArgumentError("--beta: needs the matrix C (-C FILE)")
+    read = _prepare(args)
+    c = read(args.c) if args.c else None
+    beta = (args.beta or "1") if c is not None else 0
+    result = mp.gemm(
+        read(args.a), read(args.b), alpha=args.alpha, beta=beta, c=c,
+        trans_a=args.trans_a, trans_b=args.trans_b,
+    )  # fmt: skip
+    return _finish(args, result)
+
+
+def _lstsq(args: Args) -> int:
+    import portmp as mp
+
+    read = _prepare(args)
+    if args.polynomial is None:
+        if args.b is None:
+            raise ArgumentError("lstsq: two files A B expected, or --polynomial DEGREE and one")
+        return _finish(args, mp.linalg.lstsq(read(args.a), read(args.b)))
+    from portmp.demo import polynomial_fit
+
+    data = read(args.a)
+    if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:
+        raise ArgumentError("--polynomial DEGREE: one file with the columns y, x expected")
+    return _finish(args, polynomial_fit(data[:, 1], data[:, 0], args.polynomial))
+
+
+def _demo(args: Args) -> int:
+    from portmp import demo
+
+    return demo.command(args)
+
+
+def _verify(args: Args) -> int:
+    from portmp import verify
+
+    return verify.command(args)
+
+
+# --- source and machine code ------------------------------------------------------------
+
+
+def _rendered(args: Args, name: str) -> str:
+    from portmp import catalogue, formats, platform, spec
+
+    specs = catalogue.find(formats.get(args.format).name, args.routine)
+    table = platform.get(name)
+    text = spec.module(specs, name).text
+    return table.standalone + text if args.standalone else text
+
+
+def _render(args: Args) -> int:
+    text = _rendered(args, args.platform)
+    if args.diff:
+        other = _rendered(args, args.diff)
+        lines = difflib.unified_diff(
+            text.splitlines(), other.splitlines(), args.platform, args.diff, lineterm=""
+        )
+        print("\n".join(lines))
+    else:
+        print(text, end="")
+    return 0
+
+
+def _compile(args: Args) -> int:
+    from portmp import catalogue, formats, program, spec
+    from portmp.errors import CompileError
+
+    if args.all == (args.routine is not None):
+        raise ArgumentError("compile: give a routine or --all")
+    compiler, arch = _compiler(args)
+    names = formats.NAMES if args.format == "all" else (formats.get(args.format).name,)
+    reports = []
+    for name in names:
+        known = catalogue.kernels(name)
+        specs = list(known.values()) if args.all else catalogue.find(name, args.routine)
+        if sys.stderr.isatty():
+            print(f"compiling {len(specs)} kernels of {name} for {arch} ...", file=sys.stderr)
+        source = spec.module(specs, args.platform)
+        try:
+            binary = compiler.compile(source.text, arch)
+        except CompileError as error:
+            raise program.explained(error, source) from None
+        reports += [(name, r) for r in compiler.report(binary, arch)]
+    if args.json:
+        print(json.dumps([{"format": n, **r.as_dict()} for n, r in reports], indent=1))
+    else:
+        print(f"{compiler.name} {compiler.version()}, {arch}")
+        print(_report_table(reports))
+    return 0
+
+
+def _compiler(args: Args) -> tuple[Compiler, str]:
+    from portmp.compilers.select import DEFAULT_ARCH, compiler_for
+
+    if args.platform == "opencl":
+        from portmp import discovery
+        from portmp.backends.opencl import ClDevice
+
+        device = discovery.get(args.device or "opencl")
+        if not isinstance(device, ClDevice):
+            raise ArgumentError(f"--device: {device.name} is not of the platform opencl")
+        return device.compiler, device.properties.arch
+    arch = args.arch or DEFAULT_ARCH.get(args.platform, "")
+    return compiler_for(args.platform, arch), arch
+
+
+def _report_table(reports: list[tuple[str, KernelReport]]) -> str:
+    def text(value: int | None) -> str:
+        return "-" if value is None else str(value)
+
+    head = ("format", "kernel", "regs", "spills", "scratch", "shared", "instructions by class")
+    lines = ["{:12}{:22}{:>6}{:>8}{:>9}{:>8}  {}".format(*head)]
+    for name, r in reports:
+        classes = " ".join(f"{k} {v}" for k, v in sorted(r.instructions.items()) if v)
+        numbers = [text(v) for v in (r.registers, r.spills, r.scratch, r.shared)]
+        lines.append("{:12}{:22}{:>6}{:>8}{:>9}{:>8}  {}".format(name, r.name, *numbers, classes))
+    return "\n".join(lines)
+
+
+# --- the parser ------------------------------------------------------------------------------
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
+    )
+    parser.add_argument("--version", action="version", version=f"portmp {_version()}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def command(name: str, run: Callable[[Args], int], about: str) -> argparse.ArgumentParser:
+        sub = commands.add_parser(name, help=about, description=about)
+        sub.set_defaults(run=run)
+        if name != "render":
+            sub.add_argument("--json", action="store_true", help="print JSON")
+        return sub
+
+    devices = command("devices", _devices, "list devices, and why a backend has none")
+    devices.add_argument("--no-probe", action="store_true", help="do not probe the arithmetic")
+
+    gemm = command("gemm", _gemm, "multiply two matrices from files")
+    gemm.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
+    gemm.add_argument("b", metavar="B")
+    gemm.add_argument("-C", dest="c", metavar="C", help="matrix to add")
+    gemm.add_argument("--alpha", default="1", help="factor of the product (decimal string)")
+    gemm.add_argument("--beta", help="factor of C (default 1 where C is given)")
+    gemm.add_argument("--trans-a", action="store_true", help="transpose A")
+    gemm.add_argument("--trans-b", action="store_true", help="transpose B")
+    _matrix_options(gemm)
+
+    lstsq = command("lstsq", _lstsq, "least squares by the normal equations")
+    lstsq.add_argument("a", metavar="A")
+    lstsq.add_argument("b", metavar="B", nargs="?")
+    lstsq.add_argument(
+        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
+    )
+    _matrix_options(lstsq)
+
+    demo = command("demo", _demo, "the Filip regression in float64, dd, td and qd")
+    demo.add_argument("--device", help="a device, such as cuda:0")
+    demo.add_argument("--plot", metavar="FILE", help="write a bar chart of agreeing digits")
+
+    render = command("render", _render, "print the source text of a routine")
+    _source_options(render)
+    render.add_argument("--diff", metavar="PLATFORM", help="compare with another platform's text")
+    render.add_argument("--standalone", action="store_true", help="add what hipcc needs")
+
+    compile_ = command("compile", _compile, "compile kernels and report their resources")
+    _source_options(compile_, optional=True)
+    compile_.add_argument("--all", action="store_true", help="all kernels of the format")
+    compile_.add_argument("--device", help="the OpenCL device whose driver compiles")
+
+    verify = command("verify", _verify, "compare the bits of all routines with the recorded ones")
+    verify.add_argument("--device", help="a device, 'reference' or 'all'")
+    verify.add_argument("--format", help="one format only")
+    verify.add_argument("--routine", help="one routine only")
+    verify.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
+
+    cache = command("cache", _cache, "show or clear the cache of compiled kernels")
+    cache.add_argument("--clear", action="store_true", help="remove the files")
+    return parser
+
+
+def _matrix_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the result here")
+    parser.add_argument("--format", default="dd", help="number format (default dd)")
+    parser.add_argument("--device", help="a device, such as cuda:0")
+
+
+def _source_options(parser: argparse.ArgumentParser, optional: bool = False) -> None:
+    parser.add_argument("routine", nargs="?" if optional else None, help="gemm, dot, add, ...")
+    parser.add_argument("--format", default="dd", help="number format (default dd)")
+    parser.add_argument("--platform", default="opencl", help="cuda, rocm or opencl")
+    parser.add_argument("--arch", help="architecture, such as sm_90 or gfx90a")
+
+
+def _version() -> str:
+    import portmp
+
+    return portmp.__version__
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,512 @@
+"""Matrices in files: NumPy's .npy and .npz, Matrix Market, and decimal text.
+
+Reading gives limb planes on the host. Decimal text is parsed exactly and rounded once;
+integers are exact or refused. Writing is lossless, and a reader sees the old file or the
+whole new one. Pickled objects are never loaded. Each failure is one InputError that
+names the file and, in text, the line.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portmp import convert, formats, places
+from portmp.errors import InputError, PortmpError, ShapeError, suggestion
+from portmp.formats import Format
+
+if TYPE_CHECKING:
+    from portmp.array import Array
+
+Plane = np.ndarray[Any, Any]
+Number = Fraction | float
+FORMAT_KEY = "format"
+LIMB_KEY = "limb"
+_NPY_MAGIC = b"\x93NUMPY"
+_ZIP_MAGIC = b"PK"
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_BROKEN = (
+    ValueError, EOFError, KeyError, RuntimeError, NotImplementedError, SyntaxError, OverflowError,
+    zipfile.BadZipFile, zlib.error,
+)  # fmt: skip
+"""What NumPy and zipfile raise for damaged files."""
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def read(path: str | Path, form: Format) -> list[Plane]:
+    """The limb planes of the array in *path*, in format *form*.
+
+    Limb planes that were stored in another format are converted from their exact values.
+    """
+    file = Path(path)
+    reader = _READERS[_suffix(file)]
+    try:
+        return reader(file, _content(file), form)
+    except MemoryError:
+        raise InputError(f"{file}: the array does not fit this machine's memory") from None
+
+
+def stored_format(path: str | Path) -> Format | None:
+    """The format of the limb planes in a .npz file; None where a file names no format."""
+    file = Path(path)
+    if _suffix(file) != ".npz":
+        return None
+    members = _members(file, _content(file), only=FORMAT_KEY)
+    return _named_format(file, members[FORMAT_KEY]) if members else None
+
+
+def _suffix(file: Path) -> str:
+    suffix = file.suffix.lower()
+    if suffix not in _READERS:
+        near = suggestion(suffix, list(_READERS)) if suffix else ""
+        raise InputError(
+            f"{file}: extension {file.suffix!r} is unknown{near}; allowed are {', '.join(_READERS)}"
+        )
+    return suffix
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"{file}: no such file") from None
+    except IsADirectoryError:
+        raise InputError(f"{file}: is a folder, not a file") from None
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+# --- NumPy's files
+
+
+def _read_npy(file: Path, content: bytes, form: Format) -> list[Plane]:
+    return convert.to_limbs(_parsed_npy(str(file), content), form, str(file))
+
+
+def _parsed_npy(name: str, content: bytes) -> Plane:
+    """The array in the bytes of a .npy file."""
+    if not content.startswith(_NPY_MAGIC):
+        raise InputError(
+            f"{name}: does not begin as a .npy file does; pickled objects are never loaded"
+        )
+    try:
+        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    except _BROKEN as error:
+        if "Object" in str(error):
+            raise InputError(f"{name}: holds pickled objects, which are never loaded") from None
+        raise InputError(f"{name}: damaged or truncated: {_line(error)}") from None
+    return np.asarray(array)
+
+
+def _read_npz(file: Path, content: bytes, form: Format) -> list[Plane]:
+    members = _members(file, content)
+    if FORMAT_KEY in members:
+        stored = _named_format(file, members.pop(FORMAT_KEY))
+        return converted(_limb_planes(file, members, stored), stored, form)
+    if len(members) != 1:
+        keys = ", ".join(sorted(members)) or "nothing"
+        raise InputError(
+            f"{file}: holds {keys}; expected are limb0, limb1 ... with format, or a single array"
+        )
+    return convert.to_limbs(next(iter(members.values())), form, str(file))
+
+
+def _members(file: Path, content: bytes, only: str | None = None) -> dict[str, Plane]:
+    """The arrays of a .npz file by key, or only the one called *only*."""
+    if not content.startswith(_ZIP_MAGIC):
+        raise InputError(f"{file}: does not begin as a .npz file does; pickles are never loaded")
+    found = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for member in archive.namelist():
+                key = member.removesuffix(".npy")
+                if only in (None, key):
+                    found[key] = _parsed_npy(f"{file}, {member}", archive.read(member))
+    except PortmpError:
+        raise
+    except _BROKEN as error:
+        raise InputError(f"{file}: damaged or truncated: {_line(error)}") from None
+    return found
+
+
+def _named_format(file: Path, value: Plane) -> Format:
+    if value.dtype.kind != "U" or value.shape != ():
+        raise InputError(f"{file}: 'format' must be one string, {value.dtype} {value.shape} found")
+    try:
+        return formats.get(str(value))
+    except PortmpError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def _limb_planes(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
+    wanted = [f"{LIMB_KEY}{i}" for i in range(form.limbs)]
+    if sorted(members) != wanted:
+        raise InputError(
+            f"{file}: {form} needs {', '.join(wanted)}; found {', '.join(sorted(members))}"
+        )
+    try:
+        return convert.normalise([members[key] for key in wanted], form, str(file))
+    except ShapeError as error:
+        raise InputError(f"{file}: {error}") from None
+
+
+def converted(planes: list[Plane], source: Format, target: Format) -> list[Plane]:
+    """Planes in another format, each value rounded once from its exact value."""
+    if source is target:
+        return planes
+    if source.limbs == 1:
+        return convert.to_limbs(planes[0], target)
+    items = np.empty(planes[0].size, object)
+    rows = zip(*(plane.ravel().tolist() for plane in planes), strict=True)
+    for i, row in enumerate(rows):
+        # A leading limb that is zero or not finite is the whole value, sign included.
+        items[i] = convert.to_fraction(row) if row[0] and np.isfinite(row[0]) else row[0]
+    return convert.to_limbs(items.reshape(planes[0].shape), target)
+
+
+def _line(error: BaseException) -> str:
+    """An error's message on one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+# --- decimal text
+
+
+def _read_csv(file: Path, content: bytes, form: Format) -> list[Plane]:
+    return _table(file, content, form, header=True)
+
+
+def _read_txt(file: Path, content: bytes, form: Format) -> list[Plane]:
+    return _table(file, content, form, header=False)
+
+
+def _table(file: Path, content: bytes, form: Format, header: bool) -> list[Plane]:
+    """Rows of numbers, separated by semicolons, commas or blanks; # begins a comment."""
+    lines = [
+        (number, text)
+        for number, line in enumerate(_text(file, content).splitlines(), 1)
+        if (text := line.partition("#")[0].strip())
+    ]
+    marks = next((mark for mark in ";," if any(mark in text for _, text in lines)), None)
+    rows = [(number, _fields(text, marks)) for number, text in lines]
+    if header and rows and not any(_is_number(field) for field in rows[0][1]):
+        rows = rows[1:]
+    if not rows:
+        raise InputError(f"{file}: holds no numbers")
+    first, width = rows[0][0], len(rows[0][1])
+    limbs = []
+    for number, fields in rows:
+        if len(fields) != width:
+            raise InputError(
+                f"{file}, line {number}: {len(fields)} columns, line {first} has {width}"
+            )
+        for column, field in enumerate(fields, 1):
+            place = f"{file}, line {number}, column {column}"
+            limbs.append(convert.round_to_limbs(_number(field, place, form), form))
+    return _stacked(limbs, (len(rows), width), form)
+
+
+def _text(file: Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{file}, line {line}: is not UTF-8 text") from None
+
+
+def _fields(text: str, mark: str | None) -> list[str]:
+    return [field.strip().strip('"') for field in text.split(mark)]
+
+
+def _is_number(field: str) -> bool:
+    try:
+        convert.parse_number(field, "field")
+    except InputError:
+        return False
+    return True
+
+
+def _number(field: str, place: str, form: Format, integer: bool = False) -> Number:
+    """The exact value of a field; InputError where it is none, or an integer that rounds."""
+    whole = _INTEGER.fullmatch(field) is not None
+    if integer and not whole:
+        raise InputError(f"{place}: {field[:60]!r} is not an integer")
+    value = convert.parse_number(field, place)
+    # Integers of up to 7 digits are exact in every format.
+    if whole and len(field) > 7 and not _holds(value, form):
+        raise InputError(
+            f"{place}: the integer {field[:60]} is not exact in {form}; "
+            f"write it with a point ({field[:60]}.0) to have it rounded"
+        )
+    return value
+
+
+def _holds(value: Number, form: Format) -> bool:
+    limbs = convert.round_to_limbs(value, form)
+    return bool(np.isfinite(limbs[0])) and convert.to_fraction(limbs) == value
+
+
+def _stacked(
+    limbs: Sequence[tuple[float, ...]], shape: tuple[int, ...], form: Format
+) -> list[Plane]:
+    """Planes from the limbs of each value."""
+    columns = zip(*limbs, strict=True) if limbs else iter([()] * form.limbs)
+    return [
+        np.array(words, dtype=form.dtype(i)).reshape(shape) for i, words in enumerate(columns)
+    ]
+
+
+# --- Matrix Market
+
+
+@dataclass(frozen=True)
+class _Banner:
+    """The first line of a Matrix Market file."""
+
+    layout: str
+    field: str
+    symmetry: str
+
+    def mirrored(self, value: Number) -> Number:
+        """The value on the other side of the diagonal."""
+        return -value if self.symmetry == "skew-symmetric" else value
+
+
+_LAYOUTS = ("coordinate", "array")
+_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+
+
+def _read_mtx(file: Path, content: bytes, form: Format) -> list[Plane]:
+    lines = _text(file, content).splitlines()
+    banner = _banner(file, lines[0] if lines else "")
+    body = iter([
+        (number, line.split())
+        for number, line in enumerate(lines[1:], 2)
+        if line.strip() and not line.lstrip().startswith("%")
+    ])  # fmt: skip
+    rows, columns, stored = _size(file, banner, next(body, None))
+    planes = _blank(file, (rows, columns), form)
+    entries = _coordinates if banner.layout == "coordinate" else _columns
+    seen: set[tuple[int, int]] = set()
+    count = 0
+    for place, row, column, value in entries(file, banner, body, (rows, columns), form):
+        count += 1
+        if count > stored:
+            raise InputError(f"{place}: more than the {stored} entries that the size line says")
+        _put(planes, seen, place, (row, column), value, form)
+        if banner.symmetry != "general" and row != column:
+            _put(planes, seen, place, (column, row), banner.mirrored(value), form)
+    if count < stored:
+        raise InputError(f"{file}: truncated: {count} of {stored} entries found")
+    return planes
+
+
+def _banner(file: Path, line: str) -> _Banner:
+    words = line.lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        raise InputError(
+            f"{file}, line 1: '%%MatrixMarket matrix LAYOUT FIELD SYMMETRY' expected, "
+            f"{line[:60]!r} found"
+        )
+    for word, allowed in zip(words[2:], (_LAYOUTS, _FIELDS, _SYMMETRIES), strict=True):
+        if word not in allowed:
+            raise InputError(
+                f"{file}, line 1: {word!r} is not accepted; allowed are {', '.join(allowed)}"
+            )
+    if words[2] == "array" and words[3] == "pattern":
+        raise InputError(f"{file}, line 1: a pattern has no array layout")
+    return _Banner(*words[2:])
+
+
+def _size(
+    file: Path, banner: _Banner, found: tuple[int, list[str]] | None
+) -> tuple[int, int, int]:
+    """Rows, columns and stored entries."""
+    need = 3 if banner.layout == "coordinate" else 2
+    if found is None:
+        raise InputError(f"{file}: truncated: the size line is missing")
+    number, words = found
+    if len(words) != need or not all(w.isascii() and w.isdigit() and len(w) < 19 for w in words):
+        raise InputError(
+            f"{file}, line {number}: {need} sizes expected, {' '.join(words)[:60]!r} found"
+        )
+    rows, columns, *entries = map(int, words)
+    if banner.symmetry != "general" and rows != columns:
+        raise InputError(f"{file}, line {number}: {rows} x {columns} cannot be {banner.symmetry}")
+    below = sum(rows - _first_row(banner, j) for j in range(columns)) if not entries else 0
+    return rows, columns, entries[0] if entries else below
+
+
+def _first_row(banner: _Banner, column: int) -> int:
+    """The first row that the array layout stores of a column."""
+    return {"general": 0, "symmetric": column, "skew-symmetric": column + 1}[banner.symmetry]
+
+
+def _blank(file: Path, shape: tuple[int, int], form: Format) -> list[Plane]:
+    """Zeros, unless they would take most of this machine's memory."""
+    needed = shape[0] * shape[1] * form.itemsize
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if 4 * needed > memory:
+        raise InputError(
+            f"{file}: {shape[0]} x {shape[1]} values of {form} take {needed} bytes; "
+            f"this machine has {memory}, of which a quarter may be used"
+        )
+    return [np.zeros(shape, form.dtype(i)) for i in range(form.limbs)]
+
+
+Lines = Iterator[tuple[int, list[str]]]
+Entry = tuple[str, int, int, Number]
+
+
+def _coordinates(
+    file: Path, banner: _Banner, lines: Lines, shape: tuple[int, int], form: Format
+) -> Iterator[Entry]:
+    """Entries of lines ``row column value``, counted from 1 in the file."""
+    pattern = banner.field == "pattern"
+    for number, words in lines:
+        place = f"{file}, line {number}"
+        if len(words) != (2 if pattern else 3):
+            kind = "row and column" if pattern else "row, column and value"
+            raise InputError(f"{place}: {kind} expected, {' '.join(words)[:60]!r} found")
+        indices = []
+        for word, size in zip(words[:2], shape, strict=True):
+            if not (word.isascii() and word.isdigit() and 1 <= int(word[:19]) <= size):
+                raise InputError(f"{place}: index {word[:60]!r} is not in 1 ... {size}")
+            indices.append(int(word) - 1)
+        row, column = indices
+        value = Fraction(1) if pattern else _entry(words[2], f"{place}, column 3", banner, form)
+        if banner.symmetry == "skew-symmetric" and row == column and value != 0:
+            raise InputError(f"{place}: a skew-symmetric matrix has a diagonal of zeros")
+        yield place, row, column, value
+
+
+def _columns(
+    file: Path, banner: _Banner, lines: Lines, shape: tuple[int, int], form: Format
+) -> Iterator[Entry]:
+    """Entries one a line, column by column; of symmetric matrices the lower triangle."""
+    rows, columns = shape
+    where = ((i, j) for j in range(columns) for i in range(_first_row(banner, j), rows))
+    for number, words in lines:
+        place = f"{file}, line {number}"
+        if len(words) != 1:
+            raise InputError(f"{place}: one value expected, {' '.join(words)[:60]!r} found")
+        # One past the end is reported by the caller, which counts.
+        row, column = next(where, (0, 0))
+        yield place, row, column, _entry(words[0], place, banner, form)
+
+
+def _entry(word: str, place: str, banner: _Banner, form: Format) -> Number:
+    return _number(word, place, form, integer=banner.field.endswith("integer"))
+
+
+def _put(
+    planes: list[Plane], seen: set[tuple[int, int]], place: str, at: tuple[int, int],
+    value: Number, form: Format,
+) -> None:  # fmt: skip
+    if at in seen:
+        raise InputError(f"{place}: entry ({at[0] + 1}, {at[1] + 1}) is given twice")
+    seen.add(at)
+    for plane, limb in zip(planes, convert.round_to_limbs(value, form), strict=True):
+        plane[at] = limb
+
+
+_READERS: dict[str, Callable[[Path, bytes, Format], list[Plane]]] = {
+    ".npy": _read_npy, ".npz": _read_npz, ".mtx": _read_mtx, ".csv": _read_csv, ".txt": _read_txt,
+}  # fmt: skip
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def check_output(path: str | Path, form: Format) -> None:
+    """Refuse, before anything is computed, a file that *form* cannot be written to."""
+    file = Path(path)
+    if _suffix(file) == ".npy" and form.limbs != 1:
+        raise InputError(
+            f"{file}: .npy holds one plane, {form} has {form.limbs}; use .npz (limb planes) "
+            "or .csv (decimal strings)"
+        )
+    check_place(file)
+
+
+def check_place(file: Path) -> None:
+    """Refuse a file that cannot be created where it should be."""
+    if file.is_dir():
+        raise InputError(f"{file}: is a folder, not a file")
+    if not file.parent.is_dir():
+        raise InputError(f"{file}: there is no folder {file.parent}")
+    if not os.access(file.parent, os.W_OK):
+        raise InputError(f"{file}: the folder {file.parent} cannot be written to")
+
+
+def write(path: str | Path, array: Array) -> None:
+    """Write an array, losslessly, in the kind of file that the extension names."""
+    file, form = Path(path), array.format
+    check_output(file, form)
+    replace(file, _WRITERS[_suffix(file)](file, array.to_limbs(), form))
+
+
+def replace(file: Path, data: bytes) -> None:
+    """Put *data* in the place of *file*; InputError where that fails."""
+    try:
+        places.replace_file(file, data)
+    except OSError as error:
+        raise InputError(f"{file}: cannot be written: {error.strerror or error}") from None
+
+
+def _npy_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, planes[0], allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _npz_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    members = {f"{LIMB_KEY}{i}": plane for i, plane in enumerate(planes)}
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **members, format=np.array(form.name))
+    return buffer.getvalue()
+
+
+def _strings(file: Path, planes: list[Plane], form: Format) -> Plane:
+    """The values as text in a matrix; a vector is one column."""
+    texts = convert.to_strings(planes, form, "round-trip")
+    if texts.ndim > 2 or not texts.size:
+        raise InputError(
+            f"{file}: text holds matrices with elements, not shape {texts.shape}; use .npz"
+        )
+    return texts if texts.ndim == 2 else texts.reshape(-1, 1)
+
+
+def _csv_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    rows = _strings(file, planes, form).tolist()
+    return "".join(",".join(row) + "\n" for row in rows).encode()
+
+
+def _txt_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    rows = _strings(file, planes, form).tolist()
+    return "".join(" ".join(row) + "\n" for row in rows).encode()
+
+
+def _mtx_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    texts = _strings(file, planes, form)
+    head = f"%%MatrixMarket matrix array real general\n{texts.shape[0]} {texts.shape[1]}\n"
+    return (head + "".join(text + "\n" for text in texts.T.ravel().tolist())).encode()
+
+
+_WRITERS: dict[str, Callable[[Path, list[Plane], Format], bytes]] = {
+    ".npy": _npy_bytes, ".npz": _npz_bytes, ".mtx": _mtx_bytes,
+    ".csv": _csv_bytes, ".txt": _txt_bytes,
+}  # fmt: skip
