@@ -17,16 +17,15 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from portmp import convert, formats, places
-from portmp.errors import InputError, PortmpError, ShapeError, suggestion
+from portmp.array import Array, from_limbs
+from portmp.backends.base import Device
+from portmp.errors import FormatError, InputError, PortmpError, ShapeError, suggestion
 from portmp.formats import Format
-
-if TYPE_CHECKING:
-    from portmp.array import Array
 
 Plane = np.ndarray[Any, Any]
 Number = Fraction | float
@@ -45,26 +44,18 @@ _BROKEN = (
 # --- reading ----------------------------------------------------------------------------------
 
 
-def read(path: str | Path, form: Format) -> list[Plane]:
-    """The limb planes of the array in *path*, in format *form*.
+def read(path: str | Path, form: Format, device: Device) -> Array:
+    """The array in *path*, in format *form* on *device*.
 
     Limb planes that were stored in another format are converted from their exact values.
     """
     file = Path(path)
     reader = _READERS[_suffix(file)]
     try:
-        return reader(file, _content(file), form)
+        planes = reader(file, _content(file), form)
     except MemoryError:
         raise InputError(f"{file}: the array does not fit this machine's memory") from None
-
-
-def stored_format(path: str | Path) -> Format | None:
-    """The format of the limb planes in a .npz file; None where a file names no format."""
-    file = Path(path)
-    if _suffix(file) != ".npz":
-        return None
-    members = _members(file, _content(file), only=FORMAT_KEY)
-    return _named_format(file, members[FORMAT_KEY]) if members else None
+    return from_limbs(planes, form, device)
 
 
 def _suffix(file: Path) -> str:
@@ -72,7 +63,7 @@ def _suffix(file: Path) -> str:
     if suffix not in _READERS:
         near = suggestion(suffix, list(_READERS)) if suffix else ""
         raise InputError(
-            f"{file}: extension {file.suffix!r} is unknown{near}; allowed are {', '.join(_READERS)}"
+            f"{file}: unknown file type {file.suffix!r}{near}; allowed are {', '.join(_READERS)}"
         )
     return suffix
 
@@ -80,10 +71,6 @@ def _suffix(file: Path) -> str:
 def _content(file: Path) -> bytes:
     try:
         return file.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"{file}: no such file") from None
-    except IsADirectoryError:
-        raise InputError(f"{file}: is a folder, not a file") from None
     except OSError as error:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
 
@@ -114,7 +101,7 @@ def _read_npz(file: Path, content: bytes, form: Format) -> list[Plane]:
     members = _members(file, content)
     if FORMAT_KEY in members:
         stored = _named_format(file, members.pop(FORMAT_KEY))
-        return converted(_limb_planes(file, members, stored), stored, form)
+        return _converted(_limb_planes(file, members, stored), stored, form)
     if len(members) != 1:
         keys = ", ".join(sorted(members)) or "nothing"
         raise InputError(
@@ -123,17 +110,16 @@ def _read_npz(file: Path, content: bytes, form: Format) -> list[Plane]:
     return convert.to_limbs(next(iter(members.values())), form, str(file))
 
 
-def _members(file: Path, content: bytes, only: str | None = None) -> dict[str, Plane]:
-    """The arrays of a .npz file by key, or only the one called *only*."""
+def _members(file: Path, content: bytes) -> dict[str, Plane]:
+    """The arrays of a .npz file by key."""
     if not content.startswith(_ZIP_MAGIC):
         raise InputError(f"{file}: does not begin as a .npz file does; pickles are never loaded")
     found = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             for member in archive.namelist():
-                key = member.removesuffix(".npy")
-                if only in (None, key):
-                    found[key] = _parsed_npy(f"{file}, {member}", archive.read(member))
+                array = _parsed_npy(f"{file}, {member}", archive.read(member))
+                found[member.removesuffix(".npy")] = array
     except PortmpError:
         raise
     except _BROKEN as error:
@@ -146,8 +132,8 @@ def _named_format(file: Path, value: Plane) -> Format:
         raise InputError(f"{file}: 'format' must be one string, {value.dtype} {value.shape} found")
     try:
         return formats.get(str(value))
-    except PortmpError as error:
-        raise InputError(f"{file}: {error}") from None
+    except FormatError as error:
+        raise FormatError(f"{file}: {error}") from None
 
 
 def _limb_planes(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
@@ -159,10 +145,10 @@ def _limb_planes(file: Path, members: dict[str, Plane], form: Format) -> list[Pl
     try:
         return convert.normalise([members[key] for key in wanted], form, str(file))
     except ShapeError as error:
-        raise InputError(f"{file}: {error}") from None
+        raise ShapeError(f"{file}: {error}") from None
 
 
-def converted(planes: list[Plane], source: Format, target: Format) -> list[Plane]:
+def _converted(planes: list[Plane], source: Format, target: Format) -> list[Plane]:
     """Planes in another format, each value rounded once from its exact value."""
     if source is target:
         return planes
@@ -210,7 +196,7 @@ def _table(file: Path, content: bytes, form: Format, header: bool) -> list[Plane
     for number, fields in rows:
         if len(fields) != width:
             raise InputError(
-                f"{file}, line {number}: {len(fields)} columns, line {first} has {width}"
+                f"{file}, line {number}: {len(fields)} fields, line {first} has {width}"
             )
         for column, field in enumerate(fields, 1):
             place = f"{file}, line {number}, column {column}"
@@ -223,7 +209,7 @@ def _text(file: Path, content: bytes) -> str:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{file}, line {line}: is not UTF-8 text") from None
+        raise InputError(f"{file}, line {line}: not a text file (UTF-8)") from None
 
 
 def _fields(text: str, mark: str | None) -> list[str]:
@@ -310,7 +296,7 @@ def _read_mtx(file: Path, content: bytes, form: Format) -> list[Plane]:
         if banner.symmetry != "general" and row != column:
             _put(planes, seen, place, (column, row), banner.mirrored(value), form)
     if count < stored:
-        raise InputError(f"{file}: truncated: {count} of {stored} entries found")
+        raise InputError(f"{file}: truncated: {stored} values expected, {count} found")
     return planes
 
 
@@ -318,8 +304,8 @@ def _banner(file: Path, line: str) -> _Banner:
     words = line.lower().split()
     if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
         raise InputError(
-            f"{file}, line 1: '%%MatrixMarket matrix LAYOUT FIELD SYMMETRY' expected, "
-            f"{line[:60]!r} found"
+            f"{file}, line 1: no Matrix Market header (%%MatrixMarket matrix LAYOUT FIELD "
+            f"SYMMETRY) but {line[:60]!r}"
         )
     for word, allowed in zip(words[2:], (_LAYOUTS, _FIELDS, _SYMMETRIES), strict=True):
         if word not in allowed:
@@ -381,16 +367,22 @@ def _coordinates(
         if len(words) != (2 if pattern else 3):
             kind = "row and column" if pattern else "row, column and value"
             raise InputError(f"{place}: {kind} expected, {' '.join(words)[:60]!r} found")
-        indices = []
-        for word, size in zip(words[:2], shape, strict=True):
-            if not (word.isascii() and word.isdigit() and 1 <= int(word[:19]) <= size):
-                raise InputError(f"{place}: index {word[:60]!r} is not in 1 ... {size}")
-            indices.append(int(word) - 1)
-        row, column = indices
+        row, column = _position(words[:2], shape, place)
         value = Fraction(1) if pattern else _entry(words[2], f"{place}, column 3", banner, form)
         if banner.symmetry == "skew-symmetric" and row == column and value != 0:
             raise InputError(f"{place}: a skew-symmetric matrix has a diagonal of zeros")
         yield place, row, column, value
+
+
+def _position(words: list[str], shape: tuple[int, int], place: str) -> tuple[int, int]:
+    """Row and column, counted from 0."""
+    numbers = all(w.isascii() and w.isdigit() and len(w) < 19 for w in words)
+    row, column = (int(w) - 1 for w in words) if numbers else (-1, -1)
+    if not (0 <= row < shape[0] and 0 <= column < shape[1]):
+        raise InputError(
+            f"{place}: ({words[0][:20]}, {words[1][:20]}) is no place in {shape[0]} x {shape[1]}"
+        )
+    return row, column
 
 
 def _columns(
@@ -431,7 +423,7 @@ _READERS: dict[str, Callable[[Path, bytes, Format], list[Plane]]] = {
 # --- writing ----------------------------------------------------------------------------------
 
 
-def check_output(path: str | Path, form: Format) -> None:
+def check_target(path: str | Path, form: Format) -> None:
     """Refuse, before anything is computed, a file that *form* cannot be written to."""
     file = Path(path)
     if _suffix(file) == ".npy" and form.limbs != 1:
@@ -439,15 +431,15 @@ def check_output(path: str | Path, form: Format) -> None:
             f"{file}: .npy holds one plane, {form} has {form.limbs}; use .npz (limb planes) "
             "or .csv (decimal strings)"
         )
-    check_place(file)
+    _check_place(file)
 
 
-def check_place(file: Path) -> None:
+def _check_place(file: Path) -> None:
     """Refuse a file that cannot be created where it should be."""
     if file.is_dir():
         raise InputError(f"{file}: is a folder, not a file")
     if not file.parent.is_dir():
-        raise InputError(f"{file}: there is no folder {file.parent}")
+        raise InputError(f"{file}: the folder {file.parent} does not exist")
     if not os.access(file.parent, os.W_OK):
         raise InputError(f"{file}: the folder {file.parent} cannot be written to")
 
@@ -455,11 +447,11 @@ def check_place(file: Path) -> None:
 def write(path: str | Path, array: Array) -> None:
     """Write an array, losslessly, in the kind of file that the extension names."""
     file, form = Path(path), array.format
-    check_output(file, form)
-    replace(file, _WRITERS[_suffix(file)](file, array.to_limbs(), form))
+    check_target(file, form)
+    _replace(file, _WRITERS[_suffix(file)](file, array.to_limbs(), form))
 
 
-def replace(file: Path, data: bytes) -> None:
+def _replace(file: Path, data: bytes) -> None:
     """Put *data* in the place of *file*; InputError where that fails."""
     try:
         places.replace_file(file, data)

@@ -75,6 +75,8 @@ def explained(error: CompileError, source: RenderedSource) -> CompileError:
         origin = source.origin(number)
         place = f"{origin[0]} line {origin[1]}" if origin else "generated text"
         notes.append(f"  rendered line {number} (template {place}): {lines[number - 1].strip()}")
+    if not notes:
+        return error
     return CompileError("\n".join(["the compiler rejects rendered source:", *notes, log]))
 
 

@@ -1,0 +1,235 @@
+"""The command line as its users see it: output, exit status, one line of error."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from portmp import demo
+from portmp.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run a command in a folder of its own; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        try:
+            status = main(list(words))
+        except SystemExit as stop:
+            status = int(str(stop.code))
+        out = capsys.readouterr()
+        return status, out.out, out.err
+
+    return call
+
+
+def _write(name: str, text: str) -> str:
+    Path(name).write_text(text)
+    return name
+
+
+def test_devices(run: Run) -> None:
+    """Every device with its state; every backend without one with the reason."""
+    status, out, _ = run("devices", "--json")
+    data = json.loads(out)
+    assert status == 0
+    assert data["devices"]
+    assert all(d["state"] == "ok" or d["state"].startswith("repaired") for d in data["devices"])
+    names = {d["name"].split(":")[0] for d in data["devices"]} | set(data["problems"])
+    assert names == {"cuda", "rocm", "opencl"}
+    status, out, _ = run("devices")
+    assert "opencl:0" in out
+
+
+def test_gemm_through_files(run: Run) -> None:
+    """Text in, planes out, planes in, text out."""
+    a = _write("a.csv", "1.1,2.2\n3.3,4.4\n")
+    assert run("gemm", a, a, "--format", "qd", "-o", "c.npz")[0] == 0
+    assert run("gemm", "c.npz", a, "--format", "qd", "--alpha", "0.5", "-o", "d.mtx")[0] == 0
+    status, out, _ = run("gemm", a, a, "-C", a, "--beta", "-1", "--trans-a", "--json")
+    values = json.loads(out)["values"]
+    assert status == 0
+    assert abs(float(values[0][0]) - (1.1 * 1.1 + 3.3 * 3.3 - 1.1)) < 1e-14
+    assert Path("d.mtx").read_text().startswith("%%MatrixMarket")
+
+
+def test_lstsq(run: Run) -> None:
+    """A line through three points on it, both ways."""
+    _write("a.csv", "1,0\n1,1\n1,2\n")
+    _write("b.csv", "1\n3\n5\n")
+    assert run("lstsq", "a.csv", "b.csv", "-o", "x.csv")[0] == 0
+    assert Path("x.csv").read_text() == "1\n2\n"
+    _write("yx.csv", "y,x\n1,0\n3,1\n5,2\n")
+    assert json.loads(run("lstsq", "yx.csv", "--polynomial", "1", "--json")[1])["values"] == [
+        "1",
+        "2",
+    ]
+
+
+def test_demo(run: Run) -> None:
+    """Quad-double reaches the certified digits, float64 has almost none."""
+    pytest.importorskip("matplotlib")
+    status, out, _ = run("demo", "--json", "--plot", "bars.png")
+    fits = {f["format"]: f["digits"] for f in json.loads(out)["fits"]}
+    assert status == 0
+    assert len(fits["qd"]) == 11
+    assert min(fits["qd"]) >= 14
+    assert max(fits["float64"]) <= 3
+    assert Path("bars.png").stat().st_size > 5000
+    assert "certified" in run("demo")[1]
+
+
+def test_demo_fails_without_its_digits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 1 when quad-double misses."""
+    monkeypatch.setattr(demo, "FORMATS", ("float64", "qd"))
+    monkeypatch.setattr(demo, "agreeing_digits", lambda value, certified: 13)
+    assert run("demo")[0] == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "certified", "digits"),
+    [("1.00000000000000", "1.00000000000000", 15), ("1.49", "1.5", 2), ("-1.5", "1.5", 0),
+     ("0.0012344999", "0.0012345", 7), ("9.9999", "10.0", 4), ("2", "1", 0)],
+)  # fmt: skip
+def test_agreeing_digits(value: str, certified: str, digits: int) -> None:
+    """Both are rounded to the same number of digits and compared."""
+    from fractions import Fraction
+
+    assert demo.agreeing_digits(Fraction(value), certified) == digits
+
+
+def test_render(run: Run) -> None:
+    """One kernel in three dialects, and their difference."""
+    for platform, idiom in (
+        ("cuda", "__fma_rn"),
+        ("rocm", "threadIdx.x"),
+        ("opencl", "get_local_id"),
+    ):
+        status, out, _ = run("render", "gemm", "--format", "td", "--platform", platform)
+        assert status == 0
+        assert idiom in out
+    status, out, _ = run("render", "dot", "--platform", "cuda", "--diff", "opencl")
+    assert out.startswith("--- cuda\n+++ opencl\n")
+    _, out, _ = run("render", "add", "--platform", "rocm", "--standalone")
+    assert out.startswith("#include <hip/hip_runtime.h>")
+
+
+def test_compile_on_the_device(run: Run) -> None:
+    """The OpenCL driver's report."""
+    status, out, _ = run("compile", "add", "--platform", "opencl", "--json")
+    assert status == 0
+    assert [r["name"] for r in json.loads(out)] == ["elementwise_add"]
+
+
+def test_verify(run: Run) -> None:
+    """0 where all digests are as recorded, and a report that can be sent."""
+    status, out, _ = run("verify", "--format", "dd", "--routine", "add", "-o", "r.json")
+    assert status == 0
+    assert "as recorded" in out
+    report = json.loads(Path("r.json").read_text())[0]
+    assert report["passed"] == report["total"] == len(report["digests"]) == 4
+
+
+def test_verify_fails_on_a_wrong_bit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exit status 1, and the case is named."""
+    from portmp import verify
+
+    monkeypatch.setattr(verify, "recorded", dict)
+    status, out, _ = run("verify", "--device", "reference", "--format", "dd", "--routine", "neg")
+    assert status == 1
+    assert "differs: neg.1/dd.1/ordinary" in out
+
+
+def test_cache(run: Run) -> None:
+    """Folder, files and bytes."""
+    status, out, _ = run("cache", "--json")
+    assert status == 0
+    assert {"folder", "files", "bytes", "cleared"} == set(json.loads(out))
+
+
+BAD_USE = {
+    "unknown format": (["gemm", "a.csv", "a.csv", "--format", "dq"], "did you mean"),
+    "unknown device": (["gemm", "a.csv", "a.csv", "--device", "opencl:99"], "does not exist"),
+    "unknown routine": (["render", "gemn"], "did you mean"),
+    "unknown platform": (["render", "gemm", "--platform", "cudda"], "did you mean 'cuda'"),
+    "unknown architecture": (["compile", "add", "--platform", "cuda", "--arch", "sm_1"], "sm_1"),
+    "missing file": (["gemm", "no.csv", "a.csv"], "cannot be read"),
+    "wrong shapes": (["gemm", "a.csv", "tall.csv"], "cannot be multiplied"),
+    "bad scalar": (["gemm", "a.csv", "a.csv", "--alpha", "x"], "alpha"),
+    "beta without C": (["gemm", "a.csv", "a.csv", "--beta", "2"], "--beta"),
+    "one plane": (["gemm", "a.csv", "a.csv", "-o", "c.npy"], "one plane"),
+    "no folder": (["gemm", "a.csv", "a.csv", "-o", "no/c.csv"], "does not exist"),
+    "singular": (["lstsq", "zero.csv", "a.csv"], "singular"),
+    "one file": (["lstsq", "a.csv"], "two files"),
+    "nothing to compile": (["compile"], "routine or --all"),
+    "unknown case": (["verify", "--routine", "gem"], "did you mean"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_USE)
+def test_bad_use(run: Run, case: str) -> None:
+    """Status 2, one line on standard error, nothing written."""
+    _write("a.csv", "1,2\n3,4\n")
+    _write("tall.csv", "1\n2\n3\n")
+    _write("zero.csv", "0,0\n0,0\n")
+    before = set(Path().iterdir())
+    words, message = BAD_USE[case]
+    status, out, err = run(*words)
+    assert status == 2
+    assert out == ""
+    assert message in err
+    assert err.startswith("portmp: error: ")
+    assert len(err.strip().splitlines()) == 1
+    assert set(Path().iterdir()) == before
+
+
+def test_usage_errors(run: Run) -> None:
+    """argparse's own errors have status 2 too."""
+    assert run("gemm")[0] == 2
+    assert run("nonsense")[0] == 2
+    assert run("--version")[0] == 0
+
+
+def test_out_of_memory_names_the_sizes(device: object) -> None:
+    """The device's limit and what was asked for."""
+    import portmp as mp
+    from portmp import planes
+    from portmp.array import _queue
+    from portmp.errors import OutOfMemory
+    from portmp.formats import get
+
+    queue = _queue(get("qd"), None)
+    with pytest.raises(OutOfMemory, match=rf"{32 * 10**15} bytes asked for.*\d+"):
+        planes.allocate(get("qd"), (10**15,), queue)
+    assert mp.array(1).size == 1
+
+
+def test_missing_package_is_explained(tmp_path: Path) -> None:
+    """Without pyopencl the command says what installs it; no traceback."""
+    (tmp_path / "pyopencl.py").write_text("raise ImportError('not here')\n")
+    env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
+    done = subprocess.run(
+        [sys.executable, "-m", "portmp.cli", "demo", "--device", "opencl"],
+        capture_output=True, text=True, env=env, check=False,
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert "pip install pyopencl" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_output_of_numpy_is_not_touched(run: Run) -> None:
+    """A float64 product written as .npy is an ordinary NumPy file."""
+    np.save("a.npy", np.array([[2.0]]))
+    assert run("gemm", "a.npy", "a.npy", "--format", "float64", "-o", "c.npy")[0] == 0
+    assert np.load("c.npy").tolist() == [[4.0]]

@@ -1,0 +1,213 @@
+"""Kernels of every format in machine code: no contraction, no lost fma, no spills.
+
+One module a format and an architecture, compiled without a GPU. Usually one architecture
+a compiler; PORTMP_ALL_ARCHITECTURES=1 takes all that are supported.
+
+Instructions are counted by class (add, mul, fma of the word type) and compared with the
+cost of the networks. What compilers do with additions and products, and what is therefore
+allowed for:
+
+- NVIDIA negates and takes absolute values by adding zero (``DADD R2, -RZ, |R2|``): not
+  counted.
+- AMD's packed float32 instructions do one or two operations; which, the text does not
+  tell. A count is therefore a range: instructions up to lanes.
+- The guard's ``h`` may be a value that the network also computes: one operation less.
+- A product may be computed again where that is cheaper than keeping it in a register.
+- Of ``min``, ``max`` and ``compare`` only the sign of the difference is used: fewer additions.
+- On AMD, integer division by a number that is known at run time uses float32 fma: kernels
+  with two-dimensional indices (gemm) cannot be counted for float32 there.
+
+Division and square root are sequences of the vendors with fma in them: not counted.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+from tiers import available, check
+
+from portmp import catalogue, formats, networks, spec, tuning
+from portmp.compilers.amd_code import classify as classify_amd
+from portmp.compilers.base import Compiler, KernelReport
+from portmp.compilers.clang import ClangCompiler
+from portmp.compilers.hiprtc import HiprtcCompiler
+from portmp.compilers.nvrtc import NvrtcCompiler
+from portmp.compilers.nvrtc import classify as classify_nvidia
+from portmp.errors import CompileError
+from portmp.formats import Format
+from portmp.networks import Network
+from portmp.networks.operators import ARITY
+
+EVERYTHING = os.environ.get("PORTMP_ALL_ARCHITECTURES") == "1"
+NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
+DEFAULT = {"nvrtc": ("sm_90",), "hiprtc": ("gfx90a",), "clang": ("gfx942",)}
+ALL = {
+    "nvrtc": NVIDIA,
+    "hiprtc": ("gfx906", "gfx908", "gfx90a", "gfx1030"),
+    "clang": ("gfx942", "gfx1100", "gfx1201"),
+}
+COMPILERS: dict[str, Compiler] = {
+    "nvrtc": NvrtcCompiler(),
+    "hiprtc": HiprtcCompiler(),
+    "clang": ClangCompiler(),
+}
+PACKED = ("v_pk_", "FFMA2", "FADD2", "FMUL2")
+COUNTED = [op for op in ARITY if op not in ("div", "sqrt")]
+SIGN_ONLY = ("min", "max", "compare")
+EXACT_COPIES = ("neg", "abs", "copy")
+
+Range = tuple[int, int]
+"""How many operations there are at least and at most: instructions, lanes."""
+
+
+def architectures(tier: str) -> tuple[str, ...]:
+    """The architectures to compile for."""
+    wanted = (ALL if EVERYTHING else DEFAULT)[tier]
+    if tier == "nvrtc" and available(tier):
+        return tuple(a for a in wanted if a in NvrtcCompiler().architectures())
+    return wanted
+
+
+TARGETS = [(tier, arch) for tier in COMPILERS for arch in architectures(tier)]
+
+
+@cache
+def _hiprtc(name: str) -> dict[str, bytes | CompileError]:
+    """One format for all architectures of hiprtc, in one process."""
+    archs = architectures("hiprtc")
+    text = source(name, "rocm")
+    results = HiprtcCompiler().compile_many([(text, arch) for arch in archs])
+    return dict(zip(archs, results, strict=True))
+
+
+def source(name: str, on: str) -> str:
+    """All kernels of a format in one module."""
+    return spec.module(catalogue.kernels(name).values(), on).text
+
+
+def machine_code(tier: str, arch: str, name: str) -> bytes:
+    """The binary of a format's module."""
+    if tier != "hiprtc":
+        on = "cuda" if tier == "nvrtc" else "rocm"
+        return COMPILERS[tier].compile(source(name, on), arch)
+    result = _hiprtc(name)[arch]
+    if isinstance(result, CompileError):
+        raise result
+    return result
+
+
+def with_calls(net: Network) -> Iterator[Network]:
+    """A network and all that it calls."""
+    yield net
+    for name in net.calls:
+        yield from with_calls(networks.get(name))
+
+
+def counted(lines: list[str], tier: str, word: str) -> dict[str, Range]:
+    """Operations of the word type, and ``other``: those of the other float type."""
+    classify = classify_nvidia if tier == "nvrtc" else classify_amd
+    bits = word.removeprefix("float")
+    found: dict[str, list[int]] = {c: [0, 0] for c in ("add", "mul", "fma", "other")}
+    for line in lines:
+        head, _, operands = line.partition(" ")
+        kind = classify(head)
+        if kind[:3] not in found or kind[3:] not in ("32", "64"):
+            continue
+        if tier == "nvrtc" and kind[:3] == "add" and "RZ" in operands:
+            continue
+        entry = found[kind[:3] if kind[3:] == bits else "other"]
+        entry[0] += 1
+        entry[1] += 2 if head.startswith(PACKED) else 1
+    return {kind: (low, high) for kind, (low, high) in found.items()}
+
+
+def check_operator(op: str, form: Format, tier: str, lines: list[str]) -> None:
+    """One elementwise kernel against its network's cost."""
+    net = form.operator(op)
+    cost = net.cost
+    found = counted(lines, tier, form.word)
+    low, high = found["fma"]
+    assert low <= cost["fma"] <= high, (op, found, cost)
+    assert found["other"] == (0, 0), (op, found)
+    parts = list(with_calls(net))
+    if any(n.foreign for n in parts):
+        return  # the cost of a template that branches on data is not known
+    assert found["mul"][0] <= cost["mul"] * 1.25 + (cost["mul"] > 0), (op, found, cost)
+    assert found["add"][0] <= cost["add"], (op, found, cost)
+    if op in EXACT_COPIES:
+        assert sum(high for _, high in found.values()) == 0, (op, found)
+    elif op not in SIGN_ONLY and not any("split" in n.name for n in parts):
+        # (Equal splittings are merged, in the papers' arithmetic without fma.)
+        assert found["mul"][1] >= cost["mul"] - 1, (op, found, cost)
+        assert found["add"][1] >= cost["add"] - 2, (op, found, cost)
+
+
+def check_product(form: Format, tier: str, lines: list[str]) -> None:
+    """The inner loop of gemm: whole accumulations, however often it was unrolled."""
+    if tier != "nvrtc" and form.word == "float32":
+        return
+    schedule = tuning.gpu_gemm(form, True)
+    cost = form.network("accumulate").cost
+    results = schedule.thread_m * schedule.thread_n
+    found = counted(lines, tier, form.word)
+    fused = found["fma"][0]
+    if cost["fma"] == 0:
+        assert fused == 0, found
+        return
+    assert fused > 0 and fused % (results * cost["fma"]) == 0, (found, cost)
+    copies = fused // cost["fma"]
+    assert copies * cost["mul"] <= found["mul"][0] <= copies * cost["mul"] * 1.25, (found, cost)
+
+
+def check_resources(form: Format, reports: dict[str, KernelReport]) -> None:
+    """Elementwise kernels keep all in registers, but for QD's addition, which indexes arrays."""
+    if form.scalar:
+        return
+    for op in ARITY:
+        report = reports[f"elementwise_{op}"]
+        assert (report.spills, report.scratch) == (0, 0), report
+        assert report.registers is not None and 0 < report.registers <= 128, report
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+@pytest.mark.parametrize(("tier", "arch"), TARGETS)
+def test_machine_code(tier: str, arch: str, name: str) -> None:
+    """Every kernel compiles; the arithmetic in the binary is what the networks say."""
+    check(tier)
+    if tier == "nvrtc":
+        check("nvdisasm")
+    form, compiler = formats.get(name), COMPILERS[tier]
+    binary = machine_code(tier, arch, name)
+    reports = {report.name: report for report in compiler.report(binary, arch)}
+    assert set(catalogue.kernels(name)) - {"lu"} < set(reports)
+    listing = compiler.disassemble(binary)
+    for op in COUNTED:
+        check_operator(op, form, tier, listing[f"elementwise_{op}"])
+    check_product(form, tier, listing["gemm_slabs"])
+    check_resources(form, reports)
+
+
+@pytest.mark.parametrize(("tier", "arch"), [t for t in TARGETS if t[0] != "clang"])
+def test_counting_sees_a_contraction(tier: str, arch: str) -> None:
+    """The same kernel with one product and one sum written as fma is found out."""
+    check(tier)
+    if tier == "nvrtc":
+        check("nvdisasm")
+    form = formats.get("dd")
+    text = catalogue.kernels("dd")["elementwise_mul"].render(
+        "cuda" if tier == "nvrtc" else "rocm"
+    ).text
+    plain = "c = c + d;"
+    assert text.count(plain) == 1
+    fused = text.replace(plain, "c = fma(x.x0, y.x1, d);")
+    compiler = COMPILERS[tier]
+    for code, contracted in ((text, False), (fused, True)):
+        lines = compiler.disassemble(compiler.compile(code, arch))["elementwise_mul"]
+        if contracted:
+            with pytest.raises(AssertionError):
+                check_operator("mul", form, tier, lines)
+        else:
+            check_operator("mul", form, tier, lines)
