@@ -221,7 +221,9 @@ class Array:
         if form is self.format:
             return self
         limbs = self.to_limbs()
-        return Array(upload(form, _converted(limbs, self.format, form), self.planes.queue))
+        return Array(
+            upload(form, convert.change_format(limbs, self.format, form), self.planes.queue)
+        )
 
     def to(self, device: str | Device) -> Array:
         """The array on another device (itself if it is there already)."""
@@ -382,26 +384,6 @@ def _expanded(key: Any, ndim: int) -> list[Any]:
         tail = [item for item in items[place + 1 :] if item is not Ellipsis]
         return items[:place] + rest + tail
     return items + rest
-
-
-def _converted(
-    limbs: list[np.ndarray[Any, Any]], source: Format, target: Format
-) -> list[np.ndarray[Any, Any]]:
-    """Limb planes in another format; widening copies, the rest goes through exact values."""
-    if target.planes[: source.limbs] == source.planes:
-        more = range(source.limbs, target.limbs)
-        return [*limbs, *(np.zeros(limbs[0].shape, target.dtype(i)) for i in more)]
-    if source.limbs == 1:
-        return convert.to_limbs(limbs[0], target)
-    shape = limbs[0].shape
-    result = [np.empty(shape, target.dtype(i)) for i in range(target.limbs)]
-    for index in np.ndindex(shape):
-        words = [float(p[index]) for p in limbs]
-        exact = convert.to_fraction(words) if math.isfinite(words[0]) else words[0]
-        exact = words[0] if exact == 0 else exact
-        for plane, word in zip(result, convert.round_to_limbs(exact, target), strict=True):
-            plane[index] = word
-    return result
 
 
 # --- creation -------------------------------------------------------------------------------

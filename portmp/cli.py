@@ -10,17 +10,30 @@ import argparse
 import difflib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
-from portmp.errors import ArgumentError, PortmpError
+from portmp.errors import ArgumentError, PortmpError, suggestion
 
 if TYPE_CHECKING:
     from portmp.array import Array
     from portmp.compilers.base import Compiler, KernelReport
 
 Args = argparse.Namespace
+COMMANDS = ("devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "cache")
+
+
+class _OneLineParser(argparse.ArgumentParser):
+    """Reports bad use in one line, with the nearest word for a mistyped command."""
+
+    def error(self, message: str) -> NoReturn:
+        match = re.match(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        if match:
+            near = suggestion(match[1], list(COMMANDS))
+            message = f"unknown command {match[1]!r}{near}; commands: {', '.join(COMMANDS)}"
+        self.exit(2, f"portmp: error: {message}\n")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -117,8 +130,9 @@ def _finish(args: Args, result: Array) -> int:
 def _prepare(args: Args) -> Callable[[str], Array]:
     """Check format, output and device; returns the reader of input files."""
     from portmp import discovery, files, formats
+    from portmp.array import DEFAULT_FORMAT
 
-    form = formats.get(args.format)
+    form = formats.get(args.format or files.stored_format(args.a) or DEFAULT_FORMAT)
     if args.output:
         files.check_target(args.output, form)
     device = discovery.get(args.device)
@@ -253,7 +267,7 @@ def _report_table(reports: list[tuple[str, KernelReport]]) -> str:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
     )
     parser.add_argument("--version", action="version", version=f"portmp {_version()}")
@@ -314,7 +328,7 @@ def _parser() -> argparse.ArgumentParser:
 
 def _matrix_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="write the result here")
-    parser.add_argument("--format", default="dd", help="number format (default dd)")
+    parser.add_argument("--format", help="number format (default: that of A's .npz, else dd)")
     parser.add_argument("--device", help="a device, such as cuda:0")
 
 

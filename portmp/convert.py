@@ -587,6 +587,23 @@ def canonical_nan_bits(plane: Array) -> NDArray[np.uint32] | NDArray[np.uint64]:
     return double
 
 
+def change_format(planes: Sequence[Array], source: Format, target: Format) -> list[Array]:
+    """Limb planes of *source* in *target*, each value rounded once from its exact value."""
+    if source is target:
+        return list(planes)
+    if target.planes[: source.limbs] == source.planes:
+        more = range(source.limbs, target.limbs)
+        return [*planes, *(np.zeros(planes[0].shape, target.dtype(i)) for i in more)]
+    if source.limbs == 1:
+        return to_limbs(planes[0], target)
+    items = np.empty(planes[0].size, object)
+    rows = zip(*(plane.ravel().tolist() for plane in planes), strict=True)
+    for i, row in enumerate(rows):
+        # A leading limb that is zero or not finite is the whole value, sign included.
+        items[i] = to_fraction(row) if row[0] and math.isfinite(row[0]) else row[0]
+    return to_limbs(items.reshape(planes[0].shape), target)
+
+
 # --- limbs -> text
 
 

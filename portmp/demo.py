@@ -7,6 +7,7 @@ normal equations are singular in float64; every step below runs in the chosen fo
 from __future__ import annotations
 
 import csv
+import io
 import sys
 import time
 from collections.abc import Callable
@@ -17,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import portmp as mp
-from portmp import convert, discovery, formats
+from portmp import convert, discovery, formats, places
 from portmp.backends.base import Device
-from portmp.errors import BackendUnavailable, PortmpError
+from portmp.errors import BackendUnavailable, InputError, PortmpError
 
 FORMATS = ("float64", "dd", "td", "qd")
 CERTIFIED_DIGITS = 15
@@ -138,16 +139,22 @@ def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
     figure, axes = plt.subplots(figsize=(9, 4))
     width = 0.8 / len(fits)
     for i, fit in enumerate(fits):
-        places = [k + (i - (len(fits) - 1) / 2) * width for k in range(len(certified))]
-        axes.bar(places, fit.digits, width, label=fit.format)
+        left = [k + (i - (len(fits) - 1) / 2) * width for k in range(len(certified))]
+        axes.bar(left, fit.digits, width, label=fit.format)
     axes.axhline(CERTIFIED_DIGITS, color="black", linewidth=0.8, linestyle=":")
     axes.set_xticks(range(len(certified)), [f"B{k}" for k in range(len(certified))])
     axes.set_ylabel("digits that agree")
     axes.set_title("Filip regression: agreement with the certified coefficients")
     axes.legend(ncols=len(fits), loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False)
     figure.tight_layout()
-    figure.savefig(path, dpi=150)
-    plt.close(figure)
+    picture = io.BytesIO()
+    try:
+        figure.savefig(picture, dpi=150, format=path.suffix.removeprefix(".") or "png")
+        places.replace_file(path, picture.getvalue())
+    except (OSError, ValueError) as error:
+        raise InputError(f"--plot {path}: {error}") from None
+    finally:
+        plt.close(figure)
 
 
 def passed(fits: list[Fit]) -> bool:

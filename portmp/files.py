@@ -12,7 +12,6 @@ import io
 import os
 import re
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -34,11 +33,6 @@ LIMB_KEY = "limb"
 _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
-_BROKEN = (
-    ValueError, EOFError, KeyError, RuntimeError, NotImplementedError, SyntaxError, OverflowError,
-    zipfile.BadZipFile, zlib.error,
-)  # fmt: skip
-"""What NumPy and zipfile raise for damaged files."""
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -56,6 +50,15 @@ def read(path: str | Path, form: Format, device: Device) -> Array:
     except MemoryError:
         raise InputError(f"{file}: the array does not fit this machine's memory") from None
     return from_limbs(planes, form, device)
+
+
+def stored_format(path: str | Path) -> Format | None:
+    """The format that a .npz file of limb planes names; None for files that name none."""
+    file = Path(path)
+    if _suffix(file) != ".npz":
+        return None
+    members = _members(file, _content(file))
+    return _named_format(file, members[FORMAT_KEY]) if FORMAT_KEY in members else None
 
 
 def _suffix(file: Path) -> str:
@@ -90,7 +93,9 @@ def _parsed_npy(name: str, content: bytes) -> Plane:
         )
     try:
         array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    except _BROKEN as error:
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged headers reach NumPy's parser, which raises many types
         if "Object" in str(error):
             raise InputError(f"{name}: holds pickled objects, which are never loaded") from None
         raise InputError(f"{name}: damaged or truncated: {_line(error)}") from None
@@ -101,7 +106,7 @@ def _read_npz(file: Path, content: bytes, form: Format) -> list[Plane]:
     members = _members(file, content)
     if FORMAT_KEY in members:
         stored = _named_format(file, members.pop(FORMAT_KEY))
-        return _converted(_limb_planes(file, members, stored), stored, form)
+        return convert.change_format(_limb_planes(file, members, stored), stored, form)
     if len(members) != 1:
         keys = ", ".join(sorted(members)) or "nothing"
         raise InputError(
@@ -120,9 +125,9 @@ def _members(file: Path, content: bytes) -> dict[str, Plane]:
             for member in archive.namelist():
                 array = _parsed_npy(f"{file}, {member}", archive.read(member))
                 found[member.removesuffix(".npy")] = array
-    except PortmpError:
+    except (PortmpError, MemoryError):
         raise
-    except _BROKEN as error:
+    except Exception as error:  # zipfile and zlib raise many types for damaged archives
         raise InputError(f"{file}: damaged or truncated: {_line(error)}") from None
     return found
 
@@ -146,20 +151,6 @@ def _limb_planes(file: Path, members: dict[str, Plane], form: Format) -> list[Pl
         return convert.normalise([members[key] for key in wanted], form, str(file))
     except ShapeError as error:
         raise ShapeError(f"{file}: {error}") from None
-
-
-def _converted(planes: list[Plane], source: Format, target: Format) -> list[Plane]:
-    """Planes in another format, each value rounded once from its exact value."""
-    if source is target:
-        return planes
-    if source.limbs == 1:
-        return convert.to_limbs(planes[0], target)
-    items = np.empty(planes[0].size, object)
-    rows = zip(*(plane.ravel().tolist() for plane in planes), strict=True)
-    for i, row in enumerate(rows):
-        # A leading limb that is zero or not finite is the whole value, sign included.
-        items[i] = convert.to_fraction(row) if row[0] and np.isfinite(row[0]) else row[0]
-    return convert.to_limbs(items.reshape(planes[0].shape), target)
 
 
 def _line(error: BaseException) -> str:
@@ -249,9 +240,7 @@ def _stacked(
 ) -> list[Plane]:
     """Planes from the limbs of each value."""
     columns = zip(*limbs, strict=True) if limbs else iter([()] * form.limbs)
-    return [
-        np.array(words, dtype=form.dtype(i)).reshape(shape) for i, words in enumerate(columns)
-    ]
+    return [np.array(words, dtype=form.dtype(i)).reshape(shape) for i, words in enumerate(columns)]
 
 
 # --- Matrix Market
@@ -317,9 +306,7 @@ def _banner(file: Path, line: str) -> _Banner:
     return _Banner(*words[2:])
 
 
-def _size(
-    file: Path, banner: _Banner, found: tuple[int, list[str]] | None
-) -> tuple[int, int, int]:
+def _size(file: Path, banner: _Banner, found: tuple[int, list[str]] | None) -> tuple[int, int, int]:
     """Rows, columns and stored entries."""
     need = 3 if banner.layout == "coordinate" else 2
     if found is None:
@@ -332,8 +319,12 @@ def _size(
     rows, columns, *entries = map(int, words)
     if banner.symmetry != "general" and rows != columns:
         raise InputError(f"{file}, line {number}: {rows} x {columns} cannot be {banner.symmetry}")
-    below = sum(rows - _first_row(banner, j) for j in range(columns)) if not entries else 0
-    return rows, columns, entries[0] if entries else below
+    stored = {
+        "general": rows * columns,
+        "symmetric": rows * (rows + 1) // 2,
+        "skew-symmetric": rows * (rows - 1) // 2,
+    }[banner.symmetry]
+    return rows, columns, entries[0] if entries else stored
 
 
 def _first_row(banner: _Banner, column: int) -> int:

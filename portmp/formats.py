@@ -148,9 +148,7 @@ _TABLE = [
 ]  # fmt: skip
 
 _UNIFORM = {
-    (f.word, f.limbs): f.name
-    for f in _TABLE
-    if not f.paper and all(p == f.word for p in f.planes)
+    (f.word, f.limbs): f.name for f in _TABLE if not f.paper and all(p == f.word for p in f.planes)
 }
 _REGISTRY = {name: f for f in _TABLE for name in (f.name, *f.aliases)}
 

@@ -70,9 +70,7 @@ def _patched(value: Value, chain: Plane) -> Value:
     return (np.where(bad, chain, value[0]), *lower)
 
 
-def _scaled(
-    ar: Arithmetic, z: Value | None, alpha: Value, beta: Value, c: Value | None
-) -> Value:
+def _scaled(ar: Arithmetic, z: Value | None, alpha: Value, beta: Value, c: Value | None) -> Value:
     """alpha z + beta c; z is None where there is no product, c where beta is zero."""
     if z is not None and not _is(alpha, 1):
         shape = z[0].shape

@@ -161,9 +161,7 @@ def _in_own_process(device: Device) -> Verdict:
     except (ValueError, KeyError, TypeError):
         last = done.stderr.strip().splitlines()[-1:] or ["no message"]
         how = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
-        return Verdict(
-            device.traits, refusal=f"the arithmetic probe ended with {how}: {last[0]}"
-        )
+        return Verdict(device.traits, refusal=f"the arithmetic probe ended with {how}: {last[0]}")
 
 
 def _as_json(verdict: Verdict) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import re
 import threading
@@ -17,7 +18,14 @@ from portmp.spec import KernelSpec
 
 _MAGIC = b"portmp binary 1\n"
 _DIGEST = 32
-_ERROR_LINE = re.compile(r"(?:[:(])(\d+)(?::\d+)?[:)]")
+_ERROR_LINE = re.compile(
+    r"""^(?:error:\ )?                            # PoCL puts the severity first
+    (?: [^\s:()]+\((\d+)\)                       # kernel.cu(12): NVRTC
+      | (?:[^\s:()][^\n:()]*(?<!\.h):)?? (\d+):\d+  # <stdin>:12:3 clang, 1:12:3 Intel, 12:3
+    ):\ (?!warning)""",
+    re.MULTILINE | re.VERBOSE,
+)
+"""A line number at the start of a message; not those of headers, warnings and quoted source."""
 
 Loaded = dict[tuple[Traits, KernelSpec], dict[str, Kernel]]
 _loaded: WeakKeyDictionary[Device, Loaded] = WeakKeyDictionary()
@@ -68,7 +76,7 @@ def explained(error: CompileError, source: RenderedSource) -> CompileError:
     lines = source.text.splitlines()
     notes = []
     seen = set()
-    for number in (int(m) for m in _ERROR_LINE.findall(log)):
+    for number in (int(a or b) for a, b in _ERROR_LINE.findall(log)):
         if number in seen or not 0 < number <= len(lines):
             continue
         seen.add(number)
@@ -119,7 +127,8 @@ def forget(digest: str) -> None:
     """Remove one cached binary."""
     path = _path(digest)
     if path is not None:
-        path.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            path.unlink()
 
 
 def cached_files() -> Iterator[Path]:

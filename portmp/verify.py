@@ -47,9 +47,8 @@ class Case:
     @property
     def key(self) -> str:
         """The digest's key: routine and definition version, format and its version, input."""
-        return (
-            f"{self.routine}.{definition.VERSION}/{self.form.name}.{self.form.definition}/{self.name}"
-        )
+        form = f"{self.form.name}.{self.form.definition}"
+        return f"{self.routine}.{definition.VERSION}/{form}/{self.name}"
 
     def device_result(self, device: Device) -> Host:
         """Limb planes computed by *device*."""

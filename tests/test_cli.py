@@ -69,11 +69,11 @@ def test_lstsq(run: Run) -> None:
     _write("a.csv", "1,0\n1,1\n1,2\n")
     _write("b.csv", "1\n3\n5\n")
     assert run("lstsq", "a.csv", "b.csv", "-o", "x.csv")[0] == 0
-    assert Path("x.csv").read_text() == "1\n2\n"
+    assert Path("x.csv").read_text() == "1.0\n2.0\n"
     _write("yx.csv", "y,x\n1,0\n3,1\n5,2\n")
     assert json.loads(run("lstsq", "yx.csv", "--polynomial", "1", "--json")[1])["values"] == [
-        "1",
-        "2",
+        "1.0",
+        "2.0",
     ]
 
 
@@ -196,8 +196,11 @@ def test_bad_use(run: Run, case: str) -> None:
 
 def test_usage_errors(run: Run) -> None:
     """argparse's own errors have status 2 too."""
-    assert run("gemm")[0] == 2
-    assert run("nonsense")[0] == 2
+    assert run("gemm")[2] == "portmp: error: the following arguments are required: A, B\n"
+    status, out, err = run("gem", "a", "b")
+    assert (status, out) == (2, "")
+    assert err.startswith("portmp: error: unknown command 'gem' (did you mean 'gemm'?)")
+    assert len(err.splitlines()) == 1
     assert run("--version")[0] == 0
 
 
@@ -226,6 +229,14 @@ def test_missing_package_is_explained(tmp_path: Path) -> None:
     assert done.returncode == 2
     assert "pip install pyopencl" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_format_follows_the_planes(run: Run) -> None:
+    """Without --format a .npz keeps the format that it names."""
+    _write("a.csv", "0.1\n")
+    run("gemm", "a.csv", "a.csv", "--format", "qd", "-o", "c.npz")
+    assert json.loads(run("gemm", "c.npz", "c.npz", "--json")[1])["format"] == "qd"
+    assert json.loads(run("gemm", "a.csv", "c.npz", "--json")[1])["format"] == "dd"
 
 
 def test_output_of_numpy_is_not_touched(run: Run) -> None:

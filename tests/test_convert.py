@@ -617,7 +617,7 @@ def test_normalise_specials_and_refusals() -> None:
         convert.normalise([np.ones(2)], DD)
     with pytest.raises(FormatError, match="exact sum"):
         convert.normalise([np.array(MAX64), np.array(MAX64)], DD)
-    with pytest.raises(FormatError, match="limbs: .*exact sum"):
+    with pytest.raises(FormatError, match=r"limbs: .*exact sum"):
         low_bits = 2.0**-40 / 3
         convert.normalise([np.array(low_bits), np.array(1, np.float32)], DPS, "limbs")
 

@@ -197,9 +197,11 @@ def test_counting_sees_a_contraction(tier: str, arch: str) -> None:
     if tier == "nvrtc":
         check("nvdisasm")
     form = formats.get("dd")
-    text = catalogue.kernels("dd")["elementwise_mul"].render(
-        "cuda" if tier == "nvrtc" else "rocm"
-    ).text
+    text = (
+        catalogue.kernels("dd")["elementwise_mul"]
+        .render("cuda" if tier == "nvrtc" else "rocm")
+        .text
+    )
     plain = "c = c + d;"
     assert text.count(plain) == 1
     fused = text.replace(plain, "c = fma(x.x0, y.x1, d);")

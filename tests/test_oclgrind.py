@@ -17,7 +17,9 @@ from tiers import check
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = ("--data-races", "--uniform-writes", "--uninitialized", "--check-api")
-PROBLEM = re.compile(r"invalid|race|uninitiali[sz]ed|error detected|divergence|out of", re.IGNORECASE)
+PROBLEM = re.compile(
+    r"invalid|race|uninitiali[sz]ed|error detected|divergence|out of", re.IGNORECASE
+)
 HARMLESS = (
     # pyopencl and portmp ask every device for the properties of extensions.
     ("clGetDeviceInfo", "CL_INVALID_VALUE"),

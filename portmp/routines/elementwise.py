@@ -20,9 +20,7 @@ Operand = Planes | base.Words
 
 
 @cache
-def kernel_spec(
-    form: str, op: str, access: tuple[str, ...], rank: int, threads: int
-) -> KernelSpec:
+def kernel_spec(form: str, op: str, access: tuple[str, ...], rank: int, threads: int) -> KernelSpec:
     """The kernel of operator *op*; access says how each operand is read.
 
     ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.

@@ -157,9 +157,7 @@ def _launch(
             _launch(form, s, pa, pb, pc, po, k, alpha, beta)
         return
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
-    out.queue.launch(
-        kernel, (tiles, batch * slabs, 1), block, [*size, *operands, *work.buffers]
-    )
+    out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*size, *operands, *work.buffers])
     threads = tuning.flat(form, out.device).threads
     combine_key = combine_spec(form.name, threads)
     combine = program.kernels(out.device, combine_key)[combine_key.name]

@@ -1,0 +1,378 @@
+"""Rendering: each platform's dialect, the way back to template lines, errors that say where."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tiers import check
+
+from portmp import catalogue, discovery, formats, networks, platform, program, render, spec
+from portmp.backends import opencl
+from portmp.backends.base import Device, Traits
+from portmp.compilers.base import Compiler
+from portmp.compilers.clang import ClangCompiler
+from portmp.compilers.hiprtc import HiprtcCompiler
+from portmp.compilers.nvrtc import NvrtcCompiler
+from portmp.errors import CompileError, FormatError, RenderError
+from portmp.networks import network
+from portmp.networks.operators import ARITY
+from portmp.render import RenderedSource
+
+ROOT = Path(__file__).resolve().parents[1]
+TEMPLATES = render.template_folder()
+HIP = {"__global__", "__shared__", "__syncthreads()", "threadIdx.x", "blockIdx.x", "long long"}
+CL = {
+    "__kernel ", "__local ", "__global double *", "get_local_id(0)", "get_group_id(0)",
+    "barrier(CLK_LOCAL_MEM_FENCE)", "reqd_work_group_size", "FP_CONTRACT OFF",
+}  # fmt: skip
+IDIOMS = {
+    "cuda": HIP | {"__fma_rn(", "__dsqrt_rn("},
+    "rocm": HIP | {" fma("},
+    "opencl": CL | {" fma("},
+}
+COMPILERS: dict[str, tuple[type[Compiler], str, str]] = {
+    "nvrtc": (NvrtcCompiler, "cuda", "sm_90"),
+    "hiprtc": (HiprtcCompiler, "rocm", "gfx90a"),
+    "clang": (ClangCompiler, "rocm", "gfx942"),
+}
+LITERAL = "    if (i >= n)"
+
+
+def gemm_and_root(on: str) -> str:
+    """Two kernels that use most of a dialect."""
+    known = catalogue.kernels("dd")
+    return spec.module([known["gemm"], known["elementwise_sqrt"]], on).text
+
+
+def everything() -> Iterator[tuple[str, str, RenderedSource]]:
+    """All kernels of a few formats on all platforms."""
+    for on in platform.PLATFORMS:
+        for name in ("float32", "dd", "d+s", "ts", "qd2011"):
+            for kernel, one in catalogue.kernels(name).items():
+                yield on, f"{name} {kernel}", one.render(on)
+
+
+# --- dialects -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("on", IDIOMS)
+def test_dialect(on: str) -> None:
+    """A platform's text has its own idioms and none of the others'."""
+    text = gemm_and_root(on)
+    assert {idiom for idiom in IDIOMS[on] if idiom not in text} == set()
+    foreign = set().union(*IDIOMS.values()) - IDIOMS[on]
+    assert {idiom for idiom in foreign if idiom in text} == set()
+
+
+def test_rendered_text_is_clean() -> None:
+    """No marks, template syntax or trailing blanks; braces balance; kernels are found."""
+    for on, what, source in everything():
+        lines = source.text.splitlines()
+        assert not re.search(
+            r"[\x00-\x09\x0b-\x1f]|\$\{|<%|%>|^\s*%|UNDEFINED|None", source.text
+        ), what
+        assert all(line == line.rstrip() for line in lines), (on, what)
+        assert source.text.count("{") == source.text.count("}"), (on, what)
+        assert source.text.endswith("\n") and not source.text.endswith("\n\n")
+        assert len(source.line_map) == len(lines)
+        assert source.kernels and len(set(source.kernels)) == len(source.kernels)
+
+
+def test_traits_change_the_spelling() -> None:
+    """What the probe finds reaches the text."""
+    one = catalogue.kernels("ds")["elementwise_div"]
+    native = one.render("opencl", Traits()).text
+    widened = one.render("opencl", Traits(division="widened")).text
+    contracted = one.render("opencl", Traits(fma="contracted")).text
+    assert "(double)" not in native and "(float)((double)" in widened
+    assert "fused(" in contracted and "fused(" not in native
+    assert contracted.count("#pragma clang fp contract(on)") == 1
+
+
+def test_templates_name_no_vendor() -> None:
+    """Templates read tables by capability."""
+    files = [f for f in TEMPLATES.rglob("*") if f.is_file()]
+    assert len(files) > 5
+    vendors = re.compile(r"nvidia|\bamd|cuda|rocm|\bhip\b|pocl|intel|opencl", re.IGNORECASE)
+    assert [(f.name, m[0]) for f in files for m in [vendors.search(f.read_text())] if m] == []
+
+
+def test_vendor_packages_are_imported_in_backends_and_compilers_only() -> None:
+    """The rest of portmp does not know which packages there are."""
+    found = []
+    for path in (ROOT / "portmp").rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [a.name for a in node.names] if isinstance(node, ast.Import) else []
+            if isinstance(node, ast.ImportFrom) and not node.level:
+                names = [node.module or ""]
+            if {n.split(".")[0] for n in names} & {"pyopencl", "cuda", "hip", "pocl", "rocm"}:
+                found.append(path.relative_to(ROOT / "portmp").parts[0])
+    assert set(found) == {"backends", "compilers"}
+
+
+def test_text_does_not_depend_on_the_process() -> None:
+    """The same spec renders the same text, whatever order sets have."""
+    script = (
+        "import hashlib\n"
+        "from portmp import catalogue, platform\n"
+        "for form in ('float64', 'dd', 'qd2011'):\n"
+        "    for one in catalogue.kernels(form).values():\n"
+        "        for on in platform.PLATFORMS:\n"
+        "            print(hashlib.sha256(one.render(on).text.encode()).hexdigest(), one.name)\n"
+    )
+    outputs = set()
+    for seed in ("1", "2", "3"):
+        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(ROOT)}
+        outputs.add(
+            subprocess.run(
+                [sys.executable, "-c", script], env=environment, capture_output=True, check=True
+            ).stdout
+        )
+    assert len(outputs) == 1 and outputs.pop().count(b"\n") > 100
+
+
+def test_modules_define_arithmetic_once() -> None:
+    """Kernels of one module share their functions."""
+    known = catalogue.kernels("td")
+    text = spec.module(known.values(), "opencl").text
+    for function in ("two_sum", "fast_two_sum", "two_prod", "td_add", "td_mul", "make_td"):
+        assert len(re.findall(rf"^static inline \w+ {function}\(", text, re.MULTILINE)) == 1
+    assert len(re.findall(r"^__kernel ", text, re.MULTILINE)) == len(known) + 3  # four are LU's
+
+
+# --- the way back ----------------------------------------------------------------------
+
+
+def template_lines() -> dict[str, list[str]]:
+    """Lines of every template by file name."""
+    return {f.name: f.read_text().splitlines() for f in TEMPLATES.rglob("*.mako")}
+
+
+def test_line_map() -> None:
+    """A rendered line's template line has the same text between its substitutions."""
+    sources = template_lines()
+    compared: dict[str, int] = dict.fromkeys(sources, 0)
+    for on, what, source in everything():
+        for number, line in enumerate(source.text.splitlines(), 1):
+            origin = source.origin(number)
+            if not line or origin is None:
+                continue
+            written = sources[origin[0]][origin[1] - 1]
+            if "${" in written and written.strip().startswith("${") and written.endswith("}"):
+                continue  # nothing literal on this line
+            pieces = [re.escape(p) for p in re.split(r"\$\{.*?\}(?=[^}\"']|$)", written.strip())]
+            assert re.search(".*".join(pieces), line), (on, what, number, line, written)
+            compared[origin[0]] += 1
+    unused = {name for name, count in compared.items() if count < 4}
+    assert unused <= {"add4_2011.mako"}, compared
+
+
+def test_line_map_of_literal_lines() -> None:
+    """Lines without substitutions come from exactly their template line."""
+    source = catalogue.kernels("dd")["elementwise_add"].render("opencl")
+    written = template_lines()
+    lines = source.text.splitlines()
+    for file, literal in (
+        ("elementwise.mako", LITERAL),
+        ("arithmetic.mako", "    *e = (a - (s - t)) + (b - t);"),
+        ("arithmetic.mako", "    *e = b - (s - a);"),
+    ):
+        assert lines.count(literal) == 1
+        expected = (file, written[file].index(literal) + 1)
+        assert source.origin(lines.index(literal) + 1) == expected
+    assert source.origin(0) is None and source.origin(len(lines) + 1) is None
+
+
+def test_line_map_of_modules() -> None:
+    """In a module of two kernels the second one's lines are found too."""
+    known = catalogue.kernels("dd")
+    source = spec.module([known["elementwise_add"], known["elementwise_mul"]], "cuda")
+    lines = source.text.splitlines()
+    expected = ("elementwise.mako", template_lines()["elementwise.mako"].index(LITERAL) + 1)
+    numbers = [i for i, line in enumerate(lines, 1) if line == LITERAL]
+    assert len(numbers) == 2
+    assert [source.origin(i) for i in numbers] == [expected, expected]
+    assert source.kernels == ("elementwise_add", "elementwise_mul")
+
+
+# --- errors ----------------------------------------------------------------------------
+
+
+def broken(on: str) -> tuple[RenderedSource, int, int]:
+    """A kernel with one bad line, that line's number, and its template's."""
+    source = catalogue.kernels("dd")["elementwise_add"].render(on)
+    lines = source.text.splitlines()
+    number = lines.index(LITERAL) + 1
+    lines[number - 1] = "    if (i >= nothing)"
+    origin = source.origin(number)
+    assert origin is not None
+    return RenderedSource("\n".join(lines) + "\n", source.line_map), number, origin[1]
+
+
+def check_message(message: str, number: int, line: int) -> None:
+    """One note, with both lines and the source; the compiler's own words follow."""
+    note = f"rendered line {number} (template elementwise.mako line {line}): if (i >= nothing)"
+    assert note in message
+    assert len(re.findall(r"rendered line \d+ ", message)) == 1, message
+    assert re.search(r"(undefined|undeclared|use of|unknown).*nothing", message.split(note)[1])
+
+
+@pytest.mark.parametrize("tier", COMPILERS)
+def test_compile_errors(tier: str) -> None:
+    """Every compiler's message leads to the template line."""
+    check(tier)
+    compiler, on, arch = COMPILERS[tier]
+    source, number, line = broken(on)
+    with pytest.raises(CompileError) as caught:
+        compiler().compile(source.text, arch)
+    check_message(str(program.explained(caught.value, source)), number, line)
+
+
+def test_compile_errors_of_drivers() -> None:
+    """The same for each OpenCL driver that is installed."""
+    pytest.importorskip("pyopencl")
+    source, number, line = broken("opencl")
+    for device in opencl.find_devices():
+        with pytest.raises(CompileError) as caught:
+            program.compile_source(device, source)
+        check_message(str(caught.value), number, line)
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ("kernel.cu(3): error: identifier", [3]),
+        ("kernel.cu(2): warning #177-D: function was declared", []),
+        ("<stdin>:3:7: error: use of undeclared identifier", [3]),
+        ("/tmp/comgr-1a2/input/CompileSource:3:7: error: no", [3]),
+        ("error: /home/a b/tempfile_x1.cl:3:7: use of", [3]),
+        ("1:3:7: error: use of", [3]),
+        ("3:7: error: use of", [3]),
+        ("<kernel>:3:7: error: use of", [3]),
+        ("<stdin>:3:7: error: a\n<stdin>:2:1: note: declared here", [3, 2]),
+        ("<stdin>:3:7: error: a\n    3 |   f(1): g(2) + get_local_id(1);", [3]),
+        ("/usr/include/hip/thing.h:3:7: error: a", []),
+        ("In file included from <built-in>:1:\n<stdin>:3:7: error: a", [3]),
+        ("<stdin>:99:7: error: beyond the text", []),
+        ("clBuildProgram failed: code (2)", []),
+    ],
+)
+def test_forms_of_logs(log: str, expected: list[int]) -> None:
+    """Line numbers are found in every form of message, and nowhere else."""
+    source = RenderedSource("a\nb\nc\n", (("t.mako", 1), None, ("t.mako", 9)))
+    message = str(program.explained(CompileError(log), source))
+    assert log in message
+    assert [int(n) for n in re.findall(r"rendered line (\d+) ", message)] == expected
+    assert ("rendered line 2 (template generated text): b" in message) == (2 in expected)
+
+
+@pytest.fixture
+def own_templates(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A copy of the templates that a test may break."""
+    folder = tmp_path / "templates"
+    shutil.copytree(TEMPLATES, folder)
+    monkeypatch.setattr(render, "template_folder", lambda: folder)
+    render._lookup.cache_clear()
+    yield folder
+    render._lookup.cache_clear()
+
+
+def test_a_broken_template_is_named(own_templates: Path, device: Device) -> None:
+    """C that does not compile: the compiler's message leads to the template."""
+    file = own_templates / "blas" / "elementwise.mako"
+    lines = file.read_text().splitlines()
+    number = lines.index(LITERAL) + 1
+    lines[number - 1] = "    if (i >= nothing)"
+    file.write_text("\n".join(lines) + "\n")
+    source = catalogue.kernels("dd")["elementwise_add"].render(device.platform, device.traits)
+    with pytest.raises(
+        CompileError, match=rf"elementwise\.mako line {number}\): if \(i >= nothing"
+    ):
+        program.compile_source(device, source)
+
+
+@pytest.mark.parametrize(
+    ("bad", "words"),
+    [("    ${nothing_of_that_name}", "nothing_of_that_name"), ("% if True:", "elementwise.mako")],
+)
+def test_errors_in_templates(own_templates: Path, bad: str, words: str) -> None:
+    """Names that are not there, and blocks that are not closed."""
+    file = own_templates / "blas" / "elementwise.mako"
+    file.write_text(file.read_text().replace(LITERAL, f"{bad}\n{LITERAL}"))
+    with pytest.raises(RenderError, match=words) as caught:
+        catalogue.kernels("dd")["elementwise_add"].render("opencl")
+    assert "elementwise.mako" in str(caught.value)
+
+
+def test_unknown_templates_and_platforms() -> None:
+    """Both are errors of portmp."""
+    with pytest.raises(RenderError, match=r"no template 'blas/nothing\.mako'"):
+        render.render("blas/nothing.mako", {})
+    with pytest.raises(ValueError, match="unknown platform 'opencI'.*mean 'opencl'"):
+        catalogue.kernels("dd")["gemm"].render("opencI")
+
+
+# --- networks --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("listing", "line", "words"),
+    [
+        ("a = x[0]\nreturn a + b, a", 2, "unknown name 'b'"),
+        ("a = x[2]\nreturn a, a", 1, "no limb 2 of 'x'"),
+        ("a = x[0]\na = a * a + x[1]\nreturn a, a", 2, "product feeds an addition"),
+        ("x = two_sum(x[0], x[1])\nreturn x, x", 1, "assigns to an input"),
+        ("a = x[0] ** x[1]\nreturn a, a", 1, "not part of the language"),
+        ("a = x[0]\nif a: a = 0\nreturn a, a", 2, "only assignments and one return"),
+        ("a = x[0]\n\na[0] = x[1]\nreturn a, a", 3, "only names can be assigned to"),
+    ],
+)
+def test_errors_of_the_network_language(listing: str, line: int, words: str) -> None:
+    """Each names the network and the line of its listing."""
+    with pytest.raises(FormatError, match=rf"network 'broken', line {line}: .*{words}"):
+        network("broken", "x:2 -> 2", listing, source="-", bound="-").steps  # noqa: B018
+
+
+def test_a_network_that_returns_nothing() -> None:
+    """It is named too."""
+    with pytest.raises(FormatError, match="network 'broken' returns nothing"):
+        network("broken", "x:2 -> 2", "a = x[0]", source="-", bound="-").steps  # noqa: B018
+
+
+def test_every_network_parses() -> None:
+    """All listings, with sources and bounds; what they call exists."""
+    for name in formats.NAMES:
+        for op in ARITY:
+            formats.get(name).operator(op)
+    assert len(networks.NETWORKS) > 100
+    for net in networks.NETWORKS.values():
+        assert net.source and net.bound
+        assert net.foreign or net.steps or net.returned.op
+        assert all(networks.get(called).name == called for called in net.calls)
+        assert set(net.cost) <= {"add", "mul", "fma", "div", "sqrt", "select", "compare"}
+
+
+@pytest.mark.parametrize(
+    ("name", "instructions"),
+    [
+        ("add2", 20), ("mul2", 9), ("div2", 14), ("sqrt2", 8), ("accumulate2", 18),
+        ("add3", 63), ("mul3", 45), ("div3", 135), ("accumulate3", 63),
+        ("add4", 124), ("mul4", 124), ("div4", 304), ("accumulate4", 136),
+    ],
+)  # fmt: skip
+def test_instruction_counts(name: str, instructions: int) -> None:
+    """The published cost of each network; more would be a slower library."""
+    assert sum(networks.get(name).cost.values()) == instructions
+
+
+def test_devices_render_for_their_platform() -> None:
+    """Every platform of a device has a table."""
+    assert set(discovery.BACKENDS) == set(platform.PLATFORMS)
