@@ -322,9 +322,13 @@ def run(device: Device | None, chosen: Sequence[Case], progress: bool = False) -
 def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]:
     """What an owner of a device can send: device, versions, every digest."""
     facts = (
-        {"name": device.name, **device.properties.as_dict(), "compiler": device.compiler_key()}
+        {
+            "selected": device.name,
+            **device.properties.as_dict(),
+            "compiler": device.compiler_key(),
+        }
         if device
-        else {"name": REFERENCE}
+        else {"selected": REFERENCE, "name": REFERENCE}
     )
     return {
         "portmp": mp.__version__,

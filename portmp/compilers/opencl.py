@@ -47,7 +47,8 @@ class OpenclCompiler(Compiler):
             built = self._quietly(program)
         except cl.Error as error:
             log = ""
-            with contextlib.suppress(cl.Error):
+            with contextlib.suppress(cl.Error), warnings.catch_warnings():
+                warnings.simplefilter("ignore")
                 log = program.get_build_info(self.handle, cl.program_build_info.LOG).strip()
             raise CompileError(log or str(error)) from None
         binary: bytes = built.get_info(cl.program_info.BINARIES)[0]

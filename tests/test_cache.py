@@ -1,0 +1,363 @@
+"""The disk cache: compiled once, never trusted when damaged, never in the way."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from portmp import catalogue, places, program
+from portmp.backends.base import Buffer, Device, Kernel, Properties, Queue, Traits
+from portmp.backends.gpu import GpuDevice
+from portmp.compilers.base import Compiler, KernelReport
+from portmp.errors import LaunchError
+
+ROOT = Path(__file__).resolve().parents[1]
+ADD = catalogue.kernels("dd")["elementwise_add"]
+MUL = catalogue.kernels("dd")["elementwise_mul"]
+PROPERTIES = Properties(
+    name="fake", vendor="", driver="1", arch="a", kind="gpu", compute_units=1, warp_size=32,
+    max_threads=1024, shared_memory=1 << 15, memory=1 << 30, float64=True,
+)  # fmt: skip
+SCRIPT = """
+import sys
+from portmp import inputs, formats, planes, verify
+from portmp.backends import opencl
+from portmp.routines import elementwise
+
+device = opencl.find_devices()[0]
+compiled = []
+original = device.compile
+device.compile = lambda source: compiled.append(source) or original(source)
+if "wait" in sys.argv:
+    print("ready", flush=True)
+    sys.stdin.readline()
+form = formats.get("dd")
+x = [planes.upload(form, inputs.ordinary(form, (20,), s), device.queue) for s in "xy"]
+print(len(compiled), verify.digest(elementwise.apply("add", x).read_dense()), len(compiled))
+"""
+
+
+class FakeKernel(Kernel):
+    """What a fake device loads."""
+
+    def __init__(self, name: str, binary: bytes) -> None:
+        self.name = name
+        self.binary = binary
+
+
+class FakeDevice(Device):
+    """Counts what it compiles; the binary is a digest of the source."""
+
+    platform = "opencl"
+    index = 0
+    queue: Queue
+
+    def __init__(self, key: str = "compiler 1 -O3 driver=1", loads: bool = True) -> None:
+        self.properties = PROPERTIES
+        self.traits = Traits()
+        self.key = key
+        self.loads = loads
+        self.compiled: list[str] = []
+
+    def allocate(self, nbytes: int) -> Buffer:
+        raise NotImplementedError
+
+    def new_queue(self) -> Queue:
+        raise NotImplementedError
+
+    def compile(self, source: str) -> bytes:
+        self.compiled.append(source)
+        self.loads = True
+        return hashlib.sha512(source.encode()).digest() * 10
+
+    def compiler_key(self) -> str:
+        return self.key
+
+    def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
+        if not self.loads:
+            raise LaunchError("the driver does not know this binary")
+        return {name: FakeKernel(name, binary) for name in kernels}
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache folder of the test's own."""
+    place = tmp_path / "cache"
+    monkeypatch.setenv("PORTMP_CACHE_DIR", str(place))
+    places.cache_folder.cache_clear()
+    yield place
+    places.cache_folder.cache_clear()
+
+
+def binary(device: FakeDevice, one: Any = ADD) -> bytes:
+    """What *device* gets for a kernel."""
+    kernel = program.kernels(device, one)[one.name]
+    assert isinstance(kernel, FakeKernel)
+    return kernel.binary
+
+
+def only_file(folder: Path) -> Path:
+    """The one file of the cache."""
+    (path,) = folder.iterdir()
+    return path
+
+
+# --- one process after another -----------------------------------------------------------
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """Environment of a process that uses the cache."""
+    return {**os.environ, "PYTHONPATH": str(ROOT), **changes}
+
+
+def run_script(**changes: str) -> list[str]:
+    """Add two vectors in another process: times compiled before, digest, times compiled."""
+    pytest.importorskip("pyopencl")
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT], env=environment(**changes),
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    return done.stdout.split()
+
+
+def test_a_second_process_does_not_compile(folder: Path) -> None:
+    """The binary on disk gives the same bits."""
+    _, digest, first = run_script()
+    assert first == "1" and len(list(folder.glob("*.bin"))) == 1
+    assert run_script() == ["0", digest, "0"]
+
+
+def test_two_processes_at_once(folder: Path) -> None:
+    """Both build the same kernel at the same time; one whole file is left."""
+    pytest.importorskip("pyopencl")
+    command = [sys.executable, "-c", SCRIPT, "wait"]
+    pair = [
+        subprocess.Popen(
+            command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        for _ in range(2)
+    ]
+    for process in pair:
+        assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    for process in pair:
+        assert process.stdin is not None
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    answers = [process.communicate()[0].split() for process in pair]
+    assert [process.returncode for process in pair] == [0, 0]
+    assert answers[0][1] == answers[1][1]
+    files = [path.name for path in folder.iterdir() if path.is_file()]
+    assert len(files) == 1 and files[0].endswith(".bin")
+    assert run_script() == ["0", answers[0][1], "0"]
+
+
+@pytest.mark.parametrize("place", ["a file", "nothing"])
+def test_without_a_folder_everything_works(tmp_path: Path, place: str) -> None:
+    """A file in the folder's place, or an empty setting: compiled each time, nothing written."""
+    obstacle, home = tmp_path / "obstacle", tmp_path / "home"
+    obstacle.write_text("in the way")
+    home.mkdir()
+    (tmp_path / "tmp").mkdir()
+    changes = {
+        "PORTMP_CACHE_DIR": str(obstacle) if place == "a file" else "",
+        "XDG_CACHE_HOME": str(home),
+        "POCL_CACHE_DIR": str(tmp_path / "pocl"),
+        "TMPDIR": str(tmp_path / "tmp"),
+    }
+    first, second = run_script(**changes), run_script(**changes)
+    assert first == second and first[2] == "1"
+    assert obstacle.read_text() == "in the way"
+    assert not list(home.rglob("*.bin"))
+
+
+# --- what is in the files ---------------------------------------------------------------
+
+
+def truncated(data: bytes) -> bytes:
+    """Half of a file."""
+    return data[: len(data) // 2]
+
+
+def flipped(data: bytes) -> bytes:
+    """One bit of the content changed."""
+    return data[:-7] + bytes([data[-7] ^ 16]) + data[-6:]
+
+
+def flipped_digest(data: bytes) -> bytes:
+    """One bit of the digest changed."""
+    return data[:20] + bytes([data[20] ^ 1]) + data[21:]
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [truncated, flipped, flipped_digest, lambda data: b"", lambda data: data[:30],
+     lambda data: data + b"x", lambda data: b"something else " * 20],
+)  # fmt: skip
+def test_damage_is_found(folder: Path, damage: Callable[[bytes], bytes]) -> None:
+    """A damaged file is compiled again and replaced."""
+    expected = binary(FakeDevice())
+    path = only_file(folder)
+    good = path.read_bytes()
+    path.write_bytes(damage(good))
+    second = FakeDevice()
+    assert binary(second) == expected
+    assert len(second.compiled) == 1
+    assert path.read_bytes() == good
+    third = FakeDevice()
+    assert binary(third) == expected and third.compiled == []
+
+
+def test_a_binary_that_does_not_load_is_replaced(folder: Path) -> None:
+    """A driver that refuses an old binary gets a new one."""
+    expected = binary(FakeDevice())
+    second = FakeDevice(loads=False)
+    assert binary(second) == expected
+    assert len(second.compiled) == 1 and only_file(folder).is_file()
+
+
+def test_a_file_that_cannot_be_written(folder: Path) -> None:
+    """A folder in the file's place is no error, and no temporary files stay."""
+    expected = binary(FakeDevice())
+    path = only_file(folder)
+    path.unlink()
+    path.mkdir()
+    second = FakeDevice()
+    assert binary(second) == expected and len(second.compiled) == 1
+    assert only_file(folder) == path
+
+
+def test_default_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the setting the user's cache folder is used."""
+    monkeypatch.delenv("PORTMP_CACHE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    assert places.cache_folder() == tmp_path / "xdg" / "portmp"
+    places.cache_folder.cache_clear()
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    assert places.cache_folder() == tmp_path / "home" / ".cache" / "portmp"
+    assert list(program.cached_files()) == []
+
+
+# --- keys --------------------------------------------------------------------------------
+
+
+def test_what_a_key_depends_on(folder: Path) -> None:
+    """Compiler, options, driver, kernel and traits each have their own file."""
+    devices = [
+        FakeDevice(), FakeDevice("compiler 2 -O3 driver=1"), FakeDevice("compiler 1 -O2 driver=1"),
+        FakeDevice("compiler 1 -O3 driver=2"), FakeDevice(),
+    ]  # fmt: skip
+    devices[-1].traits = replace(devices[-1].traits, fma="contracted")
+    for device in devices:
+        binary(device)
+        assert len(device.compiled) == 1
+    binary(devices[0], MUL)
+    assert len(devices[0].compiled) == 2
+    files = list(program.cached_files())
+    assert len(files) == 6
+    assert sorted(files) == sorted(folder.iterdir())
+
+
+class FakeCompiler(Compiler):
+    """Names itself only."""
+
+    name = "fake"
+
+    def __init__(self, version: str, *options: str) -> None:
+        self._version = version
+        self._options = options
+
+    def version(self) -> str:
+        return self._version
+
+    def options(self, arch: str) -> tuple[str, ...]:
+        return (*self._options, f"--arch={arch}")
+
+    def compile(self, source: str, arch: str) -> bytes:
+        raise NotImplementedError
+
+    def disassemble(self, binary: bytes) -> dict[str, list[str]]:
+        raise NotImplementedError
+
+    def report(self, binary: bytes, arch: str) -> list[KernelReport]:
+        raise NotImplementedError
+
+
+def test_keys_of_gpus() -> None:
+    """Version, options, architecture and driver are all in the key."""
+
+    def key(compiler: FakeCompiler, **facts: Any) -> str:
+        driver: Any = None
+        properties = replace(PROPERTIES, **facts)
+        return GpuDevice(0, driver, properties, Traits(), compiler).compiler_key()
+
+    keys = {
+        key(FakeCompiler("1", "-O3")), key(FakeCompiler("2", "-O3")),
+        key(FakeCompiler("1", "-O2")), key(FakeCompiler("1", "-O3"), arch="b"),
+        key(FakeCompiler("1", "-O3"), driver="2"), key(FakeCompiler("1", "-O3"), warp_size=64),
+    }  # fmt: skip
+    assert len(keys) == 6
+    assert key(FakeCompiler("1", "-O3")) in keys
+
+
+def test_keys_of_opencl() -> None:
+    """Platform, driver, device and every option are in the key."""
+    pytest.importorskip("pyopencl")
+    from portmp.backends import opencl
+
+    keys = set()
+    for device in opencl.find_devices():
+        key = device.compiler_key()
+        facts = device.properties
+        assert all(str(part) in key for part in (facts.driver, facts.name, facts.extra["platform"]))
+        assert "-cl-std=CL1.2" in key
+        keys.add(key)
+    assert len(keys) == len(opencl.find_devices())
+
+
+# --- in memory ---------------------------------------------------------------------------
+
+
+def test_threads_compile_once() -> None:
+    """Many threads that want a kernel at the same time get the same one."""
+    device = FakeDevice()
+    start = threading.Barrier(8)
+    found: list[Kernel] = []
+
+    def want() -> None:
+        start.wait()
+        found.append(program.kernels(device, ADD)[ADD.name])
+
+    threads = [threading.Thread(target=want) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(found) == 8 and len({id(kernel) for kernel in found}) == 1
+    assert len(device.compiled) == 1
+
+
+def test_files_are_replaced_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that fails midway leaves the old file and nothing else."""
+    folder.mkdir()
+    path = folder / "x.bin"
+    places.replace_file(path, b"old")
+
+    def fail(*arguments: Any) -> None:
+        raise OSError("disk full")
+
+    monkeypatch.setattr(Path, "replace", fail)
+    with pytest.raises(OSError, match="disk full"):
+        places.replace_file(path, b"new")
+    assert only_file(folder) == path and path.read_bytes() == b"old"
+    assert np.uint8(path.stat().st_mode & 0o44) == 0o44
