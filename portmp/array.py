@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Literal
@@ -339,7 +340,8 @@ class Array:
         moved = self.planes.transposed(order)
         shape = moved.shape[:-1]
         if len(shape) > 1:
-            moved = elementwise.contiguous(moved)
+            # A dense view may have any stride along an axis of length 1.
+            moved = elementwise.contiguous(moved).view_as(moved.shape)
         rows = math.prod(shape)
         step = moved.strides[-2] if shape else 0
         return moved.view((rows, moved.shape[-1]), (step, moved.strides[-1]), moved.start), shape
@@ -362,9 +364,9 @@ class Array:
 
 
 def _sizes(shape: Sequence[int | Sequence[int]]) -> list[int]:
-    if len(shape) == 1 and not isinstance(shape[0], int):
-        return [int(n) for n in shape[0]]
-    return [int(n) for n in shape]  # type: ignore[arg-type]
+    if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
+        return [operator.index(n) for n in shape[0]]
+    return [operator.index(n) for n in shape]  # type: ignore[arg-type]
 
 
 def _expanded(key: Any, ndim: int) -> list[Any]:
@@ -375,14 +377,15 @@ def _expanded(key: Any, ndim: int) -> list[Any]:
             raise IndexError(f"index: integers, slices, None and ... are allowed, {item!r} given")
         if isinstance(item, bool):
             raise IndexError("index: a truth value is no index")
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("index: ... is allowed once")
     used = sum(item is not None and item is not Ellipsis for item in items)
     if used > ndim:
         raise IndexError(f"index: {used} indices for {ndim} axes")
     rest = [slice(None)] * (ndim - used)
     if any(item is Ellipsis for item in items):
         place = next(i for i, item in enumerate(items) if item is Ellipsis)
-        tail = [item for item in items[place + 1 :] if item is not Ellipsis]
-        return items[:place] + rest + tail
+        return items[:place] + rest + items[place + 1 :]
     return items + rest
 
 
@@ -461,6 +464,8 @@ def zeros(
 ) -> Array:
     """An array of zeros."""
     form = formats.get(format)
-    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    sizes = _sizes((shape,))
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"zeros: shape {tuple(sizes)} given, lengths cannot be negative")
     host = [np.zeros(sizes, form.dtype(i)) for i in range(form.limbs)]
     return Array(upload(form, host, _queue(form, device)))

@@ -82,6 +82,8 @@ class Planes:
     def broadcast_to(self, shape: Sequence[int]) -> Planes:
         """NumPy's broadcasting, without a copy (stride 0)."""
         lead = len(shape) - self.ndim
+        if lead < 0:
+            raise ShapeError(f"shape {self.shape} cannot be broadcast to {tuple(shape)}")
         strides = [0] * lead
         for have, stride, want in zip(self.shape, self.strides, shape[lead:], strict=True):
             if have not in (1, want):

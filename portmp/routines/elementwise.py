@@ -43,11 +43,7 @@ def apply(op: str, operands: Sequence[Operand], out: Planes | None = None) -> Pl
     first = next(iter(arrays.values()))
     form = first.format
     base.same(form, **arrays)
-    try:
-        shape = np.broadcast_shapes(*(p.shape for p in arrays.values()))
-    except ValueError:
-        shapes = " and ".join(str(p.shape) for p in arrays.values())
-        raise ShapeError(f"operands of {op}: shapes {shapes} do not broadcast") from None
+    shape = _broadcast(op, list(arrays.values()))
     target = base.output(out, first, shape)
     for name, planes in arrays.items():
         if target.overlaps(planes) and not target.same_view(planes):
@@ -56,10 +52,19 @@ def apply(op: str, operands: Sequence[Operand], out: Planes | None = None) -> Pl
     return target
 
 
+def _broadcast(op: str, arrays: Sequence[Planes]) -> tuple[int, ...]:
+    """The common shape of *op*'s operands."""
+    try:
+        return np.broadcast_shapes(*(p.shape for p in arrays))
+    except ValueError:
+        shapes = " and ".join(str(p.shape) for p in arrays)
+        raise ShapeError(f"operands of {op}: shapes {shapes} do not broadcast") from None
+
+
 def compare(x: Operand, y: Operand) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
     """Signs of x - y on the host: -1, 0, 1, or 2 where unordered. Waits for the device."""
     arrays = [o for o in (x, y) if isinstance(o, Planes)]
-    shape = np.broadcast_shapes(*(p.shape for p in arrays))
+    shape = _broadcast("compare", arrays)
     signs = allocate(_SIGNS, shape, arrays[0].queue)
     _run("compare", arrays[0].format, (x, y), signs, shape)
     return signs.read_dense()[0] if signs.size else np.empty(shape, np.int8)

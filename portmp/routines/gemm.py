@@ -86,6 +86,7 @@ def gemm(
     if not target.size:
         return target
     chosen = _fitted(schedule or tuning.gemm(form, a.device), a, b)
+    base.check_width(chosen.width, form, a.device)
     chosen.check(form, a.device)
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]

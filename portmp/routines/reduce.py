@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats, networks, program, tuning
-from portmp.backends.base import Buffer
-from portmp.errors import ShapeError
+from portmp.backends.base import Buffer, Device
+from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.planes import Planes, allocate
@@ -129,6 +129,30 @@ def over_rows(kind: str, x: Planes, schedule: ReduceSchedule | None = None) -> P
     return out
 
 
+def _check(s: ReduceSchedule, form: Format, device: Device) -> None:
+    """Raise ArgumentError where a schedule does not fit the definition or the device."""
+    base.check_width(s.width, form, device)
+    limit = device.properties
+    for name, threads in (
+        ("threads a block", definition.LANES // s.width * s.rows),
+        ("combine_threads", s.combine_threads),
+    ):
+        if not 0 < threads <= limit.max_threads:
+            raise ArgumentError(
+                f"schedule: {threads} {name}, {device.name} allows 1 to {limit.max_threads}"
+            )
+    if s.combine_threads % definition.LANES:
+        raise ArgumentError(
+            f"schedule: combine_threads {s.combine_threads} is no multiple of {definition.LANES}"
+        )
+    needed = definition.LANES * s.rows * form.compute.itemsize
+    shared = int(limit.extra.get("static_shared_memory", limit.shared_memory))
+    if needed > shared:
+        raise ArgumentError(
+            f"schedule: {needed} bytes of shared memory, {device.name} has {shared}"
+        )
+
+
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: ReduceSchedule | None,
     y: Planes | None, addend: list[Buffer | np.generic], end: list[Buffer | np.generic],
@@ -138,6 +162,7 @@ def _reduce(
         return
     form, device, queue = x.format, x.device, x.queue
     s = schedule or tuning.reduce(form, device, rows)
+    _check(s, form, device)
     chunks = base.blocks(k, definition.CHUNK)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
     common: list[Buffer | np.generic] = [

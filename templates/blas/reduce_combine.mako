@@ -38,6 +38,8 @@ ${p.kernel.format(threads)} ${name}(
 
     while (distance < chunks)
         distance *= 2;
+## Unrolled, a combination that branches on data grows a hundredfold on some architectures.
+    ${p.unroll} 1
     for (distance /= 2; distance > 0; distance /= 2) {
         for (${long} i = thread; i < distance && i + distance < chunks; i += ${threads}) {
             const ${long} at = base + i, other = at + distance;
