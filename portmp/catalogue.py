@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 
 from portmp import formats, tuning
+from portmp.backends.base import Device
 from portmp.errors import ArgumentError, suggestion
 from portmp.networks.operators import ARITY
 from portmp.routines import elementwise, gemm, lu, reduce
@@ -23,17 +25,18 @@ ALIASES = {
 
 
 @cache
-def kernels(form: str) -> dict[str, KernelSpec]:
-    """All kernels of a format by name, scalar, with the default schedules of GPUs."""
+def kernels(form: str, device: Device | None = None) -> dict[str, KernelSpec]:
+    """All kernels of a format by name, with the default schedules of *device*, else of GPUs."""
     f = formats.get(form)
+    product = tuning.gemm(f, device) if device else tuning.gpu_gemm(f)
+    schedule = tuning.reduce(f, device, 2) if device else tuning.ReduceSchedule()
     specs = [
         elementwise.kernel_spec(f.name, op, ("contiguous",) * arity, 1, THREADS)
         for op, arity in ARITY.items()
     ]
     for split in (False, True):
-        specs.append(gemm.kernel_spec(f.name, tuning.gpu_gemm(f, split)))
+        specs.append(gemm.kernel_spec(f.name, replace(product, split=split)))
     specs.append(gemm.combine_spec(f.name, THREADS))
-    schedule = tuning.ReduceSchedule()
     for kind in reduce.IDENTITY:
         specs.append(reduce.partial_spec(f.name, kind, schedule))
         specs.append(reduce.combine_spec(f.name, kind, schedule.combine_threads))
@@ -41,9 +44,9 @@ def kernels(form: str) -> dict[str, KernelSpec]:
     return {s.name: s for s in specs}
 
 
-def find(form: str, routine: str) -> list[KernelSpec]:
+def find(form: str, routine: str, device: Device | None = None) -> list[KernelSpec]:
     """The kernels of a routine: by kernel name, operator (``add``) or routine (``dot``)."""
-    known = kernels(form)
+    known = kernels(form, device)
     for names in (ALIASES.get(routine, ()), (routine,), (f"elementwise_{routine}",)):
         if names and all(name in known for name in names):
             return [known[name] for name in names]

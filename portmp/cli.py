@@ -19,6 +19,7 @@ from portmp.errors import ArgumentError, PortmpError, suggestion
 
 if TYPE_CHECKING:
     from portmp.array import Array
+    from portmp.backends.base import Device
     from portmp.compilers.base import Compiler, KernelReport
 
 Args = argparse.Namespace
@@ -185,21 +186,25 @@ def _verify(args: Args) -> int:
 # --- source and machine code ------------------------------------------------------------
 
 
-def _rendered(args: Args, name: str) -> str:
+def _rendered(args: Args, name: str, device: Device | None) -> str:
     from portmp import catalogue, formats, platform, spec
 
-    specs = catalogue.find(formats.get(args.format).name, args.routine)
+    specs = catalogue.find(formats.get(args.format).name, args.routine, device)
     table = platform.get(name)
-    text = spec.module(specs, name).text
+    text = spec.module(specs, name, device.traits if device else None).text
     return table.standalone + text if args.standalone else text
 
 
 def _render(args: Args) -> int:
-    text = _rendered(args, args.platform)
+    from portmp import discovery
+
+    device = discovery.get(args.device) if args.device else None
+    name = device.platform if device else args.platform
+    text = _rendered(args, name, device)
     if args.diff:
-        other = _rendered(args, args.diff)
+        other = _rendered(args, args.diff, None)
         lines = difflib.unified_diff(
-            text.splitlines(), other.splitlines(), args.platform, args.diff, lineterm=""
+            text.splitlines(), other.splitlines(), name, args.diff, lineterm=""
         )
         print("\n".join(lines))
     else:
@@ -308,6 +313,7 @@ def _parser() -> argparse.ArgumentParser:
     render = command("render", _render, "print the source text of a routine")
     _source_options(render)
     render.add_argument("--diff", metavar="PLATFORM", help="compare with another platform's text")
+    render.add_argument("--device", help="exactly the text that this device compiles")
     render.add_argument("--standalone", action="store_true", help="add what hipcc needs")
 
     compile_ = command("compile", _compile, "compile kernels and report their resources")
@@ -336,7 +342,9 @@ def _source_options(parser: argparse.ArgumentParser, optional: bool = False) -> 
     parser.add_argument("routine", nargs="?" if optional else None, help="gemm, dot, add, ...")
     parser.add_argument("--format", default="dd", help="number format (default dd)")
     parser.add_argument("--platform", default="opencl", help="cuda, rocm or opencl")
-    parser.add_argument("--arch", help="architecture, such as sm_90 or gfx90a")
+    parser.add_argument(
+        "--arch", help="architecture, such as sm_90 or gfx90a (a platform's text is one for all)"
+    )
 
 
 def _version() -> str:

@@ -233,11 +233,12 @@ def _by_lane(value: Value, fill: float) -> Value:
     """Rows (m, n) as (m, chunks, steps, lanes), extended by (*fill*, 0, 0 ...)."""
     rows, n = value[0].shape
     chunks = -(-n // definition.CHUNK)
+    shape = (rows, chunks, definition.CHUNK // definition.LANES, definition.LANES)
     result = []
     for i, word in enumerate(value):
         padded = np.full((rows, chunks * definition.CHUNK), 0.0 if i else fill, word.dtype)
         padded[:, :n] = word
-        result.append(padded.reshape(rows, chunks, -1, definition.LANES))
+        result.append(padded.reshape(shape))
     return tuple(result)
 
 

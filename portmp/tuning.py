@@ -104,10 +104,10 @@ def gemm(form: Format, device: Device) -> GemmSchedule:
     return gpu_gemm(form)
 
 
-def gpu_gemm(form: Format, split: bool = False) -> GemmSchedule:
+def gpu_gemm(form: Format) -> GemmSchedule:
     """The default GEMM schedule of a GPU."""
     results = {1: (4, 4), 2: (4, 2), 3: (2, 2), 4: (2, 1)}[form.limbs]
-    return GemmSchedule(16, 16, *results, split=split)
+    return GemmSchedule(16, 16, *results)
 
 
 def reduce(form: Format, device: Device, rows: int) -> ReduceSchedule:

@@ -121,6 +121,8 @@ def test_render(run: Run) -> None:
         assert idiom in out
     status, out, _ = run("render", "dot", "--platform", "cuda", "--diff", "opencl")
     assert out.startswith("--- cuda\n+++ opencl\n")
+    _, out, _ = run("render", "gemm", "--device", "opencl:0")
+    assert "get_local_id" in out
     _, out, _ = run("render", "add", "--platform", "rocm", "--standalone")
     assert out.startswith("#include <hip/hip_runtime.h>")
 

@@ -54,6 +54,7 @@ COMPILERS: dict[str, Compiler] = {
     "hiprtc": HiprtcCompiler(),
     "clang": ClangCompiler(),
 }
+LONGEST = 15_000
 PACKED = ("v_pk_", "FFMA2", "FADD2", "FMUL2")
 COUNTED = [op for op in ARITY if op not in ("div", "sqrt")]
 SIGN_ONLY = ("min", "max", "compare")
@@ -159,11 +160,15 @@ def check_product(form: Format, tier: str, lines: list[str]) -> None:
         return
     assert fused > 0 and fused % (results * cost["fma"]) == 0, (found, cost)
     copies = fused // cost["fma"]
-    assert copies * cost["mul"] <= found["mul"][0] <= copies * cost["mul"] * 1.25, (found, cost)
+    assert found["mul"][1] >= copies * cost["mul"], (found, cost)
 
 
 def check_resources(form: Format, reports: dict[str, KernelReport]) -> None:
-    """Elementwise kernels keep all in registers, but for QD's addition, which indexes arrays."""
+    """Elementwise kernels keep all in registers, but for QD's addition, which indexes arrays.
+
+    No kernel grows out of bounds by unrolling, as chunks of QD's additions once did.
+    """
+    assert {r.name for r in reports.values() if sum(r.instructions.values()) > LONGEST} == set()
     if form.scalar:
         return
     for op in ARITY:

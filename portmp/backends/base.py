@@ -92,12 +92,24 @@ class Queue(ABC):
     device: Device
 
     @abstractmethod
-    def write(self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0) -> None:
-        """Copy a C-contiguous host array to *target*; the array may be changed after the return."""
+    def write(
+        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        """Copy a C-contiguous host array to *target*.
+
+        Without *wait* the copy is asynchronous: the array must live and stay unchanged
+        until the queue has passed it.
+        """
 
     @abstractmethod
-    def read(self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0) -> None:
-        """Copy to a C-contiguous host array and wait."""
+    def read(
+        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        """Copy to a C-contiguous host array.
+
+        Without *wait* the copy is asynchronous: the array holds the data, and must live,
+        until the queue has passed it.
+        """
 
     @abstractmethod
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:

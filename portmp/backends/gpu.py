@@ -181,27 +181,33 @@ class GpuQueue(Queue):
         self.stream = stream
         self._driver = device.driver
 
-    def write(self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0) -> None:
+    def write(
+        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
         """Copy a C-contiguous host array to *target*.
 
-        Waits for the copy: drivers that read pageable memory in place (those of machines
-        with one address space) would otherwise see later changes of the array.
+        Without *wait*, drivers that read pageable memory in place (those of machines with
+        one address space) see later changes of the array.
         """
         _check_array("source", source)
         if source.nbytes:
             pointer = self._pointer(target, offset, source.nbytes)
             self._driver.upload(pointer, source.ctypes.data, source.nbytes, self.stream)
-            self.synchronize()
+            if wait:
+                self.synchronize()
 
-    def read(self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0) -> None:
-        """Copy to a C-contiguous host array and wait."""
+    def read(
+        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        """Copy to a C-contiguous host array."""
         _check_array("target", target)
         if not target.flags.writeable:
             raise ArgumentError("target: the array is read-only")
         if target.nbytes:
             pointer = self._pointer(source, offset, target.nbytes)
             self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
-        self.synchronize()
+        if wait:
+            self.synchronize()
 
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         """Copy device memory on the same device."""

@@ -65,21 +65,25 @@ class ClQueue(Queue):
         self.queue = cl.CommandQueue(device.context, device.handle, properties)
         self._cl = cl
 
-    def write(self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0) -> None:
+    def write(
+        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
         assert isinstance(target, ClBuffer)
         if source.nbytes:
             self._cl.enqueue_copy(
-                self.queue, target.mem, source, dst_offset=offset, is_blocking=True
+                self.queue, target.mem, source, dst_offset=offset, is_blocking=wait
             )
 
-    def read(self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0) -> None:
+    def read(
+        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
         assert isinstance(source, ClBuffer)
         try:
             if target.nbytes:
                 self._cl.enqueue_copy(
-                    self.queue, target, source.mem, src_offset=offset, is_blocking=True
+                    self.queue, target, source.mem, src_offset=offset, is_blocking=wait
                 )
-            else:
+            elif wait:
                 self.queue.finish()
         except self._cl.Error as error:
             raise DeviceError(f"{self.device.name}: {error}") from None

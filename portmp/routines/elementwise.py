@@ -34,12 +34,18 @@ def kernel_spec(form: str, op: str, access: tuple[str, ...], rank: int, threads:
     )  # fmt: skip
 
 
-def apply(op: str, operands: Sequence[Operand], out: Planes | None = None) -> Planes:
+def apply(
+    op: str,
+    operands: Sequence[Operand],
+    out: Planes | None = None,
+    names: Sequence[str] = NAMES,
+) -> Planes:
     """Apply operator *op* to planes and scalar words, with broadcasting.
 
-    At least one operand is Planes. Scalars are limbs in the word type. Returns *out*.
+    At least one operand is Planes. Scalars are limbs in the word type; messages call the
+    operands *names*. Returns *out*.
     """
-    arrays = {n: o for n, o in zip(NAMES, operands, strict=False) if isinstance(o, Planes)}
+    arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
     first = next(iter(arrays.values()))
     form = first.format
     base.same(form, **arrays)
@@ -140,12 +146,13 @@ def axpy(alpha: base.Words, x: Planes, y: Planes, out: Planes | None = None) -> 
     if base.is_number(alpha, 1):
         return apply("add", [x, y], out)
     if base.is_number(alpha, 0):
-        return apply("copy", [y], out)
-    return apply("fma", [alpha, x, y], out)
+        base.same(x.format, x=x, y=y)
+        return apply("copy", [y.broadcast_to(_broadcast("axpy", [x, y]))], out, ("y",))
+    return apply("fma", [alpha, x, y], out, ("alpha", "x", "y"))
 
 
 def scal(alpha: base.Words, x: Planes, out: Planes | None = None) -> Planes:
     """alpha x; alpha = 1 copies."""
     if base.is_number(alpha, 1):
         return apply("copy", [x], out)
-    return apply("mul", [alpha, x], out)
+    return apply("mul", [alpha, x], out, ("alpha", "x"))

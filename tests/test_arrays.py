@@ -1,0 +1,739 @@
+"""Arrays: creation, views, operators, comparisons, reductions and errors."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp import convert, discovery, formats, inputs
+from portmp.backends.base import Device
+from portmp.errors import (
+    ArgumentError,
+    DeviceError,
+    FormatError,
+    InputError,
+    PortmpError,
+    ShapeError,
+)
+from portmp.formats import Format
+
+Plane = np.ndarray[Any, Any]
+U = 2.0**-53
+TINY = Fraction(1, 2**60)
+
+
+def numbers(*shape: int) -> Plane:
+    """Distinct Fractions that float64 does not hold and dd does."""
+    items = np.empty(math.prod(shape), object)
+    items[:] = [i + (i + 1) * TINY for i in range(items.size)]
+    return items.reshape(shape)
+
+
+def bits(planes: list[Plane]) -> list[Any]:
+    """The bits of limb planes, all NaN made one."""
+    return [convert.canonical_nan_bits(p).tolist() for p in planes]
+
+
+# --- creation and conversion ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", formats.STANDARD)
+def test_decimal_strings_are_rounded_once(device: Device, name: str) -> None:
+    """Within half a unit of the last limb, and back to the same value as text."""
+    form = formats.get(name)
+    x = mp.array(["0.1", "-2/3", "1e10", "0x1.8p3"], name, device)
+    wanted = [Fraction(1, 10), Fraction(-2, 3), Fraction(10**10), Fraction(12)]
+    for value, exact in zip(x.to_fractions(), wanted, strict=True):
+        assert abs(value - exact) <= abs(exact) / 2**form.bits
+    assert x.to_fractions()[2:] == wanted[2:] or name == "float32"
+    again = mp.array(x.to_strings("round-trip"), name, device)
+    assert bits(again.to_limbs()) == bits(x.to_limbs())
+
+
+def test_numbers_of_every_kind_are_exact(device: Device) -> None:
+    """Floats, ints, Fractions, NumPy arrays, nested lists; the default format is dd."""
+    third = Fraction(2**100, 3)
+    nested = mp.array([[0.1, 2**53 + 1], [TINY + 1, "1.5"]], device=device)
+    assert nested.format.name == "dd"
+    assert nested.shape == (2, 2)
+    assert len(nested) == 2
+    exact = [[Fraction(0.1), 2**53 + 1], [TINY + 1, Fraction(3, 2)]]
+    assert nested.to_fractions() == exact
+    assert abs(mp.array(third, "qd", device).to_fractions() - third) <= third / 2**212
+    plane = np.arange(6, dtype=np.float32).reshape(3, 2) / 4
+    for source in (plane, plane.astype(np.float64), plane[::-1, ::-1][::-1, ::-1]):
+        assert mp.array(source, "ts", device).to_fractions() == plane.tolist()
+    assert mp.array(np.arange(3), "ds", device).to_fractions() == [0, 1, 2]
+    assert mp.array(nested).planes is nested.planes
+    assert mp.array(nested, "dd").planes is nested.planes
+    assert mp.array(nested, "td").to_fractions() == exact
+
+
+def test_zeros_and_empty_arrays(device: Device) -> None:
+    """Any shape, also without elements."""
+    for shape in ((), (0,), (2, 0, 3), (4,), np.int64(3), 3):
+        x = mp.zeros(shape, "td", device)
+        wanted = np.zeros(shape)
+        assert x.shape == wanted.shape
+        assert x.to_fractions() == wanted.tolist()
+        assert (x + 1).to_fractions() == (wanted + 1).tolist()
+    with pytest.raises(ShapeError, match="-1"):
+        mp.zeros((2, -1))
+
+
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_limb_planes_are_kept_or_normalised(device: Device, name: str) -> None:
+    """Normalised limbs keep their bits; others keep their value."""
+    form = formats.get(name)
+    planes = inputs.ordinary(form, (3, 4), "kept")
+    x = mp.from_limbs(planes, name, device)
+    assert bits(x.to_limbs()) == bits(planes)
+    assert bits(mp.from_limbs(x.limbs, name, device).to_limbs()) == bits(planes)
+    assert [p.format.name for p in x.limbs] == list(form.planes)
+    if form.limbs > 1:
+        overlapping = [np.array([3.0], form.dtype(i)) for i in range(form.limbs)]
+        summed = mp.from_limbs(overlapping, name, device)
+        assert summed.to_fractions() == [3 * form.limbs]
+        assert [float(p[0]) for p in summed.to_limbs()[1:]] == [0.0] * (form.limbs - 1)
+
+
+def test_wrong_limb_planes_are_refused(device: Device) -> None:
+    """Count, dtype, shape, and values that the format does not hold."""
+    one, single = np.ones(2), np.ones(2, np.float32)
+    cases: list[tuple[list[Plane], type[PortmpError], str]] = [
+        ([one], FormatError, "1 planes given, dd has 2"),
+        ([one, one, one], FormatError, "3 planes given, dd has 2"),
+        ([one, single], FormatError, r"limbs\[1\].*float32.*float64"),
+        ([one, np.ones(2, int)], FormatError, r"limbs\[1\].*int64"),
+        ([one, np.ones(3)], ShapeError, r"\(3,\).*\(2,\)"),
+        ([one, np.array([0.0, np.inf])], FormatError, r"not finite.*\[1\]"),
+    ]
+    for planes, error, text in cases:
+        with pytest.raises(error, match=text):
+            mp.from_limbs(planes, "dd", device)
+    three = [np.array([1.0]), np.array([2.0**-40]), np.array([2.0**-300])]
+    assert mp.from_limbs(three, "td", device).to_fractions() == [
+        1 + Fraction(1, 2**40) + Fraction(1, 2**300)
+    ]
+    with pytest.raises(FormatError, match="float32"):
+        mp.from_limbs([one, one], "d+s", device)
+    with pytest.raises(FormatError, match=r"does not hold the exact sum.*\[0\]"):
+        mp.from_limbs([2.0**-60 * (one + 2 * U), single], "d+s", device)
+
+
+def test_values_that_a_format_cannot_hold_are_refused(device: Device) -> None:
+    """Integers are never rounded; half and complex numbers are no numbers here."""
+    assert mp.array(2**53 + 1, "dd", device).to_fractions() == 2**53 + 1
+    for value, name in ((2**53 + 1, "float64"), (2**24 + 1, "float32"), (2**60 + 2**30 + 1, "ds")):
+        with pytest.raises(FormatError, match="not exact in"):
+            mp.array([value], name, device)
+    wrong: list[Any] = [
+        np.float16(1), np.zeros(2, np.float16), 1j, np.zeros(2, complex), True, [None],
+    ]  # fmt: skip
+    for item in wrong:
+        with pytest.raises(FormatError, match="accepted"):
+            mp.array(item, "dd", device)
+    with pytest.raises(InputError, match=r"data\[1\].*'one'"):
+        mp.array(["1", "one"], "dd", device)
+    with pytest.raises(ShapeError, match="ragged"):
+        mp.array([[1, 2], [3]], "dd", device)
+
+
+def test_unknown_names_suggest_known_ones(device: Device) -> None:
+    with pytest.raises(FormatError, match=r"unknown format 'quad'.*formats: float32"):
+        mp.array(1, "quad", device)
+    with pytest.raises(FormatError, match="did you mean 'float64'"):
+        mp.zeros(3, "flaot64", device)
+    with pytest.raises(DeviceError, match=r"no device called|does not exist"):
+        mp.array(1, "dd", "opencl:99")
+    with pytest.raises(DeviceError, match=device.name):
+        mp.array(1, "dd", "no such device")
+
+
+def test_host_forms_of_values(device: Device) -> None:
+    """Fractions, strings, float64 and mpmath numbers, of every shape."""
+    mpmath = pytest.importorskip("mpmath")
+    exact = numbers(2, 3) - Fraction(5, 2)
+    x = mp.array(exact, "dd", device)
+    assert x.to_fractions() == exact.tolist()
+    assert x[0, 1].to_fractions() == exact[0, 1]
+    assert x.to_float64().tolist() == [[float(v) for v in row] for row in exact]
+    assert np.asarray(x).dtype == np.float64
+    assert np.asarray(x, np.float32).tolist() == exact.astype(np.float32).tolist()
+    assert float(x[1, 2]) == float(exact[1, 2])
+    for row, line in zip(x.to_mpmath(), exact, strict=True):
+        for value, wanted in zip(row, line, strict=True):
+            assert isinstance(value, mpmath.mpf)
+            sign, mantissa, exponent, _ = value._mpf_
+            assert (-1) ** sign * int(mantissa) * Fraction(2) ** exponent == wanted
+    assert mp.array("0.1", "qd", device).to_strings(5) == "0.1"
+    assert mp.array(["1", "-0"], "dd", device).to_strings() == ["1.0", "-0.0"]
+    assert mp.array(["inf", "nan"], "td", device).to_strings() == ["inf", "nan"]
+    with pytest.raises(FormatError, match="no exact value"):
+        mp.array(["inf"], "td", device).to_fractions()
+    with pytest.raises(ShapeError, match=r"\(2, 3\)"):
+        float(x)
+
+
+def test_float64_conversion_rounds_once(device: Device) -> None:
+    """(1, u, u^2) lies above the tie that its first two limbs make."""
+    up, down = ([[1.0], [U], [sign * U * 2.0**-60]] for sign in (1, -1))
+    planes = [np.array(limb) for limb in up]
+    assert mp.from_limbs(planes, "td", device).to_float64().tolist() == [1 + 2 * U]
+    planes = [np.array(limb) for limb in down]
+    assert mp.from_limbs(planes, "td", device).to_float64().tolist() == [1.0]
+
+
+def test_text_names_format_and_device(device: Device) -> None:
+    x = mp.array(["0.5", "-3"], "dd", device)
+    assert str(x) == "[0.5, -3.0]"
+    assert repr(x) == f"portmp.Array([0.5, -3.0], format='dd', device={device.name!r})"
+    assert repr(mp.array("2", "ts", device)).startswith("portmp.Array(2.0, format='ts'")
+    assert "1001 values of shape (1001,)" in repr(mp.zeros(1001, "dd", device))
+
+
+def test_conversion_between_formats_rounds_once(device: Device) -> None:
+    """Every pair of formats: the value is the source's, rounded to the target."""
+    for source, target in itertools.permutations(formats.STANDARD, 2):
+        x = mp.from_limbs(inputs.ordinary(formats.get(source), (6,), "to"), source, device)
+        y = x.astype(target)
+        assert y.format.name == target
+        for got, exact in zip(y.to_fractions(), x.to_fractions(), strict=True):
+            assert abs(got - exact) <= abs(exact) / 2 ** formats.get(target).bits
+    assert x.astype(source) is x
+
+
+# --- views ------------------------------------------------------------------------------
+
+VIEWS: list[Any] = [
+    0, -1, (1, 2), (-1, -2, -3), slice(None), slice(None, None, -1), slice(1, 1), ...,
+    (..., 0), (0, ...), (..., slice(None, None, -2)), (slice(None), slice(2, 0, -1), slice(1, 9)),
+    None, (None, 0, None), (slice(None), None, 1), (..., None), (0, ..., None, slice(3, None, -3)),
+    (slice(-1, None), slice(None, -1), -1), (np.int64(1), slice(None, None, 2)), (),
+    (slice(5, 2), 0), (slice(None, None, -1), slice(None, None, -1), slice(None, None, -1)),
+]  # fmt: skip
+
+
+def test_views_are_those_of_numpy(device: Device) -> None:
+    """The same elements in the same order, without a copy."""
+    host = numbers(2, 3, 4)
+    x = mp.array(host, "dd", device)
+    for key in VIEWS:
+        view = x[key]
+        wanted = np.asarray(host[key], object)
+        assert view.shape == wanted.shape, key
+        assert view.to_fractions() == wanted.tolist(), key
+        assert view.planes.buffers[0] is x.planes.buffers[0]
+
+
+def test_views_of_views_and_transposes(device: Device) -> None:
+    host = numbers(3, 4, 5)
+    x = mp.array(host, "dd", device)
+    chains: list[Callable[[Any], Any]] = [
+        lambda a: a[::-1, 1:][1:, ::-2],
+        lambda a: a.T,
+        lambda a: a.T[1:, ::2].T[None],
+        lambda a: a.transpose(1, 0, 2)[::-1],
+        lambda a: a.transpose(-1, 0, 1)[..., 1],
+        lambda a: a[1].T[::-2],
+        lambda a: a.reshape(12, 5)[::3],
+        lambda a: a.reshape((5, -1)),
+        lambda a: a.T.reshape(-1),
+        lambda a: a[:, 1:3, ::-1].reshape(3, 2, 5, 1),
+        lambda a: a[:, :0].reshape(0, 7),
+        lambda a: a[:1, :1, :1].reshape(()),
+        lambda a: a[1, :1, 3].reshape(1, 1),
+        lambda a: a.reshape(np.int64(60)),
+    ]
+    for chain in chains:
+        view, wanted = chain(x), chain(host)
+        assert view.to_fractions() == np.asarray(wanted, object).tolist()
+        assert view.copy().to_fractions() == view.to_fractions()
+    assert [row.to_fractions() for row in x[0]] == host[0].tolist()
+
+
+def test_wrong_views_are_refused(device: Device) -> None:
+    x = mp.zeros((2, 3), device=device)
+    keys: list[Any] = [2, -3, (0, 3), (0, 0, 0), True, 1.0, [0, 1], "a", (..., ...)]
+    for key in keys:
+        with pytest.raises(IndexError):
+            x[key]
+    wrong: list[Callable[[], Any]] = [
+        lambda: x.reshape(4), lambda: x.reshape(-1, -1), lambda: x.reshape(-1, 4),
+        lambda: x.reshape(-2, -3), lambda: x.transpose(0), lambda: x.transpose(0, 2),
+        lambda: len(x[0, 0]), lambda: mp.zeros((0, 3), device=device).reshape(-1, 0),
+    ]  # fmt: skip
+    for call in wrong:
+        with pytest.raises(ShapeError):
+            call()
+
+
+def _assigned(device: Device, assign: Callable[[Any], None]) -> None:
+    host = numbers(5, 6)
+    x = mp.array(host, "dd", device)
+    assign(host)
+    assign(x)
+    assert x.to_fractions() == host.tolist()
+
+
+ASSIGNMENTS: list[tuple[Any, Callable[[Any], Any]]] = [
+    (..., lambda a: 7),
+    ((1, 2), lambda a: -3),
+    (slice(None, None, 2), lambda a: a[1::2, :1] if a.shape[0] == 6 else 4),
+    (slice(1, None), lambda a: a[:-1]),
+    (slice(None, -1), lambda a: a[1:]),
+    (slice(None, None, -1), lambda a: a),
+    ((slice(None), slice(None, None, -1)), lambda a: a),
+    ((slice(None), slice(None, None, 2)), lambda a: a[:, 1::2]),
+    ((slice(None, 5), slice(None, 5)), lambda a: a[:5, :5].T),
+    (0, lambda a: a[3]),
+    ((slice(None), 1), lambda a: a[2, 1:]),
+    (slice(0, 0), lambda a: a[:0]),
+    (slice(1, 4), lambda a: a[2]),
+    ((None, 0), lambda a: a[4]),
+    ((..., slice(3, 0, -1)), lambda a: a[::-1, 1:4]),
+]
+
+
+@pytest.mark.parametrize("index", range(len(ASSIGNMENTS)))
+def test_assignment_is_numpys_with_overlaps(device: Device, index: int) -> None:
+    """Sources that share memory with the target are read before they are overwritten."""
+    key, value = ASSIGNMENTS[index]
+
+    def assign(a: Any) -> None:
+        source = value(a)
+        # NumPy also reads before it writes; a copy makes that independent of its version.
+        a[key] = source.copy() if isinstance(source, np.ndarray) else source
+
+    _assigned(device, assign)
+
+
+def test_assignment_writes_through_views(device: Device) -> None:
+    def assign(a: Any) -> None:
+        a.T[1:, ::-1][::2, :3] = 9
+        a[2:].reshape(-1)[3:7] = 11
+        a[::2][1, 1:3] = a[4, :2]
+
+    _assigned(device, assign)
+    x = mp.zeros(3, "qd", device)
+    x[1] = "0.1"
+    x[2] = Fraction(1, 2**200) + 1
+    assert x.to_fractions()[1] == mp.array("0.1", "qd", device).to_fractions()
+    assert x.to_fractions()[2] == 1 + Fraction(1, 2**200)
+
+
+def test_wrong_assignments_are_refused(device: Device) -> None:
+    x = mp.zeros((2, 3), device=device)
+    for value, error in (
+        (mp.zeros(2, device=device), ShapeError),
+        (mp.zeros((1, 2, 3), device=device), ShapeError),
+        (mp.zeros(3, "td", device), FormatError),
+        ([1, 2, 3], ArgumentError),
+        ("x", InputError),
+        (None, FormatError),
+    ):
+        with pytest.raises(error):
+            x[...] = value
+    assert x.to_fractions() == [[0] * 3] * 2
+
+
+# --- operators --------------------------------------------------------------------------
+
+ERROR: dict[str, dict[int, Fraction]] = {
+    "add": {2: Fraction(2), 3: Fraction(2), 4: Fraction(2)},
+    "mul": {2: Fraction(7), 3: Fraction(8), 4: Fraction(16)},
+    "div": {2: 15 + Fraction(1, 2**16), 3: Fraction("12.6"), 4: Fraction("20.6")},
+    "sqrt": {2: Fraction(25, 8), 3: Fraction(10), 4: Fraction(30)},
+}
+"""Relative errors in units of u^N; one limb is correctly rounded."""
+
+
+def allowed(form: Format, op: str) -> Fraction:
+    """The largest relative error of *op*; d+s rounds its low limb once more."""
+    u = Fraction(2) ** -formats.PRECISION[form.word]
+    if form.limbs == 1:
+        return u
+    stored = Fraction(0) if form.compute is form else Fraction(2) ** -(form.bits + 1) * (1 + 2 * u)
+    return ERROR[op][form.limbs] * u**form.limbs + stored
+
+
+def operand_pairs(form: Format) -> tuple[list[Plane], list[Plane]]:
+    """Ordinary pairs, and pairs that cancel down to their last limb."""
+    x, y = inputs.ordinary(form, (200,), "x"), inputs.ordinary(form, (200,), "y")
+    close = inputs.ordinary(form, (200,), "close")
+    near = [-p for p in close]
+    if form.limbs > 1:
+        near[-1] = y[-1] * near[-1].dtype.type(0.5)
+    both = [np.concatenate(pair) for pair in zip(x, close, strict=True)]
+    others = [np.concatenate(pair) for pair in zip(y, near, strict=True)]
+    return convert.normalise(both, form), convert.normalise(others, form)
+
+
+@pytest.mark.parametrize("name", formats.STANDARD)
+def test_operators_keep_their_bounds(device: Device, name: str) -> None:
+    """add, sub, mul, div and sqrt against exact rational numbers."""
+    form = formats.get(name)
+    x, y = (mp.from_limbs(p, name, device) for p in operand_pairs(form))
+    first, second = x.to_fractions(), y.to_fractions()
+    results: dict[str, list[Fraction]] = {
+        "add": (x + y).to_fractions(), "sub": (x - y).to_fractions(),
+        "mul": (x * y).to_fractions(), "div": (x / y).to_fractions(),
+    }  # fmt: skip
+    exact: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
+        "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
+    }  # fmt: skip
+    for op, values in results.items():
+        bound = allowed(form, "add" if op == "sub" else op)
+        for a, b, value in zip(first, second, values, strict=True):
+            wanted = exact[op](a, b)
+            assert abs(value - wanted) <= bound * abs(wanted), (op, a, b)
+    bound = allowed(form, "sqrt")
+    for a, value in zip(first, mp.sqrt(abs(x)).to_fractions(), strict=True):
+        # r = sqrt(a) (1 + e) with |e| <= bound, squared.
+        assert (1 - bound) ** 2 <= value**2 / abs(a) <= (1 + bound) ** 2, a
+
+
+@pytest.mark.parametrize("name", ["float32", "dd", "ts", "d+s"])
+def test_scalars_mix_in_on_both_sides(device: Device, name: str) -> None:
+    """Python and NumPy numbers, strings and Fractions give the bits of an array operand."""
+    form = formats.get(name)
+    x = mp.from_limbs(inputs.ordinary(form, (5,), "scalar"), name, device)
+    scalars: list[Any] = [3, 0.75, "0.1", Fraction(1, 3), np.float64(-1.5), np.int32(7)]
+    for scalar in scalars:
+        same = mp.array([scalar] * 5, name, device)
+        pairs = [
+            (x + scalar, x + same), (scalar + x, same + x), (x - scalar, x - same),
+            (scalar - x, same - x), (x * scalar, x * same), (scalar * x, same * x),
+            (x / scalar, x / same), (scalar / x, same / x),
+        ]  # fmt: skip
+        for got, wanted in pairs:
+            assert isinstance(got, mp.Array)
+            assert bits(got.to_limbs()) == bits(wanted.to_limbs())
+        assert ((x < scalar) == (x < same)).all()
+    exact = x.to_fractions()
+    assert (-x).to_fractions() == [-v for v in exact]
+    assert abs(x).to_fractions() == [abs(v) for v in exact]
+    assert (+x) is x
+
+
+def test_broadcasting_is_numpys(device: Device) -> None:
+    """Values whose sums and products are exact, over every pair of shapes that fit."""
+    shapes = [(), (4,), (3, 1), (2, 3, 1), (0, 1), (3, 4)]
+    for left, right in itertools.product(shapes, repeat=2):
+        a, b = np.arange(math.prod(left)), np.arange(math.prod(right)) - 2
+        a, b = a.reshape(left), b.reshape(right)
+        x, y = mp.array(a, "dd", device), mp.array(b, "dd", device)
+        try:
+            wanted = a * 5 - b
+        except ValueError:
+            for call in (lambda x=x, y=y: x * 5 - y, lambda x=x, y=y: x == y):
+                with pytest.raises(ShapeError, match="do not broadcast"):
+                    call()
+            continue
+        got = x * 5 - y
+        assert got.shape == wanted.shape
+        assert got.to_fractions() == wanted.tolist()
+        assert np.array_equal(x <= y, a <= b)
+    x = mp.array(numbers(3, 4), "dd", device)
+    wanted = numbers(3, 4)[::-1, ::2] - numbers(3, 4)[:, :1]
+    assert (x[::-1, ::2] - x[:, :1]).to_fractions() == wanted.tolist()
+    with pytest.raises(ShapeError, match=r"\(3, 4\) and \(3,\)"):
+        x + x[:, 0]
+
+
+def test_operands_that_do_not_fit_are_refused(device: Device) -> None:
+    """Formats are never mixed, and sequences are no scalars."""
+    x = mp.zeros(3, "dd", device)
+    other = mp.zeros(3, "td", device)
+    calls: list[Callable[[], Any]] = [
+        lambda: x + other, lambda: x * other, lambda: x == other, lambda: x @ other,
+        lambda: mp.fma(x, x, other), lambda: mp.maximum(x, other), lambda: mp.dot(x, other),
+        lambda: mp.axpy(2, x, other), lambda: mp.axpy(0, x, other),
+        lambda: mp.scal(2, x, out=other),
+        lambda: mp.gemv(mp.zeros((3, 3), "td", device), x),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(FormatError, match=r"astype"):
+            call()
+    for wrong in ([1, 2, 3], np.ones(3), (1,)):
+        for mixed in (lambda w=wrong: x + w, lambda w=wrong: w * x, lambda w=wrong: x < w):
+            with pytest.raises(ArgumentError, match="make it an array first"):
+                mixed()
+    with pytest.raises(ArgumentError, match=r"y: list given.*portmp\.array"):
+        mp.dot(x, [1, 2, 3])  # type: ignore[arg-type]
+    with pytest.raises(FormatError, match="complex"):
+        x + 1j
+    with pytest.raises(ShapeError, match="use \\*"):
+        x @ x[0]
+
+
+def test_operands_on_two_devices_are_refused(device: Device) -> None:
+    others = [d for d in discovery.devices() if d.name != device.name]
+    if not others:
+        pytest.skip("one device only")
+    here, there = mp.array([1, 2], "dd", device), mp.array([3, 4], "dd", others[0].name)
+    calls: list[Callable[[], Any]] = [
+        lambda: here + there, lambda: here == there, lambda: mp.dot(here, there),
+        lambda: here.__setitem__(0, there[0]), lambda: mp.axpy(1, here, there),
+        lambda: mp.scal(1, here, out=there),
+    ]  # fmt: skip
+    for call in calls:
+        with pytest.raises(DeviceError, match=rf"\.to\('{device.name}'\)"):
+            call()
+    assert (here + there.to(device)).to_fractions() == [4, 6]
+    assert there.to(device).to(device).device is device
+
+
+# --- special values ---------------------------------------------------------------------
+
+
+def special_words(form: Format) -> Plane:
+    """Zeros, ones, infinities, NaN and the largest word, as leading limbs."""
+    largest = np.finfo(form.word).max
+    return np.array(
+        [0.0, -0.0, 1.0, -1.0, 0.5, np.inf, -np.inf, np.nan, largest, -largest], form.word
+    )
+
+
+def pairs_of(words: Plane) -> tuple[Plane, Plane]:
+    """Every word with every word, as two flat arrays."""
+    return np.repeat(words, words.size), np.tile(words, words.size)
+
+
+def leading_only(form: Format, words: Plane, device: Device) -> mp.Array:
+    """Values with zeros below the given leading limbs."""
+    lower = [np.zeros(words.shape, form.dtype(i)) for i in range(1, form.limbs)]
+    return mp.from_limbs([words, *lower], form, device)
+
+
+@pytest.mark.parametrize("name", formats.STANDARD)
+def test_special_values_are_those_of_one_word(device: Device, name: str) -> None:
+    """Infinities, NaN and overflow as in IEEE 754, with +0 below."""
+    form = formats.get(name)
+    a, b = pairs_of(special_words(form))
+    x, y = leading_only(form, a, device), leading_only(form, b, device)
+    with np.errstate(all="ignore"):
+        cases = {
+            "+": (x + y, a + b), "-": (x - y, a - b), "*": (x * y, a * b), "/": (x / y, a / b),
+            "sqrt": (mp.sqrt(y), np.sqrt(b)), "double": (y * 2, b * 2), "1 /": (1 / y, 1 / b),
+        }  # fmt: skip
+    for op, (got, wanted) in cases.items():
+        planes = got.to_limbs()
+        finite = np.isfinite(wanted)
+        assert np.array_equal(np.isfinite(planes[0]), finite), op
+        assert np.array_equal(planes[0][~finite], wanted[~finite], equal_nan=True), op
+        assert not any(np.signbit(p[~finite]).any() or p[~finite].any() for p in planes[1:]), op
+        zero = wanted == 0
+        assert not any(p[zero].any() for p in planes), op
+        if form.limbs == 1:
+            assert bits(planes) == bits([wanted]), op
+
+
+@pytest.mark.parametrize("name", formats.STANDARD)
+def test_comparisons_with_special_values(device: Device, name: str) -> None:
+    """As for floats: NaN is unordered, -0 equals 0, infinities are at the ends."""
+    form = formats.get(name)
+    words = special_words(form)
+    a, b = pairs_of(words)
+    x, y = leading_only(form, a, device), leading_only(form, b, device)
+    assert np.array_equal(x == y, a == b)
+    assert np.array_equal(x != y, a != b)
+    assert np.array_equal(x < y, a < b)
+    assert np.array_equal(x <= y, a <= b)
+    assert np.array_equal(x > y, a > b)
+    assert np.array_equal(x >= y, a >= b)
+    assert np.array_equal(x < math.inf, a < np.inf)
+    assert not (y == "nan").any()
+    assert (x == y).dtype == np.bool_
+
+
+def test_comparisons_see_every_limb(device: Device) -> None:
+    """Values that differ in their last limb, and one value with two normalised forms."""
+    for name in ("ds", "ts", "qs", "dd", "td", "qd", "d+s"):
+        form = formats.get(name)
+        planes = inputs.ordinary(form, (40,), "last limb")
+        more = [p.copy() for p in planes]
+        more[-1] = np.nextafter(more[-1], np.array(np.inf, more[-1].dtype))
+        more = convert.normalise(more, form)
+        x, y = mp.from_limbs(planes, name, device), mp.from_limbs(more, name, device)
+        assert (x < y).all() and (x != y).all() and not (x >= y).any() and (y > x).all()
+        assert (x == x.copy()).all() and (x <= x.copy()).all()
+    one = mp.from_limbs([np.array(w) for w in (1.0, U, U * U)], "td", device)
+    two = mp.from_limbs([np.array(w) for w in (1 + 2 * U, -U + U * U, 0.0)], "td", device)
+    assert bits(one.to_limbs()) != bits(two.to_limbs())
+    assert [bool(c) for c in (one == two, one <= two, one >= two)] == [True] * 3
+    assert [bool(c) for c in (one != two, one < two, one > two)] == [False] * 3
+    assert (one - two).to_fractions() == 0
+
+
+@pytest.mark.parametrize("name", formats.STANDARD)
+def test_minimum_and_maximum(device: Device, name: str) -> None:
+    """NaN propagates from either side, -0 is below +0, ordinary values by value."""
+    form = formats.get(name)
+    a, b = pairs_of(special_words(form))
+    x, y = leading_only(form, a, device), leading_only(form, b, device)
+    for function, pick in ((mp.minimum, np.minimum), (mp.maximum, np.maximum)):
+        planes = function(x, y).to_limbs()
+        wanted = pick(a, b)
+        assert np.array_equal(planes[0], wanted, equal_nan=True)
+        assert not any(p.any() for p in planes[1:])
+    zeros = leading_only(form, np.array([0.0, -0.0], form.word), device)
+    assert np.signbit(mp.minimum(zeros, zeros[::-1]).to_limbs()[0]).tolist() == [True, True]
+    assert np.signbit(mp.maximum(zeros, zeros[::-1]).to_limbs()[0]).tolist() == [False, False]
+    p, q = (inputs.ordinary(form, (50,), seed) for seed in "pq")
+    first, second = mp.from_limbs(p, name, device), mp.from_limbs(q, name, device)
+    pairs = list(zip(first.to_fractions(), second.to_fractions(), strict=True))
+    assert mp.minimum(first, second).to_fractions() == [min(pair) for pair in pairs]
+    assert mp.maximum(first, second).to_fractions() == [max(pair) for pair in pairs]
+    assert mp.maximum(first, 0).to_fractions() == [max(pair[0], 0) for pair in pairs]
+
+
+# --- axpy, scal, fma --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["float32", "dd", "ts", "d+s"])
+def test_axpy_and_scal_skip_what_alpha_makes_needless(device: Device, name: str) -> None:
+    """alpha = 0 reads no x, alpha = 1 multiplies nothing; scal by 0 still multiplies."""
+    form = formats.get(name)
+    x = leading_only(form, np.array([np.nan, np.inf, 1, -0.0], form.word), device)
+    y = leading_only(form, np.array([1, -0.0, np.nan, -0.0], form.word), device)
+    assert bits(mp.axpy(0, x, y).to_limbs()) == bits(y.to_limbs())
+    assert bits(mp.axpy("0.0", x, y).to_limbs()) == bits(y.to_limbs())
+    assert bits(mp.axpy(1, x, y).to_limbs()) == bits((x + y).to_limbs())
+    assert bits(mp.scal(1, x).to_limbs()) == bits(x.to_limbs())
+    assert np.isnan(mp.scal(0, x).to_limbs()[0]).tolist() == [True, True, False, False]
+    plain = mp.from_limbs(inputs.ordinary(form, (30,), "axpy"), name, device)
+    other = mp.from_limbs(inputs.ordinary(form, (30,), "other"), name, device)
+    tenth = mp.array(["0.1"], name, device)
+    wanted = bits(mp.fma(tenth, plain, other).to_limbs())
+    assert bits(mp.axpy("0.1", plain, other).to_limbs()) == wanted
+    assert bits(mp.scal(Fraction(1, 10), plain).to_limbs()) == bits((tenth * plain).to_limbs())
+    if form.limbs > 1 and form.compute is form:
+        assert bits((tenth * plain + other).to_limbs()) == wanted
+    target = other.copy()
+    assert mp.axpy("0.1", plain, target, out=target).planes is target.planes
+    assert bits(target.to_limbs()) == wanted
+    mp.scal(-2, target[::-1], out=target[::-1])
+    assert target.to_fractions() == mp.scal(-2, mp.axpy("0.1", plain, other)).to_fractions()
+    for call in (
+        lambda: mp.axpy(2, plain[:-1], other[:-1], out=plain[1:]),
+        lambda: mp.scal(2, plain, out=plain[::-1]),
+    ):
+        with pytest.raises(ArgumentError, match="overlaps x"):
+            call()
+    with pytest.raises(ShapeError, match=r"\(29,\).*\(30,\)"):
+        mp.axpy(2, plain, other, out=plain[1:])
+    wide = mp.axpy(0, plain.reshape(6, 5), other[:5])
+    assert bits(wide.to_limbs()) == bits((0 * plain.reshape(6, 5) + other[:5]).to_limbs())
+    with pytest.raises(ShapeError, match=r"axpy.*\(30,\) and \(29,\)"):
+        mp.axpy(0, plain, other[1:])
+    with pytest.raises(ShapeError, match="one number"):
+        mp.axpy(np.ones(2), plain, other)  # type: ignore[arg-type]
+
+
+def test_fma_of_one_limb_rounds_once(device: Device) -> None:
+    """(1 + e)(1 - e) - 1 is -e^2; in two roundings it would be 0."""
+    for name in ("float32", "float64"):
+        e = Fraction(2) ** (1 - formats.get(name).bits)
+        x = mp.array([1 + e], name, device)
+        assert mp.fma(x, 1 - e, -1).to_fractions() == [-(e**2)]
+    nan = mp.array(["nan"], "dd", device)
+    assert np.isnan(mp.fma(nan, 0, 1).to_float64()).all()
+
+
+# --- reductions -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["dd", "ts", "float32", "d+s"])
+def test_sums_and_extrema_over_axes(device: Device, name: str) -> None:
+    """Exact values over every axis of every kind of view, against NumPy on Fractions."""
+    step = Fraction(1, 2**30) if name != "float32" else Fraction(1, 4)
+    items = np.empty(60, object)
+    items[:] = [(7 * i) % 60 - 30 + i % 3 * step for i in range(60)]
+    host = items.reshape(3, 4, 5)
+    x = mp.array(host, name, device)
+    views: list[Callable[[Any], Any]] = [
+        lambda a: a, lambda a: a.T, lambda a: a[:, ::-1, ::2], lambda a: a[1], lambda a: a[0, 1],
+        lambda a: a[:, None], lambda a: a[1][:, None, :], lambda a: a[:1, :, None, 1:],
+        lambda a: a[::2, :1], lambda a: a.T[None, ::-1, None],
+    ]  # fmt: skip
+    for view in views:
+        mine, wanted = view(x), view(host)
+        axes = [None, *range(-wanted.ndim, wanted.ndim)]
+        for axis, kind in itertools.product(axes, ("sum", "max", "min")):
+            result = getattr(mine, kind)(axis)
+            exact = np.asarray(getattr(wanted, kind)(axis), object)
+            assert result.shape == exact.shape
+            assert result.to_fractions() == exact.tolist(), (kind, axis)
+    empty = mp.zeros((2, 0), name, device)
+    assert empty.sum().to_fractions() == 0
+    assert empty.sum(axis=1).to_fractions() == [0, 0]
+    assert empty.max(axis=0).shape == (0,)
+    with pytest.raises(ShapeError, match="empty"):
+        empty.min(axis=1)
+    for axis in (2, -3):
+        with pytest.raises(ShapeError, match=str(axis)):
+            empty.sum(axis)
+
+
+@pytest.mark.parametrize("name", ["dd", "ts", "float32"])
+def test_reductions_of_special_values(device: Device, name: str) -> None:
+    """NaN and infinities come out as plain arithmetic gives them."""
+    form = formats.get(name)
+    rows = np.array(
+        [[1, np.inf, 2], [np.inf, 1, -np.inf], [0, np.nan, 1], [-0.0, -0.0, -0.0], [0.0, -0.0, 0]],
+        form.word,
+    )
+    x = leading_only(form, rows, device)
+    assert np.array_equal(
+        x.sum(axis=1).to_float64(), [np.inf, np.nan, np.nan, 0, 0], equal_nan=True
+    )
+    assert np.array_equal(x.max(1).to_float64(), [np.inf, np.inf, np.nan, 0, 0], equal_nan=True)
+    assert np.array_equal(x.min(1).to_float64(), [1, -np.inf, np.nan, 0, 0], equal_nan=True)
+    assert np.signbit(x.max(1).to_limbs()[0][3:]).tolist() == [True, False]
+    assert np.signbit(x.min(1).to_limbs()[0][3:]).tolist() == [True, True]
+
+
+def nrm2_inputs(form: Format) -> dict[str, list[float]]:
+    """Vectors with norms of 5 * 2^e far from 1, and such whose squares overflow or vanish."""
+    info = np.finfo(form.word)
+    high, low = info.maxexp - 3, info.minexp + 1
+    return {
+        "plain": [3, 4, 0], "huge": [3 * 2.0**high, 0, -(4 * 2.0**high) / 2],
+        "tiny": [3 * 2.0**low, 4 * 2.0**low], "mixed": [2.0**high, 2.0**low, 1],
+        "subnormal": [float(info.smallest_subnormal) * 3, float(info.smallest_subnormal) * 4],
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", formats.STANDARD)
+def test_norms_neither_overflow_nor_vanish(device: Device, name: str) -> None:
+    """The squared norm against the exact one, near both ends of the range."""
+    form = formats.get(name)
+    u = Fraction(2) ** -formats.PRECISION[form.word]
+    # Squares, their sum and the root; scaling back loses what is below the subnormals.
+    bound = allowed(form, "sqrt") + 16 * u**form.limbs
+    smallest = Fraction(float(np.finfo(form.word).smallest_subnormal))
+    for kind, values in nrm2_inputs(form).items():
+        if form.compute is not form and kind != "plain":
+            # A short low limb does not reach so far: the leading limb is left.
+            bound = 4 * u
+        norm = mp.nrm2(mp.array(values, name, device)).to_fractions()
+        square = sum((Fraction(v) ** 2 for v in values), Fraction(0))
+        slack = form.limbs * smallest
+        assert (norm * (1 - bound) - slack) ** 2 <= square, kind
+        assert square <= (norm * (1 + bound) + slack) ** 2, kind
+    matrix = mp.array([[3, 0], [0, 4]], name, device)
+    assert mp.nrm2(matrix).to_fractions() == mp.nrm2(matrix.reshape(-1)).to_fractions()
+    assert mp.nrm2(mp.zeros((0, 2), name, device)).to_fractions() == 0
+    assert mp.nrm2(mp.zeros(3, name, device)).to_fractions() == 0
+    for value in ("inf", "-inf"):
+        assert mp.nrm2(mp.array([1, value], name, device)).to_float64() == np.inf
+    assert np.isnan(mp.nrm2(mp.array(["inf", "nan"], name, device)).to_float64())
