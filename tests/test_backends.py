@@ -31,10 +31,11 @@ def test_parts(every_device: Device) -> None:
     step = every_device.properties.alignment
     buffer = every_device.allocate(4 * step)
     queue = every_device.queue
-    queue.write(buffer, np.arange(4 * step, dtype=np.uint8) % 251)
+    content = np.random.default_rng(1).integers(0, 256, 4 * step, dtype=np.uint8)
+    queue.write(buffer, content)
     got = np.empty(step, np.uint8)
     queue.read(buffer.part(2 * step, step), got)
-    assert np.array_equal(got, np.arange(2 * step, 3 * step) % 251)
+    assert np.array_equal(got, content[2 * step : 3 * step])
 
 
 def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +45,7 @@ def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> Non
     assert discovery.get(every_device) is every_device
     assert discovery.get(every_device.platform).platform == every_device.platform
     known = every_device.properties.name
-    assert discovery.get(known.upper()).properties.name == known
+    assert known in discovery.get(known.upper()).properties.name
     monkeypatch.setenv("PORTMP_DEVICE", name)
     assert discovery.get() is every_device
 
