@@ -401,7 +401,7 @@ def test_operators_keep_their_bounds(device: Device, name: str) -> None:
         assert (1 - bound) ** 2 <= value**2 / abs(a) <= (1 + bound) ** 2, a
 
 
-@pytest.mark.parametrize("name", ["float32", "dd", "ts", "d+s"])
+@pytest.mark.parametrize("name", ["float32", "dd", "d+s"])
 def test_scalars_mix_in_on_both_sides(device: Device, name: str) -> None:
     """Python and NumPy numbers, strings and Fractions give the bits of an array operand."""
     form = formats.get(name)
@@ -599,7 +599,7 @@ def test_minimum_and_maximum(device: Device, name: str) -> None:
 # --- axpy, scal, fma --------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["float32", "dd", "ts", "d+s"])
+@pytest.mark.parametrize("name", ["float32", "dd", "d+s"])
 def test_axpy_and_scal_skip_what_alpha_makes_needless(device: Device, name: str) -> None:
     """alpha = 0 reads no x, alpha = 1 multiplies nothing; scal by 0 still multiplies."""
     form = formats.get(name)
@@ -652,7 +652,7 @@ def test_fma_of_one_limb_rounds_once(device: Device) -> None:
 # --- reductions -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", ["dd", "ts", "float32", "d+s"])
+@pytest.mark.parametrize("name", ["dd", "float32"])
 def test_sums_and_extrema_over_axes(device: Device, name: str) -> None:
     """Exact values over every axis of every kind of view, against NumPy on Fractions."""
     step = Fraction(1, 2**30) if name != "float32" else Fraction(1, 4)
@@ -684,7 +684,7 @@ def test_sums_and_extrema_over_axes(device: Device, name: str) -> None:
             empty.sum(axis)
 
 
-@pytest.mark.parametrize("name", ["dd", "ts", "float32"])
+@pytest.mark.parametrize("name", ["dd", "float32"])
 def test_reductions_of_special_values(device: Device, name: str) -> None:
     """NaN and infinities come out as plain arithmetic gives them."""
     form = formats.get(name)
