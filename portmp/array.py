@@ -12,7 +12,7 @@ import numpy as np
 
 from portmp import convert, discovery, formats
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate, upload
 from portmp.routines import base, elementwise, reduce
@@ -37,6 +37,11 @@ class Array:
 
     def __init__(self, planes: Planes) -> None:
         self.planes = planes
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(f"bool: one element expected, shape {self.shape} given")
+        return bool(self.to_limbs()[0].ravel()[0] != 0)
 
     # --- facts ----------------------------------------------------------------------------
 
@@ -83,7 +88,7 @@ class Array:
 
     def reshape(self, *shape: int | Sequence[int]) -> Array:
         """Another shape of the same elements, a view where possible; -1 is worked out."""
-        sizes = _sizes(shape)
+        sizes = _integers(shape, "reshape")
         if sizes.count(-1) == 1:
             known = math.prod(n for n in sizes if n != -1)
             if known and self.size % known == 0:
@@ -95,9 +100,9 @@ class Array:
         view = self.planes.reshaped(sizes)
         return Array(view or elementwise.contiguous(self.planes).view_as(sizes))
 
-    def transpose(self, *axes: int) -> Array:
+    def transpose(self, *axes: int | Sequence[int]) -> Array:
         """A view with the axes reversed, or in the given order."""
-        order = list(axes) or list(reversed(range(self.ndim)))
+        order = _integers(axes, "transpose") or list(reversed(range(self.ndim)))
         order = [a + self.ndim if a < 0 else a for a in order]
         if sorted(order) != list(range(self.ndim)):
             raise ShapeError(f"transpose: {axes} is no order of {self.ndim} axes")
@@ -217,10 +222,10 @@ class Array:
     # --- conversion -------------------------------------------------------------------------
 
     def astype(self, fmt: str | Format) -> Array:
-        """The values in another format, each rounded once from its exact value."""
+        """A copy in another format, each value rounded once from its exact value."""
         form = formats.get(fmt)
         if form is self.format:
-            return self
+            return self.copy()
         limbs = self.to_limbs()
         return Array(
             upload(form, convert.change_format(limbs, self.format, form), self.planes.queue)
@@ -228,7 +233,7 @@ class Array:
 
     def to(self, device: str | Device) -> Array:
         """The array on another device (itself if it is there already)."""
-        target = discovery.get(device)
+        target = opened(self.format, device)
         if target is self.device:
             return self
         return Array(upload(self.format, self.to_limbs(), target.queue))
@@ -239,7 +244,7 @@ class Array:
         if isinstance(value, Array):
             base.same(self.format, self=self.planes, **{argument: value.planes})
             return value.planes
-        if isinstance(value, (np.ndarray, list, tuple)) and np.ndim(value):
+        if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
             raise ArgumentError(
                 f"{argument}: {type(value).__name__} given; make it an array first: "
                 f"portmp.array(x, {self.format.name!r})"
@@ -281,7 +286,7 @@ class Array:
         return self._apply("neg")
 
     def __pos__(self) -> Array:
-        return self
+        return self.copy()
 
     def __abs__(self) -> Array:
         return self._apply("abs")
@@ -333,6 +338,8 @@ class Array:
         if axis is None:
             flat = elementwise.contiguous(self.planes)
             return flat.view((1, self.size), (0, 1), flat.start), ()
+        if not isinstance(axis, (int, np.integer)):
+            raise ArgumentError(f"axis: {axis!r} given, one axis or None is allowed")
         if not -self.ndim <= axis < self.ndim:
             raise ShapeError(f"axis: {axis} given, the array has {self.ndim}")
         axis %= self.ndim
@@ -363,10 +370,14 @@ class Array:
         return self._reduce("min", axis)
 
 
-def _sizes(shape: Sequence[int | Sequence[int]]) -> list[int]:
-    if len(shape) == 1 and not isinstance(shape[0], (int, np.integer)):
-        return [operator.index(n) for n in shape[0]]
-    return [operator.index(n) for n in shape]  # type: ignore[arg-type]
+def _integers(values: Sequence[Any], argument: str) -> list[int]:
+    """Integers given one by one or as one sequence."""
+    if len(values) == 1 and isinstance(values[0], Sequence) and not isinstance(values[0], str):
+        values = values[0]
+    try:
+        return [operator.index(n) for n in values]
+    except TypeError:
+        raise ArgumentError(f"{argument}: integers are needed, {values!r} given") from None
 
 
 def _expanded(key: Any, ndim: int) -> list[Any]:
@@ -399,14 +410,15 @@ def array(
 
     *data*: nested sequences or NumPy arrays of decimal strings (correctly rounded),
     ints, Fractions, Decimals, floats (exact, as far as the format holds them), mpmath
-    and gmpy2 numbers, or an Array. Without a format: that of an Array, else dd.
+    and gmpy2 numbers, or an Array (which is copied). Without a format: that of an Array,
+    else dd.
     """
     if isinstance(data, Array):
-        converted = data.astype(format) if format is not None else data
+        converted = data.astype(data.format if format is None else format)
         return converted.to(device) if device is not None else converted
     form = formats.get(format if format is not None else DEFAULT_FORMAT)
     host = convert.to_limbs(data, form)
-    return Array(upload(form, host, _queue(form, device)))
+    return Array(upload(form, host, opened(form, device).queue))
 
 
 def from_limbs(
@@ -417,8 +429,9 @@ def from_limbs(
     Planes are normalised; a finite value that the format cannot hold is refused.
     """
     form = formats.get(format)
-    if len(limbs) != form.limbs:
-        raise FormatError(f"limbs: {len(limbs)} planes given, {form.name} has {form.limbs}")
+    count = len(limbs) if isinstance(limbs, Sequence) else repr(limbs)
+    if count != form.limbs:
+        raise FormatError(f"limbs: {count} given, {form.name} has {form.limbs} planes")
     host: list[np.ndarray[Any, Any]] = []
     for i, plane in enumerate(limbs):
         values = _host(plane)
@@ -430,7 +443,7 @@ def from_limbs(
         if values.shape != (host[0].shape if host else values.shape):
             raise ShapeError(f"limbs[{i}]: shape {values.shape}, limbs[0] has {host[0].shape}")
         host.append(values)
-    return Array(upload(form, convert.normalise(host, form), _queue(form, device)))
+    return Array(upload(form, convert.normalise(host, form), opened(form, device).queue))
 
 
 def _host(plane: Any) -> np.ndarray[Any, Any]:
@@ -447,14 +460,15 @@ def _host(plane: Any) -> np.ndarray[Any, Any]:
     return np.asarray(plane)
 
 
-def _queue(form: Format, device: str | Device | None) -> Any:
+def opened(form: Format, device: str | Device | None) -> Device:
+    """A device that can hold values of *form*."""
     target = discovery.get(device)
     if form.word == "float64" and not target.properties.float64:
         raise FormatError(
             f"format {form.name}: {target.name} ({target.properties.name}) has no float64; "
             "use float32, ds, ts or qs"
         )
-    return target.queue
+    return target
 
 
 def zeros(
@@ -464,8 +478,12 @@ def zeros(
 ) -> Array:
     """An array of zeros."""
     form = formats.get(format)
-    sizes = _sizes((shape,))
+    sizes = _integers((shape,), "shape")
     if any(n < 0 for n in sizes):
         raise ShapeError(f"zeros: shape {tuple(sizes)} given, lengths cannot be negative")
+    target = opened(form, device)
+    needed, memory = math.prod(sizes) * form.itemsize, target.properties.memory
+    if needed > memory:
+        raise OutOfMemory(f"zeros: {needed} bytes asked for, {target.name} has {memory}")
     host = [np.zeros(sizes, form.dtype(i)) for i in range(form.limbs)]
-    return Array(upload(form, host, _queue(form, device)))
+    return Array(upload(form, host, target.queue))

@@ -1,13 +1,19 @@
-"""The BLAS on arrays: gemm, gemv, dot, axpy, scal, and elementwise functions."""
+"""The BLAS on arrays: gemm, gemv, dot, axpy, scal, and elementwise functions.
+
+alpha and beta are exact scalars: Python numbers, decimal strings, or an Array of shape
+(), which is read from the device (a wait).
+"""
 
 from __future__ import annotations
 
 import math
 from typing import Any
 
+import numpy as np
+
 from portmp import definition
 from portmp.array import Array, Number
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.tuning import GemmSchedule, ReduceSchedule
@@ -21,6 +27,17 @@ def _array(value: Any, argument: str) -> Array:
     return value
 
 
+def _scalar(like: Array, value: Number | Array, argument: str) -> base.Words:
+    """Limbs of a scalar; an Array of shape () is read from the device."""
+    if not isinstance(value, Array):
+        return base.words(like.format, value, argument)
+    base.same(like.format, **{"the array": like.planes, argument: value.planes})
+    if value.shape != ():
+        raise ShapeError(f"{argument}: one number expected, shape {value.shape} given")
+    kind = np.dtype(like.format.word).type
+    return tuple(kind(plane[()]) for plane in value.to_limbs())
+
+
 def _swapped(a: Array, trans: bool) -> Array:
     order = [*range(a.ndim - 2), a.ndim - 1, a.ndim - 2]
     return a.transpose(*order) if trans and a.ndim >= 2 else a
@@ -30,8 +47,8 @@ def gemm(
     a: Array,
     b: Array,
     *,
-    alpha: Number = 1,
-    beta: Number = 0,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
     c: Array | None = None,
     trans_a: bool = False,
     trans_b: bool = False,
@@ -46,11 +63,10 @@ def gemm(
     plus 2u^N of the result.
     """
     left, right = _swapped(_array(a, "a"), trans_a), _swapped(_array(b, "b"), trans_b)
-    form = left.format
     return Array(
         gemm_routine.gemm(
             left.planes, right.planes,
-            alpha=base.words(form, alpha, "alpha"), beta=base.words(form, beta, "beta"),
+            alpha=_scalar(left, alpha, "alpha"), beta=_scalar(left, beta, "beta"),
             c=None if c is None else _array(c, "c").planes,
             out=None if out is None else _array(out, "out").planes,
             schedule=schedule,
@@ -62,8 +78,8 @@ def gemv(
     a: Array,
     x: Array,
     *,
-    alpha: Number = 1,
-    beta: Number = 0,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
     y: Array | None = None,
     trans: bool = False,
     out: Array | None = None,
@@ -71,11 +87,10 @@ def gemv(
 ) -> Array:
     """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,)."""
     matrix = _swapped(_array(a, "a"), trans)
-    form = matrix.format
     return Array(
         reduce.gemv(
             matrix.planes, _array(x, "x").planes,
-            alpha=base.words(form, alpha, "alpha"), beta=base.words(form, beta, "beta"),
+            alpha=_scalar(matrix, alpha, "alpha"), beta=_scalar(matrix, beta, "beta"),
             y=None if y is None else _array(y, "y").planes,
             out=None if out is None else _array(out, "out").planes,
             schedule=schedule,
@@ -88,16 +103,16 @@ def dot(x: Array, y: Array, *, schedule: ReduceSchedule | None = None) -> Array:
     return Array(reduce.dot(_array(x, "x").planes, _array(y, "y").planes, schedule))
 
 
-def axpy(alpha: Number, x: Array, y: Array, *, out: Array | None = None) -> Array:
+def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
     """alpha x + y, elementwise."""
-    words = base.words(_array(x, "x").format, alpha, "alpha")
+    words = _scalar(_array(x, "x"), alpha, "alpha")
     target = None if out is None else _array(out, "out").planes
     return Array(elementwise.axpy(words, x.planes, _array(y, "y").planes, target))
 
 
-def scal(alpha: Number, x: Array, *, out: Array | None = None) -> Array:
+def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
     """alpha x."""
-    words = base.words(_array(x, "x").format, alpha, "alpha")
+    words = _scalar(_array(x, "x"), alpha, "alpha")
     target = None if out is None else _array(out, "out").planes
     return Array(elementwise.scal(words, x.planes, target))
 

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from dataclasses import dataclass
 from functools import cache
 
 from portmp import probe
 from portmp.backends.base import Device
-from portmp.errors import BackendUnavailable, DeviceError, suggestion
+from portmp.errors import (
+    ArgumentError,
+    BackendUnavailable,
+    DeviceError,
+    PortmpError,
+    suggestion,
+)
 
 BACKENDS = ("cuda", "rocm", "opencl")
 
@@ -42,9 +49,10 @@ def devices() -> list[Device]:
     return [d for backend in BACKENDS for d in find(backend).devices]
 
 
-def _rank(device: Device) -> tuple[bool, bool]:
-    """Order of preference: GPUs before CPUs, a vendor's own platform before OpenCL."""
-    return (device.properties.kind != "gpu", device.platform == "opencl")
+def _rank(device: Device) -> tuple[bool, bool, bool]:
+    """Order of preference: with float64, GPUs, a vendor's own platform before OpenCL."""
+    facts = device.properties
+    return (not facts.float64, facts.kind != "gpu", device.platform == "opencl")
 
 
 _opened: dict[str, Device] = {}
@@ -53,37 +61,51 @@ _opened: dict[str, Device] = {}
 def get(name: str | Device | None = None) -> Device:
     """Open a device: ``"cuda:0"``, ``"opencl:1"``, ``"cuda"``, part of its name, or a Device.
 
-    Without a name: PORTMP_DEVICE, else the best GPU, else the CPU. Raises DeviceError
-    for an unknown device or one that the arithmetic probe refuses.
+    Without a name: PORTMP_DEVICE, else the best device that the arithmetic probe accepts
+    (GPUs first), with a sentence on standard error for each better one that it refuses.
+    Raises DeviceError for an unknown or refused device.
     """
     if isinstance(name, Device):
-        return name
-    wanted = name or os.environ.get("PORTMP_DEVICE")
-    key = wanted or ""
-    if key not in _opened:
-        device = _choose(wanted)
-        if device.name not in _opened:
-            probe.approve(device)
-            _opened[device.name] = device
-        _opened[key] = _opened[device.name]
-    return _opened[key]
+        return _open(name)
+    if not (name is None or isinstance(name, str)):
+        raise ArgumentError(f"device: {name!r} given, a name such as 'cuda:0' is needed")
+    wanted = name or os.environ.get("PORTMP_DEVICE", "").strip()
+    if wanted not in _opened:
+        _opened[wanted] = _open(_choose(wanted)) if wanted else _best()
+    return _opened[wanted]
 
 
-def _choose(wanted: str | None) -> Device:
-    if wanted is None:
-        found = sorted(devices(), key=_rank)
-        if not found:
-            problems = "; ".join(f"{b}: {find(b).problem}" for b in BACKENDS)
-            raise DeviceError(f"no device found ({problems})")
-        return found[0]
-    backend, _, index = wanted.partition(":")
+def _open(device: Device) -> Device:
+    """Probe *device* unless it was probed before."""
+    if _opened.get(device.name) is not device:
+        probe.approve(device)
+        _opened[device.name] = device
+    return device
+
+
+def _best() -> Device:
+    """The first device in the order of preference that the probe accepts."""
+    found = sorted(devices(), key=_rank)
+    for device in found:
+        try:
+            return _open(device)
+        except PortmpError as error:
+            if device is found[-1]:
+                raise
+            print(f"portmp: {error}; trying the next device", file=sys.stderr)
+    problems = "; ".join(f"{b}: {find(b).problem}" for b in BACKENDS)
+    raise DeviceError(f"no device found ({problems})")
+
+
+def _choose(wanted: str) -> Device:
+    backend, _, index = wanted.lower().partition(":")
     if backend in BACKENDS:
         answer = find(backend)
         if not answer.devices:
             raise DeviceError(f"device {wanted!r}: {answer.problem}")
         if index == "":
             return answer.devices[0]
-        if index.isdigit() and int(index) < len(answer.devices):
+        if index.isascii() and index.isdigit() and int(index) < len(answer.devices):
             return answer.devices[int(index)]
         names = ", ".join(d.name for d in answer.devices)
         raise DeviceError(f"device {wanted!r} does not exist; {backend} has {names}")

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+import threading
+
 import numpy as np
 import pytest
 
-from portmp import discovery
+import portmp as mp
+from portmp import discovery, probe
 from portmp.backends.base import Device
 from portmp.errors import DeviceError
 
@@ -50,9 +54,53 @@ def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> Non
     assert discovery.get() is every_device
 
 
+def test_a_refused_device_is_refused_however_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its name and as a Device; the default falls back to the next one, with a sentence."""
+    found = sorted(discovery.devices(), key=discovery._rank)
+    refused = probe.Verdict(found[0].traits, refusal="a made-up difference")
+    monkeypatch.setattr(discovery, "_opened", {})
+    monkeypatch.setattr(probe, "_verdicts", {found[0].name: refused})
+    monkeypatch.delenv("PORTMP_DEVICE", raising=False)
+    for wanted in (found[0], found[0].name):
+        with pytest.raises(DeviceError, match="made-up"):
+            discovery.get(wanted)
+    if len(found) > 1:
+        assert discovery.get() is not found[0]
+    else:
+        with pytest.raises(DeviceError, match="made-up"):
+            discovery.get()
+
+
+def test_threads_share_kernels(every_device: Device) -> None:
+    """Launches of one kernel from several threads keep their own arguments."""
+    interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-5)
+    arrays = [mp.array([float(i)] * 3, "float32", every_device) for i in range(4)]
+    wrong: list[float] = []
+
+    def work(i: int) -> None:
+        for _ in range(60):
+            wrong.extend(v for v in (arrays[i] + arrays[i]).to_float64() if v != 2 * i)
+
+    try:
+        threads = [threading.Thread(target=work, args=(i,)) for i in range(len(arrays))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    finally:
+        sys.setswitchinterval(interval)
+    assert not wrong
+
+
 @pytest.mark.parametrize(
     ("wanted", "message"),
-    [("opencl:77", "has opencl:0"), ("no such device", "no device called"), ("cuda:x", "cuda")],
+    [
+        ("opencl:77", "has opencl:0"),
+        ("no such device", "no device called"),
+        ("cuda:x", "cuda"),
+        ("opencl:²", "does not exist"),
+    ],
 )
 def test_unknown_devices(wanted: str, message: str) -> None:
     """Refused, with what there is."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from functools import cached_property
 from typing import Any
 
@@ -159,9 +160,17 @@ def _api() -> tuple[Any, int]:
     return api, int(count)
 
 
-def _version_text(number: int) -> str:
-    """``13.5`` from 13050."""
-    return f"{number // 1000}.{number % 1000 // 10}"
+def _driver_version(number: int) -> str:
+    """``580.1 (CUDA 13.5)`` from 13050; without NVML the second half alone."""
+    newest = f"CUDA {number // 1000}.{number % 1000 // 10}"
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        text = ctypes.create_string_buffer(80)
+        found = not nvml.nvmlInit_v2() and not nvml.nvmlSystemGetDriverVersion(text, len(text))
+        nvml.nvmlShutdown()
+    except (OSError, AttributeError):
+        found = False
+    return f"{text.value.decode(errors='replace')} ({newest})" if found else newest
 
 
 def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
@@ -177,7 +186,7 @@ def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
     return Properties(
         name=name.split(b"\0")[0].decode(errors="replace"),
         vendor="NVIDIA",
-        driver=_version_text(int(driver._check(api.cuDriverGetVersion()))),
+        driver=_driver_version(int(driver._check(api.cuDriverGetVersion()))),
         arch=f"sm_{major}{minor}",
         kind="gpu",
         compute_units=attribute("MULTIPROCESSOR_COUNT"),

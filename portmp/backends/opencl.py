@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,13 @@ import numpy as np
 from portmp.backends import icd
 from portmp.backends.base import Buffer, Device, Dim3, Event, Kernel, Properties, Queue, Traits
 from portmp.compilers.opencl import OpenclCompiler
-from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory
+from portmp.errors import (
+    BackendUnavailable,
+    DeviceError,
+    LaunchError,
+    OutOfMemory,
+    PortmpError,
+)
 
 INSTALL = "pip install pyopencl pocl-binary-distribution"
 
@@ -36,6 +44,7 @@ class ClKernel(Kernel):
     def __init__(self, name: str, kernel: Any) -> None:
         self.name = name
         self.kernel = kernel
+        self.lock = threading.Lock()
 
 
 class ClEvent(Event):
@@ -65,33 +74,47 @@ class ClQueue(Queue):
         self.queue = cl.CommandQueue(device.context, device.handle, properties)
         self._cl = cl
 
+    @contextlib.contextmanager
+    def _explained(self, what: str, kind: type[PortmpError] = DeviceError) -> Iterator[None]:
+        """Turn pyopencl's exceptions into ours; memory is often taken only at first use."""
+        facts = self.device.properties
+        try:
+            yield
+        except self._cl.MemoryError as error:
+            raise OutOfMemory(
+                f"{self.device.name}, {what}: the device's {facts.memory} bytes are used up "
+                f"({error})"
+            ) from None
+        except self._cl.Error as error:
+            raise kind(f"{self.device.name}, {what}: {error}") from None
+
     def write(
         self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
     ) -> None:
         assert isinstance(target, ClBuffer)
         if source.nbytes:
-            self._cl.enqueue_copy(
-                self.queue, target.mem, source, dst_offset=offset, is_blocking=wait
-            )
+            with self._explained(f"copy of {source.nbytes} bytes to the device"):
+                self._cl.enqueue_copy(
+                    self.queue, target.mem, source, dst_offset=offset, is_blocking=wait
+                )
 
     def read(
         self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
     ) -> None:
         assert isinstance(source, ClBuffer)
-        try:
+        with self._explained(f"copy of {target.nbytes} bytes to the host"):
             if target.nbytes:
                 self._cl.enqueue_copy(
                     self.queue, target, source.mem, src_offset=offset, is_blocking=wait
                 )
             elif wait:
                 self.queue.finish()
-        except self._cl.Error as error:
-            raise DeviceError(f"{self.device.name}: {error}") from None
 
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         assert isinstance(target, ClBuffer) and isinstance(source, ClBuffer)
         if nbytes:
-            self._cl.enqueue_copy(self.queue, target.mem, source.mem, byte_count=nbytes)
+            with self._explained(f"copy of {nbytes} bytes"):
+                self._cl.enqueue_copy(self.queue, target.mem, source.mem, byte_count=nbytes)
 
     def launch(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Buffer | np.generic]
@@ -99,24 +122,18 @@ class ClQueue(Queue):
         assert isinstance(kernel, ClKernel)
         values = [a.mem if isinstance(a, ClBuffer) else a for a in args]
         size = tuple(g * b for g, b in zip(grid, block, strict=True))
-        try:
+        # Arguments belong to the kernel object, which all threads share.
+        what = f"kernel {kernel.name}, grid {grid}, block {block}"
+        with self._explained(what, LaunchError), kernel.lock:
             kernel.kernel.set_args(*values)
             self._cl.enqueue_nd_range_kernel(self.queue, kernel.kernel, size, block)
-        except self._cl.MemoryError as error:
-            raise OutOfMemory(f"{self.device.name}, kernel {kernel.name}: {error}") from None
-        except self._cl.Error as error:
-            raise LaunchError(
-                f"{self.device.name}: kernel {kernel.name}, grid {grid}, block {block}: {error}"
-            ) from None
 
     def record(self) -> ClEvent:
         return ClEvent(self._cl.enqueue_marker(self.queue))
 
     def synchronize(self) -> None:
-        try:
+        with self._explained("waiting"):
             self.queue.finish()
-        except self._cl.Error as error:
-            raise DeviceError(f"{self.device.name}: {error}") from None
 
 
 class ClDevice(Device):
