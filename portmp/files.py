@@ -28,11 +28,20 @@ from portmp.formats import Format
 
 Plane = np.ndarray[Any, Any]
 Number = Fraction | float
+Row = tuple[int, list[str]]
+"""A line's number and its fields."""
+
 FORMAT_KEY = "format"
 LIMB_KEY = "limb"
 _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_FIELD = re.compile(r'"([^"]*)"|([^"]*)')
+_MARKS = {None: "blank", ",": "comma", ";": "semicolon"}
+_HEADING = re.compile(
+    r"(?!(?:nan|inf|infinity)(?: |$))[^\W\d](?:[\w ()\[\]]|-(?=[^\W\d]))*", re.IGNORECASE
+)
+"""Words: nothing that a slip of the keyboard makes of a number, such as O.5, 1.0x or e-3."""
 
 
 # --- reading ----------------------------------------------------------------------------------
@@ -176,10 +185,10 @@ def _table(file: Path, content: bytes, form: Format, header: bool) -> list[Plane
         for number, line in enumerate(_text(file, content).splitlines(), 1)
         if (text := line.partition("#")[0].strip())
     ]
-    marks = next((mark for mark in ";," if any(mark in text for _, text in lines)), None)
-    rows = [(number, _fields(text, marks)) for number, text in lines]
-    if header and rows and not any(_is_number(field) for field in rows[0][1]):
-        rows = rows[1:]
+    mark = next((mark for mark in ";," if any(mark in text for _, text in lines)), None)
+    rows = [(number, _fields(text, mark, f"{file}, line {number}")) for number, text in lines]
+    if header and rows:
+        rows = _without_header(file, rows)
     if not rows:
         raise InputError(f"{file}: holds no numbers")
     first, width = rows[0][0], len(rows[0][1])
@@ -195,6 +204,20 @@ def _table(file: Path, content: bytes, form: Format, header: bool) -> list[Plane
     return _stacked(limbs, (len(rows), width), form)
 
 
+def _without_header(file: Path, rows: list[Row]) -> list[Row]:
+    """The rows, less a first one of words; a first row with a misspelt number is no header."""
+    number, fields = rows[0]
+    strange = [column for column, field in enumerate(fields, 1) if not _is_number(field)]
+    if not strange:
+        return rows
+    if len(strange) == len(fields) and all(map(_HEADING.fullmatch, fields)):
+        return rows[1:]
+    raise InputError(
+        f"{file}, line {number}, column {strange[0]}: {fields[strange[0] - 1][:60]!r} is not a "
+        "number; a line of headings has only words (letters, digits, blanks, _, (), [], -)"
+    )
+
+
 def _text(file: Path, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
@@ -203,8 +226,19 @@ def _text(file: Path, content: bytes) -> str:
         raise InputError(f"{file}, line {line}: not a text file (UTF-8)") from None
 
 
-def _fields(text: str, mark: str | None) -> list[str]:
-    return [field.strip().strip('"') for field in text.split(mark)]
+def _fields(text: str, mark: str | None, place: str) -> list[str]:
+    """The fields of a line, without the quotes that may enclose a whole one."""
+    fields = []
+    for column, part in enumerate(text.split(mark), 1):
+        match = _FIELD.fullmatch(part.strip())
+        # Half of a quoted decimal comma would otherwise be read as a number.
+        if match is None:
+            raise InputError(
+                f"{place}, column {column}: quotes must enclose one whole field, without the "
+                f"separator ({_MARKS[mark]}) in it; {text[:60]!r} found"
+            )
+        fields.append((match[1] or match[2] or "").strip())
+    return fields
 
 
 def _is_number(field: str) -> bool:

@@ -56,6 +56,21 @@ def test_text_may_have_comments_headers_and_separators(tmp_path: Path, device: D
     assert _read(_text(tmp_path, "b.txt", "1;2\n"), device).shape == (1, 2)
 
 
+@pytest.mark.parametrize(
+    "heading", ["y,x", "_y1,x", '"y (m)","x [s]"', "p-value,höhe 2", "infimum,nano", "Y;X"]
+)
+def test_headings_are_words(tmp_path: Path, device: Device, heading: str) -> None:
+    """Letters, digits, blanks, underscores, brackets and hyphens, in quotes or not."""
+    row = '"1.5"; 2' if ";" in heading else '"1.5", 2'
+    path = _text(tmp_path, "a.csv", f"{heading}\n{row}\n")
+    assert _read(path, device).to_fractions() == [[Fraction(3, 2), 2]]
+
+
+def test_a_first_line_of_specials_is_data(tmp_path: Path, device: Device) -> None:
+    """nan and inf are numbers, not headings."""
+    assert _read(_text(tmp_path, "a.csv", "nan,-inf\n1,2\n"), device).shape == (2, 2)
+
+
 def _hundredths(n: int) -> str:
     return str(mp.array(f"{n}e-2").to_strings())
 
@@ -94,6 +109,19 @@ BAD_TEXT = {
     "word.csv": ("1,2\n3,four\n", r"line 2, column 2: 'four'"),
     "empty.csv": ("# nothing\n", r"no numbers"),
     "hole.csv": ("1,,2\n", r"column 2: ''"),
+    "typo.csv": ("1.0x\n2.0\n3.0\n", r"line 1, column 1: '1.0x' is not a number"),
+    "letters.csv": ("O.5,l.5\n1,2\n3,4\n", r"line 1, column 1: 'O.5' is not a number"),
+    "exponent.csv": ("e-5,e-3\n1,2\n", r"line 1, column 1: 'e-5' is not a number"),
+    "half.csv": ("# note\ny,1\n1,2\n", r"line 2, column 1: 'y' is not a number"),
+    "special.csv": ("x,nan\n1,2\n", r"line 1, column 1: 'x'"),
+    "second.csv": ("x,y\nu,v\n1,2\n", r"line 2, column 1: 'u'"),
+    "blank heading.csv": ("x,\n1,2\n", r"line 1, column 1: 'x'"),
+    "words.txt": ("x y\n1 2\n", r"line 1, column 1: 'x'"),
+    "comma.csv": ('"1,5"\n"2,5"\n', r"line 1, column 1: quotes .* separator \(comma\)"),
+    "semicolon.csv": ('"1,5";"2,5"\n', r"line 1, column 1: '1,5' is not a number"),
+    "escaped.csv": ('1,"2""3"\n', r"line 1, column 2: quotes"),
+    "open.csv": ('1,2\n3,4"\n', r"line 2, column 2: quotes"),
+    "blanks.txt": ('"1 5" 2\n', r"line 1, column 1: quotes .* separator \(blank\)"),
     "complex.mtx": ("%%MatrixMarket matrix array complex general\n1 1\n1 0\n", "complex"),
     "head.mtx": ("1 1\n", r"line 1: no Matrix Market header"),
     "short.mtx": ("%%MatrixMarket matrix array real general\n2 2\n1\n", r"4 values expected, 1"),
