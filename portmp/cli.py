@@ -128,16 +128,27 @@ def _finish(args: Args, result: Array) -> int:
     return 0
 
 
-def _prepare(args: Args) -> Callable[[str], Array]:
+def _prepare(args: Args, *inputs: str | None) -> Callable[[str], Array]:
     """Check format, output and device; returns the reader of input files."""
     from portmp import discovery, files, formats
-    from portmp.array import DEFAULT_FORMAT
 
-    form = formats.get(args.format or files.stored_format(args.a) or DEFAULT_FORMAT)
+    form = formats.get(args.format or _stored_format([name for name in inputs if name]))
     if args.output:
         files.check_target(args.output, form)
     device = discovery.get(args.device)
     return lambda name: files.read(name, form, device)
+
+
+def _stored_format(inputs: list[str]) -> str:
+    """The format that the input files name; which of several is meant is not guessed."""
+    from portmp import files
+    from portmp.array import DEFAULT_FORMAT
+
+    stored = {name: form.name for name in inputs if (form := files.stored_format(name))}
+    if len(set(stored.values())) > 1:
+        found = ", ".join(f"{name} holds {form}" for name, form in stored.items())
+        raise ArgumentError(f"{found}: give --format to choose the format of the result")
+    return next(iter(stored.values()), DEFAULT_FORMAT)
 
 
 def _gemm(args: Args) -> int:
@@ -145,7 +156,7 @@ def _gemm(args: Args) -> int:
 
     if args.beta is not None and args.c is None:
         raise ArgumentError("--beta: needs the matrix C (-C FILE)")
-    read = _prepare(args)
+    read = _prepare(args, args.a, args.b, args.c)
     c = read(args.c) if args.c else None
     beta = (args.beta or "1") if c is not None else 0
     result = mp.gemm(
@@ -158,7 +169,7 @@ def _gemm(args: Args) -> int:
 def _lstsq(args: Args) -> int:
     import portmp as mp
 
-    read = _prepare(args)
+    read = _prepare(args, args.a, args.b)
     if args.polynomial is None:
         if args.b is None:
             raise ArgumentError("lstsq: two files A B expected, or --polynomial DEGREE and one")
@@ -334,7 +345,9 @@ def _parser() -> argparse.ArgumentParser:
 
 def _matrix_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="write the result here")
-    parser.add_argument("--format", help="number format (default: that of A's .npz, else dd)")
+    parser.add_argument(
+        "--format", help="number format (default: the one that the .npz files name, else dd)"
+    )
     parser.add_argument("--device", help="a device, such as cuda:0")
 
 

@@ -238,7 +238,24 @@ def test_format_follows_the_planes(run: Run) -> None:
     _write("a.csv", "0.1\n")
     run("gemm", "a.csv", "a.csv", "--format", "qd", "-o", "c.npz")
     assert json.loads(run("gemm", "c.npz", "c.npz", "--json")[1])["format"] == "qd"
-    assert json.loads(run("gemm", "a.csv", "c.npz", "--json")[1])["format"] == "dd"
+    assert json.loads(run("gemm", "a.csv", "c.npz", "--json")[1])["format"] == "qd"
+    assert json.loads(run("gemm", "a.csv", "a.csv", "--json")[1])["format"] == "dd"
+
+
+def test_formats_never_mix_silently(run: Run) -> None:
+    """Files of different formats need --format: none of them is rounded without a word."""
+    _write("a.csv", "0.1\n")
+    for form in ("dd", "qd"):
+        run("gemm", "a.csv", "a.csv", "--format", form, "-o", f"{form}.npz")
+    for words in (
+        ["gemm", "dd.npz", "qd.npz"],
+        ["gemm", "dd.npz", "a.csv", "-C", "qd.npz"],
+        ["lstsq", "qd.npz", "dd.npz"],
+    ):
+        status, out, err = run(*words)
+        assert (status, out, len(err.splitlines())) == (2, "", 1)
+        assert "dd.npz holds dd" in err and "qd.npz holds qd" in err and "--format" in err
+        assert run(*words, "--format", "td", "--json")[0] == 0
 
 
 def test_output_of_numpy_is_not_touched(run: Run) -> None:
