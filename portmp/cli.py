@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NoReturn
 
-from portmp.errors import ArgumentError, PortmpError, suggestion
+from portmp.errors import ArgumentError, InputError, PortmpError, suggestion
 
 if TYPE_CHECKING:
     from portmp.array import Array
@@ -96,7 +96,10 @@ def _cache(args: Args) -> int:
     files = list(program.cached_files())
     if args.clear:
         for file in files:
-            file.unlink(missing_ok=True)
+            try:
+                file.unlink(missing_ok=True)
+            except OSError as error:
+                raise InputError(f"{file}: cannot be removed: {error.strerror}") from None
     folder = places.cache_folder()
     size = sum(f.stat().st_size for f in files if f.exists())
     facts = {"folder": str(folder) if folder else None, "files": len(files), "bytes": size,

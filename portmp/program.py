@@ -131,8 +131,11 @@ def forget(digest: str) -> None:
             path.unlink()
 
 
+_CACHED = re.compile(r"[0-9a-f]{64}\.bin|probe-[0-9a-f]{32}\.json")
+
+
 def cached_files() -> Iterator[Path]:
-    """All files of the disk cache."""
+    """All files of the disk cache: portmp's own, since the folder may hold others."""
     folder = places.cache_folder()
     if folder is not None:
-        yield from sorted(p for p in folder.iterdir() if p.suffix in (".bin", ".json"))
+        yield from sorted(p for p in folder.iterdir() if _CACHED.fullmatch(p.name) and p.is_file())

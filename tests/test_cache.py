@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import pytest
 from portmp import catalogue, places, program
 from portmp.backends.base import Buffer, Device, Kernel, Properties, Queue, Traits
 from portmp.backends.gpu import GpuDevice
+from portmp.cli import main
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import LaunchError
 
@@ -246,6 +248,24 @@ def test_default_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
     assert places.cache_folder() == tmp_path / "home" / ".cache" / "portmp"
     assert list(program.cached_files()) == []
+
+
+def test_clearing_spares_the_files_of_others(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Only names that portmp gives are listed and removed; folders stay, too."""
+    folder.mkdir()
+    own = {f"{'0a' * 32}.bin", f"probe-{'1b' * 16}.json"}
+    foreign = {"thesis.bin", "results.json", f"{'0A' * 32}.bin", f"{'0a' * 31}.bin",
+               f"probe-{'1b' * 16}.json.bak", f"probe-{'1g' * 16}.json"}  # fmt: skip
+    for name in own | foreign:
+        (folder / name).write_text("x")
+    (folder / f"{'2c' * 32}.bin").mkdir()
+    assert {p.name for p in program.cached_files()} == own
+    assert main(["cache", "--clear", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["files"] == 2
+    assert {p.name for p in folder.iterdir() if p.is_file()} == foreign
+    assert len(list(folder.iterdir())) == len(foreign) + 1
 
 
 # --- keys --------------------------------------------------------------------------------
