@@ -16,7 +16,7 @@ from portmp.array import Array, Number
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
-from portmp.tuning import GemmSchedule, ReduceSchedule
+from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
 
 
 def _array(value: Any, argument: str) -> Array:
@@ -53,7 +53,8 @@ def gemm(
     trans_a: bool = False,
     trans_b: bool = False,
     out: Array | None = None,
-    schedule: GemmSchedule | None = None,
+    accuracy: str = "accurate",
+    schedule: GemmSchedule | PanelSchedule | None = None,
 ) -> Array:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
@@ -69,6 +70,7 @@ def gemm(
             alpha=_scalar(left, alpha, "alpha"), beta=_scalar(left, beta, "beta"),
             c=None if c is None else _array(c, "c").planes,
             out=None if out is None else _array(out, "out").planes,
+            accuracy=accuracy,
             schedule=schedule,
         )
     )  # fmt: skip

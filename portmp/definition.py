@@ -14,7 +14,10 @@ SLAB = 1024
 """GEMM: k is cut into slabs of this length; slabs are added in ascending order."""
 
 PERIOD = 256
-"""GEMM: the accumulator is renormalised after every PERIOD steps of a slab."""
+"""GEMM: the accurate accumulator is renormalised after every PERIOD steps of a slab."""
+
+FAST_PERIOD = 4
+"""GEMM, GEMV, DOT: so is the fast one after every FAST_PERIOD steps of a slab or lane."""
 
 LANES = 32
 """DOT, GEMV, sums, extrema: element i belongs to lane i mod LANES ..."""

@@ -2,7 +2,8 @@
 
 A format is a table entry. ``planes`` are the dtypes of its limb planes in memory, most
 significant first; ``word`` is the dtype that computes; ``networks`` maps the roles
-(add, mul, div, sqrt, accumulate, renormalise, finish) to networks of portmp.networks.
+(add, mul, div, sqrt) to networks of portmp.networks; ``accumulators`` says how sums of
+products run, accurately and fast.
 """
 
 from __future__ import annotations
@@ -11,17 +12,39 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
-from portmp import networks
-from portmp.errors import FormatError, suggestion
+from portmp import definition, networks
+from portmp.errors import ArgumentError, FormatError, suggestion
 from portmp.networks import Network, operators
 
 PRECISION = {"float32": 24, "float64": 53}
 """Bits of a word's significand."""
 
-ROLES = ("add", "mul", "div", "sqrt", "accumulate", "renormalise", "finish")
+ROLES = ("add", "mul", "div", "sqrt")
+ACCURACIES = ("accurate", "fast")
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """How a sum of products runs: names of networks.
+
+    ``step`` takes one product, ``renormalise`` (None: nothing) follows every ``period``
+    steps, ``finish`` turns the state into a value.
+    """
+
+    step: str
+    renormalise: str | None
+    period: int
+    finish: str
+
+    @property
+    def networks(self) -> dict[str, Network]:
+        """The networks by role."""
+        roles = {"accumulate": self.step, "renormalise": self.renormalise, "finish": self.finish}
+        return {role: networks.get(name) for role, name in roles.items() if name}
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +59,7 @@ class Format:
     planes: tuple[str, ...]
     word: str
     networks: Mapping[str, str]
+    accumulators: Mapping[str, Accumulator]
     about: str
     aliases: tuple[str, ...] = ()
     definition: int = 1
@@ -82,6 +106,19 @@ class Format:
         """The network that plays *role* here."""
         return networks.get(self.networks[role])
 
+    def accumulator(self, accuracy: str = "accurate") -> Accumulator:
+        """How this format sums products: ``accurate`` or ``fast``."""
+        if accuracy in self.accumulators:
+            return self.accumulators[accuracy]
+        if accuracy in ACCURACIES:
+            raise FormatError(
+                f"accuracy: {accuracy!r} given, {self.name} has only {', '.join(self.accumulators)}"
+            )
+        near = suggestion(str(accuracy), list(ACCURACIES))
+        raise ArgumentError(
+            f"accuracy: {accuracy!r} given{near}; allowed are {', '.join(ACCURACIES)}"
+        )
+
     def operator(self, op: str) -> Network:
         """The public operator *op* (add, sub, fma, min ...), special values settled."""
         n = self.networks
@@ -95,55 +132,72 @@ def _fpan(n: int) -> dict[str, str]:
     return {role: f"{role}{n}" for role in ROLES}
 
 
-def _one_limb() -> dict[str, str]:
-    return _fpan(1) | {"renormalise": "keep1", "finish": "keep1"}
+def _sums(n: int) -> dict[str, Accumulator]:
+    return {
+        "accurate": Accumulator(
+            f"accumulate{n}", f"renormalise{n}", definition.PERIOD, f"finish{n}"
+        ),
+        "fast": Accumulator(
+            f"accumulate{n}_fast", f"renormalise{n}_fast", definition.FAST_PERIOD, f"finish{n}_fast"
+        ),
+    }
 
 
-def _paper(n: int, accumulate: str, add: str, mul: str) -> dict[str, str]:
-    """Textbook arithmetic: acc = add(mul(a, b), acc), nothing to renormalise or finish."""
-    return _fpan(n) | {
-        "add": add, "mul": mul,
-        "accumulate": accumulate, "renormalise": f"keep{n}", "finish": f"keep{n}",
-    }  # fmt: skip
+def _plain(name: str, n: int) -> Accumulator:
+    """Textbook sums: acc = add(mul(a, b), acc), nothing to renormalise or finish."""
+    return Accumulator(name, None, definition.PERIOD, f"keep{n}")
 
 
+_FMA = dict.fromkeys(ACCURACIES, _plain("accumulate1", 1))
+
+
+def _paper(n: int, accumulate: str, add: str, mul: str) -> dict[str, Any]:
+    return {
+        "networks": _fpan(n) | {"add": add, "mul": mul},
+        "accumulators": {"accurate": _plain(accumulate, n)},
+    }
+
+
+def _standard(
+    name: str, planes: tuple[str, ...], about: str, aliases: tuple[str, ...] = ()
+) -> Format:
+    n = len(planes)
+    return Format(name, planes, planes[0], _fpan(n), _FMA if n == 1 else _sums(n), about, aliases)
+
+
+_F32, _F64 = "float32", "float64"
 _TABLE = [
-    Format("float32", ("float32",), "float32", _one_limb(), "IEEE binary32"),
-    Format("float64", ("float64",), "float64", _one_limb(), "IEEE binary64"),
-    Format("ds", ("float32",) * 2, "float32", _fpan(2), "double-single", ("float32x2", "df")),
-    Format("ts", ("float32",) * 3, "float32", _fpan(3), "triple-single", ("float32x3",)),
-    Format("qs", ("float32",) * 4, "float32", _fpan(4), "quad-single", ("float32x4",)),
-    Format("dd", ("float64",) * 2, "float64", _fpan(2), "double-double", ("float64x2",)),
-    Format("td", ("float64",) * 3, "float64", _fpan(3), "triple-double", ("float64x3",)),
-    Format("qd", ("float64",) * 4, "float64", _fpan(4), "quad-double", ("float64x4",)),
+    _standard("float32", (_F32,), "IEEE binary32"),
+    _standard("float64", (_F64,), "IEEE binary64"),
+    _standard("ds", (_F32,) * 2, "double-single", ("float32x2", "df")),
+    _standard("ts", (_F32,) * 3, "triple-single", ("float32x3",)),
+    _standard("qs", (_F32,) * 4, "quad-single", ("float32x4",)),
+    _standard("dd", (_F64,) * 2, "double-double", ("float64x2",)),
+    _standard("td", (_F64,) * 3, "triple-double", ("float64x3",)),
+    _standard("qd", (_F64,) * 4, "quad-double", ("float64x4",)),
+    _standard("d+s", (_F64, _F32), "double plus single: stored short, computed as dd", ("dps",)),
     Format(
-        "d+s", ("float64", "float32"), "float64", _fpan(2),
-        "double plus single: stored short, computed as dd", ("dps",),
+        "ts2021", (_F32,) * 3, _F32, **_paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
+        about="the triple-single paper's arithmetic (GPU listing, corrected)", paper="004",
     ),
     Format(
-        "ts2021", ("float32",) * 3, "float32",
-        _paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
-        "the triple-single paper's arithmetic (GPU listing, corrected)", paper="004",
+        "dd2011", (_F64,) * 2, _F64, **_paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
+        about="seed paper's double-double, QD's with FMA", paper="001",
     ),
     Format(
-        "dd2011", ("float64",) * 2, "float64",
-        _paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
-        "seed paper's double-double, QD's with FMA", paper="001",
+        "dd2011nofma", (_F64,) * 2, _F64,
+        **_paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
+        about="the same without FMA", paper="001",
     ),
     Format(
-        "dd2011nofma", ("float64",) * 2, "float64",
-        _paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
-        "the same without FMA", paper="001",
+        "qd2011", (_F64,) * 4, _F64, **_paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
+        about="seed paper's quad-double, QD's accurate operations with FMA", scalar=True,
+        paper="001",
     ),
     Format(
-        "qd2011", ("float64",) * 4, "float64",
-        _paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
-        "seed paper's quad-double, QD's accurate operations with FMA", scalar=True, paper="001",
-    ),
-    Format(
-        "qd2011nofma", ("float64",) * 4, "float64",
-        _paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
-        "the same without FMA", scalar=True, paper="001",
+        "qd2011nofma", (_F64,) * 4, _F64,
+        **_paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
+        about="the same without FMA", scalar=True, paper="001",
     ),
 ]  # fmt: skip
 

@@ -114,7 +114,7 @@ def scal(form: Format, alpha: Sequence[Any], x: Host) -> Host:
 
 def gemm(
     form: Format, a: Host, b: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
-    c: Host | None = None,
+    c: Host | None = None, accuracy: str = "accurate",
 ) -> Host:  # fmt: skip
     """alpha a b + beta c for a (m, k), b (k, n)."""
     ar = Arithmetic(form)
@@ -125,7 +125,7 @@ def gemm(
         m, k, n = a[0].shape[0], a[0].shape[1], b[0].shape[1]
         product = None
         if k and not _is(scale, 0):
-            total = _gemm_slabs(ar, av, bv)
+            total = _gemm_slabs(ar, av, bv, accuracy)
             bad = ~np.isfinite(total[0])
             product = _patched(total, _leading_gemm(av[0], bv[0])) if bad.any() else total
         addend = None if c is None or _is(add, 0) else ar.load(c)
@@ -134,9 +134,10 @@ def gemm(
         return ar.store(_scaled(ar, product, scale, add, addend))
 
 
-def _gemm_slabs(ar: Arithmetic, a: Value, b: Value) -> Value:
-    form = ar.form
-    accumulate, renormalise = form.network("accumulate"), form.network("renormalise")
+def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accuracy: str) -> Value:
+    accumulator = ar.form.accumulator(accuracy)
+    nets = accumulator.networks
+    accumulate, renormalise = nets["accumulate"], nets.get("renormalise")
     shape = (a[0].shape[0], b[0].shape[1])
     k = a[0].shape[1]
     total: Value | None = None
@@ -147,9 +148,9 @@ def _gemm_slabs(ar: Arithmetic, a: Value, b: Value) -> Value:
             left = tuple(np.broadcast_to(w[:, i, None], shape) for w in a)
             right = tuple(np.broadcast_to(w[None, i, :], shape) for w in b)
             state = ar.run(accumulate, state, left, right)
-            if (i + 1 - slab) % definition.PERIOD == 0:
+            if renormalise is not None and (i + 1 - slab) % accumulator.period == 0:
                 state = ar.run(renormalise, state)
-        part = ar.run(form.network("finish"), state)
+        part = ar.run(nets["finish"], state)
         total = part if total is None else ar.operator("add", total, part)
     assert total is not None
     return total

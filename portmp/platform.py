@@ -18,7 +18,8 @@ class Platform:
     """One platform's dialect.
 
     ``{0}`` stands for what fills the entry: an axis, a type, an argument, or for
-    ``kernel`` the threads of a block, all in one axis.
+    ``kernel`` the threads of a block, all in one axis. ``resident_kernel`` also asks for
+    registers that let {1} blocks, {2} warps a scheduler, share a compute unit.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Platform:
     prologue: str
     standalone: str
     kernel: str
+    resident_kernel: str
     function: str
     pointer: str
     const_pointer: str
@@ -45,15 +47,26 @@ class Platform:
     out_parameter: str
     defaults: Traits
 
+    def kernel_of(self, threads: int, blocks: int = 1) -> str:
+        """A kernel's qualifiers for *threads* a block, *blocks* resident in a compute unit."""
+        if blocks == 1:
+            return self.kernel.format(threads)
+        warps = -(-blocks * threads // (self.defaults.warp_size * _SCHEDULERS))
+        return self.resident_kernel.format(threads, blocks, warps)
+
     def axis(self, text: str, axis: int) -> str:
         """Index text of one axis: ``threadIdx.x`` or ``get_local_id(0)``."""
         return text.format("xyz"[axis] if "." in text else axis)
 
 
+_SCHEDULERS = 4
+"""SIMD units of a compute unit, on every GPU that has a way to ask for resident warps."""
+
 _HIP: dict[str, object] = {
     "prologue": "",
     "standalone": "#include <hip/hip_runtime.h>\n",
     "kernel": 'extern "C" __global__ void __launch_bounds__({0})',
+    "resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {1})',
     "function": "static __device__ __forceinline__",
     "pointer": "{0} *",
     "const_pointer": "const {0} *",
@@ -84,7 +97,8 @@ ROCM = Platform(
     fma={"float32": "fmaf({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
     sqrt={"float32": "sqrtf({0})", "float64": "sqrt({0})"},
     defaults=Traits(warp_size=64, sqrt="widened"),
-    **_HIP,  # type: ignore[arg-type]
+    **_HIP  # type: ignore[arg-type]
+    | {"resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {2})'},
 )  # fmt: skip
 
 OPENCL = Platform(
@@ -92,6 +106,7 @@ OPENCL = Platform(
     prologue="#pragma OPENCL FP_CONTRACT OFF\n",
     standalone="",
     kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
+    resident_kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
     function="static inline",
     pointer="__global {0} *",
     const_pointer="__global const {0} *",

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
-from portmp import platform
+import numpy as np
+
+from portmp import definition, platform
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
-from portmp.formats import PRECISION, Format
+from portmp.formats import Format
 
 
 @dataclass(frozen=True)
 class GemmSchedule:
     """Tile shape of GEMM: threads of a block, results of a thread, depth of a tile.
 
-    ``width`` is the explicit vector's length over columns (1 on GPUs), ``pad`` words
-    appended to a row of A's tile, ``split`` gives each slab of k to a block of its own;
+    ``vector`` results of a thread are neighbours (so that it reads them from shared
+    memory at once), ``pad`` words are appended to a row of a tile; ``stages``: 2 holds
+    two tiles, with one barrier a tile; ``unroll`` steps of k are written out; ``blocks``
+    share a compute unit. ``split`` gives each slab of k to a block of its own;
     ``a_order``, ``b_order`` say along which index neighbouring threads read.
     """
 
@@ -24,8 +29,11 @@ class GemmSchedule:
     thread_m: int = 2
     thread_n: int = 2
     tile_k: int = 8
-    width: int = 1
+    vector: int = 1
     pad: int = 0
+    stages: int = 1
+    unroll: int = 4
+    blocks: int = 1
     split: bool = False
     a_order: str = "k"
     b_order: str = "n"
@@ -43,31 +51,116 @@ class GemmSchedule:
     @property
     def tile_n(self) -> int:
         """Columns of C of a block."""
-        return self.threads_n * self.thread_n * self.width
+        return self.threads_n * self.thread_n
+
+    @property
+    def pitch_a(self) -> int:
+        """Words from one step of k to the next in A's tile."""
+        return self.tile_m + self.pad
+
+    @property
+    def pitch_b(self) -> int:
+        """Words from one step of k to the next in B's tile."""
+        return self.tile_n + self.pad
 
     def shared_bytes(self, form: Format) -> int:
         """Shared memory of a block."""
-        words = self.tile_k * (self.tile_m + self.pad + self.tile_n)
-        return words * form.limbs * (PRECISION[form.word] // 24 * 4)
+        words = self.tile_k * (self.pitch_a + self.pitch_b) * self.stages
+        return words * form.limbs * np.dtype(form.word).itemsize
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        from portmp.definition import PERIOD
+        _positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
+        _positive(self, "vector", "stages", "blocks")
+        for name, value, allowed in (
+            ("pad", self.pad, range(33)),
+            ("stages", self.stages, (1, 2)),
+            ("a_order", self.a_order, ("m", "k")),
+            ("b_order", self.b_order, ("n", "k")),
+        ):
+            if value not in allowed:
+                raise ArgumentError(f"schedule: {name} {value!r} given, allowed are {allowed}")
+        if definition.PERIOD % self.tile_k:
+            raise ArgumentError(
+                f"schedule: tile_k {self.tile_k} does not divide {definition.PERIOD}"
+            )
+        if self.tile_k % definition.FAST_PERIOD:
+            raise ArgumentError(
+                f"schedule: tile_k {self.tile_k} is no multiple of {definition.FAST_PERIOD}"
+            )
+        for name in ("thread_m", "thread_n", "pad"):
+            if getattr(self, name) % self.vector:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} is no multiple of vector {self.vector}"
+                )
+        _fits(self.threads, self.shared_bytes(form), device)
 
-        if PERIOD % self.tile_k:
-            raise ArgumentError(f"schedule: tile_k {self.tile_k} does not divide {PERIOD}")
-        limit = device.properties
-        if self.threads > limit.max_threads:
-            raise ArgumentError(
-                f"schedule: {self.threads} threads a block, "
-                f"{device.name} allows {limit.max_threads}"
-            )
-        shared = int(limit.extra.get("static_shared_memory", limit.shared_memory))
-        if self.shared_bytes(form) > shared:
-            raise ArgumentError(
-                f"schedule: {self.shared_bytes(form)} bytes of shared memory, "
-                f"{device.name} has {shared}"
-            )
+
+@dataclass(frozen=True)
+class PanelSchedule:
+    """GEMM on a CPU: a work-item computes ``rows`` rows of a packed panel of B.
+
+    It holds ``results_m`` rows x ``results_n`` vectors of ``width`` columns at a time.
+    """
+
+    rows: int = 64
+    results_m: int = 4
+    results_n: int = 2
+    width: int = 1
+
+    threads: ClassVar[int] = 1
+    split: ClassVar[bool] = False
+
+    @property
+    def tile_m(self) -> int:
+        """Rows of C of a work-item."""
+        return self.rows
+
+    @property
+    def tile_n(self) -> int:
+        """Columns of C of a work-item."""
+        return self.results_n * self.width
+
+    def shared_bytes(self, form: Format) -> int:
+        """Memory of the packed panel."""
+        return definition.SLAB * self.tile_n * form.limbs * np.dtype(form.word).itemsize
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the device."""
+        _positive(self, "rows", "results_m", "results_n")
+        check_width(self.width, form, device)
+        _fits(self.threads, self.shared_bytes(form), device)
+
+
+def _positive(schedule: object, *fields: str) -> None:
+    for name in fields:
+        value = getattr(schedule, name)
+        if not isinstance(value, int) or value < 1:
+            raise ArgumentError(f"schedule: {name} {value!r} given, positive integers are allowed")
+
+
+def _fits(threads: int, shared: int, device: Device) -> None:
+    """Raise ArgumentError where a block does not fit the device."""
+    limit = device.properties
+    if threads > limit.max_threads:
+        raise ArgumentError(
+            f"schedule: {threads} threads a block, {device.name} allows {limit.max_threads}"
+        )
+    most = int(limit.extra.get("static_shared_memory", limit.shared_memory))
+    if shared > most:
+        raise ArgumentError(
+            f"schedule: {shared} bytes of shared memory, {device.name} has {most}"
+        )
+
+
+def check_width(width: int, form: Format, device: Device) -> None:
+    """Refuse a vector width that the platform or the format does not have."""
+    allowed = (1,) if form.scalar else platform.get(device.platform).vectors
+    if width not in allowed:
+        widths = ", ".join(map(str, allowed))
+        raise ArgumentError(
+            f"schedule: width {width} given, {form.name} on {device.name} has {widths}"
+        )
 
 
 @dataclass(frozen=True)
@@ -94,20 +187,19 @@ def _width(form: Format, device: Device) -> int:
     return max(v for v in platform.get(device.platform).vectors if v <= wanted)
 
 
-def gemm(form: Format, device: Device) -> GemmSchedule:
+def gemm(form: Format, device: Device) -> GemmSchedule | PanelSchedule:
     """The default GEMM schedule."""
-    width = _width(form, device)
-    if device.properties.kind != "gpu":
-        # One work-item a block: code grows with its results, and CPU compilers' time with it.
-        results = {1: (4, 2), 2: (4, 2), 3: (4, 1), 4: (2, 1)}[form.limbs]
-        return GemmSchedule(1, 1, *results, 64, width)
-    return gpu_gemm(form)
+    if device.properties.kind == "gpu":
+        return gpu_gemm(form)
+    # Code grows with the results of a work-item, and CPU compilers' time with it.
+    results = {1: (4, 2), 2: (4, 1), 3: (4, 1), 4: (2, 1)}[form.limbs]
+    return PanelSchedule(64, *results, _width(form, device))
 
 
 def gpu_gemm(form: Format) -> GemmSchedule:
     """The default GEMM schedule of a GPU."""
-    results = {1: (4, 4), 2: (4, 2), 3: (2, 2), 4: (2, 1)}[form.limbs]
-    return GemmSchedule(16, 16, *results)
+    shape = {1: (16, 16, 4, 4), 2: (16, 8, 4, 4), 3: (16, 8, 2, 2), 4: (16, 8, 2, 2)}[form.limbs]
+    return GemmSchedule(*shape, vector=2, pad=2, stages=2, blocks=2)
 
 
 def reduce(form: Format, device: Device, rows: int) -> ReduceSchedule:

@@ -94,7 +94,7 @@ class Writer:
     @cached_property
     def sum(self) -> str:
         """The C type of the accumulator."""
-        return self.type(self.format.network("accumulate").result)
+        return self.type(networks.get(self.format.accumulator().step).result)
 
     def function(self, net: Network | str) -> str:
         """The C name of a network: ``add3`` becomes ``td_add``."""

@@ -578,6 +578,141 @@ e = s[4]
     source="F5c's end: four sweeps", bound="2u^4|result|",
 )  # fmt: skip
 
+# --- the same, faster: no word below the last limb, settled every few steps (F2/K, F3/K) ----
+
+_define(
+    "accumulate2_fast", "s:+2 x:2 y:2 -> +2",
+    """
+p, e = two_prod(x[0], y[0])
+e = fma(x[0], y[1], e)
+e = fma(x[1], y[0], e)
+a, t = two_sum(s[0], p)
+b = s[1] + (t + e)
+return a, b
+""",
+    source="F2/K: two running words, 12 instructions",
+    bound="6u^2 sum|S_i| + 21u^2 T (proved, first order)",
+)  # fmt: skip
+_define(
+    "renormalise2_fast", "s:+2 -> +2",
+    """
+a, b = fast_two_sum(s[0], s[1])
+return a, b
+""",
+    source="F2/K's settling", bound="exact where |s_0| >= |s_1|",
+)  # fmt: skip
+_define(
+    "finish2_fast", "s:+2 -> 2",
+    """
+a, b = two_sum(s[0], s[1])
+return a, b
+""",
+    source="F2/K's end", bound="exact",
+)  # fmt: skip
+_define(
+    "accumulate3_fast", "s:+3 x:3 y:3 -> +3",
+    """
+p00, e00 = two_prod(x[0], y[0])
+p01, e01 = two_prod(x[0], y[1])
+p10, e10 = two_prod(x[1], y[0])
+r = fma(x[1], y[1], e01 + e10)
+r = fma(x[0], y[2], r)
+r = fma(x[2], y[0], r)
+p01, f1 = two_sum(p01, p10)
+m, f2 = two_sum(e00, p01)
+v = r + (f1 + f2)
+a, t = two_sum(s[0], p00)
+b, t1 = two_sum(s[1], m)
+b, t2 = two_sum(b, t)
+c = s[2] + (v + (t1 + t2))
+return a, b, c
+""",
+    source="F3/K: three running words, 45 instructions",
+    bound="0.1u^3 sum|S_i| + 5u^3 T (measured)",
+)  # fmt: skip
+_define(
+    "renormalise3_fast", "s:+3 -> +3",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+"""
+    + wires("TS a b; TS b c")
+    + "return a, b, c",
+    source="F3/K's settling", bound="exact",
+)  # fmt: skip
+_define(
+    "finish3_fast", "s:+3 -> 3",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+"""
+    + wires("TS b c; TS a b; TS b c; TS a b; QS b c")
+    + "return a, b, c",
+    source="F3/K's end", bound="exact",
+)  # fmt: skip
+_define(
+    "accumulate4_fast", "s:+4 x:4 y:4 -> +4",
+    """
+p00, e00 = two_prod(x[0], y[0])
+p01, e01 = two_prod(x[0], y[1])
+p10, e10 = two_prod(x[1], y[0])
+p02, e02 = two_prod(x[0], y[2])
+p20, e20 = two_prod(x[2], y[0])
+p11, e11 = two_prod(x[1], y[1])
+r = (e02 + e20) + e11
+r = fma(x[0], y[3], r)
+r = fma(x[3], y[0], r)
+r = fma(x[1], y[2], r)
+r = fma(x[2], y[1], r)
+m1, f1 = two_sum(p01, p10)
+m1, f2 = two_sum(m1, e00)
+m2, g0 = two_sum(p02, p20)
+m2, g1 = two_sum(m2, p11)
+n, g2 = two_sum(e01, e10)
+h, g3 = two_sum(f1, f2)
+n, g4 = two_sum(n, h)
+m2, g5 = two_sum(m2, n)
+m3 = r + (((g0 + g1) + (g2 + g3)) + (g4 + g5))
+a, t = two_sum(s[0], p00)
+b, a1 = two_sum(s[1], m1)
+b, b1 = two_sum(b, t)
+c, c1 = two_sum(s[2], m2)
+c, c2 = two_sum(c, a1)
+c, c3 = two_sum(c, b1)
+d = s[3] + ((m3 + c1) + (c2 + c3))
+return a, b, c, d
+""",
+    source="F4/K: four running words, 112 instructions",
+    bound="0.1u^4 sum|S_i| + 5u^4 T (measured)",
+)  # fmt: skip
+_define(
+    "renormalise4_fast", "s:+4 -> +4",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+d = s[3]
+"""
+    + wires("TS a b; TS b c; TS c d")
+    + "return a, b, c, d",
+    source="F4/K's settling", bound="exact",
+)  # fmt: skip
+_define(
+    "finish4_fast", "s:+4 -> 4",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+d = s[3]
+"""
+    + 3 * wires("TS c d; TS b c; TS a b")
+    + wires("QS b c; QS c d")
+    + "return a, b, c, d",
+    source="F4/K's end: three sweeps", bound="exact",
+)  # fmt: skip
+
 # --- the papers' own arithmetic, for reproduction (portmp/networks/papers.py) ----------
 
 from portmp.networks import papers  # noqa: E402

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from portmp import convert, platform
-from portmp.backends.base import Buffer, Device
+from portmp import convert
+from portmp.backends.base import Buffer
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
@@ -69,16 +69,6 @@ def refuse_overlap(out: Planes, **inputs: Planes) -> None:
 def strided(planes: Planes, *strides: int) -> list[Buffer | np.generic]:
     """Kernel arguments of a view: buffers, start, strides."""
     return [*planes.buffers, np.int64(planes.start), *(np.int64(s) for s in strides)]
-
-
-def check_width(width: int, form: Format, device: Device) -> None:
-    """Refuse a schedule's vector width that the platform or the format does not have."""
-    allowed = (1,) if form.scalar else platform.get(device.platform).vectors
-    if width not in allowed:
-        widths = ", ".join(map(str, allowed))
-        raise ArgumentError(
-            f"schedule: width {width} given, {form.name} on {device.name} has {widths}"
-        )
 
 
 def blocks(count: int, block: int) -> int:

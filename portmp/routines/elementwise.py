@@ -76,7 +76,7 @@ def compare(x: Operand, y: Operand) -> np.ndarray[tuple[int, ...], np.dtype[np.i
     return signs.read_dense()[0] if signs.size else np.empty(shape, np.int8)
 
 
-_SIGNS = Format("sign", ("int8",), "float32", {}, "signs of differences")
+_SIGNS = Format("sign", ("int8",), "float32", {}, {}, "signs of differences")
 
 
 def _run(

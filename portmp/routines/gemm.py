@@ -21,21 +21,26 @@ from portmp.formats import Format
 from portmp.planes import Planes, allocate
 from portmp.routines import base
 from portmp.spec import KernelSpec, spec
-from portmp.tuning import GemmSchedule
+from portmp.tuning import GemmSchedule, PanelSchedule
 
 MAX_GRID_Y = 65535
+Schedule = GemmSchedule | PanelSchedule
 
 
 @cache
-def kernel_spec(form: str, schedule: GemmSchedule) -> KernelSpec:
+def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> KernelSpec:
     """The product kernel; with ``schedule.split`` it stores slabs for the combining kernel."""
     f = formats.get(form)
-    roles = {r: f.network(r) for r in ("accumulate", "renormalise", "finish")}
+    accumulator = f.accumulator(accuracy)
+    roles = accumulator.networks
     if not schedule.split:
         roles |= {op: f.operator(op) for op in ("add", "mul")}
+    panels = isinstance(schedule, PanelSchedule)
     return spec(
-        "gemm_slabs" if schedule.split else "gemm", "blas/gemm.mako", f, roles,
-        width=schedule.width, s=schedule, slab=definition.SLAB, period=definition.PERIOD,
+        "gemm_slabs" if schedule.split else "gemm",
+        "blas/gemm_panels.mako" if panels else "blas/gemm.mako",
+        f, roles, width=schedule.width if panels else 1,
+        s=schedule, slab=definition.SLAB, period=accumulator.period,
     )  # fmt: skip
 
 
@@ -58,7 +63,8 @@ def gemm(
     beta: base.Words,
     c: Planes | None = None,
     out: Planes | None = None,
-    schedule: GemmSchedule | None = None,
+    accuracy: str = "accurate",
+    schedule: Schedule | None = None,
 ) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     form = a.format
@@ -86,19 +92,18 @@ def gemm(
     if not target.size:
         return target
     chosen = _fitted(schedule or tuning.gemm(form, a.device), a, b)
-    base.check_width(chosen.width, form, a.device)
     chosen.check(form, a.device)
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
     for va, vb, vc, vo in _batches(views):
-        _launch(form, chosen, va, vb, vc, vo, depth, alpha, beta)
+        _launch(form, chosen, accuracy, va, vb, vc, vo, depth, alpha, beta)
     return target
 
 
-def _fitted(schedule: GemmSchedule, a: Planes, b: Planes) -> GemmSchedule:
+def _fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
     """Threads read operands along their contiguous index; one slab needs no split."""
-    if schedule.threads == 1:
-        return replace(schedule, split=schedule.split and a.shape[-1] > definition.SLAB)
+    if isinstance(schedule, PanelSchedule):
+        return schedule
     return replace(
         schedule,
         a_order="m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
@@ -126,46 +131,54 @@ def _batches(views: list[Planes]) -> list[list[Planes]]:
 
 
 def _launch(
-    form: Format, s: GemmSchedule, a: Planes, b: Planes, c: Planes, out: Planes,
+    form: Format, s: Schedule, accuracy: str, a: Planes, b: Planes, c: Planes, out: Planes,
     k: int, alpha: base.Words, beta: base.Words,
 ) -> None:  # fmt: skip
     batch, m, n = out.shape
-    if s.split and k <= definition.SLAB:
+    if isinstance(s, GemmSchedule) and k <= definition.SLAB:
         s = replace(s, split=False)
     slabs = base.blocks(k, definition.SLAB) if s.split else 1
-    size: list[Buffer | np.generic] = [np.int64(m), np.int64(n), np.int64(k)]
-    operands = [*_matrix(a), *_matrix(b)]
+    per_launch = MAX_GRID_Y // slabs
+    if batch > per_launch:
+        for first in range(0, batch, per_launch):
+            count = min(per_launch, batch - first)
+            pieces = (
+                v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
+                for v in (a, b, c, out)
+            )
+            _launch(form, s, accuracy, *pieces, k, alpha, beta)
+        return
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
+    operands = [np.int64(m), np.int64(n), np.int64(k), *_matrix(a), *_matrix(b)]
     end: list[Buffer | np.generic] = [
         *_matrix(c), *_matrix(out), *alpha, *beta,
         np.int32(base.is_number(alpha, 1)), np.int32(beta_kind),
     ]  # fmt: skip
-    tiles = base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n)
-    key = kernel_spec(form.name, s)
+    key = kernel_spec(form.name, s, accuracy)
     kernel = program.kernels(out.device, key)[key.name]
     block = (s.threads, 1, 1)
+    tiles = base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n)
     if not s.split:
-        out.queue.launch(kernel, (tiles, batch, 1), block, [*size, *operands, *end])
-        return
-    per_launch = max(1, MAX_GRID_Y // slabs)
-    if batch > per_launch:
-        for first in range(0, batch, per_launch):
-            count = min(per_launch, batch - first)
-            pa, pb, pc, po = (
-                v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
-                for v in (a, b, c, out)
-            )
-            _launch(form, s, pa, pb, pc, po, k, alpha, beta)
+        operands += _matrix(_total(form, k, c, out, beta_kind))
+        for slab in range(0, max(k, 1), definition.SLAB):
+            out.queue.launch(kernel, (tiles, batch, 1), block, [*operands, np.int64(slab), *end])
         return
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
-    out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*size, *operands, *work.buffers])
+    out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *_matrix(work)])
     threads = tuning.flat(form, out.device).threads
     combine_key = combine_spec(form.name, threads)
     combine = program.kernels(out.device, combine_key)[combine_key.name]
     out.queue.launch(
         combine, (base.blocks(m * n, threads), batch, 1), (threads, 1, 1),
-        [*size, *operands, *work.buffers, *end],
+        [*operands, *work.buffers, *end],
     )  # fmt: skip
+
+
+def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Planes:
+    """Where slabs add up: the output itself, unless it is read at the end or stored short."""
+    if k <= definition.SLAB or (form.compute is form and not (beta_kind and out.overlaps(c))):
+        return out
+    return allocate(form.compute, out.shape, out.queue)
 
 
 def _matrix(v: Planes) -> list[Buffer | np.generic]:

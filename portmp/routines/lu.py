@@ -15,7 +15,7 @@ from portmp.routines import base
 from portmp.spec import KernelSpec, spec
 
 THREADS = 64
-_FLAG = Format("flag", ("int32",), "float32", {}, "whether a pivot was zero")
+_FLAG = Format("flag", ("int32",), "float32", {}, {}, "whether a pivot was zero")
 
 
 @cache

@@ -32,8 +32,8 @@ def steps(form: Format, kind: str) -> dict[str, Network]:
     """The networks of a reduction: step, finish, combine."""
     keep = networks.get(f"keep{form.limbs}")
     if kind == "dot":
-        step, finish = form.network("accumulate"), form.network("finish")
-        return {"step": step, "finish": finish, "combine": form.operator("add")}
+        nets = form.accumulator("accurate").networks
+        return {"step": nets["accumulate"], "finish": nets["finish"], "combine": form.operator("add")}
     if kind == "sum":
         return {"step": form.network("add"), "finish": keep, "combine": form.operator("add")}
     return {"step": form.operator(kind), "finish": keep, "combine": form.operator(kind)}
@@ -131,7 +131,7 @@ def over_rows(kind: str, x: Planes, schedule: ReduceSchedule | None = None) -> P
 
 def _check(s: ReduceSchedule, form: Format, device: Device) -> None:
     """Raise ArgumentError where a schedule does not fit the definition or the device."""
-    base.check_width(s.width, form, device)
+    tuning.check_width(s.width, form, device)
     limit = device.properties
     for name, threads in (
         ("threads a block", definition.LANES // s.width * s.rows),
