@@ -60,8 +60,14 @@ def gemm(
 
     a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
     axes broadcast. beta = 0 does not read c, alpha = 0 does not read a and b.
-    Error per element: the multiply-accumulate's bound of the format (docs/bits.md),
-    plus 2u^N of the result.
+    *accuracy* chooses the multiply-accumulate: ``accurate``, or ``fast``, which keeps one
+    word less and takes about three quarters of the time. Error per element, with u the
+    word's roundoff, N limbs, T the sum of |a_i b_i| and S_i the running sums of a slab of
+    1024 products: accurate u^2 sum|S_i| + 9u^2 T (two limbs), 0.7u^3 T (three), 0.07u^4 T
+    (four); fast 6u^2 sum|S_i| + 21u^2 T, 0.1u^3 sum|S_i| + 5u^3 T, 0.1u^4 sum|S_i| + 5u^4 T;
+    plus 2u^N of the result (docs/bits.md says which are proved). One limb: a chain of fma.
+    Beside its operands a product over more than 1024 steps takes memory for one more C
+    where C is read or the format is stored short.
     """
     left, right = _swapped(_array(a, "a"), trans_a), _swapped(_array(b, "b"), trans_b)
     return Array(
@@ -85,9 +91,10 @@ def gemv(
     y: Array | None = None,
     trans: bool = False,
     out: Array | None = None,
+    accuracy: str = "accurate",
     schedule: ReduceSchedule | None = None,
 ) -> Array:
-    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,)."""
+    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* as in gemm."""
     matrix = _swapped(_array(a, "a"), trans)
     return Array(
         reduce.gemv(
@@ -95,14 +102,17 @@ def gemv(
             alpha=_scalar(matrix, alpha, "alpha"), beta=_scalar(matrix, beta, "beta"),
             y=None if y is None else _array(y, "y").planes,
             out=None if out is None else _array(out, "out").planes,
+            accuracy=accuracy,
             schedule=schedule,
         )
     )  # fmt: skip
 
 
-def dot(x: Array, y: Array, *, schedule: ReduceSchedule | None = None) -> Array:
-    """sum_i x_i y_i of two vectors of one length; shape ()."""
-    return Array(reduce.dot(_array(x, "x").planes, _array(y, "y").planes, schedule))
+def dot(
+    x: Array, y: Array, *, accuracy: str = "accurate", schedule: ReduceSchedule | None = None
+) -> Array:
+    """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm."""
+    return Array(reduce.dot(_array(x, "x").planes, _array(y, "y").planes, accuracy, schedule))
 
 
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:

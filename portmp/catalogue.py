@@ -1,55 +1,83 @@
-"""Every kernel of a format by name: what ``portmp render`` and ``portmp compile`` know."""
+"""The modules of a format by routine: what ``portmp render`` and ``portmp compile`` know.
+
+A module is what a routine compiles at once; rendered for a device it is exactly the
+text that a plain call of the routine compiles there.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
 
 from portmp import formats, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, suggestion
+from portmp.formats import Format
 from portmp.networks.operators import ARITY
+from portmp.program import Module
 from portmp.routines import elementwise, gemm, lu, reduce
 from portmp.spec import KernelSpec
+from portmp.tuning import GemmSchedule
 
 THREADS = 256
-ALIASES = {
-    "dot": ("dot_chunks", "dot_combine"),
-    "gemv": ("dot_chunks", "dot_combine"),
-    "sum": ("sum_chunks", "sum_combine"),
-    "axpy": ("elementwise_fma",),
-    "scal": ("elementwise_mul",),
-    "solve": ("lu",),
-}
-"""Routines that are made of kernels with other names."""
+WITH_SCALAR = {"axpy": ("fma", 3), "scal": ("mul", 2)}
+"""Routines that are an operator whose first operand is a scalar."""
+
+KINDS = {"dot": ("dot", 1), "gemv": ("dot", 2), **{k: (k, 1) for k in ("sum", "max", "min")}}
+"""Reductions: kind, and rows (one, or many)."""
+
+
+def _flat(form: Format, op: str, access: tuple[str, ...], device: Device | None) -> Module:
+    schedule = tuning.flat(form, device) if device else tuning.FlatSchedule(THREADS)
+    return (elementwise.kernel_spec(form.name, op, access, 1, schedule),)
+
+
+def _reduction(form: Format, kind: str, rows: int, accuracy: str, device: Device | None) -> Module:
+    schedule = tuning.reduce(form, device, rows) if device else tuning.gpu_reduce(form, rows)
+    return reduce.module(form.name, kind, schedule, accuracy)
+
+
+def _product(form: Format, split: bool, accuracy: str, device: Device | None) -> Module:
+    schedule = tuning.gemm(form, device) if device else tuning.gpu_gemm(form)
+    if split and isinstance(schedule, GemmSchedule):
+        schedule = replace(schedule, split=True)
+    return gemm.module(form.name, schedule, accuracy)
 
 
 @cache
-def kernels(form: str, device: Device | None = None) -> dict[str, KernelSpec]:
-    """All kernels of a format by name, with the default schedules of *device*, else of GPUs."""
+def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
+    """All modules of a format by routine, as *device* or, without one, a GPU runs them."""
     f = formats.get(form)
-    product = tuning.gemm(f, device) if device else tuning.gpu_gemm(f)
-    schedule = tuning.reduce(f, device, 2) if device else tuning.ReduceSchedule()
-    specs = [
-        elementwise.kernel_spec(f.name, op, ("contiguous",) * arity, 1, THREADS)
-        for op, arity in ARITY.items()
-    ]
-    for split in (False, True):
-        specs.append(gemm.kernel_spec(f.name, replace(product, split=split)))
-    specs.append(gemm.combine_spec(f.name, THREADS))
-    for kind in reduce.IDENTITY:
-        specs.append(reduce.partial_spec(f.name, kind, schedule))
-        specs.append(reduce.combine_spec(f.name, kind, schedule.combine_threads))
-    specs.append(lu.kernel_spec(f.name))
-    return {s.name: s for s in specs}
+    found = {op: _flat(f, op, ("contiguous",) * arity, device) for op, arity in ARITY.items()}
+    for name, (op, arity) in WITH_SCALAR.items():
+        found[name] = _flat(f, op, ("value",) + ("contiguous",) * (arity - 1), device)
+    for accuracy, accumulator in f.accumulators.items():
+        suffix = accumulator.suffix
+        found[f"gemm{suffix}"] = _product(f, False, accuracy, device)
+        found[f"gemm_split{suffix}"] = _product(f, True, accuracy, device)
+        for name in ("dot", "gemv"):
+            found[name + suffix] = _reduction(f, *KINDS[name], accuracy, device)
+    for name in ("sum", "max", "min"):
+        key = name if name == "sum" else f"reduce_{name}"
+        found[key] = _reduction(f, *KINDS[name], "accurate", device)
+    found["solve"] = (lu.kernel_spec(f.name),)
+    return found
 
 
-def find(form: str, routine: str, device: Device | None = None) -> list[KernelSpec]:
-    """The kernels of a routine: by kernel name, operator (``add``) or routine (``dot``)."""
-    known = kernels(form, device)
-    for names in (ALIASES.get(routine, ()), (routine,), (f"elementwise_{routine}",)):
-        if names and all(name in known for name in names):
-            return [known[name] for name in names]
-    words = [*ALIASES, *(name.removeprefix("elementwise_") for name in known)]
-    near = suggestion(routine, words)
-    raise ArgumentError(f"routine: unknown {routine!r}{near}; routines: {', '.join(words)}")
+def kernels(form: str) -> dict[str, KernelSpec]:
+    """One kernel of each name of a format: all that differs but for schedules."""
+    found: dict[str, KernelSpec] = {}
+    for module in modules(form).values():
+        for one in module:
+            found.setdefault(one.name, one)
+    return found
+
+
+def find(form: str, routine: str, device: Device | None = None) -> Module:
+    """The module of a routine: ``gemm``, ``dot``, ``add`` ..."""
+    known = modules(form, device)
+    if routine in known:
+        return known[routine]
+    near = suggestion(routine, list(known))
+    raise ArgumentError(f"routine: unknown {routine!r}{near}; routines: {', '.join(known)}")

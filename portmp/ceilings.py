@@ -61,7 +61,7 @@ def instruction_rate(device: Device, word: str, op: str = "fma") -> float:
 
 
 def copy_rate(device: Device, nbytes: int = 0) -> float:
-    """Bytes read and written a second by a plain copy kernel of *nbytes* (default 1/32 of memory)."""
+    """Bytes read and written a second by a plain copy of *nbytes* (default 1/32 of memory)."""
     from portmp.routines import elementwise
 
     size = nbytes or min(device.properties.memory // 32, 2**30)
@@ -69,6 +69,9 @@ def copy_rate(device: Device, nbytes: int = 0) -> float:
     count = size // form.itemsize
     source, target = (allocate(form, (count,), device.queue) for _ in range(2))
     elementwise.apply("sub", [source, source], source)
-    return 2 * count * form.itemsize / seconds(
-        device, lambda: elementwise.apply("copy", [source], target)
+    return (
+        2
+        * count
+        * form.itemsize
+        / seconds(device, lambda: elementwise.apply("copy", [source], target))
     )

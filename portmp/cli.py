@@ -203,10 +203,9 @@ def _verify(args: Args) -> int:
 def _rendered(args: Args, name: str, device: Device | None) -> str:
     from portmp import catalogue, formats, platform, spec
 
-    specs = catalogue.find(formats.get(args.format).name, args.routine, device)
-    table = platform.get(name)
-    text = spec.module(specs, name, device.traits if device else None).text
-    return table.standalone + text if args.standalone else text
+    module = catalogue.find(formats.get(args.format).name, args.routine, device)
+    text = spec.module(module, name, device.traits if device else None).text
+    return platform.get(name).standalone + text if args.standalone else text
 
 
 def _render(args: Args) -> int:
@@ -232,53 +231,61 @@ def _compile(args: Args) -> int:
 
     if args.all == (args.routine is not None):
         raise ArgumentError("compile: give a routine or --all")
-    compiler, arch = _compiler(args)
+    compiler, arch, device = _compiler(args)
     names = formats.NAMES if args.format == "all" else (formats.get(args.format).name,)
     reports = []
     for name in names:
-        known = catalogue.kernels(name)
-        specs = list(known.values()) if args.all else catalogue.find(name, args.routine)
-        if sys.stderr.isatty():
-            print(f"compiling {len(specs)} kernels of {name} for {arch} ...", file=sys.stderr)
-        source = spec.module(specs, args.platform)
-        try:
-            binary = compiler.compile(source.text, arch)
-        except CompileError as error:
-            raise program.explained(error, source) from None
-        reports += [(name, r) for r in compiler.report(binary, arch)]
+        routines = list(catalogue.modules(name, device)) if args.all else [args.routine]
+        for routine in routines:
+            if args.all and sys.stderr.isatty():
+                print(f"compiling {routine} of {name} for {arch} ...", file=sys.stderr)
+            module = catalogue.find(name, routine, device)
+            source = spec.module(module, args.platform, device.traits if device else None)
+            try:
+                binary = compiler.compile(source.text, arch)
+            except CompileError as error:
+                raise program.explained(error, source) from None
+            reports += [(name, routine, r) for r in compiler.report(binary, arch)]
     if args.json:
-        print(json.dumps([{"format": n, **r.as_dict()} for n, r in reports], indent=1))
+        rows = [{"format": n, "routine": routine, **r.as_dict()} for n, routine, r in reports]
+        print(json.dumps(rows, indent=1))
     else:
         print(f"{compiler.name} {compiler.version()}, {arch}")
         print(_report_table(reports))
     return 0
 
 
-def _compiler(args: Args) -> tuple[Compiler, str]:
+def _compiler(args: Args) -> tuple[Compiler, str, Device | None]:
+    """The compiler, what it compiles for, and the device that does it (OpenCL)."""
     from portmp.compilers.select import DEFAULT_ARCH, compiler_for
 
     if args.platform == "opencl":
         from portmp import discovery
         from portmp.backends.opencl import ClDevice
 
+        if args.arch:
+            raise ArgumentError("--arch: OpenCL compiles for a device; give --device")
         device = discovery.get(args.device or "opencl")
         if not isinstance(device, ClDevice):
             raise ArgumentError(f"--device: {device.name} is not of the platform opencl")
-        return device.compiler, device.properties.arch
+        return device.compiler, device.properties.arch, device
+    if args.device:
+        raise ArgumentError(f"--device: {args.platform} compiles for --arch, without a device")
     arch = args.arch or DEFAULT_ARCH.get(args.platform, "")
-    return compiler_for(args.platform, arch), arch
+    return compiler_for(args.platform, arch), arch, None
 
 
-def _report_table(reports: list[tuple[str, KernelReport]]) -> str:
+def _report_table(reports: list[tuple[str, str, KernelReport]]) -> str:
     def text(value: int | None) -> str:
         return "-" if value is None else str(value)
 
-    head = ("format", "kernel", "regs", "spills", "scratch", "shared", "instructions by class")
-    lines = ["{:12}{:22}{:>6}{:>8}{:>9}{:>8}  {}".format(*head)]
-    for name, r in reports:
+    head = ("format", "routine", "kernel", "regs", "spills", "scratch", "shared", "instructions")
+    line = "{:12}{:16}{:20}{:>6}{:>8}{:>9}{:>8}  {}"
+    lines = [line.format(*head)]
+    for name, routine, r in reports:
         classes = " ".join(f"{k} {v}" for k, v in sorted(r.instructions.items()) if v)
         numbers = [text(v) for v in (r.registers, r.spills, r.scratch, r.shared)]
-        lines.append("{:12}{:22}{:>6}{:>8}{:>9}{:>8}  {}".format(name, r.name, *numbers, classes))
+        lines.append(line.format(name, routine, r.name, *numbers, classes))
     return "\n".join(lines)
 
 
@@ -333,6 +340,7 @@ def _parser() -> argparse.ArgumentParser:
     compile_ = command("compile", _compile, "compile kernels and report their resources")
     _source_options(compile_, optional=True)
     compile_.add_argument("--all", action="store_true", help="all kernels of the format")
+    compile_.add_argument("--arch", help="architecture, such as sm_90 or gfx90a")
     compile_.add_argument("--device", help="the OpenCL device whose driver compiles")
 
     verify = command("verify", _verify, "compare the bits of all routines with the recorded ones")
@@ -358,9 +366,6 @@ def _source_options(parser: argparse.ArgumentParser, optional: bool = False) -> 
     parser.add_argument("routine", nargs="?" if optional else None, help="gemm, dot, add, ...")
     parser.add_argument("--format", default="dd", help="number format (default dd)")
     parser.add_argument("--platform", default="opencl", help="cuda, rocm or opencl")
-    parser.add_argument(
-        "--arch", help="architecture, such as sm_90 or gfx90a (a platform's text is one for all)"
-    )
 
 
 def _version() -> str:

@@ -32,13 +32,14 @@ class Accumulator:
     """How a sum of products runs: names of networks.
 
     ``step`` takes one product, ``renormalise`` (None: nothing) follows every ``period``
-    steps, ``finish`` turns the state into a value.
+    steps, ``finish`` turns the state into a value. ``suffix`` ends the names of kernels.
     """
 
     step: str
     renormalise: str | None
     period: int
     finish: str
+    suffix: str = ""
 
     @property
     def networks(self) -> dict[str, Network]:
@@ -133,13 +134,10 @@ def _fpan(n: int) -> dict[str, str]:
 
 
 def _sums(n: int) -> dict[str, Accumulator]:
+    steps, settle, end, s = f"accumulate{n}", f"renormalise{n}", f"finish{n}", "_fast"
     return {
-        "accurate": Accumulator(
-            f"accumulate{n}", f"renormalise{n}", definition.PERIOD, f"finish{n}"
-        ),
-        "fast": Accumulator(
-            f"accumulate{n}_fast", f"renormalise{n}_fast", definition.FAST_PERIOD, f"finish{n}_fast"
-        ),
+        "accurate": Accumulator(steps, settle, definition.PERIOD, end),
+        "fast": Accumulator(steps + s, settle + s, definition.FAST_PERIOD, end + s, s),
     }
 
 

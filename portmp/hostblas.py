@@ -175,7 +175,7 @@ def _leading_gemm(a: Plane, b: Plane) -> Plane:
 
 def gemv(
     form: Format, a: Host, x: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
-    y: Host | None = None,
+    y: Host | None = None, accuracy: str = "accurate",
 ) -> Host:  # fmt: skip
     """alpha a x + beta y for a (m, n), x (n,)."""
     ar = Arithmetic(form)
@@ -184,16 +184,16 @@ def gemv(
         add = ar.load(beta) if beta else ar.zeros(1, ())
         product = None
         if a[0].shape[1] and not _is(scale, 0):
-            product = _lanes(ar, "dot", ar.load(a), ar.load(x))
+            product = _lanes(ar, "dot", ar.load(a), ar.load(x), accuracy)
         addend = None if y is None or _is(add, 0) else ar.load(y)
         if product is None and addend is None:
             return ar.store(ar.zeros(form.limbs, (a[0].shape[0],)))
         return ar.store(_scaled(ar, product, scale, add, addend))
 
 
-def dot(form: Format, x: Host, y: Host) -> Host:
+def dot(form: Format, x: Host, y: Host, accuracy: str = "accurate") -> Host:
     """sum_i x_i y_i."""
-    return [p[0] for p in gemv(form, [p[None, :] for p in x], y)]
+    return [p[0] for p in gemv(form, [p[None, :] for p in x], y, accuracy=accuracy)]
 
 
 def over_rows(form: Format, kind: str, x: Host) -> Host:
@@ -205,9 +205,12 @@ def over_rows(form: Format, kind: str, x: Host) -> Host:
         return ar.store(_lanes(ar, kind, ar.load(x), None))
 
 
-def _lanes(ar: Arithmetic, kind: str, x: Value, y: Value | None) -> Value:
+def _lanes(
+    ar: Arithmetic, kind: str, x: Value, y: Value | None, accuracy: str = "accurate"
+) -> Value:
     """Lanes in order, then the tree over lanes, then the tree over chunks."""
-    nets = steps(ar.form, kind)
+    nets = steps(ar.form, kind, accuracy)
+    period = ar.form.accumulator(accuracy).period
     first = IDENTITY[kind]
     fill = first if kind in ("max", "min") else 0.0
     xs = _by_lane(x, fill)
@@ -221,6 +224,8 @@ def _lanes(ar: Arithmetic, kind: str, x: Value, y: Value | None) -> Value:
         if ys is not None:
             terms.append(tuple(np.broadcast_to(w[:, :, i, :], state[0].shape) for w in ys))
         new = ar.run(nets["step"], state, *terms)
+        if "renormalise" in nets and (i + 1) % period == 0:
+            new = ar.run(nets["renormalise"], new)
         state = tuple(np.where(active, n, s) for n, s in zip(new, state, strict=True))
     value = ar.run(nets["finish"], state)
     value = _tree(ar, nets["combine"], value)

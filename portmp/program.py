@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from portmp import places
+from portmp import places, spec
 from portmp.backends.base import Device, Kernel, Traits
 from portmp.errors import CompileError, PortmpError
 from portmp.render import RenderedSource
@@ -27,14 +27,17 @@ _ERROR_LINE = re.compile(
 )
 """A line number at the start of a message; not those of headers, warnings and quoted source."""
 
-Loaded = dict[tuple[Traits, KernelSpec], dict[str, Kernel]]
+Module = tuple[KernelSpec, ...]
+"""Kernels that are compiled together: they share a format and its arithmetic."""
+
+Loaded = dict[tuple[Traits, Module], dict[str, Kernel]]
 _loaded: WeakKeyDictionary[Device, Loaded] = WeakKeyDictionary()
 _lock = threading.Lock()
 
 
-def kernels(device: Device, spec: KernelSpec) -> dict[str, Kernel]:
-    """The kernels of *spec* on *device*: loaded before, from the disk cache, or compiled."""
-    key = (device.traits, spec)
+def kernels(device: Device, *module: KernelSpec) -> dict[str, Kernel]:
+    """The kernels of *module* on *device*: loaded before, from the disk cache, or compiled."""
+    key = (device.traits, module)
     mine = _loaded.get(device)
     if mine is None:
         mine = _loaded.setdefault(device, {})
@@ -43,21 +46,26 @@ def kernels(device: Device, spec: KernelSpec) -> dict[str, Kernel]:
         with _lock:
             found = mine.get(key)
             if found is None:
-                found = mine[key] = load(device, spec.render(device.platform, device.traits))
+                found = mine[key] = load(device, source(device, *module))
     return found
 
 
-def load(device: Device, source: RenderedSource) -> dict[str, Kernel]:
-    """Compile (or fetch) and load *source*."""
-    digest = hashlib.sha256(f"{device.compiler_key()}\0{source.text}".encode()).hexdigest()
+def source(device: Device, *module: KernelSpec) -> RenderedSource:
+    """Exactly the text that *device* compiles for *module*."""
+    return spec.module(module, device.platform, device.traits)
+
+
+def load(device: Device, text: RenderedSource) -> dict[str, Kernel]:
+    """Compile (or fetch) and load rendered source."""
+    digest = hashlib.sha256(f"{device.compiler_key()}\0{text.text}".encode()).hexdigest()
     binary = read_cached(digest)
     if binary is not None:
         try:
-            return device.load(binary, source.kernels)
+            return device.load(binary, text.kernels)
         except PortmpError:
             forget(digest)
-    binary = compile_source(device, source)
-    kernels = device.load(binary, source.kernels)
+    binary = compile_source(device, text)
+    kernels = device.load(binary, text.kernels)
     write_cached(digest, binary)
     return kernels
 

@@ -38,6 +38,9 @@ class GemmSchedule:
     a_order: str = "k"
     b_order: str = "n"
 
+    template: ClassVar[str] = "blas/gemm.mako"
+    width: ClassVar[int] = 1
+
     @property
     def threads(self) -> int:
         """Threads of a block."""
@@ -72,14 +75,11 @@ class GemmSchedule:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
         _positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
         _positive(self, "vector", "stages", "blocks")
-        for name, value, allowed in (
-            ("pad", self.pad, range(33)),
-            ("stages", self.stages, (1, 2)),
-            ("a_order", self.a_order, ("m", "k")),
-            ("b_order", self.b_order, ("n", "k")),
-        ):
-            if value not in allowed:
-                raise ArgumentError(f"schedule: {name} {value!r} given, allowed are {allowed}")
+        for name, most in (("pad", 32), ("stages", 2)):
+            if not 0 <= getattr(self, name) <= most:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} given, at most {most} is allowed"
+                )
         if definition.PERIOD % self.tile_k:
             raise ArgumentError(
                 f"schedule: tile_k {self.tile_k} does not divide {definition.PERIOD}"
@@ -108,6 +108,7 @@ class PanelSchedule:
     results_n: int = 2
     width: int = 1
 
+    template: ClassVar[str] = "blas/gemm_panels.mako"
     threads: ClassVar[int] = 1
     split: ClassVar[bool] = False
 
@@ -148,9 +149,7 @@ def _fits(threads: int, shared: int, device: Device) -> None:
         )
     most = int(limit.extra.get("static_shared_memory", limit.shared_memory))
     if shared > most:
-        raise ArgumentError(
-            f"schedule: {shared} bytes of shared memory, {device.name} has {most}"
-        )
+        raise ArgumentError(f"schedule: {shared} bytes of shared memory, {device.name} has {most}")
 
 
 def check_width(width: int, form: Format, device: Device) -> None:
@@ -206,6 +205,11 @@ def reduce(form: Format, device: Device, rows: int) -> ReduceSchedule:
     """The default schedule of DOT, GEMV and sums over *rows* rows."""
     if device.properties.kind != "gpu":
         return ReduceSchedule(1, _width(form, device), combine_threads=32)
+    return gpu_reduce(form, rows)
+
+
+def gpu_reduce(form: Format, rows: int) -> ReduceSchedule:
+    """The default schedule of reductions on a GPU."""
     return ReduceSchedule(rows=4 if rows > 1 else 1)
 
 

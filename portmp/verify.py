@@ -120,6 +120,11 @@ def _elementwise(form: Format) -> Iterator[Case]:
             )  # fmt: skip
 
 
+def has_fast(form: Format) -> bool:
+    """Whether the format has fast sums that differ from the accurate ones."""
+    return any(a.suffix for a in form.accumulators.values())
+
+
 def _signs(x: mp.Array, y: mp.Array) -> np.ndarray[Any, Any]:
     from portmp.routines import elementwise
 
@@ -134,8 +139,21 @@ def _vectors(form: Format) -> Iterator[Case]:
                    lambda f, x, y: hostblas.axpy(f, alpha, x, y))  # fmt: skip
         yield Case("scal", name, form, (x,), lambda x: mp.scal(ALPHA, x),
                    lambda f, x: hostblas.scal(f, alpha, x))  # fmt: skip
+    hostile = [inputs.hostile(form, 5 * COUNT, f"axpy{i}") for i in range(2)]
+    for name, text in (("hostile", ALPHA), ("hostile-alpha-one", "1"), ("hostile-alpha-zero", "0")):
+        factor = _scalar(form, text)
+        yield Case("axpy", name, form, tuple(hostile),
+                   lambda x, y, text=text: mp.axpy(text, x, y),
+                   lambda f, x, y, factor=factor: hostblas.axpy(f, factor, x, y))  # fmt: skip
+        yield Case("scal", name, form, (hostile[0],),
+                   lambda x, text=text: mp.scal(text, x),
+                   lambda f, x, factor=factor: hostblas.scal(f, factor, x))  # fmt: skip
     for name, x, y in _dot_inputs(form):
         yield Case("dot", name, form, (x, y), mp.dot, hostblas.dot)
+        if has_fast(form):
+            yield Case("dot_fast", name, form, (x, y),
+                       lambda x, y: mp.dot(x, y, accuracy="fast"),
+                       lambda f, x, y: hostblas.dot(f, x, y, "fast"))  # fmt: skip
     for name, x in _sum_inputs(form):
         for kind in ("sum", "max", "min"):
             yield Case(
@@ -185,6 +203,12 @@ def _gemv(form: Format) -> Iterator[Case]:
         yield Case("gemv", f"transposed-{name}", form, (a, xt),
                    lambda a, x: mp.gemv(a, x, trans=True),
                    lambda f, a, x: hostblas.gemv(f, [p.T for p in a], x))  # fmt: skip
+    a, x = inputs.cancelling(form, (5, 333), "a"), inputs.positive(form, (333,), "x")
+    yield Case("gemv", "cancelling-5x333", form, (a, x), mp.gemv, hostblas.gemv)
+    if has_fast(form):
+        yield Case("gemv_fast", "cancelling-5x333", form, (a, x),
+                   lambda a, x: mp.gemv(a, x, accuracy="fast"),
+                   lambda f, a, x: hostblas.gemv(f, a, x, accuracy="fast"))  # fmt: skip
     a = inputs.with_specials(inputs.ordinary(form, (7, 90), "a"), "gemv", (np.inf, np.nan, -np.inf))
     x = inputs.ordinary(form, (90,), "x")
     yield Case("gemv", "special-7x90", form, (a, x), mp.gemv, hostblas.gemv)
@@ -193,8 +217,12 @@ def _gemv(form: Format) -> Iterator[Case]:
 def _gemm(form: Format) -> Iterator[Case]:
     alpha, beta = _scalar(form, ALPHA), _scalar(form, BETA)
 
-    def plain(name: str, a: Host, b: Host) -> Case:
-        return Case("gemm", name, form, (a, b), mp.gemm, hostblas.gemm)
+    def plain(name: str, a: Host, b: Host) -> Iterator[Case]:
+        yield Case("gemm", name, form, (a, b), mp.gemm, hostblas.gemm)
+        if has_fast(form):
+            yield Case("gemm_fast", name, form, (a, b),
+                       lambda a, b: mp.gemm(a, b, accuracy="fast"),
+                       lambda f, a, b: hostblas.gemm(f, a, b, accuracy="fast"))  # fmt: skip
 
     for name, make, (m, n, k) in (
         ("ordinary-7x5x33", inputs.ordinary, (7, 5, 33)),
@@ -205,7 +233,7 @@ def _gemm(form: Format) -> Iterator[Case]:
         ("positive-2x3x600", inputs.positive, (2, 3, 600)),
     ):
         a, b = make(form, (m, k), f"a {name}"), make(form, (k, n), f"b {name}")
-        yield plain(name, a, b)
+        yield from plain(name, a, b)
     a, b = inputs.ordinary(form, (6, 30), "a"), inputs.ordinary(form, (30, 11), "b")
     c = inputs.ordinary(form, (6, 11), "c")
     yield Case("gemm", "alpha-beta-6x11x30", form, (a, b, c),
@@ -219,9 +247,9 @@ def _gemm(form: Format) -> Iterator[Case]:
                lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True),
                lambda f, a, b: hostblas.gemm(f, [p.T for p in a], [p.T for p in b]))  # fmt: skip
     cancelling = inputs.cancelling(form, (4, 101), "a")
-    yield plain("cancelling-4x4x101", cancelling, inputs.positive(form, (101, 4), "b"))
+    yield from plain("cancelling-4x4x101", cancelling, inputs.positive(form, (101, 4), "b"))
     special = inputs.with_specials(a, "gemm", (np.inf, -np.inf, np.nan))
-    yield plain("special-6x11x30", special, inputs.with_specials(b, "gemm b", (0.0, np.inf)))
+    yield from plain("special-6x11x30", special, inputs.with_specials(b, "gemm b", (0.0, np.inf)))
     batch = inputs.ordinary(form, (3, 5, 14), "batch")
     yield Case("gemm", "batch-3x5x11x14", form, (batch, [p[:14] for p in b]), mp.gemm,
                _host_batch)  # fmt: skip
@@ -239,6 +267,8 @@ def _linalg(form: Format) -> Iterator[Case]:
     yield Case("nrm2", "ordinary-150", form, (x,), mp.nrm2, hostblas.nrm2)
     x = inputs.wide(form, (150,), "nrm2")
     yield Case("nrm2", "wide-150", form, (x,), mp.nrm2, hostblas.nrm2)
+    x = inputs.hostile(form, 200, "nrm2")
+    yield Case("nrm2", "hostile-200", form, (x,), mp.nrm2, hostblas.nrm2)
     a, b = inputs.ordinary(form, (12, 4), "lstsq a"), inputs.ordinary(form, (12, 1), "lstsq b")
     yield Case("lstsq", "ordinary-12x4", form, (a, b), mp.linalg.lstsq, hostblas.lstsq)
 

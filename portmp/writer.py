@@ -80,11 +80,20 @@ class Writer:
         if kind.words == 1:
             return self.word
         if kind.role == "sum":
-            return f"sum{kind.words}"
+            return self._named(f"sum{kind.words}")
         return self._prefix(kind.words)
 
+    @property
+    def lanes(self) -> str:
+        """What ends the names of vector types and functions: ``dd4``, ``two_sum4``."""
+        return str(self.width) if self.width > 1 else ""
+
+    def _named(self, name: str) -> str:
+        """A type's name with the number of lanes."""
+        return name + ("x" if self.lanes and name[-1].isdigit() else "") + self.lanes
+
     def _prefix(self, words: int) -> str:
-        return PREFIX.get((self.format.word, words), f"words{words}")
+        return self._named(PREFIX.get((self.format.word, words), f"words{words}"))
 
     @cached_property
     def value(self) -> str:
@@ -101,7 +110,7 @@ class Writer:
         name = net if isinstance(net, str) else net.name
         match = re.match(r"([a-z_]+?)(\d)(_.*)?$", name)
         if not match:
-            return name
+            return name + self.lanes
         op, words, suffix = match.groups()
         return f"{self._prefix(int(words))}_{op}{suffix or ''}"
 
@@ -137,7 +146,7 @@ class Writer:
     def fma(self, a: str, b: str, c: str) -> str:
         """A fused multiply-add as this device spells it."""
         if self.traits.fma == "contracted":
-            return f"fused({a}, {b}, {c})"
+            return f"fused{self.lanes}({a}, {b}, {c})"
         return self.platform.fma[self.format.word].format(a, b, c)
 
     def sqrt(self, a: str) -> str:
@@ -247,7 +256,7 @@ class Writer:
             return [f"{whole} = {self._text(expr, kinds)};", *parts]
         first, second = step.targets
         arguments = ", ".join(self._text(a, kinds) for a in expr.args)
-        return [f"{first} = {expr.name}({arguments}, &{second});"]
+        return [f"{first} = {expr.name}{self.lanes}({arguments}, &{second});"]
 
     def _returned(self, net: Network, kinds: dict[str, Kind]) -> str:
         expr = net.returned

@@ -21,7 +21,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import upload
-from portmp.tuning import GemmSchedule, ReduceSchedule
+from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]
@@ -397,9 +397,9 @@ def test_schedules_without_such_vectors_are_refused(device: Device) -> None:
     x = mp.zeros((3, 4), device=device)
     y = mp.zeros((3, 4), "qd2011", device)
     with pytest.raises(ArgumentError, match="width 3 given, dd on"):
-        mp.gemm(x, x.T, schedule=GemmSchedule(1, 1, 1, 1, 8, width=3))
+        mp.gemm(x, x.T, schedule=PanelSchedule(4, 1, 1, width=3))
     with pytest.raises(ArgumentError, match=r"width 2 given, qd2011 on .* has 1"):
-        mp.gemm(y, y.T, schedule=GemmSchedule(1, 1, 1, 1, 8, width=2))
+        mp.gemm(y, y.T, schedule=PanelSchedule(4, 1, 1, width=2))
     with pytest.raises(ArgumentError, match=r"width 4 given, qd2011 on .* has 1"):
         mp.dot(y[0], y[1], schedule=ReduceSchedule(width=4))
 

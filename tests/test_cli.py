@@ -122,7 +122,7 @@ def test_render(run: Run) -> None:
     status, out, _ = run("render", "dot", "--platform", "cuda", "--diff", "opencl")
     assert out.startswith("--- cuda\n+++ opencl\n")
     _, out, _ = run("render", "gemm", "--device", "opencl:0")
-    assert "get_local_id" in out
+    assert "get_group_id" in out
     _, out, _ = run("render", "add", "--platform", "rocm", "--standalone")
     assert out.startswith("#include <hip/hip_runtime.h>")
 
@@ -210,11 +210,11 @@ def test_out_of_memory_names_the_sizes(device: object) -> None:
     """The device's limit and what was asked for."""
     import portmp as mp
     from portmp import planes
-    from portmp.array import _queue
+    from portmp.array import opened
     from portmp.errors import OutOfMemory
     from portmp.formats import get
 
-    queue = _queue(get("qd"), None)
+    queue = opened(get("qd"), None).queue
     with pytest.raises(OutOfMemory, match=rf"{32 * 10**15} bytes asked for.*\d+"):
         planes.allocate(get("qd"), (10**15,), queue)
     assert mp.array(1).size == 1

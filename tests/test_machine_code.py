@@ -37,7 +37,7 @@ from portmp.compilers.hiprtc import HiprtcCompiler
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.compilers.nvrtc import classify as classify_nvidia
 from portmp.errors import CompileError
-from portmp.formats import Format
+from portmp.formats import Accumulator, Format
 from portmp.networks import Network
 from portmp.networks.operators import ARITY
 
@@ -146,12 +146,12 @@ def check_operator(op: str, form: Format, tier: str, lines: list[str]) -> None:
         assert found["add"][1] >= cost["add"] - 2, (op, found, cost)
 
 
-def check_product(form: Format, tier: str, lines: list[str]) -> None:
+def check_product(form: Format, tier: str, accumulator: Accumulator, lines: list[str]) -> None:
     """The inner loop of gemm: whole accumulations, however often it was unrolled."""
     if tier != "nvrtc" and form.word == "float32":
         return
     schedule = dict(catalogue.kernels(form.name)["gemm_slabs"].values)["s"]
-    cost = form.network("accumulate").cost
+    cost = accumulator.networks["accumulate"].cost
     results = schedule.thread_m * schedule.thread_n
     found = counted(lines, tier, form.word)
     fused = found["fma"][0]
@@ -191,7 +191,8 @@ def test_machine_code(tier: str, arch: str, name: str) -> None:
     listing = compiler.disassemble(binary)
     for op in COUNTED:
         check_operator(op, form, tier, listing[f"elementwise_{op}"])
-    check_product(form, tier, listing["gemm_slabs"])
+    for accumulator in form.accumulators.values():
+        check_product(form, tier, accumulator, listing[f"gemm{accumulator.suffix}_slabs"])
     check_resources(form, reports)
 
 

@@ -8,15 +8,27 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 import pytest
 from tiers import check
 
-from portmp import catalogue, discovery, formats, networks, platform, program, render, spec
+import portmp as mp
+from portmp import (
+    catalogue,
+    ceilings,
+    discovery,
+    formats,
+    networks,
+    platform,
+    program,
+    render,
+    spec,
+)
 from portmp.backends import opencl
-from portmp.backends.base import Device, Traits
+from portmp.backends.base import Device, Kernel, Traits
 from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
@@ -25,6 +37,8 @@ from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
 from portmp.networks.operators import ARITY
 from portmp.render import RenderedSource
+from portmp.routines import gemm
+from portmp.tuning import PanelSchedule
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
@@ -56,8 +70,13 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
     """All kernels of a few formats on all platforms."""
     for on in platform.PLATFORMS:
         for name in ("float32", "dd", "d+s", "ts", "qd2011"):
-            for kernel, one in catalogue.kernels(name).items():
-                yield on, f"{name} {kernel}", one.render(on)
+            kernels = [
+                *catalogue.kernels(name).values(),
+                gemm.kernel_spec(name, PanelSchedule()),
+                ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),
+            ]
+            for one in kernels:
+                yield on, f"{name} {one.name}", one.render(on)
 
 
 # --- dialects -------------------------------------------------------------------------
@@ -390,3 +409,42 @@ def test_instruction_counts(name: str, instructions: int) -> None:
 def test_devices_render_for_their_platform() -> None:
     """Every platform of a device has a table."""
     assert set(discovery.BACKENDS) == set(platform.PLATFORMS)
+
+
+# --- what is shown is what is compiled ---------------------------------------------------
+
+CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
+    "add": lambda a, x: x + x,
+    "compare": lambda a, x: x < a[0],
+    "axpy": lambda a, x: mp.axpy("0.1", x, x),
+    "scal": lambda a, x: mp.scal("0.1", x),
+    "dot": lambda a, x: mp.dot(x, x),
+    "dot_fast": lambda a, x: mp.dot(x, x, accuracy="fast"),
+    "gemv": mp.gemv,
+    "sum": lambda a, x: x.sum(),
+    "reduce_max": lambda a, x: x.max(),
+    "gemm": lambda a, x: a @ a,
+    "gemm_fast": lambda a, x: mp.gemm(a, a, accuracy="fast"),
+    "solve": mp.linalg.solve,
+}
+
+
+@pytest.mark.parametrize("routine", CALLS)
+def test_catalogue_has_what_is_compiled(
+    device: Device, routine: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A plain call loads exactly the text that ``portmp render --device`` prints."""
+    a = mp.array([["2", "1", "0"], ["1", "3", "1"], ["0", "1", "4"]], "dd", device)
+    x = mp.array(["1", "2", "3"], "dd", device)
+    loaded: list[str] = []
+    load = program.load
+
+    def recorded(on: Device, text: RenderedSource) -> dict[str, Kernel]:
+        loaded.append(text.text)
+        return load(on, text)
+
+    monkeypatch.setattr(program, "load", recorded)
+    monkeypatch.setattr(program, "_loaded", WeakKeyDictionary())
+    CALLS[routine](a, x)
+    shown = program.source(device, *catalogue.find("dd", routine, device)).text
+    assert shown in loaded

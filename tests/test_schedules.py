@@ -3,30 +3,46 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import formats, inputs, tuning
+from portmp import formats, inputs, platform, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
-from portmp.tuning import GemmSchedule, ReduceSchedule
+from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
 
-FORMATS = ("float32", "dd", "qs", "d+s")
+FORMATS = ("float32", "dd", "qs", "qd", "d+s")
 GEMM = (
     GemmSchedule(4, 4, 1, 1, 8),
-    GemmSchedule(2, 8, 2, 3, 16, pad=1),
+    GemmSchedule(2, 8, 2, 3, 16, pad=1, stages=2, unroll=8),
     GemmSchedule(8, 2, 1, 2, 64, split=True),
-    GemmSchedule(1, 1, 3, 1, 32, width=4),
-    GemmSchedule(2, 2, 1, 1, 8, width=2, split=True),
+    GemmSchedule(4, 2, 2, 4, 4, vector=2, pad=2, stages=2, blocks=2),
+    PanelSchedule(5, 1, 1),
+    PanelSchedule(4, 3, 2),
 )
 REDUCE = (
     ReduceSchedule(1, 1),
     ReduceSchedule(3, 1, rows_fastest=True, combine_threads=32),
-    ReduceSchedule(2, 4, combine_threads=128),
-    ReduceSchedule(1, 8, rows_fastest=True),
 )
+
+
+def _with_widths(schedule: Any, device: Device) -> list[Any]:
+    """The schedule with each vector width that the device's platform has."""
+    return [replace(schedule, width=w) for w in platform.get(device.platform).vectors]
+
+
+def gemm_schedules(device: Device) -> list[Any]:
+    """Schedules for any device."""
+    return [*GEMM, *_with_widths(PanelSchedule(8, 2, 1), device)]
+
+
+def reduce_schedules(device: Device) -> list[Any]:
+    """Schedules for any device."""
+    wide = ReduceSchedule(2, combine_threads=128), ReduceSchedule(1, rows_fastest=True)
+    return [*REDUCE, *(s for one in wide for s in _with_widths(one, device))]
 
 
 def _bits(result: mp.Array) -> list[bytes]:
@@ -45,9 +61,22 @@ def test_gemm(device: Device, name: str) -> None:
     b = _array(name, (2100, 7), "b", device)
     c = _array(name, (5, 7), "c", device)
     usual = _bits(mp.gemm(a, b, alpha="0.1", beta=3, c=c))
-    for schedule in GEMM:
+    for schedule in gemm_schedules(device):
         got = mp.gemm(a, b, alpha="0.1", beta=3, c=c, schedule=schedule)
         assert _bits(got) == usual, schedule
+
+
+@pytest.mark.parametrize("name", ["ts", "dd"])
+def test_fast_sums(device: Device, name: str) -> None:
+    """The same of the fast accumulators, whose steps come in fours."""
+    a, b = (_array(name, shape, "fast", device) for shape in ((3, 1031), (1031, 6)))
+    usual = _bits(mp.gemm(a, b, accuracy="fast")), _bits(mp.gemv(a, b[:, 0], accuracy="fast"))
+    assert usual[0] != _bits(a @ b)
+    for schedule in gemm_schedules(device):
+        got = mp.gemm(a, b, accuracy="fast", schedule=schedule)
+        assert _bits(got) == usual[0], schedule
+    for schedule in reduce_schedules(device):
+        assert _bits(mp.gemv(a, b[:, 0], accuracy="fast", schedule=schedule)) == usual[1]
 
 
 @pytest.mark.parametrize("name", FORMATS)
@@ -56,7 +85,7 @@ def test_gemv_and_dot(device: Device, name: str) -> None:
     a = _array(name, (5, 8300), "a", device)
     x = _array(name, (8300,), "x", device)
     usual = _bits(mp.gemv(a, x)), _bits(mp.dot(a[0], x))
-    for schedule in REDUCE:
+    for schedule in reduce_schedules(device):
         got = _bits(mp.gemv(a, x, schedule=schedule)), _bits(mp.dot(a[0], x, schedule=schedule))
         assert got == usual, schedule
 
@@ -74,12 +103,18 @@ def test_dot_is_gemv_with_one_row(device: Device) -> None:
     ("change", "message"),
     [
         ({"tile_k": 24}, r"tile_k 24 does not divide 256"),
+        ({"tile_k": 2, "stages": 1}, r"tile_k 2 is no multiple of 4"),
+        ({"tile_k": 0}, "tile_k 0 given, positive"),
+        ({"thread_m": -1}, "thread_m -1 given, positive"),
+        ({"pad": -2}, "pad -2 given"),
+        ({"pad": 1}, "pad 1 is no multiple of vector 2"),
+        ({"stages": 3}, "stages 3 given"),
         ({"threads_m": 4096, "threads_n": 4096}, r"threads a block, .* allows \d+"),
         ({"thread_m": 10**6}, r"\d+ bytes of shared memory, .* has \d+"),
     ],
 )
 def test_schedules_that_do_not_fit_are_refused(
-    device: Device, change: dict[str, int], message: str
+    device: Device, change: dict[str, Any], message: str
 ) -> None:
     """With the numbers."""
     a = _array("dd", (2, 2), "a", device)

@@ -14,13 +14,16 @@ from portmp.formats import Format
 from portmp.planes import Planes, allocate, dense_strides
 from portmp.routines import base
 from portmp.spec import KernelSpec, spec
+from portmp.tuning import FlatSchedule
 
 NAMES = ("x", "y", "z")
 Operand = Planes | base.Words
 
 
 @cache
-def kernel_spec(form: str, op: str, access: tuple[str, ...], rank: int, threads: int) -> KernelSpec:
+def kernel_spec(
+    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule
+) -> KernelSpec:
     """The kernel of operator *op*; access says how each operand is read.
 
     ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.
@@ -29,7 +32,7 @@ def kernel_spec(form: str, op: str, access: tuple[str, ...], rank: int, threads:
     network = f.operator(op)
     return spec(
         f"elementwise_{op}", "blas/elementwise.mako", f, {"operator": network},
-        operands=tuple(zip(NAMES, access, strict=False)), rank=rank, threads=threads,
+        operands=tuple(zip(NAMES, access, strict=False)), rank=rank, threads=schedule.threads,
         sign_only=op == "compare",
     )  # fmt: skip
 
@@ -96,7 +99,7 @@ def _run(
         for i in range(len(operands))
     )
     schedule = tuning.flat(form, out.device)
-    kernel_key = kernel_spec(form.name, op, access, rank, schedule.threads)
+    kernel_key = kernel_spec(form.name, op, access, rank, schedule)
     kernel = program.kernels(out.device, kernel_key)[kernel_key.name]
     args: list[Buffer | np.generic] = [np.int64(out.size), *(np.int64(n) for n in sizes[1:])]
     for i, operand in enumerate(operands):

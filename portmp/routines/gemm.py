@@ -24,6 +24,7 @@ from portmp.spec import KernelSpec, spec
 from portmp.tuning import GemmSchedule, PanelSchedule
 
 MAX_GRID_Y = 65535
+COMBINE_THREADS = 64
 Schedule = GemmSchedule | PanelSchedule
 
 
@@ -35,24 +36,26 @@ def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> Ke
     roles = accumulator.networks
     if not schedule.split:
         roles |= {op: f.operator(op) for op in ("add", "mul")}
-    panels = isinstance(schedule, PanelSchedule)
+    name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
     return spec(
-        "gemm_slabs" if schedule.split else "gemm",
-        "blas/gemm_panels.mako" if panels else "blas/gemm.mako",
-        f, roles, width=schedule.width if panels else 1,
-        s=schedule, slab=definition.SLAB, period=accumulator.period,
+        name, schedule.template, f, roles,
+        width=schedule.width, s=schedule, slab=definition.SLAB, period=accumulator.period,
     )  # fmt: skip
 
 
 @cache
-def combine_spec(form: str, threads: int) -> KernelSpec:
-    """The kernel that adds slabs and applies alpha and beta."""
+def module(form: str, schedule: Schedule, accuracy: str = "accurate") -> tuple[KernelSpec, ...]:
+    """The product kernel and, for split slabs, the one that adds them and ends the element."""
+    product = kernel_spec(form, schedule, accuracy)
+    if not schedule.split:
+        return (product,)
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
-    return spec(
+    combine = spec(
         "gemm_combine", "blas/gemm_combine.mako", f, roles,
-        threads=threads, slab=definition.SLAB,
+        threads=COMBINE_THREADS, slab=definition.SLAB,
     )  # fmt: skip
+    return product, combine
 
 
 def gemm(
@@ -142,11 +145,11 @@ def _launch(
     if batch > per_launch:
         for first in range(0, batch, per_launch):
             count = min(per_launch, batch - first)
-            pieces = (
+            pa, pb, pc, po = (
                 v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
                 for v in (a, b, c, out)
             )
-            _launch(form, s, accuracy, *pieces, k, alpha, beta)
+            _launch(form, s, accuracy, pa, pb, pc, po, k, alpha, beta)
         return
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
     operands = [np.int64(m), np.int64(n), np.int64(k), *_matrix(a), *_matrix(b)]
@@ -154,8 +157,9 @@ def _launch(
         *_matrix(c), *_matrix(out), *alpha, *beta,
         np.int32(base.is_number(alpha, 1)), np.int32(beta_kind),
     ]  # fmt: skip
-    key = kernel_spec(form.name, s, accuracy)
-    kernel = program.kernels(out.device, key)[key.name]
+    specs = module(form.name, s, accuracy)
+    kernels = program.kernels(out.device, *specs)
+    kernel = kernels[specs[0].name]
     block = (s.threads, 1, 1)
     tiles = base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n)
     if not s.split:
@@ -165,11 +169,9 @@ def _launch(
         return
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
     out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *_matrix(work)])
-    threads = tuning.flat(form, out.device).threads
-    combine_key = combine_spec(form.name, threads)
-    combine = program.kernels(out.device, combine_key)[combine_key.name]
+    threads = COMBINE_THREADS
     out.queue.launch(
-        combine, (base.blocks(m * n, threads), batch, 1), (threads, 1, 1),
+        kernels["gemm_combine"], (base.blocks(m * n, threads), batch, 1), (threads, 1, 1),
         [*operands, *work.buffers, *end],
     )  # fmt: skip
 

@@ -28,38 +28,45 @@ IDENTITY = {"dot": 0.0, "sum": 0.0, "max": -math.inf, "min": math.inf}
 MAX_GRID_Y = 65535
 
 
-def steps(form: Format, kind: str) -> dict[str, Network]:
-    """The networks of a reduction: step, finish, combine."""
+def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Network]:
+    """The networks of a reduction: step, finish, combine, and renormalise where it is needed."""
     keep = networks.get(f"keep{form.limbs}")
     if kind == "dot":
-        nets = form.accumulator("accurate").networks
-        return {"step": nets["accumulate"], "finish": nets["finish"], "combine": form.operator("add")}
+        accumulator = form.accumulator(accuracy)
+        nets = accumulator.networks
+        found = {
+            "step": nets["accumulate"], "finish": nets["finish"], "combine": form.operator("add"),
+        }  # fmt: skip
+        # A lane of a chunk is finished before an accurate accumulator is renormalised.
+        if accumulator.period < definition.CHUNK // definition.LANES:
+            found |= {role: nets[role] for role in ("renormalise",) if role in nets}
+        return found
     if kind == "sum":
         return {"step": form.network("add"), "finish": keep, "combine": form.operator("add")}
     return {"step": form.operator(kind), "finish": keep, "combine": form.operator(kind)}
 
 
 @cache
-def partial_spec(form: str, kind: str, schedule: ReduceSchedule) -> KernelSpec:
-    """The kernel that reduces each chunk of each row."""
+def module(
+    form: str, kind: str, schedule: ReduceSchedule, accuracy: str = "accurate"
+) -> tuple[KernelSpec, KernelSpec]:
+    """The kernels that reduce each chunk of each row, and that combine a row's chunks."""
     f = formats.get(form)
-    return spec(
-        f"{kind}_chunks", "blas/reduce.mako", f, steps(f, kind), width=schedule.width,
-        s=schedule, **_definition(kind),
+    nets = steps(f, kind, accuracy)
+    accumulator = f.accumulator(accuracy)
+    suffix = accumulator.suffix if kind == "dot" else ""
+    partial = spec(
+        f"{kind}{suffix}_chunks", "blas/reduce.mako", f, nets, width=schedule.width,
+        s=schedule, period=accumulator.period, **_definition(kind),
     )  # fmt: skip
-
-
-@cache
-def combine_spec(form: str, kind: str, threads: int) -> KernelSpec:
-    """The kernel that combines the chunks of a row and applies alpha and beta."""
-    f = formats.get(form)
-    roles = {"combine": steps(f, kind)["combine"]}
+    roles = {"combine": nets["combine"]}
     if kind == "dot":
         roles |= {op: f.operator(op) for op in ("add", "mul")}
-    return spec(
+    combine = spec(
         f"{kind}_combine", "blas/reduce_combine.mako", f, roles,
-        threads=threads, recompute=kind in ("dot", "sum"), **_definition(kind),
+        threads=schedule.combine_threads, recompute=kind in ("dot", "sum"), **_definition(kind),
     )  # fmt: skip
+    return partial, combine
 
 
 def _definition(kind: str) -> dict[str, Any]:
@@ -80,6 +87,7 @@ def gemv(
     beta: base.Words,
     y: Planes | None = None,
     out: Planes | None = None,
+    accuracy: str = "accurate",
     schedule: ReduceSchedule | None = None,
 ) -> Planes:
     """alpha a x + beta y for a (m, n), x (n,)."""
@@ -104,11 +112,13 @@ def gemv(
     end: list[Buffer | np.generic] = [
         *alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)
     ]  # fmt: skip
-    _reduce("dot", a, depth, target, schedule, x, [*base.strided(y, y.strides[0])], end)
+    _reduce("dot", a, depth, target, schedule, accuracy, x, [*base.strided(y, y.strides[0])], end)
     return target
 
 
-def dot(x: Planes, y: Planes, schedule: ReduceSchedule | None = None) -> Planes:
+def dot(
+    x: Planes, y: Planes, accuracy: str = "accurate", schedule: ReduceSchedule | None = None
+) -> Planes:
     """sum_i x_i y_i of two vectors; shape ()."""
     form = x.format
     base.same(form, x=x, y=y)
@@ -116,7 +126,7 @@ def dot(x: Planes, y: Planes, schedule: ReduceSchedule | None = None) -> Planes:
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
     one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
-    out = gemv(row, y, alpha=one, beta=zero, schedule=schedule)
+    out = gemv(row, y, alpha=one, beta=zero, accuracy=accuracy, schedule=schedule)
     return out.view((), (), out.start)
 
 
@@ -125,7 +135,7 @@ def over_rows(kind: str, x: Planes, schedule: ReduceSchedule | None = None) -> P
     if kind in ("max", "min") and not x.shape[1]:
         raise ShapeError(f"{kind}: an empty array has none")
     out = allocate(x.format, (x.shape[0],), x.queue)
-    _reduce(kind, x, x.shape[1], out, schedule, None, [], [])
+    _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, [], [])
     return out
 
 
@@ -155,7 +165,8 @@ def _check(s: ReduceSchedule, form: Format, device: Device) -> None:
 
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: ReduceSchedule | None,
-    y: Planes | None, addend: list[Buffer | np.generic], end: list[Buffer | np.generic],
+    accuracy: str, y: Planes | None, addend: list[Buffer | np.generic],
+    end: list[Buffer | np.generic],
 ) -> None:  # fmt: skip
     rows = x.shape[0]
     if not rows:
@@ -163,6 +174,8 @@ def _reduce(
     form, device, queue = x.format, x.device, x.queue
     s = schedule or tuning.reduce(form, device, rows)
     _check(s, form, device)
+    partial, combine = module(form.name, kind, s, accuracy)
+    kernels = program.kernels(device, partial, combine)
     chunks = base.blocks(k, definition.CHUNK)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
     common: list[Buffer | np.generic] = [
@@ -174,12 +187,9 @@ def _reduce(
     if chunks:
         if chunks > MAX_GRID_Y:
             raise ShapeError(f"{kind}: {k} elements, {MAX_GRID_Y * definition.CHUNK} are allowed")
-        key = partial_spec(form.name, kind, s)
-        kernel = program.kernels(device, key)[key.name]
+        kernel = kernels[partial.name]
         threads = definition.LANES // s.width * s.rows
         grid = (base.blocks(rows, s.rows), chunks, 1)
         queue.launch(kernel, grid, (threads, 1, 1), common)
-    combine_key = combine_spec(form.name, kind, s.combine_threads)
-    combine = program.kernels(device, combine_key)[combine_key.name]
     args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
-    queue.launch(combine, (rows, 1, 1), (s.combine_threads, 1, 1), args)
+    queue.launch(kernels[combine.name], (rows, 1, 1), (s.combine_threads, 1, 1), args)

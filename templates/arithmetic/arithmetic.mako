@@ -6,18 +6,18 @@
 % if p.prologue and w.first("prologue"):
 ${p.prologue}
 % endif
-% if w.traits.fma == "contracted" and w.first("fused"):
+% if w.traits.fma == "contracted" and w.first("fused" + w.lanes):
 /* a*b + c with one rounding: contraction is on in this function and nowhere else */
-${p.function} ${w.word} fused(const ${w.word} a, const ${w.word} b, const ${w.word} c)
+${p.function} ${w.word} fused${w.lanes}(const ${w.word} a, const ${w.word} b, const ${w.word} c)
 {
     #pragma clang fp contract(on)
     return a * b + c;
 }
 
 % endif
-% if "two_sum" in gates and w.first("two_sum"):
+% if "two_sum" in gates and w.first("two_sum" + w.lanes):
 /* s + e = a + b exactly (Knuth 1969) */
-${p.function} ${w.word} two_sum(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+${p.function} ${w.word} two_sum${w.lanes}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
     const ${w.word} s = a + b;
     const ${w.word} t = s - a;
@@ -26,9 +26,9 @@ ${p.function} ${w.word} two_sum(const ${w.word} a, const ${w.word} b, ${p.out_pa
 }
 
 % endif
-% if "fast_two_sum" in gates and w.first("fast_two_sum"):
+% if "fast_two_sum" in gates and w.first("fast_two_sum" + w.lanes):
 /* s + e = a + b exactly when |a| >= |b| or a = 0 (Dekker 1971) */
-${p.function} ${w.word} fast_two_sum(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+${p.function} ${w.word} fast_two_sum${w.lanes}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
     const ${w.word} s = a + b;
     *e = b - (s - a);
@@ -36,9 +36,9 @@ ${p.function} ${w.word} fast_two_sum(const ${w.word} a, const ${w.word} b, ${p.o
 }
 
 % endif
-% if "two_prod" in gates and w.first("two_prod"):
+% if "two_prod" in gates and w.first("two_prod" + w.lanes):
 /* p + e = a * b exactly */
-${p.function} ${w.word} two_prod(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+${p.function} ${w.word} two_prod${w.lanes}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
     const ${w.word} p = a * b;
     *e = ${w.fma("a", "b", "-p")};
@@ -76,7 +76,7 @@ ${p.function} ${w.type(kind)} ${w.type(kind)}_negated(const ${w.type(kind)} x)
 % endif
 % endfor
 % for net in nets:
-% if not w.first(net.name):
+% if not w.first(w.function(net)):
 <% continue %>
 % endif
 % if net.foreign:

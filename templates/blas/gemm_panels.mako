@@ -106,7 +106,7 @@ ${p.kernel_of(1)} ${name}(
 % for i in v.limbs:
             ${v.scalar} *const z${i} = (${v.scalar} *)&${w.word_of("z", i)}, *const other${i} = (${v.scalar} *)&${w.word_of("other", i)};
 % endfor
-            if (row >= m)
+            if (row >= last_row)
                 break;
             if (slab > 0) {
                 for (int lane = 0; lane < lanes; ++lane) {

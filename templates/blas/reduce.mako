@@ -5,6 +5,7 @@
 <%
     p, long = w.platform, w.platform.index
     step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
+    settle = networks.get("renormalise")
     items = lanes // s.width
     state = step.result
     threads = items * s.rows
@@ -26,7 +27,7 @@
     x_index = "x_at + LANE * x_col" if s.width > 1 else "x_at"
     y_index = "y_at + LANE * y_step" if s.width > 1 else "y_at"
 %>
-${arithmetic(w, [step, finish, combine])}
+${arithmetic(w, list(networks.values()))}
 /* one chunk of ${chunk} elements of one row: ${items} work-items hold ${lanes} lanes; ${s.rows} rows a block */
 ${p.kernel.format(threads)} ${name}(
     const ${long} rows, const ${long} k, const ${long} chunks,
@@ -54,7 +55,7 @@ ${p.kernel.format(threads)} ${name}(
     const ${long} first = which * ${chunk};
     const ${long} last = first + ${chunk} < k ? first + ${chunk} : k;
     const ${long} whole = first + (last - first) / ${lanes} * ${lanes};
-    ${w.sum if terms == "product" else w.value} sum = ${w.first_of(state, start)};
+    ${w.type(step.result)} sum = ${w.first_of(state, start)};
     ${w.value} z;
 
     if (row < rows) {
@@ -71,13 +72,24 @@ ${p.kernel.format(threads)} ${name}(
             sum = ${w.function(step)}(sum, ${term("x", x_index)});
 % endif
             x_at += ${lanes} * x_col;
+% if settle is not None:
+            if (((i - first) / ${lanes} + 1) % ${period} == 0)
+                sum = ${w.function(settle)}(sum);
+% endif
         }
         if (whole < last) {
+% if settle is not None:
+            const ${long} steps = (whole - first) / ${lanes} + 1;
+% endif
 <% inside = "i + LANE < last" if s.width > 1 else "i < last" %>
 % if terms == "product":
             sum = ${w.function(step)}(sum, ${term("x", x_index, inside)}, ${term("y", y_index, inside)});
 % else:
             sum = ${w.function(step)}(sum, ${term("x", x_index, inside)});
+% endif
+% if settle is not None:
+            if (steps % ${period} == 0)
+                sum = ${w.function(settle)}(sum);
 % endif
         }
     }
