@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import secrets
+import stat
 import tempfile
 from functools import cache
 from pathlib import Path
@@ -18,24 +20,36 @@ def cache_folder() -> Path | None:
     if given == "":
         return None
     base = os.environ.get("XDG_CACHE_HOME") or "~/.cache"
-    folder = Path(given or Path(base) / "portmp").expanduser()
     try:
+        folder = Path(given or Path(base) / "portmp").expanduser()
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):
             pass
-    except OSError:
+    except (OSError, RuntimeError):  # RuntimeError: a user without a home
         return None
     return folder
 
 
 def replace_file(path: Path, data: bytes) -> None:
-    """Write *data* to *path* so that readers see the old file or the whole new one."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    """Write *data* to *path* so that readers see the old file or the whole new one.
+
+    As with open(): a link is followed, an old file keeps its mode, a new one has the umask's.
+    Devices and pipes (/dev/stdout) are written to, never replaced.
+    """
+    if path.exists() and not path.is_file():
+        path.write_bytes(data)
+        return
+    target = Path(os.path.realpath(path))
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    # A short part of the name: with all of it a long name would not fit the file system.
+    fresh = target.with_name(f".{target.name[:50]}.{secrets.token_hex(8)}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
     try:
         with os.fdopen(handle, "wb") as file:
             file.write(data)
-        Path(name).chmod(0o644)
-        Path(name).replace(path)
+        if mode is not None:
+            fresh.chmod(mode)
+        fresh.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        fresh.unlink(missing_ok=True)
         raise

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from portmp import catalogue, places, program
+from portmp.backends import icd
 from portmp.backends.base import Buffer, Device, Kernel, Properties, Queue, Traits
 from portmp.backends.gpu import GpuDevice
 from portmp.cli import main
@@ -180,6 +181,7 @@ def test_without_a_folder_everything_works(tmp_path: Path, place: str) -> None:
     assert first == second and first[2] == "1"
     assert obstacle.read_text() == "in the way"
     assert not list(home.rglob("*.bin"))
+    assert not list((tmp_path / "tmp").glob("*opencl*")), "the drivers' folder is left behind"
 
 
 # --- what is in the files ---------------------------------------------------------------
@@ -381,3 +383,95 @@ def test_files_are_replaced_whole(folder: Path, monkeypatch: pytest.MonkeyPatch)
         places.replace_file(path, b"new")
     assert only_file(folder) == path and path.read_bytes() == b"old"
     assert np.uint8(path.stat().st_mode & 0o44) == 0o44
+
+
+def test_replacing_is_writing(tmp_path: Path) -> None:
+    """The umask makes the mode of a new file, an old one keeps its own; links are followed."""
+    before = os.umask(0o077)
+    try:
+        places.replace_file(tmp_path / "new", b"1")
+    finally:
+        os.umask(before)
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600
+    (tmp_path / "new").chmod(0o640)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere" / "link").symlink_to("../new")
+    places.replace_file(tmp_path / "elsewhere" / "link", b"2")
+    assert (tmp_path / "elsewhere" / "link").is_symlink()
+    assert (tmp_path / "new").read_bytes() == b"2"
+    assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
+    (tmp_path / "dangling").symlink_to("later")
+    places.replace_file(tmp_path / "dangling", b"3")
+    assert (tmp_path / "later").read_bytes() == b"3"
+    places.replace_file(tmp_path / ("n" * 255), b"4")
+    assert len(list(tmp_path.iterdir())) == 5
+
+
+def test_a_pipe_is_written_to(tmp_path: Path) -> None:
+    """Whatever is no plain file stays what it is."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    places.replace_file(pipe, b"data")
+    assert os.read(reader, 10) == b"data"
+    os.close(reader)
+    assert list(tmp_path.iterdir()) == [pipe] and pipe.is_fifo()
+
+
+def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No HOME and no entry among the users, or a user that does not exist."""
+    for setting in ("~no-such-user-here/cache", None):
+        if setting:
+            monkeypatch.setenv("PORTMP_CACHE_DIR", setting)
+        else:
+            monkeypatch.delenv("PORTMP_CACHE_DIR")
+            monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+            monkeypatch.setattr(os.path, "expanduser", lambda path: path)
+        places.cache_folder.cache_clear()
+        assert places.cache_folder() is None
+
+
+# --- the folder of OpenCL drivers --------------------------------------------------------
+
+
+def test_the_drivers_folder_is_repaired(folder: Path) -> None:
+    """Wrong, missing and added files are mended; right ones are not written again."""
+    libraries = ["/lib/one.so", "two.so"]
+    place = icd._folder(libraries)
+    assert place.parent == folder
+    right = {"00.icd": "/lib/one.so\n", "01.icd": "two.so\n"}
+    assert {p.name: p.read_text() for p in place.iterdir()} == right
+    stamps = [p.stat().st_ino for p in sorted(place.iterdir())]
+    assert icd._folder(libraries) == place
+    assert [p.stat().st_ino for p in sorted(place.iterdir())] == stamps
+    (place / "00.icd").write_text("/lib/ev")
+    (place / "01.icd").unlink()
+    (place / "02.icd").write_text("/tmp/other.so\n")
+    assert icd._folder(libraries) == place
+    assert {p.name: p.read_text() for p in place.iterdir()} == right
+
+
+def test_an_obstacle_in_the_place_of_the_drivers_folder(folder: Path) -> None:
+    """A file there is no error: the process has a folder of its own."""
+    place = icd._folder(["x.so"])
+    (place / "00.icd").unlink()
+    place.rmdir()
+    place.write_text("in the way")
+    assert (icd._folder(["x.so"]) / "00.icd").read_text() == "x.so\n"
+    assert place.read_text() == "in the way"
+
+
+def test_without_a_cache_the_drivers_folder_is_private(tmp_path: Path) -> None:
+    """A new name each time, closed to others, gone with the process."""
+    code = "from portmp.backends import icd; f = icd._folder(['x.so']); "
+    code += "print(f, oct(f.stat().st_mode & 0o777), (f / '00.icd').read_text().strip())"
+    found = []
+    for _ in range(2):
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            env=environment(PORTMP_CACHE_DIR="", TMPDIR=str(tmp_path)),
+        )  # fmt: skip
+        found.append(done.stdout.split())
+    assert found[0][0] != found[1][0]
+    assert [f[1:] for f in found] == [["0o700", "x.so"]] * 2
+    assert list(tmp_path.iterdir()) == []

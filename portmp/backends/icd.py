@@ -8,13 +8,17 @@ installed (PoCL, Intel).
 
 from __future__ import annotations
 
+import atexit
+import contextlib
 import hashlib
 import os
+import shutil
 import tempfile
+from functools import cache
 from importlib import metadata
 from pathlib import Path
 
-from portmp.places import cache_folder
+from portmp.places import cache_folder, replace_file
 
 SYSTEM = Path("/etc/OpenCL/vendors")
 PIP_RUNTIMES = (
@@ -80,12 +84,37 @@ def gather() -> Path | None:
 
 
 def _folder(libraries: list[str]) -> Path:
+    """A folder with exactly one .icd file for each library."""
     key = hashlib.sha256("\n".join(libraries).encode()).hexdigest()[:16]
-    base = cache_folder() or Path(tempfile.gettempdir())
-    folder = base / f"opencl-drivers-{key}"
-    names = [f"{i:02d}.icd" for i in range(len(libraries))]
-    if not all((folder / name).is_file() for name in names):
-        folder.mkdir(parents=True, exist_ok=True)
-        for name, library in zip(names, libraries, strict=True):
-            (folder / name).write_text(library + "\n")
+    wanted = {f"{i:02d}.icd": f"{library}\n".encode() for i, library in enumerate(libraries)}
+    base = cache_folder()
+    if base is not None:
+        with contextlib.suppress(OSError):
+            return _filled(base / f"opencl-drivers-{key}", wanted)
+    return _filled(_private_folder(), wanted)
+
+
+def _filled(folder: Path, wanted: dict[str, bytes]) -> Path:
+    """*folder*, mended where its .icd files are not the wanted ones: the loader runs them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.glob("*.icd"):
+        if file.name not in wanted:
+            file.unlink(missing_ok=True)
+    for name, content in wanted.items():
+        file = folder / name
+        if not file.is_file() or file.read_bytes() != content:
+            replace_file(file, content)
+    return folder
+
+
+@cache
+def _private_folder() -> Path:
+    """A folder of this process, removed when it ends; no one else can have prepared it."""
+    folder, owner = Path(tempfile.mkdtemp(prefix="portmp-opencl-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked process leaves it to its parent
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
     return folder
