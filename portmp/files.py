@@ -11,6 +11,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import stat
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -456,27 +457,43 @@ def check_target(path: str | Path, form: Format) -> None:
             f"{file}: .npy holds one plane, {form} has {form.limbs}; use .npz (limb planes) "
             "or .csv (decimal strings)"
         )
-    _check_place(file)
+    check_place(file)
 
 
-def _check_place(file: Path) -> None:
+def check_place(file: Path) -> None:
     """Refuse a file that cannot be created where it should be."""
-    if file.is_dir():
+    try:
+        mode = file.stat().st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        mode = None
+    except (OSError, ValueError) as error:  # too long, a loop of links; a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{_short(file)}: cannot be written: {reason}") from None
+    if mode is not None and stat.S_ISDIR(mode):
         raise InputError(f"{file}: is a folder, not a file")
-    if not file.parent.is_dir():
-        raise InputError(f"{file}: the folder {file.parent} does not exist")
-    if not os.access(file.parent, os.W_OK):
-        raise InputError(f"{file}: the folder {file.parent} cannot be written to")
+    if mode is not None and not stat.S_ISREG(mode):
+        return  # a device or a pipe, which is written to as it is
+    folder = Path(os.path.realpath(file)).parent
+    if not folder.is_dir():
+        raise InputError(f"{file}: the folder {folder} does not exist")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise InputError(f"{file}: the folder {folder} cannot be written to")
+
+
+def _short(file: Path) -> str:
+    """A name that fits a line."""
+    name = str(file)
+    return repr(name) if len(name) <= 80 else f"{name[:80]!r}... ({len(name)} characters)"
 
 
 def write(path: str | Path, array: Array) -> None:
     """Write an array, losslessly, in the kind of file that the extension names."""
     file, form = Path(path), array.format
     check_target(file, form)
-    _replace(file, _WRITERS[_suffix(file)](file, array.to_limbs(), form))
+    replace(file, _WRITERS[_suffix(file)](file, array.to_limbs(), form))
 
 
-def _replace(file: Path, data: bytes) -> None:
+def replace(file: Path, data: bytes) -> None:
     """Put *data* in the place of *file*; InputError where that fails."""
     try:
         places.replace_file(file, data)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import portmp as mp
-from portmp import convert, definition, discovery, formats, hostblas, inputs, places
+from portmp import convert, definition, discovery, files, formats, hostblas, inputs, places
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.formats import Format
@@ -398,36 +398,50 @@ def table(outcomes: Sequence[Outcome]) -> str:
     return "\n".join(lines)
 
 
-def _targets(wanted: str | None) -> list[Device | None]:
+def _targets(wanted: str | None) -> list[tuple[Device | None, str]]:
+    """The devices asked for (None is the host reference), each with its refusal or nothing."""
     if wanted == REFERENCE:
-        return [None]
+        return [(None, "")]
     if wanted != "all":
-        return [discovery.get(wanted)]
-    found: list[Device | None] = [None]
+        return [(discovery.get(wanted), "")]
+    found: list[tuple[Device | None, str]] = [(None, "")]
     for device in discovery.devices():
         try:
-            found.append(discovery.get(device.name))
+            found.append((discovery.get(device.name), ""))
         except PortmpError as error:
-            print(f"portmp: {device.name} left out: {error}", file=sys.stderr)
+            found.append((device, str(error)))
     return found
+
+
+def _show(device: Device | None, outcomes: Sequence[Outcome], refusal: str) -> None:
+    """A device's results on standard output."""
+    name = f"{device.name} ({device.properties.name})" if device else "host reference"
+    if refusal:
+        print(f"{name}: refused: {refusal}\n")
+        return
+    failures = [o for o in outcomes if not o.ok]
+    print(f"{name}: {len(outcomes) - len(failures)} of {len(outcomes)} digests as recorded")
+    print(table(outcomes) + "\n")
+    for failure in failures[:20]:
+        print(f"  differs: {failure.key} {failure.error}")
 
 
 def command(args: Any) -> int:
     """``portmp verify``: 0 if every digest is the recorded one, else 1."""
     chosen = selected(args.format, args.routine)
+    target = Path(args.output) if args.output else None
+    if target:
+        files.check_place(target)
     reports = []
-    for device in _targets(args.device):
-        outcomes = run(device, chosen, progress=sys.stderr.isatty())
-        reports.append(report(device, outcomes))
+    for device, refusal in _targets(args.device):
+        outcomes = [] if refusal else run(device, chosen, progress=sys.stderr.isatty())
+        refused = {"total": len(chosen), "refusal": refusal} if refusal else {}
+        reports.append(report(device, outcomes) | refused)
         if not args.json:
-            name = f"{device.name} ({device.properties.name})" if device else "host reference"
-            print(f"{name}: {reports[-1]['passed']} of {len(outcomes)} digests as recorded")
-            print(table(outcomes) + "\n")
-            for failure in reports[-1]["failures"][:20]:
-                print(f"  differs: {failure['key']} {failure['error']}")
+            _show(device, outcomes, refusal)
     text = json.dumps(reports, indent=1)
-    if args.output:
-        places.replace_file(Path(args.output), (text + "\n").encode())
+    if target:
+        files.replace(target, (text + "\n").encode())
     if args.json:
         print(text)
     return 0 if all(r["passed"] == r["total"] for r in reports) else 1

@@ -14,6 +14,7 @@ import pytest
 
 from portmp import demo
 from portmp.cli import main
+from portmp.errors import DeviceError
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -153,6 +154,30 @@ def test_verify_fails_on_a_wrong_bit(run: Run, monkeypatch: pytest.MonkeyPatch) 
     assert "differs: neg.1/dd.1/ordinary" in out
 
 
+def test_verify_reports_a_refused_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asked for all, a refused one is an entry with its refusal and the status is 1."""
+    from portmp import discovery
+
+    refused = discovery.get()
+
+    def get(name: str) -> None:
+        raise DeviceError(f"{name}: does not round")
+
+    monkeypatch.setattr(discovery, "devices", lambda: [refused])
+    monkeypatch.setattr(discovery, "get", get)
+    words = ["verify", "--device", "all", "--format", "dd", "--routine", "neg"]
+    status, out, err = run(*words, "--json")
+    reference, entry = json.loads(out)
+    assert (status, err) == (1, "")
+    assert reference["passed"] == reference["total"] == entry["total"]
+    assert entry["refusal"] == f"{refused.name}: does not round"
+    assert entry["device"]["selected"] == refused.name
+    assert (entry["passed"], entry["digests"], entry["failures"]) == (0, {}, [])
+    status, out, _ = run(*words)
+    assert status == 1
+    assert f"refused: {refused.name}: does not round" in out
+
+
 def test_cache(run: Run) -> None:
     """Folder, files and bytes."""
     status, out, _ = run("cache", "--json")
@@ -175,6 +200,9 @@ BAD_USE = {
     "singular": (["lstsq", "zero.csv", "a.csv"], "singular"),
     "one file": (["lstsq", "a.csv"], "two files"),
     "nothing to compile": (["compile"], "routine or --all"),
+    "report without a folder": (["verify", "--routine", "neg", "-o", "no/r.json"], "not exist"),
+    "long name": (["gemm", "a.csv", "a.csv", "-o", "n" * 252 + ".csv"], "too long"),
+    "long report": (["verify", "--routine", "neg", "-o", "n" * 256], "too long"),
     "unknown case": (["verify", "--routine", "gem"], "did you mean"),
 }
 

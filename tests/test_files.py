@@ -237,9 +237,14 @@ def test_nothing_is_left_of_a_failed_write(
 
 
 def test_output_is_checked_before_the_work(tmp_path: Path) -> None:
-    """Suffix, folder and planes."""
+    """Suffix, folder, name, links and planes."""
+    (tmp_path / "file").write_text("")
+    (tmp_path / "loop.csv").symlink_to("loop.csv")
+    (tmp_path / "to no.csv").symlink_to("no/x.csv")
     for name, message in (
         ("x.doc", "unknown file type"), ("no/x.csv", "does not exist"), ("x.npy", "one plane"),
+        ("n" * 252 + ".csv", "too long"), ("\0.csv", "null"), ("loop.csv", "links"),
+        ("to no.csv", "no does not exist"), ("file/x.csv", "does not exist"),
     ):  # fmt: skip
         with pytest.raises(PortmpError, match=message):
             files.check_target(tmp_path / name, formats.get("dd"))
