@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import sys
 import time
 from collections.abc import Callable
@@ -18,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 import portmp as mp
-from portmp import convert, discovery, formats, places
+from portmp import convert, discovery, files, formats
 from portmp.backends.base import Device
-from portmp.errors import BackendUnavailable, InputError, PortmpError
+from portmp.errors import BackendUnavailable, InputError, PortmpError, ShapeError, suggestion
 
 FORMATS = ("float64", "dd", "td", "qd")
 CERTIFIED_DIGITS = 15
@@ -34,6 +35,10 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 def polynomial_fit(x: mp.Array, y: mp.Array, degree: int) -> mp.Array:
     """Coefficients, lowest power first, of the least-squares polynomial through (x, y)."""
+    if degree >= x.shape[0]:
+        raise ShapeError(
+            f"polynomial: degree {degree} needs {degree + 1} points, {x.shape[0]} given"
+        )
     powers = mp.zeros((x.shape[0], degree + 1), x.format, x.device)
     power = mp.array(["1"] * x.shape[0], x.format, x.device)
     for k in range(degree + 1):
@@ -127,12 +132,30 @@ def _driver(device: Device) -> str:
     return str(facts.extra.get("platform", f"driver {facts.driver}")).split(",")[0].strip()
 
 
-def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
-    """Bars of agreeing digits, a group for each coefficient."""
+def check_plot(path: Path) -> None:
+    """Refuse, before the fits, a picture that could not be written after them."""
     try:
-        import matplotlib as mpl
+        from matplotlib.backend_bases import FigureCanvasBase
     except ImportError:
         raise BackendUnavailable("--plot needs matplotlib: pip install matplotlib") from None
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if _picture(path) not in kinds:
+        raise InputError(
+            f"--plot {path}: unknown kind of picture {path.suffix!r}"
+            f"{suggestion(_picture(path), list(kinds))}; allowed are {', '.join(sorted(kinds))}"
+        )
+    files.check_place(path)
+
+
+def _picture(path: Path) -> str:
+    """The kind of picture that the extension names."""
+    return path.suffix.removeprefix(".").lower() or "png"
+
+
+def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
+    """Bars of agreeing digits, a group for each coefficient."""
+    import matplotlib as mpl
+
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
@@ -149,12 +172,12 @@ def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
     figure.tight_layout()
     picture = io.BytesIO()
     try:
-        figure.savefig(picture, dpi=150, format=path.suffix.removeprefix(".") or "png")
-        places.replace_file(path, picture.getvalue())
-    except (OSError, ValueError) as error:
-        raise InputError(f"--plot {path}: {error}") from None
+        figure.savefig(picture, dpi=150, format=_picture(path))
+    except (OSError, ValueError, RuntimeError, ImportError) as error:  # pgf runs LaTeX
+        raise InputError(f"--plot {path}: {' '.join(str(error).split())}") from None
     finally:
         plt.close(figure)
+    files.replace(path, picture.getvalue())
 
 
 def passed(fits: list[Fit]) -> bool:
@@ -179,15 +202,15 @@ def say(text: str) -> None:
 
 def command(args: Any) -> int:
     """``portmp demo``: 0 if quad-double reaches the certified digits, else 1."""
+    if args.plot:
+        check_plot(Path(args.plot))
     say("opening the device (the first time it is probed, which takes some seconds) ...")
     device = discovery.get(args.device)
     certified, fits = run(device, say)
-    if args.plot:
-        plot(Path(args.plot), certified, fits)
     if args.json:
-        import json
-
         print(json.dumps(as_json(device, certified, fits), indent=1))
     else:
         print(table(device, certified, fits))
+    if args.plot:
+        plot(Path(args.plot), certified, fits)
     return 0 if passed(fits) else 1

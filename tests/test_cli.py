@@ -14,7 +14,7 @@ import pytest
 
 from portmp import demo
 from portmp.cli import main
-from portmp.errors import DeviceError
+from portmp.errors import DeviceError, InputError
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -89,6 +89,69 @@ def test_demo(run: Run) -> None:
     assert max(fits["float64"]) <= 3
     assert Path("bars.png").stat().st_size > 5000
     assert "certified" in run("demo")[1]
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("no/bars.png", "does not exist"), ("bars.doc", "'.doc'"), ("bars.pgn", "did you mean 'png'"),
+     ("n" * 252 + ".png", "too long")],
+)  # fmt: skip
+def test_demo_checks_the_plot_before_the_fits(
+    run: Run, monkeypatch: pytest.MonkeyPatch, name: str, message: str
+) -> None:
+    """Folder and extension: nothing is computed for a picture that cannot be written."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(demo, "run", pytest.fail)
+    status, out, err = run("demo", "--plot", name)
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    assert message in err
+
+
+def test_demo_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its absence is said before the fits."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
+    monkeypatch.setattr(demo, "run", pytest.fail)
+    assert run("demo", "--plot", "bars.png")[::2] == (
+        2, "portmp: error: --plot needs matplotlib: pip install matplotlib\n",
+    )  # fmt: skip
+
+
+def test_demo_prints_before_it_plots(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A picture that fails does not take the table with it."""
+    pytest.importorskip("matplotlib")
+
+    def fail(*arguments: object) -> None:
+        raise InputError("--plot: disk full")
+
+    monkeypatch.setattr(demo, "FORMATS", ("float64",))
+    monkeypatch.setattr(demo, "plot", fail)
+    status, out, err = run("demo", "--plot", "bars.png")
+    assert status == 2
+    assert "certified" in out
+    assert "disk full" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "extras"),
+    [([], "opencl"), (["--json"], "opencl"), (["--plot", "b.png"], "opencl,plot"),
+     (["--json", "--plot=b.png"], "opencl,plot")],
+)  # fmt: skip
+def test_the_demo_script_installs_what_it_needs(
+    tmp_path: Path, words: list[str], extras: str
+) -> None:
+    """matplotlib only for a picture."""
+    script = Path(__file__).resolve().parents[1] / "ci" / "demo"
+    (tmp_path / "ci").mkdir()
+    (tmp_path / "ci" / "demo").write_bytes(script.read_bytes())
+    (tmp_path / ".venv" / "bin").mkdir(parents=True)
+    for name, text in (("ci/setup", 'echo "setup $*"'), (".venv/bin/portmp", 'echo "portmp $*"')):
+        (tmp_path / name).write_text(f"#!/bin/sh\n{text}\n")
+        (tmp_path / name).chmod(0o755)
+    done = subprocess.run(
+        ["bash", str(tmp_path / "ci" / "demo"), *words], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines() == [f"setup {extras}", " ".join(["portmp demo", *words])]
 
 
 def test_demo_fails_without_its_digits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,6 +266,8 @@ BAD_USE = {
     "report without a folder": (["verify", "--routine", "neg", "-o", "no/r.json"], "not exist"),
     "long name": (["gemm", "a.csv", "a.csv", "-o", "n" * 252 + ".csv"], "too long"),
     "long report": (["verify", "--routine", "neg", "-o", "n" * 256], "too long"),
+    "degree": (["lstsq", "yx.csv", "--polynomial", "3"], "degree 3 needs 4 points, 3 given"),
+    "huge degree": (["lstsq", "yx.csv", "--polynomial", "9" * 12], "3 given"),
     "unknown case": (["verify", "--routine", "gem"], "did you mean"),
 }
 
@@ -213,6 +278,7 @@ def test_bad_use(run: Run, case: str) -> None:
     _write("a.csv", "1,2\n3,4\n")
     _write("tall.csv", "1\n2\n3\n")
     _write("zero.csv", "0,0\n0,0\n")
+    _write("yx.csv", "y,x\n1,0\n3,1\n5,2\n")
     before = set(Path().iterdir())
     words, message = BAD_USE[case]
     status, out, err = run(*words)
