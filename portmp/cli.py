@@ -13,9 +13,9 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from portmp.errors import ArgumentError, InputError, PortmpError, suggestion
+from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, suggestion
 
 if TYPE_CHECKING:
     from portmp.array import Array
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 Args = argparse.Namespace
 COMMANDS = ("devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "cache")
+_NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
 
 
 class _OneLineParser(argparse.ArgumentParser):
@@ -39,19 +40,42 @@ class _OneLineParser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    args = _parser().parse_args(argv)
+    args = _parser().parse_args(_attached(sys.argv[1:] if argv is None else argv))
     try:
         status: int = args.run(args)
         sys.stdout.flush()
     except PortmpError as error:
-        print(f"portmp: error: {error}", file=sys.stderr)
-        return 2
+        return _failed(str(error))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()
         return 0
+    except OSError as error:
+        _abandon_output()
+        return _failed(f"{error.filename or 'standard output'}: {error.strerror or error}")
     return status
+
+
+def _attached(words: Sequence[str]) -> list[str]:
+    """The words, with a negative factor attached to its option: argparse sees options in -1/3."""
+    joined: list[str] = []
+    for word in words:
+        if joined and joined[-1] in ("--alpha", "--beta") and _NEGATIVE.match(word):
+            joined[-1] += f"={word}"
+        else:
+            joined.append(word)
+    return joined
+
+
+def _failed(message: str) -> int:
+    print(f"portmp: error: {message}", file=sys.stderr)
+    return 2
+
+
+def _abandon_output() -> None:
+    """Let the interpreter's last flush go nowhere instead of failing again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # --- devices and cache -----------------------------------------------------------------
@@ -118,16 +142,23 @@ def _cache(args: Args) -> int:
 
 
 def _finish(args: Args, result: Array) -> int:
-    """Write the result, or print it."""
+    """Write the result, or print it: every value of it."""
     from portmp import files
+    from portmp.array import SHOWN
 
+    facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape}
     if args.output:
         files.write(args.output, result)
+        facts = {"output": args.output} | facts
     elif args.json:
-        print(json.dumps({"format": result.format.name, "shape": result.shape,
-                          "values": result.to_strings("round-trip")}, indent=1))  # fmt: skip
+        facts["values"] = result.to_strings("round-trip")
+    elif result.size > SHOWN:  # print would show the shape only
+        width = result.shape[-1] if result.ndim > 1 else 1
+        print(files.csv_text(result.reshape(-1, width)), end="")
     else:
         print(result)
+    if args.json:
+        print(json.dumps(facts, indent=1))
     return 0
 
 
@@ -160,13 +191,30 @@ def _gemm(args: Args) -> int:
     if args.beta is not None and args.c is None:
         raise ArgumentError("--beta: needs the matrix C (-C FILE)")
     read = _prepare(args, args.a, args.b, args.c)
-    c = read(args.c) if args.c else None
+    a, b, c = read(args.a), read(args.b), read(args.c) if args.c else None
+    if c is not None:
+        _check_c(args, a, b, c)
     beta = (args.beta or "1") if c is not None else 0
     result = mp.gemm(
-        read(args.a), read(args.b), alpha=args.alpha, beta=beta, c=c,
-        trans_a=args.trans_a, trans_b=args.trans_b,
-    )  # fmt: skip
+        a, b, alpha=args.alpha, beta=beta, c=c, trans_a=args.trans_a, trans_b=args.trans_b
+    )
     return _finish(args, result)
+
+
+def _check_c(args: Args, a: Array, b: Array, c: Array) -> None:
+    """Refuse a C of another shape than the product's: broadcast, it would hide a wrong file."""
+    import numpy as np
+
+    left = a.shape[-2:][:: -1 if args.trans_a else 1]
+    right = b.shape[-2:][:: -1 if args.trans_b else 1]
+    if len(left) + len(right) < 4 or left[1] != right[0]:
+        return  # gemm has the words for that, and for batches that differ
+    try:
+        product = (*np.broadcast_shapes(a.shape[:-2], b.shape[:-2]), left[0], right[1])
+    except ValueError:
+        return
+    if c.shape != product:
+        raise ShapeError(f"-C {args.c}: the shape is {c.shape}, that of the product {product}")
 
 
 def _lstsq(args: Args) -> int:
@@ -292,6 +340,13 @@ def _report_table(reports: list[tuple[str, str, KernelReport]]) -> str:
 # --- the parser ------------------------------------------------------------------------------
 
 
+def _word(text: str) -> str:
+    """An argument that is not empty: an unset variable of the shell means no default."""
+    if not text.strip():
+        raise argparse.ArgumentTypeError("is empty")
+    return text
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
@@ -302,6 +357,7 @@ def _parser() -> argparse.ArgumentParser:
     def command(name: str, run: Callable[[Args], int], about: str) -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=about, description=about)
         sub.set_defaults(run=run)
+        sub.register("type", None, _word)
         if name != "render":
             sub.add_argument("--json", action="store_true", help="print JSON")
         return sub

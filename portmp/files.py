@@ -524,6 +524,11 @@ def _strings(file: Path, planes: list[Plane], form: Format) -> Plane:
     return texts if texts.ndim == 2 else texts.reshape(-1, 1)
 
 
+def csv_text(array: Array) -> str:
+    """What a .csv file of *array* holds."""
+    return _csv_bytes(Path("standard output"), array.to_limbs(), array.format).decode()
+
+
 def _csv_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
     rows = _strings(file, planes, form).tolist()
     return "".join(",".join(row) + "\n" for row in rows).encode()

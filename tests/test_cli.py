@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import portmp as mp
 from portmp import demo
 from portmp.cli import main
-from portmp.errors import DeviceError, InputError
+from portmp.errors import ArgumentError, DeviceError, InputError
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -268,6 +269,22 @@ BAD_USE = {
     "long report": (["verify", "--routine", "neg", "-o", "n" * 256], "too long"),
     "degree": (["lstsq", "yx.csv", "--polynomial", "3"], "degree 3 needs 4 points, 3 given"),
     "huge degree": (["lstsq", "yx.csv", "--polynomial", "9" * 12], "3 given"),
+    "C of another shape": (
+        ["gemm", "a.csv", "a.csv", "-C", "row.csv"],
+        "-C row.csv: the shape is (1, 2), that of the product (2, 2)",
+    ),
+    "C of a transpose": (["gemm", "tall.csv", "a3.csv", "--trans-a", "-C", "a3.csv"], "(1, 2)"),
+    "C and a bad product": (["gemm", "a.csv", "tall.csv", "-C", "a.csv"], "cannot be multiplied"),
+    "no factor": (["gemm", "a.csv", "a.csv", "--alpha", "--trans-a"], "expected one argument"),
+    "bad factor": (["gemm", "a.csv", "a.csv", "--alpha", "-1x"], "alpha: '-1x' is not a number"),
+    "empty alpha": (["gemm", "a.csv", "a.csv", "--alpha", ""], "--alpha: is empty"),
+    "empty beta": (["gemm", "a.csv", "a.csv", "-C", "a.csv", "--beta="], "--beta: is empty"),
+    "empty format": (["gemm", "a.csv", "a.csv", "--format", ""], "--format: is empty"),
+    "empty device": (["gemm", "a.csv", "a.csv", "--device", " "], "--device: is empty"),
+    "empty output": (["lstsq", "a.csv", "a.csv", "-o", ""], "-o/--output: is empty"),
+    "empty report": (["verify", "-o", ""], "-o/--output: is empty"),
+    "empty C": (["gemm", "a.csv", "a.csv", "-C", ""], "-C: is empty"),
+    "empty file": (["gemm", "", "a.csv"], "A: is empty"),
     "unknown case": (["verify", "--routine", "gem"], "did you mean"),
 }
 
@@ -279,6 +296,8 @@ def test_bad_use(run: Run, case: str) -> None:
     _write("tall.csv", "1\n2\n3\n")
     _write("zero.csv", "0,0\n0,0\n")
     _write("yx.csv", "y,x\n1,0\n3,1\n5,2\n")
+    _write("row.csv", "1,2\n")
+    _write("a3.csv", "1,2\n3,4\n5,6\n")
     before = set(Path().iterdir())
     words, message = BAD_USE[case]
     status, out, err = run(*words)
@@ -357,3 +376,82 @@ def test_output_of_numpy_is_not_touched(run: Run) -> None:
     np.save("a.npy", np.array([[2.0]]))
     assert run("gemm", "a.npy", "a.npy", "--format", "float64", "-o", "c.npy")[0] == 0
     assert np.load("c.npy").tolist() == [[4.0]]
+
+
+@pytest.mark.parametrize(
+    ("factor", "value"), [("-1e-3", "-0.001"), ("-1/3", None), ("-inf", "-inf"), ("-.5", "-0.5"),
+                          ("-0x1p3", "-8.0"), ("-NaN", "nan"), ("-2", "-2.0")],
+)  # fmt: skip
+def test_negative_factors(run: Run, factor: str, value: str | None) -> None:
+    """Every number that a factor may be, apart from its option or attached to it."""
+    _write("a.csv", "1\n")
+    for words in (["--alpha", factor], [f"--alpha={factor}"]):
+        status, out, err = run("gemm", "a.csv", "a.csv", *words, "--json")
+        assert (status, err) == (0, "")
+        assert json.loads(out)["values"] == [[value or "-" + _third()]]
+    status, out, err = run("gemm", "a.csv", "a.csv", "--alpha", "0", "-C", "a.csv", "--beta",
+                           factor, "--json")  # fmt: skip
+    assert json.loads(out)["values"] == [[value or "-" + _third()]]
+
+
+def _third() -> str:
+    return mp.array("1/3").to_strings("round-trip")
+
+
+def test_large_results_are_printed_whole(run: Run) -> None:
+    """Every value on standard output, as a .csv file would hold it."""
+    rng = np.random.default_rng(1)
+    np.save("a.npy", rng.standard_normal((40, 3)))
+    assert run("gemm", "a.npy", "a.npy", "--trans-b", "-o", "c.csv")[0] == 0
+    status, out, _ = run("gemm", "a.npy", "a.npy", "--trans-b")
+    assert status == 0
+    assert out == Path("c.csv").read_text()
+    assert [len(line.split(",")) for line in out.splitlines()] == [40] * 40
+    np.save("batch.npy", np.ones((2, 30, 20)))
+    np.save("b.npy", np.eye(20))
+    assert run("gemm", "batch.npy", "b.npy")[1] == 60 * (",".join(["1.0"] * 20) + "\n")
+
+
+def test_bad_products_keep_their_own_words(run: Run) -> None:
+    """With C, too: vectors and batches that do not fit."""
+    np.save("vector.npy", np.ones(2))
+    for count in (2, 3):
+        np.save(f"batch{count}.npy", np.ones((count, 2, 2)))
+    for a, b, message in (("vector", "batch2", "cannot be multiplied"),
+                          ("batch2", "vector", "cannot be multiplied"),
+                          ("batch2", "batch3", "batches (2,) and (3,) differ")):  # fmt: skip
+        status, out, err = run("gemm", f"{a}.npy", f"{b}.npy", "-C", "batch2.npy")
+        assert (status, out) == (2, "")
+        assert message in err
+
+
+def test_json_beside_a_file(run: Run) -> None:
+    """What was written where, without the values."""
+    _write("a.csv", "1,2\n3,4\n")
+    status, out, _ = run("gemm", "a.csv", "a.csv", "--json", "-o", "c.npz")
+    assert status == 0
+    assert json.loads(out) == {"output": "c.npz", "format": "dd", "shape": [2, 2]}
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    """Output that cannot be written is a failure with words, not a traceback."""
+    (tmp_path / "a.csv").write_text("1\n")
+    for words in (["gemm", "a.csv", "a.csv"], ["render", "gemm"]):
+        with Path("/dev/full").open("w") as full:
+            done = subprocess.run(
+                [sys.executable, "-m", "portmp.cli", *words], cwd=tmp_path, stdout=full,
+                stderr=subprocess.PIPE, text=True, check=False,
+                env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            )  # fmt: skip
+        assert done.returncode == 2
+        assert done.stderr == "portmp: error: standard output: No space left on device\n"
+
+
+@pytest.mark.parametrize("name", ["solve", "lstsq"])
+def test_linear_algebra_names_what_is_no_array(name: str) -> None:
+    """Lists are refused with the way to an Array."""
+    routine = getattr(mp.linalg, name)
+    good = mp.array([[1]])
+    for a, b, argument in (([[1]], [1], "a"), (good, [1], "b"), (np.eye(1), good, "a")):
+        with pytest.raises(ArgumentError, match=rf"{name}: {argument}: .*portmp.array"):
+            routine(a, b)
