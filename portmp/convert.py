@@ -173,7 +173,11 @@ def _round(value: Exact, fmt: Format) -> tuple[tuple[float, ...], bool]:
     """Return the limbs of *value* and whether they hold it exactly (False if not finite)."""
     if isinstance(value, float) and (value == 0 or not math.isfinite(value)):
         return (float(value), *[0.0] * (fmt.limbs - 1)), value == 0
-    numerator, denominator = value.as_integer_ratio()
+    return _round_ratio(*value.as_integer_ratio(), fmt)
+
+
+def _round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[float, ...], bool]:
+    """Return the limbs of numerator/denominator (not 0) and whether they hold it exactly."""
     limbs: list[float] = []
     for dtype in fmt.planes:
         mantissa, exponent = _nearest(abs(numerator), denominator, dtype)
@@ -633,7 +637,9 @@ def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None)
         return _round_trip(numerator, denominator, fmt, _MOST_DIGITS)
     if digits == "short":
         return _round_trip(numerator, denominator, fmt, fmt.digits)
-    return _decimal_text(numerator, denominator, fmt.digits if digits is None else digits)
+    wanted = fmt.digits if digits is None else int(digits)
+    exponent = _decimal_exponent(abs(numerator), denominator)
+    return _decimal_text(numerator, denominator, wanted, exponent)
 
 
 def _is_count(digits: Any) -> bool:
@@ -652,12 +658,25 @@ def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str
 
     Where *most* digits do not, the text with *most* digits.
     """
-    value = Fraction(numerator, denominator)
+    size = abs(numerator)
+    exponent = _decimal_exponent(size, denominator)
+    radius = _radius(size, denominator, fmt)
 
     def gives_back(digits: int) -> bool:
-        text = _decimal_text(numerator, denominator, digits)
-        limbs = round_to_limbs(parse_number(text, "text"), fmt)
-        return math.isfinite(limbs[0]) and to_fraction(limbs) == value
+        power = digits - 1 - exponent
+        tens: int = 10 ** max(power, 0)
+        unit: int = denominator * 10 ** max(-power, 0)
+        rest = size * tens % unit
+        if radius is not None:
+            distance = min(rest, unit - rest) << max(-radius, 0)
+            reach = (denominator * tens) << max(radius, 0)
+            if not reach <= distance <= 2 * reach:
+                return distance < reach
+        limbs, _ = _round_ratio(*_scaled(_divide(size * tens, unit), 1, -power), fmt)
+        if not math.isfinite(limbs[0]):
+            return False
+        total, common = _exact_sum(limbs)
+        return total * denominator == size * common
 
     enough = fmt.digits
     while enough < most and not gives_back(enough):
@@ -669,12 +688,27 @@ def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str
             enough = middle
         else:
             too_few = middle
-    return _decimal_text(numerator, denominator, enough)
+    return _decimal_text(numerator, denominator, enough, exponent)
 
 
-def _decimal_text(numerator: int, denominator: int, digits: int) -> str:
-    digits = min(int(digits), _MOST_DIGITS)  # past that, only zeros follow
-    exponent = _decimal_exponent(abs(numerator), denominator)
+def _radius(numerator: int, denominator: int, fmt: Format) -> int | None:
+    """Return e such that what is nearer than 2^e is rounded to this value, past 2^(e+1) not.
+
+    That is a quarter and half of the last limb's ulp (below a power of two ulps are half as
+    long). None where only rounding can tell: *fmt* does not hold the value, or the last limb
+    has a shorter range than the others and may have underflowed or overflowed to 0.
+    """
+    limbs, exact = _round_ratio(numerator, denominator, fmt)
+    last, dtype = limbs[-1], fmt.planes[-1]
+    if not exact or (last == 0 and dtype != fmt.planes[0]):
+        return None
+    ulp = math.frexp(last)[1] - PRECISION[dtype] if last else _SMALLEST[dtype]
+    return max(ulp, _SMALLEST[dtype]) - 2
+
+
+def _decimal_text(numerator: int, denominator: int, digits: int, exponent: int) -> str:
+    """Return the value, which lies in the decade of 10^exponent, to so many digits."""
+    digits = min(digits, _MOST_DIGITS)  # past that, only zeros follow
     mantissa = _divide(*_scaled(abs(numerator), denominator, digits - 1 - exponent))
     text = str(mantissa)
     exponent += len(text) - digits  # 9.99 may have become 10.0

@@ -708,6 +708,77 @@ def test_strings_round_trip(fmt: formats.Format) -> None:
     assert convert.to_string(tenth, fmt, "round-trip") == "0.1"
 
 
+def awkward(rng: random.Random, fmt: formats.Format) -> tuple[float, ...]:
+    """Limbs of a value at an edge: near powers of two, ties, zeros and the ends of the range."""
+    top = 127 if "float32" in fmt.planes else 1023
+    power = Fraction(2) ** rng.choice([-149, -148, -126, -120, -1, 0, 1, top - 1, top])
+    fine = Fraction(2) ** -rng.choice([fmt.bits - 1, fmt.bits, fmt.bits + 1, 24, 25, 53, 54, 90])
+    value = rng.choice([
+        power, power * (1 + fine), power * (1 - fine), power * rng.randint(1, 99) / 64,
+        Fraction(rng.randint(1, 99)) * Fraction(10) ** rng.randint(-40, 36),
+        Fraction(math.ldexp(rng.random() + 1, rng.randint(-100, 100))),
+    ])  # fmt: skip
+    return convert.round_to_limbs(rng.choice([-1, 1]) * value, fmt)
+
+
+@pytest.mark.parametrize("fmt", ALL, ids=str)
+def test_round_trip_is_as_short_as_a_bisection_finds(fmt: formats.Format) -> None:
+    """The text gives the value back, and correctly rounded to one digit less it does not."""
+
+    def gives_back(text: str, limbs: tuple[float, ...]) -> bool:
+        back = convert.round_to_limbs(convert.parse_number(text, "text"), fmt)
+        finite = math.isfinite(back[0])
+        return finite and convert.to_fraction(back) == convert.to_fraction(limbs)
+
+    rng = random.Random(14)
+    rows = [awkward(rng, fmt) for _ in range(120)]
+    rows += [convert.round_to_limbs(random_fraction(rng, fmt), fmt) for _ in range(80)]
+    for limbs in (row for row in rows if row[0] and math.isfinite(row[0])):
+        text = convert.to_string(limbs, fmt, "round-trip")
+        assert gives_back(text, limbs), limbs
+        count = len(text.split("e")[0].strip("-").replace(".", "").strip("0"))
+        assert text == convert.to_string(limbs, fmt, count)
+        if count > 1:
+            assert not gives_back(convert.to_string(limbs, fmt, count - 1), limbs), limbs
+
+
+@pytest.mark.parametrize(
+    ("limbs", "fmt", "text"),
+    [
+        ((TINY32,), SINGLE, "1e-45"),
+        ((2.0**-126,), SINGLE, "1.1754944e-38"),
+        ((2.0**-1022,), DOUBLE, "2.2250738585072014e-308"),
+        ((1e23,), DOUBLE, "1e+23"),
+        ((MAX32, 0.0), DS, "3.4028234663852885981170418348451692544e+38"),
+        ((5e-324, 0.0), DD, "5e-324"),
+        ((0.1, 0.0), DD, "0.1000000000000000055511151231257827021181583404541015625"),
+        ((1.0, -(2.0**-54)), DD, "0.99999999999999994448884876874217"),
+        ((1.0, 2.0**-53, 0, 0), QD, "1.00000000000000011102230246251565404236316680908203125"),
+        ((1.0, TINY32), DPS, "1.000000000000000000000000000000000000000000001"),
+        (
+            (2.0**200, 0.0), DPS,
+            "1.606938044258990275541962092341162602522202993782792835301376e+60",
+        ),
+    ],
+)  # fmt: skip
+def test_round_trip_texts(limbs: tuple[float, ...], fmt: formats.Format, text: str) -> None:
+    """Powers of two, ties, subnormals, the largest number, last limbs of 0."""
+    assert convert.to_string(limbs, fmt, "round-trip") == text
+
+
+def test_round_trip_is_fast() -> None:
+    """A few times the time of a known number of digits, not the 20 times of parsing texts."""
+    for fmt in (DD, QD):
+        head = np.random.default_rng(15).standard_normal(3000)
+        planes = [head * 2.0 ** (-53.5 * i) for i in range(fmt.limbs)]
+        seconds = []
+        for digits in (fmt.digits, "round-trip"):
+            started = time.process_time()
+            convert.to_strings(planes, fmt, digits)
+            seconds.append(time.process_time() - started)
+        assert seconds[1] < 10 * seconds[0]
+
+
 @pytest.mark.parametrize(
     ("limbs", "fmt"),
     [
