@@ -225,8 +225,10 @@ def to_limbs(data: object, fmt: Format, argument: str = "data") -> list[Array]:
 
     *data* is a number, an array or a nested sequence of numbers: decimal strings (see
     parse_number), int, float, Fraction, Decimal, NumPy integers and floats of 32 bits or
-    more, mpmath's mpf, gmpy2's mpz, mpq and mpfr. Non-integers are rounded as round_to_limbs
-    does (float64 loses bits in ds and float32); integers are never rounded.
+    more, mpmath's mpf, gmpy2's mpz, mpq and mpfr. All are rounded as round_to_limbs does
+    (float64 loses bits in ds and float32), except integers, which are never rounded. It is
+    the type that counts: a string, Fraction, Decimal or mpq asks for rounding even where its
+    value is an integer.
 
     Raises FormatError for an integer that *fmt* does not hold exactly and for types that are
     not accepted (bool, complex, float16, ...), InputError for text that is not a number,

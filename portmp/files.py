@@ -1,9 +1,9 @@
 """Matrices in files: NumPy's .npy and .npz, Matrix Market, and decimal text.
 
-Reading gives limb planes on the host. Decimal text is parsed exactly and rounded once;
-integers are exact or refused. Writing is lossless, and a reader sees the old file or the
-whole new one. Pickled objects are never loaded. Each failure is one InputError that
-names the file and, in text, the line.
+Reading gives limb planes on the host. Text is parsed exactly and rounded once; integers
+(17, 0x11, 34/2: no point, no exponent) are exact or refused. Writing is lossless, and a
+reader sees the old file or the whole new one. Pickled objects are never loaded. Each
+failure is one InputError that names the file and, in text, the line.
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ LIMB_KEY = "limb"
 _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_POINTED = re.compile(r"[.p]|^[^x]*e", re.IGNORECASE)
+"""A point or an exponent; the e of a hexadecimal number is a digit."""
 _FIELD = re.compile(r'"([^"]*)"|([^"]*)')
 _MARKS = {None: "blank", ",": "comma", ";": "semicolon"}
 _HEADING = re.compile(
@@ -251,18 +253,24 @@ def _is_number(field: str) -> bool:
 
 
 def _number(field: str, place: str, form: Format, integer: bool = False) -> Number:
-    """The exact value of a field; InputError where it is none, or an integer that rounds."""
-    whole = _INTEGER.fullmatch(field) is not None
-    if integer and not whole:
+    """The exact value of a field; InputError where it is none, or an integer that rounds.
+
+    An integer is written without a point and an exponent: 17, 0x11 or 34/2.
+    """
+    if integer and not _INTEGER.fullmatch(field):
         raise InputError(f"{place}: {field[:60]!r} is not an integer")
     value = convert.parse_number(field, place)
-    # Integers of up to 7 digits are exact in every format.
-    if whole and len(field) > 7 and not _holds(value, form):
+    # Integers of up to 7 characters are exact in every format (0xfffff, 9999999).
+    if len(field) > 7 and _is_integral(field, value) and not _holds(value, form):
         raise InputError(
             f"{place}: the integer {field[:60]} is not exact in {form}; "
-            f"write it with a point ({field[:60]}.0) to have it rounded"
+            "write it in decimal with a point (such as 12.0) to have it rounded"
         )
     return value
+
+
+def _is_integral(field: str, value: Number) -> bool:
+    return isinstance(value, Fraction) and value.denominator == 1 and not _POINTED.search(field)
 
 
 def _holds(value: Number, form: Format) -> bool:

@@ -375,7 +375,8 @@ def test_integers_are_never_rounded() -> None:
     # The place of the first one is named.
     with pytest.raises(FormatError, match=r"data\[1\]: the integer 16777217 "):
         convert.to_limbs(np.array([1, 2**24 + 1]), SINGLE)
-    # Text and Fractions are rounded on purpose.
+    # Text, Fractions and Decimals are rounded on purpose.
+    assert convert.to_limbs(Decimal(2**53 + 1), DOUBLE)[0] == 2.0**53
     assert convert.to_limbs(str(2**53 + 1), DOUBLE)[0] == 2.0**53
     assert convert.to_limbs(Fraction(2**53 + 1), DOUBLE)[0] == 2.0**53
 

@@ -161,6 +161,36 @@ def test_bad_binary(tmp_path: Path, device: Device) -> None:
         _read(tmp_path / "latin.csv", device)
 
 
+BIG = "9007199254740993"
+
+
+@pytest.mark.parametrize(
+    "text", [BIG, f"-{BIG}", "0x20000000000001", "-0X20000000000001", f"{BIG}/1",
+             "18014398509481986/2", "0x200000000000e1"],
+)  # fmt: skip
+@pytest.mark.parametrize("suffix", [".csv", ".mtx"])
+def test_integers_of_any_spelling_are_exact_or_refused(
+    tmp_path: Path, device: Device, text: str, suffix: str
+) -> None:
+    """Decimal, hexadecimal, a ratio: refused where they would be rounded, exact where they fit."""
+    head = "%%MatrixMarket matrix array real general\n1 1\n" if suffix == ".mtx" else ""
+    path = _text(tmp_path, f"a{suffix}", f"{head}{text}\n")
+    with pytest.raises(InputError, match=r"line [13].* not exact in float64; .*point"):
+        _read(path, device, "float64")
+    assert abs(_read(path, device, "dd").to_fractions()[0][0]) in (2**53 + 1, 2**53 + 0xE1)
+
+
+@pytest.mark.parametrize(
+    "text", [f"{BIG}.0", "9.007199254740993e15", "0x20000000000001.0", "0x20000000000001p0",
+             f"{BIG}/7", "1E30", "1e999", "nan"],
+)  # fmt: skip
+def test_numbers_with_a_point_or_an_exponent_are_rounded(
+    tmp_path: Path, device: Device, text: str
+) -> None:
+    """Writing one asks for rounding; so does a ratio that is no integer."""
+    assert _read(_text(tmp_path, "a.csv", text), device, "float64").shape == (1, 1)
+
+
 class _Trap:
     def __reduce__(self) -> tuple[object, tuple[str]]:
         return (pytest.fail, ("a pickle was loaded",))
