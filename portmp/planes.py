@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -72,7 +72,7 @@ class Planes:
 
     def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Planes:
         """Another view of the same memory."""
-        return replace(self, shape=tuple(shape), strides=tuple(strides), start=start)
+        return Planes(self.format, tuple(shape), tuple(strides), start, self.buffers, self.queue)
 
     def transposed(self, axes: Sequence[int]) -> Planes:
         """Axes in another order."""
@@ -81,6 +81,8 @@ class Planes:
 
     def broadcast_to(self, shape: Sequence[int]) -> Planes:
         """NumPy's broadcasting, without a copy (stride 0)."""
+        if self.shape == shape:
+            return self
         lead = len(shape) - self.ndim
         if lead < 0:
             raise ShapeError(f"shape {self.shape} cannot be broadcast to {tuple(shape)}")

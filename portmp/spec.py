@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from portmp import formats, networks, platform, render
@@ -30,6 +31,14 @@ class KernelSpec:
     width: int = 1
     roles: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, Any], ...] = ()
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((self.name, self.template, self.format, self.width, self.roles, self.values))
+
+    def __hash__(self) -> int:
+        # Looked up at every launch: computed once.
+        return self._hash
 
     def render(
         self, on: str, traits: Traits | None = None, emitted: set[str] | None = None

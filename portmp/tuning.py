@@ -93,6 +93,13 @@ class GemmSchedule:
                 raise ArgumentError(
                     f"schedule: {name} {getattr(self, name)} is no multiple of vector {self.vector}"
                 )
+        for name in ("tile_k", "tile_m", "tile_n"):
+            length = getattr(self, name)
+            if self.threads % length and length % self.threads:
+                raise ArgumentError(
+                    f"schedule: {name} {length} and {self.threads} threads a block do not divide "
+                    "each other"
+                )
         _fits(self.threads, self.shared_bytes(form), device)
 
 
@@ -164,19 +171,45 @@ def check_width(width: int, form: Format, device: Device) -> None:
 
 @dataclass(frozen=True)
 class ReduceSchedule:
-    """DOT, GEMV, sums: ``rows`` of a block, vector ``width``, which index varies fastest."""
+    """DOT, GEMV, sums: a team of work-items holds the 32 lanes of ``rows`` rows.
 
-    rows: int = 4
+    ``teams`` share a block, a work-item holds ``width`` neighbouring lanes and loads
+    ``unroll`` steps at once; with ``rows_fastest`` neighbouring work-items read
+    neighbouring rows.
+    """
+
+    teams: int = 4
+    rows: int = 1
     width: int = 1
+    unroll: int = 4
     rows_fastest: bool = False
     combine_threads: int = 64
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return definition.LANES // self.width * self.teams
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        _positive(self, "teams", "rows", "unroll", "combine_threads")
+        check_width(self.width, form, device)
+        shared = definition.LANES * self.teams * form.compute.itemsize
+        _fits(self.threads, shared, device)
+        _fits(self.combine_threads, 0, device)
+        if self.combine_threads % definition.LANES:
+            raise ArgumentError(
+                f"schedule: combine_threads {self.combine_threads} is no multiple of "
+                f"{definition.LANES}"
+            )
 
 
 @dataclass(frozen=True)
 class FlatSchedule:
-    """Elementwise kernels: threads of a block."""
+    """Elementwise kernels: threads of a block, elements of a thread."""
 
     threads: int = 256
+    items: int = 1
 
 
 def _width(form: Format, device: Device) -> int:
@@ -195,24 +228,43 @@ def gemm(form: Format, device: Device) -> GemmSchedule | PanelSchedule:
     return PanelSchedule(64, *results, _width(form, device))
 
 
+_GPU_GEMM = {
+    ("float32", 1): GemmSchedule(16, 16, 4, 4, 16, 4, 4, 1, 8, 1),
+    ("float64", 1): GemmSchedule(16, 16, 4, 4, 8, 2, 2, 1, 8, 1),
+    ("float32", 2): GemmSchedule(16, 16, 4, 4, 16, 4, 4, 1, 4, 1),
+    ("float64", 2): GemmSchedule(16, 8, 4, 4, 8, 2, 2, 1, 8, 2),
+    ("float32", 3): GemmSchedule(16, 16, 4, 2, 16, 2, 2, 1, 4, 2),
+    ("float64", 3): GemmSchedule(16, 8, 2, 2, 8, 2, 2, 2, 4, 1),
+    ("float32", 4): GemmSchedule(16, 16, 4, 2, 16, 2, 2, 1, 4, 2),
+    ("float64", 4): GemmSchedule(16, 8, 2, 2, 8, 2, 2, 2, 4, 2),
+}
+"""By word and limbs: what a GPU with 64 Ki registers and 48 KiB of shared memory does well."""
+
+
 def gpu_gemm(form: Format) -> GemmSchedule:
     """The default GEMM schedule of a GPU."""
-    shape = {1: (16, 16, 4, 4), 2: (16, 8, 4, 4), 3: (16, 8, 2, 2), 4: (16, 8, 2, 2)}[form.limbs]
-    return GemmSchedule(*shape, vector=2, pad=2, stages=2, blocks=2)
+    return _GPU_GEMM[form.word, form.limbs]
 
 
 def reduce(form: Format, device: Device, rows: int) -> ReduceSchedule:
     """The default schedule of DOT, GEMV and sums over *rows* rows."""
     if device.properties.kind != "gpu":
-        return ReduceSchedule(1, _width(form, device), combine_threads=32)
+        return ReduceSchedule(1, 1, _width(form, device), 1, combine_threads=32)
     return gpu_reduce(form, rows)
 
 
 def gpu_reduce(form: Format, rows: int) -> ReduceSchedule:
     """The default schedule of reductions on a GPU."""
-    return ReduceSchedule(rows=4 if rows > 1 else 1)
+    return ReduceSchedule(16, 2, 1, 2) if rows > 1 else ReduceSchedule(1, 1, 1, 8)
 
 
 def flat(form: Format, device: Device) -> FlatSchedule:
     """The default schedule of elementwise kernels."""
-    return FlatSchedule(256 if device.properties.max_threads >= 256 else 64)
+    if device.properties.kind != "gpu":
+        return FlatSchedule(min(256, device.properties.max_threads))
+    return gpu_flat(form)
+
+
+def gpu_flat(form: Format) -> FlatSchedule:
+    """The default schedule of elementwise kernels on a GPU."""
+    return FlatSchedule(256, 2 if form.limbs < 3 else 1)

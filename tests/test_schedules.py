@@ -16,16 +16,19 @@ from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
 
 FORMATS = ("float32", "dd", "qs", "qd", "d+s")
 GEMM = (
-    GemmSchedule(4, 4, 1, 1, 8),
-    GemmSchedule(2, 8, 2, 3, 16, pad=1, stages=2, unroll=8),
-    GemmSchedule(8, 2, 1, 2, 64, split=True),
-    GemmSchedule(4, 2, 2, 4, 4, vector=2, pad=2, stages=2, blocks=2),
+    GemmSchedule(4, 4, 1, 1, 8, unroll=1),
+    GemmSchedule(2, 8, 1, 2, 16, pad=1, stages=2, unroll=2),
+    GemmSchedule(8, 2, 1, 1, 64, unroll=1, split=True),
+    GemmSchedule(4, 2, 2, 2, 4, vector=2, pad=2, stages=2, unroll=1, blocks=2),
     PanelSchedule(5, 1, 1),
-    PanelSchedule(4, 3, 2),
+    PanelSchedule(4, 3, 1),
 )
+"""Few results a work-item: CPU compilers take long for more."""
+
 REDUCE = (
-    ReduceSchedule(1, 1),
-    ReduceSchedule(3, 1, rows_fastest=True, combine_threads=32),
+    ReduceSchedule(1, 1, 1, 1),
+    ReduceSchedule(3, 1, 1, 2, rows_fastest=True, combine_threads=32),
+    ReduceSchedule(2, 2, 1, 1, combine_threads=128),
 )
 
 
@@ -41,8 +44,7 @@ def gemm_schedules(device: Device) -> list[Any]:
 
 def reduce_schedules(device: Device) -> list[Any]:
     """Schedules for any device."""
-    wide = ReduceSchedule(2, combine_threads=128), ReduceSchedule(1, rows_fastest=True)
-    return [*REDUCE, *(s for one in wide for s in _with_widths(one, device))]
+    return [*REDUCE, *_with_widths(ReduceSchedule(1, 1, 1, 1, rows_fastest=True), device)]
 
 
 def _bits(result: mp.Array) -> list[bytes]:
@@ -79,7 +81,7 @@ def test_fast_sums(device: Device, name: str) -> None:
         assert _bits(mp.gemv(a, b[:, 0], accuracy="fast", schedule=schedule)) == usual[1]
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", ["float32", "qs", "d+s"])
 def test_gemv_and_dot(device: Device, name: str) -> None:
     """Rows a block, vectors, which index runs fastest: one result."""
     a = _array(name, (5, 8300), "a", device)
@@ -107,6 +109,7 @@ def test_dot_is_gemv_with_one_row(device: Device) -> None:
         ({"tile_k": 0}, "tile_k 0 given, positive"),
         ({"thread_m": -1}, "thread_m -1 given, positive"),
         ({"pad": -2}, "pad -2 given"),
+        ({"thread_n": 6}, "tile_n 48 and 128 threads"),
         ({"pad": 1}, "pad 1 is no multiple of vector 2"),
         ({"stages": 3}, "stages 3 given"),
         ({"threads_m": 4096, "threads_n": 4096}, r"threads a block, .* allows \d+"),

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import struct
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -29,10 +30,11 @@ from portmp.backends.base import (
 from portmp.compilers.base import Compiler
 from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory
 
-SCALARS = frozenset(
-    np.dtype(kind) for kind in ("int32", "int64", "uint32", "uint64", "float32", "float64")
-)
-"""Types of kernel arguments that pass by value."""
+SCALARS: dict[type, str] = {
+    np.int32: "i4x", np.int64: "q", np.uint32: "I4x", np.uint64: "Q",
+    np.float32: "f4x", np.float64: "d",
+}  # fmt: skip
+"""Types of kernel arguments that pass by value, and how struct packs them in eight bytes."""
 
 
 class Driver(ABC):
@@ -139,6 +141,9 @@ class GpuBuffer(Buffer):
         return GpuBuffer(device, self.pointer + offset, nbytes, self)
 
 
+_CODES: dict[type, str] = {**SCALARS, GpuBuffer: "Q"}
+
+
 class GpuKernel(Kernel):
     """A kernel of a loaded module.
 
@@ -177,7 +182,7 @@ class GpuQueue(Queue):
     """A stream of the driver."""
 
     def __init__(self, device: GpuDevice, stream: Any) -> None:
-        self.device = device
+        self.device: GpuDevice = device
         self.stream = stream
         self._driver = device.driver
 
@@ -221,11 +226,16 @@ class GpuQueue(Queue):
         """Launch *kernel*; the driver copies the arguments before it returns."""
         if not isinstance(kernel, GpuKernel):
             raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
-        slots = self._slots(args)
-        base = ctypes.addressof(slots)
-        addresses = (ctypes.c_void_p * max(len(args), 1))(
-            *(base + 8 * index for index in range(len(args)))
-        )
+        layout, addresses_of = _layout(tuple(map(type, args)))
+        device = self.device
+        try:
+            content = layout.pack(
+                *[a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args]
+            )
+        except struct.error:
+            raise ArgumentError(_wrong(args, device)) from None
+        values = ctypes.create_string_buffer(content, len(content))
+        addresses = addresses_of(ctypes.addressof(values))
         try:
             self._driver.launch(
                 kernel.function, grid, block, self.stream, ctypes.addressof(addresses)
@@ -250,22 +260,32 @@ class GpuQueue(Queue):
         _check_range(buffer, offset, nbytes)
         return buffer.pointer + offset
 
-    def _slots(self, args: Sequence[Buffer | np.generic]) -> ctypes.Array[ctypes.c_uint64]:
-        """Argument values, each in eight bytes of its own."""
-        slots = (ctypes.c_uint64 * max(len(args), 1))()
-        base = ctypes.addressof(slots)
-        for index, value in enumerate(args):
-            if isinstance(value, Buffer):
-                slots[index] = self._pointer(value, 0, 0)
-            elif isinstance(value, np.generic) and value.dtype in SCALARS:
-                content = value.tobytes()
-                ctypes.memmove(base + 8 * index, content, len(content))
-            else:
-                raise ArgumentError(
-                    f"args[{index}] is a {type(value).__name__}; allowed are buffers and NumPy "
-                    f"scalars of {', '.join(sorted(map(str, SCALARS)))}"
-                )
-        return slots
+
+@cache
+def _layout(kinds: tuple[type, ...]) -> tuple[struct.Struct, Callable[[int], Any]]:
+    """How arguments of these types lie in memory, and the array of their addresses there.
+
+    Each has eight bytes of its own.
+    """
+    codes = [_CODES.get(kind, "s") for kind in kinds]
+    array = ctypes.c_void_p * max(len(kinds), 1)
+    offsets = range(0, 8 * len(kinds), 8)
+    return struct.Struct("<" + "".join(codes)), lambda base: array(*[base + i for i in offsets])
+
+
+def _wrong(args: Sequence[Any], device: Device) -> str:
+    """What is wrong with arguments that cannot be packed."""
+    for index, value in enumerate(args):
+        if isinstance(value, Buffer):
+            if not isinstance(value, GpuBuffer) or value.device is not device:
+                return f"args[{index}]: the buffer is not on device {device.name}"
+        elif type(value) not in _CODES:
+            allowed = ", ".join(sorted(kind.__name__ for kind in SCALARS))
+            return (
+                f"args[{index}] is a {type(value).__name__}; allowed are buffers and NumPy "
+                f"scalars of {allowed}"
+            )
+    return "args: a value does not fit its type"
 
 
 class GpuDevice(Device):

@@ -45,6 +45,7 @@ class ClKernel(Kernel):
         self.name = name
         self.kernel = kernel
         self.lock = threading.Lock()
+        self.typed = False
 
 
 class ClEvent(Event):
@@ -120,11 +121,17 @@ class ClQueue(Queue):
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Buffer | np.generic]
     ) -> None:
         assert isinstance(kernel, ClKernel)
-        values = [a.mem if isinstance(a, ClBuffer) else a for a in args]
+        values = [a.mem if type(a) is ClBuffer else a for a in args]
         size = tuple(g * b for g, b in zip(grid, block, strict=True))
         # Arguments belong to the kernel object, which all threads share.
         what = f"kernel {kernel.name}, grid {grid}, block {block}"
         with self._explained(what, LaunchError), kernel.lock:
+            if not kernel.typed:
+                # Untyped, pyopencl finds each argument's type anew: microseconds an argument.
+                kernel.kernel.set_scalar_arg_dtypes(
+                    [None if type(a) is ClBuffer else type(a) for a in args]
+                )
+                kernel.typed = True
             kernel.kernel.set_args(*values)
             self._cl.enqueue_nd_range_kernel(self.queue, kernel.kernel, size, block)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -19,6 +20,18 @@ Words = tuple[np.generic, ...]
 
 def words(form: Format, value: object, argument: str) -> Words:
     """Limbs of an exact scalar as kernel arguments of the word type."""
+    if type(value) is int or type(value) is str:
+        return _known_words(form, value, argument)
+    return _words(form, value, argument)
+
+
+@lru_cache(maxsize=1024)
+def _known_words(form: Format, value: int | str, argument: str) -> Words:
+    """``words`` of a value that == tells from all others."""
+    return _words(form, value, argument)
+
+
+def _words(form: Format, value: object, argument: str) -> Words:
     planes = convert.to_limbs(value, form, argument)
     if planes[0].shape != ():
         raise ShapeError(f"{argument}: one number expected, shape {planes[0].shape} given")

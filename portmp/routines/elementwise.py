@@ -32,7 +32,7 @@ def kernel_spec(
     network = f.operator(op)
     return spec(
         f"elementwise_{op}", "blas/elementwise.mako", f, {"operator": network},
-        operands=tuple(zip(NAMES, access, strict=False)), rank=rank, threads=schedule.threads,
+        operands=tuple(zip(NAMES, access, strict=False)), rank=rank, s=schedule,
         sign_only=op == "compare",
     )  # fmt: skip
 
@@ -110,7 +110,7 @@ def _run(
         else:
             args += base.strided(views[i], *by_operand[i])
     args += base.strided(out, *strides[0])
-    grid = base.blocks(out.size, schedule.threads)
+    grid = base.blocks(out.size, schedule.threads * schedule.items)
     out.queue.launch(kernel, (grid, 1, 1), (schedule.threads, 1, 1), args)
 
 

@@ -89,13 +89,16 @@ def gemm(
     else:
         base.same(form, a=a, c=c)
         if c.shape != shape:
+            if c.shape[-2:] != shape[-2:]:
+                raise ShapeError(f"gemm: c {c.shape} given, {shape} needed")
             c = c.broadcast_to(shape)
         if target.overlaps(c) and not target.same_view(c):
             base.refuse_overlap(target, c=c)
     if not target.size:
         return target
     chosen = _fitted(schedule or tuning.gemm(form, a.device), a, b)
-    chosen.check(form, a.device)
+    if schedule is not None:
+        chosen.check(form, a.device)
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
     for va, vb, vc, vo in _batches(views):
@@ -107,12 +110,17 @@ def _fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
     """Threads read operands along their contiguous index; one slab needs no split."""
     if isinstance(schedule, PanelSchedule):
         return schedule
-    return replace(
+    return _ordered(
         schedule,
-        a_order="m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
-        b_order="k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
-        split=schedule.split and a.shape[-1] > definition.SLAB,
+        "m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
+        "k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
+        schedule.split and a.shape[-1] > definition.SLAB,
     )
+
+
+@cache
+def _ordered(s: GemmSchedule, a_order: str, b_order: str, split: bool) -> GemmSchedule:
+    return replace(s, a_order=a_order, b_order=b_order, split=split)
 
 
 def _batches(views: list[Planes]) -> list[list[Planes]]:

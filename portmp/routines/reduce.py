@@ -9,14 +9,15 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import numpy as np
 
 from portmp import definition, formats, networks, program, tuning
-from portmp.backends.base import Buffer, Device
-from portmp.errors import ArgumentError, ShapeError
+from portmp.backends.base import Buffer
+from portmp.errors import ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.planes import Planes, allocate
@@ -25,7 +26,6 @@ from portmp.spec import KernelSpec, spec
 from portmp.tuning import ReduceSchedule
 
 IDENTITY = {"dot": 0.0, "sum": 0.0, "max": -math.inf, "min": math.inf}
-MAX_GRID_Y = 65535
 
 
 def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Network]:
@@ -139,30 +139,6 @@ def over_rows(kind: str, x: Planes, schedule: ReduceSchedule | None = None) -> P
     return out
 
 
-def _check(s: ReduceSchedule, form: Format, device: Device) -> None:
-    """Raise ArgumentError where a schedule does not fit the definition or the device."""
-    tuning.check_width(s.width, form, device)
-    limit = device.properties
-    for name, threads in (
-        ("threads a block", definition.LANES // s.width * s.rows),
-        ("combine_threads", s.combine_threads),
-    ):
-        if not 0 < threads <= limit.max_threads:
-            raise ArgumentError(
-                f"schedule: {threads} {name}, {device.name} allows 1 to {limit.max_threads}"
-            )
-    if s.combine_threads % definition.LANES:
-        raise ArgumentError(
-            f"schedule: combine_threads {s.combine_threads} is no multiple of {definition.LANES}"
-        )
-    needed = definition.LANES * s.rows * form.compute.itemsize
-    shared = int(limit.extra.get("static_shared_memory", limit.shared_memory))
-    if needed > shared:
-        raise ArgumentError(
-            f"schedule: {needed} bytes of shared memory, {device.name} has {shared}"
-        )
-
-
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: ReduceSchedule | None,
     accuracy: str, y: Planes | None, addend: list[Buffer | np.generic],
@@ -173,7 +149,10 @@ def _reduce(
         return
     form, device, queue = x.format, x.device, x.queue
     s = schedule or tuning.reduce(form, device, rows)
-    _check(s, form, device)
+    s.check(form, device)
+    if rows > 1 and schedule is None:
+        # Neighbouring threads read along the contiguous index.
+        s = replace(s, rows_fastest=abs(x.strides[0]) < abs(x.strides[1]))
     partial, combine = module(form.name, kind, s, accuracy)
     kernels = program.kernels(device, partial, combine)
     chunks = base.blocks(k, definition.CHUNK)
@@ -185,11 +164,12 @@ def _reduce(
         common += base.strided(y, y.strides[0])
     common += work.buffers
     if chunks:
-        if chunks > MAX_GRID_Y:
-            raise ShapeError(f"{kind}: {k} elements, {MAX_GRID_Y * definition.CHUNK} are allowed")
-        kernel = kernels[partial.name]
-        threads = definition.LANES // s.width * s.rows
-        grid = (base.blocks(rows, s.rows), chunks, 1)
-        queue.launch(kernel, grid, (threads, 1, 1), common)
+        groups = base.blocks(rows, s.rows)
+        grid = (
+            base.blocks(groups, s.teams) * chunks
+            if s.rows_fastest
+            else base.blocks(groups * chunks, s.teams)
+        )
+        queue.launch(kernels[partial.name], (grid, 1, 1), (s.threads, 1, 1), common)
     args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
     queue.launch(kernels[combine.name], (rows, 1, 1), (s.combine_threads, 1, 1), args)

@@ -1,10 +1,17 @@
-## One elementwise operator over any strided operands: one element a work-item.
-## w: Writer, networks["operator"], operands: [(name, access)], rank, threads, sign_only
+## One elementwise operator over any strided operands.
+## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule, sign_only
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%!
+    def at(operand, access, rank):
+        """Where an operand's element is."""
+        if access == "contiguous":
+            return f"{operand}_start + i"
+        return f"{operand}_start + " + " + ".join(f"i{a} * {operand}_stride{a}" for a in range(rank))
+%>
 <% p, operator = w.platform, networks["operator"] %>
 ${arithmetic(w, [operator])}
 /* out[i] = ${operator.name}(${", ".join(n for n, _ in operands)}) for all n elements */
-${p.kernel.format(threads)} ${name}(
+${p.kernel.format(s.threads)} ${name}(
     const ${p.index} n,
 % for axis in range(1, rank):
     const ${p.index} size${axis},
@@ -26,38 +33,74 @@ ${p.kernel.format(threads)} ${name}(
 % endif
     ${", ".join(f"const {p.index} out_stride{axis}" for axis in range(rank))})
 {
-    const ${p.index} i = (${p.index})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const ${p.index} first = (${p.index})${p.axis(p.group_id, 0)} * ${s.threads * s.items} + ${p.axis(p.local_id, 0)};
+% if s.items == 1:
+    const ${p.index} i = first;
     if (i >= n)
         return;
-% if rank > 1:
-    ${p.index} rest = i;
-% for axis in range(rank - 1, 0, -1):
-    const ${p.index} i${axis} = rest % size${axis};
-    rest /= size${axis};
-% endfor
-    const ${p.index} i0 = rest;
-% else:
-    const ${p.index} i0 = i;
-% endif
+${axes("    ")}
 % for operand, access in operands:
 % if access == "value":
     const ${w.value} ${operand} = ${w.pack(f"{operand}{k}" for k in w.limbs)};
 % else:
-% if access == "strided":
-    const ${p.index} ${operand}_at = ${operand}_start + ${" + ".join(f"i{axis} * {operand}_stride{axis}" for axis in range(rank))};
-% elif access == "contiguous":
-    const ${p.index} ${operand}_at = ${operand}_start + i;
-% endif
+    const ${p.index} ${operand}_at = ${at(operand, access, rank)};
     const ${w.value} ${operand} = ${w.pack(w.limb(operand, k, f"{operand}_at") for k in w.limbs)};
 % endif
 % endfor
     const ${w.word if sign_only else w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
-    const ${p.index} at = out_start + ${" + ".join(f"i{axis} * out_stride{axis}" for axis in range(rank))};
-% if sign_only:
-    out0[at] = (${p.int8})result;
+${stored("    ")}
 % else:
-% for k in w.limbs:
-    out${k}[at] = ${w.narrow(k, w.word_of("result", k))};
+% for operand, access in operands:
+% if access == "value":
+    const ${w.value} ${operand} = ${w.pack(f"{operand}{k}" for k in w.limbs)};
+% else:
+    ${w.value} ${operand}[${s.items}];
+% endif
 % endfor
+    /* all loads before the first store, so that more of them are under way */
+    ${p.unroll}
+    for (int item = 0; item < ${s.items}; ++item) {
+        const ${p.index} i = first + item * ${s.threads};
+        if (i < n) {
+${axes(" " * 12)}
+% for operand, access in operands:
+% if access != "value":
+            const ${p.index} ${operand}_at = ${at(operand, access, rank)};
+            ${operand}[item] = ${w.pack(w.limb(operand, k, f"{operand}_at") for k in w.limbs)};
+% endif
+% endfor
+        }
+    }
+    ${p.unroll}
+    for (int item = 0; item < ${s.items}; ++item) {
+        const ${p.index} i = first + item * ${s.threads};
+        if (i < n) {
+${axes(" " * 12)}
+            const ${w.word if sign_only else w.value} result = ${w.function(operator)}(${", ".join(n if a == "value" else f"{n}[item]" for n, a in operands)});
+${stored(" " * 12)}
+        }
+    }
 % endif
 }
+<%def name="axes(pad)">
+% if rank > 1:
+${pad}${w.platform.index} rest = i;
+% for axis in range(rank - 1, 0, -1):
+${pad}const ${w.platform.index} i${axis} = rest % size${axis};
+${pad}rest /= size${axis};
+% endfor
+${pad}const ${w.platform.index} i0 = rest;
+% else:
+${pad}const ${w.platform.index} i0 = i;
+% endif
+</%def>
+<%def name="stored(pad)">
+${pad}const ${w.platform.index} at = ${at("out", "strided", rank)};
+% if sign_only:
+${pad}out0[at] = (${w.platform.int8})result;
+% else:
+% for k in w.limbs:
+${pad}out${k}[at] = ${w.narrow(k, w.word_of("result", k))};
+% endfor
+% endif
+</%def>

@@ -13,18 +13,39 @@
             f"thread_{axis} * {s.vector} + {index} / {s.vector} * {threads * s.vector}"
             f" + {index} % {s.vector}"
         )
+
+    class Tile:
+        """How the threads of a block fetch one operand's tile, one element after the other."""
+
+        def __init__(self, s, operand, axis, extent, length, pitch, across):
+            self.operand, self.axis, self.extent = operand, axis, extent
+            self.pitch, self.size = pitch, s.tile_k * pitch
+            self.count = -(-length * s.tile_k // s.threads)
+            self.partial = length * s.tile_k % s.threads != 0
+            self.elements = length * s.tile_k
+            fast = length if across else s.tile_k
+            first, second = f"thread % {fast}", f"thread / {fast}"
+            if fast > s.threads:
+                first, second = "thread", "0"
+            self.kk, self.at = (second, first) if across else (first, second)
+            # From a thread's first element to its u-th: in k, and along the other index.
+            order = 1 if across else -1
+            self.steps = [divmod(u * s.threads, fast)[::order] for u in range(self.count)]
+            stride = {"a": ("a_col", "a_row"), "b": ("b_row", "b_col")}[operand]
+            self.k_stride, self.stride = stride
 %>
 <%
     p, long = w.platform, w.platform.index
     state = networks["accumulate"].result
     settle = networks.get("renormalise")
     often = settle is not None and period < s.tile_k
-    unroll = period if often else s.unroll
+    group = min(max(s.unroll, period) if often else s.unroll, s.tile_k)
+    unrolled = f"{p.unroll} {s.unroll}" if s.unroll < group else p.unroll
     align = s.vector * (4 if w.scalar == "float" else 8)
     stage = (lambda size: f"stage * {size} + ") if s.stages > 1 else (lambda size: "")
     tiles = (
-        ("a", "row", "m", s.tile_m, s.pitch_a, s.tile_k * s.pitch_a, s.a_order == "m"),
-        ("b", "col", "n", s.tile_n, s.pitch_b, s.tile_k * s.pitch_b, s.b_order == "n"),
+        Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.a_order == "m"),
+        Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.b_order == "n"),
     )
 %>
 ${arithmetic(w, list(networks.values()))}
@@ -53,9 +74,9 @@ ${p.kernel_of(s.threads, s.blocks)} ${name}(
     const int alpha_is_one, const int beta_kind)
 % endif
 {
-% for operand, _, _, _, _, size, _ in tiles:
+% for t in tiles:
 % for i in w.limbs:
-    ${p.shared} ${w.scalar} ${operand}_tile${i}[${size * s.stages}] __attribute__((aligned(${align})));
+    ${p.shared} ${w.scalar} ${t.operand}_tile${i}[${t.size * s.stages}] __attribute__((aligned(${align})));
 % endfor
 % endfor
     const ${long} tiles_n = (n + ${s.tile_n - 1}) / ${s.tile_n};
@@ -71,12 +92,18 @@ ${p.kernel_of(s.threads, s.blocks)} ${name}(
 % else:
     const ${long} batch = (${long})${p.axis(p.group_id, 1)};
 % endif
-    ${w.type(state)} sum[${s.thread_m}][${s.thread_n}];
-
     const ${long} slab_end = slab + ${slab} < k ? slab + ${slab} : k;
+    /* what this thread fetches of a tile begins here */
+% for t in tiles:
+    const int ${t.operand}_kk = ${t.kk}, ${t.operand}_${t.axis}_in_tile = ${t.at};
+    ${long} ${t.operand}_at = ${t.operand}_start + batch * ${t.operand}_batch + (slab + ${t.operand}_kk) * ${t.k_stride} + (first_${t.axis} + ${t.operand}_${t.axis}_in_tile) * ${t.stride};
+% endfor
+    const int whole = first_row + ${s.tile_m} <= m && first_col + ${s.tile_n} <= n;
 % if s.stages > 1:
     int stage = 0;
 % endif
+    ${w.type(state)} sum[${s.thread_m}][${s.thread_n}];
+
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
         ${p.unroll}
@@ -85,75 +112,74 @@ ${p.kernel_of(s.threads, s.blocks)} ${name}(
     }
     for (${long} k0 = slab - ${s.tile_k}; k0 < slab_end; k0 += ${s.tile_k}) {
         /* fetch the next tile while this one is used */
-        const ${long} next = k0 + ${s.tile_k};
-        const int there = slab_end - next < ${s.tile_k} ? (int)(slab_end - next) : ${s.tile_k};
-% for operand, axis, extent, length, pitch, size, across in tiles:
-<% count = -(-length * s.tile_k // s.threads) %>
+        const ${long} left = slab_end - k0 - ${s.tile_k};
+        const int there = left < ${s.tile_k} ? (int)left : ${s.tile_k};
+% for t in tiles:
 % for i in w.limbs:
-        ${w.scalar} ${operand}_next${i}[${count}];
+        ${w.scalar} ${t.operand}_next${i}[${t.count}];
 % endfor
-        ${p.unroll}
-        for (int u = 0; u < ${count}; ++u) {
-            const int e = thread + u * ${s.threads};
-% if across:
-            const int kk = e / ${length}, ${axis} = e % ${length};
-% else:
-            const int kk = e % ${s.tile_k}, ${axis} = e / ${s.tile_k};
-% endif
-            const int inside = kk < there && first_${axis} + ${axis} < ${extent};
-            const ${long} at = ${operand}_start + batch * ${operand}_batch + \
-% if operand == "a":
-(first_row + row) * a_row + (next + kk) * a_col;
-% else:
-(next + kk) * b_row + (first_col + col) * b_col;
-% endif
-% for i in w.limbs:
-            ${operand}_next${i}[u] = inside ? ${w.limb(operand, i, "at")} : ${w.literal(0)};
+% endfor
+        if (whole && there == ${s.tile_k}) {
+% for t in tiles:
+${fetched(t, False)}
+% endfor
+        } else {
+% for t in tiles:
+${fetched(t, True)}
 % endfor
         }
+% for t in tiles:
+        ${t.operand}_at += ${s.tile_k} * ${t.k_stride};
 % endfor
-        if (k0 >= slab) {
-            const int depth = slab_end - k0 < ${s.tile_k} ? (int)(slab_end - k0) : ${s.tile_k};
-            int kk = 0;
-            for (; kk + ${unroll} <= depth; kk += ${unroll}) {
-                ${p.unroll}
-                for (int step = 0; step < ${unroll}; ++step) {
-${multiply_add(stage, "(kk + step)", " " * 20)}
-                }
+        if (k0 >= slab && left >= 0) {
+            ${p.unroll} 1
+            for (int kk = 0; kk < ${s.tile_k}; kk += ${group}) {
+                ${unrolled}
+                for (int step = 0; step < ${group}; ++step) {
+${multiply_add([stage(t.size) for t in tiles], "(kk + step)", " " * 20)}
 % if often:
-${settled(" " * 16)}
+                    if (step % ${period} == ${period - 1}) {
+${settled(" " * 24)}
+                    }
+% endif
+                }
+            }
+        } else if (k0 >= slab) {
+            ${p.unroll} 1
+            for (int kk = 0; kk < slab_end - k0; ++kk) {
+${multiply_add([stage(t.size) for t in tiles], "kk", " " * 16)}
+% if often:
+                if (kk % ${period} == ${period - 1}) {
+${settled(" " * 20)}
+                }
 % endif
             }
-            for (; kk < depth; ++kk) {
-${multiply_add(stage, "kk", " " * 16)}
-            }
-% if settle is not None and not often:
-            if ((k0 + depth) % ${period} == 0) {
-${settled(" " * 16)}
-            }
-% endif
         }
+% if settle is not None and not often:
+        if (k0 >= slab && (k0 + ${s.tile_k}) % ${period} == 0 && left >= 0) {
+${settled(" " * 12)}
+        }
+% endif
 % if s.stages > 1:
         stage ^= 1;
 % else:
         ${p.barrier}
 % endif
-% for operand, axis, extent, length, pitch, size, across in tiles:
-<% count = -(-length * s.tile_k // s.threads) %>
+% for t in tiles:
         ${p.unroll}
-        for (int u = 0; u < ${count}; ++u) {
+        for (int u = 0; u < ${t.count}; ++u) {
             const int e = thread + u * ${s.threads};
-% if across:
-            const int kk = e / ${length}, ${axis} = e % ${length};
+% if s.a_order == "m" and t.operand == "a" or s.b_order == "n" and t.operand == "b":
+            const int kk = e / ${t.elements // s.tile_k}, ${t.axis} = e % ${t.elements // s.tile_k};
 % else:
-            const int kk = e % ${s.tile_k}, ${axis} = e / ${s.tile_k};
+            const int kk = e % ${s.tile_k}, ${t.axis} = e / ${s.tile_k};
 % endif
-% if length * s.tile_k % s.threads:
-            if (e >= ${length * s.tile_k})
+% if t.partial:
+            if (e >= ${t.elements})
                 continue;
 % endif
 % for i in w.limbs:
-            ${operand}_tile${i}[${stage(size)}kk * ${pitch} + ${axis}] = ${operand}_next${i}[u];
+            ${t.operand}_tile${i}[${stage(t.size)}kk * ${t.pitch} + ${t.axis}] = ${t.operand}_next${i}[u];
 % endfor
         }
 % endfor
@@ -211,17 +237,34 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " 
     }
 % endif
 }
-<%def name="multiply_add(stage, kk, pad)">
+<%def name="fetched(t, guarded)">
+<% p = w.platform %>
+% for u in range(t.count):
+<%
+    dk, d = t.steps[u]
+    at = f"{t.operand}_at" + (f" + {dk} * {t.k_stride}" if dk else "") + (f" + {d} * {t.stride}" if d else "")
+    inside = f"{t.operand}_kk + {dk} < there && first_{t.axis} + {t.operand}_{t.axis}_in_tile + {d} < {t.extent}"
+%>
+% for i in w.limbs:
+% if guarded:
+            ${t.operand}_next${i}[${u}] = ${inside} ? ${w.limb(t.operand, i, at)} : ${w.literal(0)};
+% else:
+            ${t.operand}_next${i}[${u}] = ${f"thread + {u * s.threads} >= {t.elements} ? {w.literal(0)} : " if t.partial and u == t.count - 1 else ""}${w.limb(t.operand, i, at)};
+% endif
+% endfor
+% endfor
+</%def>
+<%def name="multiply_add(stages, kk, pad)">
 <% p = w.platform %>
 ${pad}${w.value} b[${s.thread_n}];
 ${pad}${p.unroll}
 ${pad}for (int j = 0; j < ${s.thread_n}; ++j) {
-${pad}    const int at = ${stage(s.tile_k * s.pitch_b)}${kk} * ${s.pitch_b} + ${place(s, "col", "j")};
+${pad}    const int at = ${stages[1]}${kk} * ${s.pitch_b} + ${place(s, "col", "j")};
 ${pad}    b[j] = ${w.pack(f"b_tile{i}[at]" for i in w.limbs)};
 ${pad}}
 ${pad}${p.unroll}
 ${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
-${pad}    const int at = ${stage(s.tile_k * s.pitch_a)}${kk} * ${s.pitch_a} + ${place(s, "row", "i")};
+${pad}    const int at = ${stages[0]}${kk} * ${s.pitch_a} + ${place(s, "row", "i")};
 ${pad}    const ${w.value} a = ${w.pack(f"a_tile{i}[at]" for i in w.limbs)};
 ${pad}    ${p.unroll}
 ${pad}    for (int j = 0; j < ${s.thread_n}; ++j)

@@ -1,17 +1,10 @@
 ## First half of DOT, GEMV, sums and extrema: 32 lanes a chunk, each in order, then a tree.
-## w: Writer, v: scalar Writer, s: ReduceSchedule, networks: step, finish, combine,
-## terms: "product" or "value", start: the lanes' first value, identity: beyond the end
+## w: Writer, v: scalar Writer, s: ReduceSchedule, networks: step, finish, combine, renormalise
+## (where there is one), terms: "product" or "value", start: the lanes' first value,
+## identity: beyond the end
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%
-    p, long = w.platform, w.platform.index
-    step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
-    settle = networks.get("renormalise")
-    items = lanes // s.width
-    state = step.result
-    threads = items * s.rows
-%>
-<%
-    def term(operand, index, inside=""):
+<%!
+    def term(w, v, operand, index, inside="", identity=0.0):
         """One value a lane; lanes beyond the end hold the identity."""
         def lane(i, l):
             at = index.replace("LANE", str(l))
@@ -19,21 +12,30 @@
             if not inside:
                 return text
             return f"({inside.replace('LANE', str(l))} ? {text} : {v.literal(0 if i else identity)})"
-        if s.width == 1:
+        if w.width == 1:
             return w.pack(lane(i, 0) for i in v.limbs)
         return w.pack(
-            f"({w.word})(" + ", ".join(lane(i, l) for l in range(s.width)) + ")" for i in v.limbs
+            f"({w.word})(" + ", ".join(lane(i, l) for l in range(w.width)) + ")" for i in v.limbs
         )
-    x_index = "x_at + LANE * x_col" if s.width > 1 else "x_at"
-    y_index = "y_at + LANE * y_step" if s.width > 1 else "y_at"
+%>
+<%
+    p, long = w.platform, w.platform.index
+    step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
+    settle = networks.get("renormalise")
+    items = lanes // s.width
+    threads = items * s.teams
+    product = terms == "product"
+    x_index = "x_at[r] + (step * %d + LANE) * x_col" % lanes if s.width > 1 else f"x_at[r] + step * {lanes} * x_col"
+    y_index = "y_at + (step * %d + LANE) * y_step" % lanes if s.width > 1 else f"y_at + step * {lanes} * y_step"
+    inside = "i + LANE < last" if s.width > 1 else "i < last"
 %>
 ${arithmetic(w, list(networks.values()))}
-/* one chunk of ${chunk} elements of one row: ${items} work-items hold ${lanes} lanes; ${s.rows} rows a block */
+/* chunks of ${chunk} elements: a team of ${items} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}; ${s.teams} teams a block */
 ${p.kernel.format(threads)} ${name}(
     const ${long} rows, const ${long} k, const ${long} chunks,
     ${v.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if terms == "product":
+% if product:
     ${v.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
 % endif
     ${v.planes("partial", const=False, compute=True)})
@@ -43,83 +45,129 @@ ${p.kernel.format(threads)} ${name}(
 % endfor
     const int thread = (int)${p.axis(p.local_id, 0)};
 % if s.rows_fastest:
-    const int item = thread / ${s.rows}, slot = thread;
-    const ${long} row = (${long})${p.axis(p.group_id, 0)} * ${s.rows} + thread % ${s.rows};
-    const int stride = ${s.rows};
+    /* neighbouring work-items read neighbouring rows */
+    const int item = thread / ${s.teams}, team = thread % ${s.teams};
+    const int stride = ${s.teams};
+    const ${long} row_blocks = (rows + ${s.teams * s.rows - 1}) / ${s.teams * s.rows};
+    const ${long} which = (${long})${p.axis(p.group_id, 0)} / row_blocks;
+    const ${long} row = ((${long})${p.axis(p.group_id, 0)} % row_blocks) * ${s.teams * s.rows} + team;
+    const int row_step = ${s.teams};
 % else:
-    const int item = thread % ${items}, slot = thread;
-    const ${long} row = (${long})${p.axis(p.group_id, 0)} * ${s.rows} + thread / ${items};
+    /* neighbouring work-items read neighbouring elements of a row */
+    const int item = thread % ${items}, team = thread / ${items};
     const int stride = 1;
+    const ${long} pair = (${long})${p.axis(p.group_id, 0)} * ${s.teams} + team;
+    const ${long} which = pair % chunks;
+    const ${long} row = pair / chunks * ${s.rows};
+    const int row_step = 1;
 % endif
-    const ${long} which = (${long})${p.axis(p.group_id, 1)};
     const ${long} first = which * ${chunk};
     const ${long} last = first + ${chunk} < k ? first + ${chunk} : k;
-    const ${long} whole = first + (last - first) / ${lanes} * ${lanes};
-    ${w.type(step.result)} sum = ${w.first_of(state, start)};
+    const int steps = (int)(last - first) / ${lanes};
+    ${w.type(step.result)} sum[${s.rows}];
     ${w.value} z;
+    ${long} x_at[${s.rows}];
+    ${long} i = first + item * ${s.width};
+% if product:
+    ${long} y_at = y_start + i * y_step;
+% endif
 
-    if (row < rows) {
-        ${long} i = first + item * ${s.width};
-        ${long} x_at = x_start + row * x_row + i * x_col;
-% if terms == "product":
-        ${long} y_at = y_start + i * y_step;
-% endif
-        for (; i < whole; i += ${lanes}) {
-% if terms == "product":
-            sum = ${w.function(step)}(sum, ${term("x", x_index)}, ${term("y", y_index)});
-            y_at += ${lanes} * y_step;
-% else:
-            sum = ${w.function(step)}(sum, ${term("x", x_index)});
-% endif
-            x_at += ${lanes} * x_col;
-% if settle is not None:
-            if (((i - first) / ${lanes} + 1) % ${period} == 0)
-                sum = ${w.function(settle)}(sum);
-% endif
-        }
-        if (whole < last) {
-% if settle is not None:
-            const ${long} steps = (whole - first) / ${lanes} + 1;
-% endif
-<% inside = "i + LANE < last" if s.width > 1 else "i < last" %>
-% if terms == "product":
-            sum = ${w.function(step)}(sum, ${term("x", x_index, inside)}, ${term("y", y_index, inside)});
-% else:
-            sum = ${w.function(step)}(sum, ${term("x", x_index, inside)});
-% endif
-% if settle is not None:
-            if (steps % ${period} == 0)
-                sum = ${w.function(settle)}(sum);
-% endif
-        }
+    ${p.unroll}
+    for (int r = 0; r < ${s.rows}; ++r) {
+        /* rows beyond the end repeat the last one and are not stored */
+        const ${long} there = row + r * row_step < rows ? row + r * row_step : rows - 1;
+        x_at[r] = x_start + there * x_row + i * x_col;
+        sum[r] = ${w.first_of(step.result, start)};
     }
-    z = ${w.function(finish) + "(sum)" if terms == "product" else "sum"};
+    int done = 0;
+    for (; done + ${s.unroll} <= steps; done += ${s.unroll}) {
+        ${w.value} x[${s.unroll}][${s.rows}];
+% if product:
+        ${w.value} y[${s.unroll}];
+% endif
+        ${p.unroll}
+        for (int step = 0; step < ${s.unroll}; ++step) {
+% if product:
+            y[step] = ${term(w, v, "y", y_index)};
+% endif
+            ${p.unroll}
+            for (int r = 0; r < ${s.rows}; ++r)
+                x[step][r] = ${term(w, v, "x", x_index)};
+        }
+        ${p.unroll}
+        for (int step = 0; step < ${s.unroll}; ++step) {
+            ${p.unroll}
+            for (int r = 0; r < ${s.rows}; ++r) {
+                sum[r] = ${w.function(step)}(sum[r], x[step][r]${", y[step]" if product else ""});
+% if settle is not None:
+                if ((done + step + 1) % ${period} == 0)
+                    sum[r] = ${w.function(settle)}(sum[r]);
+% endif
+            }
+        }
+        ${p.unroll}
+        for (int r = 0; r < ${s.rows}; ++r)
+            x_at[r] += ${s.unroll * lanes} * x_col;
+% if product:
+        y_at += ${s.unroll * lanes} * y_step;
+% endif
+    }
+    /* the rest, and a last step that lanes beyond the end take too */
+    i += (${long})done * ${lanes};
+    for (; i - item * ${s.width} < last; i += ${lanes}) {
+% if product:
+        const int step = 0;
+        const ${w.value} y = ${term(w, v, "y", y_index, inside)};
+% else:
+        const int step = 0;
+% endif
+        ++done;
+        ${p.unroll}
+        for (int r = 0; r < ${s.rows}; ++r) {
+            sum[r] = ${w.function(step)}(sum[r], ${term(w, v, "x", x_index, inside, identity)}${", y" if product else ""});
+% if settle is not None:
+            if (done % ${period} == 0)
+                sum[r] = ${w.function(settle)}(sum[r]);
+% endif
+            x_at[r] += ${lanes} * x_col;
+        }
+% if product:
+        y_at += ${lanes} * y_step;
+% endif
+    }
+    ${p.unroll}
+    for (int r = 0; r < ${s.rows}; ++r) {
+        z = ${w.function(finish) + "(sum[r])" if product else "sum[r]"};
+% if s.rows > 1:
+        ${p.barrier}
+% endif
 % for i in v.limbs:
-    lanes${i}[slot] = ${w.word_of("z", i)};
+        lanes${i}[thread] = ${w.word_of("z", i)};
 % endfor
 <% distance = lanes // 2 %>
 % while distance >= s.width:
-    ${p.barrier}
-    if (item < ${distance // s.width}) {
-        const int other = slot + ${distance // s.width} * stride;
-        z = ${w.function(combine)}(z, ${w.pack(f"lanes{i}[other]" for i in v.limbs)});
+        ${p.barrier}
+        if (item < ${distance // s.width}) {
+            const int other = thread + ${distance // s.width} * stride;
+            z = ${w.function(combine)}(z, ${w.pack(f"lanes{i}[other]" for i in v.limbs)});
 % for i in v.limbs:
-        lanes${i}[slot] = ${w.word_of("z", i)};
+            lanes${i}[thread] = ${w.word_of("z", i)};
 % endfor
-    }
-<% distance //= 2 %>
-% endwhile
-    if (item == 0 && row < rows) {
-% while distance >= 1:
-        {
-<% swizzle = ".s" + "".join("%x" % ((l + distance) % s.width) for l in range(s.width)) %>
-            const ${w.value} other = ${w.pack(w.word_of("z", i) + swizzle for i in v.limbs)};
-            z = ${w.function(combine)}(z, other);
         }
 <% distance //= 2 %>
 % endwhile
+        if (item == 0 && row + r * row_step < rows) {
+% while distance >= 1:
+            {
+<% swizzle = ".s" + "".join("%x" % ((l + distance) % s.width) for l in range(s.width)) %>
+                const ${w.value} other = ${w.pack(w.word_of("z", i) + swizzle for i in v.limbs)};
+                z = ${w.function(combine)}(z, other);
+            }
+<% distance //= 2 %>
+% endwhile
 % for i in v.limbs:
-        partial${i}[row * chunks + which] = ${w.word_of("z", i) + (".s0" if s.width > 1 else "")};
+            partial${i}[(row + r * row_step) * chunks + which] = ${w.word_of("z", i) + (".s0" if s.width > 1 else "")};
 % endfor
+        }
     }
 }
