@@ -390,6 +390,7 @@ def _expanded(key: Any, ndim: int) -> list[Any]:
             raise IndexError("index: a truth value is no index")
     if sum(item is Ellipsis for item in items) > 1:
         raise IndexError("index: ... is allowed once")
+    items = [operator.index(i) if isinstance(i, np.integer) else i for i in items]
     used = sum(item is not None and item is not Ellipsis for item in items)
     if used > ndim:
         raise IndexError(f"index: {used} indices for {ndim} axes")

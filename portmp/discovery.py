@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
 from dataclasses import dataclass
 from functools import cache
 
@@ -34,9 +35,17 @@ class Found:
     problem: str = ""
 
 
-@cache
+_lock = threading.RLock()
+
+
 def find(backend: str) -> Found:
-    """Ask one backend for its devices."""
+    """Ask one backend for its devices, once."""
+    with _lock:
+        return _found(backend)
+
+
+@cache
+def _found(backend: str) -> Found:
     module = importlib.import_module(f"portmp.backends.{backend}")
     try:
         return Found(backend, tuple(module.find_devices()))
@@ -70,16 +79,18 @@ def get(name: str | Device | None = None) -> Device:
     if not (name is None or isinstance(name, str)):
         raise ArgumentError(f"device: {name!r} given, a name such as 'cuda:0' is needed")
     wanted = name or os.environ.get("PORTMP_DEVICE", "").strip()
-    if wanted not in _opened:
-        _opened[wanted] = _open(_choose(wanted)) if wanted else _best()
-    return _opened[wanted]
+    with _lock:
+        if wanted not in _opened:
+            _opened[wanted] = _open(_choose(wanted)) if wanted else _best()
+        return _opened[wanted]
 
 
 def _open(device: Device) -> Device:
     """Probe *device* unless it was probed before."""
-    if _opened.get(device.name) is not device:
-        probe.approve(device)
-        _opened[device.name] = device
+    with _lock:
+        if _opened.get(device.name) is not device:
+            probe.approve(device)
+            _opened[device.name] = device
     return device
 
 

@@ -231,7 +231,9 @@ def _lanes(
     value = _tree(ar, nets["combine"], value)
     value = tuple(w[..., 0] for w in _tree_of_chunks(ar, nets["combine"], value))
     if kind in ("dot", "sum") and not np.isfinite(value[0]).all():
-        return _patched(value, _leading_lanes(ar, xs[0], None if ys is None else ys[0]))
+        return _patched(
+            value, _leading_lanes(ar, xs[0], None if ys is None else ys[0], x[0].shape[1])
+        )
     return value
 
 
@@ -287,15 +289,18 @@ def _tree_of_chunks(ar: Arithmetic, combine: Network, value: Value) -> Value:
     return value
 
 
-def _leading_lanes(ar: Arithmetic, x: Plane, y: Plane | None) -> Plane:
-    """The same lanes and trees on leading limbs alone."""
+def _leading_lanes(ar: Arithmetic, x: Plane, y: Plane | None, n: int) -> Plane:
+    """The same lanes and trees on leading limbs alone; each lane stops at the last element."""
     chain = np.zeros((x.shape[0], x.shape[1], x.shape[3]), x.dtype)
+    counts = _chunk_lengths(n, x.shape[1])[:, None]
     for i in range(x.shape[2]):
         term = x[:, :, i, :]
         if y is None:
-            chain = chain + term
+            longer = chain + term
         else:
-            chain = ieee.fma(term, np.broadcast_to(y[:, :, i, :], chain.shape), chain)
+            longer = ieee.fma(term, np.broadcast_to(y[:, :, i, :], chain.shape), chain)
+        active = i * x.shape[3] + np.arange(x.shape[3]) < counts
+        chain = np.where(active[None], longer, chain)
     add = networks.get("add1")
     lanes = _tree(ar, add, (chain,))
     return _tree_of_chunks(ar, add, lanes)[0][..., 0]

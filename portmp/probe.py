@@ -11,10 +11,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -43,10 +45,11 @@ _verdicts: dict[str, Verdict] = {}
 
 def approve(device: Device) -> Verdict:
     """Probe *device* (or recall its verdict) and set its traits; DeviceError if refused."""
-    verdict = _verdicts.get(device.name) or _recalled(device)
+    key = _key(device)
+    verdict = _verdicts.get(device.name) or _recalled(key)
     if verdict is None:
         verdict = _in_own_process(device) if device.fragile else examine(device)
-        _remember(device, verdict)
+        _remember(key, verdict)
     _verdicts[device.name] = verdict
     if verdict.refusal:
         raise DeviceError(f"{device.name} ({device.properties.name}) is refused: {verdict.refusal}")
@@ -148,9 +151,14 @@ def _product(device: Device, form: str) -> tuple[int, int]:
 
 
 def _in_own_process(device: Device) -> Verdict:
-    command = [sys.executable, "-m", "portmp.probe", device.platform, str(device.index)]
+    # -P: a file of the current folder must not stand for a module of Python.
+    command = [sys.executable, "-P", "-m", "portmp.probe", device.platform, device.compiler_key()]
+    paths = [str(Path(__file__).resolve().parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT, check=False)
+        done = subprocess.run(
+            command, capture_output=True, text=True, timeout=TIMEOUT, check=False, env=environment
+        )
     except subprocess.TimeoutExpired:
         return Verdict(device.traits, refusal=f"the arithmetic probe hung for {TIMEOUT} s")
     except OSError as error:
@@ -176,11 +184,15 @@ def _from_json(data: dict[str, Any]) -> Verdict:
     return Verdict(Traits(**data["traits"]), tuple(data["repairs"]), data["refusal"])
 
 
-def main(platform: str, index: int) -> int:
-    """Probe one device and print the verdict as one line of JSON."""
+def main(platform: str, key: str) -> int:
+    """Probe the device with this compiler key and print the verdict as one line of JSON."""
     from portmp import discovery
 
-    device = discovery.find(platform).devices[index]
+    found = [d for d in discovery.find(platform).devices if d.compiler_key() == key]
+    if not found:
+        print(f"a process of its own does not find the device: {key}", file=sys.stderr)
+        return 1
+    device = found[0]
     try:
         verdict = examine(device)
     except (CompileError, LaunchError, DeviceError) as error:
@@ -193,28 +205,31 @@ def main(platform: str, index: int) -> int:
 
 
 def _key(device: Device) -> str:
-    text = f"{device.compiler_key()}\0{definition.VERSION}\0{asdict(device.traits)}"
+    from portmp import __version__
+
+    known = f"{__version__}\0{definition.VERSION}"
+    text = f"{device.compiler_key()}\0{known}\0{asdict(device.traits)}"
     return f"probe-{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 
 
-def _recalled(device: Device) -> Verdict | None:
+def _recalled(key: str) -> Verdict | None:
     folder = places.cache_folder()
     if folder is None:
         return None
     try:
-        return _from_json(json.loads((folder / _key(device)).read_text()))
+        return _from_json(json.loads((folder / key).read_text()))
     except (OSError, ValueError, KeyError, TypeError):
         return None
 
 
-def _remember(device: Device, verdict: Verdict) -> None:
+def _remember(key: str, verdict: Verdict) -> None:
     folder = places.cache_folder()
     if folder is not None and not verdict.refusal:
         try:
-            places.replace_file(folder / _key(device), json.dumps(_as_json(verdict)).encode())
+            places.replace_file(folder / key, json.dumps(_as_json(verdict)).encode())
         except OSError:
             return
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2])))
+    sys.exit(main(sys.argv[1], sys.argv[2]))

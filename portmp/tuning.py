@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -84,6 +84,8 @@ class GemmSchedule:
             raise ArgumentError(
                 f"schedule: tile_k {self.tile_k} does not divide {definition.PERIOD}"
             )
+        if self.tile_k % self.unroll:
+            raise ArgumentError(f"schedule: unroll {self.unroll} does not divide {self.tile_k}")
         if self.tile_k % definition.FAST_PERIOD:
             raise ArgumentError(
                 f"schedule: tile_k {self.tile_k} is no multiple of {definition.FAST_PERIOD}"
@@ -175,7 +177,8 @@ class ReduceSchedule:
 
     ``teams`` share a block, a work-item holds ``width`` neighbouring lanes and loads
     ``unroll`` steps at once; with ``rows_fastest`` neighbouring work-items read
-    neighbouring rows.
+    neighbouring rows. With ``staged`` a block takes one chunk of one row: its threads
+    fetch ``staged`` elements each at a time, and 32 of them are the lanes.
     """
 
     teams: int = 4
@@ -184,6 +187,12 @@ class ReduceSchedule:
     unroll: int = 4
     rows_fastest: bool = False
     combine_threads: int = 64
+    staged: int = 0
+
+    @property
+    def template(self) -> str:
+        """The template of the first half."""
+        return "blas/reduce_staged.mako" if self.staged else "blas/reduce.mako"
 
     @property
     def threads(self) -> int:
@@ -194,7 +203,12 @@ class ReduceSchedule:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
         _positive(self, "teams", "rows", "unroll", "combine_threads")
         check_width(self.width, form, device)
-        shared = definition.LANES * self.teams * form.compute.itemsize
+        shared = self.threads * self.width * form.compute.itemsize
+        if self.staged:
+            _positive(self, "staged")
+            shared *= 2 * self.staged
+            if self.width != 1 or self.rows != 1 or self.rows_fastest:
+                raise ArgumentError("schedule: staged needs width 1, rows 1 and rows_fastest False")
         _fits(self.threads, shared, device)
         _fits(self.combine_threads, 0, device)
         if self.combine_threads % definition.LANES:
@@ -222,10 +236,16 @@ def _width(form: Format, device: Device) -> int:
 def gemm(form: Format, device: Device) -> GemmSchedule | PanelSchedule:
     """The default GEMM schedule."""
     if device.properties.kind == "gpu":
-        return gpu_gemm(form)
+        schedule = gpu_gemm(form)
+        while schedule.threads > device.properties.max_threads:
+            schedule = replace(schedule, threads_m=schedule.threads_m // 2)
+        return schedule
     # Code grows with the results of a work-item, and CPU compilers' time with it.
     results = {1: (4, 2), 2: (4, 1), 3: (4, 1), 4: (2, 1)}[form.limbs]
-    return PanelSchedule(64, *results, _width(form, device))
+    panels = PanelSchedule(64, *results, _width(form, device))
+    while panels.shared_bytes(form) > device.properties.shared_memory and panels.width > 1:
+        panels = replace(panels, width=panels.width // 2)
+    return panels
 
 
 _GPU_GEMM = {
@@ -243,6 +263,9 @@ _GPU_GEMM = {
 
 def gpu_gemm(form: Format) -> GemmSchedule:
     """The default GEMM schedule of a GPU."""
+    if form.scalar:
+        # Each accumulation branches on data and is long: one copy of it.
+        return GemmSchedule(16, 16, 1, 1, 8, unroll=1)
     return _GPU_GEMM[form.word, form.limbs]
 
 
@@ -250,7 +273,10 @@ def reduce(form: Format, device: Device, rows: int) -> ReduceSchedule:
     """The default schedule of DOT, GEMV and sums over *rows* rows."""
     if device.properties.kind != "gpu":
         return ReduceSchedule(1, 1, _width(form, device), 1, combine_threads=32)
-    return gpu_reduce(form, rows)
+    schedule = gpu_reduce(form, rows)
+    while schedule.threads > device.properties.max_threads:
+        schedule = replace(schedule, teams=schedule.teams // 2)
+    return schedule
 
 
 def gpu_reduce(form: Format, rows: int) -> ReduceSchedule:
@@ -260,9 +286,8 @@ def gpu_reduce(form: Format, rows: int) -> ReduceSchedule:
 
 def flat(form: Format, device: Device) -> FlatSchedule:
     """The default schedule of elementwise kernels."""
-    if device.properties.kind != "gpu":
-        return FlatSchedule(min(256, device.properties.max_threads))
-    return gpu_flat(form)
+    schedule = gpu_flat(form) if device.properties.kind == "gpu" else FlatSchedule()
+    return replace(schedule, threads=min(schedule.threads, device.properties.max_threads))
 
 
 def gpu_flat(form: Format) -> FlatSchedule:

@@ -23,6 +23,7 @@ from portmp.errors import (
     ShapeError,
 )
 from portmp.formats import Format
+from portmp.planes import upload
 
 Plane = np.ndarray[Any, Any]
 U = 2.0**-53
@@ -214,6 +215,21 @@ def test_copies_share_nothing(device: Device) -> None:
     for copied in (mp.array(x), mp.array(x, "dd"), x.astype("dd"), +x, mp.array(x, device=device)):
         copied[...] = 9
     assert x.to_strings(5) == ["0.1", "0.2"]
+
+
+def test_indices_of_small_integer_types(device: Device) -> None:
+    """NumPy's small integers do not wrap."""
+    x = mp.array(np.arange(1000.0).reshape(10, 100), "float64", device)
+    assert x[np.uint8(3), np.int8(5)].to_float64() == 305
+    assert x.reshape(-1)[np.int8(-1)].to_float64() == 999
+
+
+def test_queues_do_not_mix(device: Device) -> None:
+    """Operands of two queues would race: refused."""
+    x = mp.array([1.0], "dd", device)
+    elsewhere = mp.Array(upload(x.format, x.to_limbs(), device.new_queue()))
+    with pytest.raises(DeviceError, match="another queue"):
+        x + elsewhere
 
 
 def test_truth_of_one_element(device: Device) -> None:

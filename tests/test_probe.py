@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,8 +93,28 @@ def test_a_crash_refuses_the_device(fresh: Device, monkeypatch: pytest.MonkeyPat
     def crash(*args: Any, **kwargs: Any) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(args, -11, "", "LLVM ERROR: cannot select\n")
 
-    monkeypatch.setattr(probe, "_recalled", lambda device: None)
+    monkeypatch.setattr(probe, "_recalled", lambda key: None)
     monkeypatch.setattr(subprocess, "run", crash)
     with pytest.raises(DeviceError, match=r"refused.*signal 11: LLVM ERROR"):
         probe.approve(fresh)
     probe._verdicts.pop(fresh.name)
+
+
+def test_the_probe_process_ignores_files_of_the_current_folder(
+    fresh: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It finds this package and the device itself, not by place or number."""
+    asked: list[tuple[list[str], dict[str, str]]] = []
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        asked.append((command, options["env"]))
+        return subprocess.CompletedProcess(command, 1, "", "stopped here\n")
+
+    monkeypatch.setattr(subprocess, "run", run)
+    assert "stopped here" in probe._in_own_process(fresh).refusal
+    ((command, environment),) = asked
+    assert "-P" in command
+    assert command[-1] == fresh.compiler_key()
+    first = environment["PYTHONPATH"].split(os.pathsep)[0]
+    assert (Path(first) / "portmp" / "probe.py").is_file()
+    assert probe.main("opencl", "no such device") == 1

@@ -29,6 +29,7 @@ REDUCE = (
     ReduceSchedule(1, 1, 1, 1),
     ReduceSchedule(3, 1, 1, 2, rows_fastest=True, combine_threads=32),
     ReduceSchedule(2, 2, 1, 1, combine_threads=128),
+    ReduceSchedule(2, 1, 1, 1, staged=2),
 )
 
 
@@ -92,6 +93,33 @@ def test_gemv_and_dot(device: Device, name: str) -> None:
         assert got == usual, schedule
 
 
+def test_other_things_are_no_schedules(device: Device) -> None:
+    """With words."""
+    a = _array("dd", (2, 2), "a", device)
+    for wrong in ("fast", {}, ReduceSchedule()):
+        with pytest.raises(ArgumentError, match=r"schedule: .* is needed"):
+            mp.gemm(a, a, schedule=wrong)  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match=r"schedule: .* is needed"):
+        mp.gemv(a, a[0], schedule=GemmSchedule())  # type: ignore[arg-type]
+
+
+def test_defaults_fit_small_devices(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A GPU that allows 64 threads a block, a CPU with 32 KiB of local memory."""
+    facts = device.properties
+    small = replace(facts, kind="gpu", max_threads=64)
+    monkeypatch.setattr(device, "properties", small)
+    for name in formats.STANDARD:
+        form = formats.get(name)
+        tuning.gemm(form, device).check(form, device)
+        for rows in (1, 100):
+            tuning.reduce(form, device, rows).check(form, device)
+        assert tuning.flat(form, device).threads <= 64
+    monkeypatch.setattr(device, "properties", replace(facts, kind="cpu", shared_memory=32768))
+    for name in formats.STANDARD:
+        form = formats.get(name)
+        tuning.gemm(form, device).check(form, device)
+
+
 def test_dot_is_gemv_with_one_row(device: Device) -> None:
     """One definition for both."""
     a = _array("td", (3, 500), "a", device)
@@ -107,6 +135,7 @@ def test_dot_is_gemv_with_one_row(device: Device) -> None:
         ({"tile_k": 24}, r"tile_k 24 does not divide 256"),
         ({"tile_k": 2, "stages": 1}, r"tile_k 2 is no multiple of 4"),
         ({"tile_k": 0}, "tile_k 0 given, positive"),
+        ({"unroll": 3}, "unroll 3 does not divide 8"),
         ({"thread_m": -1}, "thread_m -1 given, positive"),
         ({"pad": -2}, "pad -2 given"),
         ({"thread_n": 6}, "tile_n 48 and 128 threads"),

@@ -264,4 +264,13 @@ def find_devices() -> list[Device]:
     if not handles:
         raise BackendUnavailable(f"no OpenCL device found; a CPU device is installed by: {INSTALL}")
     handles.sort(key=_preference)
-    return [ClDevice(i, handle) for i, handle in enumerate(handles)]
+    found: list[Device] = []
+    problems = []
+    for handle in handles:
+        try:
+            found.append(ClDevice(len(found), handle))
+        except cl.Error as error:
+            problems.append(f"{handle.name.strip()}: {error}")
+    if not found:
+        raise BackendUnavailable(f"no OpenCL device opens ({'; '.join(problems)})")
+    return found

@@ -15,6 +15,8 @@ _INSTALL = "install ROCm, and pip install hip-python of the same major version"
 _NON_BLOCKING = 1
 _TIMED_EVENT = 0
 _NEW_LAYOUT = 6
+_RETURNED = 7
+"""Bindings from this version on return the structure that older ones fill."""
 
 
 def _describe(api: Any, status: Any) -> str:
@@ -200,7 +202,11 @@ def _check_versions(api: Any) -> None:
 
 
 def _properties(api: Any, index: int) -> Properties:
-    status, facts = api.hipGetDeviceProperties(index)
+    if int(api.HIP_VERSION_MAJOR) < _RETURNED:
+        facts = api.hipDeviceProp_t()
+        (status,) = api.hipGetDeviceProperties(facts, index)
+    else:
+        status, facts = api.hipGetDeviceProperties(index)
     if int(status):
         raise BackendUnavailable(f"rocm:{index} cannot be used: {_describe(api, status)}")
     major, minor = _runtime_version(api)

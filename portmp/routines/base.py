@@ -58,6 +58,8 @@ def same(form: Format, **operands: Planes) -> None:
                 f"{name}: on {planes.device.name}, {first[0]} is on {first[1].device.name}; "
                 f"copy with {name}.to({first[1].device.name!r})"
             )
+        if planes.queue is not first[1].queue:
+            raise DeviceError(f"{name}: belongs to another queue of its device than {first[0]}")
 
 
 def output(out: Planes | None, like: Planes, shape: Sequence[int], argument: str = "out") -> Planes:

@@ -16,7 +16,7 @@ import numpy as np
 
 from portmp import definition, formats, program, tuning
 from portmp.backends.base import Buffer
-from portmp.errors import ShapeError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
 from portmp.routines import base
@@ -96,6 +96,10 @@ def gemm(
             base.refuse_overlap(target, c=c)
     if not target.size:
         return target
+    if not isinstance(schedule, (GemmSchedule, PanelSchedule, type(None))):
+        raise ArgumentError(
+            f"schedule: {schedule!r} given, a GemmSchedule or PanelSchedule is needed"
+        )
     chosen = _fitted(schedule or tuning.gemm(form, a.device), a, b)
     if schedule is not None:
         chosen.check(form, a.device)
@@ -114,7 +118,7 @@ def _fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
         schedule,
         "m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
         "k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
-        schedule.split and a.shape[-1] > definition.SLAB,
+        schedule.split and 1 < base.blocks(a.shape[-1], definition.SLAB) <= MAX_GRID_Y,
     )
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from portmp import definition, formats, networks, program, tuning
 from portmp.backends.base import Buffer
-from portmp.errors import ShapeError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.planes import Planes, allocate
@@ -56,7 +56,7 @@ def module(
     accumulator = f.accumulator(accuracy)
     suffix = accumulator.suffix if kind == "dot" else ""
     partial = spec(
-        f"{kind}{suffix}_chunks", "blas/reduce.mako", f, nets, width=schedule.width,
+        f"{kind}{suffix}_chunks", schedule.template, f, nets, width=schedule.width,
         s=schedule, period=accumulator.period, **_definition(kind),
     )  # fmt: skip
     roles = {"combine": nets["combine"]}
@@ -67,6 +67,11 @@ def module(
         threads=schedule.combine_threads, recompute=kind in ("dot", "sum"), **_definition(kind),
     )  # fmt: skip
     return partial, combine
+
+
+@cache
+def _across(s: ReduceSchedule, rows_fastest: bool) -> ReduceSchedule:
+    return replace(s, rows_fastest=rows_fastest)
 
 
 def _definition(kind: str) -> dict[str, Any]:
@@ -148,11 +153,13 @@ def _reduce(
     if not rows:
         return
     form, device, queue = x.format, x.device, x.queue
+    if not isinstance(schedule, (ReduceSchedule, type(None))):
+        raise ArgumentError(f"schedule: {schedule!r} given, a ReduceSchedule is needed")
     s = schedule or tuning.reduce(form, device, rows)
     s.check(form, device)
     if rows > 1 and schedule is None:
         # Neighbouring threads read along the contiguous index.
-        s = replace(s, rows_fastest=abs(x.strides[0]) < abs(x.strides[1]))
+        s = _across(s, abs(x.strides[0]) < abs(x.strides[1]))
     partial, combine = module(form.name, kind, s, accuracy)
     kernels = program.kernels(device, partial, combine)
     chunks = base.blocks(k, definition.CHUNK)
@@ -165,11 +172,11 @@ def _reduce(
     common += work.buffers
     if chunks:
         groups = base.blocks(rows, s.rows)
-        grid = (
-            base.blocks(groups, s.teams) * chunks
-            if s.rows_fastest
-            else base.blocks(groups * chunks, s.teams)
-        )
+        grid = base.blocks(groups * chunks, s.teams)
+        if s.staged:
+            grid = rows * chunks
+        elif s.rows_fastest:
+            grid = base.blocks(groups, s.teams) * chunks
         queue.launch(kernels[partial.name], (grid, 1, 1), (s.threads, 1, 1), common)
     args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
     queue.launch(kernels[combine.name], (rows, 1, 1), (s.combine_threads, 1, 1), args)

@@ -1,0 +1,106 @@
+## First half of DOT and sums of long vectors: a block fetches a chunk in long stretches, 32 of
+## its threads are the lanes. The same definition as reduce.mako.
+## w: Writer, s: ReduceSchedule, networks: step, finish, combine, renormalise (where there is one)
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%
+    p, long = w.platform, w.platform.index
+    step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
+    settle = networks.get("renormalise")
+    product = terms == "product"
+    threads, tile = s.threads, s.threads * s.staged
+    operands = (("x", "x_start + row * x_row", "x_col"),) + ((("y", "y_start", "y_step"),) if product else ())
+%>
+${arithmetic(w, list(networks.values()))}
+/* a chunk of ${chunk} elements of one row a block, ${tile} elements at a time; ${lanes} threads are the lanes */
+${p.kernel.format(threads)} ${name}(
+    const ${long} rows, const ${long} k, const ${long} chunks,
+    ${w.planes("x", const=True)},
+    const ${long} x_start, const ${long} x_row, const ${long} x_col,
+% if product:
+    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
+% endif
+    ${w.planes("partial", const=False, compute=True)})
+{
+% for operand, _, _ in operands:
+% for i in w.limbs:
+    ${p.shared} ${w.word} ${operand}_tile${i}[${tile}];
+% endfor
+% endfor
+    const int thread = (int)${p.axis(p.local_id, 0)};
+    const ${long} row = (${long})${p.axis(p.group_id, 0)} / chunks;
+    const ${long} which = (${long})${p.axis(p.group_id, 0)} % chunks;
+    const ${long} first = which * ${chunk};
+    const int count = k - first < ${chunk} ? (int)(k - first) : ${chunk};
+    const int steps = (count + ${lanes - 1}) / ${lanes};
+% for operand, origin, stride in operands:
+    ${long} ${operand}_at = ${origin} + (first + thread) * ${stride};
+% endfor
+    ${w.type(step.result)} sum = ${w.first_of(step.result, start)};
+    ${w.value} z;
+
+    for (int e0 = -${tile}; e0 < count; e0 += ${tile}) {
+        /* fetch the next stretch while this one is summed */
+% for operand, _, _ in operands:
+        ${w.value} ${operand}_next[${s.staged}];
+% endfor
+        ${p.unroll}
+        for (int u = 0; u < ${s.staged}; ++u) {
+            const int inside = e0 + ${tile} + thread + u * ${threads} < count;
+% for operand, _, stride in operands:
+            const ${long} ${operand}_there = ${operand}_at + u * ${threads} * ${stride};
+            ${operand}_next[u] = ${w.pack(f"(inside ? {w.limb(operand, i, operand + '_there')} : {w.literal(0 if i else identity)})" for i in w.limbs)};
+% endfor
+        }
+% for operand, _, stride in operands:
+        ${operand}_at += ${tile} * ${stride};
+% endfor
+        if (thread < ${lanes} && e0 >= 0) {
+            const int done = e0 / ${lanes};
+            const int some = steps - done < ${tile // lanes} ? steps - done : ${tile // lanes};
+            ${p.unroll} ${s.unroll}
+            for (int step = 0; step < some; ++step) {
+                const int at = step * ${lanes} + thread;
+% for operand, _, _ in operands:
+                const ${w.value} ${operand} = ${w.pack(f"{operand}_tile{i}[at]" for i in w.limbs)};
+% endfor
+                sum = ${w.function(step)}(sum, ${", ".join(o for o, _, _ in operands)});
+% if settle is not None:
+                if ((done + step + 1) % ${period} == 0)
+                    sum = ${w.function(settle)}(sum);
+% endif
+            }
+        }
+        ${p.barrier}
+        ${p.unroll}
+        for (int u = 0; u < ${s.staged}; ++u) {
+% for operand, _, _ in operands:
+% for i in w.limbs:
+            ${operand}_tile${i}[thread + u * ${threads}] = ${w.word_of(f"{operand}_next[u]", i)};
+% endfor
+% endfor
+        }
+        ${p.barrier}
+    }
+    z = ${w.function(finish) + "(sum)" if product else "sum"};
+    if (thread < ${lanes}) {
+% for i in w.limbs:
+        x_tile${i}[thread] = ${w.word_of("z", i)};
+% endfor
+    }
+<% distance = lanes // 2 %>
+% while distance:
+    ${p.barrier}
+    if (thread < ${distance}) {
+        z = ${w.function(combine)}(z, ${w.pack(f"x_tile{i}[thread + {distance}]" for i in w.limbs)});
+% for i in w.limbs:
+        x_tile${i}[thread] = ${w.word_of("z", i)};
+% endfor
+    }
+<% distance //= 2 %>
+% endwhile
+    if (thread == 0) {
+% for i in w.limbs:
+        partial${i}[row * chunks + which] = ${w.word_of("z", i)};
+% endfor
+    }
+}
