@@ -196,8 +196,9 @@ def _gemm(args: Args) -> int:
         _check_c(args, a, b, c)
     beta = (args.beta or "1") if c is not None else 0
     result = mp.gemm(
-        a, b, alpha=args.alpha, beta=beta, c=c, trans_a=args.trans_a, trans_b=args.trans_b
-    )
+        a, b, alpha=args.alpha, beta=beta, c=c, accuracy=args.accuracy,
+        trans_a=args.trans_a, trans_b=args.trans_b,
+    )  # fmt: skip
     return _finish(args, result)
 
 
@@ -373,6 +374,9 @@ def _parser() -> argparse.ArgumentParser:
     gemm.add_argument("--beta", help="factor of C (default 1 where C is given)")
     gemm.add_argument("--trans-a", action="store_true", help="transpose A")
     gemm.add_argument("--trans-b", action="store_true", help="transpose B")
+    gemm.add_argument(
+        "--accuracy", default="accurate", help="accurate (the default), or fast: one word less"
+    )
     _matrix_options(gemm)
 
     lstsq = command("lstsq", _lstsq, "least squares by the normal equations")

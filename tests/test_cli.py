@@ -64,6 +64,12 @@ def test_gemm_through_files(run: Run) -> None:
     assert status == 0
     assert abs(float(values[0][0]) - (1.1 * 1.1 + 3.3 * 3.3 - 1.1)) < 1e-14
     assert Path("d.mtx").read_text().startswith("%%MatrixMarket")
+    status, out, _ = run("gemm", a, a, "--accuracy", "fast", "--json")
+    assert status == 0
+    assert abs(float(json.loads(out)["values"][0][0]) - (1.1 * 1.1 + 2.2 * 3.3)) < 1e-14
+    for word, text in (("fats", "did you mean 'fast'"), ("fast", "ts2021 has only accurate")):
+        _, _, error = run("gemm", a, a, "--accuracy", word, "--format", "ts2021")
+        assert text in error
 
 
 def test_lstsq(run: Run) -> None:
