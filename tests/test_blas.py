@@ -372,9 +372,10 @@ def test_dot_of_views(device: Device, name: str) -> None:
 @pytest.mark.parametrize(
     ("schedule", "text"),
     [
-        (ReduceSchedule(rows=10**6), r"32000000 threads a block, .* allows 1 to \d+"),
-        (ReduceSchedule(rows=0), "0 threads a block"),
-        (ReduceSchedule(combine_threads=10**6), r"1000000 combine_threads, .* \d+"),
+        (ReduceSchedule(teams=10**6), r"32000000 threads a block, .* allows \d+"),
+        (ReduceSchedule(rows=0), "rows 0 given, positive"),
+        (ReduceSchedule(combine_threads=10**6), r"1000000 threads a block, .* allows \d+"),
+        (ReduceSchedule(staged=2, rows=2), "staged needs width 1, rows 1"),
         (ReduceSchedule(combine_threads=48), "combine_threads 48 is no multiple of 32"),
         (ReduceSchedule(width=3), "width 3 given, dd on .* has 1"),
     ],
