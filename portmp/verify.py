@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import portmp as mp
-from portmp import convert, definition, discovery, files, formats, hostblas, inputs, places
+from portmp import convert, definition, discovery, files, formats, hostblas, inputs, places, render
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.formats import Format
@@ -363,6 +363,7 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
     return {
         "portmp": mp.__version__,
         "definition": definition.VERSION,
+        "templates": _templates_digest(),
         "date": datetime.date.today().isoformat(),
         "host": {"machine": host_platform.machine(), "python": host_platform.python_version()},
         "device": facts,
@@ -375,6 +376,14 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
         ],
         "digests": {o.key: o.digest for o in outcomes},
     }
+
+
+def _templates_digest() -> str:
+    """Which templates were run: 16 hexadecimal digits of all of them."""
+    state = hashlib.sha256()
+    for path in sorted(render.template_folder().rglob("*.mako")):
+        state.update(path.read_bytes())
+    return state.hexdigest()[:16]
 
 
 def table(outcomes: Sequence[Outcome]) -> str:

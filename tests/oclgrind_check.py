@@ -14,22 +14,23 @@ from typing import Any
 import numpy as np
 
 import portmp as mp
-from portmp import formats, hostblas, inputs, verify
+from portmp import discovery, formats, hostblas, inputs, verify
 from portmp.backends import opencl
 from portmp.backends.base import Buffer, Device, Traits
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.routines import base, elementwise
-from portmp.tuning import GemmSchedule, ReduceSchedule
+from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
 from portmp.verify import Case, Host
 
-TILES = GemmSchedule(4, 4, 2, 2, 8)
-PADDED = GemmSchedule(2, 8, 3, 1, 4, pad=1)
-SPLIT = GemmSchedule(2, 2, 1, 1, 8, split=True)
-VECTORS = GemmSchedule(1, 1, 2, 1, 64, width=4)
-ROWS = ReduceSchedule(rows=4, combine_threads=64)
-COLUMNS = ReduceSchedule(rows=2, rows_fastest=True, combine_threads=32)
-LANES = ReduceSchedule(rows=1, width=4, combine_threads=32)
+TILES = GemmSchedule(4, 4, 2, 2, 8, unroll=2)
+PADDED = GemmSchedule(2, 8, 4, 2, 4, vector=2, pad=2, stages=2, unroll=1)
+SPLIT = GemmSchedule(2, 2, 1, 1, 8, unroll=1, split=True)
+VECTORS = PanelSchedule(4, 3, 1, width=4)
+ROWS = ReduceSchedule(2, 3, 1, 2, combine_threads=64)
+COLUMNS = ReduceSchedule(2, 2, 1, 1, rows_fastest=True, combine_threads=32)
+LANES = ReduceSchedule(1, 1, 4, 1, combine_threads=32)
+STAGED = ReduceSchedule(2, 1, 1, 1, staged=1)
 
 
 _kept: list[Buffer] = []
@@ -59,6 +60,8 @@ def simulator() -> Device:
     if "Oclgrind" not in device.properties.name:
         raise SystemExit(f"the first OpenCL device is {device.properties.name}, not Oclgrind's")
     device.traits = Traits(fma="builtin")
+    # No probe: it would run in a process that Oclgrind does not watch.
+    discovery._opened[device.name] = device
     opencl.ClBuffer.part = own_memory  # type: ignore[method-assign,assignment]
     return device
 
@@ -119,6 +122,12 @@ def gemm_cases(form: Format) -> Iterator[Case]:
             "gemm", f"special-{name}", form, (special, b),
             lambda a, b, s=schedule: mp.gemm(a, b, schedule=s), hostblas.gemm,
         )  # fmt: skip
+    if verify.has_fast(form):
+        yield Case(
+            "gemm_fast", "tiles", form, (a, b),
+            lambda a, b: mp.gemm(a, b, accuracy="fast", schedule=TILES),
+            lambda f, a, b: hostblas.gemm(f, a, b, accuracy="fast"),
+        )  # fmt: skip
     yield Case(
         "gemm", "transposed", form, ([p.T.copy() for p in a], [p.T.copy() for p in b]),
         lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True, schedule=TILES),
@@ -136,7 +145,12 @@ def reduction_cases(form: Format) -> Iterator[Case]:
     alpha, beta = (base.words(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
     a, x, y = (ordinary(form, s, "gemv") for s in ((5, 70), (70,), (5,)))
     special = inputs.with_specials(a, "gemv", (np.inf, np.nan))
-    for name, schedule in {"rows": ROWS, "columns": COLUMNS, "lanes": LANES}.items():
+    for name, schedule in {
+        "rows": ROWS,
+        "columns": COLUMNS,
+        "lanes": LANES,
+        "staged": STAGED,
+    }.items():
         if schedule.width > 1 and form.scalar:
             continue
         yield Case(

@@ -16,7 +16,10 @@ import pytest
 from tiers import check
 
 ROOT = Path(__file__).resolve().parents[1]
-OPTIONS = ("--data-races", "--uniform-writes", "--uninitialized", "--check-api")
+OPTIONS = (
+    "--data-races", "--uniform-writes", "--uninitialized", "--check-api",
+    "--local-mem-size", str(2**18),  # as CPUs have, for the packed panels of their GEMM
+)  # fmt: skip
 PROBLEM = re.compile(
     r"invalid|race|uninitiali[sz]ed|error detected|divergence|out of", re.IGNORECASE
 )
