@@ -14,6 +14,7 @@ from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpEr
 _INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
+_KEPT_SHARE = 16
 
 
 def _describe(api: Any, status: Any) -> str:
@@ -38,7 +39,18 @@ class CudaDriver(Driver):
     @cached_property
     def _context(self) -> Any:
         # Retained on first use, since a context takes time and hundreds of megabytes.
-        return self._check(self._api.cuDevicePrimaryCtxRetain(self._device))
+        context = self._check(self._api.cuDevicePrimaryCtxRetain(self._device))
+        if self._pools:
+            self._keep_freed_memory()
+        return context
+
+    def _keep_freed_memory(self) -> None:
+        """Let the pool keep a share of memory: else each wait gives all of it back."""
+        api = self._api
+        kept = self._check(api.cuDeviceTotalMem(self._device)) // _KEPT_SHARE
+        pool = self._check(api.cuDeviceGetDefaultMemPool(self._device))
+        threshold = api.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        self._check(api.cuMemPoolSetAttribute(pool, threshold, api.cuuint64_t(kept)))
 
     def _check(self, result: tuple[Any, ...], error: type[PortmpError] = DeviceError) -> Any:
         """The value behind a successful status."""

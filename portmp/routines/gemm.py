@@ -100,7 +100,7 @@ def gemm(
         raise ArgumentError(
             f"schedule: {schedule!r} given, a GemmSchedule or PanelSchedule is needed"
         )
-    chosen = _fitted(schedule or tuning.gemm(form, a.device), a, b)
+    chosen = _fitted(schedule or _default(target), a, b)
     if schedule is not None:
         chosen.check(form, a.device)
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
@@ -108,6 +108,18 @@ def gemm(
     for va, vb, vc, vo in _batches(views):
         _launch(form, chosen, accuracy, va, vb, vc, vo, depth, alpha, beta)
     return target
+
+
+def _default(target: Planes) -> Schedule:
+    """The device's default; few tiles share out the slabs of k."""
+    s = tuning.gemm(target.format, target.device)
+    if isinstance(s, PanelSchedule):
+        return s
+    m, n = target.shape[-2:]
+    tiles = base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n) * (target.size // (m * n))
+    if tiles >= 2 * target.device.properties.compute_units:
+        return s
+    return _ordered(s, s.a_order, s.b_order, True)
 
 
 def _fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
