@@ -37,8 +37,8 @@ from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
 from portmp.networks.operators import ARITY
 from portmp.render import RenderedSource
-from portmp.routines import gemm
-from portmp.tuning import PanelSchedule
+from portmp.routines import gemm, reduce
+from portmp.tuning import PanelSchedule, ReduceSchedule
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
@@ -73,6 +73,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             kernels = [
                 *catalogue.kernels(name).values(),
                 gemm.kernel_spec(name, PanelSchedule()),
+                *reduce.module(name, "dot", ReduceSchedule(staged=2)),
                 ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),
             ]
             for one in kernels:
