@@ -133,7 +133,7 @@ def test_dot_is_gemv_with_one_row(device: Device) -> None:
     ("change", "message"),
     [
         ({"tile_k": 24}, r"tile_k 24 does not divide 256"),
-        ({"tile_k": 2, "stages": 1}, r"tile_k 2 is no multiple of 4"),
+        ({"tile_k": 2, "unroll": 1}, r"tile_k 2 is no multiple of 4"),
         ({"tile_k": 0}, "tile_k 0 given, positive"),
         ({"unroll": 3}, "unroll 3 does not divide 8"),
         ({"thread_m": -1}, "thread_m -1 given, positive"),
