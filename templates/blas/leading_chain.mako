@@ -3,7 +3,8 @@
 <% p, long = v.platform, v.platform.index %>
 <% fma = p.fma[v.format.word] %>
 % if v.first("leading_chain"):
-/* one element by its leading limbs alone, fma in order of k, slab by slab: tells inf from NaN */
+/* one element by its leading limbs alone, fma in order of k, slab by slab: tells inf from NaN.
+   rarely run and inlined once a result: its loop stays short */
 ${p.function} ${v.scalar} leading_chain(
     ${p.const_pointer.format(v.scalar)}a0, ${long} a_at, const ${long} a_step,
     ${p.const_pointer.format(v.scalar)}b0, ${long} b_at, const ${long} b_step, const ${long} k)
@@ -12,6 +13,7 @@ ${p.function} ${v.scalar} leading_chain(
     for (${long} slab = 0; slab < k; slab += ${slab}) {
         const ${long} end = slab + ${slab} < k ? slab + ${slab} : k;
         ${v.scalar} chain = 0;
+        ${p.unroll} 1
         for (${long} i = slab; i < end; ++i) {
             chain = ${fma.format("a0[a_at]", "b0[b_at]", "chain")};
             a_at += a_step;
