@@ -20,7 +20,7 @@ from portmp.backends.base import Buffer, Device, Traits
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.routines import base, elementwise
-from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
 from portmp.verify import Case, Host
 
 TILES = GemmSchedule(4, 4, 2, 2, 8, unroll=2)

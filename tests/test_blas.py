@@ -21,7 +21,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import upload
-from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]

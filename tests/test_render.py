@@ -38,7 +38,7 @@ from portmp.networks import network
 from portmp.networks.operators import ARITY
 from portmp.render import RenderedSource
 from portmp.routines import gemm, reduce
-from portmp.tuning import PanelSchedule, ReduceSchedule
+from portmp.schedules import PanelSchedule, ReduceSchedule
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
