@@ -255,7 +255,7 @@ class Search:
             if any(x.tobytes() != y.tobytes() for x, y in zip(result, expected, strict=True)):
                 return Trial(error="its bits differ from the default schedule's")
             bar = min((t.seconds for t in self.trials.values()), default=float("inf"))
-            return Trial(reading(self.device, lambda: self.timed.run(schedule), 3, bar * HOPELESS))
+            return Trial(reading(self.device, self.timed, schedule, 3, bar * HOPELESS))
         except PortmpError as error:
             return Trial(error=str(error))
 
@@ -267,10 +267,7 @@ class Search:
         for _ in range(5):
             for schedule in finalists:
                 show(f"{self.task}: comparing the best {len(finalists)}")
-                work = self.timed
-                times[schedule].append(
-                    reading(self.device, lambda w=work, s=schedule: w.run(s), 1)  # type: ignore[misc]
-                )
+                times[schedule].append(reading(self.device, self.timed, schedule, 1))
         medians = {s: statistics.median(t) for s, t in times.items()}
         best = min(finalists, key=lambda s: medians[s])
         errors = sorted({t.error.splitlines()[0] for t in self.trials.values() if t.error})
@@ -281,21 +278,21 @@ class Search:
 
 
 def reading(
-    device: Device, work: Callable[[], object], count: int, hopeless: float = float("inf")
+    device: Device, problem: Problem, schedule: Schedule, count: int, hopeless: float = float("inf")
 ) -> float:
-    """Median of *count* readings of *work*'s device time, or the first one if it is hopeless."""
-    work()
-    first = _timed(device, work, 1)
+    """Median of *count* readings of the device time, or the first one if it is hopeless."""
+    problem.run(schedule)
+    first = _timed(device, problem, schedule, 1)
     if first > hopeless:
         return first
     repeats = max(1, round(SHORTEST / max(first, 1e-9)))
-    return statistics.median(_timed(device, work, repeats) for _ in range(count))
+    return statistics.median(_timed(device, problem, schedule, repeats) for _ in range(count))
 
 
-def _timed(device: Device, work: Callable[[], object], repeats: int) -> float:
+def _timed(device: Device, problem: Problem, schedule: Schedule, repeats: int) -> float:
     start = device.queue.record()
     for _ in range(repeats):
-        work()
+        problem.run(schedule)
     return device.queue.record().seconds_since(start) / repeats
 
 

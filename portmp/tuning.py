@@ -37,6 +37,9 @@ LEVELS = (
 )
 """How an entry fits a device, best first: by the fields that it shares with it."""
 
+DEFAULTS = (("platform",), ())
+"""Levels for entries that name no device."""
+
 WIDTHS = (1, 8, 32)
 """Products with so few columns or rows have schedules of their own."""
 
@@ -125,7 +128,9 @@ class Entry:
         where = dict(self.where)
         for level in LEVELS:
             # What was measured on one device is no default for all.
-            if set(level) <= set(where) and (level or set(where) == {"kind"}):
+            if set(where) == {*level, "kind"} or (
+                set(level) <= set(where) and level not in DEFAULTS
+            ):
                 for values in itertools.product(*(where[name] for name in (*level, "kind"))):
                     yield level, values, self.purpose
 

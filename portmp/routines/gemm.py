@@ -167,7 +167,7 @@ def _launch(
     k: int, alpha: base.Words, beta: base.Words,
 ) -> None:  # fmt: skip
     batch, m, n = out.shape
-    if isinstance(s, GemmSchedule) and k <= definition.SLAB:
+    if isinstance(s, GemmSchedule) and s.split and k <= definition.SLAB:
         s = replace(s, split=False)
     slabs = base.blocks(k, definition.SLAB) if s.split else 1
     per_launch = MAX_GRID_Y // slabs
