@@ -254,11 +254,12 @@ class ReduceSchedule:
             if self.width != 1 or self.rows != 1 or self.rows_fastest:
                 raise ArgumentError("schedule: staged needs width 1, rows 1 and rows_fastest False")
         _fits(self.threads, shared, device)
-        _fits(self.combine_threads, 0, device)
-        if self.combine_threads % definition.LANES:
+        _fits(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
+        shares, rest = divmod(self.combine_threads, definition.LANES)
+        if rest or shares & (shares - 1):
             raise ArgumentError(
-                f"schedule: combine_threads {self.combine_threads} is no multiple of "
-                f"{definition.LANES}"
+                f"schedule: combine_threads {self.combine_threads} given, {definition.LANES} times "
+                "a power of two is needed"
             )
 
 

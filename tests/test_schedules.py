@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -105,11 +106,21 @@ def test_other_things_are_no_schedules(device: Device) -> None:
         mp.gemv(a, a[0], schedule=GemmSchedule())  # type: ignore[arg-type]
 
 
-def test_defaults_fit_small_devices(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def forgetful() -> Iterator[None]:
+    """What was found for a changed device is not kept for others."""
+    yield
+    tuning.reload()
+
+
+def test_defaults_fit_small_devices(
+    device: Device, monkeypatch: pytest.MonkeyPatch, forgetful: None
+) -> None:
     """A GPU that allows 64 threads a block, a CPU with 32 KiB of local memory."""
     facts = device.properties
     small = replace(facts, kind="gpu", max_threads=64)
     monkeypatch.setattr(device, "properties", small)
+    tuning.reload()
     for name in formats.STANDARD:
         form = formats.get(name)
         for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
@@ -118,6 +129,7 @@ def test_defaults_fit_small_devices(device: Device, monkeypatch: pytest.MonkeyPa
             tuning.reduce(form, device, "accurate", rows).check(form, device)
         assert tuning.flat(form, device).threads <= 64
     monkeypatch.setattr(device, "properties", replace(facts, kind="cpu", shared_memory=32768))
+    tuning.reload()
     for name in formats.STANDARD:
         form = formats.get(name)
         for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
