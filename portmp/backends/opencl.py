@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import re
 import threading
@@ -192,6 +193,7 @@ class ClDevice(Device):
         self.spare_bytes = SPARE_BYTES
         self._spare: dict[int, list[_Memory]] = {}
         self._spare_total = 0
+        atexit.register(self._forget)
 
     def allocate(self, nbytes: int) -> ClBuffer:
         limit = int(self.handle.max_mem_alloc_size)
@@ -231,11 +233,14 @@ class ClDevice(Device):
             self._spare.setdefault(memory.nbytes, []).append(memory)
             self._spare_total += memory.nbytes
 
+    def _forget(self) -> None:
+        """Keep no memory from now on; at exit, before the driver goes."""
+        self.spare_bytes = self._spare_total = 0
+        self._spare.clear()
+
     def new_queue(self) -> ClQueue:
         # Another queue could still be using memory that this one hands out again.
-        self.spare_bytes = 0
-        self._spare.clear()
-        self._spare_total = 0
+        self._forget()
         return ClQueue(self)
 
     def compile(self, source: str) -> bytes:
