@@ -210,7 +210,7 @@ class ReduceSchedule:
 
     ``teams`` share a block, a work-item holds ``width`` neighbouring lanes and loads
     ``unroll`` steps at once; with ``rows_fastest`` neighbouring work-items read
-    neighbouring rows. With ``staged`` a block takes one chunk of one row: its threads
+    neighbouring rows. With ``staged`` a block takes ``fold`` chunks of one row: its threads
     fetch ``staged`` elements each at a time, and 32 of them are the lanes.
     """
 
@@ -221,6 +221,7 @@ class ReduceSchedule:
     rows_fastest: bool = False
     combine_threads: int = 64
     staged: int = 0
+    fold: int = 1
 
     @property
     def template(self) -> str:
@@ -238,6 +239,8 @@ class ReduceSchedule:
             return replace(self, width=self.width // 2)
         if self.combine_threads > definition.LANES:
             return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
+        if self.fold > 1:
+            return replace(self, fold=1)
         for name in ("staged", "teams"):
             if getattr(self, name) > 1:
                 return replace(self, **{name: getattr(self, name) // 2})
@@ -249,10 +252,20 @@ class ReduceSchedule:
         check_width(self.width, form, device)
         shared = self.threads * self.width * form.compute.itemsize
         if self.staged:
-            _positive(self, "staged")
-            shared *= 2 * self.staged
+            _positive(self, "staged", "fold")
+            shared = (2 * self.staged * self.threads + definition.LANES) * form.compute.itemsize
+            shared += self.fold * form.compute.itemsize
             if self.width != 1 or self.rows != 1 or self.rows_fastest:
                 raise ArgumentError("schedule: staged needs width 1, rows 1 and rows_fastest False")
+            if definition.CHUNK % (self.threads * self.staged):
+                raise ArgumentError(
+                    f"schedule: {self.threads} threads x staged {self.staged} do not divide "
+                    f"{definition.CHUNK}"
+                )
+        if self.fold & (self.fold - 1) or (self.fold > 1 and not self.staged):
+            raise ArgumentError(
+                f"schedule: fold {self.fold} given, a power of two and staged are needed"
+            )
         _fits(self.threads, shared, device)
         _fits(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
         shares, rest = divmod(self.combine_threads, definition.LANES)

@@ -30,7 +30,7 @@ VECTORS = PanelSchedule(4, 3, 1, width=4)
 ROWS = ReduceSchedule(2, 3, 1, 2, combine_threads=64)
 COLUMNS = ReduceSchedule(2, 2, 1, 1, rows_fastest=True, combine_threads=32)
 LANES = ReduceSchedule(1, 1, 4, 1, combine_threads=32)
-STAGED = ReduceSchedule(2, 1, 1, 1, staged=1)
+STAGED = ReduceSchedule(2, 1, 1, 1, staged=1, fold=2)
 
 
 _kept: list[Buffer] = []

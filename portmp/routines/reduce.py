@@ -150,6 +150,14 @@ def shape_class(x: Planes) -> str:
     return "across" if abs(x.strides[0]) < abs(x.strides[1]) else "along"
 
 
+def _parts(chunks: int, fold: int) -> int:
+    """How many partial results a row has where a block folds so many chunks of the tree."""
+    if fold == 1:
+        return chunks
+    leaves = 1 << max(chunks - 1, 0).bit_length()
+    return max(leaves // fold, 1)
+
+
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: ReduceSchedule | None,
     accuracy: str, y: Planes | None, addend: list[Buffer | np.generic],
@@ -167,9 +175,11 @@ def _reduce(
     partial, combine = module(form.name, kind, s, accuracy)
     kernels = program.kernels(device, partial, combine)
     chunks = base.blocks(k, definition.CHUNK)
+    parts = _parts(chunks, s.fold)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
     common: list[Buffer | np.generic] = [
-        np.int64(rows), np.int64(k), np.int64(chunks), *base.strided(x, *x.strides),
+        np.int64(rows), np.int64(k), np.int64(chunks), np.int64(parts),
+        *base.strided(x, *x.strides),
     ]  # fmt: skip
     if y is not None:
         common += base.strided(y, y.strides[0])
@@ -178,7 +188,7 @@ def _reduce(
         groups = base.blocks(rows, s.rows)
         grid = base.blocks(groups * chunks, s.teams)
         if s.staged:
-            grid = rows * chunks
+            grid = rows * parts
         elif s.rows_fastest:
             grid = base.blocks(groups, s.teams) * chunks
         queue.launch(kernels[partial.name], (grid, 1, 1), (s.threads, 1, 1), common)

@@ -32,7 +32,7 @@
 ${arithmetic(w, list(networks.values()))}
 /* chunks of ${chunk} elements: a team of ${items} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}; ${s.teams} teams a block */
 ${p.kernel.format(threads)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks,
+    const ${long} rows, const ${long} k, const ${long} chunks, const ${long} parts,
     ${v.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
 % if product:
