@@ -363,7 +363,7 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
     return {
         "portmp": mp.__version__,
         "definition": definition.VERSION,
-        "templates": _templates_digest(),
+        "templates": templates_digest(),
         "date": datetime.date.today().isoformat(),
         "host": {"machine": host_platform.machine(), "python": host_platform.python_version()},
         "device": facts,
@@ -378,7 +378,7 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
     }
 
 
-def _templates_digest() -> str:
+def templates_digest() -> str:
     """Which templates were run: 16 hexadecimal digits of all of them."""
     state = hashlib.sha256()
     for path in sorted(render.template_folder().rglob("*.mako")):
