@@ -18,7 +18,7 @@ from portmp.planes import allocate
 from portmp.spec import KernelSpec, spec
 
 CHAINS, STEPS, THREADS = 8, 32, 256
-RUNS = 60
+RUNS = 20
 _CPU_WIDTHS = (4, 8)
 _LARGEST = {"gpu": 2**30, "cpu": 2**27}
 """Bytes of an array whose traffic is measured: far more than any cache."""

@@ -423,6 +423,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _bench_parsers(bench: argparse.ArgumentParser) -> None:
+    bench.register("type", None, str)  # the benchmarks check their own words
     kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     about = "rates, shares of the floor and errors of the BLAS"
     blas = kinds.add_parser("blas", help=about, description=about)

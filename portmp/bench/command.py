@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from portmp import discovery, files, formats, pictures
 from portmp.backends.base import Device
-from portmp.bench import blas, floors, peers, plot, report, runner
+from portmp.bench import blas, peers, plot, report, runner
 from portmp.bench.blas import Case, Routine
 from portmp.bench.progress import Progress
 from portmp.errors import ArgumentError, PortmpError, suggestion
@@ -87,10 +87,9 @@ def _measured(
 ) -> dict[str, Any]:
     """One device's part of the report."""
     start = time.monotonic()
-    progress.show(f"bench {device.name}: measuring the ceilings")
-    limits = floors.measured(device, {case.form.word for case in cases})
-    results, skipped = runner.run(device, cases, limits, runs, progress)
-    return report.device_report(device, limits, results, skipped, time.monotonic() - start)
+    found = runner.run(device, cases, runs, progress)
+    duration = time.monotonic() - start
+    return report.device_report(device, found.ceilings, found.results, found.skipped, duration)
 
 
 def command(args: Any) -> int:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from portmp import planes, program
@@ -70,14 +71,24 @@ class Pool:
         ]
 
 
-def run(
-    device: Device, cases: Sequence[Case], limits: Ceilings, runs: int, progress: Progress
-) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-    """Results of *cases* on *device*, and those that were skipped, with the reason.
+@dataclass(frozen=True)
+class Run:
+    """What a run gave: ceilings, results, and the cases without one, with the reason."""
 
-    Cases of a format share its inputs, so those of one format should follow each other.
+    ceilings: Ceilings
+    results: list[dict[str, Any]]
+    skipped: list[dict[str, Any]]
+
+
+def run(device: Device, cases: Sequence[Case], runs: int, progress: Progress) -> Run:
+    """Measure *cases* on *device*: ceilings, cases, and the ceilings once more.
+
+    Of each ceiling the better measurement counts. Cases of a format share its inputs.
     """
-    results: list[dict[str, Any]] = []
+    words = {case.form.word for case in cases}
+    progress.show(f"bench {device.name}: measuring the ceilings")
+    limits = floors.measured(device, words)
+    rows: list[tuple[Case, dict[str, Any]]] = []
     skipped: list[dict[str, Any]] = []
     fitting = []
     for case in cases:
@@ -92,12 +103,15 @@ def run(
             progress.show(f"{about}, about {left.seconds(done):.0f} s left")
             try:
                 pool = pool or _largest_pool(group, device)
-                results.append(result(pool, case, limits, runs))
+                rows.append((case, measured(pool, case, runs)))
             except PortmpError as error:
                 skipped.append(_skipped(case, str(error), not isinstance(error, OutOfMemory)))
             done += 1
+    progress.show(f"bench {device.name}: measuring the ceilings")
+    if rows:
+        limits = limits.best(floors.measured(device, words))
     progress.clear()
-    return results, skipped
+    return Run(limits, [row | bounded(case, row, limits) for case, row in rows], skipped)
 
 
 def _largest_pool(group: Sequence[Case], device: Device) -> Pool:
@@ -142,8 +156,8 @@ def key_of(case: Case) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def result(pool: Pool, case: Case, limits: Ceilings, runs: int) -> dict[str, Any]:
-    """Time a case, check it, put it beside its floor."""
+def measured(pool: Pool, case: Case, runs: int) -> dict[str, Any]:
+    """Time a case and check its result."""
     device = pool.planes.device
     inputs = pool.inputs(case)
     shape = case.routine.result(case.shape)
@@ -151,7 +165,6 @@ def result(pool: Pool, case: Case, limits: Ceilings, runs: int) -> dict[str, Any
     with program.watching() as specs:
         last = case.routine.call(inputs, out, case.accuracy)
     timing = measure.timed(device, lambda: case.routine.call(inputs, out, case.accuracy), runs)
-    floor = floors.floor(case, limits)
     return {
         **key_of(case),
         **_kernels(specs),
@@ -160,13 +173,20 @@ def result(pool: Pool, case: Case, limits: Ceilings, runs: int) -> dict[str, Any
         "operations_per_second": case.operations / timing.median,
         "bytes": case.nbytes,
         "bytes_per_second": case.nbytes / timing.median,
+        "error": checked(pool.values, case, last).as_dict(),
+        "clock_mhz": timing.clock_mhz,
+    }
+
+
+def bounded(case: Case, row: dict[str, Any], limits: Ceilings) -> dict[str, Any]:
+    """A case's floor, and the share of it that was reached."""
+    floor = floors.floor(case, limits)
+    return {
         "floor": {
             "seconds": floor.seconds, "bound": floor.bound,
             "arithmetic_seconds": floor.arithmetic, "memory_seconds": floor.memory,
         },
-        "share": floor.seconds / timing.median,
-        "error": checked(pool.values, case, last).as_dict(),
-        "clock_mhz": timing.clock_mhz,
+        "share": floor.seconds / row["seconds"]["median"],
     }  # fmt: skip
 
 
