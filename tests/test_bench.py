@@ -419,6 +419,19 @@ def test_peers_that_are_missing_or_broken(monkeypatch: pytest.MonkeyPatch) -> No
     assert [r["routine"] for r in broken["results"]] == ["axpy"]
 
 
+def test_tasks_of_peers() -> None:
+    """One format for each precision; float64 in any case; the largest size."""
+    cases = [case("gemm", form, (n, n, n)) for form in ("dd", "dd2011", "ts") for n in (8, 16)]
+    cases += [case("add", "qd", (9,))]
+    tasks = {
+        peer.name: [(f.name, which.name, cap) for f, which, cap in peers._tasks(peer, cases)]
+        for peer in peers.PEERS
+    }
+    assert tasks["mpmath"] == [("dd", "gemm", 16), ("ts", "gemm", 16)]
+    assert tasks["NumPy float64"] == [("float64", "gemm", 16)]
+    assert tasks["torch-dd"] == [("dd", "gemm", 16)]
+
+
 # --- files ---------------------------------------------------------------------------------
 
 

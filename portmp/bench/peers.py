@@ -293,14 +293,20 @@ def _tasks(peer: Peer, cases: Sequence[Case]) -> Iterator[tuple[Format, Routine,
     """Format, routine and the largest size of the cases, for what a peer can do."""
     forms = dict.fromkeys(case.form for case in cases)
     if peer.formats is None:
-        wanted = [form for form in forms if form.limbs > 1]
+        # Formats of as many bits are the same to a peer: the first stands for them.
+        by_bits = {form.bits: form for form in reversed(forms) if form.limbs > 1}
+        wanted = [form for form in forms if by_bits.get(form.bits) is form]
     else:
         # float64 is the common scale: there also where portmp runs other formats only.
         named = map(formats.get, peer.formats)
         wanted = [form for form in named if form in forms or form.name == "float64"]
     for form in wanted:
         for name in peer.routines:
-            sizes = [max(case.shape) for case in cases if case.routine.name == name]
+            sizes = [
+                max(case.shape)
+                for case in cases
+                if case.routine.name == name and (form not in forms or case.form.bits == form.bits)
+            ]
             if sizes:
                 yield form, blas.routine(name), max(sizes)
 
