@@ -16,7 +16,7 @@ from portmp.array import Array, Number
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
-from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
 
 
 def _array(value: Any, argument: str) -> Array:

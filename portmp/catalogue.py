@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
+from typing import Any
 
 from portmp import formats, tuning
 from portmp.backends.base import Device
@@ -17,29 +18,36 @@ from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.program import Module
 from portmp.routines import elementwise, gemm, lu, reduce
+from portmp.schedules import GemmSchedule
 from portmp.spec import KernelSpec
-from portmp.tuning import GemmSchedule
 
-THREADS = 256
 WITH_SCALAR = {"axpy": ("fma", 3), "scal": ("mul", 2)}
 """Routines that are an operator whose first operand is a scalar."""
 
-KINDS = {"dot": ("dot", 1), "gemv": ("dot", 2), **{k: (k, 1) for k in ("sum", "max", "min")}}
-"""Reductions: kind, and rows (one, or many)."""
+KINDS = {
+    "dot": ("dot", "one"), "gemv": ("dot", "along"),
+    "sum": ("sum", "one"), "max": ("max", "one"), "min": ("min", "one"),
+}  # fmt: skip
+"""Reductions: kind, and class of shapes."""
+
+
+def _schedule(routine: str, form: Format, accuracy: str, shape: str, device: Device | None) -> Any:
+    task = tuning.Task(routine, form, accuracy, shape)
+    return tuning.find(task, device) if device else tuning.default(task)
 
 
 def _flat(form: Format, op: str, access: tuple[str, ...], device: Device | None) -> Module:
-    schedule = tuning.flat(form, device) if device else tuning.FlatSchedule(THREADS)
+    schedule = _schedule("elementwise", form, "accurate", "flat", device)
     return (elementwise.kernel_spec(form.name, op, access, 1, schedule),)
 
 
-def _reduction(form: Format, kind: str, rows: int, accuracy: str, device: Device | None) -> Module:
-    schedule = tuning.reduce(form, device, rows) if device else tuning.gpu_reduce(form, rows)
+def _reduction(form: Format, kind: str, shape: str, accuracy: str, device: Device | None) -> Module:
+    schedule = _schedule("reduce", form, accuracy, shape, device)
     return reduce.module(form.name, kind, schedule, accuracy)
 
 
 def _product(form: Format, split: bool, accuracy: str, device: Device | None) -> Module:
-    schedule = tuning.gemm(form, device) if device else tuning.gpu_gemm(form)
+    schedule = _schedule("gemm", form, accuracy, "large", device)
     if split and isinstance(schedule, GemmSchedule):
         schedule = replace(schedule, split=True)
     return gemm.module(form.name, schedule, accuracy)

@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from portmp.compilers.base import Compiler, KernelReport
 
 Args = argparse.Namespace
-COMMANDS = ("devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "bench", "cache")
+COMMANDS = (
+    "devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "tune", "bench", "cache",
+)  # fmt: skip
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
 
 
@@ -246,6 +248,12 @@ def _verify(args: Args) -> int:
     return verify.command(args)
 
 
+def _tune(args: Args) -> int:
+    from portmp import tuner
+
+    return tuner.command(args)
+
+
 def _bench(args: Args) -> int:
     from portmp.bench import command, compare
 
@@ -415,6 +423,9 @@ def _parser() -> argparse.ArgumentParser:
     verify.add_argument("--routine", help="one routine only")
     verify.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
 
+    tune = command("tune", _tune, "search for the fastest schedules on a device")
+    _tune_options(tune)
+
     _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
 
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
@@ -451,6 +462,20 @@ def _matrix_options(parser: argparse.ArgumentParser) -> None:
         "--format", help="number format (default: the one that the .npz files name, else dd)"
     )
     parser.add_argument("--device", help="a device, such as cuda:0")
+
+
+def _tune_options(tune: argparse.ArgumentParser) -> None:
+    tune.add_argument("routine", nargs="?", help="gemm, gemv, dot or axpy (default all)")
+    tune.add_argument("--device", help="a device, such as cuda:0")
+    tune.add_argument("--format", help="formats, with commas between (default: all standard ones)")
+    tune.add_argument("--accuracy", default="both", help="accurate, fast or both (default)")
+    tune.add_argument("--shape", help="one class of shapes only: large, columns-8, ...")
+    tune.add_argument("--seconds", type=float, default=300, help="limit of a search (default 300)")
+    tune.add_argument("--passes", type=int, default=2, help="passes over the space (default 2)")
+    tune.add_argument("--workers", type=int, help="processes that compile (default: all cores)")
+    tune.add_argument("--again", action="store_true", help="forget earlier trials")
+    tune.add_argument("--show", action="store_true", help="show the schedules in effect")
+    tune.add_argument("-o", "--output", metavar="FILE", help="add to this file of schedules")
 
 
 def _source_options(parser: argparse.ArgumentParser, optional: bool = False) -> None:

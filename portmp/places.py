@@ -30,6 +30,22 @@ def cache_folder() -> Path | None:
     return folder
 
 
+@cache
+def settings_folder() -> Path | None:
+    """The folder of the user's settings (PORTMP_CONFIG_DIR, else the user's); it may not exist.
+
+    ``PORTMP_CONFIG_DIR=`` (empty) and a user without a home mean none.
+    """
+    given = os.environ.get("PORTMP_CONFIG_DIR")
+    if given == "":
+        return None
+    base = os.environ.get("XDG_CONFIG_HOME") or "~/.config"
+    try:
+        return Path(given or Path(base) / "portmp").expanduser()
+    except RuntimeError:
+        return None
+
+
 def replace_file(path: Path, data: bytes) -> None:
     """Write *data* to *path* so that readers see the old file or the whole new one.
 

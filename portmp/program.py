@@ -153,7 +153,7 @@ def forget(digest: str) -> None:
             path.unlink()
 
 
-_CACHED = re.compile(r"[0-9a-f]{64}\.bin|probe-[0-9a-f]{32}\.json")
+_CACHED = re.compile(r"[0-9a-f]{64}\.bin|probe-[0-9a-f]{32}\.json|tune-[0-9a-f]{32}\.jsonl")
 
 
 def cached_files() -> Iterator[Path]:

@@ -7,6 +7,7 @@ afterwards. So the map also holds through defs, loops and included files.
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -41,6 +42,15 @@ def template_folder() -> Path:
         if folder.is_dir():
             return folder
     raise RenderError(f"no templates folder in {here} or beside it: reinstall portmp")
+
+
+@cache
+def templates_digest() -> str:
+    """Which templates these are: 16 hexadecimal digits of all of them."""
+    state = hashlib.sha256()
+    for path in sorted(template_folder().rglob("*.mako")):
+        state.update(path.read_bytes())
+    return state.hexdigest()[:16]
 
 
 @cache

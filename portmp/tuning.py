@@ -1,295 +1,335 @@
-"""Schedules: how a kernel is cut up. They change speed, never bits."""
+"""Which schedule a call takes: the user's measurements, those in the package, defaults.
+
+An entry says for which devices, routine, format, accuracy and class of shapes a schedule
+was found. The class of shapes counts most (a schedule for large products wastes most of
+its work on narrow ones), then how well the entry fits the device: the device itself, its
+architecture, its vendor or runtime, any device of its kind. Bits never depend on it.
+"""
 
 from __future__ import annotations
 
+import itertools
+import json
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
 
-import numpy as np
-
-from portmp import definition, platform
+from portmp import places, platform, schedules
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, InputError
 from portmp.formats import Format
+from portmp.schedules import FlatSchedule, GemmSchedule, PanelSchedule, ReduceSchedule, Schedule
 
+VERSION = 1
+FILE = "schedules.json"
+LEVELS = (
+    ("platform", "device"),
+    ("platform", "arch"),
+    ("device",),
+    ("arch",),
+    ("platform", "vendor"),
+    ("vendor",),
+    ("platform",),
+    (),
+)
+"""How an entry fits a device, best first: by the fields that it shares with it."""
 
-@dataclass(frozen=True)
-class GemmSchedule:
-    """Tile shape of GEMM: threads of a block, results of a thread, depth of a tile.
+DEFAULTS = (("platform",), ())
+"""Levels for entries that name no device."""
 
-    ``vector`` results of a thread are neighbours (so that it reads them from shared
-    memory at once), ``pad`` words are appended to a row of a tile; ``stages``: 2 holds
-    two tiles, with one barrier a tile; ``unroll`` steps of k are written out; ``blocks``
-    share a compute unit. ``split`` gives each slab of k to a block of its own;
-    ``a_order``, ``b_order`` say along which index neighbouring threads read.
-    """
+WIDTHS = (1, 8, 32)
+"""Products with so few columns or rows have schedules of their own."""
 
-    threads_m: int = 16
-    threads_n: int = 16
-    thread_m: int = 2
-    thread_n: int = 2
-    tile_k: int = 8
-    vector: int = 1
-    pad: int = 0
-    stages: int = 1
-    unroll: int = 4
-    blocks: int = 1
-    split: bool = False
-    a_order: str = "k"
-    b_order: str = "n"
+SMALL = 128
+"""Up to so many rows and columns a product is small: one of a batch, as a rule."""
 
-    template: ClassVar[str] = "blas/gemm.mako"
-    width: ClassVar[int] = 1
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return self.threads_m * self.threads_n
-
-    @property
-    def tile_m(self) -> int:
-        """Rows of C of a block."""
-        return self.threads_m * self.thread_m
-
-    @property
-    def tile_n(self) -> int:
-        """Columns of C of a block."""
-        return self.threads_n * self.thread_n
-
-    @property
-    def pitch_a(self) -> int:
-        """Words from one step of k to the next in A's tile."""
-        return self.tile_m + self.pad
-
-    @property
-    def pitch_b(self) -> int:
-        """Words from one step of k to the next in B's tile."""
-        return self.tile_n + self.pad
-
-    def shared_bytes(self, form: Format) -> int:
-        """Shared memory of a block."""
-        words = self.tile_k * (self.pitch_a + self.pitch_b) * self.stages
-        return words * form.limbs * np.dtype(form.word).itemsize
-
-    def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        _positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
-        _positive(self, "vector", "stages", "blocks")
-        for name, most in (("pad", 32), ("stages", 2)):
-            if not 0 <= getattr(self, name) <= most:
-                raise ArgumentError(
-                    f"schedule: {name} {getattr(self, name)} given, at most {most} is allowed"
-                )
-        if definition.PERIOD % self.tile_k:
-            raise ArgumentError(
-                f"schedule: tile_k {self.tile_k} does not divide {definition.PERIOD}"
-            )
-        if self.tile_k % self.unroll:
-            raise ArgumentError(f"schedule: unroll {self.unroll} does not divide {self.tile_k}")
-        if self.tile_k % definition.FAST_PERIOD:
-            raise ArgumentError(
-                f"schedule: tile_k {self.tile_k} is no multiple of {definition.FAST_PERIOD}"
-            )
-        for name in ("thread_m", "thread_n", "pad"):
-            if getattr(self, name) % self.vector:
-                raise ArgumentError(
-                    f"schedule: {name} {getattr(self, name)} is no multiple of vector {self.vector}"
-                )
-        for name in ("tile_k", "tile_m", "tile_n"):
-            length = getattr(self, name)
-            if self.threads % length and length % self.threads:
-                raise ArgumentError(
-                    f"schedule: {name} {length} and {self.threads} threads a block do not divide "
-                    "each other"
-                )
-        _fits(self.threads, self.shared_bytes(form), device)
-
-
-@dataclass(frozen=True)
-class PanelSchedule:
-    """GEMM on a CPU: a work-item computes ``rows`` rows of a packed panel of B.
-
-    It holds ``results_m`` rows x ``results_n`` vectors of ``width`` columns at a time.
-    """
-
-    rows: int = 64
-    results_m: int = 4
-    results_n: int = 2
-    width: int = 1
-
-    template: ClassVar[str] = "blas/gemm_panels.mako"
-    threads: ClassVar[int] = 1
-    split: ClassVar[bool] = False
-
-    @property
-    def tile_m(self) -> int:
-        """Rows of C of a work-item."""
-        return self.rows
-
-    @property
-    def tile_n(self) -> int:
-        """Columns of C of a work-item."""
-        return self.results_n * self.width
-
-    def shared_bytes(self, form: Format) -> int:
-        """Memory of the packed panel."""
-        return definition.SLAB * self.tile_n * form.limbs * np.dtype(form.word).itemsize
-
-    def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the device."""
-        _positive(self, "rows", "results_m", "results_n")
-        check_width(self.width, form, device)
-        _fits(self.threads, self.shared_bytes(form), device)
-
-
-def _positive(schedule: object, *fields: str) -> None:
-    for name in fields:
-        value = getattr(schedule, name)
-        if not isinstance(value, int) or value < 1:
-            raise ArgumentError(f"schedule: {name} {value!r} given, positive integers are allowed")
-
-
-def _fits(threads: int, shared: int, device: Device) -> None:
-    """Raise ArgumentError where a block does not fit the device."""
-    limit = device.properties
-    if threads > limit.max_threads:
-        raise ArgumentError(
-            f"schedule: {threads} threads a block, {device.name} allows {limit.max_threads}"
-        )
-    most = int(limit.extra.get("static_shared_memory", limit.shared_memory))
-    if shared > most:
-        raise ArgumentError(f"schedule: {shared} bytes of shared memory, {device.name} has {most}")
-
-
-def check_width(width: int, form: Format, device: Device) -> None:
-    """Refuse a vector width that the platform or the format does not have."""
-    allowed = (1,) if form.scalar else platform.get(device.platform).vectors
-    if width not in allowed:
-        widths = ", ".join(map(str, allowed))
-        raise ArgumentError(
-            f"schedule: width {width} given, {form.name} on {device.name} has {widths}"
-        )
-
-
-@dataclass(frozen=True)
-class ReduceSchedule:
-    """DOT, GEMV, sums: a team of work-items holds the 32 lanes of ``rows`` rows.
-
-    ``teams`` share a block, a work-item holds ``width`` neighbouring lanes and loads
-    ``unroll`` steps at once; with ``rows_fastest`` neighbouring work-items read
-    neighbouring rows. With ``staged`` a block takes one chunk of one row: its threads
-    fetch ``staged`` elements each at a time, and 32 of them are the lanes.
-    """
-
-    teams: int = 4
-    rows: int = 1
-    width: int = 1
-    unroll: int = 4
-    rows_fastest: bool = False
-    combine_threads: int = 64
-    staged: int = 0
-
-    @property
-    def template(self) -> str:
-        """The template of the first half."""
-        return "blas/reduce_staged.mako" if self.staged else "blas/reduce.mako"
-
-    @property
-    def threads(self) -> int:
-        """Threads of a block."""
-        return definition.LANES // self.width * self.teams
-
-    def check(self, form: Format, device: Device) -> None:
-        """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        _positive(self, "teams", "rows", "unroll", "combine_threads")
-        check_width(self.width, form, device)
-        shared = self.threads * self.width * form.compute.itemsize
-        if self.staged:
-            _positive(self, "staged")
-            shared *= 2 * self.staged
-            if self.width != 1 or self.rows != 1 or self.rows_fastest:
-                raise ArgumentError("schedule: staged needs width 1, rows 1 and rows_fastest False")
-        _fits(self.threads, shared, device)
-        _fits(self.combine_threads, 0, device)
-        if self.combine_threads % definition.LANES:
-            raise ArgumentError(
-                f"schedule: combine_threads {self.combine_threads} is no multiple of "
-                f"{definition.LANES}"
-            )
-
-
-@dataclass(frozen=True)
-class FlatSchedule:
-    """Elementwise kernels: threads of a block, elements of a thread."""
-
-    threads: int = 256
-    items: int = 1
-
-
-def _width(form: Format, device: Device) -> int:
-    if device.properties.kind == "gpu" or form.scalar:
-        return 1
-    wanted = 8 if form.word == "float32" else 4
-    return max(v for v in platform.get(device.platform).vectors if v <= wanted)
-
-
-def gemm(form: Format, device: Device) -> GemmSchedule | PanelSchedule:
-    """The default GEMM schedule."""
-    if device.properties.kind == "gpu":
-        schedule = gpu_gemm(form)
-        while schedule.threads > device.properties.max_threads:
-            schedule = replace(schedule, threads_m=schedule.threads_m // 2)
-        return schedule
-    # Code grows with the results of a work-item, and CPU compilers' time with it.
-    results = {1: (4, 2), 2: (4, 1), 3: (4, 1), 4: (2, 1)}[form.limbs]
-    panels = PanelSchedule(64, *results, _width(form, device))
-    while panels.shared_bytes(form) > device.properties.shared_memory and panels.width > 1:
-        panels = replace(panels, width=panels.width // 2)
-    return panels
-
-
-_GPU_GEMM = {
-    ("float32", 1): GemmSchedule(16, 16, 4, 4, 16, 4, 4, 1, 8, 1),
-    ("float64", 1): GemmSchedule(16, 16, 4, 4, 8, 2, 2, 1, 8, 1),
-    ("float32", 2): GemmSchedule(16, 16, 4, 4, 16, 4, 4, 1, 4, 1),
-    ("float64", 2): GemmSchedule(16, 8, 4, 4, 8, 2, 2, 1, 8, 2),
-    ("float32", 3): GemmSchedule(16, 16, 4, 2, 16, 2, 2, 1, 4, 2),
-    ("float64", 3): GemmSchedule(16, 8, 2, 2, 8, 2, 2, 2, 4, 1),
-    ("float32", 4): GemmSchedule(16, 16, 4, 2, 16, 2, 2, 1, 4, 2),
-    ("float64", 4): GemmSchedule(16, 8, 2, 2, 8, 2, 2, 2, 4, 2),
+SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
+    "gemm": {
+        "large": (),
+        "small": ("large",),
+        "columns-1": ("columns-8", "columns-32", "large"),
+        "columns-8": ("columns-32", "large"),
+        "columns-32": ("large",),
+        "rows-1": ("rows-8", "rows-32", "large"),
+        "rows-8": ("rows-32", "large"),
+        "rows-32": ("large",),
+    },
+    "reduce": {"one": (), "along": ("one",), "across": ("along", "one")},
+    "elementwise": {"flat": ()},
 }
-"""By word and limbs: what a GPU with 64 Ki registers and 48 KiB of shared memory does well."""
+"""Classes of shapes of each routine, each with those that stand in for it, nearest first.
+
+GEMM: ``columns-8`` has at most 8 columns, ``rows-8`` at most 8 rows; reductions (DOT, GEMV,
+sums): one row, many rows read along or across.
+"""
 
 
-def gpu_gemm(form: Format) -> GemmSchedule:
-    """The default GEMM schedule of a GPU."""
-    if form.scalar:
-        # Each accumulation branches on data and is long: one copy of it.
-        return GemmSchedule(16, 16, 1, 1, 8, unroll=1)
-    return _GPU_GEMM[form.word, form.limbs]
+@dataclass(frozen=True)
+class Task:
+    """What a schedule is for. *routine*: gemm, reduce or elementwise."""
+
+    routine: str
+    format: Format
+    accuracy: str
+    shape: str
+
+    def __str__(self) -> str:
+        suffix = "" if self.accuracy == "accurate" else f" {self.accuracy}"
+        return f"{self.routine} {self.format.name}{suffix}, {self.shape}"
 
 
-def reduce(form: Format, device: Device, rows: int) -> ReduceSchedule:
-    """The default schedule of DOT, GEMV and sums over *rows* rows."""
-    if device.properties.kind != "gpu":
-        return ReduceSchedule(1, 1, _width(form, device), 1, combine_threads=32)
-    schedule = gpu_reduce(form, rows)
-    while schedule.threads > device.properties.max_threads:
-        schedule = replace(schedule, teams=schedule.teams // 2)
-    return schedule
+def gemm_shape(m: int, n: int) -> str:
+    """The class of a product's shape (..., m, n)."""
+    for width in WIDTHS:
+        if n <= width < m:
+            return f"columns-{width}"
+        if m <= width < n:
+            return f"rows-{width}"
+    return "small" if max(m, n) <= SMALL else "large"
 
 
-def gpu_reduce(form: Format, rows: int) -> ReduceSchedule:
-    """The default schedule of reductions on a GPU."""
-    return ReduceSchedule(16, 2, 1, 2) if rows > 1 else ReduceSchedule(1, 1, 1, 8)
+# --- entries ---------------------------------------------------------------------------------
+
+
+def identity(device: Device) -> dict[str, str]:
+    """What entries are compared with. For CPUs the OpenCL runtime counts as the vendor."""
+    facts = device.properties
+    runtime = " ".join(facts.extra.get("platform", "").split()[:3])
+    return {
+        "platform": device.platform,
+        "kind": facts.kind,
+        "device": facts.name if facts.kind == "gpu" else f"{facts.name}, {facts.driver}",
+        "arch": facts.arch,
+        "vendor": facts.vendor if facts.kind == "gpu" else runtime,
+    }
+
+
+Purpose = tuple[str, str, str, str]
+Key = tuple[tuple[str, ...], tuple[str, ...], Purpose]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A schedule, what it is for, and where it was measured (nothing for a default)."""
+
+    where: tuple[tuple[str, tuple[str, ...]], ...]
+    routine: str
+    format: str
+    accuracy: str
+    shape: str
+    schedule: Schedule
+    origin: str
+
+    def answers(self) -> Iterator[Key]:
+        """What a lookup may ask for to find this entry."""
+        where = dict(self.where)
+        for level in LEVELS:
+            # What was measured on one device is no default for all.
+            if set(where) == {*level, "kind"} or (
+                set(level) <= set(where) and level not in DEFAULTS
+            ):
+                for values in itertools.product(*(where[name] for name in (*level, "kind"))):
+                    yield level, values, self.purpose
+
+    @property
+    def purpose(self) -> Purpose:
+        """Routine, format, accuracy, shape."""
+        return self.routine, self.format, self.accuracy, self.shape
+
+
+def parsed(text: str, source: str, name: str) -> list[Entry]:
+    """The entries of the file *source*, whose *name* says where a schedule comes from.
+
+    InputError for one that is none.
+    """
+    try:
+        data = json.loads(text)
+        if data["version"] != VERSION:
+            raise InputError(f"{source}: version {data['version']!r}, {VERSION} is read")
+        return [_entry(item, name) for item in data["entries"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{source}: not a file of schedules: {what}") from None
+
+
+def _origin(item: dict[str, Any], source: str) -> str:
+    measured = item.get("measured")
+    return f"{source} {measured['date']}" if measured else f"{source} default"
+
+
+def _entry(item: dict[str, Any], source: str) -> Entry:
+    where = {
+        name: (value,) if isinstance(value, str) else tuple(value)
+        for name, value in item["where"].items()
+    }
+    if "kind" not in where or any(not isinstance(v, str) for vs in where.values() for v in vs):
+        raise ArgumentError(f"where: {item['where']!r} given, texts are needed, kind among them")
+    shapes = SHAPES.get(item["routine"], {})
+    if item["shape"] not in shapes:
+        raise ArgumentError(
+            f"routine {item['routine']!r}, shape {item['shape']!r} given; allowed are "
+            + "; ".join(f"{routine}: {', '.join(known)}" for routine, known in SHAPES.items())
+        )
+    return Entry(
+        tuple(sorted(where.items())),
+        item["routine"], item["format"], item.get("accuracy", ""), item["shape"],
+        schedules.from_data(item["schedule"]), _origin(item, source),
+    )  # fmt: skip
+
+
+# --- databases -------------------------------------------------------------------------------
+
+
+def user_file() -> Path | None:
+    """The user's database, or None where there is no folder for it."""
+    folder = places.settings_folder()
+    return folder / FILE if folder else None
+
+
+@cache
+def packaged() -> tuple[Entry, ...]:
+    """The entries in the package."""
+    text = resources.files("portmp").joinpath(f"data/{FILE}").read_text()
+    return tuple(parsed(text, FILE, "package"))
+
+
+@cache
+def users() -> tuple[Entry, ...]:
+    """The user's entries, read once."""
+    path = user_file()
+    if path is None or not path.is_file():
+        return ()
+    return tuple(parsed(path.read_text(), str(path), "user"))
+
+
+@cache
+def _index() -> dict[Key, Entry]:
+    found: dict[Key, Entry] = {}
+    for entry in (*users(), *packaged()):
+        for key in entry.answers():
+            found.setdefault(key, entry)
+    return found
+
+
+def reload() -> None:
+    """Read the databases again."""
+    for cached in (users, _index, _found):
+        cached.cache_clear()
+
+
+def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
+    """Add entries to a database, in place of those for the same device and purpose."""
+
+    def purpose(item: dict[str, Any]) -> str:
+        kept = {k: v for k, v in item.items() if k not in ("schedule", "measured")}
+        return json.dumps(kept, sort_keys=True)
+
+    old: list[dict[str, Any]] = []
+    if path.is_file():
+        parsed(path.read_text(), str(path), "")
+        old = json.loads(path.read_text())["entries"]
+    merged = {purpose(item): item for item in (*old, *entries)}
+    lines = ",\n".join(json.dumps(merged[key]) for key in sorted(merged))
+    text = f'{{"version": {VERSION}, "entries": [\n{lines}\n]}}\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    places.replace_file(path, text.encode())
+
+
+# --- lookup ----------------------------------------------------------------------------------
+
+
+def _names(form: Format) -> tuple[str, ...]:
+    """What entries call a format: itself, or all of its word and length."""
+    return form.name, "branching" if form.scalar else f"{form.word}x{form.limbs}"
+
+
+def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:
+    """Entries for *task*, best first."""
+    index = _index()
+    for shape in (task.shape, *SHAPES[task.routine][task.shape]):
+        for level in LEVELS:
+            if not set(level) <= set(where):
+                continue
+            values = tuple(where[name] for name in (*level, "kind"))
+            for name, accuracy in itertools.product(_names(task.format), (task.accuracy, "")):
+                entry = index.get((level, values, (task.routine, name, accuracy, shape)))
+                if entry is not None:
+                    yield entry
+
+
+def default(task: Task) -> Schedule:
+    """The schedule of *task* without a device: that of a large GPU."""
+    return next(_candidates({"kind": "gpu", "platform": "cuda"}, task)).schedule
+
+
+def find(task: Task, device: Device) -> Schedule:
+    """The schedule of *task* on *device*: the best entry that fits, else a default made smaller."""
+    return _found(task, device)[0]
+
+
+def origin(task: Task, device: Device) -> str:
+    """Where that schedule comes from."""
+    return _found(task, device)[1]
+
+
+@cache
+def _found(task: Task, device: Device) -> tuple[Schedule, str]:
+    schedule = None
+    for entry in _candidates(identity(device), task):
+        schedule = _allowed_width(entry.schedule, task.format, device)
+        if _fits(schedule, task.format, device):
+            return schedule, entry.origin
+    while schedule is not None and not _fits(schedule, task.format, device):
+        schedule = schedule.smaller()
+    if schedule is None:
+        raise ArgumentError(f"schedule: {device.name} has no room for any schedule of {task}")
+    return schedule, "default, made smaller"
+
+
+def _fits(schedule: Schedule, form: Format, device: Device) -> bool:
+    try:
+        schedule.check(form, device)
+    except ArgumentError:
+        return False
+    return True
+
+
+def _allowed_width(schedule: Schedule, form: Format, device: Device) -> Schedule:
+    """Defaults are written for wide vectors; formats and platforms may have narrower ones."""
+    if isinstance(schedule, (GemmSchedule, FlatSchedule)):
+        return schedule
+    allowed = (1,) if form.scalar else platform.get(device.platform).vectors
+    return replace(schedule, width=max(w for w in allowed if w <= schedule.width))
+
+
+def gemm(
+    form: Format, device: Device, accuracy: str, m: int, n: int
+) -> GemmSchedule | PanelSchedule:
+    """The schedule of a product (..., m, n)."""
+    found = find(Task("gemm", form, accuracy, gemm_shape(m, n)), device)
+    assert isinstance(found, (GemmSchedule, PanelSchedule))
+    return found
+
+
+def reduce(form: Format, device: Device, accuracy: str, shape: str) -> ReduceSchedule:
+    """The schedule of DOT, GEMV and sums: of ``one`` row, of rows read ``along`` or ``across``."""
+    found = find(Task("reduce", form, accuracy, shape), device)
+    assert isinstance(found, ReduceSchedule)
+    return _across(found) if shape == "across" else found
+
+
+@cache
+def _across(schedule: ReduceSchedule) -> ReduceSchedule:
+    return replace(schedule, rows_fastest=True)
 
 
 def flat(form: Format, device: Device) -> FlatSchedule:
-    """The default schedule of elementwise kernels."""
-    schedule = gpu_flat(form) if device.properties.kind == "gpu" else FlatSchedule()
-    return replace(schedule, threads=min(schedule.threads, device.properties.max_threads))
-
-
-def gpu_flat(form: Format) -> FlatSchedule:
-    """The default schedule of elementwise kernels on a GPU."""
-    return FlatSchedule(256, 2 if form.limbs < 3 else 1)
+    """The schedule of elementwise kernels."""
+    found = find(Task("elementwise", form, "accurate", "flat"), device)
+    assert isinstance(found, FlatSchedule)
+    return found

@@ -363,7 +363,7 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
     return {
         "portmp": mp.__version__,
         "definition": definition.VERSION,
-        "templates": templates_digest(),
+        "templates": render.templates_digest(),
         "date": datetime.date.today().isoformat(),
         "host": {"machine": host_platform.machine(), "python": host_platform.python_version()},
         "device": facts,
@@ -376,14 +376,6 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
         ],
         "digests": {o.key: o.digest for o in outcomes},
     }
-
-
-def templates_digest() -> str:
-    """Which templates were run: 16 hexadecimal digits of all of them."""
-    state = hashlib.sha256()
-    for path in sorted(render.template_folder().rglob("*.mako")):
-        state.update(path.read_bytes())
-    return state.hexdigest()[:16]
 
 
 def table(outcomes: Sequence[Outcome]) -> str:

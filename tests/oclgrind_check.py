@@ -20,7 +20,7 @@ from portmp.backends.base import Buffer, Device, Traits
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.routines import base, elementwise
-from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
 from portmp.verify import Case, Host
 
 TILES = GemmSchedule(4, 4, 2, 2, 8, unroll=2)
@@ -60,6 +60,7 @@ def simulator() -> Device:
     if "Oclgrind" not in device.properties.name:
         raise SystemExit(f"the first OpenCL device is {device.properties.name}, not Oclgrind's")
     device.traits = Traits(fma="builtin")
+    device.spare_bytes = 0  # memory that is handed out again would look initialised
     # No probe: it would run in a process that Oclgrind does not watch.
     discovery._opened[device.name] = device
     opencl.ClBuffer.part = own_memory  # type: ignore[method-assign,assignment]

@@ -21,7 +21,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import upload
-from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]
@@ -376,7 +376,7 @@ def test_dot_of_views(device: Device, name: str) -> None:
         (ReduceSchedule(rows=0), "rows 0 given, positive"),
         (ReduceSchedule(combine_threads=10**6), r"1000000 threads a block, .* allows \d+"),
         (ReduceSchedule(staged=2, rows=2), "staged needs width 1, rows 1"),
-        (ReduceSchedule(combine_threads=48), "combine_threads 48 is no multiple of 32"),
+        (ReduceSchedule(combine_threads=48), "combine_threads 48 given, 32 times a power of two"),
         (ReduceSchedule(width=3), "width 3 given, dd on .* has 1"),
     ],
 )

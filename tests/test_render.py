@@ -38,7 +38,7 @@ from portmp.networks import network
 from portmp.networks.operators import ARITY
 from portmp.render import RenderedSource
 from portmp.routines import gemm, reduce
-from portmp.tuning import PanelSchedule, ReduceSchedule
+from portmp.schedules import PanelSchedule, ReduceSchedule
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
@@ -212,7 +212,7 @@ def test_line_map() -> None:
 
 def test_line_map_of_literal_lines() -> None:
     """Lines without substitutions come from exactly their template line."""
-    source = catalogue.kernels("dd")["elementwise_add"].render("opencl")
+    source = catalogue.kernels("td")["elementwise_add"].render("opencl")
     written = template_lines()
     lines = source.text.splitlines()
     for file, literal in (
@@ -228,7 +228,7 @@ def test_line_map_of_literal_lines() -> None:
 
 def test_line_map_of_modules() -> None:
     """In a module of two kernels the second one's lines are found too."""
-    known = catalogue.kernels("dd")
+    known = catalogue.kernels("td")
     source = spec.module([known["elementwise_add"], known["elementwise_mul"]], "cuda")
     lines = source.text.splitlines()
     expected = ("elementwise.mako", template_lines()["elementwise.mako"].index(LITERAL) + 1)
@@ -243,7 +243,7 @@ def test_line_map_of_modules() -> None:
 
 def broken(on: str) -> tuple[RenderedSource, int, int]:
     """A kernel with one bad line, that line's number, and its template's."""
-    source = catalogue.kernels("dd")["elementwise_add"].render(on)
+    source = catalogue.kernels("td")["elementwise_add"].render(on)
     lines = source.text.splitlines()
     number = lines.index(LITERAL) + 1
     lines[number - 1] = "    if (i >= nothing)"
@@ -327,7 +327,7 @@ def test_a_broken_template_is_named(own_templates: Path, device: Device) -> None
     number = lines.index(LITERAL) + 1
     lines[number - 1] = "    if (i >= nothing)"
     file.write_text("\n".join(lines) + "\n")
-    source = catalogue.kernels("dd")["elementwise_add"].render(device.platform, device.traits)
+    source = catalogue.kernels("td")["elementwise_add"].render(device.platform, device.traits)
     with pytest.raises(
         CompileError, match=rf"elementwise\.mako line {number}\): if \(i >= nothing"
     ):
@@ -343,7 +343,7 @@ def test_errors_in_templates(own_templates: Path, bad: str, words: str) -> None:
     file = own_templates / "blas" / "elementwise.mako"
     file.write_text(file.read_text().replace(LITERAL, f"{bad}\n{LITERAL}"))
     with pytest.raises(RenderError, match=words) as caught:
-        catalogue.kernels("dd")["elementwise_add"].render("opencl")
+        catalogue.kernels("td")["elementwise_add"].render("opencl")
     assert "elementwise.mako" in str(caught.value)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -12,7 +13,7 @@ import portmp as mp
 from portmp import formats, inputs, platform, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
-from portmp.tuning import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
 
 FORMATS = ("float32", "dd", "qs", "qd", "d+s")
 GEMM = (
@@ -24,6 +25,8 @@ GEMM = (
     PanelSchedule(4, 3, 1),
 )
 """Few results a work-item: CPU compilers take long for more."""
+
+LARGE = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2, unroll=8, blocks=2)
 
 REDUCE = (
     ReduceSchedule(1, 1, 1, 1),
@@ -103,21 +106,34 @@ def test_other_things_are_no_schedules(device: Device) -> None:
         mp.gemv(a, a[0], schedule=GemmSchedule())  # type: ignore[arg-type]
 
 
-def test_defaults_fit_small_devices(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def forgetful() -> Iterator[None]:
+    """What was found for a changed device is not kept for others."""
+    yield
+    tuning.reload()
+
+
+def test_defaults_fit_small_devices(
+    device: Device, monkeypatch: pytest.MonkeyPatch, forgetful: None
+) -> None:
     """A GPU that allows 64 threads a block, a CPU with 32 KiB of local memory."""
     facts = device.properties
     small = replace(facts, kind="gpu", max_threads=64)
     monkeypatch.setattr(device, "properties", small)
+    tuning.reload()
     for name in formats.STANDARD:
         form = formats.get(name)
-        tuning.gemm(form, device).check(form, device)
-        for rows in (1, 100):
-            tuning.reduce(form, device, rows).check(form, device)
+        for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
+            tuning.gemm(form, device, "fast", *shape).check(form, device)
+        for rows in ("one", "along", "across"):
+            tuning.reduce(form, device, "accurate", rows).check(form, device)
         assert tuning.flat(form, device).threads <= 64
     monkeypatch.setattr(device, "properties", replace(facts, kind="cpu", shared_memory=32768))
+    tuning.reload()
     for name in formats.STANDARD:
         form = formats.get(name)
-        tuning.gemm(form, device).check(form, device)
+        for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
+            tuning.gemm(form, device, "fast", *shape).check(form, device)
 
 
 def test_dot_is_gemv_with_one_row(device: Device) -> None:
@@ -151,4 +167,4 @@ def test_schedules_that_do_not_fit_are_refused(
     """With the numbers."""
     a = _array("dd", (2, 2), "a", device)
     with pytest.raises(ArgumentError, match=message):
-        mp.gemm(a, a, schedule=replace(tuning.gpu_gemm(a.format), **change))
+        mp.gemm(a, a, schedule=replace(LARGE, **change))

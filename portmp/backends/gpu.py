@@ -6,7 +6,6 @@ A ``Driver`` wraps these calls for one device; the classes here build the protoc
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import struct
 import weakref
@@ -310,6 +309,7 @@ class GpuDevice(Device):
         self.compiler = compiler
         self._key: str | None = None
         self._others: weakref.WeakSet[GpuQueue] = weakref.WeakSet()
+        self._shared = False
 
     @cached_property
     def queue(self) -> GpuQueue:  # type: ignore[override]
@@ -332,7 +332,7 @@ class GpuDevice(Device):
             )
         # Memory belongs to the first queue: the others use it after it was allocated,
         # and it goes back after they have used it.
-        for queue in list(self._others):
+        for queue in self._others_now():
             self.driver.order(self._home, queue.stream)
         buffer = GpuBuffer(self, pointer, nbytes)
         _at_end(buffer, self._free, pointer)
@@ -343,6 +343,7 @@ class GpuDevice(Device):
         queue = GpuQueue(self, self.driver.new_stream())
         self.driver.order(self._home, queue.stream)
         self._others.add(queue)
+        self._shared = True
         _at_end(queue, self._close, queue.stream)
         return queue
 
@@ -370,8 +371,12 @@ class GpuDevice(Device):
         """The clock at this moment; None where it cannot be read."""
         return self.driver.clock_mhz()
 
+    def _others_now(self) -> Sequence[GpuQueue]:
+        """The queues beside the first one; without any, as a rule, at no cost."""
+        return list(self._others) if self._shared else ()
+
     def _free(self, pointer: int) -> None:
-        for queue in list(self._others):
+        for queue in self._others_now():
             self.driver.order(queue.stream, self._home)
         self.driver.free(pointer, self._home)
 
@@ -395,8 +400,10 @@ def _check_array(name: str, array: np.ndarray[Any, Any]) -> None:
 
 def _quietly(release: Any, *handles: Any) -> None:
     # Nobody can handle an error of a finalizer; the next call reports a lost device.
-    with contextlib.suppress(DeviceError):
+    try:
         release(*handles)
+    except DeviceError:
+        return
 
 
 def _at_end(owner: object, release: Any, *handles: Any) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 import portmp as mp
-from portmp import definition, verify
+from portmp import definition, render
 from portmp.backends.base import Device
 from portmp.bench.blas import ACCURATE, shape_text
 from portmp.bench.floors import Ceilings
@@ -29,7 +29,7 @@ def report(devices: Rows, peers: Rows, start: datetime.datetime) -> dict[str, An
         "schema": SCHEMA,
         "portmp": mp.__version__,
         "definition": definition.VERSION,
-        "templates": verify.templates_digest(),
+        "templates": render.templates_digest(),
         "date": start.isoformat(timespec="seconds"),
         "host": host(),
         "devices": list(devices),

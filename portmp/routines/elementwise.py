@@ -13,8 +13,8 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate, dense_strides
 from portmp.routines import base
+from portmp.schedules import FlatSchedule
 from portmp.spec import KernelSpec, spec
-from portmp.tuning import FlatSchedule
 
 NAMES = ("x", "y", "z")
 Operand = Planes | base.Words
@@ -42,6 +42,7 @@ def apply(
     operands: Sequence[Operand],
     out: Planes | None = None,
     names: Sequence[str] = NAMES,
+    schedule: FlatSchedule | None = None,
 ) -> Planes:
     """Apply operator *op* to planes and scalar words, with broadcasting.
 
@@ -57,7 +58,7 @@ def apply(
     for name, planes in arrays.items():
         if target.overlaps(planes) and not target.same_view(planes):
             raise ArgumentError(f"out: overlaps {name} without being the same view")
-    _run(op, form, operands, target, shape)
+    _run(op, form, operands, target, shape, schedule)
     return target
 
 
@@ -83,8 +84,9 @@ _SIGNS = Format("sign", ("int8",), "float32", {}, {}, "signs of differences")
 
 
 def _run(
-    op: str, form: Format, operands: Sequence[Operand], out: Planes, shape: tuple[int, ...]
-) -> None:
+    op: str, form: Format, operands: Sequence[Operand], out: Planes, shape: tuple[int, ...],
+    schedule: FlatSchedule | None = None,
+) -> None:  # fmt: skip
     if not out.size:
         return
     views: Mapping[int, Planes] = {
@@ -98,7 +100,8 @@ def _run(
         "value" if i not in views else "contiguous" if by_operand[i] == dense else "strided"
         for i in range(len(operands))
     )
-    schedule = tuning.flat(form, out.device)
+    if schedule is None:
+        schedule = tuning.flat(form, out.device)
     kernel_key = kernel_spec(form.name, op, access, rank, schedule)
     kernel = program.kernels(out.device, kernel_key)[kernel_key.name]
     args: list[Buffer | np.generic] = [np.int64(out.size), *(np.int64(n) for n in sizes[1:])]

@@ -20,8 +20,8 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
 from portmp.routines import base
+from portmp.schedules import GemmSchedule, PanelSchedule
 from portmp.spec import KernelSpec, spec
-from portmp.tuning import GemmSchedule, PanelSchedule
 
 MAX_GRID_Y = 65535
 COMBINE_THREADS = 64
@@ -100,7 +100,7 @@ def gemm(
         raise ArgumentError(
             f"schedule: {schedule!r} given, a GemmSchedule or PanelSchedule is needed"
         )
-    chosen = _fitted(schedule or _default(target), a, b)
+    chosen = fitted(schedule or default(target, accuracy), a, b)
     if schedule is not None:
         chosen.check(form, a.device)
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
@@ -110,9 +110,14 @@ def gemm(
     return target
 
 
-def _default(target: Planes) -> Schedule:
-    """The device's default; few tiles share out the slabs of k."""
-    s = tuning.gemm(target.format, target.device)
+def default(target: Planes, accuracy: str) -> Schedule:
+    """The schedule of a product with this output."""
+    m, n = target.shape[-2:]
+    return shared_out(tuning.gemm(target.format, target.device, accuracy, m, n), target)
+
+
+def shared_out(s: Schedule, target: Planes) -> Schedule:
+    """Where tiles are too few for the device, blocks share out the slabs of k."""
     if isinstance(s, PanelSchedule):
         return s
     m, n = target.shape[-2:]
@@ -122,7 +127,7 @@ def _default(target: Planes) -> Schedule:
     return _ordered(s, s.a_order, s.b_order, True)
 
 
-def _fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
+def fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
     """Threads read operands along their contiguous index; one slab needs no split."""
     if isinstance(schedule, PanelSchedule):
         return schedule
@@ -162,7 +167,7 @@ def _launch(
     k: int, alpha: base.Words, beta: base.Words,
 ) -> None:  # fmt: skip
     batch, m, n = out.shape
-    if isinstance(s, GemmSchedule) and k <= definition.SLAB:
+    if isinstance(s, GemmSchedule) and s.split and k <= definition.SLAB:
         s = replace(s, split=False)
     slabs = base.blocks(k, definition.SLAB) if s.split else 1
     per_launch = MAX_GRID_Y // slabs

@@ -9,7 +9,6 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -22,8 +21,8 @@ from portmp.formats import Format
 from portmp.networks import Network
 from portmp.planes import Planes, allocate
 from portmp.routines import base
+from portmp.schedules import ReduceSchedule
 from portmp.spec import KernelSpec, spec
-from portmp.tuning import ReduceSchedule
 
 IDENTITY = {"dot": 0.0, "sum": 0.0, "max": -math.inf, "min": math.inf}
 
@@ -67,11 +66,6 @@ def module(
         threads=schedule.combine_threads, recompute=kind in ("dot", "sum"), **_definition(kind),
     )  # fmt: skip
     return partial, combine
-
-
-@cache
-def _across(s: ReduceSchedule, rows_fastest: bool) -> ReduceSchedule:
-    return replace(s, rows_fastest=rows_fastest)
 
 
 def _definition(kind: str) -> dict[str, Any]:
@@ -144,6 +138,18 @@ def over_rows(kind: str, x: Planes, schedule: ReduceSchedule | None = None) -> P
     return out
 
 
+def default(x: Planes, accuracy: str) -> ReduceSchedule:
+    """The schedule that reduces the rows of x: threads read along its contiguous index."""
+    return tuning.reduce(x.format, x.device, accuracy, shape_class(x))
+
+
+def shape_class(x: Planes) -> str:
+    """The class of shapes of portmp.tuning."""
+    if x.shape[0] == 1:
+        return "one"
+    return "across" if abs(x.strides[0]) < abs(x.strides[1]) else "along"
+
+
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: ReduceSchedule | None,
     accuracy: str, y: Planes | None, addend: list[Buffer | np.generic],
@@ -155,11 +161,9 @@ def _reduce(
     form, device, queue = x.format, x.device, x.queue
     if not isinstance(schedule, (ReduceSchedule, type(None))):
         raise ArgumentError(f"schedule: {schedule!r} given, a ReduceSchedule is needed")
-    s = schedule or tuning.reduce(form, device, rows)
-    s.check(form, device)
-    if rows > 1 and schedule is None:
-        # Neighbouring threads read along the contiguous index.
-        s = _across(s, abs(x.strides[0]) < abs(x.strides[1]))
+    s = schedule or default(x, accuracy)
+    if schedule is not None:
+        s.check(form, device)
     partial, combine = module(form.name, kind, s, accuracy)
     kernels = program.kernels(device, partial, combine)
     chunks = base.blocks(k, definition.CHUNK)

@@ -27,9 +27,9 @@ ${p.kernel.format(threads)} ${name}(
 )
 % endif
 {
-% if recompute:
-    ${p.shared} ${w.word} chains[${threads}];
-% endif
+% for i in w.limbs:
+    ${p.shared} ${w.word} lanes${i}[${threads}];
+% endfor
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} row = (${long})${p.axis(p.group_id, 0)};
     const ${long} base = row * chunks;
@@ -40,7 +40,8 @@ ${p.kernel.format(threads)} ${name}(
         distance *= 2;
 ## Unrolled, a combination that branches on data grows a hundredfold on some architectures.
     ${p.unroll} 1
-    for (distance /= 2; distance > 0; distance /= 2) {
+    for (distance /= 2; distance >= ${threads}; distance /= 2) {
+        /* so far apart, both chunks belong to this thread */
         for (${long} i = thread; i < distance && i + distance < chunks; i += ${threads}) {
             const ${long} at = base + i, other = at + distance;
             const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};
@@ -49,12 +50,25 @@ ${p.kernel.format(threads)} ${name}(
             partial${i}[at] = ${w.word_of("z", i)};
 % endfor
         }
-        ${p.device_barrier}
     }
-    if (chunks > 0)
-        z = ${w.pack(f"partial{i}[base]" for i in w.limbs)};
+    if (thread < chunks)
+        z = ${w.pack(f"partial{i}[base + thread]" for i in w.limbs)};
+% for i in w.limbs:
+    lanes${i}[thread] = ${w.word_of("z", i)};
+% endfor
+    ${p.unroll} 1
+    for (; distance > 0; distance /= 2) {
+        ${p.barrier}
+        if (thread < distance && thread + distance < chunks) {
+            z = ${w.function(combine)}(z, ${w.pack(f"lanes{i}[thread + distance]" for i in w.limbs)});
+% for i in w.limbs:
+            lanes${i}[thread] = ${w.word_of("z", i)};
+% endfor
+        }
+    }
 % if recompute:
-    if (chunks > 0 && !(${w.fabs("partial0[base]")} <= ${w.largest})) {
+    ${p.barrier}
+    if (chunks > 0 && !(${w.fabs("lanes0[0]")} <= ${w.largest})) {
         /* leading limbs alone in the same lanes and tree: tells inf from NaN */
         const int lane = thread % ${lanes};
         ${w.word} total;
@@ -70,15 +84,15 @@ ${p.kernel.format(threads)} ${name}(
 % else:
                 chain = chain + x0[x_start + row * x_row + i * x_col];
 % endif
-            chains[thread] = chain;
+            lanes0[thread] = chain;
             for (int step = ${lanes // 2}; step > 0; step /= 2) {
                 ${p.barrier}
                 if (lane < step)
-                    chains[thread] = chains[thread] + chains[thread + step];
+                    lanes0[thread] = lanes0[thread] + lanes0[thread + step];
             }
             ${p.barrier}
             if (lane == 0 && which < chunks)
-                partial0[base + which] = chains[thread];
+                partial0[base + which] = lanes0[thread];
             ${p.device_barrier}
         }
         distance = 1;

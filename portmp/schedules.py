@@ -1,0 +1,313 @@
+"""Schedules: how a kernel is cut up. They change speed, never bits.
+
+Plain data with checks: what the definition and a device allow. Which schedule a call
+takes is the business of portmp.tuning.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any, ClassVar
+
+import numpy as np
+
+from portmp import definition, platform
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+
+ADDRESSES = 40
+"""Registers of a GEMM thread that hold no values of the format: about this many."""
+
+
+@dataclass(frozen=True)
+class GemmSchedule:
+    """Tile shape of GEMM: threads of a block, results of a thread, depth of a tile.
+
+    ``vector`` results of a thread are neighbours (so that it reads them from shared
+    memory at once), ``pad`` words are appended to a row of a tile; ``stages``: 2 holds
+    two tiles, with one barrier a tile; ``unroll`` steps of k are written out; ``blocks``
+    share a compute unit. ``split`` gives each slab of k to a block of its own;
+    ``a_order``, ``b_order`` say along which index neighbouring threads read.
+    """
+
+    threads_m: int = 16
+    threads_n: int = 16
+    thread_m: int = 2
+    thread_n: int = 2
+    tile_k: int = 8
+    vector: int = 1
+    pad: int = 0
+    stages: int = 1
+    unroll: int = 4
+    blocks: int = 1
+    split: bool = False
+    a_order: str = "k"
+    b_order: str = "n"
+
+    template: ClassVar[str] = "blas/gemm.mako"
+    width: ClassVar[int] = 1
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.threads_m * self.threads_n
+
+    @property
+    def tile_m(self) -> int:
+        """Rows of C of a block."""
+        return self.threads_m * self.thread_m
+
+    @property
+    def tile_n(self) -> int:
+        """Columns of C of a block."""
+        return self.threads_n * self.thread_n
+
+    @property
+    def pitch_a(self) -> int:
+        """Words from one step of k to the next in A's tile."""
+        return self.tile_m + self.pad
+
+    @property
+    def pitch_b(self) -> int:
+        """Words from one step of k to the next in B's tile."""
+        return self.tile_n + self.pad
+
+    def shared_bytes(self, form: Format) -> int:
+        """Shared memory of a block."""
+        words = self.tile_k * (self.pitch_a + self.pitch_b) * self.stages
+        return words * form.limbs * np.dtype(form.word).itemsize
+
+    def registers(self, form: Format) -> int:
+        """About how many 32-bit registers a thread needs at least: sums, operands, addresses."""
+        fetched = -(-self.tile_k * (self.tile_m + self.tile_n) // self.threads)
+        sums = self.thread_m * self.thread_n * (form.limbs + (form.limbs > 1))
+        held = (self.thread_m + self.thread_n + fetched) * form.limbs
+        return (sums + held) * np.dtype(form.word).itemsize // 4 + ADDRESSES
+
+    def smaller(self) -> GemmSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        if self.stages > 1 or self.blocks > 1:
+            return replace(self, stages=1, blocks=1)
+        if self.tile_k > 8:
+            return replace(self, tile_k=self.tile_k // 2, unroll=min(self.unroll, self.tile_k // 2))
+        for name in ("thread_m", "thread_n", "threads_m", "threads_n"):
+            length = getattr(self, name)
+            if length % 2 == 0:
+                return replace(self, vector=1, pad=0, **{name: length // 2})
+        return None
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        _positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
+        _positive(self, "vector", "stages", "blocks")
+        for name, most in (("pad", 32), ("stages", 2)):
+            if not 0 <= getattr(self, name) <= most:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} given, at most {most} is allowed"
+                )
+        if definition.PERIOD % self.tile_k:
+            raise ArgumentError(
+                f"schedule: tile_k {self.tile_k} does not divide {definition.PERIOD}"
+            )
+        if self.tile_k % self.unroll:
+            raise ArgumentError(f"schedule: unroll {self.unroll} does not divide {self.tile_k}")
+        if self.tile_k % definition.FAST_PERIOD:
+            raise ArgumentError(
+                f"schedule: tile_k {self.tile_k} is no multiple of {definition.FAST_PERIOD}"
+            )
+        for name in ("thread_m", "thread_n", "pad"):
+            if getattr(self, name) % self.vector:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} is no multiple of vector {self.vector}"
+                )
+        for name in ("tile_k", "tile_m", "tile_n"):
+            length = getattr(self, name)
+            if self.threads % length and length % self.threads:
+                raise ArgumentError(
+                    f"schedule: {name} {length} and {self.threads} threads a block do not divide "
+                    "each other"
+                )
+        _fits(self.threads, self.shared_bytes(form), device)
+
+
+@dataclass(frozen=True)
+class PanelSchedule:
+    """GEMM on a CPU: a work-item computes ``rows`` rows of a packed panel of B.
+
+    It holds ``results_m`` rows x ``results_n`` vectors of ``width`` columns at a time.
+    """
+
+    rows: int = 64
+    results_m: int = 4
+    results_n: int = 2
+    width: int = 1
+
+    template: ClassVar[str] = "blas/gemm_panels.mako"
+    threads: ClassVar[int] = 1
+    split: ClassVar[bool] = False
+
+    @property
+    def tile_m(self) -> int:
+        """Rows of C of a work-item."""
+        return self.rows
+
+    @property
+    def tile_n(self) -> int:
+        """Columns of C of a work-item."""
+        return self.results_n * self.width
+
+    def shared_bytes(self, form: Format) -> int:
+        """Memory of the packed panel."""
+        return definition.SLAB * self.tile_n * form.limbs * np.dtype(form.word).itemsize
+
+    def smaller(self) -> PanelSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        for name in ("width", "results_n", "results_m"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the device."""
+        _positive(self, "rows", "results_m", "results_n")
+        check_width(self.width, form, device)
+        _fits(self.threads, self.shared_bytes(form), device)
+
+
+def _positive(schedule: object, *fields: str) -> None:
+    for name in fields:
+        value = getattr(schedule, name)
+        if not isinstance(value, int) or value < 1:
+            raise ArgumentError(f"schedule: {name} {value!r} given, positive integers are allowed")
+
+
+def _fits(threads: int, shared: int, device: Device) -> None:
+    """Raise ArgumentError where a block does not fit the device."""
+    limit = device.properties
+    if threads > limit.max_threads:
+        raise ArgumentError(
+            f"schedule: {threads} threads a block, {device.name} allows {limit.max_threads}"
+        )
+    most = int(limit.extra.get("static_shared_memory", limit.shared_memory))
+    if shared > most:
+        raise ArgumentError(f"schedule: {shared} bytes of shared memory, {device.name} has {most}")
+
+
+def check_width(width: int, form: Format, device: Device) -> None:
+    """Refuse a vector width that the platform or the format does not have."""
+    allowed = (1,) if form.scalar else platform.get(device.platform).vectors
+    if width not in allowed:
+        widths = ", ".join(map(str, allowed))
+        raise ArgumentError(
+            f"schedule: width {width} given, {form.name} on {device.name} has {widths}"
+        )
+
+
+@dataclass(frozen=True)
+class ReduceSchedule:
+    """DOT, GEMV, sums: a team of work-items holds the 32 lanes of ``rows`` rows.
+
+    ``teams`` share a block, a work-item holds ``width`` neighbouring lanes and loads
+    ``unroll`` steps at once; with ``rows_fastest`` neighbouring work-items read
+    neighbouring rows. With ``staged`` a block takes one chunk of one row: its threads
+    fetch ``staged`` elements each at a time, and 32 of them are the lanes.
+    """
+
+    teams: int = 4
+    rows: int = 1
+    width: int = 1
+    unroll: int = 4
+    rows_fastest: bool = False
+    combine_threads: int = 64
+    staged: int = 0
+
+    @property
+    def template(self) -> str:
+        """The template of the first half."""
+        return "blas/reduce_staged.mako" if self.staged else "blas/reduce.mako"
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return definition.LANES // self.width * self.teams
+
+    def smaller(self) -> ReduceSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        if self.width > 1:
+            return replace(self, width=self.width // 2)
+        if self.combine_threads > definition.LANES:
+            return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
+        for name in ("staged", "teams"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        _positive(self, "teams", "rows", "unroll", "combine_threads")
+        check_width(self.width, form, device)
+        shared = self.threads * self.width * form.compute.itemsize
+        if self.staged:
+            _positive(self, "staged")
+            shared *= 2 * self.staged
+            if self.width != 1 or self.rows != 1 or self.rows_fastest:
+                raise ArgumentError("schedule: staged needs width 1, rows 1 and rows_fastest False")
+        _fits(self.threads, shared, device)
+        _fits(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
+        shares, rest = divmod(self.combine_threads, definition.LANES)
+        if rest or shares & (shares - 1):
+            raise ArgumentError(
+                f"schedule: combine_threads {self.combine_threads} given, {definition.LANES} times "
+                "a power of two is needed"
+            )
+
+
+@dataclass(frozen=True)
+class FlatSchedule:
+    """Elementwise kernels: threads of a block, elements of a thread."""
+
+    threads: int = 256
+    items: int = 1
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the device."""
+        _positive(self, "threads", "items")
+        _fits(self.threads, 0, device)
+
+    def smaller(self) -> FlatSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        return replace(self, threads=self.threads // 2) if self.threads > 1 else None
+
+
+Schedule = GemmSchedule | PanelSchedule | ReduceSchedule | FlatSchedule
+KINDS: dict[str, type[Schedule]] = {
+    "tiles": GemmSchedule, "panels": PanelSchedule, "reduce": ReduceSchedule, "flat": FlatSchedule,
+}  # fmt: skip
+"""What a schedule is called in a file."""
+
+CHOSEN_AT_THE_CALL = ("split", "a_order", "b_order", "rows_fastest")
+"""What follows from the shape and the strides, and is therefore not kept in files."""
+
+
+def as_data(schedule: Schedule) -> dict[str, Any]:
+    """Plain data for a file."""
+    kind = next(name for name, cls in KINDS.items() if isinstance(schedule, cls))
+    kept = {k: v for k, v in asdict(schedule).items() if k not in CHOSEN_AT_THE_CALL}
+    return {"kind": kind, **kept}
+
+
+def from_data(data: dict[str, Any]) -> Schedule:
+    """The schedule that *data* describes; ArgumentError where it describes none."""
+    given = dict(data)
+    kind = given.pop("kind", None)
+    cls = KINDS.get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise ArgumentError(f"schedule: kind {kind!r} given, {', '.join(KINDS)} are allowed")
+    known = [f.name for f in fields(cls) if f.name not in CHOSEN_AT_THE_CALL]
+    for name, value in given.items():
+        if name not in known or isinstance(value, bool) or not isinstance(value, int):
+            raise ArgumentError(
+                f"schedule: {name}={value!r} given, {kind} has the integers {', '.join(known)}"
+            )
+    return cls(**given)

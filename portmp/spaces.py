@@ -1,0 +1,261 @@
+"""What may be tuned: for each routine the parameters of its schedules, and a problem to time.
+
+A space is a list of groups: fields that are changed together, and their values. The
+search changes one group at a time; what does not fit the definition, the device or its
+registers is left out before anything is compiled.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from portmp import definition, inputs, tuning
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+from portmp.planes import Planes, allocate, upload
+from portmp.program import Module
+from portmp.routines import base, elementwise, gemm, reduce
+from portmp.schedules import FlatSchedule, GemmSchedule, PanelSchedule, ReduceSchedule, Schedule
+from portmp.tuning import Task
+
+REGISTERS, OF_A_THREAD = 65536, 255
+"""32-bit registers of a compute unit and of a thread, as most GPUs have them."""
+
+DISTINCT = 2**20
+
+Group = tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]
+Space = tuple[Group, ...]
+
+
+def _one(name: str, *values: int) -> Group:
+    return (name,), tuple((v,) for v in values)
+
+
+_THREADS = ((8, 8), (8, 16), (16, 8), (16, 16), (8, 32), (32, 8), (32, 16), (16, 32))
+_COLUMNS = ((16, 8), (32, 4), (32, 8), (64, 2), (64, 1), (64, 4), (128, 1), (128, 2), (256, 1))
+_RESULTS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8))
+_TILES: Space = (
+    (("thread_m", "thread_n"), _RESULTS),
+    (("tile_k", "stages"), tuple((k, s) for k in (8, 16, 32, 64) for s in (1, 2))),
+    (("vector", "pad"), ((1, 0), (1, 1), (2, 0), (2, 2), (4, 0), (4, 4))),
+    _one("unroll", 1, 2, 4, 8, 16),
+    _one("blocks", 1, 2, 3, 4),
+)
+_PANELS: Space = (
+    (("results_m", "results_n"), ((1, 1), (2, 1), (4, 1), (2, 2), (3, 2), (4, 2), (6, 1), (8, 1))),
+    _one("width", 1, 2, 4, 8),
+    _one("rows", 8, 16, 32, 64, 128),
+)
+_REDUCE: Space = (
+    (("teams", "rows"), tuple((t, r) for t in (1, 2, 4, 8, 16, 32) for r in (1, 2, 4, 8))),
+    (("unroll", "staged"), ((1, 0), (2, 0), (4, 0), (8, 0), (12, 0), (4, 2), (4, 4), (4, 8))),
+    _one("combine_threads", 32, 64, 128, 256, 512, 1024),
+    _one("width", 1, 2, 4, 8),
+)
+_FLAT: Space = (_one("threads", 64, 128, 256, 512, 1024), _one("items", 1, 2, 4, 8))
+
+
+def _turned(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+    return tuple((n, m) for m, n in pairs)
+
+
+def space(task: Task, schedule: Schedule) -> Space:
+    """The groups of parameters of *task*, for schedules of the same kind as *schedule*."""
+    if isinstance(schedule, PanelSchedule):
+        return _PANELS
+    if isinstance(schedule, ReduceSchedule):
+        return _REDUCE
+    if isinstance(schedule, FlatSchedule):
+        return _FLAT
+    threads: tuple[tuple[int, ...], ...] = _THREADS
+    if task.shape.startswith("columns"):
+        threads = _COLUMNS
+    elif task.shape.startswith("rows"):
+        threads = _turned(_COLUMNS)
+    return ((("threads_m", "threads_n"), threads), *_TILES)
+
+
+def allowed(task: Task, schedule: Schedule, device: Device) -> bool:
+    """Whether a schedule fits the definition, the device and the registers of a GPU."""
+    try:
+        schedule.check(task.format, device)
+    except ArgumentError:
+        return False
+    if isinstance(schedule, GemmSchedule) and device.properties.kind == "gpu":
+        needed = schedule.registers(task.format)
+        return needed <= OF_A_THREAD and needed * schedule.threads * schedule.blocks <= REGISTERS
+    return True
+
+
+def neighbours(task: Task, schedule: Schedule, group: Group, device: Device) -> Iterator[Schedule]:
+    """The schedules that differ from *schedule* in one group of parameters and are allowed."""
+    names, values = group
+    for value in values:
+        changes: dict[str, Any] = dict(zip(names, value, strict=True))
+        changed = _consistent(replace(schedule, **changes))
+        if changed != schedule and allowed(task, changed, device):
+            yield changed
+
+
+def _consistent(schedule: Schedule) -> Schedule:
+    """The schedule with what depends on a changed field made to fit it."""
+    if not isinstance(schedule, GemmSchedule):
+        return schedule
+    vector = math.gcd(schedule.vector, schedule.thread_m, schedule.thread_n)
+    return replace(
+        schedule,
+        vector=vector,
+        pad=min(schedule.pad, vector) if vector > 1 else schedule.pad % 2,
+        unroll=min(schedule.unroll, schedule.tile_k),
+    )
+
+
+# --- problems --------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Inputs of a task, ready on a device.
+
+    ``run`` launches with a schedule and returns the output; ``operations`` are those of the
+    format (2 a multiply-add, 1 an elementwise result), ``nbytes`` must move.
+    """
+
+    shape: dict[str, int]
+    operations: int
+    nbytes: int
+    run: Callable[[Schedule], Planes]
+    modules: Callable[[Schedule], list[Module]]
+
+
+def values(form: Format, shape: tuple[int, ...], device: Device, seed: int) -> Planes:
+    """Numbers with all limbs filled; long arrays repeat them."""
+    host = inputs.ordinary(form, (min(math.prod(shape), DISTINCT),), f"tune {seed}")
+    return upload(form, [np.resize(plane, shape) for plane in host], device.queue)
+
+
+def problem(task: Task, device: Device, checked: bool) -> Problem:
+    """What is timed or, with *checked*, a small odd problem whose bits are compared."""
+    makers = {"gemm": _gemm, "reduce": _reduce, "elementwise": _flat}
+    return makers[task.routine](task, device, checked)
+
+
+_SIZES = {"gpu": (2048, 4096, 4096, 1000), "cpu": (256, 1024, 512, 8)}
+"""By kind of device: a square product, rows and depth of a narrow one, how many small ones."""
+
+
+def _gemm_shape(task: Task, kind: str, checked: bool) -> tuple[int, int, int, int]:
+    """Batch, m, n, k."""
+    square, rows, depth, batch = _SIZES[kind]
+    if checked:
+        square, rows, depth, batch = 261, 261, definition.SLAB + 77, 3
+        if kind == "cpu":
+            square, rows = 69, 133
+    side, _, width = task.shape.partition("-")
+    if side == "columns":
+        return 1, rows, int(width), depth
+    if side == "rows":
+        return 1, int(width), rows, depth
+    if side == "small":
+        return batch, 64, 64, 64
+    return 1, square, square, depth if checked else square
+
+
+def _gemm(task: Task, device: Device, checked: bool) -> Problem:
+    form = task.format
+    batch, m, n, k = _gemm_shape(task, device.properties.kind, checked)
+    a = values(form, (batch, m, k), device, 1)
+    b = values(form, (batch, k, n), device, 2)
+    out = allocate(form, (batch, m, n), device.queue)
+    one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+
+    def fitted(schedule: Schedule) -> GemmSchedule | PanelSchedule:
+        assert isinstance(schedule, (GemmSchedule, PanelSchedule))
+        return gemm.fitted(gemm.shared_out(schedule, out), a, b)
+
+    def run(schedule: Schedule) -> Planes:
+        chosen = fitted(schedule)
+        return gemm.gemm(
+            a, b, alpha=one, beta=zero, out=out, accuracy=task.accuracy, schedule=chosen
+        )
+
+    return Problem(
+        {"batch": batch, "m": m, "n": n, "k": k},
+        2 * batch * m * n * k,
+        batch * (m * k + k * n + m * n) * form.itemsize,
+        run,
+        lambda s: [gemm.module(form.name, fitted(s), task.accuracy)],
+    )
+
+
+def _reduce(task: Task, device: Device, checked: bool) -> Problem:
+    form, gpu = task.format, device.properties.kind == "gpu"
+    if checked:
+        m, k = (1 if task.shape == "one" else 77), 2 * definition.CHUNK + 77
+    elif task.shape == "one":
+        m, k = 1, 2**26 if gpu else 2**21
+    else:
+        m = k = 2**14 if gpu else 2**11
+    across = task.shape == "across"
+    x = values(form, (k, m) if across else (m, k), device, 3)
+    matrix = x.transposed([1, 0]) if across else x
+    y = values(form, (k,), device, 4)
+    out = allocate(form, (m,), device.queue)
+    one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+
+    def turned(schedule: Schedule) -> ReduceSchedule:
+        assert isinstance(schedule, ReduceSchedule)
+        return replace(schedule, rows_fastest=across)
+
+    def run(schedule: Schedule) -> Planes:
+        return reduce.gemv(
+            matrix, y, alpha=one, beta=zero, out=out, accuracy=task.accuracy,
+            schedule=turned(schedule),
+        )  # fmt: skip
+
+    return Problem(
+        {"m": m, "k": k}, 2 * m * k, (m * k + k + m) * form.itemsize, run,
+        lambda s: [reduce.module(form.name, "dot", turned(s), task.accuracy)],
+    )  # fmt: skip
+
+
+def _flat(task: Task, device: Device, checked: bool) -> Problem:
+    """AXPY stands for all elementwise operators: two numbers read, one written."""
+    form, gpu = task.format, device.properties.kind == "gpu"
+    n = 10007 if checked else 2**26 if gpu else 2**21
+    x, y = values(form, (n,), device, 5), values(form, (n,), device, 6)
+    out = allocate(form, (n,), device.queue)
+    alpha = base.words(form, "0.3", "alpha")
+
+    def run(schedule: Schedule) -> Planes:
+        assert isinstance(schedule, FlatSchedule)
+        return elementwise.apply("fma", [alpha, x, y], out, schedule=schedule)
+
+    def modules(schedule: Schedule) -> list[Module]:
+        assert isinstance(schedule, FlatSchedule)
+        access = ("value", "contiguous", "contiguous")
+        return [(elementwise.kernel_spec(form.name, "fma", access, 1, schedule),)]
+
+    return Problem({"n": n}, 2 * n, 3 * n * form.itemsize, run, modules)
+
+
+def tasks(routines: list[str], forms: list[Format], accuracies: list[str]) -> list[Task]:
+    """Every task of the routines and formats; one limb and elementwise have one accuracy."""
+    found = []
+    for form, routine in itertools.product(forms, routines):
+        own = [a for a in accuracies if a == "accurate" or _has_fast(form, routine)]
+        for shape, accuracy in itertools.product(tuning.SHAPES[routine], own):
+            found.append(Task(routine, form, accuracy, shape))
+    return found
+
+
+def _has_fast(form: Format, routine: str) -> bool:
+    fast = form.accumulators.get("fast")
+    return routine != "elementwise" and fast is not None and bool(fast.suffix)
