@@ -1,6 +1,7 @@
-"""What the hardware can do: the rate of its own instructions and of plain copies.
+"""What the hardware can do: the rates of its own instructions and of plain memory traffic.
 
-Every share of a floor that portmp reports divides by these, measured in the same run.
+Every share of a floor that portmp reports divides by these, measured in the same run. A
+ceiling is the fastest of several runs: what disturbs a run only makes it slower.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from portmp.planes import allocate
 from portmp.spec import KernelSpec, spec
 
 CHAINS, STEPS, THREADS = 8, 32, 256
+RUNS = 20
+_CPU_WIDTHS = (4, 8)
+_LARGEST = {"gpu": 2**30, "cpu": 2**27}
+"""Bytes of an array whose traffic is measured: far more than any cache."""
 
 
 @cache
@@ -28,22 +33,43 @@ def rate_spec(form: str, op: str, width: int, threads: int) -> KernelSpec:
     )  # fmt: skip
 
 
-def seconds(device: Device, work: Callable[[], object], repeats: int = 5) -> float:
-    """Median device time of *work*'s launches, after one warm-up."""
+@cache
+def triad_spec(form: str, width: int) -> KernelSpec:
+    """The kernel of STREAM's triad, out = x + scale y, for CPUs."""
+    return spec("triad", "bench/triad.mako", formats.get(form), {}, width=width)
+
+
+def times(device: Device, work: Callable[[], object], runs: int = 5) -> list[float]:
+    """Device time of *work*'s launches in seconds, for each run, after one warm-up."""
     work()
     device.queue.synchronize()
-    times = []
-    for _ in range(repeats):
+    found = []
+    for _ in range(runs):
         start = device.queue.record()
         work()
-        times.append(device.queue.record().seconds_since(start))
-    return statistics.median(times)
+        found.append(device.queue.record().seconds_since(start))
+    return found
+
+
+def seconds(device: Device, work: Callable[[], object], repeats: int = 5) -> float:
+    """Median device time of *work*'s launches, after one warm-up."""
+    return statistics.median(times(device, work, repeats))
 
 
 def instruction_rate(device: Device, word: str, op: str = "fma") -> float:
-    """Words a second that *op* (add or fma) produces on *device*: ``word`` float32 or float64."""
+    """Words a second that *op* (add or fma) produces on *device*: ``word`` float32 or float64.
+
+    On CPUs the best of the vector widths: wider vectors than the hardware's run out of
+    registers, narrower ones leave a part of it idle.
+    """
+    if device.properties.kind == "gpu":
+        return _rate(device, word, op, 1)
+    widths = [w for w in platform.get(device.platform).vectors if w in _CPU_WIDTHS]
+    return max(_rate(device, word, op, width) for width in widths or [1])
+
+
+def _rate(device: Device, word: str, op: str, width: int) -> float:
     gpu = device.properties.kind == "gpu"
-    width = 1 if gpu else max(platform.get(device.platform).vectors)
     threads = min(THREADS, device.properties.max_threads) if gpu else 1
     key = rate_spec(word, op, width, threads)
     kernel = program.kernels(device, key)[key.name]
@@ -57,21 +83,57 @@ def instruction_rate(device: Device, word: str, op: str = "fma") -> float:
         device.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
 
     words = blocks * threads * width * CHAINS * STEPS * iterations
-    return words / seconds(device, work)
+    return words / min(times(device, work, RUNS))
+
+
+def memory_rate(device: Device) -> tuple[str, float]:
+    """What memory gives, in bytes a second, and how it was found: ``copy`` or ``triad``.
+
+    GPUs copy; CPUs run STREAM's triad, whose bytes are counted as STREAM does (a line
+    that is fetched in order to be written is not counted).
+    """
+    if device.properties.kind == "gpu":
+        return "copy", copy_rate(device)
+    return "triad", triad_rate(device)
 
 
 def copy_rate(device: Device, nbytes: int = 0) -> float:
     """Bytes read and written a second by a plain copy of *nbytes* (default 1/32 of memory)."""
     from portmp.routines import elementwise
 
-    size = nbytes or min(device.properties.memory // 32, 2**30)
-    form = formats.get("float64" if device.properties.float64 else "float32")
-    count = size // form.itemsize
+    form = _plain(device)
+    count = (nbytes or _array_bytes(device)) // form.itemsize
     source, target = (allocate(form, (count,), device.queue) for _ in range(2))
     elementwise.apply("sub", [source, source], source)
-    return (
-        2
-        * count
-        * form.itemsize
-        / seconds(device, lambda: elementwise.apply("copy", [source], target))
-    )
+    best = min(times(device, lambda: elementwise.apply("copy", [source], target), RUNS))
+    return 2 * count * form.itemsize / best
+
+
+def triad_rate(device: Device, nbytes: int = 0) -> float:
+    """Bytes read and written a second by STREAM's triad on arrays of *nbytes* each."""
+    form = _plain(device)
+    width = max(w for w in platform.get(device.platform).vectors if w <= 64 // form.itemsize)
+    blocks = device.properties.compute_units * 64
+    vectors = (nbytes or _array_bytes(device)) // (form.itemsize * width * blocks)
+    count = vectors * width * blocks
+    x, y, out = (allocate(form, (count,), device.queue) for _ in range(3))
+    for planes in (x, y):
+        planes.write([np.ones(count, form.word)])
+    key = triad_spec(form.name, width)
+    kernel = program.kernels(device, key)[key.name]
+    scale = np.dtype(form.word).type(0.5)
+
+    def work() -> None:
+        args = [np.int64(vectors), scale, *x.buffers, *y.buffers, *out.buffers]
+        device.queue.launch(kernel, (blocks, 1, 1), (1, 1, 1), args)
+
+    return 3 * count * form.itemsize / min(times(device, work, RUNS))
+
+
+def _plain(device: Device) -> formats.Format:
+    return formats.get("float64" if device.properties.float64 else "float32")
+
+
+def _array_bytes(device: Device) -> int:
+    facts = device.properties
+    return min(facts.memory // 32, _LARGEST[facts.kind])

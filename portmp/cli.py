@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from portmp.compilers.base import Compiler, KernelReport
 
 Args = argparse.Namespace
-COMMANDS = ("devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "tune", "cache")
+COMMANDS = (
+    "devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "tune", "bench", "cache",
+)  # fmt: skip
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
 
 
@@ -252,6 +254,12 @@ def _tune(args: Args) -> int:
     return tuner.command(args)
 
 
+def _bench(args: Args) -> int:
+    from portmp.bench import command, compare
+
+    return (compare.command if args.benchmark == "compare" else command.command)(args)
+
+
 # --- source and machine code ------------------------------------------------------------
 
 
@@ -365,7 +373,7 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=about, description=about)
         sub.set_defaults(run=run)
         sub.register("type", None, _word)
-        if name != "render":
+        if name not in ("render", "bench"):
             sub.add_argument("--json", action="store_true", help="print JSON")
         return sub
 
@@ -418,9 +426,34 @@ def _parser() -> argparse.ArgumentParser:
     tune = command("tune", _tune, "search for the fastest schedules on a device")
     _tune_options(tune)
 
+    _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
+
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
     cache.add_argument("--clear", action="store_true", help="remove the files")
     return parser
+
+
+def _bench_parsers(bench: argparse.ArgumentParser) -> None:
+    bench.register("type", None, str)  # the benchmarks check their own words
+    kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
+    about = "rates, shares of the floor and errors of the BLAS"
+    blas = kinds.add_parser("blas", help=about, description=about)
+    blas.add_argument("--device", action="append", help="a device or 'all'; may be repeated")
+    blas.add_argument("--format", metavar="F,...", help="formats, or 'all'")
+    blas.add_argument("--routine", metavar="R,...", help="routines, or 'all'")
+    blas.add_argument("--accuracy", default="both", help="accurate, fast or both (the default)")
+    blas.add_argument("--size", metavar="N,...", help="orders of matrices, lengths of vectors")
+    blas.add_argument("--runs", type=int, metavar="N", help="runs of each case")
+    blas.add_argument("--peers", action="store_true", help="measure what else is installed")
+    blas.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
+    blas.add_argument("--plot", metavar="FILE", help="draw shares and rates")
+    about = "rates of two reports and their ratio, row by row"
+    compare = kinds.add_parser("compare", help=about, description=about)
+    compare.add_argument("old", metavar="OLD", help="a report of bench blas")
+    compare.add_argument("new", metavar="NEW", help="another one")
+    for sub in (blas, compare):
+        sub.register("type", None, _word)
+        sub.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _matrix_options(parser: argparse.ArgumentParser) -> None:

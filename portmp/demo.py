@@ -7,7 +7,6 @@ normal equations are singular in float64; every step below runs in the chosen fo
 from __future__ import annotations
 
 import csv
-import io
 import json
 import sys
 import time
@@ -19,9 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import portmp as mp
-from portmp import convert, discovery, files, formats
+from portmp import convert, discovery, formats, pictures
 from portmp.backends.base import Device
-from portmp.errors import BackendUnavailable, InputError, PortmpError, ShapeError, suggestion
+from portmp.errors import PortmpError, ShapeError
 
 FORMATS = ("float64", "dd", "td", "qd")
 CERTIFIED_DIGITS = 15
@@ -132,34 +131,9 @@ def _driver(device: Device) -> str:
     return str(facts.extra.get("platform", f"driver {facts.driver}")).split(",")[0].strip()
 
 
-def check_plot(path: Path) -> None:
-    """Refuse, before the fits, a picture that could not be written after them."""
-    try:
-        from matplotlib.backend_bases import FigureCanvasBase
-    except ImportError:
-        raise BackendUnavailable("--plot needs matplotlib: pip install matplotlib") from None
-    kinds = FigureCanvasBase.get_supported_filetypes()
-    if _picture(path) not in kinds:
-        raise InputError(
-            f"--plot {path}: unknown kind of picture {path.suffix!r}"
-            f"{suggestion(_picture(path), list(kinds))}; allowed are {', '.join(sorted(kinds))}"
-        )
-    files.check_place(path)
-
-
-def _picture(path: Path) -> str:
-    """The kind of picture that the extension names."""
-    return path.suffix.removeprefix(".").lower() or "png"
-
-
 def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
     """Bars of agreeing digits, a group for each coefficient."""
-    import matplotlib as mpl
-
-    mpl.use("Agg")
-    from matplotlib import pyplot as plt
-
-    figure, axes = plt.subplots(figsize=(9, 4))
+    figure, axes = pictures.pyplot().subplots(figsize=(9, 4))
     width = 0.8 / len(fits)
     for i, fit in enumerate(fits):
         left = [k + (i - (len(fits) - 1) / 2) * width for k in range(len(certified))]
@@ -170,14 +144,7 @@ def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
     axes.set_title("Filip regression: agreement with the certified coefficients")
     axes.legend(ncols=len(fits), loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False)
     figure.tight_layout()
-    picture = io.BytesIO()
-    try:
-        figure.savefig(picture, dpi=150, format=_picture(path))
-    except (OSError, ValueError, RuntimeError, ImportError) as error:  # pgf runs LaTeX
-        raise InputError(f"--plot {path}: {' '.join(str(error).split())}") from None
-    finally:
-        plt.close(figure)
-    files.replace(path, picture.getvalue())
+    pictures.write(path, figure)
 
 
 def passed(fits: list[Fit]) -> bool:
@@ -203,7 +170,7 @@ def say(text: str) -> None:
 def command(args: Any) -> int:
     """``portmp demo``: 0 if quad-double reaches the certified digits, else 1."""
     if args.plot:
-        check_plot(Path(args.plot))
+        pictures.check(Path(args.plot))
     say("opening the device (the first time it is probed, which takes some seconds) ...")
     device = discovery.get(args.device)
     certified, fits = run(device, say)

@@ -33,10 +33,24 @@ Module = tuple[KernelSpec, ...]
 Loaded = dict[tuple[Traits, Module], dict[str, Kernel]]
 _loaded: WeakKeyDictionary[Device, Loaded] = WeakKeyDictionary()
 _lock = threading.Lock()
+_watchers: list[list[KernelSpec]] = []
+
+
+@contextlib.contextmanager
+def watching() -> Iterator[list[KernelSpec]]:
+    """Collect what is looked up inside: the kernels, and so the schedules, that a call uses."""
+    seen: list[KernelSpec] = []
+    _watchers.append(seen)
+    try:
+        yield seen
+    finally:
+        _watchers.remove(seen)
 
 
 def kernels(device: Device, *module: KernelSpec) -> dict[str, Kernel]:
     """The kernels of *module* on *device*: loaded before, from the disk cache, or compiled."""
+    for seen in _watchers:
+        seen.extend(module)
     key = (device.traits, module)
     mine = _loaded.get(device)
     if mine is None:

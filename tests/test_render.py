@@ -75,6 +75,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 gemm.kernel_spec(name, PanelSchedule()),
                 *reduce.module(name, "dot", ReduceSchedule(staged=2)),
                 ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),
+                ceilings.triad_spec(formats.get(name).word, 1),
             ]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)

@@ -166,5 +166,9 @@ class Device(ABC):
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         """Load machine code and return the named kernels."""
 
+    def current_clock_mhz(self) -> float | None:
+        """The clock of the compute units at this moment; None where it cannot be read."""
+        return None
+
     def __repr__(self) -> str:
         return f"<portmp device {self.name}: {self.properties.name}>"

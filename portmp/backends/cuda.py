@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ctypes
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 from portmp.backends.base import Dim3, Properties, Traits
@@ -15,6 +15,8 @@ _INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
 _KEPT_SHARE = 16
+_SM_CLOCK = 1
+"""NVML's name of the clock of the multiprocessors."""
 
 
 def _describe(api: Any, status: Any) -> str:
@@ -140,6 +142,24 @@ class CudaDriver(Driver):
             raise DeviceError(f"kernel {name!r}: {_describe(self._api, result[0])}")
         return result[1]
 
+    @cached_property
+    def _managed(self) -> ctypes.c_void_p | None:
+        """This device as NVML knows it, found by its PCI address: numbers may differ."""
+        nvml, handle = _nvml(), ctypes.c_void_p()
+        address = self._check(self._api.cuDeviceGetPCIBusId(32, self._device))
+        if nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(address, ctypes.byref(handle)):
+            return None
+        return handle
+
+    def clock_mhz(self) -> float | None:
+        """The multiprocessors' clock by NVML; None without NVML or its leave."""
+        nvml, clock = _nvml(), ctypes.c_uint()
+        if nvml is None or self._managed is None:
+            return None
+        if nvml.nvmlDeviceGetClockInfo(self._managed, _SM_CLOCK, ctypes.byref(clock)):
+            return None
+        return float(clock.value)
+
     def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
         """Launch a kernel without dynamic shared memory."""
         result = self._current().cuLaunchKernel(function, *grid, *block, 0, stream, arguments, 0)
@@ -172,17 +192,23 @@ def _api() -> tuple[Any, int]:
     return api, int(count)
 
 
+@cache
+def _nvml() -> Any:
+    """NVIDIA's management library, started once; None where it is missing or does not start."""
+    try:
+        nvml = ctypes.CDLL("libnvidia-ml.so.1")
+        return None if nvml.nvmlInit_v2() else nvml
+    except (OSError, AttributeError):
+        return None
+
+
 def _driver_version(number: int) -> str:
     """``580.1 (CUDA 13.5)`` from 13050; without NVML the second half alone."""
     newest = f"CUDA {number // 1000}.{number % 1000 // 10}"
-    try:
-        nvml = ctypes.CDLL("libnvidia-ml.so.1")
-        text = ctypes.create_string_buffer(80)
-        found = not nvml.nvmlInit_v2() and not nvml.nvmlSystemGetDriverVersion(text, len(text))
-        nvml.nvmlShutdown()
-    except (OSError, AttributeError):
-        found = False
-    return f"{text.value.decode(errors='replace')} ({newest})" if found else newest
+    nvml, text = _nvml(), ctypes.create_string_buffer(80)
+    if nvml is None or nvml.nvmlSystemGetDriverVersion(text, len(text)):
+        return newest
+    return f"{text.value.decode(errors='replace')} ({newest})"
 
 
 def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:

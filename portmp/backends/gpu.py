@@ -111,6 +111,10 @@ class Driver(ABC):
     def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
         """Launch a kernel; *arguments* is the address of an array of argument addresses."""
 
+    def clock_mhz(self) -> float | None:
+        """The clock at this moment; None where it cannot be read."""
+        return None
+
     def order(self, first: Any, then: Any) -> None:
         """Let further work in stream *then* wait for the work so far in stream *first*."""
         event = self.record(first)
@@ -362,6 +366,10 @@ class GpuDevice(Device):
         return {
             name: GpuKernel(name, self.driver.function(module, name), module) for name in kernels
         }
+
+    def current_clock_mhz(self) -> float | None:
+        """The clock at this moment; None where it cannot be read."""
+        return self.driver.clock_mhz()
 
     def _others_now(self) -> Sequence[GpuQueue]:
         """The queues beside the first one; without any, as a rule, at no cost."""

@@ -8,6 +8,7 @@ import re
 import threading
 import weakref
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -251,6 +252,9 @@ class ClDevice(Device):
         options = " ".join(self.compiler.options(p.arch))
         return f"opencl {self.compiler.version()} {p.name} {p.arch} {options}"
 
+    def current_clock_mhz(self) -> float | None:
+        return _host_clock(Path("/proc/cpuinfo")) if self.properties.kind == "cpu" else None
+
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         try:
             program = self.compiler.program(binary)
@@ -284,6 +288,15 @@ def _properties(handle: Any) -> Properties:
         clock_mhz=int(handle.max_clock_frequency),
         extra={"platform": f"{handle.platform.name.strip()} {handle.platform.version.strip()}"},
     )
+
+
+def _host_clock(table: Path) -> float | None:
+    """The fastest core's clock: the others may be idle. OpenCL itself tells none."""
+    try:
+        clocks = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", table.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return max(map(float, clocks), default=None)
 
 
 def _architecture(handle: Any) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import re
+from pathlib import Path
 from typing import Any
 
 from portmp.backends.base import Dim3, Properties, Traits
@@ -126,6 +128,22 @@ class RocmDriver(Driver):
             raise DeviceError(f"kernel {name!r}: {_describe(self._api, result[0])}")
         return result[1]
 
+    def _attribute(self, name: str) -> int | None:
+        """An attribute of the device; None where this runtime does not have it."""
+        wanted = getattr(self._api.hipDeviceAttribute_t, f"hipDeviceAttribute{name}", None)
+        if wanted is None:
+            return None
+        status, number = self._api.hipDeviceGetAttribute(wanted, self._index)
+        return None if int(status) else int(number)
+
+    def clock_mhz(self) -> float | None:
+        """The shader clock that the kernel driver marks as current; None where it does not."""
+        place = [self._attribute(f"Pci{part}") for part in ("DomainId", "BusId", "DeviceId")]
+        if None in place[1:]:
+            return None
+        folder = "{:04x}:{:02x}:{:02x}.0".format(*(number or 0 for number in place))
+        return _current_clock(Path("/sys/bus/pci/devices") / folder / "pp_dpm_sclk")
+
     def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
         """Launch a kernel without dynamic shared memory."""
         result = self._current().hipModuleLaunchKernel(
@@ -138,6 +156,15 @@ class RocmDevice(GpuDevice):
     """One AMD GPU."""
 
     platform = "rocm"
+
+
+def _current_clock(table: Path) -> float | None:
+    """The clock with the star in a table of lines such as ``1: 1700Mhz *``."""
+    try:
+        found = re.search(r"(\d+)\s*MHz\s*\*", table.read_text(), re.IGNORECASE)
+    except OSError:
+        return None
+    return float(found[1]) if found else None
 
 
 def _open_library(api: Any) -> None:

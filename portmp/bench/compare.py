@@ -1,0 +1,95 @@
+"""``portmp bench compare``: two results' files, row by row."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from portmp.bench import report, schema
+from portmp.bench.blas import shape_text
+
+Row = dict[str, Any]
+Key = tuple[str, str, str, tuple[int, ...]]
+
+
+def pairs(old: Row, new: Row) -> Iterator[tuple[Row | None, Row | None]]:
+    """The devices to compare: by name, or the only one of each file with the other's."""
+    if len(old["devices"]) == len(new["devices"]) == 1:
+        yield old["devices"][0], new["devices"][0]
+        return
+    before = {d["selected"]: d for d in old["devices"]}
+    after = {d["selected"]: d for d in new["devices"]}
+    for name in dict.fromkeys([*before, *after]):
+        yield before.get(name), after.get(name)
+
+
+def rows(old: Row | None, new: Row | None) -> list[Row]:
+    """Rates of each case of two devices and their ratio, new over old; null where missing."""
+    before, after = _by_key(old), _by_key(new)
+    found = []
+    for key in dict.fromkeys([*before, *after]):
+        rates = [t[key]["operations_per_second"] if key in t else None for t in (before, after)]
+        shares = [t[key]["share"] if key in t else None for t in (before, after)]
+        routine, form, accuracy, shape = key
+        found.append({
+            "routine": routine, "format": form, "accuracy": accuracy, "shape": list(shape),
+            "old": rates[0], "new": rates[1],
+            "old_share": shares[0], "new_share": shares[1],
+            "ratio": rates[1] / rates[0] if rates[0] and rates[1] is not None else None,
+        })  # fmt: skip
+    return found
+
+
+def _by_key(device: Row | None) -> dict[Key, Row]:
+    return {
+        (r["routine"], r["format"], r["accuracy"], tuple(r["shape"])): r
+        for r in (device["results"] if device else ())
+    }
+
+
+def compared(old: Row, new: Row) -> list[Row]:
+    """All pairs of devices with their rows."""
+    return [
+        {
+            "old": a["selected"] if a else None,
+            "new": b["selected"] if b else None,
+            "rows": rows(a, b),
+        }
+        for a, b in pairs(old, new)
+    ]
+
+
+def _title(which: str, data: Row, device: Row | None) -> str:
+    name = f"{device['selected']} ({device['facts']['name']})" if device else "not there"
+    return f"{which}: {name}, portmp {data['portmp']}, {data['date']}"
+
+
+def _cells(row: Row) -> tuple[str, ...]:
+    rates = ["missing" if row[k] is None else report.quantity(row[k], "/s") for k in ("old", "new")]
+    shares = [
+        "-" if row[k] is None else f"{100 * row[k]:.0f} %" for k in ("old_share", "new_share")
+    ]
+    ratio = "-" if row["ratio"] is None else f"{row['ratio']:.3f}"
+    shape = shape_text(row["shape"])
+    return row["routine"], row["format"], row["accuracy"], shape, *rates, ratio, *shares
+
+
+def table(old: Row, new: Row) -> str:
+    """A table for each pair of devices."""
+    head = (
+        "routine", "format", "accuracy", "shape", "old", "new", "new/old", "old share", "new share",
+    )  # fmt: skip
+    lines: list[str] = []
+    for a, b in pairs(old, new):
+        cells = [_cells(row) for row in rows(a, b)]
+        lines += [_title("old", old, a), _title("new", new, b), ""]
+        lines += [*report.aligned([head, *cells], (4, 5, 6, 7, 8)), ""]
+    return "\n".join(lines).rstrip()
+
+
+def command(args: Any) -> int:
+    """``portmp bench compare OLD NEW``: 0 once both files are read."""
+    old, new = schema.read(args.old), schema.read(args.new)
+    print(json.dumps(compared(old, new), indent=1) if args.json else table(old, new))
+    return 0

@@ -1,0 +1,118 @@
+"""Times: warm-up, runs, median and quartiles, on the device's clock or the wall's."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import statistics
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from portmp.backends.base import Device
+
+WARM_UP = 0.05
+"""Seconds of work before the first run that counts: clocks rise, memory is touched."""
+SAMPLE = 2e-3
+"""Seconds that a run lasts at least; shorter work is repeated within it."""
+BUDGET = {"gpu": 0.25, "cpu": 0.5}
+"""Seconds for all runs where their number is not given."""
+FEWEST, MOST = 3, 15
+MAX_CALLS = 200
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one call: median and quartiles of *runs*, each the mean of *calls* calls.
+
+    ``clock_mhz`` is the clock while the device worked, where it can be read.
+    """
+
+    median: float
+    lower: float
+    upper: float
+    runs: int
+    calls: int
+    clock_mhz: float | None = None
+
+    @property
+    def spread(self) -> float:
+        """The distance of the quartiles over the median."""
+        return (self.upper - self.lower) / self.median if self.median else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """What the results' file holds under ``seconds``."""
+        return {
+            "median": self.median, "lower": self.lower, "upper": self.upper,
+            "runs": self.runs, "calls": self.calls,
+        }  # fmt: skip
+
+
+def summary(times: Sequence[float], calls: int, clock_mhz: float | None = None) -> Timing:
+    """Median and quartiles of the seconds of runs of *calls* calls each."""
+    each = [t / calls for t in times]
+    if len(each) > 1:
+        lower, _, upper = statistics.quantiles(each, n=4, method="inclusive")
+    else:
+        lower = upper = each[0]
+    return Timing(statistics.median(each), lower, upper, len(each), calls, clock_mhz)
+
+
+def calls_of(once: float, sample: float = SAMPLE) -> int:
+    """How many calls of *once* seconds make a run."""
+    return max(1, min(MAX_CALLS, math.ceil(sample / max(once, 1e-9))))
+
+
+def runs_of(run: float, budget: float) -> int:
+    """How many runs of *run* seconds fit the budget; a few in any case."""
+    return max(FEWEST, min(MOST, int(budget / max(run, 1e-9))))
+
+
+def timed(device: Device, work: Callable[[], object], runs: int = 0) -> Timing:
+    """Device time of a call of *work*, which launches on the device's queue.
+
+    The first call compiles, the second and the warm-up are timed to plan the rest; *runs*
+    of 0 chooses their number. All runs are in the queue before the first is waited for, so
+    that the clock is read while the device works.
+    """
+    queue = device.queue
+    work()
+    queue.synchronize()
+
+    def repeat(calls: int) -> float:
+        start = queue.record()
+        for _ in range(calls):
+            work()
+        return queue.record().seconds_since(start)
+
+    warm = calls_of(repeat(1), WARM_UP)
+    once = repeat(warm) / warm
+    calls = calls_of(once)
+    count = runs or runs_of(calls * once, BUDGET[device.properties.kind])
+    marks = [queue.record()]
+    for _ in range(count):
+        for _ in range(calls):
+            work()
+        marks.append(queue.record())
+    clock = device.current_clock_mhz()
+    times = [after.seconds_since(before) for before, after in itertools.pairwise(marks)]
+    return summary(times, calls, clock)
+
+
+def timed_by_wall(
+    work: Callable[[], object], wait: Callable[[], object], runs: int = 0, budget: float = 1.0
+) -> Timing:
+    """Wall time of a call of *work*; *wait* returns when all work is done."""
+
+    def run(calls: int) -> float:
+        start = time.perf_counter()
+        for _ in range(calls):
+            work()
+        wait()
+        return time.perf_counter() - start
+
+    run(1)
+    once = run(1)
+    calls = calls_of(once)
+    return summary([run(calls) for _ in range(runs or runs_of(calls * once, budget))], calls)

@@ -1,0 +1,213 @@
+"""One device's run: ceilings, then each case timed, checked and put beside its floor."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from portmp import planes, program
+from portmp.array import Array
+from portmp.backends.base import Device
+from portmp.bench import exact, floors, measure
+from portmp.bench.blas import Case
+from portmp.bench.exact import Errors
+from portmp.bench.floors import Ceilings
+from portmp.bench.progress import Progress
+from portmp.bench.values import Values
+from portmp.errors import OutOfMemory, PortmpError
+from portmp.formats import Format
+from portmp.spec import KernelSpec
+
+USED = 0.7
+"""The share of a device's memory that a case may take."""
+OVERHEAD = 0.3
+"""Seconds of a case beside its runs, for the first estimate of a run's duration."""
+
+
+class Remaining:
+    """How long a run still takes: weights of the cases, scaled by what the done ones took."""
+
+    def __init__(self, cases: Sequence[Case], limits: Ceilings, runs: int) -> None:
+        self.weights = [_weight(case, limits, runs) for case in cases]
+        self.start = time.monotonic()
+
+    def seconds(self, done: int) -> float:
+        """Seconds left after *done* cases."""
+        left, passed = sum(self.weights[done:]), sum(self.weights[:done])
+        return left * ((time.monotonic() - self.start) / passed if passed else 1.0)
+
+
+def _weight(case: Case, limits: Ceilings, runs: int) -> float:
+    """Seconds that a case takes if it reaches 70 % of its floor."""
+    once = floors.floor(case, limits).seconds / 0.7
+    count = runs or measure.runs_of(once, measure.BUDGET[limits.kind])
+    return OVERHEAD + once * (count + 2)
+
+
+class Pool:
+    """The inputs of a format on a device: as many values as its largest case reads."""
+
+    def __init__(self, values: Values, size: int, device: Device) -> None:
+        self.values = values
+        self.planes = planes.allocate(values.form, (size,), device.queue)
+        for first in range(0, size, values.period):
+            count = min(values.period, size - first)
+            self.planes.view((count,), (1,), first).write([p[:count] for p in values.block])
+
+    def inputs(self, case: Case) -> list[Array]:
+        """The operands of a case: dense views; OutOfMemory where there was too little for them."""
+        if case.starts[-1] > self.planes.size:
+            raise OutOfMemory(
+                f"{self.planes.device.name}: the driver did not allocate the "
+                f"{case.starts[-1] * case.form.itemsize} bytes of the inputs"
+            )
+        return [
+            Array(self.planes.view(shape, planes.dense_strides(shape), start))
+            for shape, start in zip(case.operands, case.starts, strict=False)
+        ]
+
+
+@dataclass(frozen=True)
+class Run:
+    """What a run gave: ceilings, results, and the cases without one, with the reason."""
+
+    ceilings: Ceilings
+    results: list[dict[str, Any]]
+    skipped: list[dict[str, Any]]
+
+
+def run(device: Device, cases: Sequence[Case], runs: int, progress: Progress) -> Run:
+    """Measure *cases* on *device*: ceilings, cases, and the ceilings once more.
+
+    Of each ceiling the better measurement counts. Cases of a format share its inputs.
+    """
+    words = {case.form.word for case in cases}
+    progress.show(f"bench {device.name}: measuring the ceilings")
+    limits = floors.measured(device, words)
+    rows: list[tuple[Case, dict[str, Any]]] = []
+    skipped: list[dict[str, Any]] = []
+    fitting = []
+    for case in cases:
+        reason = too_large(case, device)
+        skipped += [_skipped(case, reason, failed=False)] if reason else []
+        fitting += [] if reason else [case]
+    left, done = Remaining(fitting, limits, runs), 0
+    for group in _groups(fitting):
+        pool: Pool | None = None
+        for case in group:
+            about = f"bench {device.name}: {done}/{len(fitting)} {case}"
+            progress.show(f"{about}, about {left.seconds(done):.0f} s left")
+            try:
+                pool = pool or _largest_pool(group, device)
+                rows.append((case, measured(pool, case, runs)))
+            except PortmpError as error:
+                skipped.append(_skipped(case, str(error), not isinstance(error, OutOfMemory)))
+            done += 1
+    progress.show(f"bench {device.name}: measuring the ceilings")
+    if rows:
+        limits = limits.best(floors.measured(device, words))
+    progress.clear()
+    return Run(limits, [row | bounded(case, row, limits) for case, row in rows], skipped)
+
+
+def _largest_pool(group: Sequence[Case], device: Device) -> Pool:
+    """Inputs for as many of the cases as memory allows: a driver may give less than it has."""
+    positive, form = group[0].routine.positive, group[0].form
+    sizes = sorted({case.starts[-1] for case in group}, reverse=True)
+    values = Values(form, positive)
+    for size in sizes[:-1]:
+        with contextlib.suppress(OutOfMemory):
+            return Pool(values, size, device)
+    return Pool(values, sizes[-1], device)
+
+
+def too_large(case: Case, device: Device) -> str:
+    """Why a case does not fit the device's memory, or nothing."""
+    memory = device.properties.memory
+    if case.memory <= USED * memory:
+        return ""
+    return (
+        f"needs {case.memory / 2**30:.1f} GiB; {device.name} has {memory / 2**30:.1f} GiB, of "
+        f"which {100 * USED:.0f} % may be used"
+    )
+
+
+def _groups(cases: Sequence[Case]) -> Iterator[list[Case]]:
+    """Cases that share inputs: one format, and all or none of them positive."""
+    groups: dict[tuple[Format, bool], list[Case]] = {}
+    for case in cases:
+        groups.setdefault((case.form, case.routine.positive), []).append(case)
+    yield from groups.values()
+
+
+def _skipped(case: Case, reason: str, failed: bool) -> dict[str, Any]:
+    return {**key_of(case), "reason": " ".join(reason.split()), "failed": failed}
+
+
+def key_of(case: Case) -> dict[str, Any]:
+    """What tells a case from all others."""
+    return {
+        "routine": case.routine.name, "format": case.form.name, "accuracy": case.accuracy,
+        "shape": list(case.shape),
+    }  # fmt: skip
+
+
+def measured(pool: Pool, case: Case, runs: int) -> dict[str, Any]:
+    """Time a case and check its result."""
+    device = pool.planes.device
+    inputs = pool.inputs(case)
+    shape = case.routine.result(case.shape)
+    out = Array(planes.allocate(case.form, shape, device.queue))
+    with program.watching() as specs:
+        last = case.routine.call(inputs, out, case.accuracy)
+    timing = measure.timed(device, lambda: case.routine.call(inputs, out, case.accuracy), runs)
+    return {
+        **key_of(case),
+        **_kernels(specs),
+        "seconds": timing.as_dict(),
+        "operations": case.operations,
+        "operations_per_second": case.operations / timing.median,
+        "bytes": case.nbytes,
+        "bytes_per_second": case.nbytes / timing.median,
+        "error": checked(pool.values, case, last).as_dict(),
+        "clock_mhz": timing.clock_mhz,
+    }
+
+
+def bounded(case: Case, row: dict[str, Any], limits: Ceilings) -> dict[str, Any]:
+    """A case's floor, and the share of it that was reached."""
+    floor = floors.floor(case, limits)
+    return {
+        "floor": {
+            "seconds": floor.seconds, "bound": floor.bound,
+            "arithmetic_seconds": floor.arithmetic, "memory_seconds": floor.memory,
+        },
+        "share": floor.seconds / row["seconds"]["median"],
+    }  # fmt: skip
+
+
+def _kernels(specs: Sequence[KernelSpec]) -> dict[str, Any]:
+    """Names of the kernels and the schedule that they share."""
+    schedule = None
+    for spec in specs:
+        plan = dict(spec.values).get("s")
+        if schedule is None and dataclasses.is_dataclass(plan) and not isinstance(plan, type):
+            schedule = {"kind": type(plan).__name__, **dataclasses.asdict(plan)}
+    return {"kernels": list(dict.fromkeys(s.name for s in specs)), "schedule": schedule}
+
+
+def checked(values: Values, case: Case, result: Array) -> Errors:
+    """The errors of sampled entries of a result."""
+    places = case.samples
+    starts = case.starts
+    flat = result.planes
+    found = []
+    for place in places:
+        limbs = flat.view((1,), (1,), flat.start + place).read_dense()
+        found.append(exact.fraction([float(limb[0]) for limb in limbs]))
+    entries = [case.routine.entry(values, starts, case.shape, place) for place in places]
+    return exact.errors(found, entries, exact.power(-case.form.bits))

@@ -1,0 +1,105 @@
+"""Inputs: uniform on (-1, 1), all limbs full, the same on every machine, exact as integers.
+
+A block of values is made once a format and repeated to any length, so that an operand
+of gigabytes needs neither the host's memory nor minutes, and every entry is known exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from portmp.formats import PRECISION, Format
+from portmp.inputs import Stream
+
+Plane = np.ndarray[Any, Any]
+PERIOD = 2**20 + 2**8
+"""Values in a block: no multiple of a matrix's order, so that rows differ."""
+
+
+def uniform(stream: Stream, count: int) -> Plane:
+    """float64 numbers on a grid of 2^-53 in [-1, 1)."""
+    signed = (stream.integers(count) >> np.uint64(10)).astype(np.int64) - 2**53
+    result: Plane = signed * 2.0**-53
+    return result
+
+
+def full_limbs(form: Format, count: int, seed: str, positive: bool = False) -> list[Plane]:
+    """Normalised values whose leading limbs are uniform and whose lower limbs are full.
+
+    Each lower limb is uniform within half an ulp of the one above. *positive* negates
+    whole values.
+    """
+    stream = Stream(f"bench {form.name} {seed}")
+    planes: list[Plane] = []
+    for i in range(form.limbs):
+        unit = np.spacing(np.abs(planes[-1])).astype(np.float64) / 2 if planes else 1.0
+        planes.append((uniform(stream, count) * unit).astype(form.dtype(i)))
+    if positive:
+        sign = np.where(planes[0] < 0, -1, 1)
+        planes = [(p * sign).astype(p.dtype) for p in planes]
+    return planes
+
+
+def exponent(planes: Sequence[Plane]) -> int:
+    """The exponent of the power of two of which all these limbs are multiples."""
+    lowest = []
+    for plane in planes:
+        last = np.frexp(plane.astype(np.float64))[1] - PRECISION[plane.dtype.name]
+        lowest += [int(last[plane != 0].min())] if plane.any() else []
+    return min(lowest, default=0)
+
+
+def integers(planes: Sequence[Plane], common: int) -> Plane:
+    """Limb planes as Python integers: value = integer * 2^common."""
+    total: Plane = np.zeros(planes[0].shape, object)
+    for plane in planes:
+        bits = PRECISION[plane.dtype.name]
+        fraction, above = np.frexp(plane.astype(np.float64))
+        number = np.ldexp(fraction, bits).astype(np.int64).astype(object)
+        shift = np.where(plane != 0, above.astype(int) - bits - common, 0)
+        total = total + (number << shift.astype(object))
+    return total
+
+
+class Values:
+    """An endless sequence of values of a format: a block of PERIOD values, repeated."""
+
+    def __init__(self, form: Format, positive: bool = False) -> None:
+        self.form = form
+        self.block = full_limbs(form, PERIOD, "blas", positive)
+        self.exponent = exponent(self.block)
+        self._asked = 0
+
+    @property
+    def period(self) -> int:
+        """After how many values the sequence repeats."""
+        return int(self.block[0].size)
+
+    @cached_property
+    def _integers(self) -> Plane:
+        return integers(self.block, self.exponent)
+
+    def integers(self, places: Plane) -> Plane:
+        """The values at *places* of the block as integers, in units of 2^exponent."""
+        # A few are quicker on their own; where many are asked for, all of them are made once.
+        self._asked += places.size
+        if 4 * self._asked > self.period:
+            result: Plane = self._integers[places]
+            return result
+        return integers([plane[places] for plane in self.block], self.exponent)
+
+    @cached_property
+    def sizes(self) -> Plane:
+        """Magnitudes of the block, as float64."""
+        result: Plane = np.abs(self.block[0].astype(np.float64))
+        return result
+
+    def take(self, first: int, shape: Sequence[int]) -> list[Plane]:
+        """Limb planes of the array of this shape that starts at value *first*."""
+        places = (first + np.arange(math.prod(shape))) % self.period
+        return [plane[places].reshape(shape) for plane in self.block]
