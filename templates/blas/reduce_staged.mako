@@ -74,7 +74,10 @@ ${p.kernel.format(threads)} ${name}(
 % endif
                 }
             }
-            ${f"if (tile % {tiles} == {tiles - 1}) {{" if tiles > 1 else "{"}
+% if tiles > 1:
+            if (tile % ${tiles} == ${tiles - 1})
+% endif
+            {
                 /* the chunk's end: lanes combine pairwise */
                 z = ${w.function(finish) + "(sum)" if product else "sum"};
                 sum = ${w.first_of(step.result, start)};
