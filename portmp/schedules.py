@@ -278,19 +278,27 @@ class ReduceSchedule:
 
 @dataclass(frozen=True)
 class FlatSchedule:
-    """Elementwise kernels: threads of a block, elements of a thread."""
+    """Elementwise kernels: threads of a block, elements of a thread.
+
+    With a ``width`` dense operands are taken in explicit vectors, ``items`` of them a thread.
+    """
 
     threads: int = 256
     items: int = 1
+    width: int = 1
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the device."""
         _positive(self, "threads", "items")
+        check_width(self.width, form, device)
         _fits(self.threads, 0, device)
 
     def smaller(self) -> FlatSchedule | None:
         """The next smaller one, for a device that this one does not fit."""
-        return replace(self, threads=self.threads // 2) if self.threads > 1 else None
+        for name in ("width", "threads"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
 
 
 Schedule = GemmSchedule | PanelSchedule | ReduceSchedule | FlatSchedule

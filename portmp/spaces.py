@@ -65,7 +65,11 @@ _REDUCE: Space = (
     _one("combine_threads", 32, 64, 128, 256, 512, 1024),
     _one("width", 1, 2, 4, 8),
 )
-_FLAT: Space = (_one("threads", 64, 128, 256, 512, 1024), _one("items", 1, 2, 4, 8))
+_FLAT: Space = (
+    _one("width", 1, 2, 4, 8),
+    _one("threads", 1, 32, 64, 128, 256, 512, 1024),
+    _one("items", 1, 2, 4, 8, 16, 64, 256),
+)
 
 
 def _turned(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:

@@ -301,7 +301,7 @@ def _fits(schedule: Schedule, form: Format, device: Device) -> bool:
 
 def _allowed_width(schedule: Schedule, form: Format, device: Device) -> Schedule:
     """Defaults are written for wide vectors; formats and platforms may have narrower ones."""
-    if isinstance(schedule, (GemmSchedule, FlatSchedule)):
+    if isinstance(schedule, GemmSchedule):
         return schedule
     allowed = (1,) if form.scalar else platform.get(device.platform).vectors
     return replace(schedule, width=max(w for w in allowed if w <= schedule.width))

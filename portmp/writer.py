@@ -344,6 +344,18 @@ class Writer:
         cast = "" if self.format.planes[i] == self.format.word else f"({self.scalar})"
         return f"{cast}{name}{i}[{index}]"
 
+    @property
+    def anywhere(self) -> str:
+        """The name of the vector type that needs a word's alignment only."""
+        return f"{self.word}_anywhere"
+
+    def neighbours(self, name: str, i: int, index: str, *, const: bool = True) -> str:
+        """``width`` neighbouring words of a plane of the word type, as one vector."""
+        if self.width == 1:
+            return f"{name}{i}[{index}]"
+        pointer = self.platform.const_pointer if const else self.platform.pointer
+        return f"*({pointer.format(self.anywhere)})({name}{i} + {index})"
+
     def pack(self, words: Iterable[str]) -> str:
         """A value of the format from words (vectors when ``width`` > 1)."""
         words = list(words)

@@ -30,10 +30,11 @@ def kernel_spec(
     """
     f = formats.get(form)
     network = f.operator(op)
+    template = "elementwise_vectors" if schedule.width > 1 else "elementwise"
     return spec(
-        f"elementwise_{op}", "blas/elementwise.mako", f, {"operator": network},
-        operands=tuple(zip(NAMES, access, strict=False)), rank=rank, s=schedule,
-        sign_only=op == "compare",
+        f"elementwise_{op}", f"blas/{template}.mako", f, {"operator": network},
+        width=schedule.width, operands=tuple(zip(NAMES, access, strict=False)), rank=rank,
+        s=schedule, sign_only=op == "compare",
     )  # fmt: skip
 
 
@@ -102,6 +103,8 @@ def _run(
     )
     if schedule is None:
         schedule = tuning.flat(form, out.device)
+    if schedule.width > 1 and not _vectors(op, form, access, rank, strides[0]):
+        schedule = _SCALAR
     kernel_key = kernel_spec(form.name, op, access, rank, schedule)
     kernel = program.kernels(out.device, kernel_key)[kernel_key.name]
     args: list[Buffer | np.generic] = [np.int64(out.size), *(np.int64(n) for n in sizes[1:])]
@@ -113,8 +116,22 @@ def _run(
         else:
             args += base.strided(views[i], *by_operand[i])
     args += base.strided(out, *strides[0])
-    grid = base.blocks(out.size, schedule.threads * schedule.items)
+    grid = base.blocks(out.size, schedule.threads * schedule.items * schedule.width)
     out.queue.launch(kernel, (grid, 1, 1), (schedule.threads, 1, 1), args)
+
+
+_SCALAR = FlatSchedule()
+"""Instead of one with vectors, where operands are strided or stored short."""
+
+
+def _vectors(
+    op: str, form: Format, access: tuple[str, ...], rank: int, out_strides: tuple[int, ...]
+) -> bool:
+    """Whether neighbouring elements are neighbours in memory, as words of the arithmetic."""
+    return (
+        rank == 1 and out_strides == (1,) and "strided" not in access
+        and op != "compare" and form.compute is form
+    )  # fmt: skip
 
 
 def _collapsed(

@@ -93,3 +93,11 @@ ${w.signature(net)}
 % endif
 % endfor
 </%def>
+<%def name="anywhere(w)">
+## vload and vstore are calls on some CPU runtimes; a pointer to this type is none.
+% if w.width > 1 and w.first(w.anywhere):
+/* vectors at any word's address */
+typedef ${w.word} ${w.anywhere} __attribute__((aligned(${4 if w.scalar == "float" else 8})));
+
+% endif
+</%def>
