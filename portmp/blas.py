@@ -16,7 +16,7 @@ from portmp.array import Array, Number
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
-from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
 
 
 def _array(value: Any, argument: str) -> Array:
@@ -92,7 +92,7 @@ def gemv(
     trans: bool = False,
     out: Array | None = None,
     accuracy: str = "accurate",
-    schedule: ReduceSchedule | None = None,
+    schedule: ReduceSchedule | SweepSchedule | None = None,
 ) -> Array:
     """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* as in gemm."""
     matrix = _swapped(_array(a, "a"), trans)
@@ -109,7 +109,11 @@ def gemv(
 
 
 def dot(
-    x: Array, y: Array, *, accuracy: str = "accurate", schedule: ReduceSchedule | None = None
+    x: Array,
+    y: Array,
+    *,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
 ) -> Array:
     """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm."""
     return Array(reduce.dot(_array(x, "x").planes, _array(y, "y").planes, accuracy, schedule))

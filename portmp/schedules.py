@@ -206,22 +206,23 @@ def check_width(width: int, form: Format, device: Device) -> None:
 
 @dataclass(frozen=True)
 class ReduceSchedule:
-    """DOT, GEMV, sums: a team of work-items holds the 32 lanes of ``rows`` rows.
+    """DOT, GEMV, sums: a team of 32 work-items, one for each lane, takes ``rows`` rows.
 
-    ``teams`` share a block, a work-item holds ``width`` neighbouring lanes and loads
-    ``unroll`` steps at once; with ``rows_fastest`` neighbouring work-items read
-    neighbouring rows. With ``staged`` a block takes ``fold`` chunks of one row: its threads
-    fetch ``staged`` elements each at a time, and 32 of them are the lanes.
+    ``teams`` share a block, a work-item loads ``unroll`` steps at once; with ``across``
+    neighbouring work-items read neighbouring rows. With ``staged`` a block takes ``fold``
+    chunks of one row: its threads fetch ``staged`` elements each at a time, and 32 of them
+    are the lanes.
     """
 
     teams: int = 4
     rows: int = 1
-    width: int = 1
     unroll: int = 4
-    rows_fastest: bool = False
+    across: bool = False
     combine_threads: int = 64
     staged: int = 0
     fold: int = 1
+
+    width: ClassVar[int] = 1
 
     @property
     def template(self) -> str:
@@ -231,12 +232,19 @@ class ReduceSchedule:
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return definition.LANES // self.width * self.teams
+        return definition.LANES * self.teams
+
+    def blocks(self, rows: int, parts: int) -> int:
+        """Blocks for *rows* rows of so many partial results."""
+        if self.staged:
+            return rows * parts
+        groups = -(-rows // self.rows)
+        if self.across:
+            return -(-groups // self.teams) * parts
+        return -(-groups * parts // self.teams)
 
     def smaller(self) -> ReduceSchedule | None:
         """The next smaller one, for a device that this one does not fit."""
-        if self.width > 1:
-            return replace(self, width=self.width // 2)
         if self.combine_threads > definition.LANES:
             return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
         if self.fold > 1:
@@ -249,14 +257,13 @@ class ReduceSchedule:
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
         _positive(self, "teams", "rows", "unroll", "combine_threads")
-        check_width(self.width, form, device)
-        shared = self.threads * self.width * form.compute.itemsize
+        shared = self.threads * form.compute.itemsize
         if self.staged:
             _positive(self, "staged", "fold")
             shared = (2 * self.staged * self.threads + definition.LANES) * form.compute.itemsize
             shared += self.fold * form.compute.itemsize
-            if self.width != 1 or self.rows != 1 or self.rows_fastest:
-                raise ArgumentError("schedule: staged needs width 1, rows 1 and rows_fastest False")
+            if self.rows != 1 or self.across:
+                raise ArgumentError("schedule: staged needs rows 1 and across False")
             if definition.CHUNK % (self.threads * self.staged):
                 raise ArgumentError(
                     f"schedule: {self.threads} threads x staged {self.staged} do not divide "
@@ -267,13 +274,58 @@ class ReduceSchedule:
                 f"schedule: fold {self.fold} given, a power of two and staged are needed"
             )
         _fits(self.threads, shared, device)
-        _fits(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
-        shares, rest = divmod(self.combine_threads, definition.LANES)
-        if rest or shares & (shares - 1):
+        _check_combining(self.combine_threads, form, device)
+
+
+@dataclass(frozen=True)
+class SweepSchedule:
+    """DOT, GEMV, sums on a CPU: a work-item goes through a chunk in order, with all its lanes.
+
+    It takes ``rows`` rows, vectors of ``width`` lanes, ``unroll`` of them written out; or,
+    where rows lie side by side (``across``), ``rows`` vectors of ``width`` rows.
+    """
+
+    rows: int = 1
+    width: int = 1
+    unroll: int = 1
+    across: bool = False
+    combine_threads: int = 32
+
+    template: ClassVar[str] = "blas/reduce_sweep.mako"
+    threads: ClassVar[int] = 1
+    fold: ClassVar[int] = 1
+
+    def blocks(self, rows: int, parts: int) -> int:
+        """Blocks for *rows* rows of so many partial results."""
+        return -(-rows // (self.rows * (self.width if self.across else 1))) * parts
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        _positive(self, "rows", "unroll", "combine_threads")
+        check_width(self.width, form, device)
+        if definition.LANES % self.unroll:
             raise ArgumentError(
-                f"schedule: combine_threads {self.combine_threads} given, {definition.LANES} times "
-                "a power of two is needed"
+                f"schedule: unroll {self.unroll} does not divide {definition.LANES}"
             )
+        _check_combining(self.combine_threads, form, device)
+
+    def smaller(self) -> SweepSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        for name in ("width", "rows"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+
+def _check_combining(threads: int, form: Format, device: Device) -> None:
+    """Raise ArgumentError where the combining kernel's block is not allowed."""
+    _fits(threads, threads * form.compute.itemsize, device)
+    shares, rest = divmod(threads, definition.LANES)
+    if rest or shares & (shares - 1):
+        raise ArgumentError(
+            f"schedule: combine_threads {threads} given, {definition.LANES} times "
+            "a power of two is needed"
+        )
 
 
 @dataclass(frozen=True)
@@ -301,13 +353,14 @@ class FlatSchedule:
         return None
 
 
-Schedule = GemmSchedule | PanelSchedule | ReduceSchedule | FlatSchedule
+Schedule = GemmSchedule | PanelSchedule | ReduceSchedule | SweepSchedule | FlatSchedule
 KINDS: dict[str, type[Schedule]] = {
-    "tiles": GemmSchedule, "panels": PanelSchedule, "reduce": ReduceSchedule, "flat": FlatSchedule,
+    "tiles": GemmSchedule, "panels": PanelSchedule, "reduce": ReduceSchedule,
+    "sweep": SweepSchedule, "flat": FlatSchedule,
 }  # fmt: skip
 """What a schedule is called in a file."""
 
-CHOSEN_AT_THE_CALL = ("split", "a_order", "b_order", "rows_fastest")
+CHOSEN_AT_THE_CALL = ("split", "a_order", "b_order", "across")
 """What follows from the shape and the strides, and is therefore not kept in files."""
 
 

@@ -22,7 +22,14 @@ from portmp.formats import Format
 from portmp.planes import Planes, allocate, upload
 from portmp.program import Module
 from portmp.routines import base, elementwise, gemm, reduce
-from portmp.schedules import FlatSchedule, GemmSchedule, PanelSchedule, ReduceSchedule, Schedule
+from portmp.schedules import (
+    FlatSchedule,
+    GemmSchedule,
+    PanelSchedule,
+    ReduceSchedule,
+    Schedule,
+    SweepSchedule,
+)
 from portmp.tuning import Task
 
 REGISTERS, OF_A_THREAD = 65536, 255
@@ -63,7 +70,11 @@ _REDUCE: Space = (
         ),
     ),
     _one("combine_threads", 32, 64, 128, 256, 512, 1024),
+)
+_SWEEP: Space = (
     _one("width", 1, 2, 4, 8),
+    _one("rows", 1, 2, 4, 8),
+    _one("unroll", 1, 2, 4, 8),
 )
 _FLAT: Space = (
     _one("width", 1, 2, 4, 8),
@@ -82,6 +93,8 @@ def space(task: Task, schedule: Schedule) -> Space:
         return _PANELS
     if isinstance(schedule, ReduceSchedule):
         return _REDUCE
+    if isinstance(schedule, SweepSchedule):
+        return _SWEEP
     if isinstance(schedule, FlatSchedule):
         return _FLAT
     threads: tuple[tuple[int, ...], ...] = _THREADS
@@ -220,9 +233,9 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     out = allocate(form, (m,), device.queue)
     one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
 
-    def turned(schedule: Schedule) -> ReduceSchedule:
-        assert isinstance(schedule, ReduceSchedule)
-        return replace(schedule, rows_fastest=across)
+    def turned(schedule: Schedule) -> ReduceSchedule | SweepSchedule:
+        assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
+        return replace(schedule, across=across)
 
     def run(schedule: Schedule) -> Planes:
         return reduce.gemv(

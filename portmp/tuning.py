@@ -21,7 +21,14 @@ from portmp import places, platform, schedules
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError
 from portmp.formats import Format
-from portmp.schedules import FlatSchedule, GemmSchedule, PanelSchedule, ReduceSchedule, Schedule
+from portmp.schedules import (
+    FlatSchedule,
+    GemmSchedule,
+    PanelSchedule,
+    ReduceSchedule,
+    Schedule,
+    SweepSchedule,
+)
 
 VERSION = 1
 FILE = "schedules.json"
@@ -301,7 +308,7 @@ def _fits(schedule: Schedule, form: Format, device: Device) -> bool:
 
 def _allowed_width(schedule: Schedule, form: Format, device: Device) -> Schedule:
     """Defaults are written for wide vectors; formats and platforms may have narrower ones."""
-    if isinstance(schedule, GemmSchedule):
+    if isinstance(schedule, (GemmSchedule, ReduceSchedule)):
         return schedule
     allowed = (1,) if form.scalar else platform.get(device.platform).vectors
     return replace(schedule, width=max(w for w in allowed if w <= schedule.width))
@@ -316,16 +323,18 @@ def gemm(
     return found
 
 
-def reduce(form: Format, device: Device, accuracy: str, shape: str) -> ReduceSchedule:
+def reduce(
+    form: Format, device: Device, accuracy: str, shape: str
+) -> ReduceSchedule | SweepSchedule:
     """The schedule of DOT, GEMV and sums: of ``one`` row, of rows read ``along`` or ``across``."""
     found = find(Task("reduce", form, accuracy, shape), device)
-    assert isinstance(found, ReduceSchedule)
+    assert isinstance(found, (ReduceSchedule, SweepSchedule))
     return _across(found) if shape == "across" else found
 
 
 @cache
-def _across(schedule: ReduceSchedule) -> ReduceSchedule:
-    return replace(schedule, rows_fastest=True)
+def _across(schedule: ReduceSchedule | SweepSchedule) -> ReduceSchedule | SweepSchedule:
+    return replace(schedule, across=True)
 
 
 def flat(form: Format, device: Device) -> FlatSchedule:

@@ -28,7 +28,7 @@ PADDED = GemmSchedule(2, 8, 4, 2, 4, vector=2, pad=2, stages=2, unroll=1)
 SPLIT = GemmSchedule(2, 2, 1, 1, 8, unroll=1, split=True)
 VECTORS = PanelSchedule(4, 3, 1, width=4)
 ROWS = ReduceSchedule(2, 3, 1, 2, combine_threads=64)
-COLUMNS = ReduceSchedule(2, 2, 1, 1, rows_fastest=True, combine_threads=32)
+COLUMNS = ReduceSchedule(2, 2, 1, 1, across=True, combine_threads=32)
 LANES = ReduceSchedule(1, 1, 4, 1, combine_threads=32)
 STAGED = ReduceSchedule(2, 1, 1, 1, staged=1, fold=2)
 

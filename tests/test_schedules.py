@@ -30,7 +30,7 @@ LARGE = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2, unroll=8, blocks=2)
 
 REDUCE = (
     ReduceSchedule(1, 1, 1, 1),
-    ReduceSchedule(3, 1, 1, 2, rows_fastest=True, combine_threads=32),
+    ReduceSchedule(3, 1, 1, 2, across=True, combine_threads=32),
     ReduceSchedule(2, 2, 1, 1, combine_threads=128),
     ReduceSchedule(2, 1, 1, 1, staged=2),
     ReduceSchedule(1, 1, 1, 1, staged=4, fold=2),
@@ -50,7 +50,7 @@ def gemm_schedules(device: Device) -> list[Any]:
 
 def reduce_schedules(device: Device) -> list[Any]:
     """Schedules for any device."""
-    return [*REDUCE, *_with_widths(ReduceSchedule(1, 1, 1, 1, rows_fastest=True), device)]
+    return [*REDUCE, *_with_widths(ReduceSchedule(1, 1, 1, 1, across=True), device)]
 
 
 def _bits(result: mp.Array) -> list[bytes]:

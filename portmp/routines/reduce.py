@@ -21,9 +21,10 @@ from portmp.formats import Format
 from portmp.networks import Network
 from portmp.planes import Planes, allocate
 from portmp.routines import base
-from portmp.schedules import ReduceSchedule
+from portmp.schedules import ReduceSchedule, SweepSchedule
 from portmp.spec import KernelSpec, spec
 
+Schedule = ReduceSchedule | SweepSchedule
 IDENTITY = {"dot": 0.0, "sum": 0.0, "max": -math.inf, "min": math.inf}
 
 
@@ -47,7 +48,7 @@ def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Netw
 
 @cache
 def module(
-    form: str, kind: str, schedule: ReduceSchedule, accuracy: str = "accurate"
+    form: str, kind: str, schedule: Schedule, accuracy: str = "accurate"
 ) -> tuple[KernelSpec, KernelSpec]:
     """The kernels that reduce each chunk of each row, and that combine a row's chunks."""
     f = formats.get(form)
@@ -87,7 +88,7 @@ def gemv(
     y: Planes | None = None,
     out: Planes | None = None,
     accuracy: str = "accurate",
-    schedule: ReduceSchedule | None = None,
+    schedule: Schedule | None = None,
 ) -> Planes:
     """alpha a x + beta y for a (m, n), x (n,)."""
     form = a.format
@@ -116,7 +117,7 @@ def gemv(
 
 
 def dot(
-    x: Planes, y: Planes, accuracy: str = "accurate", schedule: ReduceSchedule | None = None
+    x: Planes, y: Planes, accuracy: str = "accurate", schedule: Schedule | None = None
 ) -> Planes:
     """sum_i x_i y_i of two vectors; shape ()."""
     form = x.format
@@ -129,7 +130,7 @@ def dot(
     return out.view((), (), out.start)
 
 
-def over_rows(kind: str, x: Planes, schedule: ReduceSchedule | None = None) -> Planes:
+def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
     """sum, max or min of each row of x (m, n); shape (m,)."""
     if kind in ("max", "min") and not x.shape[1]:
         raise ShapeError(f"{kind}: an empty array has none")
@@ -138,7 +139,7 @@ def over_rows(kind: str, x: Planes, schedule: ReduceSchedule | None = None) -> P
     return out
 
 
-def default(x: Planes, accuracy: str) -> ReduceSchedule:
+def default(x: Planes, accuracy: str) -> Schedule:
     """The schedule that reduces the rows of x: threads read along its contiguous index."""
     return tuning.reduce(x.format, x.device, accuracy, shape_class(x))
 
@@ -159,7 +160,7 @@ def _parts(chunks: int, fold: int) -> int:
 
 
 def _reduce(
-    kind: str, x: Planes, k: int, out: Planes, schedule: ReduceSchedule | None,
+    kind: str, x: Planes, k: int, out: Planes, schedule: Schedule | None,
     accuracy: str, y: Planes | None, addend: list[Buffer | np.generic],
     end: list[Buffer | np.generic],
 ) -> None:  # fmt: skip
@@ -167,8 +168,10 @@ def _reduce(
     if not rows:
         return
     form, device, queue = x.format, x.device, x.queue
-    if not isinstance(schedule, (ReduceSchedule, type(None))):
-        raise ArgumentError(f"schedule: {schedule!r} given, a ReduceSchedule is needed")
+    if not isinstance(schedule, (ReduceSchedule, SweepSchedule, type(None))):
+        raise ArgumentError(
+            f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
+        )
     s = schedule or default(x, accuracy)
     if schedule is not None:
         s.check(form, device)
@@ -185,12 +188,7 @@ def _reduce(
         common += base.strided(y, y.strides[0])
     common += work.buffers
     if chunks:
-        groups = base.blocks(rows, s.rows)
-        grid = base.blocks(groups * chunks, s.teams)
-        if s.staged:
-            grid = rows * parts
-        elif s.rows_fastest:
-            grid = base.blocks(groups, s.teams) * chunks
-        queue.launch(kernels[partial.name], (grid, 1, 1), (s.threads, 1, 1), common)
+        grid = (s.blocks(rows, parts), 1, 1)
+        queue.launch(kernels[partial.name], grid, (s.threads, 1, 1), common)
     args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
     queue.launch(kernels[combine.name], (rows, 1, 1), (s.combine_threads, 1, 1), args)

@@ -1,50 +1,38 @@
 ## First half of DOT, GEMV, sums and extrema: 32 lanes a chunk, each in order, then a tree.
-## w: Writer, v: scalar Writer, s: ReduceSchedule, networks: step, finish, combine, renormalise
+## w: Writer, s: ReduceSchedule, networks: step, finish, combine, renormalise
 ## (where there is one), terms: "product" or "value", start: the lanes' first value,
 ## identity: beyond the end
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%!
-    def term(w, v, operand, index, inside="", identity=0.0):
-        """One value a lane; lanes beyond the end hold the identity."""
-        def lane(i, l):
-            at = index.replace("LANE", str(l))
-            text = v.limb(operand, i, at)
-            if not inside:
-                return text
-            return f"({inside.replace('LANE', str(l))} ? {text} : {v.literal(0 if i else identity)})"
-        if w.width == 1:
-            return w.pack(lane(i, 0) for i in v.limbs)
-        return w.pack(
-            f"({w.word})(" + ", ".join(lane(i, l) for l in range(w.width)) + ")" for i in v.limbs
-        )
-%>
 <%
     p, long = w.platform, w.platform.index
     step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
     settle = networks.get("renormalise")
-    items = lanes // s.width
-    threads = items * s.teams
     product = terms == "product"
-    x_index = "x_at[r] + (step * %d + LANE) * x_col" % lanes if s.width > 1 else f"x_at[r] + step * {lanes} * x_col"
-    y_index = "y_at + (step * %d + LANE) * y_step" % lanes if s.width > 1 else f"y_at + step * {lanes} * y_step"
-    inside = "i + LANE < last" if s.width > 1 else "i < last"
+    x_index, y_index = f"x_at[r] + step * {lanes} * x_col", f"y_at + step * {lanes} * y_step"
+
+    def term(operand, index, inside="", beyond=0.0):
+        """One value; beyond the end the identity."""
+        def word(i):
+            text = w.limb(operand, i, index)
+            return f"({inside} ? {text} : {w.literal(0 if i else beyond)})" if inside else text
+        return w.pack(word(i) for i in w.limbs)
 %>
 ${arithmetic(w, list(networks.values()))}
-/* chunks of ${chunk} elements: a team of ${items} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}; ${s.teams} teams a block */
-${p.kernel.format(threads)} ${name}(
+/* chunks of ${chunk} elements: a team of ${lanes} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}; ${s.teams} teams a block */
+${p.kernel.format(s.threads)} ${name}(
     const ${long} rows, const ${long} k, const ${long} chunks, const ${long} parts,
-    ${v.planes("x", const=True)},
+    ${w.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
 % if product:
-    ${v.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
+    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
 % endif
-    ${v.planes("partial", const=False, compute=True)})
+    ${w.planes("partial", const=False, compute=True)})
 {
-% for i in v.limbs:
-    ${p.shared} ${w.word} lanes${i}[${threads}];
+% for i in w.limbs:
+    ${p.shared} ${w.word} lanes${i}[${s.threads}];
 % endfor
     const int thread = (int)${p.axis(p.local_id, 0)};
-% if s.rows_fastest:
+% if s.across:
     /* neighbouring work-items read neighbouring rows */
     const int item = thread / ${s.teams}, team = thread % ${s.teams};
     const int stride = ${s.teams};
@@ -54,7 +42,7 @@ ${p.kernel.format(threads)} ${name}(
     const int row_step = ${s.teams};
 % else:
     /* neighbouring work-items read neighbouring elements of a row */
-    const int item = thread % ${items}, team = thread / ${items};
+    const int item = thread % ${lanes}, team = thread / ${lanes};
     const int stride = 1;
     const ${long} pair = (${long})${p.axis(p.group_id, 0)} * ${s.teams} + team;
     const ${long} which = pair % chunks;
@@ -67,7 +55,7 @@ ${p.kernel.format(threads)} ${name}(
     ${w.type(step.result)} sum[${s.rows}];
     ${w.value} z;
     ${long} x_at[${s.rows}];
-    ${long} i = first + item * ${s.width};
+    ${long} i = first + item;
 % if product:
     ${long} y_at = y_start + i * y_step;
 % endif
@@ -88,11 +76,11 @@ ${p.kernel.format(threads)} ${name}(
         ${p.unroll}
         for (int step = 0; step < ${s.unroll}; ++step) {
 % if product:
-            y[step] = ${term(w, v, "y", y_index)};
+            y[step] = ${term("y", y_index)};
 % endif
             ${p.unroll}
             for (int r = 0; r < ${s.rows}; ++r)
-                x[step][r] = ${term(w, v, "x", x_index)};
+                x[step][r] = ${term("x", x_index)};
         }
         ${p.unroll}
         for (int step = 0; step < ${s.unroll}; ++step) {
@@ -114,17 +102,17 @@ ${p.kernel.format(threads)} ${name}(
     }
     /* the rest, and a last step that lanes beyond the end take too */
     i += (${long})done * ${lanes};
-    for (; i - item * ${s.width} < last; i += ${lanes}) {
+    for (; i - item < last; i += ${lanes}) {
 % if product:
         const int step = 0;
-        const ${w.value} y = ${term(w, v, "y", y_index, inside)};
+        const ${w.value} y = ${term("y", y_index, "i < last")};
 % else:
         const int step = 0;
 % endif
         ++done;
         ${p.unroll}
         for (int r = 0; r < ${s.rows}; ++r) {
-            sum[r] = ${w.function(step)}(sum[r], ${term(w, v, "x", x_index, inside, identity)}${", y" if product else ""});
+            sum[r] = ${w.function(step)}(sum[r], ${term("x", x_index, "i < last", identity)}${", y" if product else ""});
 % if settle is not None:
             if (done % ${period} == 0)
                 sum[r] = ${w.function(settle)}(sum[r]);
@@ -141,32 +129,24 @@ ${p.kernel.format(threads)} ${name}(
 % if s.rows > 1:
         ${p.barrier}
 % endif
-% for i in v.limbs:
+% for i in w.limbs:
         lanes${i}[thread] = ${w.word_of("z", i)};
 % endfor
 <% distance = lanes // 2 %>
-% while distance >= s.width:
+% while distance:
         ${p.barrier}
-        if (item < ${distance // s.width}) {
-            const int other = thread + ${distance // s.width} * stride;
-            z = ${w.function(combine)}(z, ${w.pack(f"lanes{i}[other]" for i in v.limbs)});
-% for i in v.limbs:
+        if (item < ${distance}) {
+            const int other = thread + ${distance} * stride;
+            z = ${w.function(combine)}(z, ${w.pack(f"lanes{i}[other]" for i in w.limbs)});
+% for i in w.limbs:
             lanes${i}[thread] = ${w.word_of("z", i)};
 % endfor
         }
 <% distance //= 2 %>
 % endwhile
         if (item == 0 && row + r * row_step < rows) {
-% while distance >= 1:
-            {
-<% swizzle = ".s" + "".join("%x" % ((l + distance) % s.width) for l in range(s.width)) %>
-                const ${w.value} other = ${w.pack(w.word_of("z", i) + swizzle for i in v.limbs)};
-                z = ${w.function(combine)}(z, other);
-            }
-<% distance //= 2 %>
-% endwhile
-% for i in v.limbs:
-            partial${i}[(row + r * row_step) * chunks + which] = ${w.word_of("z", i) + (".s0" if s.width > 1 else "")};
+% for i in w.limbs:
+            partial${i}[(row + r * row_step) * chunks + which] = ${w.word_of("z", i)};
 % endfor
         }
     }

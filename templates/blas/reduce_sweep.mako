@@ -1,0 +1,133 @@
+## First half of DOT, GEMV, sums and extrema on CPUs: a work-item goes through memory in order
+## and keeps all lanes of a chunk. The same definition as reduce.mako.
+## w: Writer of vectors, v: scalar Writer, s: SweepSchedule (across: vectors of rows, else of
+## lanes), networks: step, finish, combine, renormalise (where there is one)
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic, anywhere"/>
+<%
+    p, long = w.platform, w.platform.index
+    step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
+    settle = networks.get("renormalise")
+    product = terms == "product"
+    rows = s.rows * (s.width if s.across else 1)
+    vectors = lanes if s.across else lanes // s.width
+%>
+${arithmetic(w, list(networks.values()))}
+${anywhere(w)}
+/* a work-item takes a chunk of ${chunk} elements of ${rows} row${"s" if rows > 1 else ""}; ${s.width} ${"rows" if s.across else "lanes"} a vector */
+${p.kernel_of(1)} ${name}(
+    const ${long} rows, const ${long} k, const ${long} chunks, const ${long} parts,
+    ${v.planes("x", const=True)},
+    const ${long} x_start, const ${long} x_row, const ${long} x_col,
+% if product:
+    ${v.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
+% endif
+    ${v.planes("partial", const=False, compute=True)})
+{
+    const ${long} which = (${long})${p.axis(p.group_id, 0)} % chunks;
+    const ${long} row = (${long})${p.axis(p.group_id, 0)} / chunks * ${rows};
+    const ${long} first = which * ${chunk};
+    const int count = k - first < ${chunk} ? (int)(k - first) : ${chunk};
+    const int many = rows - row < ${rows} ? (int)(rows - row) : ${rows};
+% if s.across:
+    const int dense = x_row == 1;
+% else:
+    const int dense = x_col == 1${" && y_step == 1" if product else ""};
+% endif
+    ${w.type(step.result)} sum[${s.rows}][${vectors}];
+
+    for (int r = 0; r < ${s.rows}; ++r)
+        for (int lane = 0; lane < ${vectors}; ++lane)
+            sum[r][lane] = ${w.first_of(step.result, start)};
+    for (int i0 = 0; i0 < count; i0 += ${lanes}) {
+        const int some = count - i0 < ${lanes} ? count - i0 : ${lanes};
+% if s.across:
+        for (int lane = 0; lane < ${lanes}; ++lane) {
+            /* lanes beyond the end hold the identity */
+            const int inside = lane < some;
+            const ${long} i = first + i0 + (inside ? lane : 0);
+% if product:
+            const ${w.value} y = ${w.pack(w.splat(f"(inside ? {v.limb('y', i, 'y_start + i * y_step')} : {v.literal(0)})") for i in v.limbs)};
+% endif
+            for (int r = 0; r < ${s.rows}; ++r) {
+                const ${long} at = x_start + (row + r * ${s.width}) * x_row + i * x_col;
+                const int here = inside ? many - r * ${s.width} : 0;
+${filled("x", identity, "x_row")}
+                sum[r][lane] = ${w.function(step)}(sum[r][lane], x${", y" if product else ""});
+            }
+        }
+% else:
+        ${p.unroll} ${s.unroll}
+        for (int lane = 0; lane < ${vectors}; ++lane) {
+            const int here = some - lane * ${s.width};
+            const ${long} i = first + i0 + lane * ${s.width};
+            ${long} at;
+% if product:
+            at = y_start + i * y_step;
+${filled("y", 0.0, "y_step")}
+% endif
+            for (int r = 0; r < ${s.rows}; ++r) {
+                /* rows beyond the end repeat the last one and are not stored */
+                at = x_start + (row + (r < many ? r : many - 1)) * x_row + i * x_col;
+${filled("x", identity, "x_col")}
+                sum[r][lane] = ${w.function(step)}(sum[r][lane], x${", y" if product else ""});
+            }
+        }
+% endif
+% if settle is not None:
+        if ((i0 / ${lanes} + 1) % ${period} == 0) {
+            for (int r = 0; r < ${s.rows}; ++r)
+                for (int lane = 0; lane < ${vectors}; ++lane)
+                    sum[r][lane] = ${w.function(settle)}(sum[r][lane]);
+        }
+% endif
+    }
+    for (int r = 0; r < ${s.rows}; ++r) {
+        ${w.value} z[${vectors}];
+        for (int lane = 0; lane < ${vectors}; ++lane)
+            z[lane] = ${w.function(finish) + "(sum[r][lane])" if product else "sum[r][lane]"};
+        /* lanes combine pairwise with halving distance */
+        for (int distance = ${vectors // 2}; distance > 0; distance /= 2)
+            for (int lane = 0; lane < distance; ++lane)
+                z[lane] = ${w.function(combine)}(z[lane], z[lane + distance]);
+% if s.across:
+        for (int l = 0; l < ${s.width} && r * ${s.width} + l < many; ++l) {
+% for i in v.limbs:
+            partial${i}[(row + r * ${s.width} + l) * chunks + which] = ((${v.scalar} *)&${w.word_of("z[0]", i)})[l];
+% endfor
+        }
+% else:
+<% distance = s.width // 2 %>
+% while distance:
+        {
+<% swizzle = ".s" + "".join("%x" % ((l + distance) % s.width) for l in range(s.width)) %>
+            const ${w.value} other = ${w.pack(w.word_of("z[0]", i) + swizzle for i in v.limbs)};
+            z[0] = ${w.function(combine)}(z[0], other);
+        }
+<% distance //= 2 %>
+% endwhile
+        if (r < many) {
+% for i in v.limbs:
+            partial${i}[(row + r) * chunks + which] = ((${v.scalar} *)&${w.word_of("z[0]", i)})[0];
+% endfor
+        }
+% endif
+    }
+}
+<%def name="filled(operand, beyond, stride)">
+## A vector from at on; lanes from here on hold the identity.
+                ${w.value} ${operand} = ${w.pack([w.literal(beyond)] + [w.literal(0)] * (w.format.limbs - 1))};
+% if all(plane == w.format.word for plane in w.format.planes):
+                if (dense && here >= ${s.width}) {
+% for i in v.limbs:
+                    ${w.word_of(operand, i)} = ${w.neighbours(operand, i, "at")};
+% endfor
+                } else
+% endif
+                {
+                    for (int l = 0; l < ${s.width} && l < here; ++l) {
+% for i in v.limbs:
+                        ((${v.scalar} *)&${w.word_of(operand, i)})[l] = ${v.limb(operand, i, f"at + l * {stride}")};
+% endfor
+                    }
+                }
+</%def>
