@@ -10,6 +10,7 @@
     product = terms == "product"
     rows = s.rows * (s.width if s.across else 1)
     vectors = lanes if s.across else lanes // s.width
+    plain = all(plane == w.format.word for plane in w.format.planes)
 %>
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
@@ -29,70 +30,111 @@ ${p.kernel_of(1)} ${name}(
     const int count = k - first < ${chunk} ? (int)(k - first) : ${chunk};
     const int many = rows - row < ${rows} ? (int)(rows - row) : ${rows};
 % if s.across:
-    const int dense = x_row == 1;
+    const int dense = x_row == 1 && many == ${rows};
+
+    /* lane by lane, so that the sums of all rows stay in registers */
+    ${w.value} z[${s.rows}][${lanes}];
+    for (int lane = 0; lane < ${lanes}; ++lane) {
+        ${w.type(step.result)} sum[${s.rows}];
+        ${p.unroll}
+        for (int r = 0; r < ${s.rows}; ++r)
+            sum[r] = ${w.first_of(step.result, start)};
+        for (int i0 = 0; i0 < count; i0 += ${lanes}) {
+            const int inside = i0 + lane < count;
+            const ${long} i = first + i0 + (inside ? lane : 0);
+            ${long} at = x_start + row * x_row + i * x_col;
+% if product:
+            const ${w.value} y = ${w.pack(w.splat(f"(inside ? {v.limb('y', i, 'y_start + i * y_step')} : {v.literal(0)})") for i in v.limbs)};
+% endif
+% if plain:
+            if (inside && dense) {
+                ${p.unroll}
+                for (int r = 0; r < ${s.rows}; ++r) {
+                    const ${w.value} x = ${w.pack(w.neighbours("x", i, f"at + r * {s.width}") for i in w.limbs)};
+                    sum[r] = ${w.function(step)}(sum[r], x${", y" if product else ""});
+                }
+            } else
+% endif
+            {
+                ${p.unroll}
+                for (int r = 0; r < ${s.rows}; ++r) {
+                    const int here = inside ? many - r * ${s.width} : 0;
+${gathered("x", identity, "x_row", " " * 20)}
+                    sum[r] = ${w.function(step)}(sum[r], x${", y" if product else ""});
+                    at += ${s.width} * x_row;
+                }
+            }
+% if settle is not None:
+            if ((i0 / ${lanes} + 1) % ${period} == 0) {
+                ${p.unroll}
+                for (int r = 0; r < ${s.rows}; ++r)
+                    sum[r] = ${w.function(settle)}(sum[r]);
+            }
+% endif
+        }
+        ${p.unroll}
+        for (int r = 0; r < ${s.rows}; ++r)
+            z[r][lane] = ${w.function(finish) + "(sum[r])" if product else "sum[r]"};
+    }
 % else:
     const int dense = x_col == 1${" && y_step == 1" if product else ""};
-% endif
     ${w.type(step.result)} sum[${s.rows}][${vectors}];
+    ${w.value} z[${s.rows}][${vectors}];
+    int i0 = 0;
 
     for (int r = 0; r < ${s.rows}; ++r)
         for (int lane = 0; lane < ${vectors}; ++lane)
             sum[r][lane] = ${w.first_of(step.result, start)};
-    for (int i0 = 0; i0 < count; i0 += ${lanes}) {
-        const int some = count - i0 < ${lanes} ? count - i0 : ${lanes};
-% if s.across:
-        for (int lane = 0; lane < ${lanes}; ++lane) {
-            /* lanes beyond the end hold the identity */
-            const int inside = lane < some;
-            const ${long} i = first + i0 + (inside ? lane : 0);
+% if plain:
+    for (; dense && i0 + ${lanes} <= count; i0 += ${lanes}) {
+        ${p.unroll} ${s.unroll}
+        for (int lane = 0; lane < ${vectors}; ++lane) {
+            const ${long} i = first + i0 + lane * ${s.width};
 % if product:
-            const ${w.value} y = ${w.pack(w.splat(f"(inside ? {v.limb('y', i, 'y_start + i * y_step')} : {v.literal(0)})") for i in v.limbs)};
+            const ${w.value} y = ${w.pack(w.neighbours("y", i, "y_start + i") for i in w.limbs)};
 % endif
+            ${p.unroll}
             for (int r = 0; r < ${s.rows}; ++r) {
-                const ${long} at = x_start + (row + r * ${s.width}) * x_row + i * x_col;
-                const int here = inside ? many - r * ${s.width} : 0;
-${filled("x", identity, "x_row")}
+                /* rows beyond the end repeat the last one and are not stored */
+                const ${long} at = x_start + (row + (r < many ? r : many - 1)) * x_row + i;
+                const ${w.value} x = ${w.pack(w.neighbours("x", i, "at") for i in w.limbs)};
                 sum[r][lane] = ${w.function(step)}(sum[r][lane], x${", y" if product else ""});
             }
         }
-% else:
-        ${p.unroll} ${s.unroll}
+${settled()}
+    }
+% endif
+    /* strided operands, and a last step that lanes beyond the end take too */
+    for (; i0 < count; i0 += ${lanes}) {
         for (int lane = 0; lane < ${vectors}; ++lane) {
-            const int here = some - lane * ${s.width};
+            const int here = count - i0 - lane * ${s.width};
             const ${long} i = first + i0 + lane * ${s.width};
             ${long} at;
 % if product:
             at = y_start + i * y_step;
-${filled("y", 0.0, "y_step")}
+${gathered("y", 0.0, "y_step", " " * 12)}
 % endif
             for (int r = 0; r < ${s.rows}; ++r) {
-                /* rows beyond the end repeat the last one and are not stored */
                 at = x_start + (row + (r < many ? r : many - 1)) * x_row + i * x_col;
-${filled("x", identity, "x_col")}
+${gathered("x", identity, "x_col", " " * 16)}
                 sum[r][lane] = ${w.function(step)}(sum[r][lane], x${", y" if product else ""});
             }
         }
-% endif
-% if settle is not None:
-        if ((i0 / ${lanes} + 1) % ${period} == 0) {
-            for (int r = 0; r < ${s.rows}; ++r)
-                for (int lane = 0; lane < ${vectors}; ++lane)
-                    sum[r][lane] = ${w.function(settle)}(sum[r][lane]);
-        }
-% endif
+${settled()}
     }
-    for (int r = 0; r < ${s.rows}; ++r) {
-        ${w.value} z[${vectors}];
+    for (int r = 0; r < ${s.rows}; ++r)
         for (int lane = 0; lane < ${vectors}; ++lane)
-            z[lane] = ${w.function(finish) + "(sum[r][lane])" if product else "sum[r][lane]"};
+            z[r][lane] = ${w.function(finish) + "(sum[r][lane])" if product else "sum[r][lane]"};
+% endif
+    for (int r = 0; r < ${s.rows}; ++r) {
         /* lanes combine pairwise with halving distance */
         for (int distance = ${vectors // 2}; distance > 0; distance /= 2)
             for (int lane = 0; lane < distance; ++lane)
-                z[lane] = ${w.function(combine)}(z[lane], z[lane + distance]);
+                z[r][lane] = ${w.function(combine)}(z[r][lane], z[r][lane + distance]);
 % if s.across:
         for (int l = 0; l < ${s.width} && r * ${s.width} + l < many; ++l) {
 % for i in v.limbs:
-            partial${i}[(row + r * ${s.width} + l) * chunks + which] = ((${v.scalar} *)&${w.word_of("z[0]", i)})[l];
+            partial${i}[(row + r * ${s.width} + l) * chunks + which] = ((${v.scalar} *)&${w.word_of("z[r][0]", i)})[l];
 % endfor
         }
 % else:
@@ -100,34 +142,34 @@ ${filled("x", identity, "x_col")}
 % while distance:
         {
 <% swizzle = ".s" + "".join("%x" % ((l + distance) % s.width) for l in range(s.width)) %>
-            const ${w.value} other = ${w.pack(w.word_of("z[0]", i) + swizzle for i in v.limbs)};
-            z[0] = ${w.function(combine)}(z[0], other);
+            const ${w.value} other = ${w.pack(w.word_of("z[r][0]", i) + swizzle for i in v.limbs)};
+            z[r][0] = ${w.function(combine)}(z[r][0], other);
         }
 <% distance //= 2 %>
 % endwhile
         if (r < many) {
 % for i in v.limbs:
-            partial${i}[(row + r) * chunks + which] = ((${v.scalar} *)&${w.word_of("z[0]", i)})[0];
+            partial${i}[(row + r) * chunks + which] = ((${v.scalar} *)&${w.word_of("z[r][0]", i)})[0];
 % endfor
         }
 % endif
     }
 }
-<%def name="filled(operand, beyond, stride)">
-## A vector from at on; lanes from here on hold the identity.
-                ${w.value} ${operand} = ${w.pack([w.literal(beyond)] + [w.literal(0)] * (w.format.limbs - 1))};
-% if all(plane == w.format.word for plane in w.format.planes):
-                if (dense && here >= ${s.width}) {
-% for i in v.limbs:
-                    ${w.word_of(operand, i)} = ${w.neighbours(operand, i, "at")};
-% endfor
-                } else
+<%def name="settled()">
+% if settle is not None:
+        if ((i0 / ${lanes} + 1) % ${period} == 0) {
+            for (int r = 0; r < ${s.rows}; ++r)
+                for (int lane = 0; lane < ${vectors}; ++lane)
+                    sum[r][lane] = ${w.function(settle)}(sum[r][lane]);
+        }
 % endif
-                {
-                    for (int l = 0; l < ${s.width} && l < here; ++l) {
+</%def>
+<%def name="gathered(operand, beyond, stride, pad)">
+## A vector from at on; lanes from here on hold the identity.
+${pad}${w.value} ${operand} = ${w.pack([w.literal(beyond)] + [w.literal(0)] * (w.format.limbs - 1))};
+${pad}for (int l = 0; l < ${s.width} && l < here; ++l) {
 % for i in v.limbs:
-                        ((${v.scalar} *)&${w.word_of(operand, i)})[l] = ${v.limb(operand, i, f"at + l * {stride}")};
+${pad}    ((${v.scalar} *)&${w.word_of(operand, i)})[l] = ${v.limb(operand, i, f"at + l * {stride}")};
 % endfor
-                    }
-                }
+${pad}}
 </%def>
