@@ -223,6 +223,7 @@ class ReduceSchedule:
     fold: int = 1
 
     width: ClassVar[int] = 1
+    combining: ClassVar[str] = "blas/reduce_combine.mako"
 
     @property
     def template(self) -> str:
@@ -274,7 +275,13 @@ class ReduceSchedule:
                 f"schedule: fold {self.fold} given, a power of two and staged are needed"
             )
         _fits(self.threads, shared, device)
-        _check_combining(self.combine_threads, form, device)
+        _fits(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
+        shares, rest = divmod(self.combine_threads, definition.LANES)
+        if rest or shares & (shares - 1):
+            raise ArgumentError(
+                f"schedule: combine_threads {self.combine_threads} given, {definition.LANES} times "
+                "a power of two is needed"
+            )
 
 
 @dataclass(frozen=True)
@@ -289,10 +296,11 @@ class SweepSchedule:
     width: int = 1
     unroll: int = 1
     across: bool = False
-    combine_threads: int = 32
 
     template: ClassVar[str] = "blas/reduce_sweep.mako"
+    combining: ClassVar[str] = "blas/reduce_combine_sweep.mako"
     threads: ClassVar[int] = 1
+    combine_threads: ClassVar[int] = 1
     fold: ClassVar[int] = 1
 
     def blocks(self, rows: int, parts: int) -> int:
@@ -301,13 +309,12 @@ class SweepSchedule:
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        _positive(self, "rows", "unroll", "combine_threads")
+        _positive(self, "rows", "unroll")
         check_width(self.width, form, device)
         if definition.LANES % self.unroll:
             raise ArgumentError(
                 f"schedule: unroll {self.unroll} does not divide {definition.LANES}"
             )
-        _check_combining(self.combine_threads, form, device)
 
     def smaller(self) -> SweepSchedule | None:
         """The next smaller one, for a device that this one does not fit."""
@@ -315,17 +322,6 @@ class SweepSchedule:
             if getattr(self, name) > 1:
                 return replace(self, **{name: getattr(self, name) // 2})
         return None
-
-
-def _check_combining(threads: int, form: Format, device: Device) -> None:
-    """Raise ArgumentError where the combining kernel's block is not allowed."""
-    _fits(threads, threads * form.compute.itemsize, device)
-    shares, rest = divmod(threads, definition.LANES)
-    if rest or shares & (shares - 1):
-        raise ArgumentError(
-            f"schedule: combine_threads {threads} given, {definition.LANES} times "
-            "a power of two is needed"
-        )
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def module(
     if kind == "dot":
         roles |= {op: f.operator(op) for op in ("add", "mul")}
     combine = spec(
-        f"{kind}_combine", "blas/reduce_combine.mako", f, roles,
+        f"{kind}_combine", schedule.combining, f, roles,
         threads=schedule.combine_threads, recompute=kind in ("dot", "sum"), **_definition(kind),
     )  # fmt: skip
     return partial, combine

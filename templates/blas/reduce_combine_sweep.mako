@@ -1,0 +1,94 @@
+## Second half of DOT, GEMV, sums and extrema on CPUs: the chunks of one row, by a work-item
+## alone. The same definition as reduce_combine.mako, without barriers.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/epilogue.mako" import="scaled"/>
+<% p, long = w.platform, w.platform.index %>
+<% combine = networks["combine"] %>
+<% product = terms == "product" %>
+<% empty = w.pack([w.literal(start)] + [w.literal(0)] * (w.format.limbs - 1)) %>
+${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
+/* one row a work-item: chunks combine pairwise with halving distance */
+${p.kernel_of(1)} ${name}(
+    const ${long} rows, const ${long} k, const ${long} chunks, const ${long} parts,
+    ${w.planes("x", const=True)},
+    const ${long} x_start, const ${long} x_row, const ${long} x_col,
+% if product:
+    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
+% endif
+    ${w.planes("partial", const=False, compute=True)},
+% if product:
+    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_step,
+% endif
+    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_step\
+% if product:
+,
+    ${w.scalars("alpha")}, ${w.scalars("beta")},
+    const int alpha_is_one, const int beta_kind)
+% else:
+)
+% endif
+{
+    const ${long} row = (${long})${p.axis(p.group_id, 0)};
+    const ${long} base = row * chunks;
+    ${long} leaves = 1;
+    ${w.value} z = ${empty};
+
+    while (leaves < parts)
+        leaves *= 2;
+    ${p.unroll} 1
+    for (${long} distance = leaves / 2; distance > 0; distance /= 2) {
+        ${p.unroll} 1
+        for (${long} at = base; at < base + distance && at + distance < base + parts; ++at) {
+            const ${long} other = at + distance;
+            const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};
+            z = ${w.function(combine)}(${w.pack(f"partial{i}[at]" for i in w.limbs)}, upper);
+% for i in w.limbs:
+            partial${i}[at] = ${w.word_of("z", i)};
+% endfor
+        }
+    }
+    if (chunks > 0)
+        z = ${w.pack(f"partial{i}[base]" for i in w.limbs)};
+% if recompute:
+    if (chunks > 0 && !(${w.fabs("partial0[base]")} <= ${w.largest})) {
+        /* leading limbs alone in the same lanes and tree: tells inf from NaN */
+        ${w.word} total;
+        for (${long} which = 0; which < chunks; ++which) {
+            ${w.word} chains[${lanes}];
+            const ${long} first = which * ${chunk};
+            const ${long} last = first + ${chunk} < k ? first + ${chunk} : k;
+            for (int lane = 0; lane < ${lanes}; ++lane) {
+                ${w.word} chain = 0;
+                for (${long} i = first + lane; i < last; i += ${lanes})
+% if product:
+                    chain = ${w.fma("x0[x_start + row * x_row + i * x_col]", "y0[y_start + i * y_step]", "chain")};
+% else:
+                    chain = chain + x0[x_start + row * x_row + i * x_col];
+% endif
+                chains[lane] = chain;
+            }
+            for (int step = ${lanes // 2}; step > 0; step /= 2)
+                for (int lane = 0; lane < step; ++lane)
+                    chains[lane] = chains[lane] + chains[lane + step];
+            partial0[base + which] = chains[0];
+        }
+        leaves = 1;
+        while (leaves < chunks)
+            leaves *= 2;
+        for (${long} distance = leaves / 2; distance > 0; distance /= 2)
+            for (${long} at = base; at < base + distance && at + distance < base + chunks; ++at)
+                partial0[at] = partial0[at] + partial0[at + distance];
+        total = partial0[base];
+        z = ${w.pack(["total"] + [w.literal(0)] * (w.format.limbs - 1))};
+    }
+% endif
+% if product:
+    {
+        const ${long} c_at = c_start + row * c_step;
+${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 8)}
+    }
+% endif
+% for i in w.limbs:
+    out${i}[out_start + row * out_step] = ${w.narrow(i, w.word_of("z", i))};
+% endfor
+}
