@@ -20,17 +20,18 @@ from portmp.backends.base import Buffer, Device, Traits
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.routines import base, elementwise
-from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
 from portmp.verify import Case, Host
 
 TILES = GemmSchedule(4, 4, 2, 2, 8, unroll=2)
 PADDED = GemmSchedule(2, 8, 4, 2, 4, vector=2, pad=2, stages=2, unroll=1)
 SPLIT = GemmSchedule(2, 2, 1, 1, 8, unroll=1, split=True)
 VECTORS = PanelSchedule(4, 3, 1, width=4)
-ROWS = ReduceSchedule(2, 3, 1, 2, combine_threads=64)
-COLUMNS = ReduceSchedule(2, 2, 1, 1, across=True, combine_threads=32)
-LANES = ReduceSchedule(1, 1, 4, 1, combine_threads=32)
-STAGED = ReduceSchedule(2, 1, 1, 1, staged=1, fold=2)
+ROWS = ReduceSchedule(2, 3, 2, combine_threads=64)
+COLUMNS = ReduceSchedule(2, 2, 1, across=True, combine_threads=32)
+STAGED = ReduceSchedule(2, 1, 1, staged=1, fold=2)
+SWEEP = SweepSchedule(3, 4)
+SWEEP_COLUMNS = SweepSchedule(2, 4, across=True)
 
 
 _kept: list[Buffer] = []
@@ -149,8 +150,9 @@ def reduction_cases(form: Format) -> Iterator[Case]:
     for name, schedule in {
         "rows": ROWS,
         "columns": COLUMNS,
-        "lanes": LANES,
         "staged": STAGED,
+        "sweep": SWEEP,
+        "sweep-columns": SWEEP_COLUMNS,
     }.items():
         if schedule.width > 1 and form.scalar:
             continue
@@ -170,7 +172,11 @@ def reduction_cases(form: Format) -> Iterator[Case]:
         )  # fmt: skip
     if form.limbs == 1:
         long = ordinary(form, (2 * 8192 + 3,), "chunks")
-        yield Case("dot", "chunks", form, (long, long), mp.dot, hostblas.dot)
+        for name, schedule in {"usual": None, "staged": STAGED}.items():
+            yield Case(
+                "dot", f"chunks-{name}", form, (long, long),
+                lambda x, y, s=schedule: mp.dot(x, y, schedule=s), hostblas.dot,
+            )  # fmt: skip
 
 
 def solve_cases(form: Format) -> Iterator[Case]:

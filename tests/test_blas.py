@@ -21,7 +21,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import upload
-from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]
@@ -375,13 +375,16 @@ def test_dot_of_views(device: Device, name: str) -> None:
         (ReduceSchedule(teams=10**6), r"32000000 threads a block, .* allows \d+"),
         (ReduceSchedule(rows=0), "rows 0 given, positive"),
         (ReduceSchedule(combine_threads=10**6), r"1000000 threads a block, .* allows \d+"),
-        (ReduceSchedule(staged=2, rows=2), "staged needs width 1, rows 1"),
+        (ReduceSchedule(staged=2, rows=2), "staged needs rows 1"),
         (ReduceSchedule(combine_threads=48), "combine_threads 48 given, 32 times a power of two"),
-        (ReduceSchedule(width=3), "width 3 given, dd on .* has 1"),
+        (ReduceSchedule(fold=2), "fold 2 given, a power of two and staged"),
+        (ReduceSchedule(staged=3), "128 threads x staged 3 do not divide 8192"),
+        (SweepSchedule(width=3), "width 3 given, dd on .* has 1"),
+        (SweepSchedule(unroll=5), "unroll 5 does not divide 32"),
     ],
 )
 def test_schedules_of_gemv_and_dot_that_do_not_fit(
-    device: Device, schedule: ReduceSchedule, text: str
+    device: Device, schedule: ReduceSchedule | SweepSchedule, text: str
 ) -> None:
     """Refused with the numbers, before anything is compiled."""
     x = mp.zeros((3, 4), device=device)
@@ -402,7 +405,7 @@ def test_schedules_without_such_vectors_are_refused(device: Device) -> None:
     with pytest.raises(ArgumentError, match=r"width 2 given, qd2011 on .* has 1"):
         mp.gemm(y, y.T, schedule=PanelSchedule(4, 1, 1, width=2))
     with pytest.raises(ArgumentError, match=r"width 4 given, qd2011 on .* has 1"):
-        mp.dot(y[0], y[1], schedule=ReduceSchedule(width=4))
+        mp.dot(y[0], y[1], schedule=SweepSchedule(width=4))
 
 
 @pytest.mark.parametrize("name", ["dd", "float32"])

@@ -37,8 +37,8 @@ from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
 from portmp.networks.operators import ARITY
 from portmp.render import RenderedSource
-from portmp.routines import gemm, reduce
-from portmp.schedules import PanelSchedule, ReduceSchedule
+from portmp.routines import elementwise, gemm, reduce
+from portmp.schedules import FlatSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
@@ -73,10 +73,18 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             kernels = [
                 *catalogue.kernels(name).values(),
                 gemm.kernel_spec(name, PanelSchedule()),
-                *reduce.module(name, "dot", ReduceSchedule(staged=2)),
+                *reduce.module(name, "dot", ReduceSchedule(staged=2, fold=2)),
+                *reduce.module(name, "dot", SweepSchedule(2)),
+                *reduce.module(name, "dot", SweepSchedule(2, across=True)),
                 ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),
                 ceilings.triad_spec(formats.get(name).word, 1),
             ]
+            if on == "opencl" and name in ("dd", "ts"):
+                access = ("value", "contiguous", "contiguous")
+                kernels += [
+                    elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
+                    *reduce.module(name, "dot", SweepSchedule(2, 4)),
+                ]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
 

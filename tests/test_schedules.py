@@ -13,7 +13,14 @@ import portmp as mp
 from portmp import formats, inputs, platform, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
-from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule
+from portmp.routines import elementwise
+from portmp.schedules import (
+    FlatSchedule,
+    GemmSchedule,
+    PanelSchedule,
+    ReduceSchedule,
+    SweepSchedule,
+)
 
 FORMATS = ("float32", "dd", "qs", "qd", "d+s")
 GEMM = (
@@ -29,12 +36,14 @@ GEMM = (
 LARGE = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2, unroll=8, blocks=2)
 
 REDUCE = (
-    ReduceSchedule(1, 1, 1, 1),
-    ReduceSchedule(3, 1, 1, 2, across=True, combine_threads=32),
-    ReduceSchedule(2, 2, 1, 1, combine_threads=128),
-    ReduceSchedule(2, 1, 1, 1, staged=2),
-    ReduceSchedule(1, 1, 1, 1, staged=4, fold=2),
-    ReduceSchedule(4, 1, 1, 1, staged=1, fold=8),
+    ReduceSchedule(1, 1, 1),
+    ReduceSchedule(3, 1, 2, across=True, combine_threads=32),
+    ReduceSchedule(2, 2, 1, combine_threads=128),
+    ReduceSchedule(2, 1, 1, staged=2),
+    ReduceSchedule(1, 1, 1, staged=4, fold=2),
+    ReduceSchedule(4, 1, 1, staged=1, fold=8),
+    SweepSchedule(3, 1, 2),
+    SweepSchedule(3, 1, across=True),
 )
 
 
@@ -50,7 +59,11 @@ def gemm_schedules(device: Device) -> list[Any]:
 
 def reduce_schedules(device: Device) -> list[Any]:
     """Schedules for any device."""
-    return [*REDUCE, *_with_widths(ReduceSchedule(1, 1, 1, 1, across=True), device)]
+    return [
+        *REDUCE,
+        *_with_widths(SweepSchedule(2), device),
+        *_with_widths(SweepSchedule(2, across=True), device),
+    ]
 
 
 def _bits(result: mp.Array) -> list[bytes]:
@@ -96,6 +109,19 @@ def test_gemv_and_dot(device: Device, name: str) -> None:
     for schedule in reduce_schedules(device):
         got = _bits(mp.gemv(a, x, schedule=schedule)), _bits(mp.dot(a[0], x, schedule=schedule))
         assert got == usual, schedule
+
+
+@pytest.mark.parametrize("name", ["float32", "ds", "td", "d+s"])
+def test_elementwise(device: Device, name: str) -> None:
+    """Threads, elements a thread, vectors; dense and strided operands, starts at any word."""
+    x, y, z = (_array(name, (1003,), seed, device) for seed in "xyz")
+    schedules = [FlatSchedule(32, 3), FlatSchedule(64, 1)]
+    for schedule in schedules + _with_widths(FlatSchedule(3, 2), device):
+        for step in (1, 2):
+            views = [v[3 : 3 + 999 : step].planes for v in (x, y, z)]
+            wanted = _bits(mp.fma(x[3:1002:step], y[3:1002:step], z[3:1002:step]))
+            got = elementwise.apply("fma", views, schedule=schedule)
+            assert [p.tobytes() for p in got.read_dense()] == wanted, (schedule, step)
 
 
 def test_other_things_are_no_schedules(device: Device) -> None:

@@ -103,8 +103,7 @@ def _run(
     )
     if schedule is None:
         schedule = tuning.flat(form, out.device)
-    if schedule.width > 1 and not _vectors(op, form, access, rank, strides[0]):
-        schedule = _SCALAR
+    schedule = fitted(schedule, op, form, access, strides[0])
     kernel_key = kernel_spec(form.name, op, access, rank, schedule)
     kernel = program.kernels(out.device, kernel_key)[kernel_key.name]
     args: list[Buffer | np.generic] = [np.int64(out.size), *(np.int64(n) for n in sizes[1:])]
@@ -124,14 +123,15 @@ _SCALAR = FlatSchedule()
 """Instead of one with vectors, where operands are strided or stored short."""
 
 
-def _vectors(
-    op: str, form: Format, access: tuple[str, ...], rank: int, out_strides: tuple[int, ...]
-) -> bool:
-    """Whether neighbouring elements are neighbours in memory, as words of the arithmetic."""
-    return (
-        rank == 1 and out_strides == (1,) and "strided" not in access
-        and op != "compare" and form.compute is form
-    )  # fmt: skip
+def fitted(
+    schedule: FlatSchedule, op: str, form: Format, access: tuple[str, ...],
+    out_strides: tuple[int, ...],
+) -> FlatSchedule:  # fmt: skip
+    """Vectors only where neighbours are neighbours in memory, as words of the arithmetic."""
+    dense = out_strides == (1,) and "strided" not in access
+    if schedule.width == 1 or (dense and op != "compare" and form.compute is form):
+        return schedule
+    return _SCALAR
 
 
 def _collapsed(
