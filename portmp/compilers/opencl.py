@@ -9,7 +9,8 @@ from typing import Any
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable, CompileError
 
-KEEP = ("-cl-std=CL1.2",)
+KEEP = ("-cl-std=CL1.2", "-w")
+"""No warnings: some compilers count them on standard error, for calls that are inlined."""
 
 
 def build_options(handle: Any) -> tuple[str, ...]:
