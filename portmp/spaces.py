@@ -56,8 +56,15 @@ _TILES: Space = (
     _one("blocks", 1, 2, 3, 4),
 )
 _PANELS: Space = (
-    (("results_m", "results_n"), ((1, 1), (2, 1), (4, 1), (2, 2), (3, 2), (4, 2), (6, 1), (8, 1))),
-    _one("width", 1, 2, 4, 8),
+    (
+        ("results_m", "results_n", "width"),
+        tuple(
+            (m, n, width)
+            for m, n in ((1, 1), (2, 1), (3, 1), (4, 1), (6, 1), (2, 2), (3, 2), (4, 2))
+            for width in (1, 2, 4, 8)
+            if m * n * width <= 32
+        ),
+    ),
     _one("rows", 8, 16, 32, 64, 128),
 )
 _REDUCE: Space = (
