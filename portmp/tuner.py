@@ -41,6 +41,7 @@ from portmp import (
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.planes import Host
+from portmp.progress import Progress
 from portmp.render import RenderedSource
 from portmp.schedules import Schedule
 from portmp.spaces import Problem
@@ -344,11 +345,6 @@ def chosen(args: Any) -> list[Task]:
     return found
 
 
-def _show_line(text: str) -> None:
-    if sys.stderr.isatty():
-        print(f"\r{text:100.100}", end="", file=sys.stderr, flush=True)
-
-
 def _table(tasks: Sequence[Task], device: Device) -> list[dict[str, Any]]:
     """The schedules in effect."""
     return [
@@ -387,12 +383,14 @@ def command(args: Any) -> int:
     if args.again:
         journal.forget()
     results, wrong = [], False
+    progress = Progress(sys.stderr.isatty())
     workers = args.workers or os.cpu_count() or 1
     pool = compilers(device, workers)
     try:
         for task in tasks:
-            found = Search(task, device, journal, pool, args.seconds).run(args.passes, _show_line)
-            _show_line("")
+            search = Search(task, device, journal, pool, args.seconds)
+            found = search.run(args.passes, progress.show)
+            progress.clear()
             tuning.store([entry(found, device)], target)
             wrong |= _tell(found, args.json)
             results.append(entry(found, device) | {"tried": found.tried, "errors": found.errors})
@@ -415,9 +413,8 @@ def _tell(found: Found, quiet: bool) -> bool:
             f"{k}={v}" for k, v in schedules.as_data(found.schedule).items() if k != "kind"
         )
         gain = found.default / found.seconds
-        end = "\r" if sys.stderr.isatty() else ""
         print(
-            f"{end}{found.task!s:32} {found.rate / 1e9:10.4g} G/s, {gain:.3f} x default,"
+            f"{found.task!s:32} {found.rate / 1e9:10.4g} G/s, {gain:.3f} x default,"
             f" {found.tried} tried: {values}",
             flush=True,
         )

@@ -28,6 +28,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
+from portmp.progress import Progress
 
 Host = list[np.ndarray[Any, Any]]
 REFERENCE = "reference"
@@ -329,23 +330,25 @@ class Outcome:
         return not self.error and self.digest == self.expected
 
 
-def run(device: Device | None, chosen: Sequence[Case], progress: bool = False) -> list[Outcome]:
+def run(
+    device: Device | None, chosen: Sequence[Case], progress: Progress | None = None
+) -> list[Outcome]:
     """Run cases on a device, or on the host reference (None)."""
     outcomes = []
+    line = progress or Progress(False)
+    name = device.name if device else REFERENCE
     shown = time.monotonic()
     for i, case in enumerate(chosen):
-        if progress and time.monotonic() - shown > 1:
+        if time.monotonic() - shown > 1:
             shown = time.monotonic()
-            name = device.name if device else REFERENCE
-            print(f"\rverify {name}: {i}/{len(chosen)} {case.key:60.60}", end="", file=sys.stderr)
+            line.show(f"verify {name}: {i}/{len(chosen)} {case.key}")
         expected = recorded().get(case.key, "")
         try:
             planes = case.device_result(device) if device else case.host_result()
             outcomes.append(Outcome(case.key, digest(planes), expected))
         except PortmpError as error:
             outcomes.append(Outcome(case.key, "", expected, str(error)))
-    if progress:
-        print("\r" + " " * 90 + "\r", end="", file=sys.stderr)
+    line.clear()
     return outcomes
 
 
@@ -435,7 +438,7 @@ def command(args: Any) -> int:
         files.check_place(target)
     reports = []
     for device, refusal in _targets(args.device):
-        outcomes = [] if refusal else run(device, chosen, progress=sys.stderr.isatty())
+        outcomes = [] if refusal else run(device, chosen, Progress(sys.stderr.isatty()))
         refused = {"total": len(chosen), "refusal": refusal} if refusal else {}
         reports.append(report(device, outcomes) | refused)
         if not args.json:

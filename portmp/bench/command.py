@@ -15,9 +15,9 @@ from portmp import discovery, files, formats, pictures
 from portmp.backends.base import Device
 from portmp.bench import blas, peers, plot, report, runner
 from portmp.bench.blas import Case, Routine
-from portmp.bench.progress import Progress
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.formats import Format
+from portmp.progress import Progress
 
 ALL = "all"
 ACCURACIES = (blas.ACCURATE, blas.FAST, blas.BOTH)

@@ -24,9 +24,9 @@ from portmp import formats
 from portmp.backends.base import Device
 from portmp.bench import blas, exact, measure
 from portmp.bench.blas import Case, Routine
-from portmp.bench.progress import Progress
 from portmp.bench.values import Plane, Values, exponent, integers
 from portmp.formats import Format
+from portmp.progress import Progress
 from portmp.routines import base
 
 SECONDS = 1.0

@@ -16,10 +16,10 @@ from portmp.bench import exact, floors, measure
 from portmp.bench.blas import Case
 from portmp.bench.exact import Errors
 from portmp.bench.floors import Ceilings
-from portmp.bench.progress import Progress
 from portmp.bench.values import Values
 from portmp.errors import OutOfMemory, PortmpError
 from portmp.formats import Format
+from portmp.progress import Progress
 from portmp.spec import KernelSpec
 
 USED = 0.7
