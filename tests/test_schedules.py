@@ -89,14 +89,14 @@ def test_gemm(device: Device, name: str) -> None:
 
 @pytest.mark.parametrize("name", ["ts", "dd"])
 def test_fast_sums(device: Device, name: str) -> None:
-    """The same of the fast accumulators, whose steps come in fours."""
+    """The same of the fast accumulators, whose steps come in fours; every third schedule."""
     a, b = (_array(name, shape, "fast", device) for shape in ((3, 1031), (1031, 6)))
     usual = _bits(mp.gemm(a, b, accuracy="fast")), _bits(mp.gemv(a, b[:, 0], accuracy="fast"))
     assert usual[0] != _bits(a @ b)
-    for schedule in gemm_schedules(device):
+    for schedule in gemm_schedules(device)[::3]:
         got = mp.gemm(a, b, accuracy="fast", schedule=schedule)
         assert _bits(got) == usual[0], schedule
-    for schedule in reduce_schedules(device):
+    for schedule in reduce_schedules(device)[::3]:
         assert _bits(mp.gemv(a, b[:, 0], accuracy="fast", schedule=schedule)) == usual[1]
 
 
