@@ -58,6 +58,17 @@ def devices() -> list[Device]:
     return [d for backend in BACKENDS for d in find(backend).devices]
 
 
+def opened() -> list[tuple[Device, str]]:
+    """Every device, opened, each with the reason of its refusal or nothing."""
+    found = []
+    for device in devices():
+        try:
+            found.append((get(device), ""))
+        except PortmpError as error:
+            found.append((device, str(error)))
+    return found
+
+
 def _rank(device: Device) -> tuple[bool, bool, bool]:
     """Order of preference: with float64, GPUs, a vendor's own platform before OpenCL."""
     facts = device.properties

@@ -209,9 +209,8 @@ class ReduceSchedule:
     """DOT, GEMV, sums: a team of 32 work-items, one for each lane, takes ``rows`` rows.
 
     ``teams`` share a block, a work-item loads ``unroll`` steps at once; with ``across``
-    neighbouring work-items read neighbouring rows. With ``staged`` a block takes ``fold``
-    chunks of one row: its threads fetch ``staged`` elements each at a time, and 32 of them
-    are the lanes.
+    neighbouring work-items read neighbouring rows. With ``staged`` a block takes one chunk of
+    one row: its threads fetch ``staged`` elements each at a time, and 32 of them are the lanes.
     """
 
     teams: int = 4
@@ -220,7 +219,6 @@ class ReduceSchedule:
     across: bool = False
     combine_threads: int = 64
     staged: int = 0
-    fold: int = 1
 
     width: ClassVar[int] = 1
     combining: ClassVar[str] = "blas/reduce_combine.mako"
@@ -235,21 +233,19 @@ class ReduceSchedule:
         """Threads of a block."""
         return definition.LANES * self.teams
 
-    def blocks(self, rows: int, parts: int) -> int:
-        """Blocks for *rows* rows of so many partial results."""
+    def blocks(self, rows: int, chunks: int) -> int:
+        """Blocks for *rows* rows of so many chunks."""
         if self.staged:
-            return rows * parts
+            return rows * chunks
         groups = -(-rows // self.rows)
         if self.across:
-            return -(-groups // self.teams) * parts
-        return -(-groups * parts // self.teams)
+            return -(-groups // self.teams) * chunks
+        return -(-groups * chunks // self.teams)
 
     def smaller(self) -> ReduceSchedule | None:
         """The next smaller one, for a device that this one does not fit."""
         if self.combine_threads > definition.LANES:
             return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
-        if self.fold > 1:
-            return replace(self, fold=1)
         for name in ("staged", "teams"):
             if getattr(self, name) > 1:
                 return replace(self, **{name: getattr(self, name) // 2})
@@ -260,9 +256,8 @@ class ReduceSchedule:
         _positive(self, "teams", "rows", "unroll", "combine_threads")
         shared = self.threads * form.compute.itemsize
         if self.staged:
-            _positive(self, "staged", "fold")
-            shared = (2 * self.staged * self.threads + definition.LANES) * form.compute.itemsize
-            shared += self.fold * form.compute.itemsize
+            _positive(self, "staged")
+            shared *= 2 * self.staged
             if self.rows != 1 or self.across:
                 raise ArgumentError("schedule: staged needs rows 1 and across False")
             if definition.CHUNK % (self.threads * self.staged):
@@ -270,10 +265,6 @@ class ReduceSchedule:
                     f"schedule: {self.threads} threads x staged {self.staged} do not divide "
                     f"{definition.CHUNK}"
                 )
-        if self.fold & (self.fold - 1) or (self.fold > 1 and not self.staged):
-            raise ArgumentError(
-                f"schedule: fold {self.fold} given, a power of two and staged are needed"
-            )
         _fits(self.threads, shared, device)
         _fits(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
         shares, rest = divmod(self.combine_threads, definition.LANES)
@@ -301,11 +292,10 @@ class SweepSchedule:
     combining: ClassVar[str] = "blas/reduce_combine_sweep.mako"
     threads: ClassVar[int] = 1
     combine_threads: ClassVar[int] = 1
-    fold: ClassVar[int] = 1
 
-    def blocks(self, rows: int, parts: int) -> int:
-        """Blocks for *rows* rows of so many partial results."""
-        return -(-rows // (self.rows * (self.width if self.across else 1))) * parts
+    def blocks(self, rows: int, chunks: int) -> int:
+        """Blocks for *rows* rows of so many chunks."""
+        return -(-rows // (self.rows * (self.width if self.across else 1))) * chunks
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""

@@ -69,13 +69,7 @@ _PANELS: Space = (
 )
 _REDUCE: Space = (
     (("teams", "rows"), tuple((t, r) for t in (1, 2, 4, 8, 16, 32) for r in (1, 2, 4, 8))),
-    (
-        ("unroll", "staged", "fold"),
-        (
-            *((u, 0, 1) for u in (1, 2, 4, 8, 12)),
-            *((4, s, f) for s in (2, 4, 8) for f in (1, 4, 8, 16)),
-        ),
-    ),
+    (("unroll", "staged"), ((1, 0), (2, 0), (4, 0), (8, 0), (12, 0), (4, 2), (4, 4), (4, 8))),
     _one("combine_threads", 32, 64, 128, 256, 512, 1024),
 )
 _SWEEP: Space = (

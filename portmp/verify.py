@@ -408,13 +408,7 @@ def _targets(wanted: str | None) -> list[tuple[Device | None, str]]:
         return [(None, "")]
     if wanted != "all":
         return [(discovery.get(wanted), "")]
-    found: list[tuple[Device | None, str]] = [(None, "")]
-    for device in discovery.devices():
-        try:
-            found.append((discovery.get(device.name), ""))
-        except PortmpError as error:
-            found.append((device, str(error)))
-    return found
+    return [(None, ""), *discovery.opened()]
 
 
 def _show(device: Device | None, outcomes: Sequence[Outcome], refusal: str) -> None:

@@ -29,7 +29,7 @@ SPLIT = GemmSchedule(2, 2, 1, 1, 8, unroll=1, split=True)
 VECTORS = PanelSchedule(4, 3, 1, width=4)
 ROWS = ReduceSchedule(2, 3, 2, combine_threads=64)
 COLUMNS = ReduceSchedule(2, 2, 1, across=True, combine_threads=32)
-STAGED = ReduceSchedule(2, 1, 1, staged=1, fold=2)
+STAGED = ReduceSchedule(2, 1, 1, staged=1)
 SWEEP = SweepSchedule(3, 4)
 SWEEP_COLUMNS = SweepSchedule(2, 4, across=True)
 
@@ -61,7 +61,6 @@ def simulator() -> Device:
     if "Oclgrind" not in device.properties.name:
         raise SystemExit(f"the first OpenCL device is {device.properties.name}, not Oclgrind's")
     device.traits = Traits(fma="builtin")
-    device.spare_bytes = 0  # memory that is handed out again would look initialised
     # No probe: it would run in a process that Oclgrind does not watch.
     discovery._opened[device.name] = device
     opencl.ClBuffer.part = own_memory  # type: ignore[method-assign,assignment]

@@ -10,7 +10,6 @@ import pytest
 
 import portmp as mp
 from portmp import discovery, probe
-from portmp.backends import opencl
 from portmp.backends.base import Device
 from portmp.errors import DeviceError
 
@@ -107,37 +106,3 @@ def test_unknown_devices(wanted: str, message: str) -> None:
     """Refused, with what there is."""
     with pytest.raises(DeviceError, match=message):
         discovery.get(wanted)
-
-
-def test_memory_that_is_handed_out_again(device: Device) -> None:
-    """Small memory of OpenCL serves the next of its size; regions and a second queue are safe."""
-    if device.platform != "opencl":
-        pytest.skip("only OpenCL's drivers take long to make memory")
-    fresh = opencl.ClDevice(device.index, device.handle)  # type: ignore[attr-defined]
-    first = fresh.allocate(4096)
-    known = first.mem
-    part = first.part(1024, 1024)
-    del first
-    assert fresh.allocate(4096).mem is not known, "a region keeps its memory"
-    del part
-    again = fresh.allocate(4096)
-    assert again.mem is known
-    assert fresh.allocate(8192).mem is not known
-    large = fresh.allocate(opencl.SPARE_SIZE + 1).mem
-    assert fresh.allocate(opencl.SPARE_SIZE + 1).mem is not large
-    fresh.new_queue()
-    del again
-    assert fresh.allocate(4096).mem is not known, "another queue may still use it"
-
-
-def test_spare_memory_is_limited(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """To SPARE_BYTES in all."""
-    if device.platform != "opencl":
-        pytest.skip("only OpenCL's drivers take long to make memory")
-    fresh = opencl.ClDevice(device.index, device.handle)  # type: ignore[attr-defined]
-    fresh.spare_bytes = 10000
-    held = [fresh.allocate(4096) for _ in range(4)]
-    known = {id(buffer.mem): buffer.mem for buffer in held}
-    held.clear()
-    found = [fresh.allocate(4096) for _ in range(4)]
-    assert sum(id(buffer.mem) in known for buffer in found) == 2

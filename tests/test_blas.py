@@ -377,7 +377,6 @@ def test_dot_of_views(device: Device, name: str) -> None:
         (ReduceSchedule(combine_threads=10**6), r"1000000 threads a block, .* allows \d+"),
         (ReduceSchedule(staged=2, rows=2), "staged needs rows 1"),
         (ReduceSchedule(combine_threads=48), "combine_threads 48 given, 32 times a power of two"),
-        (ReduceSchedule(fold=2), "fold 2 given, a power of two and staged"),
         (ReduceSchedule(staged=3), "128 threads x staged 3 do not divide 8192"),
         (SweepSchedule(width=3), "width 3 given, dd on .* has 1"),
         (SweepSchedule(unroll=5), "unroll 5 does not divide 32"),

@@ -73,7 +73,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             kernels = [
                 *catalogue.kernels(name).values(),
                 gemm.kernel_spec(name, PanelSchedule()),
-                *reduce.module(name, "dot", ReduceSchedule(staged=2, fold=2)),
+                *reduce.module(name, "dot", ReduceSchedule(staged=2)),
                 *reduce.module(name, "dot", SweepSchedule(2)),
                 *reduce.module(name, "dot", SweepSchedule(2, across=True)),
                 ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),

@@ -40,8 +40,7 @@ REDUCE = (
     ReduceSchedule(3, 1, 2, across=True, combine_threads=32),
     ReduceSchedule(2, 2, 1, combine_threads=128),
     ReduceSchedule(2, 1, 1, staged=2),
-    ReduceSchedule(1, 1, 1, staged=4, fold=2),
-    ReduceSchedule(4, 1, 1, staged=1, fold=8),
+    ReduceSchedule(1, 1, 1, staged=4),
     SweepSchedule(3, 1, 2),
     SweepSchedule(3, 1, across=True),
 )

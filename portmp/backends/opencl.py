@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import re
 import threading
-import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,45 +22,21 @@ from portmp.errors import (
     PortmpError,
 )
 
-SPARE_SIZE, SPARE_BYTES = 2**20, 2**24
-"""Memory of at most that size is kept for the next of its size, up to so many bytes in all."""
-
 INSTALL = "pip install pyopencl pocl-binary-distribution"
 
 
-class _Memory:
-    """A cl_mem with its regions: drivers take long to make either."""
-
-    def __init__(self, mem: Any, nbytes: int) -> None:
-        self.mem = mem
-        self.nbytes = nbytes
-        self._regions: dict[tuple[int, int], Any] = {}
-
-    def region(self, offset: int, nbytes: int) -> Any:
-        """The region's cl_mem, made once."""
-        key = offset, nbytes
-        if key not in self._regions:
-            self._regions[key] = self.mem.get_sub_region(offset, nbytes)
-        return self._regions[key]
-
-
 class ClBuffer(Buffer):
-    """A cl_mem or a region of one; a region keeps its parent alive."""
+    """A cl_mem or a region of one."""
 
-    def __init__(
-        self, device: Device, memory: _Memory, mem: Any, nbytes: int, parent: ClBuffer | None = None
-    ) -> None:
+    def __init__(self, device: Device, mem: Any, nbytes: int) -> None:
         self.device = device
-        self.memory = memory
         self.mem = mem
         self.nbytes = nbytes
-        self._parent = parent
 
     def part(self, offset: int, nbytes: int) -> ClBuffer:
         if offset == 0 and nbytes == self.nbytes:
             return self
-        mem = self.memory.region(offset, nbytes)
-        return ClBuffer(self.device, self.memory, mem, nbytes, self)
+        return ClBuffer(self.device, self.mem.get_sub_region(offset, nbytes), nbytes)
 
 
 class ClKernel(Kernel):
@@ -191,10 +165,6 @@ class ClDevice(Device):
         )
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)
-        self.spare_bytes = SPARE_BYTES
-        self._spare: dict[int, list[_Memory]] = {}
-        self._spare_total = 0
-        atexit.register(self._forget)
 
     def allocate(self, nbytes: int) -> ClBuffer:
         limit = int(self.handle.max_mem_alloc_size)
@@ -203,18 +173,6 @@ class ClDevice(Device):
                 f"{self.name} ({self.properties.name}): {nbytes} bytes asked for, one allocation "
                 f"may have {limit}, the device has {self.properties.memory}"
             )
-        kept = self._spare.get(nbytes)
-        if kept:
-            memory = kept.pop()
-            self._spare_total -= nbytes
-        else:
-            memory = self._created(nbytes)
-        buffer = ClBuffer(self, memory, memory.mem, nbytes)
-        if nbytes <= SPARE_SIZE:
-            weakref.finalize(buffer, self._keep, memory).atexit = False
-        return buffer
-
-    def _created(self, nbytes: int) -> _Memory:
         try:
             mem = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1))
         except self._cl.Error as error:
@@ -222,26 +180,9 @@ class ClDevice(Device):
                 f"{self.name} ({self.properties.name}): {nbytes} bytes asked for, the device has "
                 f"{self.properties.memory}: {error}"
             ) from None
-        return _Memory(mem, nbytes)
-
-    def _keep(self, memory: _Memory) -> None:
-        """Keep small memory that nobody uses any more for the next of its size.
-
-        The one queue runs in order: what it still does with the memory is over before
-        the next owner's work starts.
-        """
-        if self._spare_total + memory.nbytes <= self.spare_bytes:
-            self._spare.setdefault(memory.nbytes, []).append(memory)
-            self._spare_total += memory.nbytes
-
-    def _forget(self) -> None:
-        """Keep no memory from now on; at exit, before the driver goes."""
-        self.spare_bytes = self._spare_total = 0
-        self._spare.clear()
+        return ClBuffer(self, mem, nbytes)
 
     def new_queue(self) -> ClQueue:
-        # Another queue could still be using memory that this one hands out again.
-        self._forget()
         return ClQueue(self)
 
     def compile(self, source: str) -> bytes:

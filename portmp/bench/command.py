@@ -15,7 +15,7 @@ from portmp import discovery, files, formats, pictures
 from portmp.backends.base import Device
 from portmp.bench import blas, peers, plot, report, runner
 from portmp.bench.blas import Case, Routine
-from portmp.errors import ArgumentError, PortmpError, suggestion
+from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.progress import Progress
 
@@ -73,13 +73,7 @@ def _devices(names: Sequence[str] | None) -> list[tuple[Device, str]]:
         return [(discovery.get(), "")]
     if ALL not in names:
         return [(device, "") for device in dict.fromkeys(discovery.get(name) for name in names)]
-    found = []
-    for device in discovery.devices():
-        try:
-            found.append((discovery.get(device.name), ""))
-        except PortmpError as error:
-            found.append((device, str(error)))
-    return found
+    return discovery.opened()
 
 
 def _measured(

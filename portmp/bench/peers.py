@@ -13,6 +13,7 @@ import importlib
 import importlib.metadata
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -127,16 +128,16 @@ class QuadEngine(Engine):
         return Fraction(*map(int, value.as_integer_ratio())) if np.isfinite(value) else None
 
 
-class ExactlyLoaded(Engine):
+class ExactlyLoaded(Engine, ABC):
     """Peers whose numbers are made of an integer and a power of two, one by one."""
 
+    @abstractmethod
     def number(self, integer: int, power: int) -> Any:
         """integer * 2^power, rounded to the peer's precision."""
-        raise NotImplementedError
 
+    @abstractmethod
     def matrix(self, rows: int, columns: int, numbers: list[Any]) -> Any:
         """A matrix from its rows, one after the other."""
-        raise NotImplementedError
 
     def load(self, planes: Sequence[Plane]) -> Any:
         flat = [np.ravel(p) for p in planes]

@@ -9,18 +9,22 @@ from typing import Any
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable, CompileError
 
-KEEP = ("-cl-std=CL1.2", "-w")
-"""No warnings: some compilers count them on standard error, for calls that are inlined."""
+KEEP = ("-cl-std=CL1.2",)
 
 
 def build_options(handle: Any) -> tuple[str, ...]:
-    """Options for a device: correctly rounded float32 division and roots where offered."""
+    """Options for a device: correctly rounded float32 division and roots where offered.
+
+    CPUs get no warnings: explicit vectors, which only they have, make some compilers count
+    calls on standard error that are inlined.
+    """
     import pyopencl as cl
 
     config = int(handle.single_fp_config)
     rounded = int(getattr(cl.device_fp_config, "CORRECTLY_ROUNDED_DIVIDE_SQRT", 1 << 7))
     extra = ("-cl-fp32-correctly-rounded-divide-sqrt",) if config & rounded else ()
-    return KEEP + extra
+    quiet = ("-w",) if handle.type & cl.device_type.CPU else ()
+    return KEEP + quiet + extra
 
 
 class OpenclCompiler(Compiler):

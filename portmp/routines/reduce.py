@@ -151,14 +151,6 @@ def shape_class(x: Planes) -> str:
     return "across" if abs(x.strides[0]) < abs(x.strides[1]) else "along"
 
 
-def _parts(chunks: int, fold: int) -> int:
-    """How many partial results a row has where a block folds so many chunks of the tree."""
-    if fold == 1:
-        return chunks
-    leaves = 1 << max(chunks - 1, 0).bit_length()
-    return max(leaves // fold, 1)
-
-
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: Schedule | None,
     accuracy: str, y: Planes | None, addend: list[Buffer | np.generic],
@@ -178,17 +170,15 @@ def _reduce(
     partial, combine = module(form.name, kind, s, accuracy)
     kernels = program.kernels(device, partial, combine)
     chunks = base.blocks(k, definition.CHUNK)
-    parts = _parts(chunks, s.fold)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
     common: list[Buffer | np.generic] = [
-        np.int64(rows), np.int64(k), np.int64(chunks), np.int64(parts),
-        *base.strided(x, *x.strides),
+        np.int64(rows), np.int64(k), np.int64(chunks), *base.strided(x, *x.strides),
     ]  # fmt: skip
     if y is not None:
         common += base.strided(y, y.strides[0])
     common += work.buffers
     if chunks:
-        grid = (s.blocks(rows, parts), 1, 1)
+        grid = (s.blocks(rows, chunks), 1, 1)
         queue.launch(kernels[partial.name], grid, (s.threads, 1, 1), common)
     args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
     queue.launch(kernels[combine.name], (rows, 1, 1), (s.combine_threads, 1, 1), args)

@@ -20,7 +20,7 @@
 ${arithmetic(w, list(networks.values()))}
 /* chunks of ${chunk} elements: a team of ${lanes} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}; ${s.teams} teams a block */
 ${p.kernel.format(s.threads)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks, const ${long} parts,
+    const ${long} rows, const ${long} k, const ${long} chunks,
     ${w.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
 % if product:

@@ -6,9 +6,9 @@
 <% product = terms == "product" %>
 <% empty = w.pack([w.literal(start)] + [w.literal(0)] * (w.format.limbs - 1)) %>
 ${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
-/* one row a block: chunks, some of them combined before, combine pairwise with halving distance */
+/* one row a block: chunks combine pairwise with halving distance */
 ${p.kernel.format(threads)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks, const ${long} parts,
+    const ${long} rows, const ${long} k, const ${long} chunks,
     ${w.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
 % if product:
@@ -36,13 +36,13 @@ ${p.kernel.format(threads)} ${name}(
     ${long} distance = 1;
     ${w.value} z = ${empty};
 
-    while (distance < parts)
+    while (distance < chunks)
         distance *= 2;
 ## Unrolled, a combination that branches on data grows a hundredfold on some architectures.
     ${p.unroll} 1
     for (distance /= 2; distance >= ${threads}; distance /= 2) {
         /* so far apart, both chunks belong to this thread */
-        for (${long} i = thread; i < distance && i + distance < parts; i += ${threads}) {
+        for (${long} i = thread; i < distance && i + distance < chunks; i += ${threads}) {
             const ${long} at = base + i, other = at + distance;
             const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};
             z = ${w.function(combine)}(${w.pack(f"partial{i}[at]" for i in w.limbs)}, upper);
@@ -51,7 +51,7 @@ ${p.kernel.format(threads)} ${name}(
 % endfor
         }
     }
-    if (thread < parts)
+    if (thread < chunks)
         z = ${w.pack(f"partial{i}[base + thread]" for i in w.limbs)};
 % for i in w.limbs:
     lanes${i}[thread] = ${w.word_of("z", i)};
@@ -59,7 +59,7 @@ ${p.kernel.format(threads)} ${name}(
     ${p.unroll} 1
     for (; distance > 0; distance /= 2) {
         ${p.barrier}
-        if (thread < distance && thread + distance < parts) {
+        if (thread < distance && thread + distance < chunks) {
             z = ${w.function(combine)}(z, ${w.pack(f"lanes{i}[thread + distance]" for i in w.limbs)});
 % for i in w.limbs:
             lanes${i}[thread] = ${w.word_of("z", i)};

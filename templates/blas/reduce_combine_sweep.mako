@@ -9,7 +9,7 @@
 ${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
 /* one row a work-item: chunks combine pairwise with halving distance */
 ${p.kernel_of(1)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks, const ${long} parts,
+    const ${long} rows, const ${long} k, const ${long} chunks,
     ${w.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
 % if product:
@@ -33,12 +33,12 @@ ${p.kernel_of(1)} ${name}(
     ${long} leaves = 1;
     ${w.value} z = ${empty};
 
-    while (leaves < parts)
+    while (leaves < chunks)
         leaves *= 2;
     ${p.unroll} 1
     for (${long} distance = leaves / 2; distance > 0; distance /= 2) {
         ${p.unroll} 1
-        for (${long} at = base; at < base + distance && at + distance < base + parts; ++at) {
+        for (${long} at = base; at < base + distance && at + distance < base + chunks; ++at) {
             const ${long} other = at + distance;
             const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};
             z = ${w.function(combine)}(${w.pack(f"partial{i}[at]" for i in w.limbs)}, upper);

@@ -16,7 +16,7 @@ ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
 /* a work-item takes a chunk of ${chunk} elements of ${rows} row${"s" if rows > 1 else ""}; ${s.width} ${"rows" if s.across else "lanes"} a vector */
 ${p.kernel_of(1)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks, const ${long} parts,
+    const ${long} rows, const ${long} k, const ${long} chunks,
     ${v.planes("x", const=True)},
     const ${long} x_start, const ${long} x_row, const ${long} x_col,
 % if product:
