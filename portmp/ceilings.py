@@ -6,6 +6,7 @@ ceiling is the fastest of several runs: what disturbs a run only makes it slower
 
 from __future__ import annotations
 
+import itertools
 import statistics
 from collections.abc import Callable
 from functools import cache
@@ -40,15 +41,19 @@ def triad_spec(form: str, width: int) -> KernelSpec:
 
 
 def times(device: Device, work: Callable[[], object], runs: int = 5) -> list[float]:
-    """Device time of *work*'s launches in seconds, for each run, after one warm-up."""
+    """Device time of *work*'s launches in seconds, for each run, after a warm-up.
+
+    All runs are in the queue before the first is waited for. The first of them starts when
+    the host has launched it and is not counted: launching takes tens of microseconds.
+    """
+    queue = device.queue
     work()
-    device.queue.synchronize()
-    found = []
-    for _ in range(runs):
-        start = device.queue.record()
+    queue.synchronize()
+    marks = [queue.record()]
+    for _ in range(runs + 1):
         work()
-        found.append(device.queue.record().seconds_since(start))
-    return found
+        marks.append(queue.record())
+    return [end.seconds_since(start) for start, end in itertools.pairwise(marks)][1:]
 
 
 def seconds(device: Device, work: Callable[[], object], repeats: int = 5) -> float:
@@ -124,7 +129,7 @@ def triad_rate(device: Device, nbytes: int = 0) -> float:
     scale = np.dtype(form.word).type(0.5)
 
     def work() -> None:
-        args = [np.int64(vectors), scale, *x.buffers, *y.buffers, *out.buffers]
+        args = [vectors, scale, *x.buffers, *y.buffers, *out.buffers]
         device.queue.launch(kernel, (blocks, 1, 1), (1, 1, 1), args)
 
     return 3 * count * form.itemsize / min(times(device, work, RUNS))

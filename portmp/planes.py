@@ -144,16 +144,9 @@ class Planes:
 
 def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
     """New planes with undefined content."""
-    size = math.prod(shape)
-    device = queue.device
-    alignment = device.properties.alignment
-    offsets, total = [], 0
-    for i in range(form.limbs):
-        nbytes = max(size, 1) * form.dtype(i).itemsize
-        offsets.append((total, nbytes))
-        total += -(-nbytes // alignment) * alignment
-    whole = device.allocate(total)
-    buffers = tuple(whole.part(offset, nbytes) for offset, nbytes in offsets)
+    size = max(math.prod(shape), 1)
+    sizes = [size * form.dtype(i).itemsize for i in range(form.limbs)]
+    buffers = queue.device.allocate_parts(sizes)
     return Planes(form, tuple(shape), dense_strides(shape), 0, buffers, queue)
 
 

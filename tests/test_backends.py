@@ -10,6 +10,7 @@ import pytest
 
 import portmp as mp
 from portmp import discovery, probe
+from portmp.backends import opencl
 from portmp.backends.base import Device
 from portmp.errors import DeviceError
 
@@ -40,6 +41,41 @@ def test_parts(every_device: Device) -> None:
     got = np.empty(step, np.uint8)
     queue.read(buffer.part(2 * step, step), got)
     assert np.array_equal(got, content[2 * step : 3 * step])
+
+
+def test_several_parts(every_device: Device) -> None:
+    """Memory of any sizes, small and large, overlaps nowhere; it may be used again at once."""
+    queue = every_device.queue
+    for sizes in ((1, 24, 4096), (8, 8), (2**20, 3), (5,), (8, 8)):
+        parts = every_device.allocate_parts(sizes)
+        contents = [np.full(n, 7 * i + len(sizes), np.uint8) for i, n in enumerate(sizes)]
+        for part, content in zip(parts, contents, strict=True):
+            assert part.nbytes == content.nbytes
+            queue.write(part, content)
+        for part, content in zip(parts, contents, strict=True):
+            got = np.empty_like(content)
+            queue.read(part, got)
+            assert np.array_equal(got, content)
+
+
+def test_memory_that_opencl_keeps() -> None:
+    """Small memory serves again; little of it is kept, and none beside a second queue."""
+    device = opencl.find_devices()[0]
+    held = [device.allocate_parts((4096, 4096)) for _ in range(opencl.HELD)]
+    known = {id(part) for parts in held for part in parts}
+    assert len(known) == 2 * opencl.HELD
+    del held
+    assert device.pool.held_blocks == 2 * opencl.HELD
+    device.allocate_parts((8,))
+    assert device.pool.held_blocks == 1
+    first = device.allocate_parts((4096,))
+    del first
+    before = device.pool.managed_bytes
+    again = device.allocate_parts((4096,))
+    assert device.pool.managed_bytes == before
+    device.new_queue()
+    del again
+    assert device.pool.held_blocks == 0
 
 
 def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

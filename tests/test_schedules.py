@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import formats, inputs, platform, tuning
+from portmp import definition, formats, inputs, platform, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.routines import elementwise
@@ -110,17 +110,29 @@ def test_gemv_and_dot(device: Device, name: str) -> None:
         assert got == usual, schedule
 
 
+@pytest.mark.parametrize("chunks", [31, 33, 100, 256, 257, 700])
+def test_many_chunks(device: Device, chunks: int) -> None:
+    """Chunks that threads combine in memory, in registers and in shared memory: one tree."""
+    size = chunks * definition.CHUNK - 5
+    x = mp.from_limbs([np.resize(inputs.ordinary(formats.get("float32"), (99991,), "m")[0], size)],
+                      "float32", device)  # fmt: skip
+    usual = _bits(mp.dot(x, x))
+    for threads in (32, 64):
+        got = mp.dot(x, x, schedule=ReduceSchedule(8, 1, 4, combine_threads=threads))
+        assert _bits(got) == usual, threads
+
+
 @pytest.mark.parametrize("name", ["float32", "ds", "td", "d+s"])
 def test_elementwise(device: Device, name: str) -> None:
     """Threads, elements a thread, vectors; dense and strided operands, starts at any word."""
     x, y, z = (_array(name, (1003,), seed, device) for seed in "xyz")
     schedules = [FlatSchedule(32, 3), FlatSchedule(64, 1)]
     for schedule in schedules + _with_widths(FlatSchedule(3, 2), device):
-        for step in (1, 2):
-            views = [v[3 : 3 + 999 : step].planes for v in (x, y, z)]
-            wanted = _bits(mp.fma(x[3:1002:step], y[3:1002:step], z[3:1002:step]))
-            got = elementwise.apply("fma", views, schedule=schedule)
-            assert [p.tobytes() for p in got.read_dense()] == wanted, (schedule, step)
+        for first, step in ((3, 1), (4, 1), (3, 2)):
+            views = [v[first:1001:step] for v in (x, y, z)]
+            wanted = _bits(mp.fma(*views))
+            got = elementwise.apply("fma", [v.planes for v in views], schedule=schedule)
+            assert [p.tobytes() for p in got.read_dense()] == wanted, (schedule, first, step)
 
 
 def test_other_things_are_no_schedules(device: Device) -> None:

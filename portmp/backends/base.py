@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 
-Argument = "Buffer | np.generic"
 Dim3 = tuple[int, int, int]
 
 
@@ -68,6 +67,10 @@ class Buffer(ABC):
         """A view of *nbytes* bytes from *offset* (a multiple of the device's alignment)."""
 
 
+Argument = Buffer | np.generic | int
+"""What a kernel is given: memory, a NumPy scalar by value, or an int as 64 bits."""
+
+
 class Kernel(ABC):
     """A loaded kernel."""
 
@@ -116,10 +119,8 @@ class Queue(ABC):
         """Copy device memory on the same device."""
 
     @abstractmethod
-    def launch(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Buffer | np.generic]
-    ) -> None:
-        """Launch *kernel* on grid (blocks) x block (threads). NumPy scalars pass by value."""
+    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
+        """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits."""
 
     @abstractmethod
     def record(self) -> Event:
@@ -149,6 +150,15 @@ class Device(ABC):
     @abstractmethod
     def allocate(self, nbytes: int) -> Buffer:
         """Allocate device memory (at least one byte)."""
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """A buffer for each of *sizes* in bytes: aligned parts of one allocation."""
+        alignment = self.properties.alignment
+        offsets = [0]
+        for nbytes in sizes:
+            offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
+        whole = self.allocate(offsets[-1])
+        return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
 
     @abstractmethod
     def new_queue(self) -> Queue:

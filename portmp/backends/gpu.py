@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ctypes
 import struct
+import sys
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
@@ -17,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from portmp.backends.base import (
+    Argument,
     Buffer,
     Device,
     Dim3,
@@ -30,7 +32,7 @@ from portmp.compilers.base import Compiler
 from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory
 
 SCALARS: dict[type, str] = {
-    np.int32: "i4x", np.int64: "q", np.uint32: "I4x", np.uint64: "Q",
+    int: "q", np.int32: "i4x", np.int64: "q", np.uint32: "I4x", np.uint64: "Q",
     np.float32: "f4x", np.float64: "d",
 }  # fmt: skip
 """Types of kernel arguments that pass by value, and how struct packs them in eight bytes."""
@@ -125,6 +127,8 @@ class Driver(ABC):
 class GpuBuffer(Buffer):
     """Device memory at the address ``pointer``; a part keeps its parent alive."""
 
+    device: GpuDevice
+
     def __init__(
         self, device: GpuDevice, pointer: int, nbytes: int, parent: GpuBuffer | None = None
     ) -> None:
@@ -133,15 +137,19 @@ class GpuBuffer(Buffer):
         self.nbytes = nbytes
         self._parent = parent
 
+    def __del__(self) -> None:
+        # At the interpreter's end the driver is gone. A finalizer of weakref, which others
+        # here have, takes longer than all else that an allocation does.
+        if self._parent is None and not sys.is_finalizing():
+            _quietly(self.device.free, self.pointer)
+
     def part(self, offset: int, nbytes: int) -> GpuBuffer:
         """A view; *offset* is a multiple of the device's alignment."""
         _check_range(self, offset, nbytes)
         alignment = self.device.properties.alignment
         if offset % alignment:
             raise ArgumentError(f"offset={offset} is not a multiple of the alignment {alignment}")
-        device = self.device
-        assert isinstance(device, GpuDevice)
-        return GpuBuffer(device, self.pointer + offset, nbytes, self)
+        return GpuBuffer(self.device, self.pointer + offset, nbytes, self)
 
 
 _CODES: dict[type, str] = {**SCALARS, GpuBuffer: "Q"}
@@ -223,9 +231,7 @@ class GpuQueue(Queue):
             to, start = self._pointer(target, 0, nbytes), self._pointer(source, 0, nbytes)
             self._driver.copy(to, start, nbytes, self.stream)
 
-    def launch(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Buffer | np.generic]
-    ) -> None:
+    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel*; the driver copies the arguments before it returns."""
         if not isinstance(kernel, GpuKernel):
             raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
@@ -285,7 +291,7 @@ def _wrong(args: Sequence[Any], device: Device) -> str:
         elif type(value) not in _CODES:
             allowed = ", ".join(sorted(kind.__name__ for kind in SCALARS))
             return (
-                f"args[{index}] is a {type(value).__name__}; allowed are buffers and NumPy "
+                f"args[{index}] is a {type(value).__name__}; allowed are buffers and "
                 f"scalars of {allowed}"
             )
     return "args: a value does not fit its type"
@@ -334,9 +340,7 @@ class GpuDevice(Device):
         # and it goes back after they have used it.
         for queue in self._others_now():
             self.driver.order(self._home, queue.stream)
-        buffer = GpuBuffer(self, pointer, nbytes)
-        _at_end(buffer, self._free, pointer)
-        return buffer
+        return GpuBuffer(self, pointer, nbytes)
 
     def new_queue(self) -> GpuQueue:
         """Another in-order queue on this device."""
@@ -375,7 +379,8 @@ class GpuDevice(Device):
         """The queues beside the first one; without any, as a rule, at no cost."""
         return list(self._others) if self._shared else ()
 
-    def _free(self, pointer: int) -> None:
+    def free(self, pointer: int) -> None:
+        """Give memory back after what all queues still do with it."""
         for queue in self._others_now():
             self.driver.order(queue.stream, self._home)
         self.driver.free(pointer, self._home)

@@ -12,7 +12,17 @@ from typing import Any
 import numpy as np
 
 from portmp.backends import icd
-from portmp.backends.base import Buffer, Device, Dim3, Event, Kernel, Properties, Queue, Traits
+from portmp.backends.base import (
+    Argument,
+    Buffer,
+    Device,
+    Dim3,
+    Event,
+    Kernel,
+    Properties,
+    Queue,
+    Traits,
+)
 from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import (
     BackendUnavailable,
@@ -37,6 +47,13 @@ class ClBuffer(Buffer):
         if offset == 0 and nbytes == self.nbytes:
             return self
         return ClBuffer(self.device, self.mem.get_sub_region(offset, nbytes), nbytes)
+
+
+POOLED, HELD = 2**20, 256
+"""Bytes of an array whose memory is kept for the next one; blocks that are kept at most."""
+
+_SCALARS: dict[type, type | None] = {ClBuffer: None, int: np.int64}
+"""Types that pyopencl names otherwise."""
 
 
 class ClKernel(Kernel):
@@ -118,9 +135,7 @@ class ClQueue(Queue):
             with self._explained(f"copy of {nbytes} bytes"):
                 self._cl.enqueue_copy(self.queue, target.mem, source.mem, byte_count=nbytes)
 
-    def launch(
-        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Buffer | np.generic]
-    ) -> None:
+    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         assert isinstance(kernel, ClKernel)
         values = [a.mem if type(a) is ClBuffer else a for a in args]
         size = tuple(g * b for g, b in zip(grid, block, strict=True))
@@ -129,9 +144,7 @@ class ClQueue(Queue):
         with self._explained(what, LaunchError), kernel.lock:
             if not kernel.typed:
                 # Untyped, pyopencl finds each argument's type anew: microseconds an argument.
-                kernel.kernel.set_scalar_arg_dtypes(
-                    [None if type(a) is ClBuffer else type(a) for a in args]
-                )
+                kernel.kernel.set_scalar_arg_dtypes([_SCALARS.get(type(a), type(a)) for a in args])
                 kernel.typed = True
             kernel.kernel.set_args(*values)
             self._cl.enqueue_nd_range_kernel(self.queue, kernel.kernel, size, block)
@@ -152,6 +165,7 @@ class ClDevice(Device):
 
     def __init__(self, index: int, handle: Any) -> None:
         import pyopencl as cl
+        from pyopencl import tools
 
         self._cl = cl
         self.index = index
@@ -165,6 +179,25 @@ class ClDevice(Device):
         )
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)
+        self.pool = tools.MemoryPool(tools.ImmediateAllocator(self.queue.queue))
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """Small buffers come from a pool: drivers take long to make memory and regions of it.
+
+        The queue runs in order: what it still does with memory that went back to the pool is
+        over before the next owner's work starts.
+        """
+        if sum(sizes) > POOLED:
+            return super().allocate_parts(sizes)
+        if self.pool.held_blocks > HELD:
+            self.pool.free_held()
+        try:
+            return tuple([ClBuffer(self, self.pool.allocate(n), n) for n in sizes])
+        except self._cl.Error as error:
+            raise OutOfMemory(
+                f"{self.name} ({self.properties.name}): {sum(sizes)} bytes asked for, the device "
+                f"has {self.properties.memory}: {error}"
+            ) from None
 
     def allocate(self, nbytes: int) -> ClBuffer:
         limit = int(self.handle.max_mem_alloc_size)
@@ -183,6 +216,8 @@ class ClDevice(Device):
         return ClBuffer(self, mem, nbytes)
 
     def new_queue(self) -> ClQueue:
+        # Another queue could still use what the pool hands out again.
+        self.pool.stop_holding()
         return ClQueue(self)
 
     def compile(self, source: str) -> bytes:

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from portmp import convert
-from portmp.backends.base import Buffer
+from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
@@ -81,9 +81,9 @@ def refuse_overlap(out: Planes, **inputs: Planes) -> None:
             raise ArgumentError(f"out: overlaps {name}; give an output of its own")
 
 
-def strided(planes: Planes, *strides: int) -> list[Buffer | np.generic]:
+def strided(planes: Planes, *strides: int) -> list[Argument]:
     """Kernel arguments of a view: buffers, start, strides."""
-    return [*planes.buffers, np.int64(planes.start), *(np.int64(s) for s in strides)]
+    return [*planes.buffers, planes.start, *strides]
 
 
 def blocks(count: int, block: int) -> int:

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from portmp import formats, program, tuning
-from portmp.backends.base import Buffer
+from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate, dense_strides
@@ -106,7 +106,7 @@ def _run(
     schedule = fitted(schedule, op, form, access, strides[0])
     kernel_key = kernel_spec(form.name, op, access, rank, schedule)
     kernel = program.kernels(out.device, kernel_key)[kernel_key.name]
-    args: list[Buffer | np.generic] = [np.int64(out.size), *(np.int64(n) for n in sizes[1:])]
+    args: list[Argument] = [out.size, *sizes[1:]]
     for i, operand in enumerate(operands):
         if not isinstance(operand, Planes):
             args += operand

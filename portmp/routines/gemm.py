@@ -15,7 +15,7 @@ from functools import cache
 import numpy as np
 
 from portmp import definition, formats, program, tuning
-from portmp.backends.base import Buffer
+from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
@@ -147,8 +147,8 @@ def _ordered(s: GemmSchedule, a_order: str, b_order: str, split: bool) -> GemmSc
 def _batches(views: list[Planes]) -> list[list[Planes]]:
     """Cut leading axes into pieces of one batch axis of at most MAX_GRID_Y entries."""
     lead = views[0].shape[:-2]
-    if not lead:
-        return [[v.view((1, *v.shape), (0, *v.strides), v.start) for v in views]]
+    if len(lead) == 0 or (len(lead) == 1 and lead[0] <= MAX_GRID_Y):
+        return [views]
     pieces = []
     for outer in itertools.product(*(range(n) for n in lead[:-1])):
         for first in range(0, lead[-1], MAX_GRID_Y):
@@ -166,7 +166,8 @@ def _launch(
     form: Format, s: Schedule, accuracy: str, a: Planes, b: Planes, c: Planes, out: Planes,
     k: int, alpha: base.Words, beta: base.Words,
 ) -> None:  # fmt: skip
-    batch, m, n = out.shape
+    m, n = out.shape[-2:]
+    batch = out.shape[0] if out.ndim == 3 else 1
     if isinstance(s, GemmSchedule) and s.split and k <= definition.SLAB:
         s = replace(s, split=False)
     slabs = base.blocks(k, definition.SLAB) if s.split else 1
@@ -181,8 +182,8 @@ def _launch(
             _launch(form, s, accuracy, pa, pb, pc, po, k, alpha, beta)
         return
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
-    operands = [np.int64(m), np.int64(n), np.int64(k), *_matrix(a), *_matrix(b)]
-    end: list[Buffer | np.generic] = [
+    operands: list[Argument] = [m, n, k, *_matrix(a), *_matrix(b)]
+    end: list[Argument] = [
         *_matrix(c), *_matrix(out), *alpha, *beta,
         np.int32(base.is_number(alpha, 1)), np.int32(beta_kind),
     ]  # fmt: skip
@@ -194,7 +195,7 @@ def _launch(
     if not s.split:
         operands += _matrix(_total(form, k, c, out, beta_kind))
         for slab in range(0, max(k, 1), definition.SLAB):
-            out.queue.launch(kernel, (tiles, batch, 1), block, [*operands, np.int64(slab), *end])
+            out.queue.launch(kernel, (tiles, batch, 1), block, [*operands, slab, *end])
         return
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
     out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *_matrix(work)])
@@ -212,6 +213,6 @@ def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Plan
     return allocate(form.compute, out.shape, out.queue)
 
 
-def _matrix(v: Planes) -> list[Buffer | np.generic]:
+def _matrix(v: Planes) -> list[Argument]:
     """Kernel arguments of a batch of matrices: planes, start, row, column, batch strides."""
-    return base.strided(v, v.strides[1], v.strides[2], v.strides[0])
+    return base.strided(v, *v.strides[-2:], v.strides[0] if v.ndim == 3 else 0)

@@ -7,7 +7,7 @@ from functools import cache
 import numpy as np
 
 from portmp import formats, program
-from portmp.backends.base import Buffer
+from portmp.backends.base import Argument, Buffer
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
@@ -39,8 +39,8 @@ def solve_augmented(w: Planes) -> None:
 
     def launch(name: str, col: int, work: int, *extra: Buffer) -> None:
         if work > 0:
-            args: list[Buffer | np.generic] = [
-                np.int64(n), np.int64(columns), np.int64(col), *w.buffers, *extra,
+            args: list[Argument] = [
+                n, columns, col, *w.buffers, *extra,
             ]  # fmt: skip
             grid = 1 if name == "lu_pivot" else base.blocks(work, THREADS)
             w.queue.launch(kernels[name], (grid, 1, 1), (THREADS, 1, 1), args)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats, networks, program, tuning
-from portmp.backends.base import Buffer
+from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
@@ -64,9 +64,22 @@ def module(
         roles |= {op: f.operator(op) for op in ("add", "mul")}
     combine = spec(
         f"{kind}_combine", schedule.combining, f, roles,
-        threads=schedule.combine_threads, recompute=kind in ("dot", "sum"), **_definition(kind),
+        threads=schedule.combine_threads, held=_held(nets["combine"]),
+        recompute=kind in ("dot", "sum"), **_definition(kind),
     )  # fmt: skip
     return partial, combine
+
+
+def _held(combine: Network) -> int:
+    """How many chunks a thread combines in registers: as many as keep the kernel short."""
+    cost = sum(combine.cost.values())
+    return (
+        1 if combine.foreign else max(n for n in (1, 2, 4, 8) if n == 1 or (n - 1) * cost <= LONG)
+    )
+
+
+LONG = 600
+"""Instructions of combinations written one after the other in a kernel."""
 
 
 def _definition(kind: str) -> dict[str, Any]:
@@ -109,7 +122,7 @@ def gemv(
         base.refuse_overlap(target, y=y)
     depth = 0 if base.is_number(alpha, 0) else a.shape[1]
     beta_kind = 0 if zero_beta else 1 if base.is_number(beta, 1) else 2
-    end: list[Buffer | np.generic] = [
+    end: list[Argument] = [
         *alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)
     ]  # fmt: skip
     _reduce("dot", a, depth, target, schedule, accuracy, x, [*base.strided(y, y.strides[0])], end)
@@ -153,8 +166,8 @@ def shape_class(x: Planes) -> str:
 
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: Schedule | None,
-    accuracy: str, y: Planes | None, addend: list[Buffer | np.generic],
-    end: list[Buffer | np.generic],
+    accuracy: str, y: Planes | None, addend: list[Argument],
+    end: list[Argument],
 ) -> None:  # fmt: skip
     rows = x.shape[0]
     if not rows:
@@ -171,9 +184,7 @@ def _reduce(
     kernels = program.kernels(device, partial, combine)
     chunks = base.blocks(k, definition.CHUNK)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
-    common: list[Buffer | np.generic] = [
-        np.int64(rows), np.int64(k), np.int64(chunks), *base.strided(x, *x.strides),
-    ]  # fmt: skip
+    common: list[Argument] = [rows, k, chunks, *base.strided(x, *x.strides)]
     if y is not None:
         common += base.strided(y, y.strides[0])
     common += work.buffers

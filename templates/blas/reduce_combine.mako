@@ -40,7 +40,7 @@ ${p.kernel.format(threads)} ${name}(
         distance *= 2;
 ## Unrolled, a combination that branches on data grows a hundredfold on some architectures.
     ${p.unroll} 1
-    for (distance /= 2; distance >= ${threads}; distance /= 2) {
+    for (distance /= 2; distance >= ${threads * held}; distance /= 2) {
         /* so far apart, both chunks belong to this thread */
         for (${long} i = thread; i < distance && i + distance < chunks; i += ${threads}) {
             const ${long} at = base + i, other = at + distance;
@@ -53,6 +53,24 @@ ${p.kernel.format(threads)} ${name}(
     }
     if (thread < chunks)
         z = ${w.pack(f"partial{i}[base + thread]" for i in w.limbs)};
+% if held > 1:
+    /* then a thread holds all its chunks */
+% for h in range(1, held):
+    ${w.value} z${h} = ${empty};
+    if (thread + ${h * threads} < chunks)
+        z${h} = ${w.pack(f"partial{i}[base + thread + {h * threads}]" for i in w.limbs)};
+% endfor
+<% half = held // 2 %>
+% while half:
+% for h in range(half):
+    if (thread + ${(h + half) * threads} < chunks)
+        ${f"z{h}" if h else "z"} = ${w.function(combine)}(${f"z{h}" if h else "z"}, z${h + half});
+% endfor
+<% half //= 2 %>
+% endwhile
+    if (distance >= ${threads})
+        distance = ${threads // 2};
+% endif
 % for i in w.limbs:
     lanes${i}[thread] = ${w.word_of("z", i)};
 % endfor
