@@ -6,6 +6,7 @@ takes is the business of portmp.tuning.
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, ClassVar
 
@@ -28,7 +29,8 @@ class GemmSchedule:
     memory at once), ``pad`` words are appended to a row of a tile; ``stages``: 2 holds
     two tiles, with one barrier a tile; ``unroll`` steps of k are written out; ``blocks``
     share a compute unit. ``split`` gives each slab of k to a block of its own;
-    ``a_order``, ``b_order`` say along which index neighbouring threads read.
+    ``a_order``, ``b_order`` say along which index neighbouring threads read, and ``wide``
+    that they read several neighbours at once there.
     """
 
     threads_m: int = 16
@@ -44,6 +46,7 @@ class GemmSchedule:
     split: bool = False
     a_order: str = "k"
     b_order: str = "n"
+    wide: bool = True
 
     template: ClassVar[str] = "blas/gemm.mako"
     width: ClassVar[int] = 1
@@ -84,6 +87,18 @@ class GemmSchedule:
         sums = self.thread_m * self.thread_n * (form.limbs + (form.limbs > 1))
         held = (self.thread_m + self.thread_n + fetched) * form.limbs
         return (sums + held) * np.dtype(form.word).itemsize // 4 + ADDRESSES
+
+    def consistent(self) -> GemmSchedule:
+        """With neighbours, padding and unrolling that fit the results and the depth."""
+        vector = math.gcd(self.vector, self.thread_m, self.thread_n)
+        pad = min(self.pad, vector) if vector > 1 else self.pad % 2
+        return replace(self, vector=vector, pad=pad, unroll=min(self.unroll, self.tile_k))
+
+    def finer(self) -> GemmSchedule | None:
+        """With half the results a thread, for products with few tiles; None at one."""
+        name = "thread_m" if self.thread_m >= self.thread_n else "thread_n"
+        length = getattr(self, name)
+        return None if length % 2 else replace(self, **{name: length // 2}).consistent()
 
     def smaller(self) -> GemmSchedule | None:
         """The next smaller one, for a device that this one does not fit."""
@@ -173,6 +188,10 @@ class PanelSchedule:
         _positive(self, "rows", "results_m", "results_n")
         check_width(self.width, form, device)
         _fits(self.threads, self.shared_bytes(form), device)
+
+
+WIDEST = 16
+"""Bytes that a thread can read or write at once."""
 
 
 def _positive(schedule: object, *fields: str) -> None:
@@ -346,7 +365,7 @@ KINDS: dict[str, type[Schedule]] = {
 }  # fmt: skip
 """What a schedule is called in a file."""
 
-CHOSEN_AT_THE_CALL = ("split", "a_order", "b_order", "across")
+CHOSEN_AT_THE_CALL = ("split", "a_order", "b_order", "wide", "across")
 """What follows from the shape and the strides, and is therefore not kept in files."""
 
 

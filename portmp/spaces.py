@@ -123,22 +123,11 @@ def neighbours(task: Task, schedule: Schedule, group: Group, device: Device) -> 
     names, values = group
     for value in values:
         changes: dict[str, Any] = dict(zip(names, value, strict=True))
-        changed = _consistent(replace(schedule, **changes))
+        changed = replace(schedule, **changes)
+        if isinstance(changed, GemmSchedule):
+            changed = changed.consistent()
         if changed != schedule and allowed(task, changed, device):
             yield changed
-
-
-def _consistent(schedule: Schedule) -> Schedule:
-    """The schedule with what depends on a changed field made to fit it."""
-    if not isinstance(schedule, GemmSchedule):
-        return schedule
-    vector = math.gcd(schedule.vector, schedule.thread_m, schedule.thread_n)
-    return replace(
-        schedule,
-        vector=vector,
-        pad=min(schedule.pad, vector) if vector > 1 else schedule.pad % 2,
-        unroll=min(schedule.unroll, schedule.tile_k),
-    )
 
 
 # --- problems --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ import portmp as mp
 from portmp import definition, formats, inputs, platform, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
-from portmp.routines import elementwise
+from portmp.routines import elementwise, gemm, reduce
 from portmp.schedules import (
     FlatSchedule,
     GemmSchedule,
@@ -78,12 +78,27 @@ def _array(name: str, shape: tuple[int, ...], seed: str, device: Device) -> mp.A
 def test_gemm(device: Device, name: str) -> None:
     """Tiles, results a thread, vectors, padding, slabs shared by blocks: one result."""
     a = _array(name, (5, 2100), "a", device)
-    b = _array(name, (2100, 7), "b", device)
+    b = _array(name, (2100, 8), "b", device)[:, :7]  # rows begin at multiples of 16 bytes
     c = _array(name, (5, 7), "c", device)
     usual = _bits(mp.gemm(a, b, alpha="0.1", beta=3, c=c))
     for schedule in gemm_schedules(device):
         got = mp.gemm(a, b, alpha="0.1", beta=3, c=c, schedule=schedule)
         assert _bits(got) == usual, schedule
+
+
+def test_few_tiles_get_finer() -> None:
+    """Until each compute unit has one; large products keep their tiles."""
+    coarse = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2)
+    assert gemm._spread(coarse, 4096, 4096, 1, 132) == coarse
+    assert gemm._spread(coarse, 64, 64, 100, 132) == coarse
+    two = gemm._spread(coarse, 256, 256, 1, 120)
+    assert two == GemmSchedule(16, 8, 2, 2, 8, vector=2, pad=2)
+    assert gemm._spread(coarse, 8, 8, 1, 132) == GemmSchedule(16, 8, 1, 1, 8)
+    rows = ReduceSchedule(16, 8, 1, across=True)
+    assert reduce._spread(rows, 2**14, 2, 132) == rows
+    assert reduce._spread(rows, 2**13, 1, 132).rows == 2
+    assert reduce._spread(rows, 100, 1, 132).rows == 1
+    assert reduce._spread(SweepSchedule(8), 1, 1, 64).rows == 8
 
 
 @pytest.mark.parametrize("name", ["ts", "dd"])

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
 from portmp.routines import base
-from portmp.schedules import GemmSchedule, PanelSchedule
+from portmp.schedules import WIDEST, GemmSchedule, PanelSchedule
 from portmp.spec import KernelSpec, spec
 
 MAX_GRID_Y = 65535
@@ -100,7 +100,7 @@ def gemm(
         raise ArgumentError(
             f"schedule: {schedule!r} given, a GemmSchedule or PanelSchedule is needed"
         )
-    chosen = fitted(schedule or default(target, accuracy), a, b)
+    chosen = fitted(schedule or default(target, a.shape[-1], accuracy), a, b)
     if schedule is not None:
         chosen.check(form, a.device)
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
@@ -110,10 +110,27 @@ def gemm(
     return target
 
 
-def default(target: Planes, accuracy: str) -> Schedule:
-    """The schedule of a product with this output."""
+def default(target: Planes, k: int, accuracy: str) -> Schedule:
+    """The schedule of a product over k steps with this output."""
     m, n = target.shape[-2:]
-    return shared_out(tuning.gemm(target.format, target.device, accuracy, m, n), target)
+    s = tuning.gemm(target.format, target.device, accuracy, m, n)
+    if isinstance(s, PanelSchedule):
+        return s
+    copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
+    return shared_out(_spread(s, m, n, copies, target.device.properties.compute_units), target)
+
+
+@lru_cache(maxsize=1024)
+def _spread(s: GemmSchedule, m: int, n: int, copies: int, units: int) -> GemmSchedule:
+    """With fewer results a thread, where compute units would be left without a tile."""
+    finer = s.finer()
+    while finer and _tiles(s, m, n) * copies < units:
+        s, finer = finer, finer.finer()
+    return s
+
+
+def _tiles(s: GemmSchedule | PanelSchedule, m: int, n: int) -> int:
+    return base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n)
 
 
 def shared_out(s: Schedule, target: Planes) -> Schedule:
@@ -121,27 +138,38 @@ def shared_out(s: Schedule, target: Planes) -> Schedule:
     if isinstance(s, PanelSchedule):
         return s
     m, n = target.shape[-2:]
-    tiles = base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n) * (target.size // (m * n))
+    tiles = _tiles(s, m, n) * (target.size // (m * n))
     if tiles >= 2 * target.device.properties.compute_units:
         return s
-    return _ordered(s, s.a_order, s.b_order, True)
+    return _chosen(s, s.a_order, s.b_order, s.wide, True)
 
 
 def fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
     """Threads read operands along their contiguous index; one slab needs no split."""
     if isinstance(schedule, PanelSchedule):
         return schedule
-    return _ordered(
+    return _chosen(
         schedule,
         "m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
         "k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
+        _aligned(a) and _aligned(b),
         schedule.split and 1 < base.blocks(a.shape[-1], definition.SLAB) <= MAX_GRID_Y,
     )
 
 
+def _aligned(v: Planes) -> bool:
+    """Whether elements follow each other along one index, from aligned starts on."""
+    words = WIDEST // v.format.dtype(0).itemsize
+    fast = min(v.strides[-2:])
+    others = [s for s in v.strides if s != fast]
+    return (
+        fast == 1 and not any(n % words for n in (v.start, *others)) and len(others) == v.ndim - 1
+    )
+
+
 @cache
-def _ordered(s: GemmSchedule, a_order: str, b_order: str, split: bool) -> GemmSchedule:
-    return replace(s, a_order=a_order, b_order=b_order, split=split)
+def _chosen(s: GemmSchedule, a_order: str, b_order: str, wide: bool, split: bool) -> GemmSchedule:
+    return replace(s, a_order=a_order, b_order=b_order, wide=wide, split=split)
 
 
 def _batches(views: list[Planes]) -> list[list[Planes]]:
@@ -191,7 +219,7 @@ def _launch(
     kernels = program.kernels(out.device, *specs)
     kernel = kernels[specs[0].name]
     block = (s.threads, 1, 1)
-    tiles = base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n)
+    tiles = _tiles(s, m, n)
     if not s.split:
         operands += _matrix(_total(form, k, c, out, beta_kind))
         for slab in range(0, max(k, 1), definition.SLAB):

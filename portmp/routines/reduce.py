@@ -9,7 +9,8 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 from __future__ import annotations
 
 import math
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from typing import Any
 
 import numpy as np
@@ -164,6 +165,14 @@ def shape_class(x: Planes) -> str:
     return "across" if abs(x.strides[0]) < abs(x.strides[1]) else "along"
 
 
+@lru_cache(maxsize=1024)
+def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
+    """With fewer rows a work-item, where a GPU's compute units would be left without work."""
+    while isinstance(s, ReduceSchedule) and s.rows > 1 and s.blocks(rows, chunks) < units:
+        s = replace(s, rows=s.rows // 2)
+    return s
+
+
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: Schedule | None,
     accuracy: str, y: Planes | None, addend: list[Argument],
@@ -177,12 +186,15 @@ def _reduce(
         raise ArgumentError(
             f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
         )
-    s = schedule or default(x, accuracy)
-    if schedule is not None:
-        s.check(form, device)
+    chunks = base.blocks(k, definition.CHUNK)
+    if schedule is None:
+        units = device.properties.compute_units
+        schedule = _spread(default(x, accuracy), rows, chunks, units)
+    else:
+        schedule.check(form, device)
+    s = schedule
     partial, combine = module(form.name, kind, s, accuracy)
     kernels = program.kernels(device, partial, combine)
-    chunks = base.blocks(k, definition.CHUNK)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
     common: list[Argument] = [rows, k, chunks, *base.strided(x, *x.strides)]
     if y is not None:

@@ -4,6 +4,8 @@
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%!
+    from portmp.schedules import WIDEST
+
     def place(s, axis, index):
         """Row or column in the tile of a thread's index-th result."""
         threads = s.threads_m if axis == "row" else s.threads_n
@@ -15,22 +17,32 @@
         )
 
     class Tile:
-        """How the threads of a block fetch one operand's tile, one element after the other."""
+        """How the threads of a block fetch one operand's tile: so many neighbours at a time."""
 
-        def __init__(self, s, operand, axis, extent, length, pitch, across):
+        def __init__(self, s, operand, axis, extent, length, pitch, across, neighbours):
             self.operand, self.axis, self.extent = operand, axis, extent
             self.pitch, self.size = pitch, s.tile_k * pitch
-            self.count = -(-length * s.tile_k // s.threads)
-            self.partial = length * s.tile_k % s.threads != 0
             self.elements = length * s.tile_k
+            self.count = -(-self.elements // s.threads)
+            self.partial = self.elements % s.threads != 0
             fast = length if across else s.tile_k
-            first, second = f"thread % {fast}", f"thread / {fast}"
-            if fast > s.threads:
-                first, second = "thread", "0"
+            units, rest = divmod(fast, neighbours)
+            fits = not rest and self.elements % (s.threads * neighbours) == 0
+            if not fits or s.threads % units and units % s.threads:
+                units, neighbours = fast, 1
+            self.wide = neighbours
+            self.stored = neighbours if across and pitch % neighbours == 0 else 1
+            scale = f" * {neighbours}" if neighbours > 1 else ""
+            first, second = f"thread % {units}{scale}", f"thread / {units}"
+            if units > s.threads:
+                first, second = f"thread{scale}", "0"
             self.kk, self.at = (second, first) if across else (first, second)
             # From a thread's first element to its u-th: in k, and along the other index.
-            order = 1 if across else -1
-            self.steps = [divmod(u * s.threads, fast)[::order] for u in range(self.count)]
+            self.steps = []
+            for u in range(self.count):
+                slow, unit = divmod(u // neighbours * s.threads, units)
+                step = (slow, unit * neighbours + u % neighbours)
+                self.steps.append(step if across else step[::-1])
             stride = {"a": ("a_col", "a_row"), "b": ("b_row", "b_col")}[operand]
             self.k_stride, self.stride = stride
 %>
@@ -41,12 +53,15 @@
     often = settle is not None and period < s.tile_k
     group = min(max(s.unroll, period) if often else s.unroll, s.tile_k)
     unrolled = f"{p.unroll} {s.unroll}" if s.unroll < group else p.unroll
-    align = s.vector * (4 if w.scalar == "float" else 8)
+    word = 4 if w.scalar == "float" else 8
+    plain = all(plane == w.format.word for plane in w.format.planes)
+    neighbours = WIDEST // word if s.wide and plain else 1
     stage = (lambda size: f"stage * {size} + ") if s.stages > 1 else (lambda size: "")
     tiles = (
-        Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.a_order == "m"),
-        Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.b_order == "n"),
+        Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.a_order == "m", neighbours),
+        Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.b_order == "n", neighbours),
     )
+    align = word * max(s.vector, *(t.stored for t in tiles))
 %>
 ${arithmetic(w, list(networks.values()))}
 % if not s.split:
@@ -166,22 +181,7 @@ ${settled(" " * 12)}
         ${p.barrier}
 % endif
 % for t in tiles:
-        ${p.unroll}
-        for (int u = 0; u < ${t.count}; ++u) {
-            const int e = thread + u * ${s.threads};
-% if s.a_order == "m" and t.operand == "a" or s.b_order == "n" and t.operand == "b":
-            const int kk = e / ${t.elements // s.tile_k}, ${t.axis} = e % ${t.elements // s.tile_k};
-% else:
-            const int kk = e % ${s.tile_k}, ${t.axis} = e / ${s.tile_k};
-% endif
-% if t.partial:
-            if (e >= ${t.elements})
-                continue;
-% endif
-% for i in w.limbs:
-            ${t.operand}_tile${i}[${stage(t.size)}kk * ${t.pitch} + ${t.axis}] = ${t.operand}_next${i}[u];
-% endfor
-        }
+${kept(t, stage(t.size))}
 % endfor
         ${p.barrier}
     }
@@ -239,19 +239,52 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " 
 }
 <%def name="fetched(t, guarded)">
 <% p = w.platform %>
-% for u in range(t.count):
+% for u in range(0, t.count, 1 if guarded else t.wide):
 <%
     dk, d = t.steps[u]
     at = f"{t.operand}_at" + (f" + {dk} * {t.k_stride}" if dk else "") + (f" + {d} * {t.stride}" if d else "")
     inside = f"{t.operand}_kk + {dk} < there && first_{t.axis} + {t.operand}_{t.axis}_in_tile + {d} < {t.extent}"
 %>
 % for i in w.limbs:
-% if guarded:
+% if t.wide > 1 and not guarded:
+            {
+                const ${w.scalar}${t.wide} here = *(${p.const_pointer.format(w.scalar + str(t.wide))})(${t.operand}${i} + ${at});
+% for lane in range(t.wide):
+                ${t.operand}_next${i}[${u + lane}] = here.${"xyzw"[lane]};
+% endfor
+            }
+% elif guarded:
             ${t.operand}_next${i}[${u}] = ${inside} ? ${w.limb(t.operand, i, at)} : ${w.literal(0)};
 % else:
             ${t.operand}_next${i}[${u}] = ${f"thread + {u * s.threads} >= {t.elements} ? {w.literal(0)} : " if t.partial and u == t.count - 1 else ""}${w.limb(t.operand, i, at)};
 % endif
 % endfor
+% endfor
+</%def>
+<%def name="kept(t, stage)">
+<% p = w.platform %>
+% for u in range(0, t.count, t.stored):
+<%
+    dk, d = t.steps[u]
+    at = f"{stage}({t.operand}_kk + {dk}) * {t.pitch} + {t.operand}_{t.axis}_in_tile + {d}"
+%>
+% if t.partial and u == t.count - 1:
+        if (thread < ${t.elements - u * s.threads}) {
+% else:
+        {
+% endif
+% for i in w.limbs:
+% if t.stored > 1:
+            ${w.scalar}${t.stored} here${i};
+% for lane in range(t.stored):
+            here${i}.${"xyzw"[lane]} = ${t.operand}_next${i}[${u + lane}];
+% endfor
+            *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${at}) = here${i};
+% else:
+            ${t.operand}_tile${i}[${at}] = ${t.operand}_next${i}[${u}];
+% endif
+% endfor
+        }
 % endfor
 </%def>
 <%def name="multiply_add(stages, kk, pad)">
