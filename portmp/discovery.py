@@ -63,7 +63,7 @@ def opened() -> list[tuple[Device, str]]:
     found = []
     for device in devices():
         try:
-            found.append((get(device), ""))
+            found.append((get(device.name), ""))
         except PortmpError as error:
             found.append((device, str(error)))
     return found

@@ -7,10 +7,11 @@ import hashlib
 import re
 import threading
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
-from portmp import places, spec
+from portmp import places, render, spec
 from portmp.backends.base import Device, Kernel, Traits
 from portmp.errors import CompileError, PortmpError
 from portmp.render import RenderedSource
@@ -60,7 +61,47 @@ def kernels(device: Device, *module: KernelSpec) -> dict[str, Kernel]:
         with _lock:
             found = mine.get(key)
             if found is None:
-                found = mine[key] = load(device, source(device, *module))
+                found = mine[key] = _remembered(device, module) or _rendered(device, module)
+    return found
+
+
+@cache
+def _code() -> str:
+    """Which code renders: modules and templates, by size and time of change."""
+    files = [*Path(__file__).parent.rglob("*.py"), *render.template_folder().rglob("*.mako")]
+    facts = [(str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in sorted(files)]
+    return hashlib.sha256(repr(facts).encode()).hexdigest()
+
+
+def _note(device: Device, module: Module) -> Path | None:
+    """The file that says which binary *module* is, so that nothing need be rendered."""
+    folder = places.cache_folder()
+    facts = (device.compiler_key(), _code(), device.platform, device.traits, module)
+    digest = hashlib.sha256(repr(facts).encode()).hexdigest()
+    return folder / f"{digest}.note" if folder else None
+
+
+def _remembered(device: Device, module: Module) -> dict[str, Kernel] | None:
+    """The kernels of a module that was rendered before, if its binary is still there."""
+    path = _note(device, module)
+    if path is None or not path.is_file():
+        return None
+    try:
+        digest, *names = path.read_text().split()
+        binary = read_cached(digest)
+        return device.load(binary, names) if binary else None
+    except (OSError, ValueError, PortmpError):
+        return None
+
+
+def _rendered(device: Device, module: Module) -> dict[str, Kernel]:
+    """The kernels of a module, and a note for the next process."""
+    text = source(device, *module)
+    found = load(device, text)
+    path = _note(device, module)
+    if path is not None:
+        with contextlib.suppress(OSError):
+            places.replace_file(path, " ".join([_digest(device, text), *text.kernels]).encode())
     return found
 
 
@@ -71,7 +112,7 @@ def source(device: Device, *module: KernelSpec) -> RenderedSource:
 
 def load(device: Device, text: RenderedSource) -> dict[str, Kernel]:
     """Compile (or fetch) and load rendered source."""
-    digest = hashlib.sha256(f"{device.compiler_key()}\0{text.text}".encode()).hexdigest()
+    digest = _digest(device, text)
     binary = read_cached(digest)
     if binary is not None:
         try:
@@ -82,6 +123,11 @@ def load(device: Device, text: RenderedSource) -> dict[str, Kernel]:
     kernels = device.load(binary, text.kernels)
     write_cached(digest, binary)
     return kernels
+
+
+def _digest(device: Device, text: RenderedSource) -> str:
+    """What the binary of *text* is called."""
+    return hashlib.sha256(f"{device.compiler_key()}\0{text.text}".encode()).hexdigest()
 
 
 def compile_source(device: Device, source: RenderedSource) -> bytes:
@@ -153,7 +199,7 @@ def forget(digest: str) -> None:
             path.unlink()
 
 
-_CACHED = re.compile(r"[0-9a-f]{64}\.bin|probe-[0-9a-f]{32}\.json|tune-[0-9a-f]{32}\.jsonl")
+_CACHED = re.compile(r"[0-9a-f]{64}\.(bin|note)|probe-[0-9a-f]{32}\.json|tune-[0-9a-f]{32}\.jsonl")
 
 
 def cached_files() -> Iterator[Path]:

@@ -124,6 +124,10 @@ def gemm_cases(form: Format) -> Iterator[Case]:
             "gemm", f"special-{name}", form, (special, b),
             lambda a, b, s=schedule: mp.gemm(a, b, schedule=s), hostblas.gemm,
         )  # fmt: skip
+    yield Case(
+        "gemm", "aligned", form, (ordinary(form, (9, 20), "a"), ordinary(form, (20, 12), "b")),
+        lambda a, b: mp.gemm(a, b, schedule=PADDED), hostblas.gemm,
+    )  # fmt: skip
     if verify.has_fast(form):
         yield Case(
             "gemm_fast", "tiles", form, (a, b),

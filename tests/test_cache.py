@@ -110,8 +110,8 @@ def binary(device: FakeDevice, one: Any = ADD) -> bytes:
 
 
 def only_file(folder: Path) -> Path:
-    """The one file of the cache."""
-    (path,) = folder.iterdir()
+    """The one binary of the cache."""
+    (path,) = (p for p in folder.iterdir() if p.suffix != ".note")
     return path
 
 
@@ -159,8 +159,8 @@ def test_two_processes_at_once(folder: Path) -> None:
     answers = [process.communicate()[0].split() for process in pair]
     assert [process.returncode for process in pair] == [0, 0]
     assert answers[0][1] == answers[1][1]
-    files = [path.name for path in folder.iterdir() if path.is_file()]
-    assert len(files) == 1 and files[0].endswith(".bin")
+    files = [path.suffix for path in folder.iterdir() if path.is_file()]
+    assert sorted(files) == [".bin", ".note"]
     assert run_script() == ["0", answers[0][1], "0"]
 
 
@@ -221,6 +221,26 @@ def test_damage_is_found(folder: Path, damage: Callable[[bytes], bytes]) -> None
     assert binary(third) == expected and third.compiled == []
 
 
+def test_known_modules_are_not_rendered(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A note leads to the binary; damaged, of other code or of nothing, it is as if missing."""
+    expected = binary(FakeDevice())
+    (note,) = folder.glob("*.note")
+    good = note.read_text()
+    for text in ("", "x", good.replace(" ", "0 "), "\xff", "../" * 20):
+        note.write_text(text)
+        assert binary(FakeDevice()) == expected
+        assert note.read_text() == good
+    with monkeypatch.context() as patch:
+        patch.setattr(program, "source", None)
+        assert binary(FakeDevice()) == expected
+    monkeypatch.setattr(program, "_code", lambda: "changed")
+    assert binary(FakeDevice()) == expected
+    assert len(list(folder.glob("*.note"))) == 2
+    only_file(folder).unlink()
+    again = FakeDevice()
+    assert binary(again) == expected and len(again.compiled) == 1
+
+
 def test_a_binary_that_does_not_load_is_replaced(folder: Path) -> None:
     """A driver that refuses an old binary gets a new one."""
     expected = binary(FakeDevice())
@@ -257,7 +277,7 @@ def test_clearing_spares_the_files_of_others(
 ) -> None:
     """Only names that portmp gives are listed and removed; folders stay, too."""
     folder.mkdir()
-    own = {f"{'0a' * 32}.bin", f"probe-{'1b' * 16}.json"}
+    own = {f"{'0a' * 32}.bin", f"{'0a' * 32}.note", f"probe-{'1b' * 16}.json"}
     foreign = {"thesis.bin", "results.json", f"{'0A' * 32}.bin", f"{'0a' * 31}.bin",
                f"probe-{'1b' * 16}.json.bak", f"probe-{'1g' * 16}.json"}  # fmt: skip
     for name in own | foreign:
@@ -265,7 +285,7 @@ def test_clearing_spares_the_files_of_others(
     (folder / f"{'2c' * 32}.bin").mkdir()
     assert {p.name for p in program.cached_files()} == own
     assert main(["cache", "--clear", "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["files"] == 2
+    assert json.loads(capsys.readouterr().out)["files"] == 3
     assert {p.name for p in folder.iterdir() if p.is_file()} == foreign
     assert len(list(folder.iterdir())) == len(foreign) + 1
 
@@ -286,7 +306,7 @@ def test_what_a_key_depends_on(folder: Path) -> None:
     binary(devices[0], MUL)
     assert len(devices[0].compiled) == 2
     files = list(program.cached_files())
-    assert len(files) == 6
+    assert sum(path.suffix == ".bin" for path in files) == 6
     assert sorted(files) == sorted(folder.iterdir())
 
 
