@@ -17,7 +17,7 @@ from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.program import Module
-from portmp.routines import elementwise, gemm, lu, reduce
+from portmp.routines import elementwise, gemm, lu, nbody, reduce
 from portmp.schedules import GemmSchedule
 from portmp.spec import KernelSpec
 
@@ -29,6 +29,10 @@ KINDS = {
     "sum": ("sum", "one"), "max": ("max", "one"), "min": ("min", "one"),
 }  # fmt: skip
 """Reductions: kind, and class of shapes."""
+
+
+WANTED = {"nbody": ("acceleration",), "nbody_field": ("acceleration", "potential")}
+"""Sums over particles, by what is wanted of them."""
 
 
 def _schedule(routine: str, form: Format, accuracy: str, shape: str, device: Device | None) -> Any:
@@ -70,6 +74,10 @@ def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
     for name in ("sum", "max", "min"):
         key = name if name == "sum" else f"reduce_{name}"
         found[key] = _reduction(f, *KINDS[name], "accurate", device)
+    if not f.paper:
+        schedule = _schedule("nbody", f, "accurate", "all", device)
+        for name, wanted in WANTED.items():
+            found[name] = (nbody.kernel_spec(f.name, schedule, wanted, False),)
     found["solve"] = (lu.kernel_spec(f.name),)
     return found
 

@@ -465,7 +465,7 @@ def _matrix_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _tune_options(tune: argparse.ArgumentParser) -> None:
-    tune.add_argument("routine", nargs="?", help="gemm, gemv, dot or axpy (default all)")
+    tune.add_argument("routine", nargs="?", help="gemm, gemv, dot, axpy or nbody (default all)")
     tune.add_argument("--device", help="a device, such as cuda:0")
     tune.add_argument("--format", help="formats, with commas between (default: all standard ones)")
     tune.add_argument("--accuracy", default="both", help="accurate, fast or both (default)")

@@ -18,6 +18,7 @@ from portmp.definition import norm_exponent
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks import Network
+from portmp.routines import nbody
 from portmp.routines.reduce import IDENTITY, steps
 
 Plane = np.ndarray[Any, Any]
@@ -378,3 +379,47 @@ def lstsq(form: Format, a: Host, b: Host) -> Host:
     """Least squares by the normal equations."""
     at = [p.T for p in a]
     return solve(form, gemm(form, at, a), gemm(form, at, b))
+
+
+def gravity(
+    form: Format, targets: Host, sources: Host, mass: Host, eps2: Sequence[Any],
+    first: int | None = None,
+) -> tuple[Host, Host]:  # fmt: skip
+    """Accelerations (n, 3) and potentials (n,): see routines.nbody; *first* as there."""
+    ar = Arithmetic(form)
+    nets = nbody.steps(form)
+    accumulator = form.accumulator()
+    with ieee.quiet():
+        t, r, m = ar.load(targets), ar.load(sources), ar.load(mass)
+        n, count = t[0].shape[0], r[0].shape[0]
+        soft = tuple(np.full(n, w, ar.word) for w in ar.load(eps2))
+        totals: list[Value] | None = None
+        for slab in range(0, count, definition.SLAB):
+            sums = [ar.zeros(accumulator.networks["accumulate"].result.words, (n,))] * 4
+            end = min(slab + definition.SLAB, count)
+            for j in range(slab, end):
+                source = [tuple(np.full(n, w[j, k]) for w in r) for k in range(3)]
+                weight = tuple(np.full(n, w[j]) for w in m)
+                d = [ar.run(nets["sub"], source[k], tuple(w[:, k] for w in t)) for k in range(3)]
+                y = ar.run(nets["inverse"], *d, soft)
+                if first is not None and 0 <= j - first < n:
+                    own = np.arange(n) == j - first
+                    y = tuple(np.where(own, w.dtype.type(0), w) for w in y)
+                strength = ar.run(nets["strength"], y, weight)
+                terms = [*((strength, d[k]) for k in range(3)), (y, weight)]
+                sums = [
+                    ar.run(nets["accumulate"], s, *term)
+                    for s, term in zip(sums, terms, strict=True)
+                ]
+                if "renormalise" in nets and (j + 1 - slab) % accumulator.period == 0:
+                    sums = [ar.run(nets["renormalise"], s) for s in sums]
+            parts = [ar.run(nets["finish"], s) for s in sums]
+            if totals is not None:
+                parts = [ar.operator("add", a, b) for a, b in zip(totals, parts, strict=True)]
+            totals = parts
+        if totals is None:
+            totals = [ar.zeros(form.limbs, (n,))] * 4
+        totals[3] = tuple(-w for w in totals[3])
+        settled = [_patched(total, total[0]) for total in totals]
+        force = [np.stack(w, axis=-1) for w in zip(*settled[:3], strict=True)]
+        return ar.store(force), ar.store(settled[3])

@@ -358,10 +358,50 @@ class FlatSchedule:
         return None
 
 
-Schedule = GemmSchedule | PanelSchedule | ReduceSchedule | SweepSchedule | FlatSchedule
+@dataclass(frozen=True)
+class NbodySchedule:
+    """Direct sums over sources: ``targets`` of them (or vectors of ``width``) a work-item.
+
+    Sources come in tiles of ``tile``, with ``shared`` = 1 through shared memory; ``unroll``
+    interactions are written out.
+    """
+
+    threads: int = 128
+    targets: int = 1
+    tile: int = 128
+    unroll: int = 4
+    shared: int = 1
+    width: int = 1
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        _positive(self, "threads", "targets", "tile", "unroll")
+        check_width(self.width, form, device)
+        if definition.PERIOD % self.tile or self.tile % self.unroll:
+            raise ArgumentError(
+                f"schedule: tile {self.tile} and unroll {self.unroll} given, a divisor of "
+                f"{definition.PERIOD} and one of the tile are needed"
+            )
+        if self.shared not in (0, 1):
+            raise ArgumentError(f"schedule: shared {self.shared} given, 0 or 1 is allowed")
+        _fits(self.threads, self.shared * self.tile * 4 * form.compute.itemsize, device)
+
+    def smaller(self) -> NbodySchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        if self.tile > 32:
+            return replace(self, tile=32, unroll=min(self.unroll, 32))
+        for name in ("width", "targets", "threads"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+
+Schedule = (
+    GemmSchedule | PanelSchedule | ReduceSchedule | SweepSchedule | FlatSchedule | NbodySchedule
+)
 KINDS: dict[str, type[Schedule]] = {
     "tiles": GemmSchedule, "panels": PanelSchedule, "reduce": ReduceSchedule,
-    "sweep": SweepSchedule, "flat": FlatSchedule,
+    "sweep": SweepSchedule, "flat": FlatSchedule, "nbody": NbodySchedule,
 }  # fmt: skip
 """What a schedule is called in a file."""
 

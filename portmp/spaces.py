@@ -21,10 +21,11 @@ from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate, upload
 from portmp.program import Module
-from portmp.routines import base, elementwise, gemm, reduce
+from portmp.routines import base, elementwise, gemm, nbody, reduce
 from portmp.schedules import (
     FlatSchedule,
     GemmSchedule,
+    NbodySchedule,
     PanelSchedule,
     ReduceSchedule,
     Schedule,
@@ -82,6 +83,12 @@ _FLAT: Space = (
     _one("threads", 1, 32, 64, 128, 256, 512, 1024),
     _one("items", 1, 2, 4, 8, 16, 64, 256),
 )
+_GRAVITY: Space = (
+    _one("width", 1, 2, 4, 8),
+    (("threads", "targets"), tuple((t, n) for t in (1, 32, 64, 128, 256, 512) for n in (1, 2, 4))),
+    (("tile", "shared"), tuple((t, s) for t in (32, 64, 128, 256) for s in (0, 1))),
+    _one("unroll", 1, 2, 4, 8),
+)
 
 
 def _turned(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
@@ -98,6 +105,8 @@ def space(task: Task, schedule: Schedule) -> Space:
         return _SWEEP
     if isinstance(schedule, FlatSchedule):
         return _FLAT
+    if isinstance(schedule, NbodySchedule):
+        return _GRAVITY
     threads: tuple[tuple[int, ...], ...] = _THREADS
     if task.shape.startswith("columns"):
         threads = _COLUMNS
@@ -156,7 +165,7 @@ def values(form: Format, shape: tuple[int, ...], device: Device, seed: int) -> P
 
 def problem(task: Task, device: Device, checked: bool) -> Problem:
     """What is timed or, with *checked*, a small odd problem whose bits are compared."""
-    makers = {"gemm": _gemm, "reduce": _reduce, "elementwise": _flat}
+    makers = {"gemm": _gemm, "reduce": _reduce, "elementwise": _flat, "nbody": _gravity}
     return makers[task.routine](task, device, checked)
 
 
@@ -259,11 +268,33 @@ def _flat(task: Task, device: Device, checked: bool) -> Problem:
     return Problem({"n": n}, 2 * n, 3 * n * form.itemsize, run, modules)
 
 
+def _gravity(task: Task, device: Device, checked: bool) -> Problem:
+    """All pairs of particles; an interaction counts as 22 operations, as is usual."""
+    form, gpu = task.format, device.properties.kind == "gpu"
+    n = 1061 if checked else (2**17 if form.limbs == 1 else 2**14) if gpu else 2**10
+    position, mass = values(form, (n, 3), device, 7), values(form, (n,), device, 8)
+    out = allocate(form, (n, 3), device.queue)
+    eps2 = base.words(form, "1e-4", "eps")
+
+    def run(schedule: Schedule) -> Planes:
+        assert isinstance(schedule, NbodySchedule)
+        nbody.gravity_sum(position, position, mass, eps2, out, None, 0, schedule)
+        return out
+
+    def modules(schedule: Schedule) -> list[Module]:
+        assert isinstance(schedule, NbodySchedule)
+        return [(nbody.kernel_spec(form.name, schedule, ("acceleration",), False),)]
+
+    return Problem({"n": n}, 22 * n * n, 7 * n * form.itemsize, run, modules)
+
+
 def tasks(routines: list[str], forms: list[Format], accuracies: list[str]) -> list[Task]:
     """Every task of the routines and formats; one limb and elementwise have one accuracy."""
     found = []
     for form, routine in itertools.product(forms, routines):
         own = [a for a in accuracies if a == "accurate" or _has_fast(form, routine)]
+        if routine == "nbody" and form.paper:
+            continue
         for shape, accuracy in itertools.product(tuning.SHAPES[routine], own):
             found.append(Task(routine, form, accuracy, shape))
     return found
@@ -271,4 +302,4 @@ def tasks(routines: list[str], forms: list[Format], accuracies: list[str]) -> li
 
 def _has_fast(form: Format, routine: str) -> bool:
     fast = form.accumulators.get("fast")
-    return routine != "elementwise" and fast is not None and bool(fast.suffix)
+    return routine in ("gemm", "reduce") and fast is not None and bool(fast.suffix)

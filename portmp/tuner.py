@@ -52,6 +52,7 @@ ROUTINES: dict[str, tuple[str, tuple[str, ...]]] = {
     "gemv": ("reduce", ("along", "across")),
     "dot": ("reduce", ("one",)),
     "axpy": ("elementwise", ("flat",)),
+    "nbody": ("nbody", ("all",)),
 }
 """What can be tuned: the routine and the shapes of its tasks."""
 

@@ -24,6 +24,7 @@ from portmp.formats import Format
 from portmp.schedules import (
     FlatSchedule,
     GemmSchedule,
+    NbodySchedule,
     PanelSchedule,
     ReduceSchedule,
     Schedule,
@@ -66,6 +67,7 @@ SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
     },
     "reduce": {"one": (), "along": ("one",), "across": ("along", "one")},
     "elementwise": {"flat": ()},
+    "nbody": {"all": ()},
 }
 """Classes of shapes of each routine, each with those that stand in for it, nearest first.
 
@@ -335,6 +337,13 @@ def reduce(
 @cache
 def _across(schedule: ReduceSchedule | SweepSchedule) -> ReduceSchedule | SweepSchedule:
     return replace(schedule, across=True)
+
+
+def nbody(form: Format, device: Device) -> NbodySchedule:
+    """The schedule of direct sums over particles."""
+    found = find(Task("nbody", form, "accurate", "all"), device)
+    assert isinstance(found, NbodySchedule)
+    return found
 
 
 def flat(form: Format, device: Device) -> FlatSchedule:

@@ -23,7 +23,18 @@ from typing import Any
 import numpy as np
 
 import portmp as mp
-from portmp import convert, definition, discovery, files, formats, hostblas, inputs, places, render
+from portmp import (
+    convert,
+    definition,
+    discovery,
+    files,
+    formats,
+    hostblas,
+    inputs,
+    nbody,
+    places,
+    render,
+)
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.formats import Format
@@ -274,11 +285,39 @@ def _linalg(form: Format) -> Iterator[Case]:
     yield Case("lstsq", "ordinary-12x4", form, (a, b), mp.linalg.lstsq, hostblas.lstsq)
 
 
+def _gravity(form: Format) -> Iterator[Case]:
+    if form.paper:
+        return
+    mass = inputs.positive(form, (1100,), "mass")
+    plain = inputs.ordinary(form, (37, 3), "position")
+    pairs = [np.concatenate([p[:20], p[:20]]) for p in plain]
+    many, few = inputs.ordinary(form, (1100, 3), "many"), inputs.ordinary(form, (5, 3), "few")
+    for name, position, eps in (
+        ("ordinary-37", plain, "0.01"), ("hard-37", plain, 0),
+        ("pairs-40", pairs, "0.01"), ("hard-pairs-40", pairs, 0),
+    ):  # fmt: skip
+        yield Case("nbody", name, form, (position, [m[: len(position[0])] for m in mass]),
+                   lambda r, m, eps=eps: nbody.acceleration(r, m, eps=eps),
+                   lambda f, r, m, eps=eps: _sums(f, r, r, m, eps, 0)[0])  # fmt: skip
+    yield Case("nbody", "apart-5x1100", form, (few, many, mass),
+               lambda t, r, m: nbody.acceleration(r, m, eps="1e-3", targets=t),
+               lambda f, t, r, m: _sums(f, t, r, m, "1e-3", None)[0])  # fmt: skip
+    yield Case("nbody_potential", "ordinary-37", form, (plain, [m[:37] for m in mass]),
+               lambda r, m: nbody.potential(r, m, eps="0.01"),
+               lambda f, r, m: _sums(f, r, r, m, "0.01", 0)[1])  # fmt: skip
+
+
+def _sums(
+    form: Format, targets: Host, sources: Host, mass: Host, eps: Any, first: int | None
+) -> tuple[Host, Host]:
+    return hostblas.gravity(form, targets, sources, mass, nbody.squared(eps, form), first)
+
+
 @cache
 def cases(name: str) -> tuple[Case, ...]:
     """All cases of one format."""
     form = formats.get(name)
-    makers = (_elementwise, _vectors, _gemv, _gemm, _linalg)
+    makers = (_elementwise, _vectors, _gemv, _gemm, _linalg, _gravity)
     return tuple(case for make in makers for case in make(form))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,13 @@ from portmp.backends.base import Buffer, Device, Traits
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.routines import base, elementwise
-from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
+from portmp.schedules import (
+    GemmSchedule,
+    NbodySchedule,
+    PanelSchedule,
+    ReduceSchedule,
+    SweepSchedule,
+)
 from portmp.verify import Case, Host
 
 TILES = GemmSchedule(4, 4, 2, 2, 8, unroll=2)
@@ -32,6 +39,7 @@ COLUMNS = ReduceSchedule(2, 2, 1, across=True, combine_threads=32)
 STAGED = ReduceSchedule(2, 1, 1, staged=1)
 SWEEP = SweepSchedule(3, 4)
 SWEEP_COLUMNS = SweepSchedule(2, 4, across=True)
+GRAVITY = NbodySchedule(4, 2, 8, 2)
 
 
 _kept: list[Buffer] = []
@@ -189,9 +197,22 @@ def solve_cases(form: Format) -> Iterator[Case]:
     yield Case("solve", "odd", form, (a, b), mp.linalg.solve, hostblas.solve)
 
 
+def gravity_cases(form: Format) -> Iterator[Case]:
+    """Tiles with a rest, in shared memory or not; the particles' own terms left out."""
+    if form.paper:
+        return
+    position, mass = ordinary(form, (11, 3), "position"), ordinary(form, (11,), "mass")
+    for name, schedule in {"tiles": GRAVITY, "memory": replace(GRAVITY, shared=0)}.items():
+        yield Case(
+            "nbody", name, form, (position, mass),
+            lambda r, m, s=schedule: mp.nbody.acceleration(r, m, schedule=s),
+            lambda f, r, m: hostblas.gravity(f, r, r, m, mp.nbody.squared(0, f), 0)[0],
+        )  # fmt: skip
+
+
 def cases(form: Format) -> Iterator[Case]:
     """All cases of one format."""
-    for make in (elementwise_cases, gemm_cases, reduction_cases, solve_cases):
+    for make in (elementwise_cases, gemm_cases, reduction_cases, solve_cases, gravity_cases):
         yield from make(form)
 
 

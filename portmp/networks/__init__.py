@@ -3,4 +3,6 @@
 from portmp.networks.language import Kind, Network, evaluate, network
 from portmp.networks.library import NETWORKS, get
 
-__all__ = ["NETWORKS", "Kind", "Network", "evaluate", "get", "network"]
+from portmp.networks import gravity  # isort: skip  (adds to the library)
+
+__all__ = ["NETWORKS", "Kind", "Network", "evaluate", "get", "gravity", "network"]

@@ -24,7 +24,8 @@ def get(name: str) -> Network:
         raise FormatError(f"unknown network {name!r}{near}") from None
 
 
-def _define(name: str, signature: str, listing: str, *, source: str, bound: str) -> None:
+def define(name: str, signature: str, listing: str, *, source: str, bound: str) -> None:
+    """Add a network to the library."""
     NETWORKS[name] = network(name, signature, listing, source=source, bound=bound)
 
 
@@ -54,16 +55,16 @@ def _unpack(**values: int) -> str:
 # --- one limb -----------------------------------------------------------------------
 
 _IEEE = {"source": "IEEE 754", "bound": "u/(1+u), correctly rounded"}
-_define("add1", "x:word y:word -> word", "return x + y", **_IEEE)
-_define("mul1", "x:word y:word -> word", "return x * y", **_IEEE)
-_define("div1", "x:word y:word -> word", "return x / y", **_IEEE)
-_define("sqrt1", "x:word -> word", "return sqrt(x)", **_IEEE)
-_define("keep1", "s:word -> word", "return s", source="-", bound="exact")
-_define("accumulate1", "s:word x:word y:word -> word", "return fma(x, y, s)", **_IEEE)
+define("add1", "x:word y:word -> word", "return x + y", **_IEEE)
+define("mul1", "x:word y:word -> word", "return x * y", **_IEEE)
+define("div1", "x:word y:word -> word", "return x / y", **_IEEE)
+define("sqrt1", "x:word -> word", "return sqrt(x)", **_IEEE)
+define("keep1", "s:word -> word", "return s", source="-", bound="exact")
+define("accumulate1", "s:word x:word y:word -> word", "return fma(x, y, s)", **_IEEE)
 
 # --- two limbs ----------------------------------------------------------------------
 
-_define(
+define(
     "add2", "x:2 y:2 -> 2",
     """
 x0, y0 = two_sum(x[0], y[0])
@@ -76,7 +77,7 @@ return x0, y0
 """,
     source="FPAN addition, Zhang and Aiken, CAV 2025", bound="2u^2 (proved)",
 )  # fmt: skip
-_define(
+define(
     "add2_jmp6", "x:2 y:2 -> 2",
     """
 s, e = two_sum(x[0], y[0])
@@ -90,7 +91,7 @@ return s, e
     source="AccurateDWPlusDW, Joldes, Muller and Popescu, TOMS 2017, algorithm 6 (QD's ieee_add)",
     bound="3u^2 + 13u^3 (proved)",
 )  # fmt: skip
-_define(
+define(
     "add2_word", "x:2 y:word -> 2",
     """
 s, e = two_sum(x[0], y)
@@ -100,7 +101,7 @@ return s, v
 """,
     source="DWPlusFP, Joldes, Muller and Popescu, algorithm 4", bound="2u^2 (proved)",
 )  # fmt: skip
-_define(
+define(
     "mul2", "x:2 y:2 -> 2",
     """
 p, e = two_prod(x[0], y[0])
@@ -114,7 +115,7 @@ return p, e
     source="FPAN multiplication, Zhang and Aiken; Joldes, Muller and Popescu, algorithm 10",
     bound="7u^2 (proved), 5u^2 (measured)",
 )  # fmt: skip
-_define(
+define(
     "mul2_jmp12", "x:2 y:2 -> 2",
     """
 p, e = two_prod(x[0], y[0])
@@ -127,7 +128,7 @@ return p, e
 """,
     source="DWTimesDW3, Joldes, Muller and Popescu, algorithm 12", bound="4u^2 (proved)",
 )  # fmt: skip
-_define(
+define(
     "mul2_word", "x:2 y:word -> 2",
     """
 p, e = two_prod(x[0], y)
@@ -137,7 +138,7 @@ return p, e
 """,
     source="DWTimesFP3, Joldes, Muller and Popescu, algorithm 9", bound="2u^2 (proved)",
 )  # fmt: skip
-_define(
+define(
     "div2", "x:2 y:2 -> 2",
     """
 t = x[0] / y[0]
@@ -152,7 +153,7 @@ return t, c
     source="DWDivDW2, Joldes, Muller and Popescu, algorithm 17",
     bound="15u^2 + 56u^3 (proved), 7.8u^2 (measured)",
 )  # fmt: skip
-_define(
+define(
     "sqrt2", "x:2 -> 2",
     """
 s = sqrt(x[0])
@@ -165,7 +166,7 @@ return s, l
     source="SQRTDWtoDW, Lefevre, Louvet, Muller, Picot and Rideau, TOMS 2023",
     bound="25/8 u^2 (proved)",
 )  # fmt: skip
-_define(
+define(
     "reciprocal2", "y:2 -> 2",
     """
 v = 1 / y[0]
@@ -178,7 +179,7 @@ return v, l
 """,
     source="Newton step of second order from one division", bound="a start value",
 )  # fmt: skip
-_define(
+define(
     "rsqrt_word", "x:word -> word",
     """
 y = 1 / sqrt(x)
@@ -193,7 +194,7 @@ return fma(h, r, y)
     source="one residual step of third order on 1/sqrt(x), free of overflow and underflow",
     bound="correctly rounded for every positive float32 (exhaustive); no float64 found that is not",
 )  # fmt: skip
-_define(
+define(
     "rsqrt2", "x:2 y:word -> 2",
     """
 p, e = two_prod(y, y)
@@ -215,7 +216,7 @@ return z, l
 
 # --- three limbs --------------------------------------------------------------------
 
-_define(
+define(
     "add3", "x:3 y:3 -> 3",
     _unpack(x=3, y=3)
     + wires("""TS x0 y0; TS x1 y1; TS x2 y2; QS x0 x1; AD y0 y2; TS y1 x2; QS x0 y1; TS y0 x1;
@@ -223,7 +224,7 @@ _define(
     + "return x0, y0, x1",
     source="FPAN addition, MultiFloats.jl v3", bound="8u^3 (declared), 2u^3 (measured)",
 )  # fmt: skip
-_define(
+define(
     "add3_word", "x:3 y:word -> 3",
     """
 a, e = two_sum(x[0], y)
@@ -234,7 +235,7 @@ c = x[2] + f
     + "return a, b, c",
     source="two_sum cascade", bound="2u^3 (measured)",
 )  # fmt: skip
-_define(
+define(
     "mul3", "x:3 y:3 -> 3",
     """
 p00, e00 = two_prod(x[0], y[0])
@@ -250,7 +251,7 @@ p20 = x[2] * y[0]
     source="FPAN multiplication, MultiFloats.jl v3",
     bound="8u^3 (declared), 7.98u^3 (measured)",
 )  # fmt: skip
-_define(
+define(
     "mul3_word", "x:3 y:word -> 3",
     """
 a, e0 = two_prod(x[0], y)
@@ -263,7 +264,7 @@ c = c + t
     + "return a, b, c",
     source="products of the limbs with fast renormalisation", bound="2.99u^3 (measured)",
 )  # fmt: skip
-_define(
+define(
     "div3", "x:3 y:3 -> 3",
     """
 v = reciprocal2((y[0], y[1]))
@@ -279,7 +280,7 @@ return q0, q1, c
 """,
     source="two-limb reciprocal, one residual step", bound="12.6u^3 (measured)",
 )  # fmt: skip
-_define(
+define(
     "rsqrt3", "x:3 seed:word -> 3",
     """
 v = rsqrt2((x[0], x[1]), seed)
@@ -297,7 +298,7 @@ return v0, v1, c
     source="two-limb reciprocal square root, one residual step",
     bound="6.71u^3 (measured, correctly rounded seed)",
 )  # fmt: skip
-_define(
+define(
     "sqrt3", "x:3 -> 3",
     """
 v = rsqrt2((x[0], x[1]), rsqrt_word(x[0]))
@@ -317,7 +318,7 @@ return g0, g1, c
 
 # --- four limbs ---------------------------------------------------------------------
 
-_define(
+define(
     "add4", "x:4 y:4 -> 4",
     _unpack(x=4, y=4)
     + wires("""TS x0 y0; TS x1 y1; TS x2 y2; TS x3 y3; QS x0 x1; AD y0 y3; TS y1 x2; TS y2 x3;
@@ -327,7 +328,7 @@ _define(
     + "return x0, y0, x1, y1",
     source="FPAN addition, MultiFloats.jl v3", bound="16u^4 (declared), 2u^4 (measured)",
 )  # fmt: skip
-_define(
+define(
     "add4_word", "x:4 y:word -> 4",
     """
 a, e = two_sum(x[0], y)
@@ -339,7 +340,7 @@ d = x[3] + g
     + "return a, b, c, d",
     source="two_sum cascade", bound="1.54u^4 (measured)",
 )  # fmt: skip
-_define(
+define(
     "mul4", "x:4 y:4 -> 4",
     """
 p00, e00 = two_prod(x[0], y[0])
@@ -362,7 +363,7 @@ p30 = x[3] * y[0]
     source="FPAN multiplication, MultiFloats.jl v3",
     bound="16u^4 (declared), 9.49u^4 (measured)",
 )  # fmt: skip
-_define(
+define(
     "mul4_word", "x:4 y:word -> 4",
     """
 a, e0 = two_prod(x[0], y)
@@ -383,7 +384,7 @@ g1, k = two_sum(g[1], c[0])
 k, d = two_sum(k, c[1])
 g0 = g[0]
 """ + wires("QS g0 g1; QS g1 k; QS k d; QS g0 g1; QS g1 k; QS k d")
-_define(
+define(
     "div4", "x:4 y:4 -> 4",
     """
 v = reciprocal2((y[0], y[1]))
@@ -395,7 +396,7 @@ c = mul2((r[0], r[1]), v)
     + "return g0, g1, k, d",
     source="two-limb reciprocal, one two-limb residual step", bound="20.6u^4 (measured)",
 )  # fmt: skip
-_define(
+define(
     "rsqrt4", "x:4 seed:word -> 4",
     """
 g = rsqrt2((x[0], x[1]), seed)
@@ -410,7 +411,7 @@ c = mul2((r[0], r[1]), (h0, h1))
     source="two-limb reciprocal square root, one two-limb residual step",
     bound="18.6u^4 (measured, correctly rounded seed)",
 )  # fmt: skip
-_define(
+define(
     "sqrt4", "x:4 -> 4",
     """
 v = rsqrt2((x[0], x[1]), rsqrt_word(x[0]))
@@ -428,7 +429,7 @@ c = mul2((r[0], r[1]), (h0, h1))
 
 # --- multiply-accumulate, normalised once (NUMERICS: F2P, F4c, F5c) -------------------
 
-_define(
+define(
     "accumulate2", "s:+3 x:2 y:2 -> +3",
     """
 p, e = two_prod(x[0], y[0])
@@ -443,7 +444,7 @@ return a, b, c
     source="F2P: three running words, 18 instructions",
     bound="u^2 sum|S_i| + 9u^2 T + 2u^2|result| (proved, first order)",
 )  # fmt: skip
-_define(
+define(
     "renormalise2", "s:+3 -> +3",
     """
 a = s[0]
@@ -454,7 +455,7 @@ c = s[2]
     + "return a, b, c",
     source="one sweep of two_sum up and down", bound="exact",
 )  # fmt: skip
-_define(
+define(
     "finish2", "s:+3 -> 2",
     """
 a, b = two_sum(s[0], s[1])
@@ -464,7 +465,7 @@ return a, b
 """,
     source="F2P's end", bound="2u^2|result|",
 )  # fmt: skip
-_define(
+define(
     "accumulate3", "s:+4 x:3 y:3 -> +4",
     """
 p00, e00 = two_prod(x[0], y[0])
@@ -487,7 +488,7 @@ return a, b, c, d
 """,
     source="F4c: four running words, 63 instructions", bound="0.7u^3 T + 2u^3|result| (measured)",
 )  # fmt: skip
-_define(
+define(
     "renormalise3", "s:+4 -> +4",
     """
 a = s[0]
@@ -499,7 +500,7 @@ d = s[3]
     + "return a, b, c, d",
     source="one sweep of two_sum up and down", bound="exact",
 )  # fmt: skip
-_define(
+define(
     "finish3", "s:+4 -> 3",
     """
 a = s[0]
@@ -511,7 +512,7 @@ d = s[3]
     + "return a, b, c",
     source="F4c's end", bound="2u^3|result|",
 )  # fmt: skip
-_define(
+define(
     "accumulate4", "s:+5 x:4 y:4 -> +5",
     """
 p00, e00 = two_prod(x[0], y[0])
@@ -550,7 +551,7 @@ return a, b, c, d, e
     source="F5c: five running words, 136 instructions",
     bound="0.07u^4 T + 2u^4|result| (measured)",
 )  # fmt: skip
-_define(
+define(
     "renormalise4", "s:+5 -> +5",
     """
 a = s[0]
@@ -563,7 +564,7 @@ e = s[4]
     + "return a, b, c, d, e",
     source="one sweep of two_sum up and down", bound="exact",
 )  # fmt: skip
-_define(
+define(
     "finish4", "s:+5 -> 4",
     """
 a = s[0]
@@ -580,7 +581,7 @@ e = s[4]
 
 # --- the same, faster: no word below the last limb, settled every few steps (F2/K, F3/K) ----
 
-_define(
+define(
     "accumulate2_fast", "s:+2 x:2 y:2 -> +2",
     """
 p, e = two_prod(x[0], y[0])
@@ -593,7 +594,7 @@ return a, b
     source="F2/K: two running words, 12 instructions",
     bound="6u^2 sum|S_i| + 21u^2 T (proved, first order)",
 )  # fmt: skip
-_define(
+define(
     "renormalise2_fast", "s:+2 -> +2",
     """
 a, b = fast_two_sum(s[0], s[1])
@@ -601,7 +602,7 @@ return a, b
 """,
     source="F2/K's settling", bound="exact where |s_0| >= |s_1|",
 )  # fmt: skip
-_define(
+define(
     "finish2_fast", "s:+2 -> 2",
     """
 a, b = two_sum(s[0], s[1])
@@ -609,7 +610,7 @@ return a, b
 """,
     source="F2/K's end", bound="exact",
 )  # fmt: skip
-_define(
+define(
     "accumulate3_fast", "s:+3 x:3 y:3 -> +3",
     """
 p00, e00 = two_prod(x[0], y[0])
@@ -630,7 +631,7 @@ return a, b, c
     source="F3/K: three running words, 45 instructions",
     bound="0.1u^3 sum|S_i| + 5u^3 T (measured)",
 )  # fmt: skip
-_define(
+define(
     "renormalise3_fast", "s:+3 -> +3",
     """
 a = s[0]
@@ -641,7 +642,7 @@ c = s[2]
     + "return a, b, c",
     source="F3/K's settling", bound="exact",
 )  # fmt: skip
-_define(
+define(
     "finish3_fast", "s:+3 -> 3",
     """
 a = s[0]
@@ -652,7 +653,7 @@ c = s[2]
     + "return a, b, c",
     source="F3/K's end", bound="exact",
 )  # fmt: skip
-_define(
+define(
     "accumulate4_fast", "s:+4 x:4 y:4 -> +4",
     """
 p00, e00 = two_prod(x[0], y[0])
@@ -687,7 +688,7 @@ return a, b, c, d
     source="F4/K: four running words, 112 instructions",
     bound="0.1u^4 sum|S_i| + 5u^4 T (measured)",
 )  # fmt: skip
-_define(
+define(
     "renormalise4_fast", "s:+4 -> +4",
     """
 a = s[0]
@@ -699,7 +700,7 @@ d = s[3]
     + "return a, b, c, d",
     source="F4/K's settling", bound="exact",
 )  # fmt: skip
-_define(
+define(
     "finish4_fast", "s:+4 -> 4",
     """
 a = s[0]

@@ -15,7 +15,7 @@ from portmp.networks.language import Network, network
 NETWORKS: list[Network] = []
 
 
-def _define(name: str, signature: str, listing: str, source: str, bound: str) -> None:
+def define(name: str, signature: str, listing: str, source: str, bound: str) -> None:
     NETWORKS.append(network(name, signature, listing, source=source, bound=bound))
 
 
@@ -26,7 +26,7 @@ def _three_sum(a: str, b: str, c: str) -> str:
 
 # --- triple-single, seed 004 ----------------------------------------------------------
 
-_define(
+define(
     "renorm3_2021", "c:4 -> 3",
     """
 t, c3 = fast_two_sum(c[2], c[3])
@@ -57,13 +57,13 @@ s1, t1 = two_sum(x[1], y[1])
 s2, t2 = two_sum(x[2], y[2])
 s1, t0 = two_sum(s1, t0)
 """ + _three_sum("s2", "t0", "t1")
-_define(
+define(
     "add3_2021", "x:3 y:3 -> 3",
     _TS_ADD + "t0 = t0 + (t1 + t2)\nreturn renorm3_2021((s0, s1, s2, t0))",
     "triple-single paper, figure 15 (GPU)",
     "unbounded on cancellation; 1u^3 for one sign (measured)",
 )  # fmt: skip
-_define(
+define(
     "add3_2021_cpu", "x:3 y:3 -> 3",
     _TS_ADD + "t0 = t2 + t0\nt0 = t0 + t1\nreturn renorm3_2021((s0, s1, s2, t0))",
     "triple-single paper, figure 8 (CPU)",
@@ -78,7 +78,7 @@ p2, q2 = two_prod(x[1], y[0])
     + _three_sum("p1", "p2", "q0")
     + _three_sum("p2", "q1", "q2")
 )
-_define(
+define(
     "mul3_2021", "x:3 y:3 -> 3",
     _TS_MUL
     + """
@@ -90,7 +90,7 @@ return renorm3_2021((p0, p1, p2, r))
 """,
     "triple-single paper, figure 17 (GPU), first product corrected", "5.25u^3 (measured)",
 )  # fmt: skip
-_define(
+define(
     "mul3_2021_cpu", "x:3 y:3 -> 3",
     _TS_MUL
     + """
@@ -106,7 +106,7 @@ return renorm3_2021((p0, p1, p2, r))
 
 # --- double-double and quad-double, seed 001 --------------------------------------------
 
-_define(
+define(
     "two_prod_split", "a:word b:word -> 2",
     """
 p = a * b
@@ -130,7 +130,7 @@ return p, e
 """.replace("split_constant", "134217729.0"),
     "Veltkamp's splitting and Dekker's product, 1971 (binary64)", "exact for |a|, |b| < 2^996",
 )  # fmt: skip
-_define(
+define(
     "mul2_2011_split", "x:2 y:2 -> 2",
     """
 p, e = two_prod_split(x[0], y[0])
@@ -209,7 +209,7 @@ return select(f0, s0, top), s1, s2, s3
 
 
 for _terms in (4, 5):
-    _define(
+    define(
         f"renorm{_terms}_2011", f"c:{_terms} -> 4", _renorm_qd(_terms),
         "QD's renormalisation (its branches as selects)", "none published",
     )  # fmt: skip
@@ -257,15 +257,15 @@ return renorm5_2011((p0, p1, s0, t0, t1))
     return text
 
 
-_define(
+define(
     "mul4_2011", "x:4 y:4 -> 4", _qd_mul("two_prod"),
     "QD's accurate_mul with FMA", "0.5u^4 (measured)",
 )  # fmt: skip
-_define(
+define(
     "mul4_2011_split", "x:4 y:4 -> 4", _qd_mul("two_prod_split"),
     "QD's accurate_mul without FMA", "0.5u^4 (measured)",
 )  # fmt: skip
-_define(
+define(
     "add4_2011_sloppy", "x:4 y:4 -> 4",
     """
 s0, t0 = two_sum(x[0], y[0])
@@ -303,9 +303,9 @@ for _n, _suffix, _add, _mul in (
     (4, "_2011", "add4_2011", "mul4_2011"),
     (4, "_2011_split", "add4_2011", "mul4_2011_split"),
 ):
-    _define(
+    define(
         f"accumulate{_n}{_suffix}", f"s:{_n} x:{_n} y:{_n} -> {_n}",
         f"return {_add}({_mul}(x, y), s)", "one product and one addition a step", "textbook",
     )  # fmt: skip
 for _n in (2, 3, 4):
-    _define(f"keep{_n}", f"s:{_n} -> {_n}", "return s", "-", "exact")
+    define(f"keep{_n}", f"s:{_n} -> {_n}", "return s", "-", "exact")

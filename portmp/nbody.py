@@ -1,0 +1,123 @@
+"""Gravity of particles by direct summation, in any format, with the same bits everywhere.
+
+Positions are Arrays (n, 3), masses (n,), of one format; the gravitational constant is a
+factor of the masses. The acceleration of particle i is
+
+    a_i = sum over j of m_j (r_j - r_i) / (|r_j - r_i|^2 + eps^2)^(3/2)
+
+with Plummer softening *eps*, an exact scalar. The sum runs over j in order (docs/bits.md).
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from portmp import convert
+from portmp.array import Array, Number
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.planes import Planes, allocate
+from portmp.routines import base
+from portmp.routines import nbody as routine
+from portmp.schedules import NbodySchedule
+
+__all__ = ["acceleration", "field", "potential"]
+
+
+def acceleration(
+    position: Array,
+    mass: Array,
+    *,
+    eps: Number = 0,
+    targets: Array | None = None,
+    out: Array | None = None,
+    schedule: NbodySchedule | None = None,
+) -> Array:
+    """Accelerations (n, 3) that particles at *position* (m, 3) with *mass* (m,) cause.
+
+    Of these particles themselves, or of *targets* (n, 3). A particle does not attract
+    itself. Where eps is 0 (or its square is not above zero in the format), a target that
+    coincides with another particle gets NaN. Error per component: at most 11 u^N times the
+    sum of the terms' magnitudes was measured (40 particles, close pairs, mass ratio 2^40);
+    sums of one limb grow with the number of particles as usual.
+    """
+    source, weight, target = _operands(position, mass, targets)
+    result = base.output(None if out is None else _array(out, "out").planes, target, target.shape)
+    base.refuse_overlap(result, position=source, mass=weight, targets=target)
+    _run(source, weight, target, eps, result, None, targets, schedule)
+    return Array(result)
+
+
+def potential(
+    position: Array,
+    mass: Array,
+    *,
+    eps: Number = 0,
+    targets: Array | None = None,
+    schedule: NbodySchedule | None = None,
+) -> Array:
+    """Potentials (n,): minus the sum over j of m_j / (|r_j - r_i|^2 + eps^2)^(1/2).
+
+    Of the particles themselves, each without its own term, or of *targets* (n, 3).
+    """
+    source, weight, target = _operands(position, mass, targets)
+    phi = allocate(target.format, target.shape[:1], target.queue)
+    _run(source, weight, target, eps, None, phi, targets, schedule)
+    return Array(phi)
+
+
+def field(
+    position: Array,
+    mass: Array,
+    *,
+    eps: Number = 0,
+    targets: Array | None = None,
+    schedule: NbodySchedule | None = None,
+) -> tuple[Array, Array]:
+    """Accelerations and potentials from one pass over the sources."""
+    source, weight, target = _operands(position, mass, targets)
+    result = allocate(target.format, target.shape, target.queue)
+    phi = allocate(target.format, target.shape[:1], target.queue)
+    _run(source, weight, target, eps, result, phi, targets, schedule)
+    return Array(result), Array(phi)
+
+
+def _array(value: object, argument: str) -> Array:
+    if not isinstance(value, Array):
+        raise ArgumentError(
+            f"{argument}: {type(value).__name__} given, an Array is needed: portmp.array(...)"
+        )
+    return value
+
+
+def _operands(position: Array, mass: Array, targets: Array | None) -> tuple[Planes, Planes, Planes]:
+    """Sources, masses and targets, checked."""
+    source, weight = _array(position, "position").planes, _array(mass, "mass").planes
+    target = source if targets is None else _array(targets, "targets").planes
+    base.same(source.format, position=source, mass=weight, targets=target)
+    for name, planes in (("position", source), ("targets", target)):
+        if planes.ndim != 2 or planes.shape[1] != 3:
+            raise ShapeError(f"{name}: shape {planes.shape} given, (n, 3) needed")
+    if weight.shape != source.shape[:1]:
+        raise ShapeError(f"mass: shape {weight.shape} given, {source.shape[:1]} needed")
+    return source, weight, target
+
+
+def _run(
+    source: Planes, mass: Planes, target: Planes, eps: Number,
+    acceleration: Planes | None, potential: Planes | None, targets: Array | None,
+    schedule: NbodySchedule | None,
+) -> None:  # fmt: skip
+    first = 0 if targets is None else None
+    eps2 = squared(eps, source.format)
+    routine.gravity_sum(target, source, mass, eps2, acceleration, potential, first, schedule)
+
+
+@lru_cache(maxsize=64)
+def squared(eps: Number, form: Format) -> base.Words:
+    """The square of eps, which is first rounded to the format, rounded once more."""
+    words = [float(word) for word in base.words(form, eps, "eps")]
+    if not all(map(math.isfinite, words)):
+        raise ArgumentError(f"eps: {eps!r} given, a finite number is needed")
+    return base.words(form, convert.to_fraction(words) ** 2, "eps")

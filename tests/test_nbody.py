@@ -1,0 +1,197 @@
+"""Gravity by direct summation: exact values, schedules, arguments."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp import convert, formats, hostblas, inputs, nbody
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
+from portmp.schedules import NbodySchedule
+
+mpmath = pytest.importorskip("mpmath")
+
+Host = list[np.ndarray[Any, Any]]
+EPS = "0.01"
+SCHEDULES = (
+    NbodySchedule(8, 1, 16, 4), NbodySchedule(4, 3, 32, 1), NbodySchedule(2, 2, 8, 2, shared=0),
+    NbodySchedule(1, 2, 256, 1, shared=0),
+)  # fmt: skip
+
+
+def particles(name: str, count: int, seed: str = "n") -> tuple[Host, Host]:
+    """Positions and masses; every second pair is close, one mass is 2^40 times larger."""
+    form = formats.get(name)
+    position = inputs.ordinary(form, (count, 3), f"{seed} r")
+    mass = inputs.positive(form, (count,), f"{seed} m")
+    half = count // 2
+    for plane in position:
+        plane[half : 2 * half] = plane[:half]
+    position[0][half : 2 * half] *= position[0].dtype.type(1 + 2.0**-12)
+    mass[0][:1] *= mass[0].dtype.type(2.0**40)
+    for plane in mass[1:]:
+        plane[:1] = 0
+    return position, mass
+
+
+def arrays(name: str, count: int, device: Device, seed: str = "n") -> tuple[mp.Array, mp.Array]:
+    """The same on a device."""
+    position, mass = particles(name, count, seed)
+    return mp.from_limbs(position, name, device), mp.from_limbs(mass, name, device)
+
+
+def numbers(planes: Host) -> Any:
+    """Exact values."""
+    return np.vectorize(lambda f: mpmath.mpf(f.numerator) / f.denominator, otypes=[object])(
+        convert.to_fractions(planes)
+    )
+
+
+def exact(position: Any, mass: Any, eps: Any) -> tuple[Any, Any, Any, Any]:
+    """Accelerations, potentials, and the sums of the magnitudes of their terms."""
+    count = len(mass)
+    force, force_size = np.zeros((2, count, 3), object)
+    phi, phi_size = np.zeros((2, count), object)
+    for i in range(count):
+        for j in range(count):
+            if i != j:
+                d = position[j] - position[i]
+                inverse = 1 / mpmath.sqrt(d @ d + eps * eps)
+                term = mass[j] * inverse**3 * d
+                force[i] += term
+                force_size[i] += abs(term)
+                phi[i] -= mass[j] * inverse
+                phi_size[i] += abs(mass[j]) * inverse
+    return force, force_size, phi, phi_size
+
+
+def bits(*results: mp.Array) -> list[bytes]:
+    """All limbs."""
+    return [plane.tobytes() for result in results for plane in result.to_limbs()]
+
+
+@pytest.mark.parametrize("name", formats.STANDARD)
+def test_values(device: Device, name: str) -> None:
+    """Within 20 u^N of the sum of the magnitudes; close pairs and a huge mass among them."""
+    form = formats.get(name)
+    host, masses = particles(name, 30)
+    force, phi = nbody.field(*arrays(name, 30, device), eps=EPS)
+    with mpmath.workprec(500):
+        eps = numbers([np.array(w) for w in mp.array(EPS, form, device).to_limbs()])[()]
+        wanted = exact(numbers(host), numbers(masses), eps)
+        for got, value, size in (
+            (force, *wanted[:2]), (phi, *wanted[2:]),
+        ):  # fmt: skip
+            error = abs(numbers(got.to_limbs()) - value) / size
+            assert error.max() <= 20 * mpmath.mpf(2) ** -form.bits
+
+
+@pytest.mark.parametrize("name", ["float32", "dd", "qs", "d+s"])
+def test_schedules(device: Device, name: str) -> None:
+    """Tiles, targets a thread, shared memory: the reference's bits, over two slabs."""
+    position, mass = arrays(name, 1061, device)
+    some = position[1:8] + 0
+    usual = nbody.acceleration(position, mass, eps=EPS, targets=some)
+    host = [limbs.to_limbs() for limbs in (some, position, mass)]
+    form = formats.get(name)
+    wanted = hostblas.gravity(form, *host, nbody.squared(EPS, form))[0]
+    assert bits(usual) == [plane.tobytes() for plane in wanted]
+    for schedule in SCHEDULES:
+        got = nbody.acceleration(position, mass, eps=EPS, targets=some, schedule=schedule)
+        assert bits(got) == bits(usual), schedule
+
+
+@pytest.mark.parametrize("eps", [EPS, 0])
+def test_ways_to_call(device: Device, eps: Any) -> None:
+    """One quantity or both, an output of one's own, strided operands: the same bits."""
+    position, mass = arrays("ds", 19, device)
+    force, phi = nbody.field(position, mass, eps=eps)
+    assert bits(nbody.acceleration(position, mass, eps=eps)) == bits(force)
+    assert bits(nbody.potential(position, mass, eps=eps)) == bits(phi)
+    out = mp.zeros((19, 3), "ds", device)
+    assert bits(nbody.acceleration(position, mass, eps=eps, out=out), out) == 2 * bits(force)
+    turned = mp.from_limbs([p.T.copy() for p in position.to_limbs()], "ds", device).T
+    assert bits(nbody.acceleration(turned, mass, eps=eps)) == bits(force)
+
+
+def test_a_particle_does_not_attract_itself(device: Device) -> None:
+    """Alone it feels nothing, with and without softening; a copy elsewhere acts."""
+    position, mass = arrays("dd", 1, device)
+    for eps in (0, "0.5"):
+        force, phi = nbody.field(position, mass, eps=eps)
+        assert not np.any(force.to_limbs()) and not np.any(phi.to_limbs())
+    apart = nbody.potential(position, mass, eps="0.5", targets=position + 0)
+    assert (apart.to_float64() < 0).all()
+
+
+def test_no_particles(device: Device) -> None:
+    """No targets, no sources."""
+    none, weight = mp.zeros((0, 3), "ts", device), mp.zeros((0,), "ts", device)
+    assert nbody.acceleration(none, weight).shape == (0, 3)
+    assert nbody.potential(none, weight).shape == (0,)
+    targets, _ = arrays("ts", 5, device)
+    force, phi = nbody.field(none, weight, targets=targets)
+    assert not np.any(force.to_limbs()) and not np.any(phi.to_limbs())
+
+
+def test_coinciding_particles(device: Device) -> None:
+    """Softened they exert no force on each other; without softening the result is NaN."""
+    position = mp.array([[1, 2, 3], [1, 2, 3]], "qd", device)
+    mass = mp.array([1, "1e12"], "qd", device)
+    assert not np.any(nbody.acceleration(position, mass, eps="1e-3").to_limbs())
+    for result in nbody.field(position, mass):
+        limbs = result.to_limbs()
+        assert np.isnan(limbs[0]).all() and not np.any(limbs[1:])
+
+
+def test_newton(device: Device) -> None:
+    """A 3-4-5 triangle: exact in every format that holds the numbers."""
+    position = mp.array([[0, 0, 0], [3, 4, 0]], "dd", device)
+    force, phi = nbody.field(position, mp.array([1, 500], "dd", device))
+    assert np.allclose(force.to_float64(), [[12, 16, 0], [-0.024, -0.032, 0]], rtol=1e-15)
+    assert np.allclose(phi.to_float64(), [-100, -0.2], rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    ("changes", "kind", "message"),
+    [
+        ({"position": [[1, 2, 3]]}, ArgumentError, "position: list given, an Array is needed"),
+        ({"mass": 1.0}, ArgumentError, "mass: float given"),
+        ({"targets": 1}, ArgumentError, "targets: int given"),
+        ({"eps": float("inf")}, ArgumentError, "eps: inf given, a finite number is needed"),
+        ({"eps": "x"}, InputError, "eps: 'x' is not a number"),
+        ({"schedule": "fast"}, ArgumentError, "schedule: 'fast' given, an NbodySchedule is needed"),
+        ({"schedule": NbodySchedule(tile=24)}, ArgumentError, "tile 24 and unroll 4 given"),
+        ({"schedule": NbodySchedule(shared=2)}, ArgumentError, "shared 2 given, 0 or 1"),
+        ({"schedule": NbodySchedule(threads=0)}, ArgumentError, "threads 0 given"),
+    ],
+)
+def test_wrong_arguments(
+    device: Device, changes: dict[str, Any], kind: type[Exception], message: str
+) -> None:
+    """Named, with what was given and what is allowed."""
+    position, mass = arrays("dd", 4, device)
+    given: dict[str, Any] = {"position": position, "mass": mass, **changes}
+    with pytest.raises(kind, match=message):
+        nbody.acceleration(**given)
+
+
+def test_wrong_shapes_and_formats(device: Device) -> None:
+    """Shapes, formats, outputs and the papers' formats."""
+    position, mass = arrays("dd", 4, device)
+    with pytest.raises(ShapeError, match=r"position: shape \(3, 4\) given, \(n, 3\) needed"):
+        nbody.acceleration(position.T, mass)
+    with pytest.raises(ShapeError, match=r"mass: shape \(3,\) given, \(4,\) needed"):
+        nbody.potential(position, mass[:3])
+    with pytest.raises(ShapeError, match=r"targets: shape \(4,\) given"):
+        nbody.field(position, mass, targets=mass)
+    with pytest.raises(FormatError, match="mass: format qd"):
+        nbody.acceleration(position, mass.astype("qd"))
+    with pytest.raises(ArgumentError, match="out: overlaps position"):
+        nbody.acceleration(position, mass, out=position)
+    with pytest.raises(FormatError, match="nbody: format dd2011 has none; formats: float32"):
+        nbody.acceleration(position.astype("dd2011"), mass.astype("dd2011"))
