@@ -12,6 +12,10 @@
 #define __launch_bounds__(threads, ...) \
   __attribute__((amdgpu_flat_work_group_size(1, threads)))
 
+// Neighbours that are read and written at once.
+typedef float float4 __attribute__((ext_vector_type(4)));
+typedef double double2 __attribute__((ext_vector_type(2)));
+
 namespace portmp_prelude {
 
 // Each index is an empty object whose members read a register when they are used.
