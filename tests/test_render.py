@@ -436,6 +436,7 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "gemm": lambda a, x: a @ a,
     "gemm_fast": lambda a, x: mp.gemm(a, a, accuracy="fast"),
     "solve": mp.linalg.solve,
+    "nbody": lambda a, x: mp.nbody.acceleration(a, x, eps=1),
 }
 
 
@@ -455,6 +456,7 @@ def test_catalogue_has_what_is_compiled(
 
     monkeypatch.setattr(program, "load", recorded)
     monkeypatch.setattr(program, "_loaded", WeakKeyDictionary())
+    monkeypatch.setattr(program, "_remembered", lambda on, module: None)
     CALLS[routine](a, x)
     shown = program.source(device, *catalogue.find("dd", routine, device)).text
     assert shown in loaded
