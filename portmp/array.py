@@ -24,6 +24,15 @@ DEFAULT_FORMAT = "dd"
 SHOWN = 1000
 
 
+def operand(value: object, argument: str) -> Array:
+    """*value* itself, an Array; ArgumentError for anything else."""
+    if not isinstance(value, Array):
+        raise ArgumentError(
+            f"{argument}: {type(value).__name__} given, an Array is needed: portmp.array(...)"
+        )
+    return value
+
+
 class Array:
     """A strided view of limb planes on one device.
 

@@ -12,19 +12,11 @@ from typing import Any
 import numpy as np
 
 from portmp import definition
-from portmp.array import Array, Number
-from portmp.errors import ArgumentError, ShapeError
+from portmp.array import Array, Number, operand
+from portmp.errors import ShapeError
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
-
-
-def _array(value: Any, argument: str) -> Array:
-    if not isinstance(value, Array):
-        raise ArgumentError(
-            f"{argument}: {type(value).__name__} given, an Array is needed: portmp.array(...)"
-        )
-    return value
 
 
 def _scalar(like: Array, value: Number | Array, argument: str) -> base.Words:
@@ -69,13 +61,13 @@ def gemm(
     Beside its operands a product over more than 1024 steps takes memory for one more C
     where C is read or the format is stored short.
     """
-    left, right = _swapped(_array(a, "a"), trans_a), _swapped(_array(b, "b"), trans_b)
+    left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     return Array(
         gemm_routine.gemm(
             left.planes, right.planes,
             alpha=_scalar(left, alpha, "alpha"), beta=_scalar(left, beta, "beta"),
-            c=None if c is None else _array(c, "c").planes,
-            out=None if out is None else _array(out, "out").planes,
+            c=None if c is None else operand(c, "c").planes,
+            out=None if out is None else operand(out, "out").planes,
             accuracy=accuracy,
             schedule=schedule,
         )
@@ -95,13 +87,13 @@ def gemv(
     schedule: ReduceSchedule | SweepSchedule | None = None,
 ) -> Array:
     """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* as in gemm."""
-    matrix = _swapped(_array(a, "a"), trans)
+    matrix = _swapped(operand(a, "a"), trans)
     return Array(
         reduce.gemv(
-            matrix.planes, _array(x, "x").planes,
+            matrix.planes, operand(x, "x").planes,
             alpha=_scalar(matrix, alpha, "alpha"), beta=_scalar(matrix, beta, "beta"),
-            y=None if y is None else _array(y, "y").planes,
-            out=None if out is None else _array(out, "out").planes,
+            y=None if y is None else operand(y, "y").planes,
+            out=None if out is None else operand(out, "out").planes,
             accuracy=accuracy,
             schedule=schedule,
         )
@@ -116,41 +108,41 @@ def dot(
     schedule: ReduceSchedule | SweepSchedule | None = None,
 ) -> Array:
     """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm."""
-    return Array(reduce.dot(_array(x, "x").planes, _array(y, "y").planes, accuracy, schedule))
+    return Array(reduce.dot(operand(x, "x").planes, operand(y, "y").planes, accuracy, schedule))
 
 
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
     """alpha x + y, elementwise."""
-    words = _scalar(_array(x, "x"), alpha, "alpha")
-    target = None if out is None else _array(out, "out").planes
-    return Array(elementwise.axpy(words, x.planes, _array(y, "y").planes, target))
+    words = _scalar(operand(x, "x"), alpha, "alpha")
+    target = None if out is None else operand(out, "out").planes
+    return Array(elementwise.axpy(words, x.planes, operand(y, "y").planes, target))
 
 
 def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
     """alpha x."""
-    words = _scalar(_array(x, "x"), alpha, "alpha")
-    target = None if out is None else _array(out, "out").planes
+    words = _scalar(operand(x, "x"), alpha, "alpha")
+    target = None if out is None else operand(out, "out").planes
     return Array(elementwise.scal(words, x.planes, target))
 
 
 def fma(x: Array, y: Any, z: Any) -> Array:
     """x y + z, elementwise: add(mul(x, y), z); one limb: the fused operation."""
-    return _array(x, "x")._apply("fma", y, z)
+    return operand(x, "x")._apply("fma", y, z)
 
 
 def sqrt(x: Array) -> Array:
     """Square roots, elementwise; negative numbers give NaN."""
-    return _array(x, "x")._apply("sqrt")
+    return operand(x, "x")._apply("sqrt")
 
 
 def minimum(x: Array, y: Any) -> Array:
     """The smaller of two, elementwise; NaN propagates, -0 < +0."""
-    return _array(x, "x")._apply("min", y)
+    return operand(x, "x")._apply("min", y)
 
 
 def maximum(x: Array, y: Any) -> Array:
     """The larger of two, elementwise; NaN propagates, -0 < +0."""
-    return _array(x, "x")._apply("max", y)
+    return operand(x, "x")._apply("max", y)
 
 
 def nrm2(x: Array) -> Array:
@@ -160,7 +152,7 @@ def nrm2(x: Array) -> Array:
     2^e sqrt(dot(s x, s x)); without scaling where that is zero, infinite or NaN. Reads
     one number back from the device.
     """
-    largest = float(abs(_array(x, "x")).max().to_limbs()[0]) if x.size else 0.0
+    largest = float(abs(operand(x, "x")).max().to_limbs()[0]) if x.size else 0.0
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)
     if exponent is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from portmp import blas
-from portmp.array import Array, zeros
+from portmp.array import Array, operand, zeros
 from portmp.errors import ShapeError
 from portmp.routines import base, lu
 
@@ -13,8 +13,8 @@ def solve(a: Array, b: Array) -> Array:
 
     Backward stable in the format's precision. Raises ArgumentError for a singular matrix.
     """
-    blas._array(a, "solve: a")
-    blas._array(b, "solve: b")
+    operand(a, "solve: a")
+    operand(b, "solve: b")
     if a.ndim != 2 or a.shape[0] != a.shape[1]:
         raise ShapeError(f"solve: a must be square, {a.shape} given")
     if b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
@@ -37,8 +37,8 @@ def lstsq(a: Array, b: Array) -> Array:
     The normal equations square the condition number: digits lost are about
     2 log10(cond a), so choose a format with twice the digits that the data need.
     """
-    blas._array(a, "lstsq: a")
-    blas._array(b, "lstsq: b")
+    operand(a, "lstsq: a")
+    operand(b, "lstsq: b")
     if a.ndim != 2 or a.shape[0] < a.shape[1]:
         raise ShapeError(f"lstsq: a needs at least as many rows as columns, {a.shape} given")
     if b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:

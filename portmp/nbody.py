@@ -14,7 +14,7 @@ import math
 from functools import lru_cache
 
 from portmp import convert
-from portmp.array import Array, Number
+from portmp.array import Array, Number, operand
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
@@ -43,7 +43,7 @@ def acceleration(
     sums of one limb grow with the number of particles as usual.
     """
     source, weight, target = _operands(position, mass, targets)
-    result = base.output(None if out is None else _array(out, "out").planes, target, target.shape)
+    result = base.output(None if out is None else operand(out, "out").planes, target, target.shape)
     base.refuse_overlap(result, position=source, mass=weight, targets=target)
     _run(source, weight, target, eps, result, None, targets, schedule)
     return Array(result)
@@ -83,18 +83,10 @@ def field(
     return Array(result), Array(phi)
 
 
-def _array(value: object, argument: str) -> Array:
-    if not isinstance(value, Array):
-        raise ArgumentError(
-            f"{argument}: {type(value).__name__} given, an Array is needed: portmp.array(...)"
-        )
-    return value
-
-
 def _operands(position: Array, mass: Array, targets: Array | None) -> tuple[Planes, Planes, Planes]:
     """Sources, masses and targets, checked."""
-    source, weight = _array(position, "position").planes, _array(mass, "mass").planes
-    target = source if targets is None else _array(targets, "targets").planes
+    source, weight = operand(position, "position").planes, operand(mass, "mass").planes
+    target = source if targets is None else operand(targets, "targets").planes
     base.same(source.format, position=source, mass=weight, targets=target)
     for name, planes in (("position", source), ("targets", target)):
         if planes.ndim != 2 or planes.shape[1] != 3:

@@ -176,18 +176,20 @@ _SIZES = {"gpu": (2048, 4096, 4096, 1000), "cpu": (256, 1024, 512, 8)}
 def _gemm_shape(task: Task, kind: str, checked: bool) -> tuple[int, int, int, int]:
     """Batch, m, n, k."""
     square, rows, depth, batch = _SIZES[kind]
+    more = 0
     if checked:
-        square, rows, depth, batch = 261, 261, definition.SLAB + 77, 3
+        # Tiles with a rest; columns and steps that let threads read neighbours at once.
+        square, rows, depth, batch, more = 261, 261, definition.SLAB + 76, 3, 3
         if kind == "cpu":
             square, rows = 69, 133
     side, _, width = task.shape.partition("-")
     if side == "columns":
         return 1, rows, int(width), depth
     if side == "rows":
-        return 1, int(width), rows, depth
+        return 1, int(width), rows + more, depth
     if side == "small":
         return batch, 64, 64, 64
-    return 1, square, square, depth if checked else square
+    return 1, square, square + more, depth if checked else square
 
 
 def _gemm(task: Task, device: Device, checked: bool) -> Problem:

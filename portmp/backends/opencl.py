@@ -194,10 +194,7 @@ class ClDevice(Device):
         try:
             return tuple([ClBuffer(self, self.pool.allocate(n), n) for n in sizes])
         except self._cl.Error as error:
-            raise OutOfMemory(
-                f"{self.name} ({self.properties.name}): {sum(sizes)} bytes asked for, the device "
-                f"has {self.properties.memory}: {error}"
-            ) from None
+            raise self._exhausted(sum(sizes), error) from None
 
     def allocate(self, nbytes: int) -> ClBuffer:
         limit = int(self.handle.max_mem_alloc_size)
@@ -209,11 +206,15 @@ class ClDevice(Device):
         try:
             mem = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1))
         except self._cl.Error as error:
-            raise OutOfMemory(
-                f"{self.name} ({self.properties.name}): {nbytes} bytes asked for, the device has "
-                f"{self.properties.memory}: {error}"
-            ) from None
+            raise self._exhausted(nbytes, error) from None
         return ClBuffer(self, mem, nbytes)
+
+    def _exhausted(self, nbytes: int, error: Exception) -> OutOfMemory:
+        facts = self.properties
+        return OutOfMemory(
+            f"{self.name} ({facts.name}): {nbytes} bytes asked for, the device has "
+            f"{facts.memory}: {error}"
+        )
 
     def new_queue(self) -> ClQueue:
         # Another queue could still use what the pool hands out again.
