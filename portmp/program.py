@@ -61,7 +61,8 @@ def kernels(device: Device, *module: KernelSpec) -> dict[str, Kernel]:
         with _lock:
             found = mine.get(key)
             if found is None:
-                found = mine[key] = _remembered(device, module) or _rendered(device, module)
+                note = _note(device, module)
+                found = mine[key] = _remembered(device, note) or _rendered(device, module, note)
     return found
 
 
@@ -81,27 +82,25 @@ def _note(device: Device, module: Module) -> Path | None:
     return folder / f"{digest}.note" if folder else None
 
 
-def _remembered(device: Device, module: Module) -> dict[str, Kernel] | None:
+def _remembered(device: Device, note: Path | None) -> dict[str, Kernel] | None:
     """The kernels of a module that was rendered before, if its binary is still there."""
-    path = _note(device, module)
-    if path is None or not path.is_file():
+    if note is None or not note.is_file():
         return None
     try:
-        digest, *names = path.read_text().split()
+        digest, *names = note.read_text().split()
         binary = read_cached(digest)
         return device.load(binary, names) if binary else None
     except (OSError, ValueError, PortmpError):
         return None
 
 
-def _rendered(device: Device, module: Module) -> dict[str, Kernel]:
+def _rendered(device: Device, module: Module, note: Path | None) -> dict[str, Kernel]:
     """The kernels of a module, and a note for the next process."""
     text = source(device, *module)
     found = load(device, text)
-    path = _note(device, module)
-    if path is not None:
+    if note is not None:
         with contextlib.suppress(OSError):
-            places.replace_file(path, " ".join([_digest(device, text), *text.kernels]).encode())
+            places.replace_file(note, " ".join([_digest(device, text), *text.kernels]).encode())
     return found
 
 

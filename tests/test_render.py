@@ -456,7 +456,7 @@ def test_catalogue_has_what_is_compiled(
 
     monkeypatch.setattr(program, "load", recorded)
     monkeypatch.setattr(program, "_loaded", WeakKeyDictionary())
-    monkeypatch.setattr(program, "_remembered", lambda on, module: None)
+    monkeypatch.setattr(program, "_remembered", lambda on, note: None)
     CALLS[routine](a, x)
     shown = program.source(device, *catalogue.find("dd", routine, device)).text
     assert shown in loaded
