@@ -71,7 +71,7 @@ def simulator() -> Device:
     device.traits = Traits(fma="builtin")
     # No probe: it would run in a process that Oclgrind does not watch.
     discovery._opened[device.name] = device
-    opencl.POOLED = -1  # memory that is handed out again would look initialised
+    opencl.KEPT = 2**64  # none: memory that is handed out again would look initialised
     opencl.ClBuffer.part = own_memory  # type: ignore[method-assign,assignment]
     return device
 

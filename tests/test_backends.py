@@ -61,13 +61,21 @@ def test_several_parts(every_device: Device) -> None:
 def test_memory_that_opencl_keeps() -> None:
     """Small memory serves again; little of it is kept, and none beside a second queue."""
     device = opencl.find_devices()[0]
-    held = [device.allocate_parts((4096, 4096)) for _ in range(opencl.HELD)]
+    held = [device.allocate_parts((4096, 4096)) for _ in range(opencl.BLOCKS)]
     known = {id(part) for parts in held for part in parts}
-    assert len(known) == 2 * opencl.HELD
+    assert len(known) == 2 * opencl.BLOCKS
     del held
-    assert device.pool.held_blocks == 2 * opencl.HELD
+    assert device.pool.held_blocks == 2 * opencl.BLOCKS
     device.allocate_parts((8,))
     assert device.pool.held_blocks == 1
+    limit = device.properties.memory // opencl.KEPT
+    parts = device.allocate_parts((limit // 2, limit // 2)), device.allocate_parts((limit // 2,))
+    del parts
+    device.allocate_parts((8,))
+    assert device.pool.managed_bytes <= limit
+    large = device.allocate_parts((limit + 1,))
+    assert device.pool.managed_bytes <= limit
+    del large
     first = device.allocate_parts((4096,))
     del first
     before = device.pool.managed_bytes

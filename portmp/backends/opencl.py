@@ -49,8 +49,8 @@ class ClBuffer(Buffer):
         return ClBuffer(self.device, self.mem.get_sub_region(offset, nbytes), nbytes)
 
 
-POOLED, HELD = 2**20, 256
-"""Bytes of an array whose memory is kept for the next one; blocks that are kept at most."""
+KEPT, BLOCKS = 16, 256
+"""Of memory that is given back one part in so many is kept for the next arrays, and so many blocks."""
 
 _SCALARS: dict[type, type | None] = {ClBuffer: None, int: np.int64}
 """Types that pyopencl names otherwise."""
@@ -182,15 +182,16 @@ class ClDevice(Device):
         self.pool = tools.MemoryPool(tools.ImmediateAllocator(self.queue.queue))
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        """Small buffers come from a pool: drivers take long to make memory and regions of it.
+        """All but large buffers come from a pool: drivers take long to make memory.
 
         The queue runs in order: what it still does with memory that went back to the pool is
         over before the next owner's work starts.
         """
-        if sum(sizes) > POOLED:
+        pool, most = self.pool, self.properties.memory // KEPT
+        if sum(sizes) > most:
             return super().allocate_parts(sizes)
-        if self.pool.held_blocks > HELD:
-            self.pool.free_held()
+        if pool.held_blocks > BLOCKS or pool.managed_bytes - pool.active_bytes > most:
+            pool.free_held()
         try:
             return tuple([ClBuffer(self, self.pool.allocate(n), n) for n in sizes])
         except self._cl.Error as error:
