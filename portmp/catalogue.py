@@ -15,6 +15,7 @@ from portmp import formats, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
+from portmp.networks import gravity
 from portmp.networks.operators import ARITY
 from portmp.program import Module
 from portmp.routines import elementwise, gemm, lu, nbody, reduce
@@ -77,7 +78,12 @@ def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
     if not f.paper:
         schedule = _schedule("nbody", f, "accurate", "all", device)
         for name, wanted in WANTED.items():
-            found[name] = (nbody.kernel_spec(f.name, schedule, wanted, False),)
+            found[name] = nbody.module(f.name, schedule, wanted, guarded=True)
+        found["nbody_parts"] = nbody.module(
+            f.name, replace(schedule, parts=True), WANTED["nbody_field"], distinct=True
+        )
+        for root in gravity.ROOTS if f.limbs == 1 else ():
+            found[f"nbody_{root}"] = nbody.module(f.name, schedule, WANTED["nbody"], root=root)
     found["solve"] = (lu.kernel_spec(f.name),)
     return found
 

@@ -387,7 +387,7 @@ def gravity(
 ) -> tuple[Host, Host]:  # fmt: skip
     """Accelerations (n, 3) and potentials (n,): see routines.nbody; *first* as there."""
     ar = Arithmetic(form)
-    nets = nbody.steps(form)
+    nets = nbody.steps(form, guarded=not float(eps2[0]) >= float(np.finfo(form.word).tiny))
     accumulator = form.accumulator()
     with ieee.quiet():
         t, r, m = ar.load(targets), ar.load(sources), ar.load(mass)

@@ -32,20 +32,28 @@ def acceleration(
     eps: Number = 0,
     targets: Array | None = None,
     out: Array | None = None,
+    root: str = "exact",
     schedule: NbodySchedule | None = None,
 ) -> Array:
     """Accelerations (n, 3) that particles at *position* (m, 3) with *mass* (m,) cause.
 
     Of these particles themselves, or of *targets* (n, 3). A particle does not attract
-    itself. Where eps is 0 (or its square is not above zero in the format), a target that
-    coincides with another particle gets NaN. Error per component: at most 11 u^N times the
-    sum of the terms' magnitudes was measured (40 particles, close pairs, mass ratio 2^40);
-    sums of one limb grow with the number of particles as usual.
+    itself. Where eps is 0 (or its square is below the format's normal numbers), a target
+    whose squared distance from another particle is below them gets NaN. Error per component:
+    at most 11 u^N times the sum of the terms' magnitudes was measured (40 particles, close
+    pairs, mass ratio 2^40); sums of one limb grow with the number of particles as usual.
+
+    *root*: ``exact`` has the same bits on every device. float32 and float64 have others
+    that are faster or what programs elsewhere do, with the platform's bits: ``fast`` (the
+    hardware's estimate), ``rsqrt``, ``rounded``, ``division`` (portmp.networks.gravity.ROOTS).
+
+    Sources are packed as x, y, z, mass first, in memory for 4 m numbers, unless *position*
+    and *mass* are views bodies[:, :3] and bodies[:, 3] of one array (m, 4).
     """
     source, weight, target = _operands(position, mass, targets)
     result = base.output(None if out is None else operand(out, "out").planes, target, target.shape)
     base.refuse_overlap(result, position=source, mass=weight, targets=target)
-    _run(source, weight, target, eps, result, None, targets, schedule)
+    _run(source, weight, target, eps, result, None, targets, root, schedule)
     return Array(result)
 
 
@@ -55,6 +63,7 @@ def potential(
     *,
     eps: Number = 0,
     targets: Array | None = None,
+    root: str = "exact",
     schedule: NbodySchedule | None = None,
 ) -> Array:
     """Potentials (n,): minus the sum over j of m_j / (|r_j - r_i|^2 + eps^2)^(1/2).
@@ -63,7 +72,7 @@ def potential(
     """
     source, weight, target = _operands(position, mass, targets)
     phi = allocate(target.format, target.shape[:1], target.queue)
-    _run(source, weight, target, eps, None, phi, targets, schedule)
+    _run(source, weight, target, eps, None, phi, targets, root, schedule)
     return Array(phi)
 
 
@@ -73,13 +82,14 @@ def field(
     *,
     eps: Number = 0,
     targets: Array | None = None,
+    root: str = "exact",
     schedule: NbodySchedule | None = None,
 ) -> tuple[Array, Array]:
     """Accelerations and potentials from one pass over the sources."""
     source, weight, target = _operands(position, mass, targets)
     result = allocate(target.format, target.shape, target.queue)
     phi = allocate(target.format, target.shape[:1], target.queue)
-    _run(source, weight, target, eps, result, phi, targets, schedule)
+    _run(source, weight, target, eps, result, phi, targets, root, schedule)
     return Array(result), Array(phi)
 
 
@@ -99,11 +109,17 @@ def _operands(position: Array, mass: Array, targets: Array | None) -> tuple[Plan
 def _run(
     source: Planes, mass: Planes, target: Planes, eps: Number,
     acceleration: Planes | None, potential: Planes | None, targets: Array | None,
-    schedule: NbodySchedule | None,
+    root: str, schedule: NbodySchedule | None,
 ) -> None:  # fmt: skip
-    first = 0 if targets is None else None
     eps2 = squared(eps, source.format)
-    routine.gravity_sum(target, source, mass, eps2, acceleration, potential, first, schedule)
+    routine.check_root(source.format, source.device.platform, root)
+    bodies = routine.packed(source, mass)
+    if targets is None and bodies.buffers is not source.buffers:
+        target = bodies.view(target.shape, (4, 1), bodies.start)
+    routine.gravity_sum(
+        target, bodies, eps2, acceleration, potential, 0 if targets is None else None,
+        root=root, schedule=schedule,
+    )  # fmt: skip
 
 
 @lru_cache(maxsize=64)

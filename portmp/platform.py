@@ -19,7 +19,10 @@ class Platform:
 
     ``{0}`` stands for what fills the entry: an axis, a type, an argument, or for
     ``kernel`` the threads of a block, all in one axis. ``resident_kernel`` also asks for
-    registers that let {1} blocks, {2} warps a scheduler, share a compute unit.
+    registers that let {1} blocks, {2} warps a scheduler, share a compute unit. ``roots``:
+    statements that set y to 1/sqrt(x), by kind and word, {0}: lanes; ``estimate`` is the
+    hardware's, others are functions. ``high_word`` and ``set_high_word``: the upper half of a
+    double, {1}: its new value. An empty entry is something that the platform does not have.
     """
 
     name: str
@@ -43,6 +46,12 @@ class Platform:
     fma: Mapping[str, str]
     sqrt: Mapping[str, str]
     fabs: Mapping[str, str]
+    roots: Mapping[tuple[str, str], str]
+    high_word: str
+    set_high_word: str
+    warp_barrier: str
+    async_copy: str
+    async_wait: str
     vectors: tuple[int, ...]
     out_parameter: str
     defaults: Traits
@@ -54,6 +63,15 @@ class Platform:
         warps = -(-blocks * threads // (self.defaults.warp_size * _SCHEDULERS))
         return self.resident_kernel.format(threads, blocks, warps)
 
+    def root(self, kind: str, word: str, width: int = 1) -> str:
+        """The statement that sets y to 1/sqrt(x); ArgumentError where there is no such kind."""
+        if (kind, word) not in self.roots:
+            known = ", ".join(sorted({k for k, w in self.roots if w == word} - {"estimate"}))
+            raise ArgumentError(
+                f"root: {kind!r} given, {self.title} has for {word}: exact, fast, division, {known}"
+            )
+        return self.roots[kind, word].format(width if width > 1 else "")
+
     def axis(self, text: str, axis: int) -> str:
         """Index text of one axis: ``threadIdx.x`` or ``get_local_id(0)``."""
         return text.format("xyz"[axis] if "." in text else axis)
@@ -61,6 +79,12 @@ class Platform:
 
 _SCHEDULERS = 4
 """SIMD units of a compute unit, on every GPU that has a way to ask for resident warps."""
+
+_ROOTS = {
+    ("rsqrt", "float32"): "y = rsqrtf(x);",
+    ("rsqrt", "float64"): "y = rsqrt(x);",
+    ("rounded", "float32"): "y = __frsqrt_rn(x);",
+}
 
 _HIP: dict[str, object] = {
     "prologue": "",
@@ -80,6 +104,8 @@ _HIP: dict[str, object] = {
     "int8": "signed char",
     "unroll": "#pragma unroll",
     "fabs": {"float32": "fabsf({0})", "float64": "fabs({0})"},
+    "high_word": "__double2hiint({0})",
+    "set_high_word": "{0} = __hiloint2double({1}, __double2loint({0}));",
     "vectors": (1,),
     "out_parameter": "{0} *",
 }
@@ -88,6 +114,16 @@ CUDA = Platform(
     name="cuda", title="CUDA via HIP (NVIDIA)",
     fma={"float32": "__fmaf_rn({0}, {1}, {2})", "float64": "__fma_rn({0}, {1}, {2})"},
     sqrt={"float32": "__fsqrt_rn({0})", "float64": "__dsqrt_rn({0})"},
+    roots=_ROOTS | {
+        ("estimate", "float32"): 'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));',
+        ("estimate", "float64"): 'asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));',
+    },
+    warp_barrier="__syncwarp();",
+    async_copy=(
+        'asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"'
+        ' :: "r"((unsigned)__cvta_generic_to_shared({0})), "l"({1}) : "memory");'
+    ),
+    async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
     defaults=Traits(warp_size=32),
     **_HIP,  # type: ignore[arg-type]
 )  # fmt: skip
@@ -96,6 +132,15 @@ ROCM = Platform(
     name="rocm", title="ROCm/HIP (AMD)",
     fma={"float32": "fmaf({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
     sqrt={"float32": "sqrtf({0})", "float64": "sqrt({0})"},
+    roots=_ROOTS | {
+        ("estimate", "float32"): "y = __builtin_amdgcn_rsqf(x);",
+        ("estimate", "float64"): "y = __builtin_amdgcn_rsq(x);",
+    },
+    warp_barrier=(
+        '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();'
+    ),
+    async_copy="",
+    async_wait="",
     defaults=Traits(warp_size=64, sqrt="widened"),
     **_HIP  # type: ignore[arg-type]
     | {"resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {2})'},
@@ -122,6 +167,19 @@ OPENCL = Platform(
     fma={"float32": "fma({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
     sqrt={"float32": "sqrt({0})", "float64": "sqrt({0})"},
     fabs={"float32": "fabs({0})", "float64": "fabs({0})"},
+    roots={
+        ("estimate", "float32"): "y = native_rsqrt(x);",
+        ("estimate", "float64"): "y = convert_double{0}(native_rsqrt(convert_float{0}(x)));",
+        ("rsqrt", "float32"): "y = rsqrt(x);",
+        ("rsqrt", "float64"): "y = rsqrt(x);",
+    },
+    high_word="as_int{1}({0}).odd",
+    set_high_word=(
+        "{{ int{2} words = as_int{2}({0}); words.odd = {1}; {0} = as_double{3}(words); }}"
+    ),
+    warp_barrier="",
+    async_copy="",
+    async_wait="",
     vectors=(1, 2, 4, 8),
     out_parameter="{0} *",
     defaults=Traits(),

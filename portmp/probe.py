@@ -3,8 +3,9 @@
 Operations that everything rests on run on hostile inputs (subnormals, infinities, wide
 exponents) and are compared bit for bit with the host reference. A difference that
 another spelling cures is repaired (``Traits``); any other refuses the device, with
-words. The verdict is kept on disk by compiler, driver and device. Where a driver can
-take the process down with it, the probe runs in a process of its own.
+words. Where reciprocal roots start from the hardware's estimate, all of them are tried.
+The verdict is kept on disk by compiler, driver and device. Where a driver can take the
+process down with it, the probe runs in a process of its own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ TIMEOUT = 300
 """Seconds after which a probe process counts as hung."""
 
 COUNT = 400
+
+ROOTS, ROOTS_EACH, ROOT_THREADS = 2**24, 256, 128
+"""Reciprocal roots that are tried, those of a work-item, work-items of a block."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +86,8 @@ def _repair(traits: Traits, check: str) -> Traits | None:
         return replace(traits, division="widened")
     if check == "square root float32" and traits.sqrt == "native":
         return replace(traits, sqrt="widened")
+    if check == "reciprocal root" and traits.root == "estimate":
+        return replace(traits, root="ieee")
     return None
 
 
@@ -110,6 +116,8 @@ def _checks(device: Device) -> Iterator[tuple[str, str, int, int]]:
             name = check if check in ("fma", "rounding") else f"{check} {word}"
             yield name, f"{what} in {word}", *_elementwise(device, form, op)
         yield "fma", f"fused multiply-add in vectors of {word}", *_product(device, word)
+    if device.traits.root == "estimate":
+        yield "reciprocal root", "reciprocal square root from the estimate", *_roots(device)
 
 
 def _differences(
@@ -145,6 +153,30 @@ def _product(device: Device, form: str) -> tuple[int, int]:
         alpha=base.words(f, 1, "alpha"), beta=base.words(f, 0, "beta"),
     ).read_dense()  # fmt: skip
     return _differences(got, hostblas.gemm(f, a, b))
+
+
+def _roots(device: Device) -> tuple[int, int]:
+    """Every float from 1 up to 4, also near the ends of the exponents' range."""
+    from portmp import networks, planes, program, spec
+
+    if not device.properties.float64:
+        return ROOTS, ROOTS  # nothing to compare with
+    form = formats.get("float32")
+    root = {"root": networks.get("inverse_root")}
+    kernel_spec = spec.spec(
+        "roots", "probe/roots.mako", form, root, threads=ROOT_THREADS, count=ROOTS_EACH
+    )
+    kernel = program.kernels(device, kernel_spec)["roots"]
+    items = ROOTS // ROOTS_EACH
+    wrong = planes.allocate(form, (items,), device.queue)
+    differing = 0
+    for scale in (1, 2.0**-124, 2.0**124):
+        device.queue.launch(
+            kernel, (items // ROOT_THREADS, 1, 1), (ROOT_THREADS, 1, 1),
+            [np.float32(scale), *wrong.buffers],
+        )  # fmt: skip
+        differing += int(wrong.read_dense()[0].sum())
+    return differing, 3 * ROOTS
 
 
 # --- a process of its own ------------------------------------------------------------------

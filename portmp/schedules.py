@@ -362,8 +362,11 @@ class FlatSchedule:
 class NbodySchedule:
     """Direct sums over sources: ``targets`` of them (or vectors of ``width``) a work-item.
 
-    Sources come in tiles of ``tile``, with ``shared`` = 1 through shared memory; ``unroll``
-    interactions are written out.
+    Sources come in tiles of ``tile``: with ``shared`` = 1 through memory that a block
+    shares, 2 that a warp shares, 0 straight from global memory; with ``stages`` = 2 the next
+    tile is on its way meanwhile, with ``async_copy`` = 1 without passing through registers.
+    ``ilp`` interactions go through their steps side by side, ``unroll`` are written out.
+    With ``parts`` a block takes one slab of sources.
     """
 
     threads: int = 128
@@ -372,27 +375,71 @@ class NbodySchedule:
     unroll: int = 4
     shared: int = 1
     width: int = 1
+    stages: int = 1
+    async_copy: int = 0
+    ilp: int = 1
+    parts: bool = False
+
+    def team(self, device: Device) -> int:
+        """Threads that fetch a tile together."""
+        return {0: 1, 1: self.threads, 2: device.traits.warp_size}[self.shared]
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        _positive(self, "threads", "targets", "tile", "unroll")
+        _positive(self, "threads", "targets", "tile", "unroll", "stages", "ilp")
         check_width(self.width, form, device)
-        if definition.PERIOD % self.tile or self.tile % self.unroll:
+        for name, allowed in (("shared", (0, 1, 2)), ("stages", (1, 2)), ("async_copy", (0, 1))):
+            if getattr(self, name) not in allowed:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} given, "
+                    f"{', '.join(map(str, allowed))} are allowed"
+                )
+        if definition.PERIOD % self.tile or self.tile % self.unroll or self.unroll % self.ilp:
             raise ArgumentError(
-                f"schedule: tile {self.tile} and unroll {self.unroll} given, a divisor of "
-                f"{definition.PERIOD} and one of the tile are needed"
+                f"schedule: tile {self.tile}, unroll {self.unroll} and ilp {self.ilp} given, a "
+                f"divisor of {definition.PERIOD}, one of the tile and one of unroll are needed"
             )
-        if self.shared not in (0, 1):
-            raise ArgumentError(f"schedule: shared {self.shared} given, 0 or 1 is allowed")
-        _fits(self.threads, self.shared * self.tile * 4 * form.compute.itemsize, device)
+        dialect, warp = platform.get(device.platform), device.traits.warp_size
+        if self.shared == 2 and (not dialect.warp_barrier or self.threads % warp):
+            raise ArgumentError(
+                f"schedule: shared 2 with {self.threads} threads given; {device.name} "
+                + (f"needs multiples of {warp}" if dialect.warp_barrier else "has 0 and 1")
+            )
+        if self.stages == 2 and (not self.shared or self.tile % self.team(device)):
+            raise ArgumentError(
+                f"schedule: stages 2 with shared {self.shared} and tile {self.tile} given, a "
+                f"shared tile of a multiple of {self.team(device)} is needed"
+            )
+        if self.async_copy and (self.stages == 1 or not dialect.async_copy):
+            raise ArgumentError(
+                "schedule: async_copy 1 given, stages 2 and a platform that has it are needed"
+            )
+        _fits(self.threads, self.shared_bytes(form, device), device)
+
+    def shared_bytes(self, form: Format, device: Device) -> int:
+        """Shared memory of a block."""
+        if not self.shared:
+            return 0
+        tiles = self.stages * (self.threads // self.team(device))
+        return tiles * self.tile * 4 * form.itemsize
 
     def smaller(self) -> NbodySchedule | None:
         """The next smaller one, for a device that this one does not fit."""
+        if self.stages > 1 or self.shared > 1:
+            return replace(self, stages=1, async_copy=0, shared=1)
         if self.tile > 32:
             return replace(self, tile=32, unroll=min(self.unroll, 32))
         for name in ("width", "targets", "threads"):
             if getattr(self, name) > 1:
                 return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+    def finer(self) -> NbodySchedule | None:
+        """With half the targets a thread, or half the threads; None at one warp or so."""
+        if self.targets % 2 == 0:
+            return replace(self, targets=self.targets // 2)
+        if self.threads % 2 == 0 and self.threads > 64 and self.shared != 2:
+            return replace(self, threads=self.threads // 2)
         return None
 
 
@@ -405,7 +452,7 @@ KINDS: dict[str, type[Schedule]] = {
 }  # fmt: skip
 """What a schedule is called in a file."""
 
-CHOSEN_AT_THE_CALL = ("split", "a_order", "b_order", "wide", "across")
+CHOSEN_AT_THE_CALL = ("split", "parts", "a_order", "b_order", "wide", "across")
 """What follows from the shape and the strides, and is therefore not kept in files."""
 
 

@@ -36,6 +36,9 @@ from portmp.tuning import Task
 REGISTERS, OF_A_THREAD = 65536, 255
 """32-bit registers of a compute unit and of a thread, as most GPUs have them."""
 
+WRITTEN_OUT = 128
+"""Interactions of one limb that a loop may write out; one of n limbs counts as n^3."""
+
 DISTINCT = 2**20
 
 Group = tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]
@@ -85,9 +88,16 @@ _FLAT: Space = (
 )
 _GRAVITY: Space = (
     _one("width", 1, 2, 4, 8),
-    (("threads", "targets"), tuple((t, n) for t in (1, 32, 64, 128, 256, 512) for n in (1, 2, 4))),
-    (("tile", "shared"), tuple((t, s) for t in (32, 64, 128, 256) for s in (0, 1))),
-    _one("unroll", 1, 2, 4, 8),
+    (
+        ("threads", "targets"),
+        tuple((t, n) for t in (1, 32, 64, 128, 256, 512, 1024) for n in (1, 2, 3, 4, 6, 8)),
+    ),
+    (("tile", "shared"), tuple((t, s) for t in (32, 64, 128, 256) for s in (0, 1, 2))),
+    (
+        ("unroll", "ilp"),
+        tuple((n, i) for n in (1, 2, 4, 8, 16, 32) for i in (1, 2, 4, 8) if n >= i),
+    ),
+    (("stages", "async_copy"), ((1, 0), (2, 0), (2, 1))),
 )
 
 
@@ -124,6 +134,8 @@ def allowed(task: Task, schedule: Schedule, device: Device) -> bool:
     if isinstance(schedule, GemmSchedule) and device.properties.kind == "gpu":
         needed = schedule.registers(task.format)
         return needed <= OF_A_THREAD and needed * schedule.threads * schedule.blocks <= REGISTERS
+    if isinstance(schedule, NbodySchedule) and device.properties.kind == "gpu":
+        return schedule.targets * schedule.unroll * task.format.limbs**3 <= WRITTEN_OUT
     return True
 
 
@@ -271,23 +283,26 @@ def _flat(task: Task, device: Device, checked: bool) -> Problem:
 
 
 def _gravity(task: Task, device: Device, checked: bool) -> Problem:
-    """All pairs of particles; an interaction counts as 22 operations, as is usual."""
+    """Enough targets for every compute unit; an interaction counts as 22 operations, as usual."""
     form, gpu = task.format, device.properties.kind == "gpu"
-    n = 1061 if checked else (2**17 if form.limbs == 1 else 2**14) if gpu else 2**10
-    position, mass = values(form, (n, 3), device, 7), values(form, (n,), device, 8)
-    out = allocate(form, (n, 3), device.queue)
+    n, m = (2**20, 2**14) if form.limbs == 1 else (2**17, 2**12)
+    if checked or not gpu:
+        n = m = 1061 if checked else 2**10
+    bodies, out = values(form, (n, 4), device, 7), allocate(form, (n, 3), device.queue)
+    position, sources = bodies.view((n, 3), (4, 1), 0), bodies.view((m, 4), (4, 1), 0)
     eps2 = base.words(form, "1e-4", "eps")
+    root = "fast" if task.accuracy == "fast" else "exact"
 
     def run(schedule: Schedule) -> Planes:
         assert isinstance(schedule, NbodySchedule)
-        nbody.gravity_sum(position, position, mass, eps2, out, None, 0, schedule)
+        nbody.gravity_sum(position, sources, eps2, out, None, 0, root=root, schedule=schedule)
         return out
 
     def modules(schedule: Schedule) -> list[Module]:
         assert isinstance(schedule, NbodySchedule)
-        return [(nbody.kernel_spec(form.name, schedule, ("acceleration",), False),)]
+        return [nbody.module(form.name, schedule, ("acceleration",), root=root)]
 
-    return Problem({"n": n}, 22 * n * n, 7 * n * form.itemsize, run, modules)
+    return Problem({"n": n, "m": m}, 22 * n * m, (6 * n + 4 * m) * form.itemsize, run, modules)
 
 
 def tasks(routines: list[str], forms: list[Format], accuracies: list[str]) -> list[Task]:
@@ -303,5 +318,7 @@ def tasks(routines: list[str], forms: list[Format], accuracies: list[str]) -> li
 
 
 def _has_fast(form: Format, routine: str) -> bool:
+    if routine == "nbody":
+        return form.limbs == 1
     fast = form.accumulators.get("fast")
     return routine in ("gemm", "reduce") and fast is not None and bool(fast.suffix)

@@ -339,9 +339,9 @@ def _across(schedule: ReduceSchedule | SweepSchedule) -> ReduceSchedule | SweepS
     return replace(schedule, across=True)
 
 
-def nbody(form: Format, device: Device) -> NbodySchedule:
-    """The schedule of direct sums over particles."""
-    found = find(Task("nbody", form, "accurate", "all"), device)
+def nbody(form: Format, device: Device, accuracy: str) -> NbodySchedule:
+    """The schedule of direct sums over particles; *accuracy* fast: with an inexact root."""
+    found = find(Task("nbody", form, accuracy, "all"), device)
     assert isinstance(found, NbodySchedule)
     return found
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
-from portmp import networks
+from portmp import formats, networks
 from portmp.backends.base import Traits
 from portmp.errors import RenderError
 from portmp.formats import Format
@@ -143,10 +143,28 @@ class Writer:
         text = LARGEST[self.format.word]
         return text if self.width == 1 else f"({self.word})({text})"
 
+    @property
+    def fused(self) -> str:
+        """The name of the function that stands in for a fused multiply-add."""
+        return ("fused" if self.scalar == "double" else "fusedf") + self.lanes
+
+    @cached_property
+    def single(self) -> Writer:
+        """The same for float32: what seeds are computed with."""
+        return replace(self, format=formats.get("float32"))
+
+    def shorten(self, a: str) -> str:
+        """A double as a float; ``widen`` is the way back."""
+        return self._widened(a)
+
+    def widen(self, a: str) -> str:
+        """A float as a double."""
+        return self._to_double(a)
+
     def fma(self, a: str, b: str, c: str) -> str:
         """A fused multiply-add as this device spells it."""
         if self.traits.fma == "contracted":
-            return f"fused{self.lanes}({a}, {b}, {c})"
+            return f"{self.fused}({a}, {b}, {c})"
         return self.platform.fma[self.format.word].format(a, b, c)
 
     def sqrt(self, a: str) -> str:

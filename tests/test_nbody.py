@@ -18,8 +18,9 @@ mpmath = pytest.importorskip("mpmath")
 Host = list[np.ndarray[Any, Any]]
 EPS = "0.01"
 SCHEDULES = (
-    NbodySchedule(8, 1, 16, 4), NbodySchedule(4, 3, 32, 1), NbodySchedule(2, 2, 8, 2, shared=0),
-    NbodySchedule(1, 2, 256, 1, shared=0),
+    NbodySchedule(8, 1, 16, 4), NbodySchedule(4, 3, 32, 4, ilp=2),
+    NbodySchedule(2, 2, 8, 2, shared=0), NbodySchedule(1, 2, 256, 1, shared=0),
+    NbodySchedule(8, 1, 16, 4, stages=2), NbodySchedule(4, 2, 32, 2, parts=True),
 )  # fmt: skip
 
 
@@ -165,8 +166,8 @@ def test_newton(device: Device) -> None:
         ({"eps": float("inf")}, ArgumentError, "eps: inf given, a finite number is needed"),
         ({"eps": "x"}, InputError, "eps: 'x' is not a number"),
         ({"schedule": "fast"}, ArgumentError, "schedule: 'fast' given, an NbodySchedule is needed"),
-        ({"schedule": NbodySchedule(tile=24)}, ArgumentError, "tile 24 and unroll 4 given"),
-        ({"schedule": NbodySchedule(shared=2)}, ArgumentError, "shared 2 given, 0 or 1"),
+        ({"schedule": NbodySchedule(tile=24)}, ArgumentError, "tile 24, unroll 4 and ilp 1 given"),
+        ({"schedule": NbodySchedule(shared=3)}, ArgumentError, "shared 3 given, 0, 1, 2 are"),
         ({"schedule": NbodySchedule(threads=0)}, ArgumentError, "threads 0 given"),
     ],
 )

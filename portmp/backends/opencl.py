@@ -50,7 +50,7 @@ class ClBuffer(Buffer):
 
 
 KEPT, BLOCKS = 16, 256
-"""Of memory that is given back one part in so many is kept for the next arrays, and so many blocks."""
+"""Of memory given back one part in so many is kept for the next arrays; and so many blocks."""
 
 _SCALARS: dict[type, type | None] = {ClBuffer: None, int: np.int64}
 """Types that pyopencl names otherwise."""
@@ -174,8 +174,11 @@ class ClDevice(Device):
         self.properties = _properties(handle)
         gpu = self.properties.kind == "gpu"
         # CPU runtimes call fma() as a function (or fail on wide vectors): contract instead.
+        # Their estimates of roots are coarse or none at all.
         self.traits = Traits(
-            warp_size=self.properties.warp_size, fma="builtin" if gpu else "contracted"
+            warp_size=self.properties.warp_size,
+            fma="builtin" if gpu else "contracted",
+            root="estimate" if gpu else "ieee",
         )
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)

@@ -72,3 +72,24 @@ static __device__ __forceinline__ float sqrtf(float x) { return __builtin_sqrtf(
 static __device__ __forceinline__ double fabs(double x) { return __builtin_fabs(x); }
 static __device__ __forceinline__ float fabs(float x) { return __builtin_fabsf(x); }
 static __device__ __forceinline__ float fabsf(float x) { return __builtin_fabsf(x); }
+
+static __device__ __forceinline__ int __double2hiint(double x) {
+  return (int)(__builtin_bit_cast(unsigned long long, x) >> 32);
+}
+static __device__ __forceinline__ int __double2loint(double x) {
+  return (int)__builtin_bit_cast(unsigned long long, x);
+}
+static __device__ __forceinline__ double __hiloint2double(int high, int low) {
+  return __builtin_bit_cast(double, (unsigned long long)(unsigned)high << 32 | (unsigned)low);
+}
+
+// Inexact roots: the bare instruction; with subnormals scaled; in float64 refined by one step.
+static __device__ __forceinline__ float __frsqrt_rn(float x) { return __builtin_amdgcn_rsqf(x); }
+static __device__ __forceinline__ float rsqrtf(float x) {
+  const bool small = x < 0x1p-126f;
+  return __builtin_amdgcn_rsqf(x * (small ? 0x1p24f : 1.0f)) * (small ? 0x1p12f : 1.0f);
+}
+static __device__ __forceinline__ double rsqrt(double x) {
+  const double y = __builtin_amdgcn_rsq(x), e = __builtin_fma(-(x * y), y, 1.0);
+  return __builtin_fma(y * e, __builtin_fma(0.375, e, 0.5), y);
+}

@@ -12,7 +12,7 @@ Gates: ``two_sum``, ``fast_two_sum``, ``two_prod`` (error-free transformations, 
 results); ``+ - * /``, unary ``-``, ``fma``, ``sqrt``, ``fabs`` (one IEEE operation each,
 rounded to nearest even); ``finite``, ``nonzero``, ``isnan``, ``less``, ``select`` (compare
 and select); and
-calls of other networks. Literals are exact powers of two, 3/4, 0 or 1. A product never
+calls of other networks. Literals are exact: powers of two, 3/4, 3/8, 0 or 1. A product never
 feeds an addition within one expression: fused operations are written ``fma``.
 
 The same program is rendered into device functions (templates/arithmetic) and evaluated
@@ -94,7 +94,8 @@ class Network:
 
     ``source`` names the paper and algorithm, ``bound`` the relative error in units of
     u^N with "proved", "measured" or "declared" beside it. A network without a listing is
-    foreign: it branches on data; ``needs`` names what its device template uses.
+    foreign: it branches on data or uses what only the platform has; ``needs`` names what its
+    device template uses, ``template`` is its file.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Network:
     source: str
     bound: str
     needs: tuple[str, ...] = ()
+    template: str = ""
 
     @property
     def foreign(self) -> bool:
@@ -176,8 +178,9 @@ class Network:
 
 
 def network(
-    name: str, signature: str, listing: str, *, source: str, bound: str, needs: tuple[str, ...] = ()
-) -> Network:
+    name: str, signature: str, listing: str, *, source: str, bound: str,
+    needs: tuple[str, ...] = (), template: str = "",
+) -> Network:  # fmt: skip
     """Declare a network, e.g. ``network("add2", "x:2 y:2 -> 2", ...)``.
 
     In the signature ``x:2`` is a value of two limbs, ``y:word`` a plain word and
@@ -187,7 +190,7 @@ def network(
     inputs = tuple(
         (part.split(":")[0], _kind(part.split(":")[1])) for part in left.replace(",", " ").split()
     )
-    return Network(name, inputs, _kind(right.strip()), listing, source, bound, needs)
+    return Network(name, inputs, _kind(right.strip()), listing, source, bound, needs, template)
 
 
 class _Parser:

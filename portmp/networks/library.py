@@ -29,6 +29,11 @@ def define(name: str, signature: str, listing: str, *, source: str, bound: str) 
     NETWORKS[name] = network(name, signature, listing, source=source, bound=bound)
 
 
+def declare(name: str, signature: str, template: str, *, source: str, bound: str) -> None:
+    """Add a foreign network: a device template, and a Python twin in portmp.reference."""
+    NETWORKS[name] = network(name, signature, "", source=source, bound=bound, template=template)
+
+
 def wires(text: str) -> str:
     """Expand a gate list such as ``TS a b; QS a c; AD b d`` into a listing.
 

@@ -292,7 +292,7 @@ NETWORKS.append(
         "add4_2011", "x:4 y:4 -> 4", "",
         source="QD's ieee_add: merges the limbs by magnitude",
         bound="unbounded on cancellation (measured)",
-        needs=("two_sum", "fast_two_sum", "renorm4_2011"),
+        needs=("two_sum", "fast_two_sum", "renorm4_2011"), template="add4_2011.mako",
     )
 )  # fmt: skip
 

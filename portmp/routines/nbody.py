@@ -7,27 +7,36 @@ added in ascending order. docs/bits.md has the interaction.
 
 from __future__ import annotations
 
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 
-from portmp import definition, formats, networks, program, tuning
-from portmp.backends.base import Argument
+import numpy as np
+
+from portmp import definition, formats, networks, platform, program, tuning
+from portmp.backends.base import Argument, Device
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.networks import Network, gravity
-from portmp.planes import Planes
-from portmp.routines import base
+from portmp.planes import Planes, allocate
+from portmp.program import Module
+from portmp.routines import base, elementwise
 from portmp.schedules import NbodySchedule
 from portmp.spec import KernelSpec, spec
 
+COMBINE_THREADS = 128
 
-def steps(form: Format) -> dict[str, Network]:
+MOST_PARTS, MOST_SLABS = 2**24, 65535
+"""Sums of slabs (of a limb) that are kept for a second kernel; slabs of one launch."""
+
+
+def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, Network]:
     """The networks of a sum of interactions; FormatError for a paper's own format."""
     if form.paper:
         known = ", ".join(formats.STANDARD)
         raise FormatError(f"nbody: format {form.name} has none; formats: {known}")
     form.operator("sub")  # derives the plain difference
     return {
-        **gravity.roles(form.limbs),
+        **gravity.roles(form.limbs, form.word, root, guarded),
         "sub": networks.get(f"sub{form.limbs}"),
         **form.accumulator().networks,
         "add": form.operator("add"),
@@ -35,54 +44,125 @@ def steps(form: Format) -> dict[str, Network]:
 
 
 @cache
-def kernel_spec(form: str, s: NbodySchedule, wanted: tuple[str, ...], distinct: bool) -> KernelSpec:
-    """The kernel; *wanted*: acceleration, potential; *distinct*: no target acts on itself."""
+def check_root(form: Format, on: str, root: str) -> None:
+    """ArgumentError or FormatError where the format or the platform has no such root."""
+    steps(form, root)
+    if root not in ("exact", "fast", "division"):
+        platform.get(on).root(root, form.word)
+
+
+@cache
+def module(
+    form: str,
+    s: NbodySchedule,
+    wanted: tuple[str, ...],
+    distinct: bool = False,
+    root: str = "exact",
+    guarded: bool = False,
+) -> Module:
+    """The kernels; *wanted*: acceleration, potential; *distinct*: no target acts on itself."""
     f = formats.get(form)
-    return spec(
-        "_".join(("gravity", *wanted)), "nbody/gravity.mako", f, steps(f), width=s.width, s=s,
-        wanted=wanted, distinct=distinct, slab=definition.SLAB, period=definition.PERIOD,
+    nets = steps(f, root, guarded)
+    quantity = "field" if len(wanted) > 1 else wanted[0]
+    main = spec(
+        f"gravity_{quantity}", "nbody/gravity.mako", f, nets, width=s.width, s=s, wanted=wanted,
+        distinct=distinct, parts=s.parts, slab=definition.SLAB, period=definition.PERIOD,
     )  # fmt: skip
+    return (main, _combine(f, wanted)) if s.parts else (main,)
+
+
+def _combine(form: Format, wanted: tuple[str, ...]) -> KernelSpec:
+    return spec(
+        "gravity_combine", "nbody/gravity_combine.mako", form, {"add": form.operator("add")},
+        threads=COMBINE_THREADS, wanted=wanted,
+    )  # fmt: skip
+
+
+def packed(position: Planes, mass: Planes) -> Planes:
+    """Particles as x, y, z, mass (n, 4): the operands themselves if they are such views."""
+    n = mass.shape[0]
+    if (
+        position.strides == (4, 1) and mass.strides == (4,) and not position.start % 4
+        and position.start + 3 == mass.start
+        and all(a is b for a, b in zip(position.buffers, mass.buffers, strict=True))
+    ):  # fmt: skip
+        return position.view((n, 4), (4, 1), position.start)
+    bodies = allocate(position.format, (n, 4), position.queue)
+    if n:
+        elementwise.apply("copy", [position], bodies.view((n, 3), (4, 1), 0))
+        elementwise.apply("copy", [mass], bodies.view((n,), (4,), 3))
+    return bodies
 
 
 def gravity_sum(
     targets: Planes,
-    sources: Planes,
-    mass: Planes,
+    bodies: Planes,
     eps2: base.Words,
     acceleration: Planes | None,
     potential: Planes | None,
     first: int | None,
+    *,
+    root: str = "exact",
     schedule: NbodySchedule | None = None,
 ) -> None:
     """Fill *acceleration* (n, 3) and *potential* (n,), where given.
 
-    *targets* (n, 3), *sources* (m, 3), *mass* (m,); *first* is the source that the first
+    *targets* (n, 3), *bodies* (m, 4): packed sources; *first* is the source that the first
     target is, the others follow; None where they are apart.
     """
-    form, device = targets.format, targets.device
-    if not targets.size:
+    form, device, n = targets.format, targets.device, targets.shape[0]
+    if not n:
         return
+    slabs = base.blocks(bodies.shape[0], definition.SLAB)
     if schedule is None:
-        schedule = tuning.nbody(form, device)
+        accuracy = "accurate" if root == "exact" else "fast"
+        schedule = _spread(tuning.nbody(form, device, accuracy), device, n, slabs)
     elif not isinstance(schedule, NbodySchedule):
         raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
     else:
         schedule.check(form, device)
+    guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
     # With softening a particle's own term is zero, except for the potential.
-    distinct = first is not None and (potential is not None or base.is_number(eps2, 0))
+    distinct = first is not None and (potential is not None or guarded)
     results = {"acceleration": acceleration, "potential": potential}
     wanted = tuple(name for name, planes in results.items() if planes is not None)
-    key = kernel_spec(form.name, schedule, wanted, distinct)
-    kernel = program.kernels(device, key)[key.name]
-    args: list[Argument] = [
-        targets.shape[0], sources.shape[0], *base.strided(targets, *targets.strides),
-        *base.strided(sources, *sources.strides), *base.strided(mass, *mass.strides), *eps2,
-    ]  # fmt: skip
+    specs = module(form.name, schedule, wanted, distinct, root, guarded)
+    kernels = program.kernels(device, *specs)
+    outputs: list[Argument] = []
+    for planes in results.values():
+        if planes is not None:
+            outputs += base.strided(planes, *planes.strides)
+    args = [n, bodies.shape[0], *base.strided(targets, *targets.strides)]
+    args += [*base.strided(bodies), *eps2]
     if distinct:
         assert first is not None
         args.append(first)
-    for planes in results.values():
-        if planes is not None:
-            args += base.strided(planes, *planes.strides)
-    grid = base.blocks(targets.shape[0], schedule.threads * schedule.targets * schedule.width)
-    targets.queue.launch(kernel, (grid, 1, 1), (schedule.threads, 1, 1), args)
+    grid = base.blocks(n, schedule.threads * schedule.targets * schedule.width)
+    block, queue = (schedule.threads, 1, 1), targets.queue
+    main = kernels[specs[0].name]
+    if not schedule.parts:
+        queue.launch(main, (grid, 1, 1), block, [*args, *outputs])
+        return
+    sums = 3 * (acceleration is not None) + (potential is not None)
+    work = allocate(form.compute, (slabs, sums, n), queue)
+    queue.launch(main, (grid, slabs, 1), block, [*args, *work.buffers])
+    queue.launch(
+        kernels["gravity_combine"], (base.blocks(n, COMBINE_THREADS), 1, 1),
+        (COMBINE_THREADS, 1, 1), [n, slabs, *work.buffers, *outputs],
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _spread(s: NbodySchedule, device: Device, targets: int, slabs: int) -> NbodySchedule:
+    """Where targets are too few for the device: a block takes one slab, then fewer targets."""
+    units = device.properties.compute_units
+
+    def blocks(s: NbodySchedule) -> int:
+        return base.blocks(targets, s.threads * s.targets * s.width)
+
+    if blocks(s) < 2 * units and 1 < slabs <= MOST_SLABS and 4 * targets * slabs <= MOST_PARTS:
+        s = replace(s, parts=True)
+    finer = s.finer()
+    while finer and blocks(s) * (slabs if s.parts else 1) < units:
+        s, finer = finer, finer.finer()
+    return s

@@ -6,9 +6,9 @@
 % if p.prologue and w.first("prologue"):
 ${p.prologue}
 % endif
-% if w.traits.fma == "contracted" and w.first("fused" + w.lanes):
+% if w.traits.fma == "contracted" and w.first(w.fused):
 /* a*b + c with one rounding: contraction is on in this function and nowhere else */
-${p.function} ${w.word} fused${w.lanes}(const ${w.word} a, const ${w.word} b, const ${w.word} c)
+${p.function} ${w.word} ${w.fused}(const ${w.word} a, const ${w.word} b, const ${w.word} c)
 {
     #pragma clang fp contract(on)
     return a * b + c;
@@ -80,7 +80,7 @@ ${p.function} ${w.type(kind)} ${w.type(kind)}_negated(const ${w.type(kind)} x)
 <% continue %>
 % endif
 % if net.foreign:
-<%include file="/arithmetic/${net.name}.mako" args="w=w"/>
+<%include file="/arithmetic/${net.template}" args="w=w, net=net"/>
 % else:
 /* ${net.source}; error ${net.bound} */
 ${w.signature(net)}

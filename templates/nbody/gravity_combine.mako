@@ -1,0 +1,51 @@
+## Second half of gravity in parts: adds the slabs' sums of each target in order.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/nbody/gravity.mako" import="stored"/>
+<%
+    p, long = w.platform, w.platform.index
+    forces, potential = "acceleration" in wanted, "potential" in wanted
+    count = 3 * forces + potential
+%>
+${arithmetic(w, [networks["add"]])}
+/* one target a work-item: slabs ascending */
+${p.kernel.format(threads)} ${name}(
+    const ${long} targets, const ${long} slabs,
+    ${w.planes("part", const=True, compute=True)},
+% if forces:
+    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_axis${"," if potential else ")"}
+% endif
+% if potential:
+    ${w.planes("pot", const=False)}, const ${long} pot_start, const ${long} pot_step)
+% endif
+{
+    const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    if (i >= targets)
+        return;
+    ${p.unroll} 1
+    for (int k = 0; k < ${count}; ++k) {
+        ${long} at = k * targets + i;
+        ${w.value} z = ${w.pack(f"part{i}[at]" for i in w.limbs)};
+        for (${long} slab = 1; slab < slabs; ++slab) {
+            at += ${count} * targets;
+            z = ${w.function(networks["add"])}(z, ${w.pack(f"part{i}[at]" for i in w.limbs)});
+        }
+% if forces:
+% if potential:
+        if (k < 3) {
+% else:
+        {
+% endif
+${stored(w, [w.word_of("z", i) for i in w.limbs], "out", "out_start + i * out_row + k * out_axis", "", " " * 12)}
+        }
+% endif
+% if potential:
+% if forces:
+        else {
+% else:
+        {
+% endif
+${stored(w, [w.word_of("z", i) for i in w.limbs], "pot", "pot_start + i * pot_step", "-", " " * 12)}
+        }
+% endif
+    }
+}
