@@ -21,8 +21,9 @@ class Platform:
     ``kernel`` the threads of a block, all in one axis. ``resident_kernel`` also asks for
     registers that let {1} blocks, {2} warps a scheduler, share a compute unit. ``roots``:
     statements that set y to 1/sqrt(x), by kind and word, {0}: lanes; ``estimate`` is the
-    hardware's, others are functions. ``high_word`` and ``set_high_word``: the upper half of a
-    double, {1}: its new value. An empty entry is something that the platform does not have.
+    hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
+    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. An empty
+    entry is something that the platform does not have.
     """
 
     name: str
@@ -48,7 +49,11 @@ class Platform:
     fabs: Mapping[str, str]
     roots: Mapping[tuple[str, str], str]
     high_word: str
-    set_high_word: str
+    low_word: str
+    double_of: str
+    as_int: str
+    as_float: str
+    unsigned_shift: str
     warp_barrier: str
     async_copy: str
     async_wait: str
@@ -66,7 +71,9 @@ class Platform:
     def root(self, kind: str, word: str, width: int = 1) -> str:
         """The statement that sets y to 1/sqrt(x); ArgumentError where there is no such kind."""
         if (kind, word) not in self.roots:
-            known = ", ".join(sorted({k for k, w in self.roots if w == word} - {"estimate"}))
+            known = ", ".join(
+                sorted({k for k, w in self.roots if w == word} - {"estimate", "assembly"})
+            )
             raise ArgumentError(
                 f"root: {kind!r} given, {self.title} has for {word}: exact, fast, division, {known}"
             )
@@ -80,6 +87,10 @@ class Platform:
 _SCHEDULERS = 4
 """SIMD units of a compute unit, on every GPU that has a way to ask for resident warps."""
 
+_ASSEMBLY = {
+    "float32": 'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));',
+    "float64": 'asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));',
+}
 _ROOTS = {
     ("rsqrt", "float32"): "y = rsqrtf(x);",
     ("rsqrt", "float64"): "y = rsqrt(x);",
@@ -105,7 +116,11 @@ _HIP: dict[str, object] = {
     "unroll": "#pragma unroll",
     "fabs": {"float32": "fabsf({0})", "float64": "fabs({0})"},
     "high_word": "__double2hiint({0})",
-    "set_high_word": "{0} = __hiloint2double({1}, __double2loint({0}));",
+    "low_word": "__double2loint({0})",
+    "double_of": "y = __hiloint2double({0}, {1});",
+    "as_int": "__float_as_int({0})",
+    "as_float": "__int_as_float({0})",
+    "unsigned_shift": "(int)((unsigned)({0}) >> {1})",
     "vectors": (1,),
     "out_parameter": "{0} *",
 }
@@ -115,8 +130,7 @@ CUDA = Platform(
     fma={"float32": "__fmaf_rn({0}, {1}, {2})", "float64": "__fma_rn({0}, {1}, {2})"},
     sqrt={"float32": "__fsqrt_rn({0})", "float64": "__dsqrt_rn({0})"},
     roots=_ROOTS | {
-        ("estimate", "float32"): 'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));',
-        ("estimate", "float64"): 'asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));',
+        ("estimate", word): text for word, text in _ASSEMBLY.items()
     },
     warp_barrier="__syncwarp();",
     async_copy=(
@@ -172,11 +186,13 @@ OPENCL = Platform(
         ("estimate", "float64"): "y = convert_double{0}(native_rsqrt(convert_float{0}(x)));",
         ("rsqrt", "float32"): "y = rsqrt(x);",
         ("rsqrt", "float64"): "y = rsqrt(x);",
-    },
-    high_word="as_int{1}({0}).odd",
-    set_high_word=(
-        "{{ int{2} words = as_int{2}({0}); words.odd = {1}; {0} = as_double{3}(words); }}"
-    ),
+    } | {("assembly", word): text for word, text in _ASSEMBLY.items()},
+    high_word="as_int{d}({0}).odd",
+    low_word="as_int{d}({0}).even",
+    double_of="{{ int{d} words; words.odd = {0}; words.even = {1}; y = as_double{l}(words); }}",
+    as_int="as_int{l}({0})",
+    as_float="as_float{l}({0})",
+    unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
     warp_barrier="",
     async_copy="",
     async_wait="",

@@ -86,8 +86,8 @@ def _repair(traits: Traits, check: str) -> Traits | None:
         return replace(traits, division="widened")
     if check == "square root float32" and traits.sqrt == "native":
         return replace(traits, sqrt="widened")
-    if check == "reciprocal root" and traits.root == "estimate":
-        return replace(traits, root="ieee")
+    if check == "reciprocal root" and traits.root != "ieee":
+        return replace(traits, root="estimate" if traits.root == "assembly" else "ieee")
     return None
 
 
@@ -116,7 +116,7 @@ def _checks(device: Device) -> Iterator[tuple[str, str, int, int]]:
             name = check if check in ("fma", "rounding") else f"{check} {word}"
             yield name, f"{what} in {word}", *_elementwise(device, form, op)
         yield "fma", f"fused multiply-add in vectors of {word}", *_product(device, word)
-    if device.traits.root == "estimate":
+    if device.traits.root != "ieee":
         yield "reciprocal root", "reciprocal square root from the estimate", *_roots(device)
 
 

@@ -68,7 +68,10 @@ def _nonzero(x: Array) -> Array:
 
 
 def inverse_root(x: Array) -> Array:
-    """1/sqrt(x) correctly rounded to float32; of a float64 4^k m, m in [1, 4), 2^-k that of m."""
+    """1/sqrt(x) correctly rounded to float32; of a float64 4^k m, 2^-k that of m cut to float32.
+
+    1 <= m < 4.
+    """
     x = np.asarray(x)
     if x.dtype == np.float32:
         # Twice rounded, and right for every normal float32 (all were tried).
@@ -76,8 +79,8 @@ def inverse_root(x: Array) -> Array:
         return np.where((x > 0) & (x < np.inf), root, np.float32(np.nan))
     bits = np.ascontiguousarray(x).view(np.int64)
     twice = ((bits >> 32) - 0x3FF00000) & ~0x1FFFFF
-    mantissa = (bits - (twice << 32)).view(np.float64)
-    root = inverse_root(mantissa.astype(np.float32)).astype(np.float64)
+    cut = (bits - (twice << 32)) & ~0x1FFFFFFF
+    root = inverse_root(cut.view(np.float64).astype(np.float32)).astype(np.float64)
     scaled: Array = (root.view(np.int64) - ((twice >> 1) << 32)).view(np.float64)
     return scaled.reshape(x.shape)
 

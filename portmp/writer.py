@@ -153,13 +153,10 @@ class Writer:
         """The same for float32: what seeds are computed with."""
         return replace(self, format=formats.get("float32"))
 
-    def shorten(self, a: str) -> str:
-        """A double as a float; ``widen`` is the way back."""
-        return self._widened(a)
-
-    def widen(self, a: str) -> str:
-        """A float as a double."""
-        return self._to_double(a)
+    def bits(self, what: str, *arguments: object) -> str:
+        """The platform's way to the bits of words, in all lanes."""
+        text: str = getattr(self.platform, what)
+        return text.format(*arguments, l=self.lanes, d=2 * self.width)
 
     def fma(self, a: str, b: str, c: str) -> str:
         """A fused multiply-add as this device spells it."""

@@ -23,8 +23,9 @@ class Traits:
     ``fma``: ``builtin``, or ``contracted`` where the built-in function is missing, slow or
     wrong and a contracted expression gives the instruction. ``division`` and ``sqrt``
     (float32): ``native``, or ``widened`` through float64 where the native one is not
-    correctly rounded. ``root``: 1/sqrt starts from the hardware's ``estimate`` or, ``ieee``,
-    from a square root and a division.
+    correctly rounded. ``root``: 1/sqrt starts from the hardware's ``estimate`` (as an
+    instruction, ``assembly``, where the function does more) or, ``ieee``, from a square root
+    and a division.
     """
 
     warp_size: int = 32

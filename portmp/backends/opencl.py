@@ -178,7 +178,7 @@ class ClDevice(Device):
         self.traits = Traits(
             warp_size=self.properties.warp_size,
             fma="builtin" if gpu else "contracted",
-            root="estimate" if gpu else "ieee",
+            root=_root(self.properties),
         )
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)
@@ -242,6 +242,13 @@ class ClDevice(Device):
             return {name: ClKernel(name, self._cl.Kernel(program, name)) for name in kernels}
         except self._cl.Error as error:
             raise LaunchError(f"{self.name}: the binary does not load: {error}") from None
+
+
+def _root(facts: Properties) -> str:
+    """The trait: NVIDIA's native_rsqrt scales subnormals, which its instruction does not."""
+    if facts.kind == "cpu":
+        return "ieee"
+    return "assembly" if facts.vendor.startswith("NVIDIA") else "estimate"
 
 
 def _properties(handle: Any) -> Properties:

@@ -93,3 +93,5 @@ static __device__ __forceinline__ double rsqrt(double x) {
   const double y = __builtin_amdgcn_rsq(x), e = __builtin_fma(-(x * y), y, 1.0);
   return __builtin_fma(y * e, __builtin_fma(0.375, e, 0.5), y);
 }
+static __device__ __forceinline__ int __float_as_int(float x) { return __builtin_bit_cast(int, x); }
+static __device__ __forceinline__ float __int_as_float(int x) { return __builtin_bit_cast(float, x); }

@@ -50,7 +50,7 @@ for _tail, _what in (
 ):
     declare(
         f"inverse_root{_tail}", "x:word -> word", "inverse_root.mako",
-        source=f"1/sqrt(x) rounded to float32, x {_what}", bound="2^-23, correctly rounded float32",
+        source=f"1/sqrt(x) to float32's accuracy, x {_what}", bound="2^-24, in float64 2^-23",
     )  # fmt: skip
     define(
         f"inverse_root_double{_tail}", "x:word -> word",

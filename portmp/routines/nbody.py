@@ -25,8 +25,11 @@ from portmp.spec import KernelSpec, spec
 
 COMBINE_THREADS = 128
 
-MOST_PARTS, MOST_SLABS = 2**24, 65535
-"""Sums of slabs (of a limb) that are kept for a second kernel; slabs of one launch."""
+MOST_PARTS, MOST_SLABS = 2**26, 65535
+"""Words of a limb that slabs' sums may take until a second kernel adds them; slabs of a launch."""
+
+BUSY = {"gpu": 2048, "cpu": 1}
+"""Work-items that keep a compute unit busy."""
 
 
 def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, Network]:
@@ -156,13 +159,16 @@ def gravity_sum(
 def _spread(s: NbodySchedule, device: Device, targets: int, slabs: int) -> NbodySchedule:
     """Where targets are too few for the device: a block takes one slab, then fewer targets."""
     units = device.properties.compute_units
+    busy = units * BUSY[device.properties.kind]
 
     def blocks(s: NbodySchedule) -> int:
-        return base.blocks(targets, s.threads * s.targets * s.width)
+        count = base.blocks(targets, s.threads * s.targets * s.width)
+        return count * slabs if s.parts else count
 
-    if blocks(s) < 2 * units and 1 < slabs <= MOST_SLABS and 4 * targets * slabs <= MOST_PARTS:
+    kept = 4 * targets * slabs
+    if blocks(s) * s.threads < busy and 1 < slabs <= MOST_SLABS and kept <= MOST_PARTS:
         s = replace(s, parts=True)
     finer = s.finer()
-    while finer and blocks(s) * (slabs if s.parts else 1) < units:
+    while finer and blocks(s) < units:
         s, finer = finer, finer.finer()
     return s

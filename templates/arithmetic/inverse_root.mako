@@ -9,6 +9,8 @@
     double = w.scalar == "double"
     head = f"{p.function} {w.word} {net.name}{w.lanes}(const {w.word} x)"
     whole = "int" + w.lanes
+    ## an instruction is for one word
+    estimate = "assembly" if w.traits.root == "assembly" and w.width == 1 else "estimate"
     tiny = w.literal(2.0**-1022 if double else 2.0**-126)
 %>
 % if exact and w.first("single_root" + w.lanes):
@@ -24,8 +26,8 @@ ${p.function} ${f.word} ${f.fused}(const ${f.word} a, const ${f.word} b, const $
 ${p.function} ${f.word} single_root${w.lanes}(const ${f.word} x)
 {
     ${f.word} y, h, e, r, c;
-% if w.traits.root == "estimate":
-    ${p.root("estimate", "float32", w.width)}
+% if w.traits.root != "ieee":
+    ${p.root(estimate, "float32", w.width)}
 % else:
     y = ${f.divide(f.literal(1), f.sqrt("x"))};
 % endif
@@ -41,15 +43,15 @@ ${p.function} ${f.word} single_root${w.lanes}(const ${f.word} x)
 % endif
 % if exact and double:
 % if w.first("scaled_root" + w.lanes):
-/* 1/sqrt(x) to float32's accuracy: of x = 4^k m the root of m in [1, 4), its exponent less k */
+/* 1/sqrt(x) to float32's accuracy: of x = 4^k m, m in [1, 4) cut to a float, 2^-k that of m */
 ${p.function} ${w.word} scaled_root${w.lanes}(const ${w.word} x)
 {
-    const ${whole} high = ${p.high_word.format("x", 2 * w.width)};
+    const ${whole} high = ${w.bits("high_word", "x")}, low = ${w.bits("low_word", "x")};
     const ${whole} twice = (high - 0x3ff00000) & ~0x1fffff;
-    ${w.word} m = x, y;
-    ${p.set_high_word.format("m", "high - twice", 2 * w.width, w.lanes)}
-    y = ${w.widen(f"single_root{w.lanes}({w.shorten('m')})")};
-    ${p.set_high_word.format("y", p.high_word.format("y", 2 * w.width) + " - (twice >> 1)", 2 * w.width, w.lanes)}
+    const ${whole} m = ((high - twice - 0x38000000) << 3) | ${w.bits("unsigned_shift", "low", 29)};
+    const ${whole} root = ${w.bits("as_int", f"single_root{w.lanes}({w.bits('as_float', 'm')})")};
+    ${w.word} y;
+    ${w.bits("double_of", "(root >> 3) + 0x38000000 - (twice >> 1)", "root << 29")}
     return y;
 }
 
@@ -65,7 +67,7 @@ ${head}
     return ${w.divide(w.literal(1), w.sqrt("x"))};
 % else:
     ${w.word} y;
-    ${p.root("estimate" if kind == "fast" else kind, w.format.word, w.width)}
+    ${p.root(estimate if kind == "fast" else kind, w.format.word, w.width)}
 % if kind == "fast" and double:
     /* one step of third order */
     const ${w.word} h = x * y, r = ${w.fma("-h", "y", w.literal(1))}, c = ${w.fma(w.literal(0.375), "r", w.literal(0.5))};
