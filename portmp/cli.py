@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 Args = argparse.Namespace
 COMMANDS = (
-    "devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "tune", "bench", "cache",
+    "devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "tune", "nbody",
+    "bench", "cache",
 )  # fmt: skip
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
 
@@ -254,6 +255,12 @@ def _tune(args: Args) -> int:
     return tuner.command(args)
 
 
+def _nbody(args: Args) -> int:
+    from portmp import orbits
+
+    return orbits.command(args)
+
+
 def _bench(args: Args) -> int:
     from portmp.bench import command, compare
 
@@ -426,6 +433,8 @@ def _parser() -> argparse.ArgumentParser:
     tune = command("tune", _tune, "search for the fastest schedules on a device")
     _tune_options(tune)
 
+    _nbody_options(command("nbody", _nbody, "move particles under gravity, in several formats"))
+
     _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
 
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
@@ -462,6 +471,27 @@ def _matrix_options(parser: argparse.ArgumentParser) -> None:
         "--format", help="number format (default: the one that the .npz files name, else dd)"
     )
     parser.add_argument("--device", help="a device, such as cuda:0")
+
+
+def _nbody_options(nbody: argparse.ArgumentParser) -> None:
+    nbody.add_argument(
+        "source", nargs="?", default="outer_solar_system",
+        help="a .csv table, a saved .npz state, plummer, uniform, or outer_solar_system (default)",
+    )  # fmt: skip
+    nbody.add_argument("--number", type=int, default=1024, help="particles of a sphere")
+    nbody.add_argument("--seed", type=int, default=0, help="seed of a sphere")
+    nbody.add_argument("--format", default="float64,dd", help="formats, side by side")
+    nbody.add_argument("--device", help="a device, such as cuda:0")
+    nbody.add_argument("--scheme", default="yoshida6", help="leapfrog, yoshida4 or yoshida6")
+    nbody.add_argument("--dt", default="100", help="length of a step (decimal string)")
+    nbody.add_argument("--steps", type=int, default=2000, metavar="N", help="steps (default 2000)")
+    nbody.add_argument("--samples", type=int, default=200, help="how often errors are taken")
+    nbody.add_argument("--eps", default="0", help="softening length (decimal string)")
+    nbody.add_argument("--root", default="exact", help="the inverse square root (default exact)")
+    nbody.add_argument("--reverse", action="store_true", help="go back, and tell how near")
+    nbody.add_argument("-o", "--output", metavar="FILE", help="save the last state (.npz)")
+    nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
+    nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
 
 
 def _tune_options(tune: argparse.ArgumentParser) -> None:

@@ -127,6 +127,12 @@ def _read_npz(file: Path, content: bytes, form: Format) -> list[Plane]:
     return convert.to_limbs(next(iter(members.values())), form, str(file))
 
 
+def members(path: str | Path) -> dict[str, Plane]:
+    """The arrays of a .npz file by name; pickled objects are refused."""
+    file = Path(path)
+    return _members(file, _content(file))
+
+
 def _members(file: Path, content: bytes) -> dict[str, Plane]:
     """The arrays of a .npz file by key."""
     if not content.startswith(_ZIP_MAGIC):

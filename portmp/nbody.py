@@ -22,7 +22,7 @@ from portmp.routines import base
 from portmp.routines import nbody as routine
 from portmp.schedules import NbodySchedule
 
-__all__ = ["acceleration", "field", "potential"]
+__all__ = ["acceleration", "field", "potential", "squared"]
 
 
 def acceleration(

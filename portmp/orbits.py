@@ -1,0 +1,286 @@
+"""``portmp nbody``: move particles, and watch what should not change.
+
+The same particles move in each format that is asked for, side by side; energy and angular
+momentum are sampled on the way, a reversed run shows how far from the start it ends.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import sys
+import time
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import portmp as mp
+from portmp import discovery, files, formats, particles, pictures, system
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, InputError
+from portmp.formats import Format
+from portmp.networks.gravity import ROOTS
+from portmp.progress import Progress
+from portmp.system import SCHEMES, System
+
+BURST = 64
+"""Steps that are launched before the host waits: a progress line in between costs little."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the particles move."""
+
+    scheme: str
+    dt: Fraction
+    steps: int
+    samples: int
+    reverse: bool
+
+
+@dataclass
+class Course:
+    """What a format's run gave; errors are relative to the values at the start.
+
+    ``returned``: the largest distance of a particle from its start after the way back,
+    relative to its distance from the origin.
+    """
+
+    format: str
+    times: list[float] = field(default_factory=list)
+    energy_errors: list[float] = field(default_factory=list)
+    momentum_errors: list[float] = field(default_factory=list)
+    energy: str = ""
+    returned: float | None = None
+    seconds: float = 0.0
+    positions: list[Any] = field(default_factory=list, repr=False)
+
+
+def start(made: particles.Particles, form: Format, device: Device, eps: str, root: str) -> System:
+    """The particles at rest in the device's memory, rounded once to the format."""
+    arrays = [mp.array(x, form, device) for x in (made.position, made.velocity, made.mass)]
+    return System(*arrays, eps=eps, root=root)
+
+
+class Watch:
+    """Energy and angular momentum of a system against those at its start."""
+
+    def __init__(self, moving: System, course: Course) -> None:
+        self.system, self.course = moving, course
+        self.energy, self.momentum = self._values()
+        course.energy = str(mp.array([self.energy], moving.format, moving.device).to_strings()[0])
+        self.sample()
+
+    def _values(self) -> tuple[Fraction, list[Fraction]]:
+        read = [self.system.energy(), *self.system.angular_momentum()]
+        first, *others = (_fraction(value) for value in read)
+        return first, others
+
+    def sample(self) -> None:
+        """Note the present state."""
+        energy, momentum = self._values()
+        size = math.sqrt(float(sum(x * x for x in self.momentum)))
+        change = math.sqrt(
+            float(sum((x - y) ** 2 for x, y in zip(momentum, self.momentum, strict=True)))
+        )
+        self.course.times.append(float(self.system.time))
+        self.course.energy_errors.append(_relative(energy - self.energy, self.energy))
+        self.course.momentum_errors.append(change / size if size else change)
+        self.course.positions.append(self.system.position.to_float64())
+
+
+def _fraction(value: mp.Array) -> Fraction:
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(
+            f"the particles' energy is {number}: two met without softening (--eps), or the "
+            "step (--dt) is too long"
+        )
+    found: Fraction = value.to_fractions()
+    return found
+
+
+def _relative(error: Fraction, size: Fraction) -> float:
+    return abs(float(error / size)) if size else abs(float(error))
+
+
+def follow(moving: System, plan: Plan, progress: Progress) -> Course:
+    """Move a system as planned, sampling on the way."""
+    course = Course(moving.format.name)
+    watch = Watch(moving, course)
+    began, origin = time.monotonic(), moving.position.to_fractions()
+    marks = sorted({round(plan.steps * k / plan.samples) for k in range(1, plan.samples + 1)})
+    total, done = plan.steps * (2 if plan.reverse else 1), 0
+
+    def advance(steps: int, dt: Fraction) -> None:
+        nonlocal done
+        while steps:
+            burst = min(steps, BURST)
+            moving.step(dt, burst, plan.scheme)
+            moving.device.queue.synchronize()
+            steps, done = steps - burst, done + burst
+            left = (time.monotonic() - began) * (total - done) / done
+            progress.show(
+                f"{course.format}: step {done} of {total}, energy error "
+                f"{course.energy_errors[-1]:.1e}, {left:.0f} s left"
+            )
+
+    previous = 0
+    for mark in marks:
+        advance(mark - previous, plan.dt)
+        previous = mark
+        watch.sample()
+    if plan.reverse:
+        advance(plan.steps, -plan.dt)
+        course.returned = _distance(moving.position.to_fractions(), origin)
+    course.seconds = time.monotonic() - began
+    progress.clear()
+    return course
+
+
+def _distance(now: Any, origin: Any) -> float:
+    """The largest distance between rows, relative to the rows' lengths where they have one."""
+    largest = 0.0
+    for new, old in zip(now, origin, strict=True):
+        size = float(sum(x * x for x in old))
+        gap = float(sum((x - y) ** 2 for x, y in zip(new, old, strict=True)))
+        largest = max(largest, math.sqrt(gap / size if size else gap))
+    return largest
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def command(args: Any) -> int:
+    """``portmp nbody``."""
+    plan = _plan(args)
+    forms = list(dict.fromkeys(formats.get(name.strip()) for name in args.format.split(",")))
+    if args.root not in ROOTS:
+        raise ArgumentError(f"--root: {args.root!r} given, {', '.join(ROOTS)} are allowed")
+    output, path, picture = (
+        Path(name) if name else None for name in (args.output, args.trajectory, args.plot)
+    )
+    _check_outputs(output, path, picture, forms)
+    device = discovery.get(args.device)
+    progress = Progress(sys.stderr.isatty())
+    systems = _systems(args, forms, device)
+    courses = [follow(moving, plan, progress) for moving in systems]
+    if output:
+        systems[0].save(output)
+    if path:
+        _write_trajectory(path, courses)
+    if args.json:
+        print(json.dumps(_report(args, plan, device, len(systems[0]), courses), indent=1))
+    else:
+        print(_table(args, plan, device, len(systems[0]), courses))
+    if picture:
+        _plot(picture, plan, courses)
+    return 0
+
+
+def _plan(args: Any) -> Plan:
+    if args.scheme not in SCHEMES:
+        raise ArgumentError(f"--scheme: {args.scheme!r} given, {', '.join(SCHEMES)} are allowed")
+    dt = system.exact(args.dt, "--dt")
+    for name, least in (("steps", 1), ("samples", 1), ("number", 1), ("seed", 0)):
+        value = getattr(args, name)
+        if value < least:
+            raise ArgumentError(f"--{name}: {value} given, at least {least} is needed")
+    return Plan(args.scheme, dt, args.steps, min(args.samples, args.steps), args.reverse)
+
+
+def _check_outputs(
+    output: Path | None, path: Path | None, picture: Path | None, forms: list[Format]
+) -> None:
+    for name, file in (("--output", output), ("--trajectory", path)):
+        if file and file.suffix.lower() != ".npz":
+            raise InputError(f"{name} {file}: the file's name must end with .npz")
+        if file:
+            files.check_place(file)
+    if output and len(forms) > 1:
+        raise ArgumentError(f"--output: one state is saved, {len(forms)} formats are given")
+    if picture:
+        pictures.check(picture)
+
+
+def _systems(args: Any, forms: list[Format], device: Device) -> list[System]:
+    """The source in each format: a saved state, a sphere, or a table of initial values."""
+    if args.source.lower().endswith(".npz"):
+        return [system.load(args.source, form.name, device) for form in forms]
+    if args.source in particles.SPHERES:
+        made = particles.SPHERES[args.source](args.number, args.seed)
+    else:
+        made = particles.read(args.source)
+    return [start(made, form, device, args.eps, args.root) for form in forms]
+
+
+def _report(
+    args: Any, plan: Plan, device: Device, count: int, courses: list[Course]
+) -> dict[str, Any]:
+    facts = device.properties
+    return {
+        "source": args.source, "particles": count, "device": device.name, "name": facts.name,
+        "driver": facts.driver, "scheme": plan.scheme, "dt": str(plan.dt), "steps": plan.steps,
+        "eps": args.eps, "root": args.root,
+        "runs": [
+            {k: v for k, v in asdict(course).items() if k != "positions"} for course in courses
+        ],
+    }  # fmt: skip
+
+
+def _table(args: Any, plan: Plan, device: Device, count: int, courses: list[Course]) -> str:
+    lines = [
+        f"{args.source}: {count} particles, {plan.steps} steps of {float(plan.dt):g}, "
+        f"{plan.scheme}, on {device.name} ({device.properties.name})",
+        "",
+        f"{'format':8} {'energy':>24} {'energy error':>13} {'largest':>9} "
+        f"{'momentum error':>15} {'way back':>9} {'seconds':>8}",
+    ]
+    for course in courses:
+        back = "" if course.returned is None else f"{course.returned:.1e}"
+        lines.append(
+            f"{course.format:8} {course.energy[:24]:>24} {course.energy_errors[-1]:13.1e} "
+            f"{max(course.energy_errors):9.1e} {max(course.momentum_errors):15.1e} {back:>9} "
+            f"{course.seconds:8.1f}"
+        )
+    return "\n".join(lines)
+
+
+def _write_trajectory(path: Path, courses: list[Course]) -> None:
+    """Times (samples,) and, for each format, positions (samples, n, 3) in float64."""
+    content = io.BytesIO()
+    arrays = {course.format: np.array(course.positions) for course in courses}
+    np.savez(content, times=np.array(courses[0].times), **arrays)  # type: ignore[arg-type]
+    files.replace(path, content.getvalue())
+
+
+MOST_ORBITS = 50
+"""Particles whose ways are drawn; of more only the last places."""
+
+
+def _plot(path: Path, plan: Plan, courses: list[Course]) -> None:
+    """Orbits of the last format, errors of energy and angular momentum of all."""
+    plt = pictures.pyplot()
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(16, 5))
+    ways = np.array(courses[-1].positions)
+    if ways.shape[1] <= MOST_ORBITS:
+        left.plot(ways[:, :, 0], ways[:, :, 1], linewidth=0.8)
+    left.plot(ways[-1, :, 0], ways[-1, :, 1], ".", color="black", markersize=2)
+    left.set_aspect("equal")
+    left.set_title(f"{courses[-1].format}: x, y", fontsize=9)
+    for axes, name in ((middle, "energy_errors"), (right, "momentum_errors")):
+        for course in courses:
+            points = [(t, e) for t, e in zip(course.times, getattr(course, name), strict=True) if e]
+            if points:
+                axes.plot(*zip(*points, strict=True), ".-", label=course.format, linewidth=0.6)
+                axes.set_yscale("log")
+        axes.set_xlabel("time")
+        axes.legend()
+    middle.set_title(f"relative energy error, {plan.scheme}", fontsize=9)
+    right.set_title("relative error of the angular momentum", fontsize=9)
+    figure.tight_layout()
+    pictures.write(path, figure)

@@ -1,0 +1,235 @@
+"""Particles that move: their state stays on the device, symplectic schemes advance it.
+
+A step is a symmetric composition of kick-drift-kick leapfrogs (Yoshida 1990). Its kicks and
+drifts are fused multiply-adds in the particles' format, its forces those of portmp.nbody; so
+an orbit has the same bits on every device, also where it is saved and continued.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from portmp import convert, files, formats, nbody
+from portmp.array import Array, Number, from_limbs, operand, zeros
+from portmp.backends.base import Device
+from portmp.blas import dot
+from portmp.errors import ArgumentError, InputError, ShapeError, suggestion
+from portmp.planes import allocate
+from portmp.routines import base, elementwise
+from portmp.routines import nbody as routine
+
+_Y6 = (
+    "-1.1776799841788710069464156809643157346392692526345984844753685137967415561815089",
+    "0.23557321335935813368479318297853460168646808210340111900349313095621471215222265",
+    "0.78451361047755726381949763386634987577682441745149338456794779895125997479544942",
+)
+
+
+def _symmetric(*outer: Fraction) -> tuple[Fraction, ...]:
+    """Weights around the middle one, which makes them sum to 1."""
+    return (*outer, 1 - 2 * sum(outer, Fraction(0)), *reversed(outer))
+
+
+def _triple_jump() -> tuple[Fraction, ...]:
+    # 1 / (2 - 2^(1/3)) to more digits than any format has.
+    digits = 10**90
+    root = Fraction(_integer_cube_root(2 * digits**3), digits)
+    return _symmetric(1 / (2 - root))
+
+
+def _integer_cube_root(n: int) -> int:
+    x = 1 << -(-n.bit_length() // 3)
+    while (y := (2 * x + n // (x * x)) // 3) < x:
+        x = y
+    return x
+
+
+SCHEMES: dict[str, tuple[Fraction, ...]] = {
+    "leapfrog": (Fraction(1),),
+    "yoshida4": _triple_jump(),
+    "yoshida6": _symmetric(*(Fraction(w) for w in reversed(_Y6))),
+}
+"""Weights of the leapfrogs of a step; orders 2, 4 and 6 (Yoshida 1990, solution A)."""
+
+FILE_VERSION = 1
+
+
+class System:
+    """Particles with velocities: position (n, 3), velocity (n, 3), mass (n,) (G is in it).
+
+    ``time`` is exact: the sum of the steps as they were given. Masses stay; *eps* and *root*
+    are those of ``nbody.acceleration``.
+    """
+
+    def __init__(
+        self,
+        position: Array,
+        velocity: Array,
+        mass: Array,
+        *,
+        eps: Number = 0,
+        root: str = "exact",
+        time: Fraction = Fraction(0),
+        steps: int = 0,
+    ) -> None:
+        given = {"position": position, "velocity": velocity, "mass": mass}
+        planes = {name: operand(value, name).planes for name, value in given.items()}
+        form = planes["position"].format
+        base.same(form, **planes)
+        n = planes["mass"].size
+        for name, shape in (("position", (n, 3)), ("velocity", (n, 3)), ("mass", (n,))):
+            if planes[name].shape != shape:
+                raise ShapeError(f"{name}: shape {planes[name].shape} given, {shape} needed")
+        routine.check_root(form, position.device.platform, root)
+        self._bodies = zeros((n, 4), form, position.device)
+        self._bodies[:, :3] = position
+        self._bodies[:, 3] = mass
+        self.velocity = velocity.copy()
+        self.eps, self.root, self.time, self.steps = eps, root, Fraction(time), steps
+        self._eps2 = nbody.squared(eps, form)
+        self._acceleration = Array(allocate(form, (n, 3), position.planes.queue))
+        self._current = False
+
+    @property
+    def position(self) -> Array:
+        """Positions (n, 3): a view of the state."""
+        return self._bodies[:, :3]
+
+    @property
+    def mass(self) -> Array:
+        """Masses (n,), times the gravitational constant: a view of the state."""
+        return self._bodies[:, 3]
+
+    @property
+    def format(self) -> formats.Format:
+        """The number format of all quantities."""
+        return self._bodies.format
+
+    @property
+    def device(self) -> Device:
+        """Where the state is."""
+        return self._bodies.device
+
+    def __len__(self) -> int:
+        return self._bodies.shape[0]
+
+    def acceleration(self) -> Array:
+        """Accelerations (n, 3) at the present positions."""
+        if not self._current:
+            position = self.position.planes
+            routine.gravity_sum(
+                position, self._bodies.planes, self._eps2, self._acceleration.planes, None, 0,
+                root=self.root,
+            )  # fmt: skip
+            self._current = True
+        return self._acceleration
+
+    def step(self, dt: Number, count: int = 1, scheme: str = "leapfrog") -> None:
+        """Advance by *count* steps of *dt* (negative: back in time). SCHEMES has the schemes.
+
+        Nothing is read back: the device may still be at work on return.
+        """
+        if scheme not in SCHEMES:
+            near = suggestion(scheme, list(SCHEMES))
+            raise ArgumentError(f"scheme: {scheme!r} given{near}; schemes: {', '.join(SCHEMES)}")
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise ArgumentError(f"count: {count!r} given, an integer from 0 on is needed")
+        weights = SCHEMES[scheme]
+        length = exact(dt, "dt")
+        ends = [weights[0] / 2, *((a + b) / 2 for a, b in itertools.pairwise(weights))]
+        ends.append(weights[-1] / 2)
+        kicks = [base.words(self.format, length * w, "dt") for w in ends]
+        drifts = [base.words(self.format, length * w, "dt") for w in weights]
+        position, velocity = self.position.planes, self.velocity.planes
+        for _ in range(count):
+            for kick, drift in zip(kicks, drifts, strict=False):
+                force = self.acceleration().planes
+                elementwise.apply("fma", [kick, force, velocity], velocity)
+                elementwise.apply("fma", [drift, velocity, position], position)
+                self._current = False
+            elementwise.apply("fma", [kicks[-1], self.acceleration().planes, velocity], velocity)
+        self.time += count * length
+        self.steps += count
+
+    # --- what should not change ---------------------------------------------------------------
+
+    def kinetic(self) -> Array:
+        """Sum of m v^2 / 2, of shape ()."""
+        v, m = self.velocity, self.mass
+        return (
+            dot(m * v[:, 0], v[:, 0]) + dot(m * v[:, 1], v[:, 1]) + dot(m * v[:, 2], v[:, 2])
+        ) / 2
+
+    def potential(self) -> Array:
+        """Minus the sum over pairs of m_i m_j / r_ij (softened), of shape ()."""
+        phi = nbody.potential(self.position, self.mass, eps=self.eps, root=self.root)
+        return dot(self.mass, phi) / 2
+
+    def energy(self) -> Array:
+        """Kinetic and potential energy, of shape (); with G in the masses it is G times it."""
+        return self.kinetic() + self.potential()
+
+    def angular_momentum(self) -> list[Array]:
+        """Sum of m r x v: three arrays of shape ()."""
+        r, v, m = self.position, self.velocity, self.mass
+        turns = ((1, 2), (2, 0), (0, 1))
+        return [dot(m * r[:, i], v[:, j]) - dot(m * r[:, j], v[:, i]) for i, j in turns]
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole state to a .npz file; ``load`` goes on from there with the same bits."""
+        file = Path(path)
+        if file.suffix.lower() != ".npz":
+            raise InputError(f"{file}: a state is saved as .npz")
+        facts = {
+            "version": FILE_VERSION, "format": self.format.name, "time": str(self.time),
+            "steps": self.steps, "eps": str(exact(self.eps, "eps")), "root": self.root,
+        }  # fmt: skip
+        planes = {"facts": np.array(json.dumps(facts))}
+        for name, value in (("bodies", self._bodies), ("velocity", self.velocity)):
+            planes |= {f"{name}{i}": plane for i, plane in enumerate(value.to_limbs())}
+        content = io.BytesIO()
+        np.savez(content, **planes)  # type: ignore[arg-type]
+        files.replace(file, content.getvalue())
+
+
+def load(path: str | Path, form: str | None = None, device: str | Device | None = None) -> System:
+    """The system that ``System.save`` wrote, where asked for in another format."""
+    file = Path(path)
+    found = files.members(file)
+    try:
+        facts = json.loads(str(found["facts"][()]))
+        if facts["version"] != FILE_VERSION:
+            raise InputError(f"{file}: version {facts['version']!r}, {FILE_VERSION} is read")
+        stored = formats.get(facts["format"])
+        limbs = {
+            name: [found[f"{name}{i}"] for i in range(stored.limbs)]
+            for name in ("bodies", "velocity")
+        }
+        time, steps, eps = Fraction(facts["time"]), int(facts["steps"]), Fraction(facts["eps"])
+        root = str(facts["root"])
+    except (KeyError, ValueError, TypeError) as error:
+        raise InputError(f"{file}: is no saved system: {error}") from None
+    wanted = formats.get(form) if form else stored
+    bodies, velocity = (
+        from_limbs(convert.change_format(planes, stored, wanted), wanted, device)
+        for planes in limbs.values()
+    )
+    if bodies.ndim != 2 or bodies.shape[1] != 4:
+        raise InputError(f"{file}: bodies of shape {bodies.shape}, (n, 4) is needed")
+    return System(bodies[:, :3], velocity, bodies[:, 3], eps=eps, root=root, time=time, steps=steps)
+
+
+def exact(value: Number, argument: str) -> Fraction:
+    """A number as it was given: a decimal string exactly, a float by its value."""
+    try:
+        return Fraction(value)
+    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        raise ArgumentError(f"{argument}: {value!r} given, a finite number is needed") from None
