@@ -5,7 +5,7 @@
 >>> c = a @ a
 """
 
-from portmp import errors, linalg, nbody
+from portmp import errors, linalg, nbody, particles, system
 from portmp.array import Array, array, from_limbs, zeros
 from portmp.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
 from portmp.discovery import devices
@@ -15,6 +15,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Array", "PortmpError", "__version__", "array", "axpy", "devices", "dot", "errors", "fma",
-    "from_limbs", "gemm", "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "scal", "sqrt",
-    "zeros",
+    "from_limbs", "gemm", "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "particles", "scal",
+    "sqrt", "system", "zeros",
 ]  # fmt: skip

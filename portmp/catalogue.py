@@ -15,7 +15,6 @@ from portmp import formats, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
-from portmp.networks import gravity
 from portmp.networks.operators import ARITY
 from portmp.program import Module
 from portmp.routines import elementwise, gemm, lu, nbody, reduce
@@ -32,8 +31,8 @@ KINDS = {
 """Reductions: kind, and class of shapes."""
 
 
-WANTED = {"nbody": ("acceleration",), "nbody_field": ("acceleration", "potential")}
-"""Sums over particles, by what is wanted of them."""
+EVERYWHERE = ("fast", "rsqrt", "division")
+"""Inexact roots of gravity that every platform has."""
 
 
 def _schedule(routine: str, form: Format, accuracy: str, shape: str, device: Device | None) -> Any:
@@ -77,13 +76,15 @@ def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
         found[key] = _reduction(f, *KINDS[name], "accurate", device)
     if not f.paper:
         schedule = _schedule("nbody", f, "accurate", "all", device)
-        for name, wanted in WANTED.items():
-            found[name] = nbody.module(f.name, schedule, wanted, guarded=True)
-        found["nbody_parts"] = nbody.module(
-            f.name, replace(schedule, parts=True), WANTED["nbody_field"], distinct=True
+        found["nbody"] = nbody.module(f.name, schedule, ("acceleration",))
+        found["nbody_field"] = nbody.module(
+            f.name, schedule, ("acceleration", "potential"), distinct=True, guarded=True
         )
-        for root in gravity.ROOTS if f.limbs == 1 else ():
-            found[f"nbody_{root}"] = nbody.module(f.name, schedule, WANTED["nbody"], root=root)
+        found["nbody_parts"] = nbody.module(
+            f.name, replace(schedule, parts=True), ("acceleration", "potential"), distinct=True
+        )
+        for root in EVERYWHERE if f.limbs == 1 else ():
+            found[f"nbody_{root}"] = nbody.module(f.name, schedule, ("acceleration",), root=root)
     found["solve"] = (lu.kernel_spec(f.name),)
     return found
 

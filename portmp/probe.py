@@ -25,6 +25,7 @@ import numpy as np
 from portmp import definition, formats, places
 from portmp.backends.base import Device, Traits
 from portmp.errors import CompileError, DeviceError, LaunchError
+from portmp.spec import KernelSpec
 
 TIMEOUT = 300
 """Seconds after which a probe process counts as hung."""
@@ -155,18 +156,25 @@ def _product(device: Device, form: str) -> tuple[int, int]:
     return _differences(got, hostblas.gemm(f, a, b))
 
 
+def roots_spec() -> KernelSpec:
+    """The kernel that tries reciprocal roots."""
+    from portmp import networks
+    from portmp.spec import spec
+
+    return spec(
+        "roots", "probe/roots.mako", formats.get("float32"),
+        {"root": networks.get("inverse_root")}, threads=ROOT_THREADS, count=ROOTS_EACH,
+    )  # fmt: skip
+
+
 def _roots(device: Device) -> tuple[int, int]:
     """Every float from 1 up to 4, also near the ends of the exponents' range."""
-    from portmp import networks, planes, program, spec
+    from portmp import planes, program
 
     if not device.properties.float64:
         return ROOTS, ROOTS  # nothing to compare with
     form = formats.get("float32")
-    root = {"root": networks.get("inverse_root")}
-    kernel_spec = spec.spec(
-        "roots", "probe/roots.mako", form, root, threads=ROOT_THREADS, count=ROOTS_EACH
-    )
-    kernel = program.kernels(device, kernel_spec)["roots"]
+    kernel = program.kernels(device, roots_spec())["roots"]
     items = ROOTS // ROOTS_EACH
     wrong = planes.allocate(form, (items,), device.queue)
     differing = 0

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from portmp.errors import RenderError
+from portmp.errors import PortmpError, RenderError
 
 _MARK = re.compile("\x02([^\x03]*)\x03")
 _KERNEL = re.compile(r"(?:__global__|__kernel) [^\n]*?(\w+)\($", re.MULTILINE)
@@ -87,7 +87,7 @@ def render(template: str, context: Mapping[str, Any]) -> RenderedSource:
 
     try:
         text = _lookup().get_template(template).render_unicode(**context)
-    except RenderError:
+    except PortmpError:
         raise
     except Exception as error:
         if isinstance(error, exceptions.TopLevelLookupException):

@@ -202,7 +202,13 @@ def gravity_cases(form: Format) -> Iterator[Case]:
     if form.paper:
         return
     position, mass = ordinary(form, (11, 3), "position"), ordinary(form, (11,), "mass")
-    for name, schedule in {"tiles": GRAVITY, "memory": replace(GRAVITY, shared=0)}.items():
+    schedules = {
+        "tiles": GRAVITY,
+        "memory": replace(GRAVITY, shared=0, targets=1, ilp=2),
+        "two tiles": replace(GRAVITY, stages=2),
+        "parts": replace(GRAVITY, parts=True),
+    }
+    for name, schedule in schedules.items():
         yield Case(
             "nbody", name, form, (position, mass),
             lambda r, m, s=schedule: mp.nbody.acceleration(r, m, schedule=s),

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import convert, formats, hostblas, inputs, nbody
+from portmp import convert, formats, hostblas, ieee, inputs, nbody, reference
+from portmp import particles as particles_of
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.schedules import NbodySchedule
@@ -91,6 +93,47 @@ def test_values(device: Device, name: str) -> None:
             assert error.max() <= 20 * mpmath.mpf(2) ** -form.bits
 
 
+def sphere(form: formats.Format) -> tuple[Host, Host]:
+    """512 particles of a Plummer sphere."""
+    made = particles_of.plummer(512, 7)
+    position = [[Fraction(c) for c in row] for row in made.position]
+    return convert.to_limbs(position, form, "r"), convert.to_limbs(list(made.mass), form, "m")
+
+
+def hostile(form: formats.Format) -> tuple[Host, Host]:
+    """512 particles: equal positions, close pairs, eight masses 2^40 times larger."""
+    position = inputs.ordinary(form, (512, 3), "hostile r")
+    mass = inputs.positive(form, (512,), "hostile m")
+    for plane in position:
+        plane[256:384] = plane[384:] = plane[:128]
+    position[0][256:384] *= position[0].dtype.type(1 + 2.0**-12)
+    mass[0][:8] *= mass[0].dtype.type(2.0**40)
+    for plane in mass[1:]:
+        plane[:8] = 0
+    return position, mass
+
+
+@pytest.mark.parametrize("make", [sphere, hostile])
+@pytest.mark.parametrize("name", formats.STANDARD)
+def test_many_particles(device: Device, name: str, make: Any) -> None:
+    """Of 512 particles on some of them: 10 u^N of the sum of magnitudes, of one limb 24."""
+    form = formats.get(name)
+    host, masses = make(form)
+    position, mass = mp.from_limbs(host, name, device), mp.from_limbs(masses, name, device)
+    some = position[::40] + 0
+    force, phi = nbody.field(position, mass, eps=EPS, targets=some)
+    with mpmath.workprec(400):
+        eps = numbers([np.array(w) for w in mp.array(EPS, form, device).to_limbs()])[()]
+        m, there, here = numbers(masses), numbers(host), numbers(some.to_limbs())
+        d = there[None] - here[:, None]
+        inverse = 1 / np.vectorize(mpmath.sqrt, otypes=[object])((d * d).sum(-1) + eps * eps)
+        terms, depth = (m * inverse**3)[..., None] * d, m * inverse
+        unit = (24 if form.limbs == 1 else 10) * mpmath.mpf(2) ** -form.bits
+        wrong = abs(numbers(force.to_limbs()) - terms.sum(1)) / abs(terms).sum(1)
+        assert wrong.max() <= unit
+        assert (abs(numbers(phi.to_limbs()) + depth.sum(1)) / depth.sum(1)).max() <= unit
+
+
 @pytest.mark.parametrize("name", ["float32", "dd", "qs", "d+s"])
 def test_schedules(device: Device, name: str) -> None:
     """Tiles, targets a thread, shared memory: the reference's bits, over two slabs."""
@@ -149,6 +192,48 @@ def test_coinciding_particles(device: Device) -> None:
         assert np.isnan(limbs[0]).all() and not np.any(limbs[1:])
 
 
+@pytest.mark.parametrize("root", ["fast", "rsqrt", "division"])
+@pytest.mark.parametrize("name", ["float32", "float64"])
+def test_other_roots(device: Device, name: str, root: str) -> None:
+    """Near the exact one; the same with any schedule."""
+    position, mass = arrays(name, 300, device)
+    wanted = nbody.acceleration(position, mass, eps="0.1").to_float64()
+    got = nbody.acceleration(position, mass, eps="0.1", root=root)
+    unit = 2.0 ** -formats.get(name).bits
+    assert np.abs(got.to_float64() - wanted).max() < 300 * unit * np.abs(wanted).max()
+    for schedule in SCHEDULES[:2]:
+        again = nbody.acceleration(position, mass, eps="0.1", root=root, schedule=schedule)
+        assert bits(again) == bits(got)
+
+
+def test_roots_of_words() -> None:
+    """The host's root is the correctly rounded one; float64 is cut, whatever its exponent."""
+    x = np.float32(1) + np.arange(0, 2**23, 4099, dtype=np.float32) * np.float32(2.0**-23)
+    for scaled in (x, 2 * x, x * np.float32(2.0**-124), x * np.float32(2.0**120)):
+        root = reference.inverse_root(scaled)
+        with mpmath.workprec(100):
+            for a, y in zip(scaled[::97], root[::97], strict=True):
+                error = abs(mpmath.mpf(float(y)) * mpmath.sqrt(float(a)) - 1)
+                assert error <= mpmath.mpf(float(np.spacing(y))) / float(y) / 2
+    wide = np.ldexp(x.astype(np.float64) / 3, np.arange(x.size) % 2000 - 1000)
+    assert np.abs(reference.inverse_root(wide) * np.sqrt(wide) - 1).max() < 2.0**-23
+    hard = np.array([0, -1, np.inf, np.nan, 1e-310])
+    with ieee.quiet():
+        assert np.isnan(reference.inverse_root_guarded(hard)[[0, 1, 3, 4]]).all()
+        assert np.isnan(reference.inverse_root_guarded(hard.astype(np.float32))).all()
+
+
+def test_packed_sources(device: Device) -> None:
+    """Views of one array (n, 4) are used as they are, also the second half of it."""
+    position, mass = arrays("dd", 24, device)
+    bodies = mp.zeros((30, 4), "dd", device)
+    bodies[6:, :3] = position
+    bodies[6:, 3] = mass
+    part = bodies[6:]
+    got = nbody.acceleration(part[:, :3], part[:, 3], eps=EPS)
+    assert bits(got) == bits(nbody.acceleration(position, mass, eps=EPS))
+
+
 def test_newton(device: Device) -> None:
     """A 3-4-5 triangle: exact in every format that holds the numbers."""
     position = mp.array([[0, 0, 0], [3, 4, 0]], "dd", device)
@@ -169,6 +254,11 @@ def test_newton(device: Device) -> None:
         ({"schedule": NbodySchedule(tile=24)}, ArgumentError, "tile 24, unroll 4 and ilp 1 given"),
         ({"schedule": NbodySchedule(shared=3)}, ArgumentError, "shared 3 given, 0, 1, 2 are"),
         ({"schedule": NbodySchedule(threads=0)}, ArgumentError, "threads 0 given"),
+        ({"schedule": NbodySchedule(unroll=4, ilp=3)}, ArgumentError, "ilp 3 given"),
+        ({"schedule": NbodySchedule(stages=2, shared=0)}, ArgumentError, "stages 2 with shared 0"),
+        ({"schedule": NbodySchedule(async_copy=1)}, ArgumentError, "async_copy 1 given"),
+        ({"root": "quick"}, ArgumentError, "root: 'quick' given, exact, fast"),
+        ({"root": "fast"}, FormatError, "root: 'fast' given, formats of several limbs"),
     ],
 )
 def test_wrong_arguments(
@@ -194,5 +284,8 @@ def test_wrong_shapes_and_formats(device: Device) -> None:
         nbody.acceleration(position, mass.astype("qd"))
     with pytest.raises(ArgumentError, match="out: overlaps position"):
         nbody.acceleration(position, mass, out=position)
+    if device.platform == "opencl":
+        with pytest.raises(ArgumentError, match="root: 'rounded' given, OpenCL C"):
+            nbody.potential(position.astype("float32"), mass.astype("float32"), root="rounded")
     with pytest.raises(FormatError, match="nbody: format dd2011 has none; formats: float32"):
         nbody.acceleration(position.astype("dd2011"), mass.astype("dd2011"))

@@ -23,12 +23,14 @@ from portmp import (
     formats,
     networks,
     platform,
+    probe,
     program,
     render,
     spec,
 )
 from portmp.backends import opencl
 from portmp.backends.base import Device, Kernel, Traits
+from portmp.bench import nbody_kernels
 from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
@@ -78,6 +80,9 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 *reduce.module(name, "dot", SweepSchedule(2, across=True)),
                 ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),
                 ceilings.triad_spec(formats.get(name).word, 1),
+                nbody_kernels.chain_spec(formats.get(name).word, "fma", 64),
+                nbody_kernels.chain_spec(formats.get(name).word, "fast", 64),
+                probe.roots_spec(),
             ]
             if on == "opencl" and name in ("dd", "ts"):
                 access = ("value", "contiguous", "contiguous")
@@ -122,7 +127,7 @@ def test_traits_change_the_spelling() -> None:
     widened = one.render("opencl", Traits(division="widened")).text
     contracted = one.render("opencl", Traits(fma="contracted")).text
     assert "(double)" not in native and "(float)((double)" in widened
-    assert "fused(" in contracted and "fused(" not in native
+    assert "fusedf(" in contracted and "fusedf(" not in native
     assert contracted.count("#pragma clang fp contract(on)") == 1
 
 

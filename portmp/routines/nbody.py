@@ -66,9 +66,10 @@ def module(
     """The kernels; *wanted*: acceleration, potential; *distinct*: no target acts on itself."""
     f = formats.get(form)
     nets = steps(f, root, guarded)
-    quantity = "field" if len(wanted) > 1 else wanted[0]
+    words = ["gravity", "field" if len(wanted) > 1 else wanted[0]]
+    words += ["parts"] * s.parts + [root] * (root != "exact")
     main = spec(
-        f"gravity_{quantity}", "nbody/gravity.mako", f, nets, width=s.width, s=s, wanted=wanted,
+        "_".join(words), "nbody/gravity.mako", f, nets, width=s.width, s=s, wanted=wanted,
         distinct=distinct, parts=s.parts, slab=definition.SLAB, period=definition.PERIOD,
     )  # fmt: skip
     return (main, _combine(f, wanted)) if s.parts else (main,)
