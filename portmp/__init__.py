@@ -15,6 +15,6 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Array", "PortmpError", "__version__", "array", "axpy", "devices", "dot", "errors", "fma",
-    "from_limbs", "gemm", "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "particles", "scal",
-    "sqrt", "system", "zeros",
+    "from_limbs", "gemm", "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "particles",
+    "scal", "sqrt", "system", "zeros",
 ]  # fmt: skip

@@ -262,9 +262,10 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import command, compare
+    from portmp.bench import command, compare, nbody
 
-    return (compare.command if args.benchmark == "compare" else command.command)(args)
+    commands = {"blas": command.command, "nbody": nbody.command, "compare": compare.command}
+    return commands[args.benchmark](args)
 
 
 # --- source and machine code ------------------------------------------------------------
@@ -456,13 +457,33 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     blas.add_argument("--peers", action="store_true", help="measure what else is installed")
     blas.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     blas.add_argument("--plot", metavar="FILE", help="draw shares and rates")
+    nbody = _bench_nbody_parser(kinds)
     about = "rates of two reports and their ratio, row by row"
     compare = kinds.add_parser("compare", help=about, description=about)
     compare.add_argument("old", metavar="OLD", help="a report of bench blas")
     compare.add_argument("new", metavar="NEW", help="another one")
-    for sub in (blas, compare):
+    for sub in (blas, nbody, compare):
         sub.register("type", None, _word)
         sub.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _bench_nbody_parser(kinds: Any) -> argparse.ArgumentParser:
+    about = "experiments on gravity by direct summation, beside a paper's"
+    nbody: argparse.ArgumentParser = kinds.add_parser("nbody", help=about, description=about)
+    nbody.add_argument("--device", help="a device, such as cuda:0")
+    nbody.add_argument("--format", metavar="F,...", help="formats, or 'all' (default float32)")
+    nbody.add_argument(
+        "--experiment", metavar="E,...", help="roots, sizes, steps, cycles, build, copies, bound"
+    )
+    nbody.add_argument("--size", metavar="N", help="particles for roots, at most for sizes")
+    nbody.add_argument("--seconds", type=float, help="limit (default 60 on CPUs, 120 on GPUs)")
+    nbody.add_argument("--runs", type=int, metavar="R", help="runs of each case (default 10)")
+    nbody.add_argument(
+        "--static", metavar="ARCH,...", help="compile for these (gfx908, sm_90, ...), run nothing"
+    )
+    nbody.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
+    nbody.add_argument("--plot", metavar="FILE", help="draw rates by size, and roots")
+    return nbody
 
 
 def _matrix_options(parser: argparse.ArgumentParser) -> None:

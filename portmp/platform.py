@@ -22,8 +22,8 @@ class Platform:
     registers that let {1} blocks, {2} warps a scheduler, share a compute unit. ``roots``:
     statements that set y to 1/sqrt(x), by kind and word, {0}: lanes; ``estimate`` is the
     hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
-    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. An empty
-    entry is something that the platform does not have.
+    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``clock``
+    counts a compute unit's cycles. An empty entry is something that the platform does not have.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Platform:
     warp_barrier: str
     async_copy: str
     async_wait: str
+    clock: str
     vectors: tuple[int, ...]
     out_parameter: str
     defaults: Traits
@@ -138,6 +139,7 @@ CUDA = Platform(
         ' :: "r"((unsigned)__cvta_generic_to_shared({0})), "l"({1}) : "memory");'
     ),
     async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
+    clock="clock64()",
     defaults=Traits(warp_size=32),
     **_HIP,  # type: ignore[arg-type]
 )  # fmt: skip
@@ -155,6 +157,7 @@ ROCM = Platform(
     ),
     async_copy="",
     async_wait="",
+    clock="(long long)__builtin_readcyclecounter()",
     defaults=Traits(warp_size=64, sqrt="widened"),
     **_HIP  # type: ignore[arg-type]
     | {"resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {2})'},
@@ -196,6 +199,7 @@ OPENCL = Platform(
     warp_barrier="",
     async_copy="",
     async_wait="",
+    clock="",
     vectors=(1, 2, 4, 8),
     out_parameter="{0} *",
     defaults=Traits(),

@@ -2,5 +2,6 @@
 
 ``blas`` says what is measured, ``floors`` what bounds it, ``values`` makes the
 inputs, ``exact`` the errors, ``measure`` the times, ``peers`` the competitors, ``runner`` one
-device's run; ``report``, ``schema``, ``compare`` and ``plot`` deal with the results.
+device's run; ``report``, ``schema``, ``compare`` and ``plot`` deal with the results. ``nbody``
+and the modules named after it repeat a paper's experiments on gravity.
 """

@@ -1,0 +1,150 @@
+"""``portmp bench nbody``: the experiments of a paper on direct N-body summation, on any device.
+
+Arguments are checked before a device is opened; what the time does not allow is skipped and
+listed with the reason. ``--static`` compiles only, and needs no device.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from portmp import discovery, files, formats, pictures
+from portmp.backends.base import Device
+from portmp.bench import (
+    nbody_experiments,
+    nbody_kernels,
+    nbody_plot,
+    nbody_report,
+    nbody_static,
+)
+from portmp.bench.command import _formats, _listed, _size
+from portmp.bench.nbody_run import Bench, Budget, Row
+from portmp.errors import ArgumentError, OutOfMemory, suggestion
+from portmp.formats import Format
+from portmp.progress import Progress
+from portmp.routines import nbody as routine
+
+EXPERIMENTS: dict[str, Callable[[Bench], Row]] = {
+    "roots": nbody_experiments.roots,
+    "sizes": nbody_experiments.sizes,
+    "steps": nbody_experiments.steps,
+    "cycles": nbody_kernels.cycles,
+    "build": nbody_kernels.build,
+    "copies": nbody_experiments.copies,
+    "bound": nbody_experiments.bound,
+}
+DEFAULT_FORMAT = "float32"
+SECONDS = {"gpu": 120.0, "cpu": 60.0}
+"""The limit without --seconds."""
+RUNS = 10
+_WITH_A_DEVICE = ("device", "format", "experiment", "size", "seconds", "runs", "plot")
+
+
+def _experiment(name: str) -> str:
+    if name not in EXPERIMENTS:
+        near = suggestion(name, list(EXPERIMENTS))
+        raise ArgumentError(
+            f"--experiment: {name!r} given{near}; allowed are {', '.join(EXPERIMENTS)}"
+        )
+    return name
+
+
+def _checked_formats(text: str | None) -> list[Format]:
+    chosen = _formats(text) or [formats.get(DEFAULT_FORMAT)]
+    for form in chosen:
+        routine.steps(form)  # a paper's own format has no gravity
+    return chosen
+
+
+def _number_of_particles(text: str | None) -> int | None:
+    sizes = _listed(text, _size)
+    if len(sizes) > 1:
+        raise ArgumentError(f"--size: {text} given, one number of particles is needed")
+    size = sizes[0] if sizes else None
+    nbody_experiments.check_size(size)
+    return size
+
+
+def _check_numbers(seconds: float | None, runs: int | None) -> None:
+    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
+        raise ArgumentError(f"--seconds: {seconds} given, a positive number is needed")
+    if runs is not None and runs < 1:
+        raise ArgumentError(f"--runs: {runs} given, at least 1 is needed")
+
+
+def _opened(name: str | None, forms: Sequence[Format]) -> Device:
+    device = discovery.get(name)
+    lacking = [f.name for f in forms if f.word == "float64"]
+    if lacking and not device.properties.float64:
+        raise ArgumentError(f"--format: {', '.join(lacking)} given, {device.name} has no float64")
+    return device
+
+
+def _write(args: Any, data: Row, table: Callable[[Row], str]) -> None:
+    text = json.dumps(data, indent=1, allow_nan=False)
+    if args.output:
+        files.replace(Path(args.output), f"{text}\n".encode())
+    print(text if args.json else table(data))
+
+
+def run(bench: Bench, experiments: Sequence[str]) -> dict[str, Row]:
+    """The experiments in their order; one that does not fit the memory is skipped."""
+    found: dict[str, Row] = {}
+    for name in experiments:
+        bench.progress.show(f"bench {bench.device.name}: {name}")
+        try:
+            found[name] = EXPERIMENTS[name](bench)
+        except OutOfMemory as error:
+            bench.skip(name, "all", str(error))
+    bench.progress.clear()
+    return found
+
+
+def _static(args: Any, start: datetime.datetime) -> int:
+    given = [name for name in _WITH_A_DEVICE if getattr(args, name) is not None]
+    if given:
+        raise ArgumentError(f"--{given[0]}: cannot be given with --static, which runs nothing")
+    names = _listed(args.static, str)
+    if not names:
+        raise ArgumentError("--static: is empty; architectures are needed")
+    for name in names:
+        nbody_static.platform_of(name)
+    progress = Progress(sys.stderr.isatty())
+    parts = [nbody_static.report(name, progress) for name in names]
+    _write(args, nbody_report.head(start) | {"static": parts}, nbody_report.static_table)
+    return 0
+
+
+def command(args: Any) -> int:
+    """``portmp bench nbody``: 0 once all is measured, skipped or compiled."""
+    start = datetime.datetime.now(datetime.UTC)
+    picture = Path(args.plot) if args.plot else None
+    if args.output:
+        files.check_place(Path(args.output))
+    if args.static is not None:
+        return _static(args, start)
+    wanted = _listed(args.experiment, _experiment) or list(EXPERIMENTS)
+    experiments = [name for name in EXPERIMENTS if name in wanted]
+    forms, size = _checked_formats(args.format), _number_of_particles(args.size)
+    _check_numbers(args.seconds, args.runs)
+    if picture:
+        pictures.check(picture)
+    progress = Progress(sys.stderr.isatty())
+    progress.show("opening the device (the first time it is probed, which takes some seconds)")
+    device = _opened(args.device, forms)
+    limit = args.seconds or SECONDS[device.properties.kind]
+    bench = Bench(
+        device, forms, size, args.runs or RUNS, Budget(limit, experiments), progress
+    )  # fmt: skip
+    found = run(bench, experiments)
+    data = nbody_report.report(bench, found, start)
+    _write(args, data, nbody_report.table)
+    if picture:
+        nbody_plot.plot(picture, data)
+    return 0

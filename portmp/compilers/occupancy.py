@@ -1,0 +1,88 @@
+"""How many warps a scheduler holds: from registers, shared memory and the architecture.
+
+A compute unit has S schedulers (SIMD units). A scheduler's register file has R registers for
+each lane, which a warp takes in pieces of g, and room for M warps. With r registers a thread,
+w warps a block and l bytes of shared memory a block, out of L of the unit:
+
+    by registers   min(M, floor(R / (g ceil(r / g))))
+    by memory      floor(L / (l + l0)) w / S,   l0: what the system keeps for itself
+
+The smaller one counts. Sources: AMD: LLVM's AMDGPU back end (AMDGPUBaseInfo.cpp: total
+VGPRs, allocation granule, waves per EU; 64 KiB of LDS for a compute unit). NVIDIA: the table
+of technical specifications in the CUDA C++ Programming Guide.
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from portmp.compilers.base import KernelReport
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A compute unit: its schedulers, and for each of them registers a lane, their granule,
+    warps at most; lanes of a warp; shared memory and what of it a block costs beside its own;
+    instructions that a scheduler issues while one of float32 takes its turn.
+    """
+
+    registers: int
+    granule: int
+    warps: int
+    lanes: int
+    shared: int
+    schedulers: int = 4
+    reserved: int = 0
+    issue: int = 1
+
+
+_LDS = 64 * 1024
+_KIB = 1024
+UNITS: dict[str, Unit] = {
+    "gfx906": Unit(256, 4, 10, 64, _LDS),
+    "gfx908": Unit(256, 4, 10, 64, _LDS),
+    "gfx90a": Unit(512, 8, 8, 64, _LDS),
+    "gfx942": Unit(512, 8, 8, 64, _LDS),
+    "gfx1030": Unit(1024, 16, 16, 32, _LDS, schedulers=2),
+    "gfx1100": Unit(1536, 24, 16, 32, _LDS, schedulers=2),
+    "gfx1201": Unit(1536, 24, 16, 32, _LDS, schedulers=2),
+    "sm_75": Unit(512, 8, 8, 32, 64 * _KIB, issue=2),
+    "sm_80": Unit(512, 8, 16, 32, 164 * _KIB, reserved=_KIB, issue=2),
+    "sm_86": Unit(512, 8, 12, 32, 100 * _KIB, reserved=_KIB),
+    "sm_89": Unit(512, 8, 12, 32, 100 * _KIB, reserved=_KIB),
+    "sm_90": Unit(512, 8, 16, 32, 228 * _KIB, reserved=_KIB),
+    "sm_100": Unit(512, 8, 16, 32, 228 * _KIB, reserved=_KIB),
+    "sm_120": Unit(512, 8, 12, 32, 100 * _KIB, reserved=_KIB),
+}
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """Warps a scheduler: of so many at most, and what limits them."""
+
+    warps: float
+    most: int
+    limit: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def occupancy(report: KernelReport, threads: int) -> Occupancy | None:
+    """Of a kernel in blocks of *threads*; None for an unknown architecture or kernel."""
+    unit = UNITS.get(report.arch)
+    if unit is None or report.registers is None or report.shared is None:
+        return None
+    taken = -(-max(report.registers, 1) // unit.granule) * unit.granule
+    by_registers = float(min(unit.warps, unit.registers // taken))
+    warps = -(-threads // unit.lanes)
+    if not report.shared:
+        by_memory = float(unit.warps)
+    else:
+        blocks = unit.shared // (report.shared + unit.reserved)
+        by_memory = blocks * warps / unit.schedulers
+    limits = {"warps": float(unit.warps), "registers": by_registers, "shared memory": by_memory}
+    limit = min(limits, key=lambda name: limits[name])
+    return Occupancy(limits[limit], unit.warps, limit)

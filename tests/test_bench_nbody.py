@@ -1,0 +1,363 @@
+"""``portmp bench nbody``: what it promises as data, the paper's numbers, counts in machine code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tiers import check
+
+from portmp import ceilings, discovery
+from portmp.backends.base import Device
+from portmp.bench import nbody, nbody_experiments, nbody_kernels, nbody_paper, nbody_static
+from portmp.bench.nbody_run import SHARES, Budget
+from portmp.cli import main
+from portmp.compilers import loops
+from portmp.compilers.base import KernelReport
+from portmp.compilers.loops import Instruction
+from portmp.compilers.nvrtc import NvrtcCompiler
+from portmp.compilers.occupancy import occupancy
+from portmp.progress import Progress
+
+Run = Callable[..., tuple[int, str, str]]
+TIERS = {"gfx908": ("hiprtc",), "gfx942": ("clang",), "sm_90": ("nvrtc", "nvdisasm")}
+
+
+@pytest.fixture
+def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
+    """Run ``portmp bench nbody`` in a folder of its own; gives status, output and errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*words: str) -> tuple[int, str, str]:
+        try:
+            status = main(["bench", "nbody", *words])
+        except SystemExit as stop:
+            status = int(str(stop.code))
+        out = capsys.readouterr()
+        return status, out.out, out.err
+
+    return call
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few copies, short chains, and a rate of fmas that is not measured."""
+    monkeypatch.setattr(ceilings, "instruction_rate", lambda device, word, op="fma": 1e11)
+    for table in (nbody_experiments.COPY_SIZES,):
+        for kind in table:
+            monkeypatch.setitem(table, kind, range(10, 13))
+    monkeypatch.setitem(nbody_kernels.ITERATIONS, "cpu", (100, 300))
+
+
+# --- results ---------------------------------------------------------------------------------
+
+
+def measured(data: dict[str, Any]) -> list[dict[str, Any]]:
+    """All rows that have a number of particles and times."""
+    found = data["experiments"]
+    rows = [*found["roots"]["rows"]]
+    rows += [row for series in found["sizes"]["series"] for row in series["rows"]]
+    rows += [row[k] for row in found["steps"]["rows"] for k in ("before", "after")]
+    return rows
+
+
+def test_results(run: Run, small: None, device: Device) -> None:
+    """Every experiment is there; rates follow from the times; the file holds what is printed."""
+    words = ("--size", "2^9", "--runs", "2", "--seconds", "60", "--json", "-o", "r.json")
+    status, out, err = run(*words)
+    data = json.loads(out)
+    assert (status, err) == (0, "")
+    assert json.loads(Path("r.json").read_text()) == data
+    assert data["schema"] == "portmp nbody bench 1"
+    assert {"portmp", "templates", "date", "driver", "clock_mhz", "ceilings"} <= set(data)
+    assert data["device"]["selected"] == device.name
+    assert list(data["experiments"]) == list(nbody.EXPERIMENTS)
+    rows = measured(data)
+    assert len(rows) >= 4
+    for row in rows:
+        seconds = row["seconds"]
+        assert 0 < seconds["least"] <= seconds["median"] <= seconds["most"]
+        assert row["flops_max"] == pytest.approx(22 * row["n"] ** 2 / seconds["least"])
+    for row in data["experiments"]["roots"]["rows"]:
+        assert row["interactions_per_second"] * 22 == pytest.approx(row["flops_max"])
+        assert row["flops_median"] == pytest.approx(22 * 512**2 / row["seconds"]["median"])
+    for row in data["experiments"]["bound"]["rows"]:
+        assert row["share"] == pytest.approx(row["interactions_per_second"] / row["bound"])
+        assert row["bound"] == pytest.approx(1e11 / row["slots"])
+        assert set(row["flops"]) == {"22", "21", "20", "38"}
+
+
+def test_the_table(run: Run, small: None) -> None:
+    """Titles of the experiments that were asked for, and of no others."""
+    words = ("--size", "512", "--runs", "1", "--experiment", "steps,roots,cycles,build,copies")
+    status, out, _ = run(*words)
+    titles = [line.split(":")[0] for line in out.splitlines()]
+    assert status == 0
+    places = [titles.index(name) for name in ("roots", "steps", "cycles", "build", "copies")]
+    assert places == sorted(places) and "sizes" not in titles
+    assert "paper" in out and "22 N^2 / t" in out
+
+
+def test_several_formats(run: Run) -> None:
+    """A format of several limbs has one root, and is left out where words are counted."""
+    words = ("--format", "dd,float64", "--experiment", "roots,cycles", "--size", "256")
+    status, out, _ = run(*words, "--runs", "1", "--json")
+    data = json.loads(out)
+    roots = [(r["format"], r["root"]) for r in data["experiments"]["roots"]["rows"]]
+    assert status == 0
+    assert ("dd", "exact") in roots and ("dd", "fast") not in roots
+    assert ("float64", "division") in roots
+    assert {"experiment": "cycles", "what": "dd", "reason": "has no inverse root of one word"} in (
+        data["skipped"]
+    )
+
+
+def test_time_limits(run: Run) -> None:
+    """What would take longer is skipped, with its reason."""
+    words = ("--experiment", "roots,sizes,steps", "--size", "2^24", "--seconds", "0.01")
+    status, out, _ = run(*words, "--runs", "1")
+    assert status == 0
+    assert "skipped: roots, float32 exact, N = 16777216: would take about" in out
+    assert "of the limit of 0.01 s (--seconds) are left for it" in out
+
+
+def test_budget() -> None:
+    """Experiments get their shares, and what those before them left."""
+    budget = Budget(160.0, ["sizes", "bound"])
+    assert budget.left("sizes") == pytest.approx(120, abs=1)
+    assert budget.left("bound", 2) == pytest.approx(80, abs=1)
+    assert Budget(0.0, ["roots"]).left("roots") == 0
+    assert set(SHARES) == set(nbody.EXPERIMENTS)
+
+
+def test_plot(run: Run, small: None) -> None:
+    """A picture, also where an experiment is missing."""
+    pytest.importorskip("matplotlib")
+    words = ("--experiment", "roots,sizes", "--size", "2^9", "--runs", "1", "--plot", "p.png")
+    assert run(*words)[0] == 0
+    assert Path("p.png").read_bytes().startswith(b"\x89PNG")
+
+
+BAD_USE = {
+    "experiment": (["--experiment", "sizs"], "did you mean 'sizes'"),
+    "format": (["--format", "flot32"], "unknown format 'flot32'"),
+    "a paper's format": (["--format", "dd2011"], "dd2011 has none"),
+    "size": (["--size", "1e3"], "--size: '1e3' given"),
+    "small": (["--size", "9"], "--size: 9 given, 256 to 16777216 is allowed"),
+    "two sizes": (["--size", "512,1024"], "one number of particles is needed"),
+    "seconds": (["--seconds", "0"], "--seconds: 0.0 given"),
+    "for ever": (["--seconds", "inf"], "--seconds: inf given"),
+    "runs": (["--runs", "0"], "--runs: 0 given"),
+    "folder": (["-o", "no/r.json"], "does not exist"),
+    "device": (["--device", "opencl:99"], "does not exist"),
+    "architecture": (["--static", "gfx907"], "--static: 'gfx907' given (did you mean"),
+    "no architecture": (["--static", ","], "--static: is empty"),
+    "both": (["--static", "sm_90", "--runs", "3"], "--runs: cannot be given with --static"),
+    "picture": (["--plot", "p.doc"], "'.doc'"),
+}
+
+
+@pytest.mark.parametrize("name", BAD_USE)
+def test_bad_use(run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Status 2 and one line, before anything is measured."""
+    if name == "picture":
+        pytest.importorskip("matplotlib")
+    monkeypatch.setattr(ceilings, "times", pytest.fail)
+    words, message = BAD_USE[name]
+    status, out, err = run(*words)
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    assert err.startswith("portmp: error: ")
+    assert message in err
+    assert list(Path().iterdir()) == []
+
+
+def test_devices_without_float64(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Formats of float64 are refused there, by name."""
+
+    class Facts:
+        float64 = False
+
+    class Small:
+        name = "x:0"
+        properties = Facts()
+
+    monkeypatch.setattr(discovery, "get", lambda name: Small())
+    status, _, err = run("--format", "float32,dd,float64")
+    assert (status, err) == (
+        2, "portmp: error: --format: dd, float64 given, x:0 has no float64\n"
+    )  # fmt: skip
+
+
+# --- the paper ---------------------------------------------------------------------------------
+
+
+def test_the_papers_ratios() -> None:
+    """Table 3 gives the ratios that its text names."""
+    for name, named in nbody_paper.paper()["ratios"].items():
+        derived = nbody_paper.ratios(name)
+        assert {k: round(v, 2) for k, v in derived.items() if k in named} == named
+
+
+def test_the_papers_steps() -> None:
+    """Times of tables 4 and 5 have the rates of table A.1; misprinted rows are marked."""
+    for about in nbody_paper.devices().values():
+        threads = about["threads"]
+        for k, row in enumerate(about["steps"], 1):
+            (n, before), (more, after) = row["before"], row["after"]
+            assert n == k * about["units"] * threads and more == n + threads
+            right = "misprint" not in row
+            assert right == (after / before == pytest.approx(row["ratio"], rel=0.015))
+            assert right == (nbody_paper.flops(n, before) < about["best"] * 1e12 * 1.01)
+    assert sum("misprint" in r for d in nbody_paper.devices().values() for r in d["steps"]) == 1
+
+
+def test_the_papers_sizes() -> None:
+    """N doubles; medians are at most maxima; the best rate is the table's."""
+    for about in nbody_paper.devices().values():
+        sizes = about["sizes"]
+        assert [row[0] for row in sizes] == [2**k for k in range(10, 25)]
+        assert all(median <= most for _, most, median in sizes)
+        assert max(row[1] for row in sizes) == about["best"]
+    plain = [row[2] for row in nbody_paper.devices()["A100"]["sizes_cuda"]]
+    hip = [row[2] for row in nbody_paper.devices()["A100"]["sizes"]]
+    assert all(0.999 < a / b < 1.001 for a, b in zip(plain, hip, strict=True))
+
+
+def test_the_papers_slots_and_cycles() -> None:
+    """Slots are cycles over an fma's; bounds and shares as the text has them."""
+    mi100, a100 = (nbody_paper.devices()[name] for name in ("MI100", "A100"))
+    cycles = mi100["cycles"]
+    for root, slots in mi100["root_slots"].items():
+        assert round(cycles[root] / cycles["fma"]) == slots
+    for about, root in ((mi100, "rounded"), (a100, "rsqrt")):
+        assert about["slots"] == nbody_paper.PLAIN_SLOTS + about["root_slots"][root]
+    assert 22 / (2 * mi100["slots"]) == pytest.approx(0.73, abs=0.005)
+    assert 22 / (2 * a100["slots"]) == pytest.approx(0.69, abs=0.005)
+    for name in ("MI100", "A100"):
+        peak = 2 * nbody_paper.lane_rate(name) / 1e12
+        assert peak == pytest.approx(nbody_paper.devices()[name]["peak"], rel=0.005)
+    assert mi100["best"] / (mi100["peak"] * 22 / 30) == pytest.approx(0.86, abs=0.005)
+
+
+def test_the_staircase() -> None:
+    """Linear up to a full round, then a drop to one half, two thirds, ..."""
+    assert nbody_paper.staircase(50, 100) == 0.5
+    assert [nbody_paper.staircase(100 * k, 100) for k in (1, 2, 3)] == [1, 1, 1]
+    assert nbody_paper.staircase(101, 100) == pytest.approx(0.505)
+    # Where one block fills a unit, the model is table A.1 within a few per cent.
+    about, at_once = nbody_paper.devices()["A100"], nbody_paper.largest_at_once("A100")
+    assert at_once == 110592
+    for n, most, _ in about["sizes"]:
+        assert nbody_paper.staircase(n, at_once) * about["best"] == pytest.approx(most, rel=0.025)
+
+
+# --- machine code ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("arch", TIERS)
+def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> None:
+    """The loop of float32 fast: 3 subtractions, 3 products, 6 fmas and one root."""
+    for tier in TIERS[arch]:
+        check(tier)
+    monkeypatch.setattr(nbody_static, "KERNELS", {"float32": ("fast", "exact")})
+    status, out, _ = run("--static", arch, "--json")
+    assert status == 0
+    (part,) = json.loads(out)["static"]
+    fast, exact = part["rows"]
+    each = fast["loop"]["an_interaction"]
+    assert part["note"].startswith("compiled, not run")
+    packed = 2 if arch == "gfx942" else 1  # two operations in one instruction
+    floats = sum(each[c] for c in ("fma32", "add32", "mul32"))
+    assert 12 / packed <= floats <= 12
+    assert each["special"] == 1
+    assert 12 / packed < fast["slots"]["counted"] < 18
+    assert exact["slots"]["counted"] > fast["slots"]["counted"]
+    assert fast["spills"] == 0 and 0 < fast["registers"] <= 128
+    assert 1 <= fast["occupancy"]["warps"] <= fast["occupancy"]["most"]
+    if arch == "gfx908":
+        assert part["paper"]["MI100"]["bounds"]["paper"] == pytest.approx(16.9e12, rel=0.01)
+        assert part["paper"]["MI100"]["measured"] == 14.63e12
+    assert "compiled, not run" in nbody.nbody_report.static_table({"static": [part]})
+
+
+def test_a_missing_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own words, in one line."""
+    from portmp.errors import BackendUnavailable
+
+    def missing(self: NvrtcCompiler) -> str:
+        raise BackendUnavailable("NVRTC is missing; pip install it")
+
+    monkeypatch.setattr(NvrtcCompiler, "version", missing)
+    status, out, err = run("--static", "sm_90")
+    assert (status, out) == (2, "")
+    assert err == "portmp: error: NVRTC is missing; pip install it\n"
+
+
+def test_the_plain_kernel() -> None:
+    """It compiles without a header, and its loop is the same arithmetic."""
+    for tier in TIERS["sm_90"]:
+        check(tier)
+
+    class Some:
+        platform = "cuda"
+
+    text = nbody_kernels.plain_source(Some()).text  # type: ignore[arg-type]
+    found = loops.hot_loops("cuda", NvrtcCompiler().compile(text, "sm_90"))
+    loop = found["plain_gravity"].with_reads(1)
+    assert loop.each("fma32", "add32") == 9
+    assert loop.special == 1
+
+
+def test_loops_by_hand() -> None:
+    """The longest of the innermost loops with a root; outer ones and others do not count."""
+    code = [
+        Instruction("start"),
+        Instruction("root a"), Instruction("jump", 1),  # a short loop
+        Instruction("outer"),
+        Instruction("root b"), Instruction("root c"), Instruction("jump", 4),
+        Instruction("jump", 3),
+        Instruction("no"), Instruction("no"), Instruction("no"), Instruction("jump", 8),
+    ]  # fmt: skip
+    body = loops.innermost(code, lambda head: head == "root")
+    assert [i.text for i in body] == ["root b", "root c", "jump"]
+    assert loops.innermost(code, lambda head: head == "none") == []
+    assert loops.readable("cuda") and not loops.readable("opencl")
+
+
+def test_interactions_are_counted_by_reads() -> None:
+    """Where there are any: a root's slow path may hold another root."""
+    loop = loops.Loop(8, 80, 4, loops.Counter(special=8, shared=2, fma32=24))
+    assert (loop.plain, loop.special, loop.turns) == (9, 1, 13)
+    twice = loop.with_reads(0.5)
+    assert (twice.interactions, twice.special, twice.each("fma32")) == (4, 2, 6)
+    assert loops.Loop(8, 80, 4, loops.Counter(special=8)).with_reads(1).interactions == 8
+
+
+def test_occupancy_by_hand() -> None:
+    """Registers in pieces, blocks by shared memory, warps at most."""
+
+    def held(arch: str, registers: int, shared: int, threads: int) -> tuple[float, str]:
+        report = KernelReport("k", arch, registers, None, 0, 0, shared)
+        found = occupancy(report, threads)
+        assert found is not None
+        return found.warps, found.limit
+
+    assert held("gfx908", 51, 0, 128) == (4, "registers")  # 256 / 52
+    assert held("gfx908", 24, 0, 64) == (10, "warps")
+    assert held("gfx90a", 100, 0, 64) == (4, "registers")  # 512 / 104
+    assert held("gfx908", 16, 32 * 1024, 256) == (2, "shared memory")  # two blocks of 4 warps
+    assert held("sm_90", 80, 2048, 128) == (6, "registers")  # 512 / 80
+    report = KernelReport("k", "gfx000", 1, None, 0, 0, 0)
+    assert occupancy(report, 64) is None
+
+
+def test_a_chain_takes_longer_than_a_shorter_one(device: Device) -> None:
+    """It is not optimised away: the kernel of a root computes, and gives its fixed point."""
+    bench = nbody.Bench(device, [], None, 2, Budget(9.0, ["cycles"]), Progress(False))
+    form = nbody.formats.get("float32")
+    seconds, cycles = nbody_kernels.latency(bench, form, "division")
+    assert seconds > 0
+    assert cycles is None or cycles > 1
