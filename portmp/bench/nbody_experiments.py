@@ -32,6 +32,7 @@ SERIES = ("fast", "exact")
 """Roots whose rate is measured by size and put beside its bound."""
 MODEL_SLOTS = {("float32", "fast"): 1, ("float32", "exact"): 8}
 """Instructions of a root where none can be read: one, or one and a residual step of seven."""
+_LONG = ("fma64", "add64", "mul64")
 _BY_CODE = "instructions of the loop in machine code, as they take turns"
 
 
@@ -219,7 +220,7 @@ def _bounded(bench: Bench, form: Format, root: str) -> list[Row]:
             return []
         bench.measure(form, root, n)
     reached = bench.best[form.name, root]
-    most = bench.fma_rate(form.word) / slots
+    most = bench.fma_rate("float32") / slots
     return [{
         "format": form.name, "root": root, "slots": slots, "slots_by": source,
         "interactions_per_second": reached, "bound": most, "share": reached / most,
@@ -229,7 +230,10 @@ def _bounded(bench: Bench, form: Format, root: str) -> list[Row]:
 
 
 def _slots(bench: Bench, form: Format, root: str) -> tuple[float | None, str]:
-    """Instructions of an interaction that take turns, and how they were found."""
+    """Turns of float32 instructions that an interaction takes, and how they were found.
+
+    An instruction of 64 bits takes as many as the measured rates of fmas say.
+    """
     reason = "machine code of this platform is not read"
     if loops.readable(bench.device.platform):
         try:
@@ -237,7 +241,9 @@ def _slots(bench: Bench, form: Format, root: str) -> tuple[float | None, str]:
             module = routine.module(form.name, s, ("acceleration",), root=root)
             binary = bench.device.compile(program.source(bench.device, *module).text)
             for loop in loops.hot_loops(bench.device.platform, binary).values():
-                return loop.with_reads(nbody_static.reads(form.name, s)).turns, _BY_CODE
+                counted = loop.with_reads(nbody_static.reads(form.name, s))
+                longer = bench.fma_rate("float32") / bench.fma_rate(form.word) - 1
+                return counted.turns + longer * counted.each(*_LONG), _BY_CODE
             reason = "no loop with roots is found in the machine code"
         except PortmpError as error:
             reason = str(error)

@@ -9,8 +9,7 @@
     double = w.scalar == "double"
     head = f"{p.function} {w.word} {net.name}{w.lanes}(const {w.word} x)"
     whole = "int" + w.lanes
-    ## an instruction is for one word
-    estimate = "assembly" if w.traits.root == "assembly" and w.width == 1 else "estimate"
+    estimate = "estimate" if w.traits.root == "ieee" else w.traits.root
     tiny = w.literal(2.0**-1022 if double else 2.0**-126)
 %>
 % if exact and w.first("single_root" + w.lanes):
