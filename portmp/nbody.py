@@ -15,6 +15,7 @@ from functools import lru_cache
 
 from portmp import convert
 from portmp.array import Array, Number, operand
+from portmp.blas import dot
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
@@ -22,7 +23,9 @@ from portmp.routines import base
 from portmp.routines import nbody as routine
 from portmp.schedules import NbodySchedule
 
-__all__ = ["acceleration", "field", "potential", "squared"]
+__all__ = [
+    "acceleration", "energy", "field", "kinetic_energy", "potential", "potential_energy", "squared",
+]  # fmt: skip
 
 
 def acceleration(
@@ -94,14 +97,40 @@ def field(
     return Array(result), Array(phi)
 
 
+def kinetic_energy(velocity: Array, mass: Array) -> Array:
+    """Sum of m v^2 / 2 for velocities (n, 3) and masses (n,), of shape ()."""
+    v, m = operand(velocity, "velocity"), operand(mass, "mass")
+    _check_vectors(v.planes, "velocity")
+    squares = [dot(m * v[:, k], v[:, k]) for k in range(3)]
+    return (squares[0] + squares[1] + squares[2]) / 2
+
+
+def potential_energy(
+    position: Array, mass: Array, *, eps: Number = 0, root: str = "exact"
+) -> Array:
+    """Minus the sum over pairs of m_i m_j / (|r_j - r_i|^2 + eps^2)^(1/2), of shape ()."""
+    return dot(mass, potential(position, mass, eps=eps, root=root)) / 2
+
+
+def energy(
+    position: Array, velocity: Array, mass: Array, *, eps: Number = 0, root: str = "exact"
+) -> Array:
+    """Kinetic and potential energy, of shape (); with G in the masses it is G times the energy."""
+    return kinetic_energy(velocity, mass) + potential_energy(position, mass, eps=eps, root=root)
+
+
+def _check_vectors(planes: Planes, name: str) -> None:
+    if planes.ndim != 2 or planes.shape[1] != 3:
+        raise ShapeError(f"{name}: shape {planes.shape} given, (n, 3) needed")
+
+
 def _operands(position: Array, mass: Array, targets: Array | None) -> tuple[Planes, Planes, Planes]:
     """Sources, masses and targets, checked."""
     source, weight = operand(position, "position").planes, operand(mass, "mass").planes
     target = source if targets is None else operand(targets, "targets").planes
     base.same(source.format, position=source, mass=weight, targets=target)
     for name, planes in (("position", source), ("targets", target)):
-        if planes.ndim != 2 or planes.shape[1] != 3:
-            raise ShapeError(f"{name}: shape {planes.shape} given, (n, 3) needed")
+        _check_vectors(planes, name)
     if weight.shape != source.shape[:1]:
         raise ShapeError(f"mass: shape {weight.shape} given, {source.shape[:1]} needed")
     return source, weight, target

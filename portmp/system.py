@@ -159,21 +159,11 @@ class System:
 
     # --- what should not change ---------------------------------------------------------------
 
-    def kinetic(self) -> Array:
-        """Sum of m v^2 / 2, of shape ()."""
-        v, m = self.velocity, self.mass
-        return (
-            dot(m * v[:, 0], v[:, 0]) + dot(m * v[:, 1], v[:, 1]) + dot(m * v[:, 2], v[:, 2])
-        ) / 2
-
-    def potential(self) -> Array:
-        """Minus the sum over pairs of m_i m_j / r_ij (softened), of shape ()."""
-        phi = nbody.potential(self.position, self.mass, eps=self.eps, root=self.root)
-        return dot(self.mass, phi) / 2
-
     def energy(self) -> Array:
-        """Kinetic and potential energy, of shape (); with G in the masses it is G times it."""
-        return self.kinetic() + self.potential()
+        """Kinetic and potential energy, of shape (): see nbody.energy."""
+        return nbody.energy(
+            self.position, self.velocity, self.mass, eps=self.eps, root=self.root
+        )  # fmt: skip
 
     def angular_momentum(self) -> list[Array]:
         """Sum of m r x v: three arrays of shape ()."""
