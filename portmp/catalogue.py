@@ -78,10 +78,10 @@ def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
         schedule = _schedule("nbody", f, "accurate", "all", device)
         found["nbody"] = nbody.module(f.name, schedule, ("acceleration",))
         found["nbody_field"] = nbody.module(
-            f.name, schedule, ("acceleration", "potential"), distinct=True, guarded=True
+            f.name, schedule, ("acceleration", "potential"), guarded=True
         )
         found["nbody_parts"] = nbody.module(
-            f.name, replace(schedule, parts=True), ("acceleration", "potential"), distinct=True
+            f.name, replace(schedule, parts=True), ("acceleration", "potential"), False
         )
         for root in EVERYWHERE if f.limbs == 1 else ():
             found[f"nbody_{root}"] = nbody.module(f.name, schedule, ("acceleration",), root=root)

@@ -13,6 +13,8 @@ from __future__ import annotations
 import math
 from functools import lru_cache
 
+import numpy as np
+
 from portmp import convert
 from portmp.array import Array, Number, operand
 from portmp.blas import dot
@@ -42,10 +44,13 @@ def acceleration(
 
     Of these particles themselves, or of *targets* (n, 3). A particle does not attract
     itself. Where eps is 0 (or its square is below the format's normal numbers), a target
-    whose squared distance from another particle is below them gets NaN. Error per component,
-    over u^N times the sum of the terms' magnitudes: 8 of several limbs, 20 of one limb were the
-    largest measured (512 particles: a Plummer sphere; close pairs, equal positions and a mass
-    ratio of 2^40). Of one limb it is at most 24 + min(m, 1024) + m / 1024, as for any such sum.
+    whose squared distance from another particle is below them gets NaN (root exact).
+
+    Error per component, over u^N times the sum of the terms' magnitudes: 8 of several limbs,
+    20 of one limb were the largest measured (512 particles: a Plummer sphere; close pairs,
+    equal positions and a mass ratio of 2^40). Of one limb it is at most
+    24 + min(m, 1024) + m / 1024, as for any such sum. Both hold while no 1 / r^3 and m / r^3
+    leaves the range of the words: units matter (docs/nbody.md).
 
     *root*: ``exact`` has the same bits on every device. float32 and float64 have others
     that are faster or what programs elsewhere do, with the platform's bits: ``fast`` (the
@@ -101,6 +106,8 @@ def kinetic_energy(velocity: Array, mass: Array) -> Array:
     """Sum of m v^2 / 2 for velocities (n, 3) and masses (n,), of shape ()."""
     v, m = operand(velocity, "velocity"), operand(mass, "mass")
     _check_vectors(v.planes, "velocity")
+    if m.shape != v.shape[:1]:
+        raise ShapeError(f"mass: shape {m.shape} given, {v.shape[:1]} needed")
     squares = [dot(m * v[:, k], v[:, k]) for k in range(3)]
     return (squares[0] + squares[1] + squares[2]) / 2
 
@@ -152,10 +159,17 @@ def _run(
     )  # fmt: skip
 
 
-@lru_cache(maxsize=64)
 def squared(eps: Number, form: Format) -> base.Words:
     """The square of eps, which is first rounded to the format, rounded once more."""
-    words = [float(word) for word in base.words(form, eps, "eps")]
+    square = _squared(form, *(float(word) for word in base.words(form, eps, "eps")))
+    if square is None:
+        raise ArgumentError(f"eps: {eps!r} given, a number with a finite square is needed")
+    return square
+
+
+@lru_cache(maxsize=64)
+def _squared(form: Format, *words: float) -> base.Words | None:
     if not all(map(math.isfinite, words)):
-        raise ArgumentError(f"eps: {eps!r} given, a finite number is needed")
-    return base.words(form, convert.to_fraction(words) ** 2, "eps")
+        return None
+    square = base.words(form, convert.to_fraction(words) ** 2, "eps")
+    return square if np.isfinite(square[0]) else None

@@ -159,8 +159,10 @@ def command(args: Any) -> int:
     """``portmp nbody``."""
     plan = _plan(args)
     forms = list(dict.fromkeys(formats.get(name.strip()) for name in args.format.split(",")))
-    if args.root not in ROOTS:
+    if args.root not in (None, *ROOTS):
         raise ArgumentError(f"--root: {args.root!r} given, {', '.join(ROOTS)} are allowed")
+    if args.eps is not None:
+        system.exact(args.eps, "--eps")
     output, path, picture = (
         Path(name) if name else None for name in (args.output, args.trajectory, args.plot)
     )
@@ -174,7 +176,7 @@ def command(args: Any) -> int:
     if path:
         _write_trajectory(path, courses)
     if args.json:
-        print(json.dumps(_report(args, plan, device, len(systems[0]), courses), indent=1))
+        print(json.dumps(_report(args, plan, systems[0], courses), indent=1))
     else:
         print(_table(args, plan, device, len(systems[0]), courses))
     if picture:
@@ -210,22 +212,24 @@ def _check_outputs(
 def _systems(args: Any, forms: list[Format], device: Device) -> list[System]:
     """The source in each format: a saved state, a sphere, or a table of initial values."""
     if args.source.lower().endswith(".npz"):
+        for name in ("eps", "root"):
+            if getattr(args, name) is not None:
+                raise ArgumentError(f"--{name}: a saved state has its own")
         return [system.load(args.source, form.name, device) for form in forms]
     if args.source in particles.SPHERES:
         made = particles.SPHERES[args.source](args.number, args.seed)
     else:
         made = particles.read(args.source)
-    return [start(made, form, device, args.eps, args.root) for form in forms]
+    eps, root = args.eps or "0", args.root or "exact"
+    return [start(made, form, device, eps, root) for form in forms]
 
 
-def _report(
-    args: Any, plan: Plan, device: Device, count: int, courses: list[Course]
-) -> dict[str, Any]:
-    facts = device.properties
+def _report(args: Any, plan: Plan, moved: System, courses: list[Course]) -> dict[str, Any]:
+    device, facts = moved.device, moved.device.properties
     return {
-        "source": args.source, "particles": count, "device": device.name, "name": facts.name,
+        "source": args.source, "particles": len(moved), "device": device.name, "name": facts.name,
         "driver": facts.driver, "scheme": plan.scheme, "dt": str(plan.dt), "steps": plan.steps,
-        "eps": args.eps, "root": args.root,
+        "eps": str(moved.eps), "root": moved.root,
         "runs": [
             {k: v for k, v in asdict(course).items() if k != "positions"} for course in courses
         ],

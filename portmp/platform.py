@@ -186,7 +186,7 @@ OPENCL = Platform(
     fabs={"float32": "fabs({0})", "float64": "fabs({0})"},
     roots={
         ("estimate", "float32"): "y = native_rsqrt(x);",
-        ("estimate", "float64"): "y = convert_double{0}(native_rsqrt(convert_float{0}(x)));",
+        ("estimate", "float64"): "y = rsqrt(x);",
         ("rsqrt", "float32"): "y = rsqrt(x);",
         ("rsqrt", "float64"): "y = rsqrt(x);",
     } | {("assembly", word): text for word, text in _ASSEMBLY.items()},

@@ -399,10 +399,10 @@ class NbodySchedule:
                 f"schedule: tile {self.tile}, unroll {self.unroll} and ilp {self.ilp} given, a "
                 f"divisor of {definition.PERIOD}, one of the tile and one of unroll are needed"
             )
-        if self.width > 1 and device.traits.root == "assembly":
+        if self.width > 1 and device.traits.root != "ieee":
             raise ArgumentError(
                 f"schedule: width {self.width} given, {device.name} has 1: its estimate of roots "
-                "is an instruction of one word"
+                "was tried for single words"
             )
         dialect, warp = platform.get(device.platform), device.traits.warp_size
         if self.shared == 2 and (not dialect.warp_barrier or self.threads % warp):

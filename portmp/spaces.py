@@ -290,12 +290,13 @@ def _gravity(task: Task, device: Device, checked: bool) -> Problem:
         n = m = 1061 if checked else 2**10
     bodies, out = values(form, (n, 4), device, 7), allocate(form, (n, 3), device.queue)
     position, sources = bodies.view((n, 3), (4, 1), 0), bodies.view((m, 4), (4, 1), 0)
-    eps2 = base.words(form, "1e-4", "eps")
+    phi = allocate(form, (n,), device.queue) if checked else None
+    eps2 = base.words(form, "0" if checked else "1e-4", "eps")
     root = "fast" if task.accuracy == "fast" else "exact"
 
     def run(schedule: Schedule) -> Planes:
         assert isinstance(schedule, NbodySchedule)
-        nbody.gravity_sum(position, sources, eps2, out, None, 0, root=root, schedule=schedule)
+        nbody.gravity_sum(position, sources, eps2, out, phi, 0, root=root, schedule=schedule)
         return out
 
     def modules(schedule: Schedule) -> list[Module]:

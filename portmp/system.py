@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import itertools
 import json
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from portmp import convert, files, formats, nbody
 from portmp.array import Array, Number, from_limbs, operand, zeros
 from portmp.backends.base import Device
 from portmp.blas import dot
-from portmp.errors import ArgumentError, InputError, ShapeError, suggestion
+from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, suggestion
 from portmp.planes import allocate
 from portmp.routines import base, elementwise
 from portmp.routines import nbody as routine
@@ -90,21 +91,37 @@ class System:
         self._bodies = zeros((n, 4), form, position.device)
         self._bodies[:, :3] = position
         self._bodies[:, 3] = mass
-        self.velocity = velocity.copy()
-        self.eps, self.root, self.time, self.steps = eps, root, Fraction(time), steps
+        self._velocity = velocity.copy()
+        self._eps, self._root = exact(eps, "eps"), root
+        self.time, self.steps = exact(time, "time"), _count(steps, "steps")
         self._eps2 = nbody.squared(eps, form)
         self._acceleration = Array(allocate(form, (n, 3), position.planes.queue))
         self._current = False
 
     @property
     def position(self) -> Array:
-        """Positions (n, 3): a view of the state."""
-        return self._bodies[:, :3]
+        """Positions (n, 3): a copy."""
+        return self._bodies[:, :3].copy()
+
+    @property
+    def velocity(self) -> Array:
+        """Velocities (n, 3): a copy."""
+        return self._velocity.copy()
 
     @property
     def mass(self) -> Array:
-        """Masses (n,), times the gravitational constant: a view of the state."""
-        return self._bodies[:, 3]
+        """Masses (n,), times the gravitational constant: a copy."""
+        return self._bodies[:, 3].copy()
+
+    @property
+    def eps(self) -> Fraction:
+        """The softening length."""
+        return self._eps
+
+    @property
+    def root(self) -> str:
+        """Where the inverse square roots come from."""
+        return self._root
 
     @property
     def format(self) -> formats.Format:
@@ -120,12 +137,16 @@ class System:
         return self._bodies.shape[0]
 
     def acceleration(self) -> Array:
-        """Accelerations (n, 3) at the present positions."""
+        """Accelerations (n, 3) at the present positions: a copy."""
+        return self._forces().copy()
+
+    def _forces(self) -> Array:
+        """Accelerations, computed where the particles have moved since."""
         if not self._current:
-            position = self.position.planes
+            position = self._bodies[:, :3].planes
             routine.gravity_sum(
                 position, self._bodies.planes, self._eps2, self._acceleration.planes, None, 0,
-                root=self.root,
+                root=self._root,
             )  # fmt: skip
             self._current = True
         return self._acceleration
@@ -135,39 +156,39 @@ class System:
 
         Nothing is read back: the device may still be at work on return.
         """
-        if scheme not in SCHEMES:
-            near = suggestion(scheme, list(SCHEMES))
+        if not isinstance(scheme, str) or scheme not in SCHEMES:
+            near = suggestion(str(scheme), list(SCHEMES))
             raise ArgumentError(f"scheme: {scheme!r} given{near}; schemes: {', '.join(SCHEMES)}")
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ArgumentError(f"count: {count!r} given, an integer from 0 on is needed")
+        count = _count(count, "count")
         weights = SCHEMES[scheme]
         length = exact(dt, "dt")
         ends = [weights[0] / 2, *((a + b) / 2 for a, b in itertools.pairwise(weights))]
         ends.append(weights[-1] / 2)
         kicks = [base.words(self.format, length * w, "dt") for w in ends]
         drifts = [base.words(self.format, length * w, "dt") for w in weights]
-        position, velocity = self.position.planes, self.velocity.planes
+        if not all(np.isfinite(words[0]) for words in (*kicks, *drifts)):
+            raise ArgumentError(f"dt: {dt!r} given, too large for {self.format.name}")
+        position, velocity = self._bodies[:, :3].planes, self._velocity.planes
         for _ in range(count):
             for kick, drift in zip(kicks, drifts, strict=False):
-                force = self.acceleration().planes
+                force = self._forces().planes
                 elementwise.apply("fma", [kick, force, velocity], velocity)
                 elementwise.apply("fma", [drift, velocity, position], position)
                 self._current = False
-            elementwise.apply("fma", [kicks[-1], self.acceleration().planes, velocity], velocity)
-        self.time += count * length
-        self.steps += count
+            elementwise.apply("fma", [kicks[-1], self._forces().planes, velocity], velocity)
+            self.time += length
+            self.steps += 1
 
     # --- what should not change ---------------------------------------------------------------
 
     def energy(self) -> Array:
         """Kinetic and potential energy, of shape (): see nbody.energy."""
-        return nbody.energy(
-            self.position, self.velocity, self.mass, eps=self.eps, root=self.root
-        )  # fmt: skip
+        r, m = self._bodies[:, :3], self._bodies[:, 3]
+        return nbody.energy(r, self._velocity, m, eps=self._eps, root=self._root)  # fmt: skip
 
     def angular_momentum(self) -> list[Array]:
         """Sum of m r x v: three arrays of shape ()."""
-        r, v, m = self.position, self.velocity, self.mass
+        r, v, m = self._bodies[:, :3], self._velocity, self._bodies[:, 3]
         turns = ((1, 2), (2, 0), (0, 1))
         return [dot(m * r[:, i], v[:, j]) - dot(m * r[:, j], v[:, i]) for i, j in turns]
 
@@ -180,14 +201,17 @@ class System:
             raise InputError(f"{file}: a state is saved as .npz")
         facts = {
             "version": FILE_VERSION, "format": self.format.name, "time": str(self.time),
-            "steps": self.steps, "eps": str(exact(self.eps, "eps")), "root": self.root,
+            "steps": self.steps, "eps": str(self._eps), "root": self._root,
         }  # fmt: skip
         planes = {"facts": np.array(json.dumps(facts))}
-        for name, value in (("bodies", self._bodies), ("velocity", self.velocity)):
+        for name, value in (("bodies", self._bodies), ("velocity", self._velocity)):
             planes |= {f"{name}{i}": plane for i, plane in enumerate(value.to_limbs())}
         content = io.BytesIO()
         np.savez(content, **planes)  # type: ignore[arg-type]
         files.replace(file, content.getvalue())
+
+
+_RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
 
 
 def load(path: str | Path, form: str | None = None, device: str | Device | None = None) -> System:
@@ -197,29 +221,40 @@ def load(path: str | Path, form: str | None = None, device: str | Device | None 
     try:
         facts = json.loads(str(found["facts"][()]))
         if facts["version"] != FILE_VERSION:
-            raise InputError(f"{file}: version {facts['version']!r}, {FILE_VERSION} is read")
+            raise InputError(f"version {facts['version']!r}, {FILE_VERSION} is read")
         stored = formats.get(facts["format"])
-        limbs = {
-            name: [found[f"{name}{i}"] for i in range(stored.limbs)]
+        wanted = formats.get(form) if form else stored
+        bodies, velocity = (
+            convert.change_format(
+                [found[f"{name}{i}"] for i in range(stored.limbs)], stored, wanted
+            )
             for name in ("bodies", "velocity")
-        }
-        time, steps, eps = Fraction(facts["time"]), int(facts["steps"]), Fraction(facts["eps"])
-        root = str(facts["root"])
-    except (KeyError, ValueError, TypeError) as error:
+        )
+        if bodies[0].ndim != 2 or bodies[0].shape[1] != 4:
+            raise InputError(f"bodies of shape {bodies[0].shape}, (n, 4) is needed")
+        texts = [str(facts[name]) for name in ("time", "eps")]
+        if not all(map(_RATIONAL.fullmatch, texts)):
+            raise InputError(f"time and eps {texts!r:.80}, rational numbers are needed")
+        return System(
+            from_limbs([x[:, :3] for x in bodies], wanted, device),
+            from_limbs(velocity, wanted, device),
+            from_limbs([x[:, 3] for x in bodies], wanted, device),
+            time=Fraction(texts[0]), eps=Fraction(texts[1]), root=facts["root"],
+            steps=facts["steps"],
+        )  # fmt: skip
+    except (KeyError, ValueError, TypeError, PortmpError) as error:
         raise InputError(f"{file}: is no saved system: {error}") from None
-    wanted = formats.get(form) if form else stored
-    bodies, velocity = (
-        from_limbs(convert.change_format(planes, stored, wanted), wanted, device)
-        for planes in limbs.values()
-    )
-    if bodies.ndim != 2 or bodies.shape[1] != 4:
-        raise InputError(f"{file}: bodies of shape {bodies.shape}, (n, 4) is needed")
-    return System(bodies[:, :3], velocity, bodies[:, 3], eps=eps, root=root, time=time, steps=steps)
 
 
 def exact(value: Number, argument: str) -> Fraction:
     """A number as it was given: a decimal string exactly, a float by its value."""
     try:
-        return Fraction(value)
+        return Fraction(value.item() if isinstance(value, np.generic) else value)
     except (ValueError, TypeError, OverflowError, ZeroDivisionError):
         raise ArgumentError(f"{argument}: {value!r} given, a finite number is needed") from None
+
+
+def _count(value: object, argument: str) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise ArgumentError(f"{argument}: {value!r} given, an integer from 0 on is needed")
+    return int(value)

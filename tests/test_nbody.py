@@ -223,6 +223,52 @@ def test_roots_of_words() -> None:
         assert np.isnan(reference.inverse_root_guarded(hard.astype(np.float32))).all()
 
 
+@pytest.mark.parametrize("name", ["float32", "dd"])
+@pytest.mark.parametrize("eps", [EPS, 0])
+def test_own_terms_with_any_schedule(device: Device, name: str, eps: Any) -> None:
+    """Accelerations and potentials of the particles themselves: the reference's bits."""
+    form = formats.get(name)
+    position, mass = arrays(name, 150, device)
+    r, m = position.to_limbs(), mass.to_limbs()
+    wanted = [
+        plane.tobytes()
+        for result in hostblas.gravity(form, r, r, m, nbody.squared(eps, form), 0)
+        for plane in result
+    ]
+    widths = [NbodySchedule(1, 2, 32, 2, 0, w) for w in (2, 4)]
+    for schedule in (None, *SCHEDULES[:3], *(widths if device.traits.root == "ieee" else ())):
+        assert bits(*nbody.field(position, mass, eps=eps, schedule=schedule)) == wanted, schedule
+
+
+def test_an_own_term_that_overflows(device: Device) -> None:
+    """m / eps^3 is infinite: still a particle does not attract itself."""
+    for name, eps in (("float32", "1e-14"), ("ds", "1e-14"), ("float64", "1e-110")):
+        host = inputs.ordinary(formats.get(name), (9, 3), "far")
+        position, mass = mp.from_limbs(host, name, device), mp.array([1] * 9, name, device)
+        force = nbody.acceleration(position, mass, eps=eps)
+        assert np.isfinite(force.to_float64()).all()
+        assert bits(force) == bits(nbody.field(position, mass, eps=eps)[0])
+
+
+def test_parts_without_sources(device: Device) -> None:
+    """Nothing to share out: zeros."""
+    none, weight = mp.zeros((0, 3), "dd", device), mp.zeros((0,), "dd", device)
+    targets, _ = arrays("dd", 5, device)
+    schedule = NbodySchedule(4, 1, 32, 4, parts=True)
+    force = nbody.acceleration(none, weight, targets=targets, schedule=schedule)
+    assert not np.any(force.to_limbs())
+
+
+def test_distant_particles(device: Device) -> None:
+    """float64 beyond float32's range, with every root."""
+    position, mass = arrays("float64", 20, device)
+    position = position * 2.0**200
+    wanted = nbody.acceleration(position, mass)
+    for root in ("fast", "rsqrt", "division"):
+        got = nbody.acceleration(position, mass, root=root).to_float64()
+        assert np.allclose(got, wanted.to_float64(), rtol=1e-10, atol=0)
+
+
 def test_packed_sources(device: Device) -> None:
     """Views of one array (n, 4) are used as they are, also the second half of it."""
     position, mass = arrays("dd", 24, device)
@@ -248,8 +294,11 @@ def test_newton(device: Device) -> None:
         ({"position": [[1, 2, 3]]}, ArgumentError, "position: list given, an Array is needed"),
         ({"mass": 1.0}, ArgumentError, "mass: float given"),
         ({"targets": 1}, ArgumentError, "targets: int given"),
-        ({"eps": float("inf")}, ArgumentError, "eps: inf given, a finite number is needed"),
+        ({"eps": float("inf")}, ArgumentError, "eps: inf given, a number with a finite square"),
         ({"eps": "x"}, InputError, "eps: 'x' is not a number"),
+        ({"eps": "1e200"}, ArgumentError, "eps: '1e200' given, a number with a finite square"),
+        ({"eps": [1]}, ShapeError, "eps: one number expected"),
+        ({"root": ["exact"]}, ArgumentError, r"root: \['exact'\] given"),
         ({"schedule": "fast"}, ArgumentError, "schedule: 'fast' given, an NbodySchedule is needed"),
         ({"schedule": NbodySchedule(tile=24)}, ArgumentError, "tile 24, unroll 4 and ilp 1 given"),
         ({"schedule": NbodySchedule(shared=3)}, ArgumentError, "shared 3 given, 0, 1, 2 are"),

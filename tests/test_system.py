@@ -133,6 +133,22 @@ def test_continued_from_a_file(device: Device, tmp_path: Path) -> None:
     assert wide.format.name == "qs"
 
 
+def facts(**changes: Any) -> str:
+    """What a saved state says of itself, with changes."""
+    usual = {"version": 1, "format": "dd", "time": "0", "steps": 0, "eps": "0", "root": "exact"}
+    return json.dumps({**usual, **changes})
+
+
+def test_the_state_is_its_own(device: Device) -> None:
+    """What is read is a copy; numbers of NumPy are taken."""
+    moving, other = pair("dd", device), pair("dd", device)
+    for array in (moving.position, moving.velocity, moving.mass, moving.acceleration()):
+        array[:] = 7
+    moving.step(np.float64(0.5), np.int64(2))
+    other.step("0.5", 2)
+    assert bits(moving.position, moving.velocity) == bits(other.position, other.velocity)
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -140,6 +156,10 @@ def test_continued_from_a_file(device: Device, tmp_path: Path) -> None:
         ({"bodies1": None}, "is no saved system: 'bodies1'"),
         ({"facts": '{"version": 7}'}, "version 7, 1 is read"),
         ({"facts": "x"}, "is no saved system"),
+        ({"facts": facts(time="1/0")}, "rational numbers are needed"),
+        ({"facts": facts(steps=-3)}, "steps: -3 given"),
+        ({"facts": facts(root="best")}, "root: 'best' given"),
+        ({"velocity1": np.zeros(3)}, "is no saved system"),
     ],
 )
 def test_damaged_states(
@@ -165,6 +185,10 @@ def test_wrong_arguments(device: Device, tmp_path: Path) -> None:
         moving.step(1, -1)
     with pytest.raises(ArgumentError, match="dt: 'x' given, a finite number"):
         moving.step("x")
+    with pytest.raises(ArgumentError, match="dt: '1e400' given, too large for dd"):
+        moving.step("1e400")
+    with pytest.raises(ShapeError, match=r"mass: shape \(1,\) given, \(2,\) needed"):
+        nbody.kinetic_energy(moving.velocity, moving.mass[:1])
     with pytest.raises(ShapeError, match=r"velocity: shape \(2,\) given, \(2, 3\) needed"):
         System(moving.position, moving.mass, moving.mass)
     with pytest.raises(FormatError, match="root: 'fast' given"):
@@ -263,6 +287,8 @@ def test_picture(tmp_path: Path) -> None:
         (["--trajectory", "x.csv"], "must end with .npz"),
         (["nowhere.csv"], "nowhere.csv: cannot be read"),
         (["--format", "float16"], "unknown format 'float16'"),
+        (["--eps", "x"], "--eps: 'x' given, a finite number"),
+        (["state.npz", "--eps", "1"], "--eps: a saved state has its own"),
     ],
 )
 def test_wrong_command_lines(

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from portmp import ceilings, nbody, planes, platform, program
+from portmp import ceilings, nbody, planes, program
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import nbody_paper, values
@@ -18,6 +18,7 @@ from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.networks import gravity
 from portmp.progress import Progress
+from portmp.routines import nbody as routine
 from portmp.schedules import NbodySchedule
 from portmp.spec import KernelSpec
 
@@ -85,9 +86,7 @@ def roots_of(form: Format, device: Device) -> list[str]:
     found = []
     for root in gravity.ROOTS:
         try:
-            gravity.roles(form.limbs, form.word, root, guarded=False)
-            if root not in ("exact", "fast", "division"):
-                platform.get(device.platform).root(root, form.word)
+            routine.check_root(form, device.platform, root)
         except (ArgumentError, FormatError):
             continue
         found.append(root)

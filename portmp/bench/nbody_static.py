@@ -54,7 +54,7 @@ def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySch
     assert isinstance(schedule, NbodySchedule)
     kernels = []
     for root in roots:
-        (main,) = routine.module(form, schedule, ("acceleration",), root=root)
+        main = routine.module(form, schedule, ("acceleration",), root=root)[0]
         kernels.append(dataclasses.replace(main, name=f"gravity_{root}"))
     return kernels, schedule
 

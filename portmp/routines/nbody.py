@@ -46,9 +46,15 @@ def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, 
     }
 
 
-@cache
 def check_root(form: Format, on: str, root: str) -> None:
     """ArgumentError or FormatError where the format or the platform has no such root."""
+    if not isinstance(root, str):
+        raise ArgumentError(f"root: {root!r} given, {', '.join(gravity.ROOTS)} are allowed")
+    _check_root(form, on, root)
+
+
+@cache
+def _check_root(form: Format, on: str, root: str) -> None:
     steps(form, root)
     if root not in ("exact", "fast", "division"):
         platform.get(on).root(root, form.word)
@@ -59,7 +65,7 @@ def module(
     form: str,
     s: NbodySchedule,
     wanted: tuple[str, ...],
-    distinct: bool = False,
+    distinct: bool = True,
     root: str = "exact",
     guarded: bool = False,
 ) -> Module:
@@ -125,9 +131,11 @@ def gravity_sum(
         raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
     else:
         schedule.check(form, device)
+    if schedule.parts and not _separable(n, slabs):
+        schedule = replace(schedule, parts=False)
     guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
-    # With softening a particle's own term is zero, except for the potential.
-    distinct = first is not None and (potential is not None or guarded)
+    # Also where softening makes a particle's own term zero: m y^3 may overflow.
+    distinct = first is not None
     results = {"acceleration": acceleration, "potential": potential}
     wanted = tuple(name for name, planes in results.items() if planes is not None)
     specs = module(form.name, schedule, wanted, distinct, root, guarded)
@@ -156,6 +164,11 @@ def gravity_sum(
     )  # fmt: skip
 
 
+def _separable(targets: int, slabs: int) -> bool:
+    """Whether slabs may go to blocks of their own."""
+    return 0 < slabs <= MOST_SLABS and 4 * targets * slabs <= MOST_PARTS
+
+
 @lru_cache(maxsize=1024)
 def _spread(s: NbodySchedule, device: Device, targets: int, slabs: int) -> NbodySchedule:
     """Where targets are too few for the device: a block takes one slab, then fewer targets."""
@@ -166,8 +179,7 @@ def _spread(s: NbodySchedule, device: Device, targets: int, slabs: int) -> Nbody
         count = base.blocks(targets, s.threads * s.targets * s.width)
         return count * slabs if s.parts else count
 
-    kept = 4 * targets * slabs
-    if blocks(s) * s.threads < busy and 1 < slabs <= MOST_SLABS and kept <= MOST_PARTS:
+    if blocks(s) * s.threads < busy and slabs > 1 and _separable(targets, slabs):
         s = replace(s, parts=True)
     finer = s.finer()
     while finer and blocks(s) < units:

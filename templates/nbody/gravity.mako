@@ -127,7 +127,7 @@ ${fetch("next", "1 - now", " " * 12)}
 ${interaction(s.ilp, False, " " * 16)}
             }
         } else {
-            ${p.unroll} 1
+            ${p.unroll} ${min(4, s.unroll // s.ilp)}
             for (int jj = 0; jj < count; ++jj) {
 ${interaction(1, distinct, " " * 16)}
             }
