@@ -21,11 +21,14 @@ import numpy as np
 import portmp as mp
 from portmp import discovery, files, formats, particles, pictures, system
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, InputError
+from portmp.errors import ArgumentError, InputError, OutOfMemory
 from portmp.formats import Format
 from portmp.networks.gravity import ROOTS
 from portmp.progress import Progress
 from portmp.system import SCHEMES, System
+
+LARGE = 10**8
+"""Bytes from which the memory of a run is stated before it begins."""
 
 BURST = 64
 """Steps that are launched before the host waits: a progress line in between costs little."""
@@ -64,6 +67,11 @@ def start(made: particles.Particles, form: Format, device: Device, eps: str, roo
     """The particles at rest in the device's memory, rounded once to the format."""
     arrays = [mp.array(x, form, device) for x in (made.position, made.velocity, made.mass)]
     return System(*arrays, eps=eps, root=root)
+
+
+def memory(count: int, forms: list[Format]) -> int:
+    """Bytes on the device: states and forces of all formats, and room to sample the last."""
+    return count * (10 * sum(f.itemsize for f in forms) + 8 * forms[-1].itemsize)
 
 
 class Watch:
@@ -221,7 +229,18 @@ def _systems(args: Any, forms: list[Format], device: Device) -> list[System]:
     else:
         made = particles.read(args.source)
     eps, root = args.eps or "0", args.root or "exact"
+    _state_memory(len(made.mass), forms, device)
     return [start(made, form, device, eps, root) for form in forms]
+
+
+def _state_memory(count: int, forms: list[Format], device: Device) -> None:
+    """Say what many particles take; OutOfMemory, before any is made, where that is too much."""
+    needed, there = memory(count, forms), device.properties.memory
+    words = f"{count} particles take {needed / 1e9:.2g} GB of {device.name}'s {there / 1e9:.3g} GB"
+    if needed > there:
+        raise OutOfMemory(words)
+    if needed > LARGE:
+        print(words, file=sys.stderr, flush=True)
 
 
 def _report(args: Any, plan: Plan, moved: System, courses: list[Course]) -> dict[str, Any]:

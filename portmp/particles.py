@@ -144,9 +144,7 @@ def _directions(draw: np.random.Generator, count: int) -> Any:
 
 
 def _sphere(position: Any, velocity: Any) -> Particles:
-    """At rest around the origin, in float32 numbers, with equal masses that sum to 1."""
-    count = len(position)
-    moved = [
-        (x - x.mean(axis=0)).astype(np.float32).astype(np.float64) for x in (position, velocity)
-    ]
-    return Particles((), [Fraction(1, count)] * count, *moved)
+    """At rest around the origin, with equal masses that sum to 1, all rounded to float32."""
+    mass = np.full(len(position), 1 / len(position))
+    moved = [x - x.mean(axis=0) for x in (position, velocity)]
+    return Particles((), *(x.astype(np.float32).astype(np.float64) for x in (mass, *moved)))

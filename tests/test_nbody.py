@@ -97,7 +97,7 @@ def sphere(form: formats.Format) -> tuple[Host, Host]:
     """512 particles of a Plummer sphere."""
     made = particles_of.plummer(512, 7)
     position = [[Fraction(c) for c in row] for row in made.position]
-    return convert.to_limbs(position, form, "r"), convert.to_limbs(list(made.mass), form, "m")
+    return convert.to_limbs(position, form, "r"), convert.to_limbs(made.mass, form, "m")
 
 
 def hostile(form: formats.Format) -> tuple[Host, Host]:
