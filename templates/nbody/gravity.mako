@@ -5,6 +5,12 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic, anywhere"/>
 <%!
     AXES = "xyz"
+
+    def times(text, count):
+        return text if count == 1 else f"{text} * {count}"
+
+    def plus(text, more):
+        return f"{text} + {more}" if more else text
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -28,7 +34,7 @@ ${p.kernel_of(s.threads)} ${name}(
     const ${long} targets, const ${long} sources,
     ${v.planes("target", const=True)}, const ${long} target_start, const ${long} target_row, const ${long} target_axis,
     ${v.planes("source", const=True)}, const ${long} source_start,
-    ${v.scalars("eps")},
+    ${v.scalars("softening")},
 % if distinct:
     const ${long} self,
 % endif
@@ -56,8 +62,8 @@ ${p.kernel_of(s.threads)} ${name}(
     const int base = thread / ${warp} * ${s.tile};
 % endif
     const ${long} block = (${long})${p.axis(p.group_id, 0)} * ${block};
-    const ${long} first = block + thread * ${s.width};
-    const ${w.value} softening = ${w.pack(w.splat(f"eps{i}") for i in w.limbs)};
+    const ${long} first = block + ${times("thread", s.width)};
+    const ${w.value} eps2 = ${w.pack(w.splat(f"softening{i}") for i in w.limbs)};
 % for axis in AXES:
     ${w.value} ${axis}[${s.targets}];
 % endfor
@@ -77,7 +83,7 @@ ${p.kernel_of(s.threads)} ${name}(
 % for lane in range(s.width):
         {
             /* targets beyond the end repeat the last one and are not stored */
-            const ${long} i = first + u * ${s.threads * s.width} + ${lane};
+            const ${long} i = ${plus("first + " + times("u", s.threads * s.width), lane)};
             const ${long} at = target_start + (i < targets ? i : targets - 1) * target_row;
 % for k, axis in enumerate(AXES):
 % for i in w.limbs:
@@ -112,8 +118,8 @@ ${fetch("next", "1 - now", " " * 12)}
 % elif s.shared:
         ${sync}
 % for i in w.limbs:
-        for (int q = ${member}; q < count * ${pieces[i]}; q += ${team})
-            tile${i}[${f"base * {pieces[i]} + " if s.shared == 2 else ""}q] = bodies${i}[j0 * ${pieces[i]} + q];
+        for (int q = ${member}; q < ${times("count", pieces[i])}; q += ${team})
+            tile${i}[${f"base * {pieces[i]} + " if s.shared == 2 else ""}q] = bodies${i}[${times("j0", pieces[i])} + q];
 % endfor
         ${sync}
 % endif
@@ -123,7 +129,7 @@ ${fetch("next", "1 - now", " " * 12)}
         if (count == ${s.tile}) {
 % endif
             ${p.unroll} ${s.unroll // s.ilp}
-            for (int jj = 0; jj < ${s.tile}; jj += ${s.ilp}) {
+            for (int jj = 0; jj < ${s.tile}; ${"++jj" if s.ilp == 1 else f"jj += {s.ilp}"}) {
 ${interaction(s.ilp, False, " " * 16)}
             }
         } else {
@@ -164,7 +170,7 @@ ${keep("next", "1 - now", " " * 12)}
     for (int u = 0; u < ${s.targets}; ++u) {
 % for lane in range(s.width):
         {
-            const ${long} i = first + u * ${s.threads * s.width} + ${lane};
+            const ${long} i = ${plus("first + " + times("u", s.threads * s.width), lane)};
             if (i < targets) {
 % if parts:
                 const ${long} at = (${long})${p.axis(p.group_id, 1)} * ${len(sums)} * targets + i;
@@ -204,13 +210,13 @@ ${pad}}
 % for i in w.limbs:
 % if s.async_copy:
 ${pad}for (int q = ${member}; q < ${s.tile * pieces[i]}; q += ${team})
-${pad}    if (${j} * ${pieces[i]} + q < end * ${pieces[i]})
-${pad}        ${w.platform.async_copy.format(f"&tile{i}[({buffer}) * {room * pieces[i]} + {f'base * {pieces[i]} + ' if s.shared == 2 else ''}q]", f"&bodies{i}[{j} * {pieces[i]} + q]")}
+${pad}    if (${times(j, pieces[i])} + q < ${times("end", pieces[i])})
+${pad}        ${w.platform.async_copy.format(f"&tile{i}[({buffer}) * {room * pieces[i]} + {f'base * {pieces[i]} + ' if s.shared == 2 else ''}q]", f"&bodies{i}[{times(j, pieces[i])} + q]")}
 % else:
 ${pad}${w.platform.unroll}
 ${pad}for (int r = 0; r < ${s.tile * pieces[i] // team}; ++r) {
-${pad}    const ${w.platform.index} q = ${j} * ${pieces[i]} + ${member} + r * ${team};
-${pad}    if (q < end * ${pieces[i]})
+${pad}    const ${w.platform.index} q = ${times(j, pieces[i])} + ${member} + ${times("r", team)};
+${pad}    if (q < ${times("end", pieces[i])})
 ${pad}        held${i}[r] = bodies${i}[q];
 ${pad}}
 % endif
@@ -247,17 +253,16 @@ ${pad}    tile${i}[(${buffer}) * ${room * pieces[i]} + ${f"base * {pieces[i]} + 
         """Where a source's first piece is."""
         at = "jj" if e == 0 else f"jj + {e}"
         if not s.shared:
-            return f"bodies{i}[", f"(j0 + {at})"
+            return f"bodies{i}[", f"j0 + {at}"
         shift = (f"now * {room} + " if s.stages == 2 else "") + ("base + " if s.shared == 2 else "")
-        return f"tile{i}[", f"({shift}{at})"
+        return f"tile{i}[", f"{shift}{at}"
 %>
 % for e in steps:
 % for i in w.limbs:
-<% memory, index = place(i, e) %>
 % if pieces[i] == 1:
-${pad}const float4 s${i}_${e} = ${memory}${index[1:-1]}];
+${pad}const float4 s${i}_${e} = ${place(i, e)[0]}${place(i, e)[1]}];
 % else:
-${pad}const double2 s${i}_${e}a = ${memory}2 * ${index}], s${i}_${e}b = ${memory}2 * ${index} + 1];
+${pad}const double2 s${i}_${e}a = ${place(i, e)[0]}2 * (${place(i, e)[1]})], s${i}_${e}b = ${place(i, e)[0]}2 * (${place(i, e)[1]}) + 1];
 % endif
 % endfor
 % endfor
@@ -269,12 +274,12 @@ ${pad}    const ${w.value} d${axis}${e} = ${w.function(networks["sub"])}(${field
 % endfor
 % endfor
 % for e in steps:
-${pad}    ${"" if check else "const "}${w.value} inverse${e} = ${w.function(networks["inverse"])}(dx${e}, dy${e}, dz${e}, softening);
+${pad}    ${"" if check else "const "}${w.value} inverse${e} = ${w.function(networks["inverse"])}(dx${e}, dy${e}, dz${e}, eps2);
 % endfor
 % if check:
 ${pad}    /* a particle does not attract itself */
 % for lane in range(s.width):
-${pad}    if (j0 + jj == first + u * ${s.threads * s.width} + ${lane} + self) {
+${pad}    if (j0 + jj == ${plus("first + " + times("u", s.threads * s.width), lane)} + self) {
 % for i in w.limbs:
 ${pad}        ${part("inverse0", i, lane)} = ${v.literal(0)};
 % endfor
