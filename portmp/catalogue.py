@@ -81,7 +81,7 @@ def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
             f.name, schedule, ("acceleration", "potential"), guarded=True
         )
         found["nbody_parts"] = nbody.module(
-            f.name, replace(schedule, parts=True), ("acceleration", "potential"), False
+            f.name, replace(schedule, parts=True), ("acceleration",)
         )
         for root in EVERYWHERE if f.limbs == 1 else ():
             found[f"nbody_{root}"] = nbody.module(f.name, schedule, ("acceleration",), root=root)

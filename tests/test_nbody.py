@@ -236,7 +236,12 @@ def test_own_terms_with_any_schedule(device: Device, name: str, eps: Any) -> Non
         for plane in result
     ]
     widths = [NbodySchedule(1, 2, 32, 2, 0, w) for w in (2, 4)]
-    for schedule in (None, *SCHEDULES[:3], *(widths if device.traits.root == "ieee" else ())):
+    for schedule in (
+        None,
+        *SCHEDULES[:3],
+        SCHEDULES[-1],
+        *(widths if device.traits.root == "ieee" else ()),
+    ):
         assert bits(*nbody.field(position, mass, eps=eps, schedule=schedule)) == wanted, schedule
 
 

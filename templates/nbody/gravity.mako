@@ -133,7 +133,7 @@ ${fetch("next", "1 - now", " " * 12)}
 ${interaction(s.ilp, False, " " * 16)}
             }
         } else {
-            ${p.unroll} ${min(4, s.unroll // s.ilp)}
+            ${p.unroll} ${min(4, s.unroll // s.ilp) if w.format.limbs == 1 else 1}
             for (int jj = 0; jj < count; ++jj) {
 ${interaction(1, distinct, " " * 16)}
             }
