@@ -523,8 +523,17 @@ def _npy_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
 
 def _npz_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
     members = {f"{LIMB_KEY}{i}": plane for i, plane in enumerate(planes)}
+    return _archive({**members, FORMAT_KEY: np.array(form.name)})
+
+
+def write_members(file: Path, members: dict[str, Plane]) -> None:
+    """Write arrays by name to a .npz file; ``members`` reads them."""
+    replace(file, _archive(members))
+
+
+def _archive(members: dict[str, Plane]) -> bytes:
     buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **members, format=np.array(form.name))
+    np.savez(buffer, allow_pickle=False, **members)
     return buffer.getvalue()
 
 

@@ -6,7 +6,6 @@ momentum are sampled on the way, a reversed run shows how far from the start it 
 
 from __future__ import annotations
 
-import io
 import json
 import math
 import sys
@@ -275,10 +274,8 @@ def _table(args: Any, plan: Plan, device: Device, count: int, courses: list[Cour
 
 def _write_trajectory(path: Path, courses: list[Course]) -> None:
     """Times (samples,) and, for each format, positions (samples, n, 3) in float64."""
-    content = io.BytesIO()
     arrays = {course.format: np.array(course.positions) for course in courses}
-    np.savez(content, times=np.array(courses[0].times), **arrays)  # type: ignore[arg-type]
-    files.replace(path, content.getvalue())
+    files.write_members(path, {"times": np.array(courses[0].times), **arrays})
 
 
 MOST_ORBITS = 50

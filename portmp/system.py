@@ -7,7 +7,6 @@ an orbit has the same bits on every device, also where it is saved and continued
 
 from __future__ import annotations
 
-import io
 import itertools
 import json
 import re
@@ -206,9 +205,7 @@ class System:
         planes = {"facts": np.array(json.dumps(facts))}
         for name, value in (("bodies", self._bodies), ("velocity", self._velocity)):
             planes |= {f"{name}{i}": plane for i, plane in enumerate(value.to_limbs())}
-        content = io.BytesIO()
-        np.savez(content, **planes)  # type: ignore[arg-type]
-        files.replace(file, content.getvalue())
+        files.write_members(file, planes)
 
 
 _RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")

@@ -18,7 +18,18 @@ import pytest
 from portmp import convert, discovery, formats, inputs
 from portmp.backends import cuda, opencl, rocm
 from portmp.backends.base import Device
-from portmp.bench import blas, command, compare, exact, floors, measure, peers, report, schema
+from portmp.bench import (
+    blas,
+    command,
+    compare,
+    exact,
+    floors,
+    measure,
+    peers,
+    report,
+    schema,
+    words,
+)
 from portmp.bench.blas import Case
 from portmp.bench.exact import Entry, Walk
 from portmp.bench.floors import Ceilings
@@ -572,7 +583,7 @@ def test_usage(run: Run) -> None:
 
 def test_lists() -> None:
     """Commas, blanks, repetitions, powers."""
-    assert command._listed(" 64, 2^10,64,", command._size) == [64, 1024]
-    assert command._formats("all")[0].name == "float32"
+    assert words.listed(" 64, 2^10,64,", words.size) == [64, 1024]
+    assert words.listed_formats("all")[0].name == "float32"
     assert len(command._routines("all")) == len(blas.ROUTINES)
     assert inputs.Stream("x").below(3, 5).tolist() == inputs.Stream("x").below(3, 5).tolist()

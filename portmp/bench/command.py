@@ -4,67 +4,27 @@ from __future__ import annotations
 
 import datetime
 import json
-import re
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
-from portmp import discovery, files, formats, pictures
+from portmp import discovery, files, pictures
 from portmp.backends.base import Device
 from portmp.bench import blas, peers, plot, report, runner
 from portmp.bench.blas import Case, Routine
-from portmp.errors import ArgumentError, suggestion
-from portmp.formats import Format
+from portmp.bench.words import ALL, choice, listed, listed_formats, size
+from portmp.errors import ArgumentError
 from portmp.progress import Progress
 
-ALL = "all"
 ACCURACIES = (blas.ACCURATE, blas.FAST, blas.BOTH)
-_SIZE = re.compile(r"([0-9]+)(?:\^([0-9]+))?")
-_LARGEST_SIZE = 2**40
-T = TypeVar("T")
-
-
-def _listed(text: str | None, read: Callable[[str], T]) -> list[T]:
-    """The items of ``A,B,C``, each once."""
-    words = [w.strip() for part in (text or "").split(",") for w in [part] if w.strip()]
-    return list(dict.fromkeys(read(word) for word in words))
-
-
-def _size(text: str) -> int:
-    """``4096`` or ``2^26``."""
-    match = _SIZE.fullmatch(text)
-    exponent = int(match[2] or 1) if match and len(match[2] or "") < 4 else 1000
-    if match is None or len(match[1]) > 15:
-        raise ArgumentError(
-            f"--size: {text[:40]!r} given, an integer such as 4096 or 2^26 is needed"
-        )
-    size: int = int(match[1]) ** exponent
-    if not 1 <= size <= _LARGEST_SIZE:
-        raise ArgumentError(f"--size: {text[:40]} given, 1 to 2^40 is allowed")
-    return size
 
 
 def _routines(text: str | None) -> list[Routine]:
     if text == ALL:
         return list(blas.ROUTINES.values())
-    return _listed(text, blas.routine) or [blas.routine(name) for name in blas.USUAL_ROUTINES]
-
-
-def _formats(text: str | None) -> list[Format]:
-    if text == ALL:
-        return [formats.get(name) for name in formats.STANDARD]
-    return _listed(text, formats.get)
-
-
-def _accuracy(text: str) -> str:
-    if text not in ACCURACIES:
-        near = suggestion(text, list(ACCURACIES))
-        raise ArgumentError(
-            f"--accuracy: {text!r} given{near}; allowed are {', '.join(ACCURACIES)}"
-        )
-    return text
+    return listed(text, blas.routine) or [blas.routine(name) for name in blas.USUAL_ROUTINES]
 
 
 def _devices(names: Sequence[str] | None) -> list[tuple[Device, str]]:
@@ -90,10 +50,10 @@ def command(args: Any) -> int:
     """``portmp bench blas``: 1 if a result is wrong, a case failed or a device was refused."""
     routines, forms, sizes = (
         _routines(args.routine),
-        _formats(args.format),
-        _listed(args.size, _size),
+        listed_formats(args.format),
+        listed(args.size, size),
     )
-    accuracy = _accuracy(args.accuracy)
+    accuracy = choice(args.accuracy, "accuracy", ACCURACIES)
     if args.runs is not None and args.runs < 1:
         raise ArgumentError(f"--runs: {args.runs} given, at least 1 is needed")
     output, picture = (Path(name) if name else None for name in (args.output, args.plot))

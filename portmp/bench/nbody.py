@@ -23,9 +23,9 @@ from portmp.bench import (
     nbody_report,
     nbody_static,
 )
-from portmp.bench.command import _formats, _listed, _size
 from portmp.bench.nbody_run import Bench, Budget, Row
-from portmp.errors import ArgumentError, OutOfMemory, suggestion
+from portmp.bench.words import choice, listed, listed_formats, size
+from portmp.errors import ArgumentError, OutOfMemory
 from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.routines import nbody as routine
@@ -47,28 +47,23 @@ _WITH_A_DEVICE = ("device", "format", "experiment", "size", "seconds", "runs", "
 
 
 def _experiment(name: str) -> str:
-    if name not in EXPERIMENTS:
-        near = suggestion(name, list(EXPERIMENTS))
-        raise ArgumentError(
-            f"--experiment: {name!r} given{near}; allowed are {', '.join(EXPERIMENTS)}"
-        )
-    return name
+    return choice(name, "experiment", EXPERIMENTS)
 
 
 def _checked_formats(text: str | None) -> list[Format]:
-    chosen = _formats(text) or [formats.get(DEFAULT_FORMAT)]
+    chosen = listed_formats(text) or [formats.get(DEFAULT_FORMAT)]
     for form in chosen:
         routine.steps(form)  # a paper's own format has no gravity
     return chosen
 
 
 def _number_of_particles(text: str | None) -> int | None:
-    sizes = _listed(text, _size)
+    sizes = listed(text, size)
     if len(sizes) > 1:
         raise ArgumentError(f"--size: {text} given, one number of particles is needed")
-    size = sizes[0] if sizes else None
-    nbody_experiments.check_size(size)
-    return size
+    found = sizes[0] if sizes else None
+    nbody_experiments.check_size(found)
+    return found
 
 
 def _check_numbers(seconds: float | None, runs: int | None) -> None:
@@ -110,7 +105,7 @@ def _static(args: Any, start: datetime.datetime) -> int:
     given = [name for name in _WITH_A_DEVICE if getattr(args, name) is not None]
     if given:
         raise ArgumentError(f"--{given[0]}: cannot be given with --static, which runs nothing")
-    names = _listed(args.static, str)
+    names = listed(args.static, str)
     if not names:
         raise ArgumentError("--static: is empty; architectures are needed")
     for name in names:
@@ -129,7 +124,7 @@ def command(args: Any) -> int:
         files.check_place(Path(args.output))
     if args.static is not None:
         return _static(args, start)
-    wanted = _listed(args.experiment, _experiment) or list(EXPERIMENTS)
+    wanted = listed(args.experiment, _experiment) or list(EXPERIMENTS)
     experiments = [name for name in EXPERIMENTS if name in wanted]
     forms, size = _checked_formats(args.format), _number_of_particles(args.size)
     _check_numbers(args.seconds, args.runs)

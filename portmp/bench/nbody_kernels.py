@@ -137,7 +137,7 @@ def build(bench: Bench) -> Row:
     if bench.too_long("build", f"N = {n}", 2 * bench.expected(form, root, n, s)):
         return {"rows": []}
     bench.progress.show(f"build: N = {n}")
-    text = plain_source(device)
+    text = plain_source(device.platform)
     kernel = program.load(device, text)["plain_gravity"]
     position, mass, out = bench.bodies.of(form, n)
     result = Array(allocate(form, (n, 3), device.queue))
@@ -168,10 +168,9 @@ def build(bench: Bench) -> Row:
     }  # fmt: skip
 
 
-def plain_source(device: Device) -> RenderedSource:
-    """The text of the plain program."""
-    name = PLAIN[device.platform]
-    text = resources.files("portmp").joinpath(f"data/{name}").read_text()
+def plain_source(on: str) -> RenderedSource:
+    """The text of a platform's plain program."""
+    text = resources.files("portmp").joinpath(f"data/{PLAIN[on]}").read_text()
     whole = f"#define THREADS {PLAIN_THREADS}\n{text}"
     return RenderedSource(whole, (None,) * len(whole.splitlines()), ("plain_gravity",))
 
