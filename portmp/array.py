@@ -14,7 +14,7 @@ from portmp import convert, discovery, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format
-from portmp.planes import Planes, allocate, upload
+from portmp.planes import Planes, allocate, moved, upload
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
 
@@ -245,7 +245,7 @@ class Array:
         target = opened(self.format, device)
         if target is self.device:
             return self
-        return Array(upload(self.format, self.to_limbs(), target.queue))
+        return Array(moved(elementwise.contiguous(self.planes), target.queue))
 
     # --- arithmetic -----------------------------------------------------------------------
 

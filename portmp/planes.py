@@ -156,3 +156,12 @@ def upload(form: Format, host: Host, queue: Queue) -> Planes:
     if planes.size:
         planes.write(host)
     return planes
+
+
+def moved(planes: Planes, queue: Queue) -> Planes:
+    """Copy a contiguous view to new planes on the device of *queue*."""
+    made = allocate(planes.format, planes.shape, queue)
+    for i, (target, source) in enumerate(zip(made.buffers, planes.buffers, strict=True)):
+        step = planes.format.dtype(i).itemsize
+        queue.receive(target, planes.queue, source, planes.size * step, planes.start * step)
+    return made

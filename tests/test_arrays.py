@@ -537,6 +537,11 @@ def test_operands_on_two_devices_are_refused(device: Device) -> None:
             call()
     assert (here + there.to(device)).to_fractions() == [4, 6]
     assert there.to(device).to(device).device is device
+    table = mp.array([[1, 2, 3], [4, 5, 6]], "ts", device)
+    for part in (table[1, 1:], table[:, 2], table.T, table[:0], table[1, 1]):
+        moved = part.to(others[0].name)
+        assert moved.device is others[0] and moved.shape == part.shape
+        assert moved.to_fractions() == part.to_fractions()
 
 
 # --- special values ---------------------------------------------------------------------

@@ -31,6 +31,22 @@ def test_copies_in_order(every_device: Device) -> None:
     assert end.seconds_since(start) >= 0
 
 
+def test_copies_between_devices(every_device: Device) -> None:
+    """What another device's queue wrote arrives, after it was written; from any offset."""
+    content = np.arange(100000, dtype=np.float64)
+    for other in discovery.devices():
+        source = other.allocate(content.nbytes)
+        target = every_device.allocate(content.nbytes)
+        other.queue.write(source, content, wait=False)
+        got = np.empty_like(content)
+        every_device.queue.receive(target, other.queue, source, content.nbytes)
+        every_device.queue.read(target, got)
+        assert np.array_equal(got, content)
+        every_device.queue.receive(target, other.queue, source, content.nbytes - 800, 800)
+        every_device.queue.read(target, got)
+        assert np.array_equal(got, [*content[100:], *content[-100:]])
+
+
 def test_parts(every_device: Device) -> None:
     """A part is a window of its buffer."""
     step = every_device.properties.alignment

@@ -121,6 +121,17 @@ class Queue(ABC):
     def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
         """Copy device memory on the same device."""
 
+    def receive(
+        self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0
+    ) -> None:
+        """Copy memory of another device, from *offset*, after the work so far in its *sender*.
+
+        Through the host, which waits for it, where the devices do not reach each other.
+        """
+        host = np.empty(nbytes, np.uint8)
+        sender.read(source, host, offset)
+        self.write(target, host)
+
     @abstractmethod
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits."""

@@ -35,6 +35,7 @@ class CudaDriver(Driver):
     def __init__(self, api: Any, device: Any) -> None:
         self._api = api
         self._device = device
+        self._reached: dict[Driver, bool] = {}
         pools = api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
         self._pools = bool(self._check(api.cuDeviceGetAttribute(pools, device)))
 
@@ -95,6 +96,28 @@ class CudaDriver(Driver):
     def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
         """Copy within the device."""
         self._check(self._current().cuMemcpyDtoDAsync(target, source, nbytes, stream))
+
+    def reaches(self, other: Driver) -> bool:
+        """Whether this device can copy *other*'s memory itself; opens its pool where it can."""
+        assert isinstance(other, CudaDriver)
+        if other not in self._reached:
+            api, mine, theirs = self._current(), self._device, other._device
+            found = bool(self._check(api.cuDeviceCanAccessPeer(mine, theirs)))
+            if found and other._pools:
+                access = api.CUmemAccessDesc()
+                access.location.type = api.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+                access.location.id = int(mine)
+                access.flags = api.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+                pool = self._check(api.cuDeviceGetDefaultMemPool(theirs))
+                self._check(api.cuMemPoolSetAccess(pool, [access], 1))
+            self._reached[other] = found
+        return self._reached[other]
+
+    def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
+        """Copy memory of *other*, a device that this one reaches."""
+        assert isinstance(other, CudaDriver)
+        api, mine, theirs = self._current(), self._context, other._context
+        self._check(api.cuMemcpyPeerAsync(target, mine, source, theirs, nbytes, stream))
 
     def new_stream(self) -> Any:
         """A non-blocking stream."""

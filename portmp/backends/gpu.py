@@ -70,6 +70,14 @@ class Driver(ABC):
         """Copy within the device."""
 
     @abstractmethod
+    def reaches(self, other: Driver) -> bool:
+        """Whether this device can copy *other*'s memory itself; from then on it may."""
+
+    @abstractmethod
+    def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
+        """Copy memory of *other*, a device that this one reaches."""
+
+    @abstractmethod
     def new_stream(self) -> Any:
         """A stream that does not wait for the driver's default stream."""
 
@@ -117,10 +125,10 @@ class Driver(ABC):
         """The clock at this moment; None where it cannot be read."""
         return None
 
-    def order(self, first: Any, then: Any) -> None:
-        """Let further work in stream *then* wait for the work so far in stream *first*."""
+    def order(self, first: Any, then: Any, on: Driver | None = None) -> None:
+        """Let further work in *then*, a stream *on* any device, wait for that so far in *first*."""
         event = self.record(first)
-        self.follow(then, event)
+        (on or self).follow(then, event)
         self.delete_event(event)
 
 
@@ -230,6 +238,23 @@ class GpuQueue(Queue):
         if nbytes:
             to, start = self._pointer(target, 0, nbytes), self._pointer(source, 0, nbytes)
             self._driver.copy(to, start, nbytes, self.stream)
+
+    def receive(
+        self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0
+    ) -> None:
+        """Copy memory of another device; without the host where this device reaches it."""
+        mine = self._driver
+        theirs = sender._driver if isinstance(sender, GpuQueue) else None
+        if theirs is None or type(theirs) is not type(mine) or not mine.reaches(theirs):
+            super().receive(target, sender, source, nbytes, offset)
+        elif nbytes:
+            assert isinstance(sender, GpuQueue)
+            to = self._pointer(target, 0, nbytes)
+            start = sender._pointer(source, offset, nbytes)
+            theirs.order(sender.stream, self.stream, on=mine)
+            mine.fetch(to, theirs, start, nbytes, self.stream)
+            # What the sender does next may change or free the source.
+            mine.order(self.stream, sender.stream, on=theirs)
 
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel*; the driver copies the arguments before it returns."""

@@ -36,6 +36,7 @@ class RocmDriver(Driver):
     def __init__(self, api: Any, index: int) -> None:
         self._api = api
         self._index = index
+        self._reached: dict[Driver, bool] = {}
         wanted = api.hipDeviceAttribute_t.hipDeviceAttributeMemoryPoolsSupported
         status, pools = api.hipDeviceGetAttribute(wanted, index)
         self._pools = not int(status) and bool(pools)
@@ -81,6 +82,28 @@ class RocmDriver(Driver):
     def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
         """Copy within the device."""
         self._check(self._current().hipMemcpyDtoDAsync(target, source, nbytes, stream))
+
+    def reaches(self, other: Driver) -> bool:
+        """Whether this device can copy *other*'s memory itself; opens its pool where it can."""
+        assert isinstance(other, RocmDriver)
+        if other not in self._reached:
+            api, mine, theirs = self._current(), self._index, other._index
+            found = bool(self._check(api.hipDeviceCanAccessPeer(mine, theirs)))
+            if found and other._pools:
+                access = api.hipMemAccessDesc()
+                access.location.type = api.hipMemLocationType.hipMemLocationTypeDevice
+                access.location.id = mine
+                access.flags = api.hipMemAccessFlags.hipMemAccessFlagsProtReadWrite
+                pool = self._check(api.hipDeviceGetDefaultMemPool(theirs))
+                self._check(api.hipMemPoolSetAccess(pool, access, 1))
+            self._reached[other] = found
+        return self._reached[other]
+
+    def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
+        """Copy memory of *other*, a device that this one reaches."""
+        assert isinstance(other, RocmDriver)
+        api, mine, theirs = self._current(), self._index, other._index
+        self._check(api.hipMemcpyPeerAsync(target, mine, source, theirs, nbytes, stream))
 
     def new_stream(self) -> Any:
         """A non-blocking stream."""

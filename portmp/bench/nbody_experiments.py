@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp import ceilings, program, tuning
+from portmp import ceilings, discovery, program, tuning
+from portmp.backends.base import Device
 from portmp.bench import nbody_paper, nbody_static
 from portmp.bench.nbody_run import LARGEST, SMALLEST, Bench, Row, roots_of, timed
 from portmp.compilers import loops
@@ -32,6 +33,7 @@ SERIES = ("fast", "exact")
 """Roots whose rate is measured by size and put beside its bound."""
 MODEL_SLOTS = {("float32", "fast"): 1, ("float32", "exact"): 8}
 """Instructions of a root where none can be read: one, or one and a residual step of seven."""
+FROM_ANOTHER = "from another device"
 _LONG = ("fma64", "add64", "mul64")
 _BY_CODE = "instructions of the loop in machine code, as they take turns"
 
@@ -145,12 +147,15 @@ def copies(bench: Bench) -> Row:
     """Bytes a second to, from and within the device, by size; medians of all runs.
 
     Copies to and from the host by the wall's clock, until they are done, with host memory as
-    NumPy allocates it; within the device by its own clock.
+    NumPy allocates it; within the device, and from a second one of its platform where there
+    is one, by its own clock.
     """
     exponents = COPY_SIZES[bench.kind]
     queue = bench.device.queue
     largest = 2 ** exponents[-1]
     source, target = (bench.device.allocate(largest) for _ in range(2))
+    other = _another(bench.device)
+    afar = other.allocate(largest) if other else None
     host = np.zeros(largest, np.uint8)
     queue.write(source, host)
     rows: list[Row] = []
@@ -167,17 +172,28 @@ def copies(bench: Bench) -> Row:
                 bench.device, partial(queue.copy, target, source, nbytes), bench.runs
             ),
         }
+        if other and afar:
+            times[FROM_ANOTHER] = ceilings.times(
+                bench.device, partial(queue.receive, target, other.queue, afar, nbytes), bench.runs
+            )
         rows += [
             {"way": way, "bytes": nbytes, "seconds": timed(found),
              "bytes_per_second": nbytes / statistics.median(found)}
             for way, found in times.items()
         ]  # fmt: skip
-    return {"rows": rows}
+    return {"rows": rows, "another": other.name if other else None}
+
+
+def _another(device: Device) -> Device | None:
+    """A second GPU of the same platform."""
+    others = (d for d in discovery.find(device.platform).devices if d.index != device.index)
+    return next((d for d in others if d.properties.kind == "gpu"), None)
 
 
 def _copy_time(rows: list[Row], bench: Bench) -> float:
     """Seconds that the next size will take: twice those of the last one."""
-    last = sum(float(row["seconds"]["median"]) for row in rows[-3:])
+    same = (row for row in rows if row["bytes"] == rows[-1]["bytes"])
+    last = sum(float(row["seconds"]["median"]) for row in same)
     return 2 * last * (bench.runs + 2)
 
 
