@@ -27,6 +27,10 @@
     member = {0: "0", 1: "thread", 2: f"thread % {warp}"}[s.shared]
     sync = {0: "", 1: p.barrier, 2: p.warp_barrier}[s.shared]
     room = s.tile * (s.threads // team if s.shared else 1)
+
+    def apart(u):
+        """Whether no lane of target u is in the tile."""
+        return f"(unsigned)({plus('mine', u * s.threads * s.width + s.width - 1)}) >= {s.tile + s.width - 1}u"
 %>
 ${arithmetic(w, list(networks.values()))}
 /* ${s.targets * s.width} target${"s" if s.targets * s.width > 1 else ""} a thread; sources in tiles of ${s.tile}, tiles in slabs of ${slab} */
@@ -124,7 +128,10 @@ ${fetch("next", "1 - now", " " * 12)}
         ${sync}
 % endif
 % if distinct:
-        if (count == ${s.tile} && (next <= block + self || j0 >= block + self + ${block})) {
+        /* where in the tile the thread's targets are themselves; far away in most tiles */
+        const ${long} place = first + self - j0;
+        const int mine = place > -${block} && place < ${s.tile} ? (int)place : ${s.tile};
+        if (count == ${s.tile}${"".join(f" && {apart(u)}" for u in range(s.targets))}) {
 % else:
         if (count == ${s.tile}) {
 % endif
@@ -279,7 +286,7 @@ ${pad}    ${"" if check else "const "}${w.value} inverse${e} = ${w.function(netw
 % if check:
 ${pad}    /* a particle does not attract itself */
 % for lane in range(s.width):
-${pad}    if (j0 + jj == ${plus("first + " + times("u", s.threads * s.width), lane)} + self) {
+${pad}    if (jj == ${plus("mine + " + times("u", s.threads * s.width), lane)}) {
 % for i in w.limbs:
 ${pad}        ${part("inverse0", i, lane)} = ${v.literal(0)};
 % endfor
