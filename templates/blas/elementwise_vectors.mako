@@ -24,38 +24,33 @@ ${p.kernel.format(s.threads)} ${name}(
 % endif
 % endfor
 
-    for (${p.index} i = first; i < first + ${s.items * s.width} && i < n; i += ${s.width}) {
-        const int lanes = n - i < ${s.width} ? (int)(n - i) : ${s.width};
-        ${w.value} result;
+    const ${p.index} end = first + ${s.items * s.width} < n ? first + ${s.items * s.width} : n;
+    ${p.index} i = first;
+    for (; i + ${s.width} <= end; i += ${s.width}) {
+% for operand in arrays:
+        const ${w.value} ${operand} = ${w.pack(w.neighbours(operand, k, f"{operand}_start + i") for k in w.limbs)};
+% endfor
+        const ${w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
+% for k in w.limbs:
+        ${w.neighbours("out", k, "out_start + i", const=False)} = ${w.word_of("result", k)};
+% endfor
+    }
+    if (i < end) {
+        /* variables of their own: those above stay in registers */
+        const int lanes = (int)(end - i);
 % for operand in arrays:
         ${w.value} ${operand} = ${w.zero()};
-% endfor
-        if (lanes == ${s.width}) {
-% for operand in arrays:
+        for (int lane = 0; lane < lanes; ++lane) {
 % for k in w.limbs:
-            ${w.word_of(operand, k)} = ${w.neighbours(operand, k, f"{operand}_start + i")};
+            ((${w.scalar} *)&${w.word_of(operand, k)})[lane] = ${operand}${k}[${operand}_start + i + lane];
 % endfor
-% endfor
-        } else {
-            for (int lane = 0; lane < lanes; ++lane) {
-% for operand in arrays:
-% for k in w.limbs:
-                ((${w.scalar} *)&${w.word_of(operand, k)})[lane] = ${operand}${k}[${operand}_start + i + lane];
-% endfor
-% endfor
-            }
         }
-        result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
-        if (lanes == ${s.width}) {
-% for k in w.limbs:
-            ${w.neighbours("out", k, "out_start + i", const=False)} = ${w.word_of("result", k)};
 % endfor
-        } else {
-            for (int lane = 0; lane < lanes; ++lane) {
+        ${w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
+        for (int lane = 0; lane < lanes; ++lane) {
 % for k in w.limbs:
-                out${k}[out_start + i + lane] = ((${w.scalar} *)&${w.word_of("result", k)})[lane];
+            out${k}[out_start + i + lane] = ((${w.scalar} *)&${w.word_of("result", k)})[lane];
 % endfor
-            }
         }
     }
 }
