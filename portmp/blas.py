@@ -13,10 +13,14 @@ import numpy as np
 
 from portmp import definition
 from portmp.array import Array, Number, operand
-from portmp.errors import ShapeError
+from portmp.errors import ArgumentError, ShapeError, suggestion
+from portmp.ozaki import Ozaki2
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
+
+METHODS = ["direct", "ozaki2"]
+"""How gemm may multiply."""
 
 
 def _scalar(like: Array, value: Number | Array, argument: str) -> base.Words:
@@ -47,6 +51,7 @@ def gemm(
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: GemmSchedule | PanelSchedule | None = None,
+    method: str | Ozaki2 = "direct",
 ) -> Array:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
@@ -60,6 +65,14 @@ def gemm(
     plus 2u^N of the result (docs/bits.md says which are proved). One limb: a chain of fma.
     Beside its operands a product over more than 1024 steps takes memory for one more C
     where C is read or the format is stored short.
+
+    *method*: ``direct``, or ``ozaki2`` (or an ``Ozaki2`` with options): residues modulo eight-bit
+    numbers, multiplied by int8 matrix engines, exactly. Rows of a and columns of b are rounded
+    to K bits below their largest entry, K at least the format's; *accuracy* and *schedule* do
+    not apply. Error per element, with alpha_i and beta_j the powers of two above the largest
+    entries of the row and the column and N limbs: N/2 2^-K (alpha_i sum|b| + beta_j sum|a|)
+    (1 + 2^-K N), plus 2u^N of the result: entries far below the largest lose digits. An
+    element whose row or column holds an infinity or NaN comes from leading limbs, as in direct.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     return Array(
@@ -70,8 +83,21 @@ def gemm(
             out=None if out is None else operand(out, "out").planes,
             accuracy=accuracy,
             schedule=schedule,
+            method=_method(method, accuracy, schedule),
         )
     )  # fmt: skip
+
+
+def _method(method: str | Ozaki2, accuracy: str, schedule: object) -> Ozaki2 | None:
+    """Options of a method that is not direct."""
+    if method == "direct":
+        return None
+    if isinstance(method, str) and method != "ozaki2":
+        near = suggestion(method, METHODS)
+        raise ArgumentError(f"method: {method!r} given{near}; allowed are {', '.join(METHODS)}")
+    if accuracy != "accurate" or schedule is not None:
+        raise ArgumentError("accuracy and schedule: given, but only method direct has them")
+    return Ozaki2() if isinstance(method, str) else method
 
 
 def gemv(

@@ -119,20 +119,30 @@ def gemm(
 ) -> Host:  # fmt: skip
     """alpha a b + beta c for a (m, k), b (k, n)."""
     ar = Arithmetic(form)
-    one = ar.zeros(form.limbs, (), 1.0)
+    product = None
+    if a[0].shape[1] and not (alpha and _is(ar.load(alpha), 0)):
+        with ieee.quiet():
+            av, bv = ar.load(a), ar.load(b)
+            product = _gemm_slabs(ar, av, bv, accuracy)
+            if not np.isfinite(product[0]).all():
+                product = _patched(product, leading_gemm(av[0], bv[0]))
+    return ended(form, (a[0].shape[0], b[0].shape[1]), product, alpha, beta, c)
+
+
+def ended(
+    form: Format, shape: tuple[int, ...], product: Sequence[Plane] | None,
+    alpha: Sequence[Any], beta: Sequence[Any], c: Host | None,
+) -> Host:  # fmt: skip
+    """What a product ends with: alpha times it (None: zero), plus beta c."""
+    ar = Arithmetic(form)
     with ieee.quiet():
-        av, bv = ar.load(a), ar.load(b)
-        scale, add = ar.load(alpha) if alpha else one, ar.load(beta) if beta else ar.zeros(1, ())
-        m, k, n = a[0].shape[0], a[0].shape[1], b[0].shape[1]
-        product = None
-        if k and not _is(scale, 0):
-            total = _gemm_slabs(ar, av, bv, accuracy)
-            bad = ~np.isfinite(total[0])
-            product = _patched(total, _leading_gemm(av[0], bv[0])) if bad.any() else total
+        scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
+        add = ar.load(beta) if beta else ar.zeros(1, ())
         addend = None if c is None or _is(add, 0) else ar.load(c)
         if product is None and addend is None:
-            return ar.store(ar.zeros(form.limbs, (m, n)))
-        return ar.store(_scaled(ar, product, scale, add, addend))
+            return ar.store(ar.zeros(form.limbs, shape))
+        words = None if product is None else tuple(product)
+        return ar.store(_scaled(ar, words, scale, add, addend))
 
 
 def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accuracy: str) -> Value:
@@ -157,7 +167,7 @@ def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accuracy: str) -> Value:
     return total
 
 
-def _leading_gemm(a: Plane, b: Plane) -> Plane:
+def leading_gemm(a: Plane, b: Plane) -> Plane:
     """The chain of leading limbs, slab by slab."""
     k = a.shape[1]
     total: Plane | None = None

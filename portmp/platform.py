@@ -22,8 +22,10 @@ class Platform:
     registers that let {1} blocks, {2} warps a scheduler, share a compute unit. ``roots``:
     statements that set y to 1/sqrt(x), by kind and word, {0}: lanes; ``estimate`` is the
     hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
-    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``clock``
-    counts a compute unit's cycles. An empty entry is something that the platform does not have.
+    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``dot4``:
+    statements that set y to c and the products of four bytes of a and b, by the trait's kind
+    and the sign. ``clock`` counts a compute unit's cycles. An empty entry is something
+    that the platform does not have.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Platform:
     function: str
     pointer: str
     const_pointer: str
+    constant: str
     shared: str
     shared_pointer: str
     barrier: str
@@ -54,6 +57,7 @@ class Platform:
     as_int: str
     as_float: str
     unsigned_shift: str
+    dot4: Mapping[tuple[str, str], str]
     warp_barrier: str
     async_copy: str
     async_wait: str
@@ -98,6 +102,13 @@ _ROOTS = {
     ("rounded", "float32"): "y = __frsqrt_rn(x);",
 }
 
+_DOT_ASSEMBLY = {
+    ("assembly", sign): (
+        f'asm("dp4a.{kind}.{kind} %0, %1, %2, %3;" : "=r"(y) : "r"(a), "r"(b), "r"(c));'
+    )
+    for sign, kind in (("signed", "s32"), ("unsigned", "u32"))
+}
+
 _HIP: dict[str, object] = {
     "prologue": "",
     "standalone": "#include <hip/hip_runtime.h>\n",
@@ -106,6 +117,7 @@ _HIP: dict[str, object] = {
     "function": "static __device__ __forceinline__",
     "pointer": "{0} *",
     "const_pointer": "const {0} *",
+    "constant": "static __constant__ const",
     "shared": "__shared__",
     "shared_pointer": "{0} *",
     "barrier": "__syncthreads();",
@@ -133,6 +145,7 @@ CUDA = Platform(
     roots=_ROOTS | {
         ("estimate", word): text for word, text in _ASSEMBLY.items()
     },
+    dot4=_DOT_ASSEMBLY,
     warp_barrier="__syncwarp();",
     async_copy=(
         'asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"'
@@ -140,7 +153,7 @@ CUDA = Platform(
     ),
     async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
     clock="clock64()",
-    defaults=Traits(warp_size=32),
+    defaults=Traits(warp_size=32, dot4="assembly"),
     **_HIP,  # type: ignore[arg-type]
 )  # fmt: skip
 
@@ -152,6 +165,7 @@ ROCM = Platform(
         ("estimate", "float32"): "y = __builtin_amdgcn_rsqf(x);",
         ("estimate", "float64"): "y = __builtin_amdgcn_rsq(x);",
     },
+    dot4={},
     warp_barrier=(
         '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();'
     ),
@@ -172,6 +186,7 @@ OPENCL = Platform(
     function="static inline",
     pointer="__global {0} *",
     const_pointer="__global const {0} *",
+    constant="__constant const",
     shared="__local",
     shared_pointer="__local {0} *",
     barrier="barrier(CLK_LOCAL_MEM_FENCE);",
@@ -196,6 +211,7 @@ OPENCL = Platform(
     as_int="as_int{l}({0})",
     as_float="as_float{l}({0})",
     unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
+    dot4=_DOT_ASSEMBLY,
     warp_barrier="",
     async_copy="",
     async_wait="",

@@ -153,6 +153,11 @@ class Writer:
         """The same for float32: what seeds are computed with."""
         return replace(self, format=formats.get("float32"))
 
+    @cached_property
+    def double(self) -> Writer:
+        """The same for float64: what scales and rebuilds integers."""
+        return replace(self, format=formats.get("float64"))
+
     def bits(self, what: str, *arguments: object) -> str:
         """The platform's way to the bits of words, in all lanes."""
         text: str = getattr(self.platform, what)

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from portmp.errors import BackendUnavailable
+
 Dim3 = tuple[int, int, int]
 
 
@@ -25,7 +27,8 @@ class Traits:
     (float32): ``native``, or ``widened`` through float64 where the native one is not
     correctly rounded. ``root``: 1/sqrt starts from the hardware's ``estimate`` (as an
     instruction, ``assembly``, where the function does more) or, ``ieee``, from a square root
-    and a division.
+    and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
+    which compilers may turn into an instruction.
     """
 
     warp_size: int = 32
@@ -33,6 +36,7 @@ class Traits:
     division: str = "native"
     sqrt: str = "native"
     root: str = "estimate"
+    dot4: str = "plain"
 
 
 @dataclass(frozen=True)
@@ -145,6 +149,22 @@ class Queue(ABC):
         """Wait for all work; reports errors of earlier launches."""
 
 
+class Library(ABC):
+    """The BLAS that belongs to a platform."""
+
+    name: str
+
+    @abstractmethod
+    def multiply(
+        self, queue: Queue, word: str, m: int, n: int, k: int, batch: int,
+        a: Buffer, b: Buffer, c: Buffer, c_start: int,
+    ) -> None:  # fmt: skip
+        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k] for l below *batch*, all dense.
+
+        *word*: int8 (c holds int32), float32 or float64; c begins at element *c_start*.
+        """
+
+
 class Device(ABC):
     """One device of one platform."""
 
@@ -189,6 +209,10 @@ class Device(ABC):
     @abstractmethod
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         """Load machine code and return the named kernels."""
+
+    def library(self) -> Library:
+        """The platform's BLAS; BackendUnavailable says how to install it."""
+        raise BackendUnavailable(f"platform {self.platform} has no BLAS library that portmp knows")
 
     def current_clock_mhz(self) -> float | None:
         """The clock of the compute units at this moment; None where it cannot be read."""

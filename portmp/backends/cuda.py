@@ -7,11 +7,13 @@ from functools import cache, cached_property
 from typing import Any
 
 from portmp.backends.base import Dim3, Properties, Traits
+from portmp.backends.blas_library import BlasLibrary, Interface
 from portmp.backends.gpu import Driver, GpuDevice
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
 
 _INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
+_INSTALL_BLAS = "pip install nvidia-cublas (for drivers of CUDA 12: nvidia-cublas-cu12)"
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
 _KEPT_SHARE = 16
@@ -61,20 +63,20 @@ class CudaDriver(Driver):
             raise error(_describe(self._api, result[0]))
         return result[1] if len(result) > 1 else None
 
-    def _current(self) -> Any:
+    def current(self) -> Any:
         """The API, with this device's context current in the calling thread."""
         self._check(self._api.cuCtxSetCurrent(self._context))
         return self._api
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes."""
-        status, free, total = self._current().cuMemGetInfo()
+        status, free, total = self.current().cuMemGetInfo()
         self._check((status,))
         return int(free), int(total)
 
     def allocate(self, nbytes: int, stream: Any) -> int | None:
         """Memory from the device's pool, or plain memory where there are no pools."""
-        api = self._current()
+        api = self.current()
         result = api.cuMemAllocAsync(nbytes, stream) if self._pools else api.cuMemAlloc(nbytes)
         if result[0] == api.CUresult.CUDA_ERROR_OUT_OF_MEMORY:
             return None
@@ -82,26 +84,26 @@ class CudaDriver(Driver):
 
     def free(self, pointer: int, stream: Any) -> None:
         """Give memory back; without pools this waits for the device."""
-        api = self._current()
+        api = self.current()
         self._check(api.cuMemFreeAsync(pointer, stream) if self._pools else api.cuMemFree(pointer))
 
     def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
         """Copy from the host."""
-        self._check(self._current().cuMemcpyHtoDAsync(pointer, address, nbytes, stream))
+        self._check(self.current().cuMemcpyHtoDAsync(pointer, address, nbytes, stream))
 
     def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
         """Copy to the host."""
-        self._check(self._current().cuMemcpyDtoHAsync(address, pointer, nbytes, stream))
+        self._check(self.current().cuMemcpyDtoHAsync(address, pointer, nbytes, stream))
 
     def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
         """Copy within the device."""
-        self._check(self._current().cuMemcpyDtoDAsync(target, source, nbytes, stream))
+        self._check(self.current().cuMemcpyDtoDAsync(target, source, nbytes, stream))
 
     def reaches(self, other: Driver) -> bool:
         """Whether this device can copy *other*'s memory itself; opens its pool where it can."""
         assert isinstance(other, CudaDriver)
         if other not in self._reached:
-            api, mine, theirs = self._current(), self._device, other._device
+            api, mine, theirs = self.current(), self._device, other._device
             found = bool(self._check(api.cuDeviceCanAccessPeer(mine, theirs)))
             if found and other._pools:
                 access = api.CUmemAccessDesc()
@@ -116,51 +118,51 @@ class CudaDriver(Driver):
     def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
         """Copy memory of *other*, a device that this one reaches."""
         assert isinstance(other, CudaDriver)
-        api, mine, theirs = self._current(), self._context, other._context
+        api, mine, theirs = self.current(), self._context, other._context
         self._check(api.cuMemcpyPeerAsync(target, mine, source, theirs, nbytes, stream))
 
     def new_stream(self) -> Any:
         """A non-blocking stream."""
-        return self._check(self._current().cuStreamCreate(_NON_BLOCKING))
+        return self._check(self.current().cuStreamCreate(_NON_BLOCKING))
 
     def delete_stream(self, stream: Any) -> None:
         """Destroy a stream; work in it still completes."""
-        self._check(self._current().cuStreamDestroy(stream))
+        self._check(self.current().cuStreamDestroy(stream))
 
     def synchronize(self, stream: Any) -> None:
         """Wait for all work in *stream*."""
-        self._check(self._current().cuStreamSynchronize(stream))
+        self._check(self.current().cuStreamSynchronize(stream))
 
     def record(self, stream: Any) -> Any:
         """A new event at this point of *stream*."""
-        api = self._current()
+        api = self.current()
         event = self._check(api.cuEventCreate(_TIMED_EVENT))
         self._check(api.cuEventRecord(event, stream))
         return event
 
     def follow(self, stream: Any, event: Any) -> None:
         """Let further work in *stream* wait for *event*."""
-        self._check(self._current().cuStreamWaitEvent(stream, event, 0))
+        self._check(self.current().cuStreamWaitEvent(stream, event, 0))
 
     def wait(self, event: Any) -> None:
         """Let the host wait for *event*."""
-        self._check(self._current().cuEventSynchronize(event))
+        self._check(self.current().cuEventSynchronize(event))
 
     def elapsed(self, start: Any, stop: Any) -> float:
         """Seconds between two events that were reached."""
-        return float(self._check(self._current().cuEventElapsedTime(start, stop))) * 1e-3
+        return float(self._check(self.current().cuEventElapsedTime(start, stop))) * 1e-3
 
     def delete_event(self, event: Any) -> None:
         """Destroy an event."""
-        self._check(self._current().cuEventDestroy(event))
+        self._check(self.current().cuEventDestroy(event))
 
     def load(self, binary: bytes) -> Any:
         """Load a cubin."""
-        return self._check(self._current().cuModuleLoadData(binary))
+        return self._check(self.current().cuModuleLoadData(binary))
 
     def function(self, module: Any, name: str) -> Any:
         """A kernel of a module."""
-        result = self._current().cuModuleGetFunction(module, name.encode())
+        result = self.current().cuModuleGetFunction(module, name.encode())
         if int(result[0]):
             raise DeviceError(f"kernel {name!r}: {_describe(self._api, result[0])}")
         return result[1]
@@ -185,14 +187,44 @@ class CudaDriver(Driver):
 
     def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
         """Launch a kernel without dynamic shared memory."""
-        result = self._current().cuLaunchKernel(function, *grid, *block, 0, stream, arguments, 0)
+        result = self.current().cuLaunchKernel(function, *grid, *block, 0, stream, arguments, 0)
         self._check(result, LaunchError)
+
+
+CUBLAS = Interface(
+    "cuBLAS", "cublasCreate_v2", "cublasSetStream_v2", "cublasGemmStridedBatchedEx",
+    plain=0, transposed=1,
+    kinds={"int8": (3, 10, 72), "float32": (0, 0, 68), "float64": (1, 1, 70)}, end=(-1,),
+    statuses={
+        1: "not initialised", 3: "out of memory", 7: "invalid value",
+        8: "not for this architecture", 13: "execution failed", 14: "internal error",
+        15: "not supported",
+    },
+)  # fmt: skip
 
 
 class CudaDevice(GpuDevice):
     """One NVIDIA GPU."""
 
     platform = "cuda"
+
+    @cached_property
+    def _library(self) -> BlasLibrary:
+        return BlasLibrary(CUBLAS, _cublas(), self.driver)
+
+    def library(self) -> BlasLibrary:
+        """cuBLAS; BackendUnavailable where it is not installed."""
+        return self._library
+
+
+def _cublas() -> ctypes.CDLL:
+    try:
+        from cuda import pathfinder
+
+        return ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("cublas").abs_path)
+    except Exception as error:  # several types, for a missing package and a missing library
+        reason = str(error).partition("\n")[0]
+        raise BackendUnavailable(f"cuBLAS is missing ({reason}); {_INSTALL_BLAS}") from error
 
 
 def _api() -> tuple[Any, int]:
@@ -268,7 +300,8 @@ def _device(api: Any, index: int, compiler: NvrtcCompiler) -> CudaDevice:
         raise DeviceError(_describe(api, status))
     driver = CudaDriver(api, device)
     properties = _properties(api, device, driver)
-    return CudaDevice(index, driver, properties, Traits(properties.warp_size), compiler)
+    traits = Traits(properties.warp_size, dot4="assembly")
+    return CudaDevice(index, driver, properties, traits, compiler)
 
 
 def find_devices() -> list[CudaDevice]:

@@ -46,6 +46,10 @@ class Driver(ABC):
     """
 
     @abstractmethod
+    def current(self) -> Any:
+        """The vendor's API, with this device current in the calling thread."""
+
+    @abstractmethod
     def memory(self) -> tuple[int, int]:
         """Free and total bytes."""
 

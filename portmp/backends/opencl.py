@@ -179,6 +179,7 @@ class ClDevice(Device):
             warp_size=self.properties.warp_size,
             fma="builtin" if gpu else "contracted",
             root=_root(self.properties),
+            dot4="assembly" if self.properties.vendor.startswith("NVIDIA") else "plain",
         )
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)

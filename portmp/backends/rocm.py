@@ -5,15 +5,20 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from portmp.backends.base import Dim3, Properties, Traits
+from portmp.backends.blas_library import BlasLibrary, Interface
 from portmp.backends.gpu import Driver, GpuDevice
 from portmp.compilers.hiprtc import HiprtcCompiler, bridge, find_library
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
 
 _INSTALL = "install ROCm, and pip install hip-python of the same major version"
+_INSTALL_BLAS = (
+    "install rocBLAS (rocblas of ROCm; on Debian and Ubuntu apt-get install librocblas0)"
+)
 _NON_BLOCKING = 1
 _TIMED_EVENT = 0
 _NEW_LAYOUT = 6
@@ -47,20 +52,20 @@ class RocmDriver(Driver):
             raise error(_describe(self._api, result[0]))
         return result[1] if len(result) > 1 else None
 
-    def _current(self) -> Any:
+    def current(self) -> Any:
         """The API, with this device current in the calling thread."""
         self._check(self._api.hipSetDevice(self._index))
         return self._api
 
     def memory(self) -> tuple[int, int]:
         """Free and total bytes."""
-        status, free, total = self._current().hipMemGetInfo()
+        status, free, total = self.current().hipMemGetInfo()
         self._check((status,))
         return int(free), int(total)
 
     def allocate(self, nbytes: int, stream: Any) -> int | None:
         """Memory from the device's pool, or plain memory where there are no pools."""
-        api = self._current()
+        api = self.current()
         result = api.hipMallocAsync(nbytes, stream) if self._pools else api.hipMalloc(nbytes)
         if result[0] == api.hipError_t.hipErrorOutOfMemory:
             return None
@@ -68,26 +73,26 @@ class RocmDriver(Driver):
 
     def free(self, pointer: int, stream: Any) -> None:
         """Give memory back; without pools this waits for the device."""
-        api = self._current()
+        api = self.current()
         self._check(api.hipFreeAsync(pointer, stream) if self._pools else api.hipFree(pointer))
 
     def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
         """Copy from the host."""
-        self._check(self._current().hipMemcpyHtoDAsync(pointer, address, nbytes, stream))
+        self._check(self.current().hipMemcpyHtoDAsync(pointer, address, nbytes, stream))
 
     def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
         """Copy to the host."""
-        self._check(self._current().hipMemcpyDtoHAsync(address, pointer, nbytes, stream))
+        self._check(self.current().hipMemcpyDtoHAsync(address, pointer, nbytes, stream))
 
     def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
         """Copy within the device."""
-        self._check(self._current().hipMemcpyDtoDAsync(target, source, nbytes, stream))
+        self._check(self.current().hipMemcpyDtoDAsync(target, source, nbytes, stream))
 
     def reaches(self, other: Driver) -> bool:
         """Whether this device can copy *other*'s memory itself; opens its pool where it can."""
         assert isinstance(other, RocmDriver)
         if other not in self._reached:
-            api, mine, theirs = self._current(), self._index, other._index
+            api, mine, theirs = self.current(), self._index, other._index
             found = bool(self._check(api.hipDeviceCanAccessPeer(mine, theirs)))
             if found and other._pools:
                 access = api.hipMemAccessDesc()
@@ -102,51 +107,51 @@ class RocmDriver(Driver):
     def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
         """Copy memory of *other*, a device that this one reaches."""
         assert isinstance(other, RocmDriver)
-        api, mine, theirs = self._current(), self._index, other._index
+        api, mine, theirs = self.current(), self._index, other._index
         self._check(api.hipMemcpyPeerAsync(target, mine, source, theirs, nbytes, stream))
 
     def new_stream(self) -> Any:
         """A non-blocking stream."""
-        return self._check(self._current().hipStreamCreateWithFlags(_NON_BLOCKING))
+        return self._check(self.current().hipStreamCreateWithFlags(_NON_BLOCKING))
 
     def delete_stream(self, stream: Any) -> None:
         """Destroy a stream; work in it still completes."""
-        self._check(self._current().hipStreamDestroy(stream))
+        self._check(self.current().hipStreamDestroy(stream))
 
     def synchronize(self, stream: Any) -> None:
         """Wait for all work in *stream*."""
-        self._check(self._current().hipStreamSynchronize(stream))
+        self._check(self.current().hipStreamSynchronize(stream))
 
     def record(self, stream: Any) -> Any:
         """A new event at this point of *stream*."""
-        api = self._current()
+        api = self.current()
         event = self._check(api.hipEventCreateWithFlags(_TIMED_EVENT))
         self._check(api.hipEventRecord(event, stream))
         return event
 
     def follow(self, stream: Any, event: Any) -> None:
         """Let further work in *stream* wait for *event*."""
-        self._check(self._current().hipStreamWaitEvent(stream, event, 0))
+        self._check(self.current().hipStreamWaitEvent(stream, event, 0))
 
     def wait(self, event: Any) -> None:
         """Let the host wait for *event*."""
-        self._check(self._current().hipEventSynchronize(event))
+        self._check(self.current().hipEventSynchronize(event))
 
     def elapsed(self, start: Any, stop: Any) -> float:
         """Seconds between two events that were reached."""
-        return float(self._check(self._current().hipEventElapsedTime(start, stop))) * 1e-3
+        return float(self._check(self.current().hipEventElapsedTime(start, stop))) * 1e-3
 
     def delete_event(self, event: Any) -> None:
         """Destroy an event."""
-        self._check(self._current().hipEventDestroy(event))
+        self._check(self.current().hipEventDestroy(event))
 
     def load(self, binary: bytes) -> Any:
         """Load a code object."""
-        return self._check(self._current().hipModuleLoadData(binary))
+        return self._check(self.current().hipModuleLoadData(binary))
 
     def function(self, module: Any, name: str) -> Any:
         """A kernel of a module."""
-        result = self._current().hipModuleGetFunction(module, name.encode())
+        result = self.current().hipModuleGetFunction(module, name.encode())
         if int(result[0]):
             raise DeviceError(f"kernel {name!r}: {_describe(self._api, result[0])}")
         return result[1]
@@ -169,16 +174,43 @@ class RocmDriver(Driver):
 
     def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
         """Launch a kernel without dynamic shared memory."""
-        result = self._current().hipModuleLaunchKernel(
+        result = self.current().hipModuleLaunchKernel(
             function, *grid, *block, 0, stream, arguments, None
         )
         self._check(result, LaunchError)
+
+
+ROCBLAS = Interface(
+    "rocBLAS", "rocblas_create_handle", "rocblas_set_stream", "rocblas_gemm_strided_batched_ex",
+    plain=111, transposed=112,
+    kinds={"int8": (160, 162, 162), "float32": (151, 151, 151), "float64": (152, 152, 152)},
+    end=(0, 0, 0), target_twice=True,
+    statuses={1: "invalid handle", 2: "not implemented", 5: "out of memory", 6: "internal error"},
+)  # fmt: skip
 
 
 class RocmDevice(GpuDevice):
     """One AMD GPU."""
 
     platform = "rocm"
+
+    @cached_property
+    def _library(self) -> BlasLibrary:
+        return BlasLibrary(ROCBLAS, _rocblas(), self.driver)
+
+    def library(self) -> BlasLibrary:
+        """rocBLAS; BackendUnavailable where it is not installed."""
+        return self._library
+
+
+def _rocblas() -> ctypes.CDLL:
+    found = find_library("rocblas")
+    if found is None:
+        raise BackendUnavailable(f"rocBLAS is missing; {_INSTALL_BLAS}")
+    try:
+        return ctypes.CDLL(str(found))
+    except OSError as error:
+        raise BackendUnavailable(f"rocBLAS does not load ({error}); {_INSTALL_BLAS}") from error
 
 
 def _current_clock(table: Path) -> float | None:

@@ -1,0 +1,95 @@
+"""A GPU's BLAS library by its C interface: what both vendors' have in common.
+
+They count by columns and take the same arguments but for the codes of types.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from portmp.backends.base import Buffer, Library, Queue
+from portmp.backends.gpu import Driver, GpuBuffer, GpuQueue
+from portmp.errors import ArgumentError, DeviceError
+
+_Scalar = type[ctypes.c_int32] | type[ctypes.c_float] | type[ctypes.c_double]
+_SCALARS: dict[str, _Scalar] = {
+    "int8": ctypes.c_int32, "float32": ctypes.c_float, "float64": ctypes.c_double,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Names and codes of one library.
+
+    ``kinds``: for each word the codes of its type, of the results' type, and of how sums are
+    computed. ``target_twice``: C is given once to be read and once to be written. ``end``: the
+    last arguments.
+    """
+
+    name: str
+    create: str
+    set_stream: str
+    gemm: str
+    plain: int
+    transposed: int
+    kinds: Mapping[str, tuple[int, int, int]]
+    end: tuple[int, ...]
+    target_twice: bool = False
+    statuses: Mapping[int, str] = field(default_factory=dict)
+
+
+class BlasLibrary(Library):
+    """One library on one device; its handle is made when it is first needed."""
+
+    def __init__(self, interface: Interface, library: ctypes.CDLL, driver: Driver) -> None:
+        self.name = interface.name
+        self._interface, self._library, self._driver = interface, library, driver
+        self._handle: ctypes.c_void_p | None = None
+        self._lock = threading.Lock()
+
+    def multiply(
+        self, queue: Queue, word: str, m: int, n: int, k: int, batch: int,
+        a: Buffer, b: Buffer, c: Buffer, c_start: int,
+    ) -> None:  # fmt: skip
+        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
+        if not isinstance(queue, GpuQueue):
+            raise ArgumentError(f"{self.name}: the queue is of another platform")
+        names, scalar = self._interface, _SCALARS[word]
+        kind, result, compute = names.kinds[word]
+        alpha, beta = scalar(1), scalar(0)
+        # By columns, C is b's transpose times a.
+        factors = [_matrix(b, kind, k, n * k), _matrix(a, kind, k, m * k)]
+        target = _matrix(c, result, n, m * n, c_start * ctypes.sizeof(scalar))
+        with self._lock:
+            handle = self._open()
+            self._call(names.set_stream, handle, ctypes.c_void_p(int(queue.stream)))
+            self._call(
+                names.gemm, handle, names.transposed, names.plain, n, m, k, ctypes.byref(alpha),
+                *factors[0], *factors[1], ctypes.byref(beta), *target,
+                *(target if names.target_twice else ()), batch, compute, *names.end,
+            )  # fmt: skip
+
+    def _open(self) -> ctypes.c_void_p:
+        """The handle, with the device current in the calling thread."""
+        self._driver.current()
+        if self._handle is None:
+            handle = ctypes.c_void_p()
+            self._call(self._interface.create, ctypes.byref(handle))
+            self._handle = handle
+        return self._handle
+
+    def _call(self, function: str, *arguments: object) -> None:
+        status = getattr(self._library, function)(*arguments)
+        if status:
+            words = self._interface.statuses.get(status, f"status {status}")
+            raise DeviceError(f"{self.name}: {function}: {words}")
+
+
+def _matrix(buffer: Buffer, kind: int, row: int, whole: int, offset: int = 0) -> tuple[object, ...]:
+    """Arguments of a batch of matrices: address, type, steps from column to column and on."""
+    if not isinstance(buffer, GpuBuffer):
+        raise ArgumentError("the buffer is of another platform")
+    return ctypes.c_void_p(buffer.pointer + offset), kind, row, ctypes.c_int64(whole)

@@ -1,0 +1,145 @@
+"""Residue number systems for products of integer matrices: moduli, and what kernels need of them.
+
+The scheme (Ozaki, Uchino, Imamura 2025, "Ozaki Scheme II"): rows of A and columns of B are
+scaled to integers of ``bits`` bits, their residues modulo ``count`` coprime numbers of eight
+bits are multiplied by int8 matrix engines, exactly, and the Chinese remainder theorem gives
+the product's integers back. The result depends on ``bits`` only: not on the moduli.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cache, cached_property
+
+from portmp.errors import ArgumentError, FormatError
+from portmp.formats import Format
+
+LARGEST = 256
+DIGIT = 40
+"""Bits of a digit of the product: ``count`` digits times residues add up in a float64."""
+
+PIECE = 48
+"""Bits of the pieces that an operand's limbs are cut into: whole bytes, exact sums."""
+
+DEPTH = 2**17 - 16
+"""Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
+
+
+@cache
+def moduli() -> tuple[int, ...]:
+    """Pairwise coprime numbers from 256 downwards, each the largest that is left."""
+    found: list[int] = []
+    for m in range(LARGEST, 1, -1):
+        if all(math.gcd(m, other) == 1 for other in found):
+            found.append(m)
+    return tuple(found)
+
+
+MOST = 49
+"""How many moduli there are."""
+
+
+@cache
+def _capacity(count: int, depth: int) -> int:
+    """Bits of operands whose sums of *depth* products *count* moduli tell apart."""
+    product = math.prod(moduli()[:count])
+    # |sum| <= depth 4^bits must stay below 0.497 of the product: its multiple is rounded.
+    room = product * 497 // (1000 * max(depth, 1))
+    return (room.bit_length() - 1) // 2
+
+
+@dataclass(frozen=True)
+class System:
+    """*count* moduli for operands of ``bits`` bits and sums of up to *depth* products."""
+
+    count: int
+    bits: int
+
+    @property
+    def moduli(self) -> tuple[int, ...]:
+        """The moduli."""
+        return moduli()[: self.count]
+
+    @cached_property
+    def product(self) -> int:
+        """Of all moduli."""
+        return math.prod(self.moduli)
+
+    @property
+    def digits(self) -> int:
+        """Digits of the product of all moduli, and of sums with a sign."""
+        return -(-self.product.bit_length() // DIGIT)
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of an operand: what is above the last is at most half its digit."""
+        return max(1, -(-(self.bits - (52 - PIECE) + 1) // PIECE))
+
+    @property
+    def words(self) -> int:
+        """32-bit words of an operand with its bias."""
+        return -(-(self.bits + 3) // 32)
+
+    @property
+    def bias(self) -> int:
+        """Makes operands positive: larger than all of them."""
+        return 1 << (self.bits + 1)
+
+    def weights(self, m: int, *, inverted: bool) -> list[int]:
+        """What an operand's bytes weigh modulo *m*, four in each 32-bit word.
+
+        *inverted*: times the inverse of the product of the other moduli, so that residues
+        of the product are the coefficients of the Chinese remainder theorem.
+        """
+        factor = self.inverse(m) if inverted else 1
+        bytes_ = [pow(2, 8 * i, m) * factor % m for i in range(4 * self.words)]
+        return [
+            sum(b << (8 * i) for i, b in enumerate(bytes_[4 * w : 4 * w + 4]))
+            for w in range(self.words)
+        ]
+
+    def unbias(self, m: int, *, inverted: bool) -> int:
+        """What takes the bias away again, modulo *m*."""
+        factor = self.inverse(m) if inverted else 1
+        return -self.bias * factor % m
+
+    def inverse(self, m: int) -> int:
+        """Of the product of the other moduli, modulo *m*."""
+        return pow(self.product // m, -1, m) if m > 1 else 0
+
+    def digits_of(self, number: int) -> list[float]:
+        """*number* in digits of DIGIT bits, the lowest first."""
+        mask = (1 << DIGIT) - 1
+        return [float((number >> (DIGIT * t)) & mask) for t in range(self.digits)]
+
+    def other(self, m: int) -> list[float]:
+        """The product of the other moduli in digits."""
+        return self.digits_of(self.product // m)
+
+
+@cache
+def system(form: Format, depth: int, count: int | None = None) -> System:
+    """The residue system of a format's products over *depth* steps.
+
+    Without *count* the fewest moduli for operands of as many bits as the format has; what
+    they can hold beyond is used too. ArgumentError where *count* leaves fewer than 8 bits;
+    FormatError where all moduli are too few.
+    """
+    if count is not None:
+        if not isinstance(count, int) or not 2 <= count <= MOST:
+            raise ArgumentError(f"moduli: {count!r} given, 2 to {MOST} are allowed")
+        bits = _capacity(count, depth)
+        if bits < 8:
+            raise ArgumentError(
+                f"moduli: {count} given, sums of {depth} products need more: "
+                f"they leave {bits} bits for an operand"
+            )
+        return System(count, bits)
+    for number in range(2, MOST + 1):
+        if (bits := _capacity(number, depth)) >= form.bits:
+            return System(number, bits)
+    raise FormatError(
+        f"method: ozaki2 given, operands of format {form.name} need {form.bits} bits; "
+        f"{MOST} moduli hold {bits}"
+    )
