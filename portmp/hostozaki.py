@@ -47,7 +47,7 @@ def integers(system: System, planes: Host) -> tuple[Plane, Plane]:
     lead = planes[0]
     exponents = np.maximum(np.frexp(lead)[1], np.finfo(lead.dtype).minexp + 1)
     largest = np.where(lead == 0, np.finfo(lead.dtype).minexp + 1, exponents).max(1)
-    finite: Plane = np.isfinite(lead).all(1, keepdims=True)
+    finite = np.asarray(np.isfinite(lead).all(1, keepdims=True))
     total = np.zeros(lead.shape, object)
     for plane in planes:
         words = np.where(finite, plane.astype(np.float64), 0.0)

@@ -117,7 +117,7 @@ _HIP: dict[str, object] = {
     "function": "static __device__ __forceinline__",
     "pointer": "{0} *",
     "const_pointer": "const {0} *",
-    "constant": "static __constant__ const",
+    "constant": "__constant__",
     "shared": "__shared__",
     "shared_pointer": "{0} *",
     "barrier": "__syncthreads();",

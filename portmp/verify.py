@@ -30,6 +30,7 @@ from portmp import (
     files,
     formats,
     hostblas,
+    hostozaki,
     inputs,
     nbody,
     places,
@@ -40,6 +41,7 @@ from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.progress import Progress
+from portmp.routines import ozaki2
 
 Host = list[np.ndarray[Any, Any]]
 REFERENCE = "reference"
@@ -262,9 +264,33 @@ def _gemm(form: Format) -> Iterator[Case]:
     yield from plain("cancelling-4x4x101", cancelling, inputs.positive(form, (101, 4), "b"))
     special = inputs.with_specials(a, "gemm", (np.inf, -np.inf, np.nan))
     yield from plain("special-6x11x30", special, inputs.with_specials(b, "gemm b", (0.0, np.inf)))
+    if not form.paper and ozaki2.modules(form):
+        yield from _residues(form)
     batch = inputs.ordinary(form, (3, 5, 14), "batch")
     yield Case("gemm", "batch-3x5x11x14", form, (batch, [p[:14] for p in b]), mp.gemm,
                _host_batch)  # fmt: skip
+
+
+def _residues(form: Format) -> Iterator[Case]:
+    """Products by residues; the moduli in use are those of products over few steps."""
+    alpha, beta = _scalar(form, ALPHA), _scalar(form, BETA)
+    for name, make, (m, n, k) in (
+        ("ordinary-17x19x23", inputs.ordinary, (17, 19, 23)),
+        ("wide-9x8x20", inputs.wide, (9, 8, 20)),
+        ("cancelling-4x5x101", inputs.cancelling, (4, 5, 101)),
+    ):
+        a, b = make(form, (m, k), f"a {name}"), make(form, (k, n), f"b {name}")
+        yield Case("gemm_ozaki2", name, form, (a, b),
+                   lambda a, b: mp.gemm(a, b, method="ozaki2"), hostozaki.gemm2)  # fmt: skip
+    a, b, c = (inputs.hostile(form, n, f"ozaki2 {n}") for n in (6 * 30, 30 * 11, 6 * 11))
+    a, b, c = ([p.reshape(s) for p in v] for v, s in ((a, (6, 30)), (b, (30, 11)), (c, (6, 11))))
+    yield Case("gemm_ozaki2", "hostile-6x11x30", form, (a, b, c),
+               lambda a, b, c: mp.gemm(a, b, alpha=ALPHA, beta=BETA, c=c, method="ozaki2"),
+               lambda f, a, b, c: hostozaki.gemm2(f, a, b, alpha, beta, c))  # fmt: skip
+    at, bt = [p.T.copy() for p in a], [p.T.copy() for p in b]
+    yield Case("gemm_ozaki2", "transposed-6x11x30", form, (at, bt),
+               lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True, method="ozaki2"),
+               lambda f, a, b: hostozaki.gemm2(f, [p.T for p in a], [p.T for p in b]))  # fmt: skip
 
 
 def _host_batch(form: Format, a: Host, b: Host) -> Host:

@@ -26,6 +26,10 @@ DEPTH = 2**17 - 16
 """Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
 
 
+SHALLOW = 1024
+"""Products over fewer steps use the system of so many."""
+
+
 @cache
 def moduli() -> tuple[int, ...]:
     """Pairwise coprime numbers from 256 downwards, each the largest that is left."""
@@ -118,14 +122,19 @@ class System:
         return self.digits_of(self.product // m)
 
 
-@cache
 def system(form: Format, depth: int, count: int | None = None) -> System:
     """The residue system of a format's products over *depth* steps.
 
     Without *count* the fewest moduli for operands of as many bits as the format has; what
-    they can hold beyond is used too. ArgumentError where *count* leaves fewer than 8 bits;
-    FormatError where all moduli are too few.
+    they can hold beyond is used too. The depth counts as the next power of two, and as
+    SHALLOW at least: few systems mean few kernels. ArgumentError where *count* leaves fewer
+    than 8 bits; FormatError where all moduli are too few.
     """
+    return _system(form, max(SHALLOW, 1 << (depth - 1).bit_length()), count)
+
+
+@cache
+def _system(form: Format, depth: int, count: int | None) -> System:
     if count is not None:
         if not isinstance(count, int) or not 2 <= count <= MOST:
             raise ArgumentError(f"moduli: {count!r} given, 2 to {MOST} are allowed")

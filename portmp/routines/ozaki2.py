@@ -14,14 +14,15 @@ from functools import cache
 
 import numpy as np
 
-from portmp import definition, engines, formats, program
+from portmp import definition, formats, program
 from portmp.backends.base import Argument, Buffer, Device
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.ozaki import Ozaki2, residues
 from portmp.ozaki.residues import System
 from portmp.planes import Planes, allocate
-from portmp.routines import base
+from portmp.program import Module
+from portmp.routines import base, engines
 from portmp.spec import KernelSpec, spec
 
 THREADS = 256
@@ -71,9 +72,26 @@ def rebuild_spec(form: str, system: System, unroll: int) -> KernelSpec:
     )  # fmt: skip
 
 
-def unrolled(system: System, device: Device) -> int:
+def unrolled(system: System, device: Device | None) -> int:
     """How many moduli are written out: all on GPUs, where tables are operands then."""
-    return system.count if device.properties.kind == "gpu" else 1
+    return 1 if device and device.properties.kind == "cpu" else system.count
+
+
+def modules(form: Format, device: Device | None = None) -> dict[str, Module]:
+    """The modules of products over few steps, by name; none where moduli are too few."""
+    try:
+        system = residues.system(form, 1)
+    except FormatError:
+        return {}
+    unroll = unrolled(system, device)
+    found = [
+        exponent_spec(form.word, False),
+        residue_spec(form.name, system, True, False, unroll),
+        residue_spec(form.name, system, False, True, unroll),
+        rebuild_spec(form.name, system, unroll),
+        engines.product_spec(),
+    ]
+    return {one.name: (one,) for one in found}
 
 
 def doubles(form: Format) -> int:

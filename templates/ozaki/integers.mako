@@ -58,3 +58,16 @@ ${p.function} double exact_sum_in_order(const double a, const double b, ${p.out_
 
 % endif
 </%def>
+<%def name="double_from_int(w)">
+<% p = w.platform %>
+% if w.first("double_from_int"):
+/* by bits: hardware converts at a small part of the rate of additions */
+${p.function} double double_from_int(const int x)
+{
+    double y;
+    ${w.bits("double_of", "0x43300000", "x ^ (int)0x80000000")}
+    return y - 4503601774854144.0; /* 2^52 + 2^31 */
+}
+
+% endif
+</%def>

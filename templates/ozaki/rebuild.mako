@@ -3,7 +3,7 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
-<%namespace file="/ozaki/integers.mako" import="exact_sums, power_of_two"/>
+<%namespace file="/ozaki/integers.mako" import="double_from_int, exact_sums, power_of_two"/>
 <%
     p, long = w.platform, w.platform.index
     double = w.double
@@ -16,6 +16,7 @@ ${arithmetic(w, [networks["add"], networks["mul"]])}
 ${arithmetic(double, [])}
 ${exact_sums(double)}
 ${power_of_two(double)}
+${double_from_int(double)}
 ${leading_chain(w, slab)}
 /* each modulus and its inverse; the products of the others, in digits of 40 bits */
 ${p.constant} double rebuild_moduli[${2 * len(moduli)}] = {
@@ -65,7 +66,7 @@ ${p.kernel.format(threads)} ${name}(
             ${p.unroll} ${unroll}
             for (int l = 0; l < ${system.count}; ++l) {
                 const double modulus = rebuild_moduli[2 * l], inverse = rebuild_moduli[2 * l + 1];
-                x = (double)found[l * stride];
+                x = double_from_int(found[l * stride]);
                 y = ${double.fma("x", "inverse", double.literal(rounding))} - ${double.literal(rounding)};
                 y = ${double.fma("-y", "modulus", "x")};
                 whole = ${double.fma("y", "inverse", "whole")};

@@ -1,0 +1,347 @@
+"""Products by residues: exact sums, bounds, bits that no engine, block or modulus changes."""
+
+from __future__ import annotations
+
+import ctypes
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp import convert, formats, hostozaki, inputs, planes, verify
+from portmp.backends import blas_library, cuda, rocm
+from portmp.backends.base import Device
+from portmp.backends.blas_library import BlasLibrary, Interface
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, FormatError
+from portmp.formats import Format
+from portmp.ozaki import Ozaki2, residues
+from portmp.ozaki.residues import System
+from portmp.routines import engines, ozaki2
+
+Host = list[np.ndarray[Any, Any]]
+FORMATS = ["float32", "float64", "ds", "ts", "qs", "dd", "td", "d+s"]
+
+
+def array(form: str, host: Host, device: Device) -> mp.Array:
+    """An array with exactly these limbs."""
+    return mp.Array(verify.upload(formats.get(form), host, device))
+
+
+def bits(x: mp.Array) -> str:
+    """A digest of all limbs."""
+    return verify.digest(x.to_limbs())
+
+
+def pair(form: str, m: int, n: int, k: int, device: Device) -> tuple[mp.Array, mp.Array]:
+    """Ordinary factors."""
+    f = formats.get(form)
+    return (
+        array(form, inputs.ordinary(f, (m, k), "a"), device),
+        array(form, inputs.ordinary(f, (k, n), "b"), device),
+    )
+
+
+# --- residue systems --------------------------------------------------------------------
+
+
+def test_moduli_are_coprime() -> None:
+    moduli = residues.moduli()
+    assert len(moduli) == residues.MOST and moduli[0] == residues.LARGEST
+    assert math.lcm(*moduli) == math.prod(moduli)
+
+
+def test_sums_fit_into_int32() -> None:
+    """Also where all residues are -128."""
+    assert residues.DEPTH * 128 * 128 < 2**31
+    assert (residues.DEPTH + 16) * 128 * 128 >= 2**31
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("depth", [1, 1000, 4096, 100000, 10**6])
+def test_systems_tell_sums_apart(form: str, depth: int) -> None:
+    """Signed sums differ modulo the product; words and digits hold what they must."""
+    s = residues.system(formats.get(form), depth)
+    assert s.bits >= formats.get(form).bits
+    assert 2 * depth * 4**s.bits < s.product
+    assert s.bias > 2**s.bits and s.bias + 2**s.bits < 2 ** (32 * s.words)
+    assert 2 ** (51 + 48 * (s.pieces - 1)) >= 2**s.bits
+    digit = 2**residues.DIGIT
+    assert (s.count + 1) * 128 * digit + digit < 2**53
+    assert sum(d * digit**t for t, d in enumerate(map(int, s.digits_of(s.product)))) == s.product
+    for m in s.moduli:
+        assert s.product // m * s.inverse(m) % m == 1
+        # What kernels add up stays below the integers that a float32 holds.
+        weights = [w >> (8 * i) & 255 for w in s.weights(m, inverted=True) for i in range(4)]
+        assert sum(weights) * 255 + m < 2**23
+
+
+def test_fewest_moduli() -> None:
+    """30 for dd and 47 for td at a depth of 4096, as in the literature."""
+    counts = {f: residues.system(formats.get(f), 4096).count for f in ("dd", "td", "ts")}
+    assert counts == {"dd": 30, "td": 47, "ts": 21}
+
+
+# --- results ----------------------------------------------------------------------------
+
+
+def within_the_bound(form: Format, a: Host, b: Host, c: mp.Array) -> None:
+    """The bound of gemm's docstring, element by element."""
+    system = residues.system(form, a[0].shape[1])
+    x, y = convert.to_fractions(a), convert.to_fractions(b)
+    got = c.to_fractions()
+    unit, u = Fraction(1, 2**system.bits), Fraction(1, 2**form.bits)
+    above_a = [2 ** Fraction(math.frexp(max(abs(row)))[1]) for row in a[0].astype(float)]
+    above_b = [2 ** Fraction(math.frexp(max(abs(row)))[1]) for row in b[0].T.astype(float)]
+    for i in range(len(x)):
+        for j in range(y.shape[1]):
+            exact = sum(p * q for p, q in zip(x[i], y[:, j], strict=True))
+            limbs = Fraction(form.limbs, 2)
+            rounding = (
+                limbs
+                * unit
+                * (above_a[i] * sum(map(abs, y[:, j])) + above_b[j] * sum(map(abs, x[i])))
+            )
+            bound = rounding * (1 + form.limbs * unit) + 2 * u * abs(exact)
+            assert abs(Fraction(got[i][j]) - exact) <= bound, (i, j)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_bound(form: str, device: Device) -> None:
+    """Ordinary entries, and rows whose entries spread over many orders of magnitude."""
+    f = formats.get(form)
+    a, b = inputs.ordinary(f, (6, 40), "a"), inputs.ordinary(f, (40, 5), "b")
+    spread = 2.0 ** -np.arange(0, 40).astype(a[0].dtype)
+    steep = [(p * spread).astype(p.dtype) for p in a]
+    for left in (a, steep):
+        c = mp.gemm(array(form, left, device), array(form, b, device), method="ozaki2")
+        within_the_bound(f, left, b, c)
+
+
+def test_better_than_direct(device: Device) -> None:
+    """dd of entries of one size: no worse than the accurate kernel."""
+    a, b = pair("dd", 8, 8, 1500, device)
+    columns = list(zip(*b.to_fractions(), strict=True))
+    exact = [
+        [sum(p * q for p, q in zip(r, c, strict=True)) for c in columns] for r in a.to_fractions()
+    ]
+
+    def worst(c: mp.Array) -> float:
+        got = c.to_fractions()
+        return max(float(abs(got[i][j] - exact[i][j])) for i in range(8) for j in range(8))
+
+    assert worst(mp.gemm(a, b, method="ozaki2")) <= worst(mp.gemm(a, b))
+
+
+def test_moduli_change_no_bits(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the bits of operands count, not how many moduli carry them."""
+    a, b = pair("dd", 9, 7, 30, device)
+    given = residues.system(formats.get("dd"), 30)
+    want = bits(mp.gemm(a, b, method="ozaki2"))
+    for more in (1, 3, 10):
+        found = System(given.count + more, given.bits)
+        monkeypatch.setattr(residues, "system", lambda *_, s=found: s)
+        assert bits(mp.gemm(a, b, method="ozaki2")) == want
+
+
+def test_more_moduli_keep_more_bits(device: Device) -> None:
+    """The host's definition agrees; entries far below the largest are then exact."""
+    f = formats.get("dd")
+    a, b = pair("dd", 5, 5, 20, device)
+    small = a * mp.array([[2.0**-j for j in range(20)]], "dd", device)
+    for count in (28, 37):
+        want = hostozaki.gemm2(f, small.to_limbs(), b.to_limbs(), moduli=count)
+        got = mp.gemm(small, b, method=Ozaki2(moduli=count))
+        assert bits(got) == verify.digest(want)
+
+
+@pytest.mark.parametrize("form", ["dd", "ts"])
+def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of C by the workspace, blocks of the depth by what int32 holds."""
+    a, b = pair(form, 70, 45, 130, device)
+    want = bits(mp.gemm(a, b, method="ozaki2"))
+    assert bits(mp.gemm(a, b, method=Ozaki2(workspace=2**18))) == want
+    assert bits(mp.gemm(a, b, method=Ozaki2(workspace=1))) == want
+    monkeypatch.setattr(residues, "DEPTH", 48)
+    assert bits(mp.gemm(a, b, method="ozaki2")) == want
+
+
+def test_own_engine_at_the_largest_depth(device: Device) -> None:
+    """Residues of -128 only: the sum is within 128^2 of int32's end."""
+    k, queue = residues.DEPTH, device.queue
+    a = planes.upload(ozaki2._BYTES, [np.full((2, k), -128, np.int8)], queue)
+    b = planes.upload(ozaki2._BYTES, [np.full((3, k), -128, np.int8)], queue)
+    c = planes.allocate(ozaki2._INTS, (2, 3), queue)
+    engines.OwnInt8().multiply(queue, 2, 3, k, 1, a.buffers[0], b.buffers[0], c.buffers[0])
+    assert (c.read_dense()[0] == k * 128 * 128).all()
+
+
+def test_own_engine(device: Device) -> None:
+    """Batches of any shapes against NumPy, from an offset on."""
+    rng = np.random.default_rng(1)
+    queue = device.queue
+    for batch, m, n, k in ((1, 1, 1, 4), (3, 65, 7, 36), (2, 130, 70, 100)):
+        left = rng.integers(-128, 128, (batch, m, k)).astype(np.int8)
+        right = rng.integers(-128, 128, (batch, n, k)).astype(np.int8)
+        a, b = (planes.upload(ozaki2._BYTES, [x], queue) for x in (left, right))
+        c = planes.upload(ozaki2._INTS, [np.zeros(batch * m * n + 5, np.int32)], queue)
+        engines.OwnInt8().multiply(
+            queue, m, n, k, batch, a.buffers[0], b.buffers[0], c.buffers[0], 5
+        )
+        want = left.astype(np.int64) @ right.astype(np.int64).transpose(0, 2, 1)
+        got = c.read_dense()[0]
+        assert np.array_equal(got[5:].reshape(batch, m, n), want) and not got[:5].any()
+
+
+def test_scaled_rows(device: Device) -> None:
+    """Rows and columns times powers of two give the product times them, near both ends too."""
+    a, b = pair("dd", 6, 6, 17, device)
+    plain = mp.gemm(a, b, method="ozaki2").to_fractions()
+    left, right = [900, -900, 0, 1000, -1000, 30], [-900, 900, 5, -990, 990, -30]
+    scaled_a = array("dd", [np.ldexp(p, np.array(left)[:, None]) for p in a.to_limbs()], device)
+    scaled_b = array("dd", [np.ldexp(p, np.array(right)[None, :]) for p in b.to_limbs()], device)
+    got = mp.gemm(scaled_a, scaled_b, method="ozaki2").to_limbs()
+    for i in range(6):
+        for j in range(6):
+            e = left[i] + right[j]
+            if abs(e) < 900 and min(left[i], right[j]) >= -900:  # else low limbs are cut
+                value = Fraction(float(got[0][i, j])) + Fraction(float(got[1][i, j]))
+                assert value == plain[i][j] * Fraction(2) ** e, (i, j)
+            elif e > 1100:
+                assert np.isinf(got[0][i, j]) and got[1][i, j] == 0
+            elif e < -1200:
+                assert got[0][i, j] == 0
+
+
+def test_special_rows(device: Device) -> None:
+    """Zeros, infinities, NaN and subnormals: as the definition says, element by element."""
+    f = formats.get("dd")
+    a, b = inputs.ordinary(f, (5, 12), "a"), inputs.ordinary(f, (12, 4), "b")
+    for plane in a:
+        plane[0] = 0
+        plane[3] = 0
+    a[0][1, 4], a[1][1, 4] = np.inf, 0
+    a[0][2, 7], a[1][2, 7] = np.nan, 0
+    a[0][3, :5] = 5e-324
+    b[0][:, 3], b[1][:, 3] = 0, 0
+    c = mp.gemm(array("dd", a, device), array("dd", b, device), method="ozaki2")
+    lead = c.to_limbs()[0]
+    assert verify.digest(c.to_limbs()) == verify.digest(hostozaki.gemm2(f, a, b))
+    assert (lead[0] == 0).all() and not np.signbit(lead[0]).any()
+    assert np.isinf(lead[1, :3]).all() and np.isnan(lead[1, 3]) and np.isnan(lead[2]).all()
+
+
+def test_shapes(device: Device) -> None:
+    """Strided, transposed, batched and empty operands; no depth; alpha 0; C in place."""
+    a, b = pair("dd", 6, 8, 10, device)
+    want = bits(mp.gemm(a, b, method="ozaki2"))
+    assert bits(mp.gemm(a.T.copy(), b, trans_a=True, method="ozaki2")) == want
+    assert bits(mp.gemm(a, b.T.copy(), trans_b=True, method="ozaki2")) == want
+    wide = mp.zeros((12, 30), "dd", device)
+    wide[::2, ::3] = a
+    assert bits(mp.gemm(wide[::2, ::3], b, method="ozaki2")) == want
+    batch = mp.zeros((2, 3, 6, 10), "dd", device)
+    batch[1, 2] = a
+    assert bits(mp.gemm(batch, b, method="ozaki2")[1, 2]) == want
+    assert mp.gemm(a[:0], b, method="ozaki2").shape == (0, 8)
+    assert mp.gemm(a[:, :0], b[:0], method="ozaki2").to_fractions() == [[0] * 8] * 6
+    c = mp.gemm(a, b)
+    kept = bits(c)
+    assert bits(mp.gemm(a, b, alpha=0, beta=1, c=c, method="ozaki2")) == kept
+    twice = mp.gemm(a, b, beta=1, c=c, method="ozaki2")
+    assert bits(mp.gemm(a, b, beta=1, c=c, out=c, method="ozaki2")) == bits(twice)
+
+
+def test_bad_use(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each error names the argument, what was given and what is allowed."""
+    a, b = pair("dd", 3, 3, 3, device)
+    q = mp.zeros((2, 2), "qd", device)
+    cases: list[tuple[type[Exception], str, dict[str, Any]]] = [
+        (ArgumentError, r"method: 'ozaki3' given.*did you mean", {"method": "ozaki3"}),
+        (ArgumentError, "method: 7 given", {"method": 7}),
+        (ArgumentError, "accuracy and schedule", {"method": "ozaki2", "accuracy": "fast"}),
+        (ArgumentError, r"moduli: 1 given, 2 to 49", {"method": Ozaki2(moduli=1)}),
+        (ArgumentError, r"moduli: 2 given, .* leave 2 bits", {"method": Ozaki2(moduli=2)}),
+        (ArgumentError, "moduli: 30.5 given", {"method": Ozaki2(moduli=30.5)}),  # type: ignore[arg-type]
+        (ArgumentError, "workspace: 0 given", {"method": Ozaki2(workspace=0)}),
+        (ArgumentError, "engine: 'libary' given.*library", {"method": Ozaki2(engine="libary")}),
+    ]
+    for kind, message, options in cases:
+        with pytest.raises(kind, match=message):
+            mp.gemm(a, b, **options)
+    with pytest.raises(FormatError, match="qd need 212 bits; 49 moduli hold"):
+        mp.gemm(q, q, method="ozaki2")
+    old = mp.zeros((2, 2), "dd2011", device)
+    with pytest.raises(FormatError, match="dd2011 has none"):
+        mp.gemm(old, old, method="ozaki2")
+    if device.platform == "opencl":
+        with pytest.raises(BackendUnavailable, match="no BLAS library"):
+            mp.gemm(a, b, method=Ozaki2(engine="library"))
+
+
+# --- libraries --------------------------------------------------------------------------
+
+
+class Recorder:
+    """A BLAS library that writes down its calls."""
+
+    def __init__(self, status: int = 0) -> None:
+        self.calls: list[tuple[str, tuple[Any, ...]]] = []
+        self.status = status
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*arguments: Any) -> int:
+            self.calls.append((name, arguments))
+            return self.status
+
+        return call
+
+
+class Stub:
+    """What a queue or a buffer must have here."""
+
+    def __init__(self, **values: Any) -> None:
+        self.__dict__.update(values)
+
+
+def plain(value: Any) -> Any:
+    """A ctypes argument as a number."""
+    if isinstance(value, ctypes.c_void_p | ctypes.c_int64):
+        return value.value
+    return value._obj.value if type(value).__name__ == "CArgObject" else value
+
+
+@pytest.mark.parametrize(("interface", "end"), [
+    (cuda.CUBLAS, (2, 72, -1)), (rocm.ROCBLAS, (0x3014, 162, 5, 35, 2, 162, 0, 0, 0)),
+])  # fmt: skip
+def test_library_arguments(
+    interface: Interface, end: tuple[int, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """c = a b^T by rows is c^T = b a^T by columns: the arguments that both libraries take."""
+    monkeypatch.setattr(blas_library, "GpuQueue", Stub)
+    monkeypatch.setattr(blas_library, "GpuBuffer", Stub)
+    library = Recorder()
+    blas = BlasLibrary(interface, library, Stub(current=lambda: None))  # type: ignore[arg-type]
+    a, b, c = (Stub(pointer=p) for p in (0x1000, 0x2000, 0x3000))
+    for _ in range(2):
+        blas.multiply(Stub(stream=9), "int8", 7, 5, 12, 2, a, b, c, 5)  # type: ignore[arg-type]
+    names = [name for name, _ in library.calls]
+    assert names == [interface.create, *[interface.set_stream, interface.gemm] * 2]
+    got = [plain(x) for x in library.calls[2][1]][1:]
+    kind, result, _ = interface.kinds["int8"]
+    middle = [0x2000, kind, 12, 60, 0x1000, kind, 12, 84, 0, 0x3014, result, 5, 35]
+    assert got == [interface.transposed, interface.plain, 5, 7, 12, 1, *middle, *end]
+
+
+def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A status is a DeviceError in words; other platforms' memory is refused."""
+    blas = BlasLibrary(cuda.CUBLAS, Recorder(15), Stub(current=lambda: None))  # type: ignore[arg-type]
+    with pytest.raises(ArgumentError, match="of another platform"):
+        blas.multiply(Stub(stream=9), "int8", 1, 1, 4, 1, None, None, None, 0)  # type: ignore[arg-type]
+    monkeypatch.setattr(blas_library, "GpuQueue", Stub)
+    monkeypatch.setattr(blas_library, "GpuBuffer", Stub)
+    with pytest.raises(DeviceError, match="cuBLAS: cublasCreate_v2: not supported"):
+        buffer = Stub(pointer=1)
+        blas.multiply(Stub(stream=9), "int8", 1, 1, 4, 1, buffer, buffer, buffer, 0)  # type: ignore[arg-type]
