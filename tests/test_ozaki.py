@@ -171,9 +171,9 @@ def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.Mo
 def test_own_engine_at_the_largest_depth(device: Device) -> None:
     """Residues of -128 only: the sum is within 128^2 of int32's end."""
     k, queue = residues.DEPTH, device.queue
-    a = planes.upload(ozaki2._BYTES, [np.full((2, k), -128, np.int8)], queue)
-    b = planes.upload(ozaki2._BYTES, [np.full((3, k), -128, np.int8)], queue)
-    c = planes.allocate(ozaki2._INTS, (2, 3), queue)
+    a = planes.upload(ozaki2.BYTES, [np.full((2, k), -128, np.int8)], queue)
+    b = planes.upload(ozaki2.BYTES, [np.full((3, k), -128, np.int8)], queue)
+    c = planes.allocate(ozaki2.INTS, (2, 3), queue)
     engines.OwnInt8().multiply(queue, 2, 3, k, 1, a.buffers[0], b.buffers[0], c.buffers[0])
     assert (c.read_dense()[0] == k * 128 * 128).all()
 
@@ -185,8 +185,8 @@ def test_own_engine(device: Device) -> None:
     for batch, m, n, k in ((1, 1, 1, 4), (3, 65, 7, 36), (2, 130, 70, 100)):
         left = rng.integers(-128, 128, (batch, m, k)).astype(np.int8)
         right = rng.integers(-128, 128, (batch, n, k)).astype(np.int8)
-        a, b = (planes.upload(ozaki2._BYTES, [x], queue) for x in (left, right))
-        c = planes.upload(ozaki2._INTS, [np.zeros(batch * m * n + 5, np.int32)], queue)
+        a, b = (planes.upload(ozaki2.BYTES, [x], queue) for x in (left, right))
+        c = planes.upload(ozaki2.INTS, [np.zeros(batch * m * n + 5, np.int32)], queue)
         engines.OwnInt8().multiply(
             queue, m, n, k, batch, a.buffers[0], b.buffers[0], c.buffers[0], 5
         )

@@ -20,7 +20,8 @@ from portmp.bench.values import Values
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.inputs import Stream
-from portmp.routines import base, elementwise, reduce
+from portmp.ozaki import residues
+from portmp.routines import base, elementwise, ozaki2, reduce
 
 Shape = tuple[int, ...]
 ALPHA = "0.3"
@@ -43,6 +44,10 @@ class Routine(ABC):
     axes: str
     sums = True
     positive = False
+
+    def word(self, form: Format) -> str:
+        """Whose instruction rate bounds the routine: ``float32``, ``float64`` or ``int8``."""
+        return form.word
 
     @abstractmethod
     def operands(self, shape: Shape) -> tuple[Shape, ...]:
@@ -166,6 +171,22 @@ class Gemm(Sum):
         if kind == "gpu":
             return [1024, 4096] if limbs < 3 else [1024, 2048]
         return [256, 512, 1024] if limbs < 3 else [256, 512]
+
+
+class Residues(Gemm):
+    """C = A B by residues; its floor counts the int8 products only."""
+
+    def word(self, form: Format) -> str:
+        return "int8"
+
+    def call(self, inputs: Sequence[Array], out: Array, accuracy: str) -> Array:
+        return blas.gemm(*inputs, out=out, method="ozaki2")
+
+    def instructions(self, form: Format, accuracy: str, shape: Shape) -> dict[str, float]:
+        return {"fma": residues.system(form, shape[-1]).count * float(math.prod(shape))}
+
+    def usual(self, kind: str, limbs: int) -> list[int]:
+        return [4096, 8192] if kind == "gpu" else [256, 512]
 
 
 class Gemv(Sum):
@@ -292,7 +313,7 @@ def alpha(form: Format) -> Fraction:
 
 
 _TABLE: list[Routine] = [
-    Gemm("gemm"), Gemm("gemm-narrow"), Gemm("gemm-batched"),
+    Gemm("gemm"), Gemm("gemm-narrow"), Gemm("gemm-batched"), Residues("gemm-ozaki2"),
     Gemv("gemv"), Gemv("gemv-transposed"), Dot(),
     Elementwise("axpy", "fma", 2), Elementwise("scal", "mul", 1),
     Elementwise("add", "add", 2), Elementwise("mul", "mul", 2),
@@ -331,6 +352,11 @@ class Case:
     def operations(self) -> int:
         """Operations of the format."""
         return self.routine.operations(self.shape)
+
+    @property
+    def word(self) -> str:
+        """Whose instruction rate bounds the case."""
+        return self.routine.word(self.form)
 
     @property
     def nbytes(self) -> int:
@@ -380,6 +406,9 @@ def accuracies(which: Routine, form: Format, wanted: str) -> list[str]:
     """The accuracies of *wanted* that differ for this routine and format."""
     if not which.sums:
         return [ACCURATE]
+    if isinstance(which, Residues):
+        known = wanted != FAST and ozaki2.modules(form) and not form.paper
+        return [ACCURATE] if known else []
     # One-limb formats call the same sums accurate and fast, the papers' have no fast ones.
     fast = any(a.suffix for a in form.accumulators.values())
     if wanted == BOTH:

@@ -36,7 +36,8 @@ ROUNDS = 3
 class Ceilings:
     """Measured rates of a device.
 
-    ``instructions``: words a second by word (float32, float64) and class (fma, add);
+    ``instructions``: words a second by word (float32, float64) and class (fma, add), and
+    products a second of int8 matrices;
     ``memory``: bytes a second, found by ``memory_by`` (copy or triad).
     """
 
@@ -82,7 +83,7 @@ class Floor:
 
 def measured(device: Device, words: set[str]) -> Ceilings:
     """Measure what cases in these words are compared with: the best of a few rounds."""
-    known = {"float32"} | ({"float64"} if device.properties.float64 else set())
+    known = {"float32", "int8"} | ({"float64"} if device.properties.float64 else set())
     if words - known:
         raise ArgumentError(f"{device.name} has no float64; formats of float32 words are left")
     return functools.reduce(Ceilings.best, (_round(device, words) for _ in range(ROUNDS)))
@@ -91,8 +92,10 @@ def measured(device: Device, words: set[str]) -> Ceilings:
 def _round(device: Device, words: set[str]) -> Ceilings:
     rates = {
         word: {op: ceilings.instruction_rate(device, word, op) for op in ("fma", "add")}
-        for word in sorted(words)
+        for word in sorted(words - {"int8"})
     }
+    if "int8" in words:
+        rates["int8"] = {"fma": ceilings.int8_rate(device)}
     by, memory = ceilings.memory_rate(device)
     return Ceilings(device.properties.kind, rates, memory, by)
 
@@ -102,10 +105,10 @@ def arithmetic(instructions: Mapping[str, float], kind: str, rates: Mapping[str,
     if kind == "gpu":
         return sum(instructions.get(op, 0) for op in PIPES) / rates["fma"]
     products = sum(instructions.get(op, 0) for op in FMA_PIPE)
-    return max(instructions.get("add", 0) / rates["add"], products / rates["fma"])
+    return max(instructions.get("add", 0) / rates.get("add", rates["fma"]), products / rates["fma"])
 
 
 def floor(case: Case, limits: Ceilings) -> Floor:
     """The floor of *case* on a device with these ceilings."""
-    rates = limits.instructions[case.form.word]
+    rates = limits.instructions[case.word]
     return Floor(arithmetic(case.instructions, limits.kind, rates), case.nbytes / limits.memory)

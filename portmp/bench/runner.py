@@ -85,7 +85,7 @@ def run(device: Device, cases: Sequence[Case], runs: int, progress: Progress) ->
 
     Of each ceiling the better measurement counts. Cases of a format share its inputs.
     """
-    words = {case.form.word for case in cases}
+    words = {case.word for case in cases}
     progress.show(f"bench {device.name}: measuring the ceilings")
     limits = floors.measured(device, words)
     rows: list[tuple[Case, dict[str, Any]]] = []

@@ -38,8 +38,8 @@ SPECIAL = 1 << 14
 ROOM = 4
 """The workspace takes at most one part in so many of the device's memory by default."""
 
-_BYTES = formats.Format("residues", ("int8",), "float32", {}, {}, "residues of integers")
-_INTS = formats.Format("integers", ("int32",), "float32", {}, {}, "exponents and products")
+BYTES = formats.Format("residues", ("int8",), "float32", {}, {}, "residues of integers")
+INTS = formats.Format("integers", ("int32",), "float32", {}, {}, "exponents and products")
 
 
 @cache
@@ -112,7 +112,7 @@ class Operand:
         v = self.view
         tiled = abs(v.strides[0]) < abs(v.strides[1])
         rows_padded, depth_padded = padded(rows), padded(depth)
-        out = allocate(_BYTES, (system.count * rows_padded * depth_padded,), v.queue).buffers[0]
+        out = allocate(BYTES, (system.count * rows_padded * depth_padded,), v.queue).buffers[0]
         key = residue_spec(v.format.name, system, self.inverted, tiled, unrolled(system, v.device))
         kernel = program.kernels(v.device, key)[key.name]
         tiles = rows_padded * depth_padded // (TILE * TILE)
@@ -136,7 +136,7 @@ def operand(view: Planes, *, inverted: bool) -> Operand:
     rows, depth = view.shape
     across = abs(view.strides[0]) < abs(view.strides[1])
     slabs = base.blocks(depth, SLAB) if across else 1
-    found = allocate(_INTS, (slabs * rows,), view.queue).buffers[0]
+    found = allocate(INTS, (slabs * rows,), view.queue).buffers[0]
     key = exponent_spec(view.format.word, across)
     kernels = program.kernels(view.device, key)
     grid = (base.blocks(rows, THREADS) if across else rows, slabs, 1)
@@ -192,7 +192,7 @@ def gemm(
         for i in range(0, m, rows):
             height = min(rows, m - i)
             stride = padded(height) * padded(width)
-            found = allocate(_INTS, (len(parts) * system.count * stride,), out.queue).buffers[0]
+            found = allocate(INTS, (len(parts) * system.count * stride,), out.queue).buffers[0]
             for part, (s, d) in enumerate(parts):
                 engine.multiply(
                     out.queue, padded(height), padded(width), padded(d), system.count,
