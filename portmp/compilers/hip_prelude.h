@@ -70,6 +70,7 @@ static __device__ __forceinline__ double sqrt(double x) { return __builtin_sqrt(
 static __device__ __forceinline__ float sqrt(float x) { return __builtin_sqrtf(x); }
 static __device__ __forceinline__ float sqrtf(float x) { return __builtin_sqrtf(x); }
 static __device__ __forceinline__ double fabs(double x) { return __builtin_fabs(x); }
+static __device__ __forceinline__ double floor(double x) { return __builtin_floor(x); }
 static __device__ __forceinline__ float fabs(float x) { return __builtin_fabsf(x); }
 static __device__ __forceinline__ float fabsf(float x) { return __builtin_fabsf(x); }
 

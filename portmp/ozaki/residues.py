@@ -125,10 +125,10 @@ class System:
 def system(form: Format, depth: int, count: int | None = None) -> System:
     """The residue system of a format's products over *depth* steps.
 
-    Without *count* the fewest moduli for operands of as many bits as the format has; what
-    they can hold beyond is used too. The depth counts as the next power of two, and as
-    SHALLOW at least: few systems mean few kernels. ArgumentError where *count* leaves fewer
-    than 8 bits; FormatError where all moduli are too few.
+    Without *count* the fewest moduli for operands of as many bits as the format has, two fewer
+    for one limb; what they can hold beyond is used too. The depth counts as the next power of
+    two, and as SHALLOW at least: few systems mean few kernels. ArgumentError where *count*
+    leaves fewer than 8 bits; FormatError where all moduli are too few.
     """
     return _system(form, max(SHALLOW, 1 << (depth - 1).bit_length()), count)
 
@@ -145,10 +145,12 @@ def _system(form: Format, depth: int, count: int | None) -> System:
                 f"they leave {bits} bits for an operand"
             )
         return System(count, bits)
+    # The chain of fma of one limb loses more than the last two bits of its operands.
+    needed = form.bits - 2 * (form.limbs == 1)
     for number in range(2, MOST + 1):
-        if (bits := _capacity(number, depth)) >= form.bits:
+        if (bits := _capacity(number, depth)) >= needed:
             return System(number, bits)
     raise FormatError(
-        f"method: ozaki2 given, operands of format {form.name} need {form.bits} bits; "
+        f"method: ozaki2 given, operands of format {form.name} need {needed} bits; "
         f"{MOST} moduli hold {bits}"
     )

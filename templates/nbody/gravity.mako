@@ -31,6 +31,18 @@
     def apart(u):
         """Whether no lane of target u is in the tile."""
         return f"(unsigned)({plus('mine', u * s.threads * s.width + s.width - 1)}) >= {s.tile + s.width - 1}u"
+
+    ## When a tile needs no test for a target's own term: none of the block's targets is in it (the
+    ## same for all threads, which compilers use), or none of the thread's.
+    full, unroll = f"count == {s.tile}", s.unroll // s.ilp
+    own = [full, *map(apart, range(s.targets))]
+    away = f"(next <= block + self || j0 >= block + self + {block})"
+    if not distinct:
+        untested = [(full, unroll)]
+    elif w.format.limbs > 1:
+        untested = [(" && ".join(own), unroll)]
+    else:
+        untested = [(f"{full} && {away}", unroll), (" && ".join(own), min(unroll, 8))]
 %>
 ${arithmetic(w, list(networks.values()))}
 /* ${s.targets * s.width} target${"s" if s.targets * s.width > 1 else ""} a thread; sources in tiles of ${s.tile}, tiles in slabs of ${slab} */
@@ -131,16 +143,16 @@ ${fetch("next", "1 - now", " " * 12)}
         /* where in the tile the thread's targets are themselves; far away in most tiles */
         const ${long} place = first + self - j0;
         const int mine = place > -${block} && place < ${s.tile} ? (int)place : ${s.tile};
-        if (count == ${s.tile}${"".join(f" && {apart(u)}" for u in range(s.targets))}) {
-% else:
-        if (count == ${s.tile}) {
 % endif
-            ${p.unroll} ${s.unroll // s.ilp}
+% for when, (test, unroll) in zip(("if", "} else if"), untested):
+        ${when} (${test}) {
+            ${p.unroll} ${unroll}
             for (int jj = 0; jj < ${s.tile}; ${"++jj" if s.ilp == 1 else f"jj += {s.ilp}"}) {
 ${interaction(s.ilp, False, " " * 16)}
             }
+% endfor
         } else {
-            ${p.unroll} ${min(4, s.unroll // s.ilp) if w.format.limbs == 1 else 1}
+            ${p.unroll} ${min(4, unroll) if w.format.limbs == 1 else 1}
             for (int jj = 0; jj < count; ++jj) {
 ${interaction(1, distinct, " " * 16)}
             }
