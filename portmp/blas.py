@@ -72,7 +72,8 @@ def gemm(
     *accuracy* and *schedule* do not apply. Error per element, with alpha_i and beta_j the
     powers of two above the largest entries of the row and the column and N limbs:
     N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) (1 + 2^-K N), plus 2u^N of the result: entries far
-    below the largest lose digits. An element whose row or column holds an infinity or NaN comes from leading limbs, as in direct.
+    below the largest lose digits. An element whose row or column holds an infinity or NaN comes
+    from leading limbs, as in direct.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     return Array(

@@ -24,7 +24,9 @@ class Platform:
     hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
     ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``dot4``:
     statements that set y to c and the products of four bytes of a and b, by the trait's kind
-    and the sign. ``clock`` counts a compute unit's cycles. An empty entry is something
+    and the sign. ``unrolled``: steps of a loop over a table that
+    GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
+    compute unit's cycles. An empty entry is something
     that the platform does not have.
     """
 
@@ -47,6 +49,7 @@ class Platform:
     index: str
     int8: str
     unroll: str
+    unrolled: int
     fma: Mapping[str, str]
     sqrt: Mapping[str, str]
     fabs: Mapping[str, str]
@@ -139,7 +142,7 @@ _HIP: dict[str, object] = {
 }
 
 CUDA = Platform(
-    name="cuda", title="CUDA via HIP (NVIDIA)",
+    name="cuda", title="CUDA via HIP (NVIDIA)", unrolled=64,
     fma={"float32": "__fmaf_rn({0}, {1}, {2})", "float64": "__fma_rn({0}, {1}, {2})"},
     sqrt={"float32": "__fsqrt_rn({0})", "float64": "__dsqrt_rn({0})"},
     roots=_ROOTS | {
@@ -158,7 +161,7 @@ CUDA = Platform(
 )  # fmt: skip
 
 ROCM = Platform(
-    name="rocm", title="ROCm/HIP (AMD)",
+    name="rocm", title="ROCm/HIP (AMD)", unrolled=5,
     fma={"float32": "fmaf({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
     sqrt={"float32": "sqrtf({0})", "float64": "sqrt({0})"},
     roots=_ROOTS | {
@@ -196,6 +199,7 @@ OPENCL = Platform(
     index="long",
     int8="char",
     unroll="#pragma unroll",
+    unrolled=64,
     fma={"float32": "fma({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
     sqrt={"float32": "sqrt({0})", "float64": "sqrt({0})"},
     fabs={"float32": "fabs({0})", "float64": "fabs({0})"},

@@ -148,6 +148,11 @@ class Writer:
         """The name of the function that stands in for a fused multiply-add."""
         return ("fused" if self.scalar == "double" else "fusedf") + self.lanes
 
+    @property
+    def table_steps(self) -> int:
+        """How many steps of a loop over a table are written out."""
+        return self.platform.unrolled if self.traits.warp_size > 1 else 1
+
     @cached_property
     def single(self) -> Writer:
         """The same for float32: what seeds are computed with."""

@@ -35,9 +35,6 @@ SLAB = 256
 SPECIAL = 1 << 14
 """Instead of the exponent of a row with infinities or NaN."""
 
-UNROLL = {"gpu": 5, "cpu": 1}
-"""Moduli written out: enough for their tables to be operands of instructions."""
-
 ROOM = 4
 """The workspace takes at most one part in so many of the device's memory by default."""
 
@@ -55,31 +52,23 @@ def exponent_spec(word: str, across: bool) -> KernelSpec:
 
 
 @cache
-def residue_spec(
-    form: str, system: System, inverted: bool, tiled: bool, times: int
-) -> KernelSpec:  # fmt: skip
+def residue_spec(form: str, system: System, inverted: bool, tiled: bool) -> KernelSpec:
     """The kernel that takes residues of rows."""
     return spec(
         f"ozaki_residues{'_a' if inverted else '_b'}", "ozaki/residues.mako", formats.get(form), {},
         threads=THREADS, system=system, inverted=inverted, tiled=tiled, tile=TILE, special=SPECIAL,
-        unroll=times,
     )  # fmt: skip
 
 
 @cache
-def rebuild_spec(form: str, system: System, times: int) -> KernelSpec:
+def rebuild_spec(form: str, system: System) -> KernelSpec:
     """The kernel that rebuilds and rounds sums."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
         "ozaki_rebuild", "ozaki/rebuild.mako", f, roles, threads=THREADS, system=system,
-        doubles=doubles(f), slab=definition.SLAB, special=SPECIAL, unroll=times,
+        doubles=doubles(f), slab=definition.SLAB, special=SPECIAL,
     )  # fmt: skip
-
-
-def unroll(device: Device | None) -> int:
-    """How many moduli are written out at once."""
-    return UNROLL["cpu" if device and device.properties.kind == "cpu" else "gpu"]
 
 
 def modules(form: Format, device: Device | None = None) -> dict[str, Module]:
@@ -90,9 +79,9 @@ def modules(form: Format, device: Device | None = None) -> dict[str, Module]:
         return {}
     found = [
         exponent_spec(form.word, False),
-        residue_spec(form.name, system, True, False, unroll(device)),
-        residue_spec(form.name, system, False, True, unroll(device)),
-        rebuild_spec(form.name, system, unroll(device)),
+        residue_spec(form.name, system, True, False),
+        residue_spec(form.name, system, False, True),
+        rebuild_spec(form.name, system),
         engines.product_spec(),
     ]
     return {one.name: (one,) for one in found}
@@ -117,7 +106,7 @@ class Operand:
         tiled = abs(v.strides[0]) < abs(v.strides[1])
         rows_padded, depth_padded = padded(rows), padded(depth)
         out = allocate(BYTES, (system.count * rows_padded * depth_padded,), v.queue).buffers[0]
-        key = residue_spec(v.format.name, system, self.inverted, tiled, unroll(v.device))
+        key = residue_spec(v.format.name, system, self.inverted, tiled)
         kernel = program.kernels(v.device, key)[key.name]
         tiles = rows_padded * depth_padded // (TILE * TILE)
         blocks = tiles if tiled else base.blocks(tiles * TILE * TILE // 4, THREADS)
@@ -187,7 +176,7 @@ def gemm(
     rows, columns = _blocks(system, m, n, k, limit)
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
     end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
-    key = rebuild_spec(form.name, system, unroll(device))
+    key = rebuild_spec(form.name, system)
     kernel = program.kernels(device, key)[key.name]
     parts = [(s, min(residues.DEPTH, k - s)) for s in range(0, k, residues.DEPTH)]
     for j in range(0, n, columns):

@@ -138,7 +138,7 @@ ${p.kernel.format(threads)} ${name}(
 % endfor
     }
     out += (row * depth_padded + col) / 4;
-    ${p.unroll} ${unroll}
+    ${p.unroll} ${w.table_steps}
     for (int l = 0; l < ${system.count}; ++l) {
         unsigned packed = 0;
         ${p.unroll}
