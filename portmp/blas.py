@@ -68,12 +68,12 @@ def gemm(
 
     *method*: ``direct``, or ``ozaki2`` (or an ``Ozaki2`` with options): residues modulo eight-bit
     numbers, multiplied by int8 matrix engines, exactly. Rows of a and columns of b are rounded
-    to K bits below their largest entry, K at least the format's (two fewer for one limb);
-    *accuracy* and *schedule* do not apply. Error per element, with alpha_i and beta_j the
-    powers of two above the largest entries of the row and the column and N limbs:
-    N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) (1 + 2^-K N), plus 2u^N of the result: entries far
-    below the largest lose digits. An element whose row or column holds an infinity or NaN comes
-    from leading limbs, as in direct.
+    to K bits below their largest entry, K at least the format's (two fewer for one limb) unless
+    fewer moduli are asked for; *accuracy* and *schedule* do not apply. Error per element, with
+    alpha_i and beta_j the powers of two above the largest entries of the row and the column and
+    N limbs: N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) + k (N/2 2^-K)^2 alpha_i beta_j, plus
+    2u^N of the result: entries far below the largest lose digits. An element whose row or
+    column holds an infinity or NaN comes from leading limbs, as in direct.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     return Array(
@@ -93,9 +93,11 @@ def _method(method: str | Ozaki2, accuracy: str, schedule: object) -> Ozaki2 | N
     """Options of a method that is not direct."""
     if method == "direct":
         return None
-    if isinstance(method, str) and method != "ozaki2":
-        near = suggestion(method, METHODS)
-        raise ArgumentError(f"method: {method!r} given{near}; allowed are {', '.join(METHODS)}")
+    if method != "ozaki2" and not isinstance(method, Ozaki2):
+        near = suggestion(str(method), METHODS)
+        raise ArgumentError(
+            f"method: {method!r} given{near}; allowed are {', '.join(METHODS)}, Ozaki2"
+        )
     if accuracy != "accurate" or schedule is not None:
         raise ArgumentError("accuracy and schedule: given, but only method direct has them")
     return Ozaki2() if isinstance(method, str) else method

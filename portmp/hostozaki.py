@@ -22,8 +22,10 @@ def gemm2(
     c: Host | None = None, moduli: int | None = None,
 ) -> Host:  # fmt: skip
     """alpha a b + beta c for a (m, k), b (k, n) by the Ozaki scheme II."""
-    k = a[0].shape[1]
+    k, shape = a[0].shape[1], (a[0].shape[0], b[0].shape[1])
     system = residues.system(form, k, moduli)
+    if not k or (alpha and not any(alpha)):
+        return hostblas.ended(form, shape, None, alpha, beta, c)
     with ieee.quiet():
         left, a_exponents = integers(system, a)
         right, b_exponents = integers(system, [p.T for p in b])
@@ -39,7 +41,7 @@ def gemm2(
             product = [
                 np.where(special, zero if i else chain, plane) for i, plane in enumerate(product)
             ]
-    return hostblas.ended(form, sums.shape, product, alpha, beta, c)
+    return hostblas.ended(form, shape, product, alpha, beta, c)
 
 
 def integers(system: System, planes: Host) -> tuple[Plane, Plane]:
@@ -66,14 +68,14 @@ def rounded(form: Format, system: System, sums: Plane, scale: Plane) -> Host:
     s = [np.ldexp(np.asarray(d, np.float64), DIGIT * t) for t, d in enumerate([*digits, rest])]
     words = []
     for i in range(doubles(form)):
-        z = s[0]
+        z = s[0] if i < len(s) else np.zeros_like(s[0])
         for t in range(1, len(s) - i):
             z, s[t - 1] = ieee.two_sum(s[t], z)
         words.append(z)
     for i in range(1, len(words)):
         words[i - 1], words[i] = ieee.fast_two_sum(words[i - 1], words[i])
     near = np.clip(scale, -1000, 1000)
-    far = np.maximum(scale - near, -1022)
+    far = np.clip(scale - near, -1022, 1023)
     words = [w * np.ldexp(1.0, near) * np.ldexp(1.0, far) for w in words]
     if form.word == "float64":
         return [words[0], *(np.where(np.isfinite(words[0]), w, 0.0) for w in words[1:])]

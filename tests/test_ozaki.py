@@ -15,7 +15,13 @@ from portmp import convert, formats, hostozaki, inputs, planes, verify
 from portmp.backends import blas_library, cuda, rocm
 from portmp.backends.base import Device
 from portmp.backends.blas_library import BlasLibrary, Interface
-from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, FormatError
+from portmp.errors import (
+    ArgumentError,
+    BackendUnavailable,
+    DeviceError,
+    FormatError,
+    OutOfMemory,
+)
 from portmp.formats import Format
 from portmp.ozaki import Ozaki2, residues
 from portmp.ozaki.residues import System
@@ -104,7 +110,8 @@ def within_the_bound(form: Format, a: Host, b: Host, c: mp.Array) -> None:
                 * unit
                 * (above_a[i] * sum(map(abs, y[:, j])) + above_b[j] * sum(map(abs, x[i])))
             )
-            bound = rounding * (1 + form.limbs * unit) + 2 * u * abs(exact)
+            second = len(x[i]) * (limbs * unit) ** 2 * above_a[i] * above_b[j]
+            bound = rounding + second + 2 * u * abs(exact)
             assert abs(Fraction(got[i][j]) - exact) <= bound, (i, j)
 
 
@@ -147,25 +154,73 @@ def test_moduli_change_no_bits(device: Device, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_more_moduli_keep_more_bits(device: Device) -> None:
-    """The host's definition agrees; entries far below the largest are then exact."""
-    f = formats.get("dd")
+    """Entries far below the largest are exact once K reaches down to their last bits."""
     a, b = pair("dd", 5, 5, 20, device)
     small = a * mp.array([[2.0**-j for j in range(20)]], "dd", device)
     for count in (28, 37):
-        want = hostozaki.gemm2(f, small.to_limbs(), b.to_limbs(), moduli=count)
-        got = mp.gemm(small, b, method=Ozaki2(moduli=count))
-        assert bits(got) == verify.digest(want)
+        want = hostozaki.gemm2(small.format, small.to_limbs(), b.to_limbs(), moduli=count)
+        assert bits(mp.gemm(small, b, method=Ozaki2(moduli=count))) == verify.digest(want)
+    lead = mp.array(small.to_limbs()[0], "float64", device)
+    ones = mp.array(np.eye(20), "float64", device)
+    exact = [mp.gemm(lead, ones, method=Ozaki2(moduli=count)) for count in (15, 30)]
+    assert [bits(x) == bits(lead) for x in exact] == [False, True]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("moduli", [4, 5, 6, 10, 15])
+def test_few_moduli(form: str, moduli: int, device: Device) -> None:
+    """Small integers are exact with any number of moduli, also in formats of more words."""
+    f = formats.get(form)
+    x = np.array([[1.0, -2, 7], [3, 4, -5]])
+    y = np.array([[2.0, 1], [-3, 5], [6, -7]])
+    a, b = mp.array(x, form, device), mp.array(y, form, device)
+    c = mp.gemm(a, b, method=Ozaki2(moduli=moduli))
+    assert c.to_fractions() == (x @ y).astype(int).tolist()
+    want = hostozaki.gemm2(f, a.to_limbs(), b.to_limbs(), moduli=moduli)
+    assert bits(c) == verify.digest(want)
+
+
+def test_largest_entries(device: Device) -> None:
+    """Beyond the format's range there are infinities, never a finite number; zero stays zero."""
+    f = formats.get("float64")
+    large = 1.7e308
+    x = np.array([[large, -large], [large, large], [1.0, -1.0]])
+    y = np.array([[large, large / 2, 1.0], [large, large / 3, 1.0]])
+    for moduli in (4, 15):
+        got = mp.gemm(
+            mp.array(x, "float64", device), mp.array(y, "float64", device),
+            method=Ozaki2(moduli=moduli),
+        )  # fmt: skip
+        assert verify.digest(hostozaki.gemm2(f, [x], [y], moduli=moduli)) == bits(got)
+        lead = got.to_limbs()[0]
+        assert lead[0, 0] == 0 and np.isinf(lead[0, 1]) and np.isinf(lead[1, :2]).all()
+        assert lead[2, 2] == 0
 
 
 @pytest.mark.parametrize("form", ["dd", "ts"])
 def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of C by the workspace, blocks of the depth by what int32 holds."""
     a, b = pair(form, 70, 45, 130, device)
+    system = residues.system(formats.get(form), 130)
     want = bits(mp.gemm(a, b, method="ozaki2"))
-    assert bits(mp.gemm(a, b, method=Ozaki2(workspace=2**18))) == want
-    assert bits(mp.gemm(a, b, method=Ozaki2(workspace=1))) == want
+    cut = set()
+    for limit in (2**22, 2**20, 2**19, 500000):
+        cut.add(ozaki2.blocks(system, 70, 45, 130, limit))
+        assert bits(mp.gemm(a, b, method=Ozaki2(workspace=limit))) == want
+    assert len(cut) > 1
     monkeypatch.setattr(residues, "DEPTH", 48)
     assert bits(mp.gemm(a, b, method="ozaki2")) == want
+
+
+def test_workspace_is_a_limit() -> None:
+    """Residues and the products of all parts of the depth count; what cannot fit is refused."""
+    system = residues.system(formats.get("dd"), 300000)
+    for limit in (2 * 10**9, 4 * 10**9, 10**10):
+        rows, columns = ozaki2.blocks(system, 5000, 5000, 300000, limit)
+        products = 4 * 3 * rows * columns
+        assert system.count * (ozaki2.padded(300000) * (rows + columns) + products) <= limit
+    with pytest.raises(OutOfMemory, match="workspace: 1000 bytes allowed, the smallest block"):
+        ozaki2.blocks(system, 50, 50, 300000, 1000)
 
 
 def test_own_engine_at_the_largest_depth(device: Device) -> None:
@@ -250,11 +305,12 @@ def test_shapes(device: Device) -> None:
     c = mp.gemm(a, b)
     kept = bits(c)
     assert bits(mp.gemm(a, b, alpha=0, beta=1, c=c, method="ozaki2")) == kept
+    assert bits(mp.gemm(a[::-1], b[:, ::-1], method="ozaki2")[::-1, ::-1].copy()) == want
     twice = mp.gemm(a, b, beta=1, c=c, method="ozaki2")
     assert bits(mp.gemm(a, b, beta=1, c=c, out=c, method="ozaki2")) == bits(twice)
 
 
-def test_bad_use(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bad_use(device: Device) -> None:
     """Each error names the argument, what was given and what is allowed."""
     a, b = pair("dd", 3, 3, 3, device)
     q = mp.zeros((2, 2), "qd", device)
@@ -262,16 +318,22 @@ def test_bad_use(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
         (ArgumentError, r"method: 'ozaki3' given.*did you mean", {"method": "ozaki3"}),
         (ArgumentError, "method: 7 given", {"method": 7}),
         (ArgumentError, "accuracy and schedule", {"method": "ozaki2", "accuracy": "fast"}),
-        (ArgumentError, r"moduli: 1 given, 2 to 49", {"method": Ozaki2(moduli=1)}),
-        (ArgumentError, r"moduli: 2 given, .* leave 2 bits", {"method": Ozaki2(moduli=2)}),
+        (ArgumentError, "method: None given", {"method": None, "accuracy": "fast"}),
+        (ArgumentError, "moduli: 3 given, 4 to 49", {"method": Ozaki2(moduli=3)}),
+        (ArgumentError, "moduli: 50 given, 4 to 49", {"method": Ozaki2(moduli=50)}),
         (ArgumentError, "moduli: 30.5 given", {"method": Ozaki2(moduli=30.5)}),  # type: ignore[arg-type]
         (ArgumentError, "workspace: 0 given", {"method": Ozaki2(workspace=0)}),
         (ArgumentError, "engine: 'libary' given.*library", {"method": Ozaki2(engine="libary")}),
     ]
     for kind, message, options in cases:
-        with pytest.raises(kind, match=message):
-            mp.gemm(a, b, **options)
-    with pytest.raises(FormatError, match="qd need 212 bits; 49 moduli hold"):
+        for left, alpha in ((a, 1), (a[:0], 1), (a, 0)):
+            with pytest.raises(kind, match=message):
+                mp.gemm(left, b, alpha=alpha, **options)
+    with pytest.raises(ArgumentError, match=r"moduli: 4 given, sums of .* leave 7 bits"):
+        residues.system(formats.get("dd"), 20000, 4)
+    with pytest.raises(
+        FormatError, match="qd need 212 bits; in sums of 1024 products 49 moduli hold"
+    ):
         mp.gemm(q, q, method="ozaki2")
     old = mp.zeros((2, 2), "dd2011", device)
     with pytest.raises(FormatError, match="dd2011 has none"):
@@ -279,6 +341,18 @@ def test_bad_use(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     if device.platform == "opencl":
         with pytest.raises(BackendUnavailable, match="no BLAS library"):
             mp.gemm(a, b, method=Ozaki2(engine="library"))
+
+
+def test_reference_without_a_product() -> None:
+    """No depth, or alpha 0: factors are not read, as in the direct product."""
+    f = formats.get("dd")
+    a, b = inputs.hostile(f, 6, "a"), inputs.hostile(f, 6, "b")
+    a, b = [p.reshape(2, 3) for p in a], [p.reshape(3, 2) for p in b]
+    c = inputs.ordinary(f, (2, 2), "c")
+    zero, one = ((np.float64(v), np.float64(0)) for v in (0, 1))
+    assert verify.digest(hostozaki.gemm2(f, a, b, zero, one, c)) == verify.digest(c)
+    nothing = hostozaki.gemm2(f, [p[:, :0] for p in a], [p[:0] for p in b])
+    assert not nothing[0].any() and nothing[0].shape == (2, 2)
 
 
 # --- libraries --------------------------------------------------------------------------
@@ -333,6 +407,25 @@ def test_library_arguments(
     kind, result, _ = interface.kinds["int8"]
     middle = [0x2000, kind, 12, 60, 0x1000, kind, 12, 84, 0, 0x3014, result, 5, 35]
     assert got == [interface.transposed, interface.plain, 5, 7, 12, 1, *middle, *end]
+
+
+def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is tried once; products go to portmp's kernel then."""
+    tried = []
+
+    class Failing:
+        name = "failing"
+
+        def multiply(self, *_: Any) -> None:
+            tried.append(1)
+            raise DeviceError("failing: not for this architecture")
+
+    monkeypatch.setattr(engines, "_found", {})
+    monkeypatch.setattr(type(device), "library", lambda _: Failing())
+    for _ in range(3):
+        assert isinstance(engines.get(device, "int8"), engines.OwnInt8)
+    assert len(tried) == 1
+    assert engines.get(device, "int8", "library").name == "failing"
 
 
 def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:

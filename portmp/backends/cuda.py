@@ -111,7 +111,7 @@ class CudaDriver(Driver):
                 access.location.id = int(mine)
                 access.flags = api.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
                 pool = self._check(api.cuDeviceGetDefaultMemPool(theirs))
-                self._check(api.cuMemPoolSetAccess(pool, [access], 1))
+                found = not int(api.cuMemPoolSetAccess(pool, [access], 1)[0])
             self._reached[other] = found
         return self._reached[other]
 
@@ -294,13 +294,18 @@ def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
     )
 
 
+def _dot4(arch: str) -> str:
+    """The trait: the instruction came with compute capability 6.1."""
+    return "assembly" if int(arch.removeprefix("sm_")) >= 61 else "plain"
+
+
 def _device(api: Any, index: int, compiler: NvrtcCompiler) -> CudaDevice:
     status, device = api.cuDeviceGet(index)
     if int(status):
         raise DeviceError(_describe(api, status))
     driver = CudaDriver(api, device)
     properties = _properties(api, device, driver)
-    traits = Traits(properties.warp_size, dot4="assembly")
+    traits = Traits(properties.warp_size, dot4=_dot4(properties.arch))
     return CudaDevice(index, driver, properties, traits, compiler)
 
 

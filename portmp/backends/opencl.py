@@ -179,7 +179,7 @@ class ClDevice(Device):
             warp_size=self.properties.warp_size,
             fma="builtin" if gpu else "contracted",
             root=_root(self.properties),
-            dot4="assembly" if self.properties.vendor.startswith("NVIDIA") else "plain",
+            dot4=_dot4(self.properties),
         )
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)
@@ -250,6 +250,12 @@ def _root(facts: Properties) -> str:
     if facts.kind == "cpu":
         return "ieee"
     return "assembly" if facts.vendor.startswith("NVIDIA") else "estimate"
+
+
+def _dot4(facts: Properties) -> str:
+    """The trait: NVIDIA's instruction came with compute capability 6.1."""
+    number = facts.arch.removeprefix("sm_")
+    return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
 
 
 def _properties(handle: Any) -> Properties:

@@ -100,7 +100,7 @@ class RocmDriver(Driver):
                 access.location.id = mine
                 access.flags = api.hipMemAccessFlags.hipMemAccessFlagsProtReadWrite
                 pool = self._check(api.hipDeviceGetDefaultMemPool(theirs))
-                self._check(api.hipMemPoolSetAccess(pool, access, 1))
+                found = not int(api.hipMemPoolSetAccess(pool, access, 1)[0])
             self._reached[other] = found
         return self._reached[other]
 

@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass
 from functools import cache, cached_property
 
+import numpy as np
+
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 
@@ -40,8 +42,8 @@ def moduli() -> tuple[int, ...]:
     return tuple(found)
 
 
-MOST = 49
-"""How many moduli there are."""
+LEAST, MOST = 4, 49
+"""How many moduli make sense, and how many there are."""
 
 
 @cache
@@ -130,14 +132,18 @@ def system(form: Format, depth: int, count: int | None = None) -> System:
     two, and as SHALLOW at least: few systems mean few kernels. ArgumentError where *count*
     leaves fewer than 8 bits; FormatError where all moduli are too few.
     """
-    return _system(form, max(SHALLOW, 1 << (depth - 1).bit_length()), count)
+    if count is not None:
+        if type(count) is bool or not isinstance(count, (int, np.integer)):
+            raise ArgumentError(f"moduli: {count!r} given, a number is needed")
+        count = int(count)
+    return _system(form, max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length()), count)
 
 
 @cache
 def _system(form: Format, depth: int, count: int | None) -> System:
     if count is not None:
-        if not isinstance(count, int) or not 2 <= count <= MOST:
-            raise ArgumentError(f"moduli: {count!r} given, 2 to {MOST} are allowed")
+        if not LEAST <= count <= MOST:
+            raise ArgumentError(f"moduli: {count} given, {LEAST} to {MOST} are allowed")
         bits = _capacity(count, depth)
         if bits < 8:
             raise ArgumentError(
@@ -151,6 +157,6 @@ def _system(form: Format, depth: int, count: int | None) -> System:
         if (bits := _capacity(number, depth)) >= needed:
             return System(number, bits)
     raise FormatError(
-        f"method: ozaki2 given, operands of format {form.name} need {needed} bits; "
-        f"{MOST} moduli hold {bits}"
+        f"method: ozaki2 given, operands of format {form.name} need {needed} bits; in sums "
+        f"of {depth} products {MOST} moduli hold {bits}"
     )

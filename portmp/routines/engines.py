@@ -8,14 +8,18 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cache
+from weakref import WeakKeyDictionary
 
 from portmp import formats, program
 from portmp.backends.base import Buffer, Device, Library, Queue
-from portmp.errors import ArgumentError, BackendUnavailable, suggestion
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, suggestion
 from portmp.routines import base
 from portmp.spec import KernelSpec, spec
 
 CHOICES = ("auto", "library", "own")
+TRIAL = 32
+"""Order of the product by which a library is tried."""
+
 SIDE, RESULTS = 16, 4
 """Of int8 tiles: threads along a side, and results a thread along a side."""
 
@@ -79,15 +83,41 @@ def product_spec() -> KernelSpec:
     )  # fmt: skip
 
 
-def get(device: Device, word: str, choice: str = "auto") -> Engine:
-    """The engine for matrices of *word*; ``auto`` takes the library where there is one."""
+def check(choice: str) -> None:
+    """ArgumentError for a choice that there is not."""
     if choice not in CHOICES:
         near = suggestion(str(choice), list(CHOICES))
         raise ArgumentError(f"engine: {choice!r} given{near}; allowed are {', '.join(CHOICES)}")
-    if choice != "own":
-        try:
-            return LibraryEngine(device.library(), word)
-        except BackendUnavailable:
-            if choice == "library":
-                raise
-    return OwnInt8()
+
+
+def get(device: Device, word: str, choice: str = "auto") -> Engine:
+    """The engine for matrices of *word*; ``auto`` takes the library where there is one that works.
+
+    BackendUnavailable where ``library`` is asked for and there is none.
+    """
+    check(choice)
+    if choice == "own":
+        return OwnInt8()
+    if choice == "library":
+        return LibraryEngine(device.library(), word)
+    known = _found.setdefault(device, {})
+    if word not in known:
+        known[word] = _first(device, word)
+    return known[word]
+
+
+_found: WeakKeyDictionary[Device, dict[str, Engine]] = WeakKeyDictionary()
+
+
+def _first(device: Device, word: str) -> Engine:
+    """The library, if a small product succeeds there, else portmp's kernel."""
+    try:
+        engine = LibraryEngine(device.library(), word)
+        room = device.allocate(8 * TRIAL**2)
+        engine.multiply(
+            device.queue, TRIAL, TRIAL, TRIAL, 1, room, room, device.allocate(room.nbytes)
+        )
+        device.queue.synchronize()
+    except (BackendUnavailable, DeviceError):
+        return OwnInt8()
+    return engine

@@ -75,16 +75,16 @@ def gemm(
     form = a.format
     c, target = _operands(a, b, c, out, beta)
     batch = target.shape[:-2]
-    if not target.size:
-        return target
     if not isinstance(schedule, (GemmSchedule, PanelSchedule, type(None))):
         raise ArgumentError(
             f"schedule: {schedule!r} given, a GemmSchedule or PanelSchedule is needed"
         )
+    if method is not None:
+        ozaki2.check(form, a.device, a.shape[-1], method)
+    if not target.size:
+        return target
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
-    if method is not None:
-        ozaki2.check(form, a.device, method)
     if method is not None and depth:
         for each in np.ndindex(*batch):
             va, vb, vc, vo = (_matrix_of(v, each) for v in views)

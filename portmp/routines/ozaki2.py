@@ -16,7 +16,7 @@ import numpy as np
 
 from portmp import definition, formats, program
 from portmp.backends.base import Argument, Buffer, Device
-from portmp.errors import ArgumentError, FormatError
+from portmp.errors import ArgumentError, FormatError, OutOfMemory
 from portmp.formats import Format
 from portmp.ozaki import Ozaki2, residues
 from portmp.ozaki.residues import System
@@ -29,8 +29,8 @@ THREADS = 256
 TILE = 32
 """Rows and depth of residues come in whole tiles."""
 
-SLAB = 256
-"""Columns that a work-item searches for exponents where rows are neighbours in memory."""
+SLAB, MOST_SLABS = 256, 65535
+"""Columns, at least, that a work-item searches where rows are neighbours; slabs of a launch."""
 
 SPECIAL = 1 << 14
 """Instead of the exponent of a row with infinities or NaN."""
@@ -47,7 +47,7 @@ def exponent_spec(word: str, across: bool) -> KernelSpec:
     """The kernels that find exponents of rows."""
     return spec(
         "ozaki_exponents", "ozaki/exponents.mako", formats.get(word), {},
-        threads=THREADS, across=across, slab=SLAB if across else 1 << 62, special=SPECIAL,
+        threads=THREADS, across=across, special=SPECIAL,
     )  # fmt: skip
 
 
@@ -128,12 +128,13 @@ def operand(view: Planes, *, inverted: bool) -> Operand:
     """*view* (rows, depth) and the exponents of its rows."""
     rows, depth = view.shape
     across = abs(view.strides[0]) < abs(view.strides[1])
-    slabs = base.blocks(depth, SLAB) if across else 1
+    slab = max(SLAB, base.blocks(depth, MOST_SLABS)) if across else depth
+    slabs = base.blocks(depth, slab)
     found = allocate(INTS, (slabs * rows,), view.queue).buffers[0]
     key = exponent_spec(view.format.word, across)
     kernels = program.kernels(view.device, key)
     grid = (base.blocks(rows, THREADS) if across else rows, slabs, 1)
-    args: list[Argument] = [rows, depth, view.buffers[0], view.start, *view.strides, found]
+    args: list[Argument] = [rows, depth, slab, view.buffers[0], view.start, *view.strides, found]
     view.queue.launch(kernels["ozaki_exponents"], grid, (THREADS, 1, 1), args)
     if slabs > 1:
         grid = (base.blocks(rows, THREADS), 1, 1)
@@ -143,7 +144,7 @@ def operand(view: Planes, *, inverted: bool) -> Operand:
     return Operand(view, found, inverted)
 
 
-def check(form: Format, device: Device, method: Ozaki2) -> None:
+def check(form: Format, device: Device, k: int, method: Ozaki2) -> None:
     """Refuse formats, devices and options that have no product by residues."""
     if not isinstance(method, Ozaki2):
         raise ArgumentError(f"method: {method!r} given, an Ozaki2 is needed")
@@ -152,13 +153,16 @@ def check(form: Format, device: Device, method: Ozaki2) -> None:
         raise FormatError(f"method: ozaki2 given, format {form.name} has none; formats: {known}")
     if not device.properties.float64:
         raise ArgumentError(f"method: ozaki2 given, {device.name} has no float64")
-    if method.workspace is not None and not (
-        isinstance(method.workspace, int) and method.workspace > 0
+    engines.check(method.engine)
+    if method.workspace is not None and (
+        type(method.workspace) is bool
+        or not isinstance(method.workspace, (int, np.integer))
+        or method.workspace <= 0
     ):
         raise ArgumentError(
             f"workspace: {method.workspace!r} given, a positive number of bytes is needed"
         )
-    residues.system(form, 1, method.moduli)
+    residues.system(form, k, method.moduli)
 
 
 def gemm(
@@ -173,7 +177,7 @@ def gemm(
     left = operand(a, inverted=True)
     right = operand(b.transposed((1, 0)), inverted=False)
     limit = method.workspace or device.properties.memory // ROOM
-    rows, columns = _blocks(system, m, n, k, limit)
+    rows, columns = blocks(system, m, n, k, limit)
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
     end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
     key = rebuild_spec(form.name, system)
@@ -181,7 +185,8 @@ def gemm(
     parts = [(s, min(residues.DEPTH, k - s)) for s in range(0, k, residues.DEPTH)]
     for j in range(0, n, columns):
         width = min(columns, n - j)
-        cached = [right.residues(system, j, width, s, d) for s, d in parts]
+        cached: list[Buffer] = []
+        cached += (right.residues(system, j, width, s, d) for s, d in parts)
         for i in range(0, m, rows):
             height = min(rows, m - i)
             stride = padded(height) * padded(width)
@@ -203,14 +208,27 @@ def gemm(
                 args += [*v.buffers, start, *v.strides]
             grid = (base.blocks(height * width, THREADS), 1, 1)
             out.queue.launch(kernel, grid, (THREADS, 1, 1), [*args, *end])
+            del found, args  # before memory for the next block is asked for
+        del cached
 
 
-def _blocks(system: System, m: int, n: int, k: int, limit: int) -> tuple[int, int]:
-    """Rows and columns of C at a time, so that residues and products stay below *limit* bytes."""
+def blocks(system: System, m: int, n: int, k: int, limit: int) -> tuple[int, int]:
+    """Rows and columns of C at a time, so that residues and products stay below *limit* bytes.
+
+    OutOfMemory where even the smallest block takes more.
+    """
+    parts = base.blocks(k, residues.DEPTH)
+
+    def needed(rows: int, columns: int) -> int:
+        return system.count * (padded(k) * (rows + columns) + 4 * parts * rows * columns)
+
     rows, columns = padded(m), padded(n)
-    while system.count * (padded(k) * (rows + columns) + 4 * rows * columns) > limit:
+    while needed(rows, columns) > limit:
         if rows == columns == TILE:
-            break
+            raise OutOfMemory(
+                f"workspace: {limit} bytes allowed, the smallest block of a product over {k} "
+                f"steps needs {needed(rows, columns)}"
+            )
         if rows >= columns:
             rows = padded(rows // 2)
         else:

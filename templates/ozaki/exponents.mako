@@ -1,6 +1,6 @@
 ## Exponents of rows: the least e with |x| < 2^e for all leading limbs of a row, SPECIAL where one is
 ## not finite. One slab of columns a block; slabs are combined by the larger.
-## w: Writer, across: whether neighbouring rows are neighbours in memory, slab: columns of a block.
+## w: Writer, across: whether neighbouring rows are neighbours in memory.
 <% p, long = w.platform, w.platform.index %>
 <% double = w.format.planes[0] == "float64" %>
 <% exponent = f"({w.bits('high_word', 'x')} >> 20) & 0x7ff" if double else f"({w.bits('as_int', 'x')} >> 23) & 0xff" %>
@@ -8,13 +8,13 @@
 ${p.prologue}
 % endif
 ${p.kernel.format(threads)} ozaki_exponents(
-    const ${long} rows, const ${long} columns,
+    const ${long} rows, const ${long} columns, const ${long} slab,
     ${p.const_pointer.format(w.scalar)}a0, const ${long} a_start, const ${long} a_row, const ${long} a_col,
     ${p.pointer.format("int")}found)
 {
     const int thread = (int)${p.axis(p.local_id, 0)};
-    const ${long} first = (${long})${p.axis(p.group_id, 1)} * ${slab};
-    const ${long} last = first + ${slab} < columns ? first + ${slab} : columns;
+    const ${long} first = (${long})${p.axis(p.group_id, 1)} * slab;
+    const ${long} last = first + slab < columns ? first + slab : columns;
     int most = 0;
 % if across:
     const ${long} row = (${long})${p.axis(p.group_id, 0)} * ${threads} + thread;

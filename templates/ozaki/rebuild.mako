@@ -57,7 +57,8 @@ ${p.kernel.format(threads)} ${name}(
     } else {
         const int scale = a_exponents[a_first + row] + b_exponents[b_first + col] - ${2 * system.bits};
         const int near = scale < -1000 ? -1000 : scale > 1000 ? 1000 : scale;
-        const int rest = scale - near < -1022 ? -1022 : scale - near;
+        const int far = scale - near;
+        const int rest = far < -1022 ? -1022 : far > 1023 ? 1023 : far;
         for (${long} part = 0; part < parts; ++part) {
             ${p.const_pointer.format("int")}found = products + part * part_stride + row * row_stride + col;
             double x, y;
@@ -95,8 +96,8 @@ ${p.kernel.format(threads)} ${name}(
             /* the leading word of the sum, and of what is left of it, exactly */
             double error;
 % for i in words:
-            double z${i} = s0;
-% for t in digits[1:len(digits) - i]:
+            double z${i} = ${"s0" if i < len(digits) else "0.0"};
+% for t in digits[1:max(len(digits) - i, 1)]:
             z${i} = exact_sum(s${t}, z${i}, &error);
             s${t - 1} = error;
 % endfor

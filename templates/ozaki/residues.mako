@@ -25,7 +25,8 @@
         for q in pieces:
             at, width = 48 * q - 32 * j, 64 if q == top else 48
             if at < 32 and at + width > 0:
-                parts.append(f"piece{q} << {at}" if at > 0 else f"piece{q} >> {-at}" if at else f"piece{q}")
+                whole = f"({step})piece{q}"
+                parts.append(f"{whole} << {at}" if at > 0 else f"{whole} >> {-at}" if at else whole)
         return "(unsigned)(" + " | ".join(f"({t})" if len(parts) > 1 else t for t in parts) + ")"
 %>
 ${arithmetic(double, [])}
