@@ -314,6 +314,7 @@ def test_bad_use(device: Device) -> None:
     """Each error names the argument, what was given and what is allowed."""
     a, b = pair("dd", 3, 3, 3, device)
     q = mp.zeros((2, 2), "qd", device)
+    half: dict[str, Any] = {"moduli": 30.5}
     cases: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (ArgumentError, r"method: 'ozaki3' given.*did you mean", {"method": "ozaki3"}),
         (ArgumentError, "method: 7 given", {"method": 7}),
@@ -321,7 +322,7 @@ def test_bad_use(device: Device) -> None:
         (ArgumentError, "method: None given", {"method": None, "accuracy": "fast"}),
         (ArgumentError, "moduli: 3 given, 4 to 49", {"method": Ozaki2(moduli=3)}),
         (ArgumentError, "moduli: 50 given, 4 to 49", {"method": Ozaki2(moduli=50)}),
-        (ArgumentError, "moduli: 30.5 given", {"method": Ozaki2(moduli=30.5)}),  # type: ignore[arg-type]
+        (ArgumentError, "moduli: 30.5 given", {"method": Ozaki2(**half)}),
         (ArgumentError, "workspace: 0 given", {"method": Ozaki2(workspace=0)}),
         (ArgumentError, "engine: 'libary' given.*library", {"method": Ozaki2(engine="libary")}),
     ]
@@ -380,6 +381,11 @@ class Stub:
         self.__dict__.update(values)
 
 
+def stub(**values: Any) -> Any:
+    """Something that stands for a queue, a buffer or a driver."""
+    return Stub(**values)
+
+
 def plain(value: Any) -> Any:
     """A ctypes argument as a number."""
     if isinstance(value, ctypes.c_void_p | ctypes.c_int64):
@@ -396,11 +402,11 @@ def test_library_arguments(
     """c = a b^T by rows is c^T = b a^T by columns: the arguments that both libraries take."""
     monkeypatch.setattr(blas_library, "GpuQueue", Stub)
     monkeypatch.setattr(blas_library, "GpuBuffer", Stub)
-    library = Recorder()
-    blas = BlasLibrary(interface, library, Stub(current=lambda: None))  # type: ignore[arg-type]
-    a, b, c = (Stub(pointer=p) for p in (0x1000, 0x2000, 0x3000))
+    library: Any = Recorder()
+    blas = BlasLibrary(interface, library, stub(current=lambda: None))
+    a, b, c = (stub(pointer=p) for p in (0x1000, 0x2000, 0x3000))
     for _ in range(2):
-        blas.multiply(Stub(stream=9), "int8", 7, 5, 12, 2, a, b, c, 5)  # type: ignore[arg-type]
+        blas.multiply(stub(stream=9), "int8", 7, 5, 12, 2, a, b, c, 5)
     names = [name for name, _ in library.calls]
     assert names == [interface.create, *[interface.set_stream, interface.gemm] * 2]
     got = [plain(x) for x in library.calls[2][1]][1:]
@@ -430,11 +436,12 @@ def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.M
 
 def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """A status is a DeviceError in words; other platforms' memory is refused."""
-    blas = BlasLibrary(cuda.CUBLAS, Recorder(15), Stub(current=lambda: None))  # type: ignore[arg-type]
+    failing: Any = Recorder(15)
+    blas = BlasLibrary(cuda.CUBLAS, failing, stub(current=lambda: None))
     with pytest.raises(ArgumentError, match="of another platform"):
-        blas.multiply(Stub(stream=9), "int8", 1, 1, 4, 1, None, None, None, 0)  # type: ignore[arg-type]
+        blas.multiply(stub(stream=9), "int8", 1, 1, 4, 1, stub(), stub(), stub(), 0)
     monkeypatch.setattr(blas_library, "GpuQueue", Stub)
     monkeypatch.setattr(blas_library, "GpuBuffer", Stub)
     with pytest.raises(DeviceError, match="cuBLAS: cublasCreate_v2: not supported"):
-        buffer = Stub(pointer=1)
-        blas.multiply(Stub(stream=9), "int8", 1, 1, 4, 1, buffer, buffer, buffer, 0)  # type: ignore[arg-type]
+        buffer = stub(pointer=1)
+        blas.multiply(stub(stream=9), "int8", 1, 1, 4, 1, buffer, buffer, buffer, 0)

@@ -37,7 +37,6 @@ class CudaDriver(Driver):
     def __init__(self, api: Any, device: Any) -> None:
         self._api = api
         self._device = device
-        self._reached: dict[Driver, bool] = {}
         pools = api.CUdevice_attribute.CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED
         self._pools = bool(self._check(api.cuDeviceGetAttribute(pools, device)))
 
@@ -99,21 +98,19 @@ class CudaDriver(Driver):
         """Copy within the device."""
         self._check(self.current().cuMemcpyDtoDAsync(target, source, nbytes, stream))
 
-    def reaches(self, other: Driver) -> bool:
-        """Whether this device can copy *other*'s memory itself; opens its pool where it can."""
+    def open(self, other: Driver) -> bool:
+        """Let this device copy *other*'s memory, also of its pool; False where it cannot."""
         assert isinstance(other, CudaDriver)
-        if other not in self._reached:
-            api, mine, theirs = self.current(), self._device, other._device
-            found = bool(self._check(api.cuDeviceCanAccessPeer(mine, theirs)))
-            if found and other._pools:
-                access = api.CUmemAccessDesc()
-                access.location.type = api.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
-                access.location.id = int(mine)
-                access.flags = api.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
-                pool = self._check(api.cuDeviceGetDefaultMemPool(theirs))
-                found = not int(api.cuMemPoolSetAccess(pool, [access], 1)[0])
-            self._reached[other] = found
-        return self._reached[other]
+        api, mine, theirs = self.current(), self._device, other._device
+        found = bool(self._check(api.cuDeviceCanAccessPeer(mine, theirs)))
+        if found and other._pools:
+            access = api.CUmemAccessDesc()
+            access.location.type = api.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
+            access.location.id = int(mine)
+            access.flags = api.CUmemAccess_flags.CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+            pool = self._check(api.cuDeviceGetDefaultMemPool(theirs))
+            found = not int(api.cuMemPoolSetAccess(pool, [access], 1)[0])
+        return found
 
     def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
         """Copy memory of *other*, a device that this one reaches."""

@@ -73,9 +73,19 @@ class Driver(ABC):
     def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
         """Copy within the device."""
 
-    @abstractmethod
     def reaches(self, other: Driver) -> bool:
         """Whether this device can copy *other*'s memory itself; from then on it may."""
+        if other not in self._reached:
+            self._reached[other] = self.open(other)
+        return self._reached[other]
+
+    @cached_property
+    def _reached(self) -> dict[Driver, bool]:
+        return {}
+
+    @abstractmethod
+    def open(self, other: Driver) -> bool:
+        """Let this device copy *other*'s memory; False where it cannot."""
 
     @abstractmethod
     def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:

@@ -41,7 +41,6 @@ class RocmDriver(Driver):
     def __init__(self, api: Any, index: int) -> None:
         self._api = api
         self._index = index
-        self._reached: dict[Driver, bool] = {}
         wanted = api.hipDeviceAttribute_t.hipDeviceAttributeMemoryPoolsSupported
         status, pools = api.hipDeviceGetAttribute(wanted, index)
         self._pools = not int(status) and bool(pools)
@@ -88,21 +87,19 @@ class RocmDriver(Driver):
         """Copy within the device."""
         self._check(self.current().hipMemcpyDtoDAsync(target, source, nbytes, stream))
 
-    def reaches(self, other: Driver) -> bool:
-        """Whether this device can copy *other*'s memory itself; opens its pool where it can."""
+    def open(self, other: Driver) -> bool:
+        """Let this device copy *other*'s memory, also of its pool; False where it cannot."""
         assert isinstance(other, RocmDriver)
-        if other not in self._reached:
-            api, mine, theirs = self.current(), self._index, other._index
-            found = bool(self._check(api.hipDeviceCanAccessPeer(mine, theirs)))
-            if found and other._pools:
-                access = api.hipMemAccessDesc()
-                access.location.type = api.hipMemLocationType.hipMemLocationTypeDevice
-                access.location.id = mine
-                access.flags = api.hipMemAccessFlags.hipMemAccessFlagsProtReadWrite
-                pool = self._check(api.hipDeviceGetDefaultMemPool(theirs))
-                found = not int(api.hipMemPoolSetAccess(pool, access, 1)[0])
-            self._reached[other] = found
-        return self._reached[other]
+        api, mine, theirs = self.current(), self._index, other._index
+        found = bool(self._check(api.hipDeviceCanAccessPeer(mine, theirs)))
+        if found and other._pools:
+            access = api.hipMemAccessDesc()
+            access.location.type = api.hipMemLocationType.hipMemLocationTypeDevice
+            access.location.id = mine
+            access.flags = api.hipMemAccessFlags.hipMemAccessFlagsProtReadWrite
+            pool = self._check(api.hipDeviceGetDefaultMemPool(theirs))
+            found = not int(api.hipMemPoolSetAccess(pool, access, 1)[0])
+        return found
 
     def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
         """Copy memory of *other*, a device that this one reaches."""
