@@ -101,10 +101,12 @@ def int8_rate(device: Device) -> float:
     c = allocate(ozaki2.INTS, (n, n), device.queue)
     for factor in (a, b):
         factor.write([np.resize(np.arange(-128, 128, dtype=np.int8), (n, n))])
-    engine = engines.get(device, "int8")
+    engine = engines.get(device)
 
     def work() -> None:
-        engine.multiply(device.queue, n, n, n, 1, a.buffers[0], b.buffers[0], c.buffers[0])
+        engine.multiply(
+            device.queue, "int8", n, n, n, 1, a.buffers[0], b.buffers[0], c.buffers[0], 0
+        )
 
     return float(n) ** 3 / min(times(device, work, RUNS))
 

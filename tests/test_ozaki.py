@@ -229,7 +229,7 @@ def test_own_engine_at_the_largest_depth(device: Device) -> None:
     a = planes.upload(ozaki2.BYTES, [np.full((2, k), -128, np.int8)], queue)
     b = planes.upload(ozaki2.BYTES, [np.full((3, k), -128, np.int8)], queue)
     c = planes.allocate(ozaki2.INTS, (2, 3), queue)
-    engines.OwnInt8().multiply(queue, 2, 3, k, 1, a.buffers[0], b.buffers[0], c.buffers[0])
+    engines.Own().multiply(queue, "int8", 2, 3, k, 1, a.buffers[0], b.buffers[0], c.buffers[0], 0)
     assert (c.read_dense()[0] == k * 128 * 128).all()
 
 
@@ -242,8 +242,8 @@ def test_own_engine(device: Device) -> None:
         right = rng.integers(-128, 128, (batch, n, k)).astype(np.int8)
         a, b = (planes.upload(ozaki2.BYTES, [x], queue) for x in (left, right))
         c = planes.upload(ozaki2.INTS, [np.zeros(batch * m * n + 5, np.int32)], queue)
-        engines.OwnInt8().multiply(
-            queue, m, n, k, batch, a.buffers[0], b.buffers[0], c.buffers[0], 5
+        engines.Own().multiply(
+            queue, "int8", m, n, k, batch, a.buffers[0], b.buffers[0], c.buffers[0], 5
         )
         want = left.astype(np.int64) @ right.astype(np.int64).transpose(0, 2, 1)
         got = c.read_dense()[0]
@@ -429,9 +429,9 @@ def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.M
     monkeypatch.setattr(engines, "_found", {})
     monkeypatch.setattr(type(device), "library", lambda _: Failing())
     for _ in range(3):
-        assert isinstance(engines.get(device, "int8"), engines.OwnInt8)
+        assert isinstance(engines.get(device), engines.Own)
     assert len(tried) == 1
-    assert engines.get(device, "int8", "library").name == "failing"
+    assert engines.get(device, "library").name == "failing"
 
 
 def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:

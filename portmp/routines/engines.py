@@ -1,4 +1,4 @@
-"""Engines: who multiplies plain matrices of int8, float32 or float64 on a device.
+"""Engines: who multiplies int8 matrices on a device.
 
 Either the platform's BLAS library, found by its backend, or portmp's own kernels. Where
 products and sums are exact, all give the same bits.
@@ -6,7 +6,6 @@ products and sums are exact, all give the same bits.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from functools import cache
 from weakref import WeakKeyDictionary
 
@@ -24,46 +23,18 @@ SIDE, RESULTS = 16, 4
 """Of int8 tiles: threads along a side, and results a thread along a side."""
 
 
-class Engine(ABC):
-    """Multiplies matrices whose rows lie along the depth."""
-
-    name: str
-
-    @abstractmethod
-    def multiply(
-        self, queue: Queue, m: int, n: int, k: int, batch: int, a: Buffer, b: Buffer, c: Buffer,
-        c_start: int = 0,
-    ) -> None:  # fmt: skip
-        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k] for l below *batch*, all dense.
-
-        a (batch, m, k), b (batch, n, k), c (batch, m, n) from element *c_start* on; of int8 c
-        holds int32, and k is a multiple of four.
-        """
-
-
-class LibraryEngine(Engine):
-    """The platform's BLAS."""
-
-    def __init__(self, library: Library, word: str) -> None:
-        self.name = library.name
-        self._library, self._word = library, word
-
-    def multiply(
-        self, queue: Queue, m: int, n: int, k: int, batch: int, a: Buffer, b: Buffer, c: Buffer,
-        c_start: int = 0,
-    ) -> None:  # fmt: skip
-        self._library.multiply(queue, self._word, m, n, k, batch, a, b, c, c_start)
-
-
-class OwnInt8(Engine):
-    """portmp's kernel."""
+class Own(Library):
+    """portmp's kernel for int8."""
 
     name = "portmp"
 
     def multiply(
-        self, queue: Queue, m: int, n: int, k: int, batch: int, a: Buffer, b: Buffer, c: Buffer,
-        c_start: int = 0,
+        self, queue: Queue, word: str, m: int, n: int, k: int, batch: int,
+        a: Buffer, b: Buffer, c: Buffer, c_start: int,
     ) -> None:  # fmt: skip
+        """As a library does; *k* is a multiple of four."""
+        if word != "int8":
+            raise ArgumentError(f"word: {word!r} given, portmp's engine multiplies int8")
         key = product_spec()
         kernel = program.kernels(queue.device, key)[key.name]
         side, words = SIDE * RESULTS, k // 4
@@ -90,34 +61,31 @@ def check(choice: str) -> None:
         raise ArgumentError(f"engine: {choice!r} given{near}; allowed are {', '.join(CHOICES)}")
 
 
-def get(device: Device, word: str, choice: str = "auto") -> Engine:
-    """The engine for matrices of *word*; ``auto`` takes the library where there is one that works.
+def get(device: Device, choice: str = "auto") -> Library:
+    """Who multiplies int8 matrices; ``auto`` takes the library where there is one that works.
 
     BackendUnavailable where ``library`` is asked for and there is none.
     """
     check(choice)
     if choice == "own":
-        return OwnInt8()
+        return Own()
     if choice == "library":
-        return LibraryEngine(device.library(), word)
-    known = _found.setdefault(device, {})
-    if word not in known:
-        known[word] = _first(device, word)
-    return known[word]
+        return device.library()
+    if device not in _found:
+        _found[device] = _first(device)
+    return _found[device]
 
 
-_found: WeakKeyDictionary[Device, dict[str, Engine]] = WeakKeyDictionary()
+_found: WeakKeyDictionary[Device, Library] = WeakKeyDictionary()
 
 
-def _first(device: Device, word: str) -> Engine:
+def _first(device: Device) -> Library:
     """The library, if a small product succeeds there, else portmp's kernel."""
     try:
-        engine = LibraryEngine(device.library(), word)
-        room = device.allocate(8 * TRIAL**2)
-        engine.multiply(
-            device.queue, TRIAL, TRIAL, TRIAL, 1, room, room, device.allocate(room.nbytes)
-        )
+        library, room = device.library(), device.allocate(4 * TRIAL**2)
+        target = device.allocate(room.nbytes)
+        library.multiply(device.queue, "int8", TRIAL, TRIAL, TRIAL, 1, room, room, target, 0)
         device.queue.synchronize()
     except (BackendUnavailable, DeviceError):
-        return OwnInt8()
-    return engine
+        return Own()
+    return library

@@ -172,7 +172,7 @@ def gemm(
     """alpha a b + beta c for matrices a (m, k), b (k, n), c and out (m, n); k > 0."""
     form, device, k = a.format, a.device, a.shape[1]
     system = residues.system(form, k, method.moduli)
-    engine = engines.get(device, "int8", method.engine)
+    engine = engines.get(device, method.engine)
     m, n = out.shape
     left = operand(a, inverted=True)
     right = operand(b.transposed((1, 0)), inverted=False)
@@ -193,7 +193,7 @@ def gemm(
             found = allocate(INTS, (len(parts) * system.count * stride,), out.queue).buffers[0]
             for part, (s, d) in enumerate(parts):
                 engine.multiply(
-                    out.queue, padded(height), padded(width), padded(d), system.count,
+                    out.queue, "int8", padded(height), padded(width), padded(d), system.count,
                     left.residues(system, i, height, s, d), cached[part],
                     found, part * system.count * stride,
                 )  # fmt: skip
