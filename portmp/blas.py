@@ -14,12 +14,13 @@ import numpy as np
 from portmp import definition
 from portmp.array import Array, Number, operand
 from portmp.errors import ArgumentError, ShapeError, suggestion
-from portmp.ozaki import Ozaki2
-from portmp.routines import base, elementwise, reduce
+from portmp.ozaki import Ozaki1, Ozaki2
+from portmp.routines import base, elementwise, ozaki1, ozaki2, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
 
-METHODS = ["direct", "ozaki2"]
+Method = Ozaki1 | Ozaki2
+METHODS: dict[str, Method | None] = {"direct": None, "ozaki1": Ozaki1(), "ozaki2": Ozaki2()}
 """How gemm may multiply."""
 
 
@@ -51,7 +52,7 @@ def gemm(
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: GemmSchedule | PanelSchedule | None = None,
-    method: str | Ozaki2 = "direct",
+    method: str | Ozaki1 | Ozaki2 = "direct",
 ) -> Array:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
@@ -66,41 +67,48 @@ def gemm(
     Beside its operands a product over more than 1024 steps takes memory for one more C
     where C is read or the format is stored short.
 
-    *method*: ``direct``, or ``ozaki2`` (or an ``Ozaki2`` with options): residues modulo eight-bit
-    numbers, multiplied by int8 matrix engines, exactly. Rows of a and columns of b are rounded
-    to K bits below their largest entry, K at least the format's (two fewer for one limb) unless
-    fewer moduli are asked for; *accuracy* and *schedule* do not apply. Error per element, with
+    *method*: ``direct``, or the Ozaki scheme, where *accuracy* and *schedule* do not apply:
+    ``ozaki2`` (or an ``Ozaki2`` with options), residues modulo eight-bit numbers, multiplied by
+    int8 matrix engines, exactly; ``ozaki1`` (or an ``Ozaki1``), slices of a few bits whose
+    products float64, float32 or int8 engines add up exactly, for all formats. Rows of a and
+    columns of b are rounded to K bits below their largest entry, K at least the format's (two
+    fewer for one limb) unless fewer moduli or slices are asked for. Error per element, with
     alpha_i and beta_j the powers of two above the largest entries of the row and the column and
     N limbs: N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) + k (N/2 2^-K)^2 alpha_i beta_j, plus
-    2u^N of the result: entries far below the largest lose digits. An element whose row or
-    column holds an infinity or NaN comes from leading limbs, as in direct.
+    2u^N of the result: entries far below the largest lose digits. Slices leave out products
+    below k s 2^-K alpha_i beta_j, s their number. An element whose row or column holds an
+    infinity or NaN comes from leading limbs, as in direct.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
-    return Array(
-        gemm_routine.gemm(
-            left.planes, right.planes,
-            alpha=_scalar(left, alpha, "alpha"), beta=_scalar(left, beta, "beta"),
-            c=None if c is None else operand(c, "c").planes,
-            out=None if out is None else operand(out, "out").planes,
-            accuracy=accuracy,
-            schedule=schedule,
-            method=_method(method, accuracy, schedule),
-        )
-    )  # fmt: skip
+    chosen = _method(method, accuracy, schedule)
+    operands: dict[str, Any] = {
+        "alpha": _scalar(left, alpha, "alpha"),
+        "beta": _scalar(left, beta, "beta"),
+        "c": None if c is None else operand(c, "c").planes,
+        "out": None if out is None else operand(out, "out").planes,
+    }
+    factors = left.planes, right.planes
+    if isinstance(chosen, Ozaki1):
+        return Array(ozaki1.gemm(*factors, **operands, method=chosen))
+    if isinstance(chosen, Ozaki2):
+        return Array(ozaki2.gemm(*factors, **operands, method=chosen))
+    return Array(gemm_routine.gemm(*factors, **operands, accuracy=accuracy, schedule=schedule))
 
 
-def _method(method: str | Ozaki2, accuracy: str, schedule: object) -> Ozaki2 | None:
+def _method(method: str | Method, accuracy: str, schedule: object) -> Method | None:
     """Options of a method that is not direct."""
-    if method == "direct":
-        return None
-    if method != "ozaki2" and not isinstance(method, Ozaki2):
-        near = suggestion(str(method), METHODS)
+    if isinstance(method, (Ozaki1, Ozaki2)):
+        chosen: Method | None = method
+    elif isinstance(method, str) and method in METHODS:
+        chosen = METHODS[method]
+    else:
+        near = suggestion(str(method), list(METHODS))
         raise ArgumentError(
-            f"method: {method!r} given{near}; allowed are {', '.join(METHODS)}, Ozaki2"
+            f"method: {method!r} given{near}; allowed are {', '.join(METHODS)}, Ozaki1, Ozaki2"
         )
-    if accuracy != "accurate" or schedule is not None:
+    if chosen is not None and (accuracy != "accurate" or schedule is not None):
         raise ArgumentError("accuracy and schedule: given, but only method direct has them")
-    return Ozaki2() if isinstance(method, str) else method
+    return chosen
 
 
 def gemv(

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from portmp import formats, platform, program
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Rows
 from portmp.planes import allocate
 from portmp.spec import KernelSpec, spec
 
@@ -94,19 +94,18 @@ def _rate(device: Device, word: str, op: str, width: int) -> float:
 
 def int8_rate(device: Device) -> float:
     """Products a second (each added to a sum) of int8 matrices, by the fastest engine."""
-    from portmp.routines import engines, ozaki2
+    from portmp.routines import engines
 
     n = _INT8_ORDER[device.properties.kind]
-    a, b = (allocate(ozaki2.BYTES, (n, n), device.queue) for _ in range(2))
-    c = allocate(ozaki2.INTS, (n, n), device.queue)
+    a, b = (allocate(engines.BYTES, (n, n), device.queue) for _ in range(2))
+    c = allocate(engines.INTS, (n, n), device.queue)
     for factor in (a, b):
         factor.write([np.resize(np.arange(-128, 128, dtype=np.int8), (n, n))])
     engine = engines.get(device)
+    x, y, z = (Rows(v.buffers[0], n) for v in (a, b, c))
 
     def work() -> None:
-        engine.multiply(
-            device.queue, "int8", n, n, n, 1, a.buffers[0], b.buffers[0], c.buffers[0], 0
-        )
+        engine.multiply(device.queue, "int8", n, n, n, x, y, z)
 
     return float(n) ** 3 / min(times(device, work, RUNS))
 

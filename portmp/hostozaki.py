@@ -1,37 +1,74 @@
-"""Products by residues on the host, by their definition: integers of any length, no moduli."""
+"""Products by integers on the host, by their definition: integers of any length, no moduli."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from portmp import hostblas, ieee
 from portmp.formats import Format
-from portmp.ozaki import residues
-from portmp.ozaki.residues import DIGIT, System
-from portmp.routines.ozaki2 import doubles
+from portmp.ozaki import residues, slices
+from portmp.ozaki.integers import Integers
+from portmp.ozaki.residues import DIGIT
+from portmp.ozaki.slices import Slices
+from portmp.routines.ozaki import doubles
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Which integers are multiplied, and how sums of products are rounded.
+
+    Sums are cut into *digits* of *base* bits; their unit is 2^weight times that of products.
+    With *cut* only antidiagonals of digits are summed.
+    """
+
+    integers: Integers
+    base: int
+    digits: int
+    weight: int = 0
+    cut: Slices | None = None
+
+
+def gemm1(
+    form: Format, a: Host, b: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
+    c: Host | None = None, cut: Slices | None = None,
+) -> Host:  # fmt: skip
+    """alpha a b + beta c for a (m, k), b (k, n) by slices, those of float64 by default."""
+    cut = cut or slices.slices(form, a[0].shape[1], "float64")
+    return _product(
+        form, a, b, alpha, beta, c, _Sums(cut, cut.base, cut.digits, cut.shift, cut)
+    )  # fmt: skip
 
 
 def gemm2(
     form: Format, a: Host, b: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
     c: Host | None = None, moduli: int | None = None,
 ) -> Host:  # fmt: skip
-    """alpha a b + beta c for a (m, k), b (k, n) by the Ozaki scheme II."""
+    """alpha a b + beta c for a (m, k), b (k, n) by residues."""
+    system = residues.system(form, a[0].shape[1], moduli)
+    return _product(form, a, b, alpha, beta, c, _Sums(system, DIGIT, system.digits))
+
+
+def _product(
+    form: Format, a: Host, b: Host, alpha: Sequence[Any], beta: Sequence[Any],
+    c: Host | None, how: _Sums,
+) -> Host:  # fmt: skip
     k, shape = a[0].shape[1], (a[0].shape[0], b[0].shape[1])
-    system = residues.system(form, k, moduli)
     if not k or (alpha and not any(alpha)):
         return hostblas.ended(form, shape, None, alpha, beta, c)
+    bits = how.integers.bits
     with ieee.quiet():
-        left, a_exponents = integers(system, a)
-        right, b_exponents = integers(system, [p.T for p in b])
-        sums = np.asarray(left @ right.T, dtype=object)
-        scale = a_exponents[:, None] + b_exponents[None, :] - 2 * system.bits
-        product = rounded(form, system, sums, scale)
+        left, a_exponents = integers(bits, a)
+        right, b_exponents = integers(bits, [p.T for p in b])
+        sums = antidiagonals(how.cut, left, right) if how.cut else _exact(left, right)
+        scale = a_exponents[:, None] + b_exponents[None, :] - 2 * bits + how.weight
+        product = rounded(form, how.base, how.digits, sums, scale)
         special = np.logical_not(
             np.isfinite(a[0]).all(1, keepdims=True) & np.isfinite(b[0]).all(0, keepdims=True)
         )
@@ -44,7 +81,7 @@ def gemm2(
     return hostblas.ended(form, shape, product, alpha, beta, c)
 
 
-def integers(system: System, planes: Host) -> tuple[Plane, Plane]:
+def integers(bits: int, planes: Host) -> tuple[Plane, Plane]:
     """The integers of rows, as Python's, and the rows' exponents; zeros where one is special."""
     lead = planes[0]
     exponents = np.maximum(np.frexp(lead)[1], np.finfo(lead.dtype).minexp + 1)
@@ -53,19 +90,43 @@ def integers(system: System, planes: Host) -> tuple[Plane, Plane]:
     total = np.zeros(lead.shape, object)
     for plane in planes:
         words = np.where(finite, plane.astype(np.float64), 0.0)
-        scaled = np.rint(np.ldexp(words, (system.bits - largest)[:, None]))
+        scaled = np.rint(np.ldexp(words, (bits - largest)[:, None]))
         total = total + np.vectorize(int, otypes=[object])(scaled)
     return total, np.where(finite[:, 0], largest, 0)
 
 
-def rounded(form: Format, system: System, sums: Plane, scale: Plane) -> Host:
-    """Integers times 2^scale as words of *form*."""
-    digits, rest = [], sums
-    for _ in range(system.digits - 1):
-        low = ((rest + (1 << (DIGIT - 1))) & ((1 << DIGIT) - 1)) - (1 << (DIGIT - 1))
-        digits.append(low)
-        rest = (rest - low) >> DIGIT
-    s = [np.ldexp(np.asarray(d, np.float64), DIGIT * t) for t, d in enumerate([*digits, rest])]
+def _exact(left: Plane, right: Plane) -> Plane:
+    return np.asarray(left @ right.T, dtype=object)
+
+
+def digits(cut: Slices, numbers: Plane) -> list[Plane]:
+    """Signed digits, the highest first."""
+    shifted = numbers + cut.bias
+    half, mask = 1 << (cut.width - 1), (1 << cut.width) - 1
+    return [
+        ((shifted >> (cut.width * t)) & mask) - half for t in reversed(range(cut.count))
+    ]  # fmt: skip
+
+
+def antidiagonals(cut: Slices, left: Plane, right: Plane) -> Plane:
+    """Sums of the products of digits t and u with t + u < count, the least weight the unit."""
+    x, y = digits(cut, left), digits(cut, right)
+    total = np.zeros((left.shape[0], right.shape[0]), object)
+    for d in range(cut.count):
+        total = total << cut.width
+        for t in range(d + 1):
+            total = total + _exact(x[t], y[d - t])
+    return total
+
+
+def rounded(form: Format, base: int, count: int, sums: Plane, scale: Plane) -> Host:
+    """Integers times 2^scale as words of *form*, rounded from *count* digits of *base* bits."""
+    parts, rest = [], sums
+    for _ in range(count - 1):
+        low = ((rest + (1 << (base - 1))) & ((1 << base) - 1)) - (1 << (base - 1))
+        parts.append(low)
+        rest = (rest - low) >> base
+    s = [np.ldexp(np.asarray(d, np.float64), base * t) for t, d in enumerate([*parts, rest])]
     words = []
     for i in range(doubles(form)):
         z = s[0] if i < len(s) else np.zeros_like(s[0])

@@ -15,7 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -40,6 +40,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
+from portmp.ozaki import Ozaki1, slices
 from portmp.progress import Progress
 from portmp.routines import ozaki2
 
@@ -264,33 +265,49 @@ def _gemm(form: Format) -> Iterator[Case]:
     yield from plain("cancelling-4x4x101", cancelling, inputs.positive(form, (101, 4), "b"))
     special = inputs.with_specials(a, "gemm", (np.inf, -np.inf, np.nan))
     yield from plain("special-6x11x30", special, inputs.with_specials(b, "gemm b", (0.0, np.inf)))
-    if not form.paper and ozaki2.modules(form):
-        yield from _residues(form)
+    if not form.paper:
+        yield from _integers(form)
     batch = inputs.ordinary(form, (3, 5, 14), "batch")
     yield Case("gemm", "batch-3x5x11x14", form, (batch, [p[:14] for p in b]), mp.gemm,
                _host_batch)  # fmt: skip
 
 
-def _residues(form: Format) -> Iterator[Case]:
-    """Products by residues; the moduli in use are those of products over few steps."""
+def _integers(form: Format) -> Iterator[Case]:
+    """Products by integers; how they are cut is that of products over few steps."""
     alpha, beta = _scalar(form, ALPHA), _scalar(form, BETA)
-    for name, make, (m, n, k) in (
-        ("ordinary-17x19x23", inputs.ordinary, (17, 19, 23)),
-        ("wide-9x8x20", inputs.wide, (9, 8, 20)),
-        ("cancelling-4x5x101", inputs.cancelling, (4, 5, 101)),
-    ):
-        a, b = make(form, (m, k), f"a {name}"), make(form, (k, n), f"b {name}")
-        yield Case("gemm_ozaki2", name, form, (a, b),
-                   lambda a, b: mp.gemm(a, b, method="ozaki2"), hostozaki.gemm2)  # fmt: skip
-    a, b, c = (inputs.hostile(form, n, f"ozaki2 {n}") for n in (6 * 30, 30 * 11, 6 * 11))
-    a, b, c = ([p.reshape(s) for p in v] for v, s in ((a, (6, 30)), (b, (30, 11)), (c, (6, 11))))
-    yield Case("gemm_ozaki2", "hostile-6x11x30", form, (a, b, c),
-               lambda a, b, c: mp.gemm(a, b, alpha=ALPHA, beta=BETA, c=c, method="ozaki2"),
-               lambda f, a, b, c: hostozaki.gemm2(f, a, b, alpha, beta, c))  # fmt: skip
-    at, bt = [p.T.copy() for p in a], [p.T.copy() for p in b]
-    yield Case("gemm_ozaki2", "transposed-6x11x30", form, (at, bt),
-               lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True, method="ozaki2"),
-               lambda f, a, b: hostozaki.gemm2(f, [p.T for p in a], [p.T for p in b]))  # fmt: skip
+    for method, host in (("ozaki1", hostozaki.gemm1), ("ozaki2", hostozaki.gemm2)):
+        if method == "ozaki2" and not ozaki2.modules(form):
+            continue
+        key, product = f"gemm_{method}", partial(mp.gemm, method=method)
+        for name, make, (m, n, k) in (
+            ("ordinary-17x19x23", inputs.ordinary, (17, 19, 23)),
+            ("wide-9x8x20", inputs.wide, (9, 8, 20)),
+            ("cancelling-4x5x101", inputs.cancelling, (4, 5, 101)),
+        ):
+            a, b = make(form, (m, k), f"a {name}"), make(form, (k, n), f"b {name}")
+            yield Case(key, name, form, (a, b), product, host)
+        a, b, c = (inputs.hostile(form, n, f"ozaki2 {n}") for n in (6 * 30, 30 * 11, 6 * 11))
+        a, b, c = (
+            [p.reshape(s) for p in v] for v, s in ((a, (6, 30)), (b, (30, 11)), (c, (6, 11)))
+        )
+        yield Case(key, "hostile-6x11x30", form, (a, b, c),
+                   lambda a, b, c, f=product: f(a, b, alpha=ALPHA, beta=BETA, c=c),
+                   lambda f, a, b, c, host=host: host(f, a, b, alpha, beta, c))  # fmt: skip
+        at, bt = [p.T.copy() for p in a], [p.T.copy() for p in b]
+        yield Case(key, "transposed-6x11x30", form, (at, bt),
+                   partial(product, trans_a=True, trans_b=True),
+                   partial(_of_transposed, host))  # fmt: skip
+    a, b = inputs.ordinary(form, (13, 40), "a bytes"), inputs.ordinary(form, (40, 9), "b bytes")
+    cut = slices.slices(form, 40, "int8")
+    for word in slices.SUMS:
+        # Digits of one width: the same bits by all engines.
+        yield Case("gemm_ozaki1", f"{word}-13x9x40", form, (a, b),
+                   partial(mp.gemm, method=Ozaki1(word=word, width=cut.width)),
+                   partial(hostozaki.gemm1, cut=cut))  # fmt: skip
+
+
+def _of_transposed(host: Callable[[Format, Host, Host], Host], f: Format, a: Host, b: Host) -> Host:
+    return host(f, [p.T for p in a], [p.T for p in b])
 
 
 def _host_batch(form: Format, a: Host, b: Host) -> Host:

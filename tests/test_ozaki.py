@@ -1,4 +1,4 @@
-"""Products by residues: exact sums, bounds, bits that no engine, block or modulus changes."""
+"""Products by slices and residues: exact sums, bounds, bits that no engine or block changes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 import portmp as mp
 from portmp import convert, formats, hostozaki, inputs, planes, verify
 from portmp.backends import blas_library, cuda, rocm
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Rows
 from portmp.backends.blas_library import BlasLibrary, Interface
 from portmp.errors import (
     ArgumentError,
@@ -23,9 +23,9 @@ from portmp.errors import (
     OutOfMemory,
 )
 from portmp.formats import Format
-from portmp.ozaki import Ozaki2, residues
+from portmp.ozaki import Ozaki1, Ozaki2, residues, slices
 from portmp.ozaki.residues import System
-from portmp.routines import engines, ozaki2
+from portmp.routines import engines, ozaki, ozaki2
 
 Host = list[np.ndarray[Any, Any]]
 FORMATS = ["float32", "float64", "ds", "ts", "qs", "dd", "td", "d+s"]
@@ -90,15 +90,99 @@ def test_fewest_moduli() -> None:
     assert counts == {"dd": 30, "td": 47, "ts": 21}
 
 
+# --- slices -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "qd"])
+@pytest.mark.parametrize("depth", [1, 1000, 4096, 100000, 10**6])
+@pytest.mark.parametrize("word", list(slices.SUMS))
+def test_slices_hold_operands_and_sums(word: str, depth: int, form: str) -> None:
+    """Digits hold operands; no sum of digits' products, carry or digit of a sum is rounded."""
+    f = formats.get(form)
+    s = slices.slices(f, depth, word)
+    needed = f.bits - 2 * (f.limbs == 1)
+    assert s.bits >= needed + math.log2(s.count)
+    # An operand may be larger than 2^bits by a half of each limb's rounding.
+    most = 2**s.bits + f.limbs
+    assert s.bias >= most and s.bias + most < 2 ** (s.count * s.width) <= 2 ** (32 * s.words)
+    assert sum(s.bias_of(q) << (48 * q) for q in range(s.pieces)) == s.bias
+    digit = 2 ** (s.width - 1)
+    length = slices.longest(word, s.width)
+    assert length * digit**2 <= 2 ** slices.SUMS[word] - (word == "int8") and length >= 256
+    if word == "float64":
+        assert s.count * depth <= length
+    # What the highest digit of a sum holds is exact.
+    assert 2**31 * 4**s.bits <= 2 ** (s.shift + s.base * (s.digits - 1) + 52)
+    assert (s.digits - 1) * s.gathered >= s.count - 1
+    assert depth * s.count * digit**2 < 2**62 and s.base <= slices.DIGIT
+
+
+def test_fewest_slices() -> None:
+    """21 products for dd and 78 for qd by float64 at a depth of 4096, as in the literature."""
+    found = [slices.slices(formats.get(f), 4096, "float64").count for f in ("ts", "dd", "qd")]
+    assert found == [4, 6, 12]
+
+
+@pytest.mark.parametrize("form", ["float32", "ts", "dd", "qd"])
+def test_engines_agree(form: str, device: Device) -> None:
+    """Digits of one width give one result, whatever they are multiplied as, and in any blocks."""
+    a, b = pair(form, 33, 21, 90, device)
+    cut = slices.slices(formats.get(form), 90, "int8")
+    host = hostozaki.gemm1(a.format, a.to_limbs(), b.to_limbs(), cut=cut)
+    for options in (
+        {"word": "int8"},
+        {"word": "float32", "workspace": 400 * cut.count * 90},
+        {"word": "float64", "width": 8},
+        {"word": "float64", "width": 8, "slices": cut.count, "engine": "own"},
+    ):
+        assert bits(mp.gemm(a, b, method=Ozaki1(**options))) == verify.digest(host), options
+
+
+@pytest.mark.parametrize("word", list(slices.SUMS))
+def test_sums_at_the_largest_depth(word: str, device: Device) -> None:
+    """Digits that are all as large as they may be: the fullest sums are exact."""
+    width = {"int8": 8, "float32": 8, "float64": 20}[word]
+    k, digit = slices.longest(word, width), 2 ** (width - 1)
+    a, b = (
+        planes.upload(engines.FACTORS[word], [np.full((rows, k), -digit)], device.queue)
+        for rows in (2, 3)
+    )
+    c = planes.allocate(engines.SUMS[word], (2, 3), device.queue)
+    factors = Rows(a.buffers[0], k), Rows(b.buffers[0], k)
+    engines.Own().multiply(device.queue, word, 2, 3, k, *factors, Rows(c.buffers[0], 3))
+    assert (c.read_dense()[0] == k * digit**2).all()
+
+
+def test_sums_are_cut(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Antidiagonals in pieces of one digit's columns, of less, and of more."""
+    a, b = pair("dd", 5, 6, 200, device)
+    want = bits(mp.gemm(a, b, method="ozaki1"))
+    for length in (32, 64, 224, 320):
+        monkeypatch.setattr(slices, "longest", lambda *_, length=length: length)
+        assert bits(mp.gemm(a, b, method="ozaki1")) == want
+
+
+def test_more_slices_keep_more_bits(device: Device) -> None:
+    """With digits enough a product of small integers and of tiny ones beside them is exact."""
+    x = np.ldexp(np.arange(1.0, 13).reshape(3, 4), [0, -60, 0, -100])
+    y = np.ldexp(np.arange(1.0, 9).reshape(4, 2), [[0], [60], [0], [40]])
+    want = [
+        [sum(Fraction(p) * Fraction(q) for p, q in zip(r, c, strict=True)) for c in y.T] for r in x
+    ]
+    a, b = mp.array(x, "qd", device), mp.array(y, "qd", device)
+    found = [mp.gemm(a, b, method=Ozaki1(bits=n)).to_fractions() == want for n in (60, 120)]
+    assert found == [False, True]
+    assert mp.gemm(a, b, method=Ozaki1(slices=20)).to_fractions() == want
+
+
 # --- results ----------------------------------------------------------------------------
 
 
-def within_the_bound(form: Format, a: Host, b: Host, c: mp.Array) -> None:
-    """The bound of gemm's docstring, element by element."""
-    system = residues.system(form, a[0].shape[1])
+def within_the_bound(form: Format, a: Host, b: Host, c: mp.Array, bits: int, cut: int = 0) -> None:
+    """The bound of gemm's docstring, element by element, with *cut* slices or none."""
     x, y = convert.to_fractions(a), convert.to_fractions(b)
     got = c.to_fractions()
-    unit, u = Fraction(1, 2**system.bits), Fraction(1, 2**form.bits)
+    unit, u = Fraction(1, 2**bits), Fraction(1, 2**form.bits)
     above_a = [2 ** Fraction(math.frexp(max(abs(row)))[1]) for row in a[0].astype(float)]
     above_b = [2 ** Fraction(math.frexp(max(abs(row)))[1]) for row in b[0].T.astype(float)]
     for i in range(len(x)):
@@ -111,11 +195,12 @@ def within_the_bound(form: Format, a: Host, b: Host, c: mp.Array) -> None:
                 * (above_a[i] * sum(map(abs, y[:, j])) + above_b[j] * sum(map(abs, x[i])))
             )
             second = len(x[i]) * (limbs * unit) ** 2 * above_a[i] * above_b[j]
-            bound = rounding + second + 2 * u * abs(exact)
+            left_out = len(x[i]) * cut * unit * above_a[i] * above_b[j]
+            bound = rounding + second + left_out + 2 * u * abs(exact)
             assert abs(Fraction(got[i][j]) - exact) <= bound, (i, j)
 
 
-@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("form", [*FORMATS, "qd"])
 def test_bound(form: str, device: Device) -> None:
     """Ordinary entries, and rows whose entries spread over many orders of magnitude."""
     f = formats.get(form)
@@ -123,8 +208,14 @@ def test_bound(form: str, device: Device) -> None:
     spread = 2.0 ** -np.arange(0, 40).astype(a[0].dtype)
     steep = [(p * spread).astype(p.dtype) for p in a]
     for left in (a, steep):
-        c = mp.gemm(array(form, left, device), array(form, b, device), method="ozaki2")
-        within_the_bound(f, left, b, c)
+        x, y = array(form, left, device), array(form, b, device)
+        if form != "qd":
+            c = mp.gemm(x, y, method="ozaki2")
+            within_the_bound(f, left, b, c, residues.system(f, 40).bits)
+        for word in slices.SUMS:
+            cut = slices.slices(f, 40, word)
+            c = mp.gemm(x, y, method=Ozaki1(word=word))
+            within_the_bound(f, left, b, c, cut.bits, cut.count)
 
 
 def test_better_than_direct(device: Device) -> None:
@@ -205,7 +296,7 @@ def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.Mo
     want = bits(mp.gemm(a, b, method="ozaki2"))
     cut = set()
     for limit in (2**22, 2**20, 2**19, 500000):
-        cut.add(ozaki2.blocks(system, 70, 45, 130, limit))
+        cut.add(ozaki.blocks(ozaki2.Residues(system), 70, 45, 130, limit))
         assert bits(mp.gemm(a, b, method=Ozaki2(workspace=limit))) == want
     assert len(cut) > 1
     monkeypatch.setattr(residues, "DEPTH", 48)
@@ -214,40 +305,47 @@ def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.Mo
 
 def test_workspace_is_a_limit() -> None:
     """Residues and the products of all parts of the depth count; what cannot fit is refused."""
-    system = residues.system(formats.get("dd"), 300000)
+    scheme = ozaki2.Residues(residues.system(formats.get("dd"), 300000))
     for limit in (2 * 10**9, 4 * 10**9, 10**10):
-        rows, columns = ozaki2.blocks(system, 5000, 5000, 300000, limit)
+        rows, columns = ozaki.blocks(scheme, 5000, 5000, 300000, limit)
         products = 4 * 3 * rows * columns
-        assert system.count * (ozaki2.padded(300000) * (rows + columns) + products) <= limit
+        assert scheme.count * (ozaki.padded(300000) * (rows + columns) + products) <= limit
     with pytest.raises(OutOfMemory, match="workspace: 1000 bytes allowed, the smallest block"):
-        ozaki2.blocks(system, 50, 50, 300000, 1000)
+        ozaki.blocks(scheme, 50, 50, 300000, 1000)
 
 
 def test_own_engine_at_the_largest_depth(device: Device) -> None:
     """Residues of -128 only: the sum is within 128^2 of int32's end."""
     k, queue = residues.DEPTH, device.queue
-    a = planes.upload(ozaki2.BYTES, [np.full((2, k), -128, np.int8)], queue)
-    b = planes.upload(ozaki2.BYTES, [np.full((3, k), -128, np.int8)], queue)
-    c = planes.allocate(ozaki2.INTS, (2, 3), queue)
-    engines.Own().multiply(queue, "int8", 2, 3, k, 1, a.buffers[0], b.buffers[0], c.buffers[0], 0)
+    a = planes.upload(engines.BYTES, [np.full((2, k), -128, np.int8)], queue)
+    b = planes.upload(engines.BYTES, [np.full((3, k), -128, np.int8)], queue)
+    c = planes.allocate(engines.INTS, (2, 3), queue)
+    factors = Rows(a.buffers[0], k), Rows(b.buffers[0], k)
+    engines.Own().multiply(queue, "int8", 2, 3, k, *factors, Rows(c.buffers[0], 3))
     assert (c.read_dense()[0] == k * 128 * 128).all()
 
 
-def test_own_engine(device: Device) -> None:
-    """Batches of any shapes against NumPy, from an offset on."""
+@pytest.mark.parametrize("word", ["int8", "float32", "float64"])
+def test_own_engine(word: str, device: Device) -> None:
+    """Batches of any shapes against NumPy, from offsets on, rows apart."""
     rng = np.random.default_rng(1)
     queue = device.queue
     for batch, m, n, k in ((1, 1, 1, 4), (3, 65, 7, 36), (2, 130, 70, 100)):
-        left = rng.integers(-128, 128, (batch, m, k)).astype(np.int8)
-        right = rng.integers(-128, 128, (batch, n, k)).astype(np.int8)
-        a, b = (planes.upload(ozaki2.BYTES, [x], queue) for x in (left, right))
-        c = planes.upload(ozaki2.INTS, [np.zeros(batch * m * n + 5, np.int32)], queue)
+        left = rng.integers(-128, 128, (batch, m, k + 8))
+        right = rng.integers(-128, 128, (batch, n, k + 4))
+        a, b = (planes.upload(engines.FACTORS[word], [x], queue) for x in (left, right))
+        size = batch * m * (n + 3) + 5
+        c = planes.upload(engines.SUMS[word], [np.zeros(size)], queue)
         engines.Own().multiply(
-            queue, "int8", m, n, k, batch, a.buffers[0], b.buffers[0], c.buffers[0], 5
-        )
-        want = left.astype(np.int64) @ right.astype(np.int64).transpose(0, 2, 1)
+            queue, word, m, n, k, Rows(a.buffers[0], k + 8, 4, m * (k + 8)),
+            Rows(b.buffers[0], k + 4, 0, n * (k + 4)), Rows(c.buffers[0], n + 3, 5, m * (n + 3)),
+            batch,
+        )  # fmt: skip
+        want = left[:, :, 4 : k + 4] @ right[:, :, :k].transpose(0, 2, 1)
         got = c.read_dense()[0]
-        assert np.array_equal(got[5:].reshape(batch, m, n), want) and not got[:5].any()
+        found = got[5:].reshape(batch, m, n + 3)
+        assert np.array_equal(found[:, :, :n], want)
+        assert not got[:5].any() and not found[:, :, n:].any()
 
 
 def test_scaled_rows(device: Device) -> None:
@@ -325,6 +423,15 @@ def test_bad_use(device: Device) -> None:
         (ArgumentError, "moduli: 30.5 given", {"method": Ozaki2(**half)}),
         (ArgumentError, "workspace: 0 given", {"method": Ozaki2(workspace=0)}),
         (ArgumentError, "engine: 'libary' given.*library", {"method": Ozaki2(engine="libary")}),
+        (ArgumentError, "slices: 0 given, 1 to 64", {"method": Ozaki1(slices=0)}),
+        (ArgumentError, "width: 23 given, 4 to 22", {"method": Ozaki1(width=23)}),
+        (ArgumentError, "width: 9 given, 4 to 8", {"method": Ozaki1(word="int8", width=9)}),
+        (ArgumentError, "bits: 7 given, 8 to", {"method": Ozaki1(bits=7)}),
+        (ArgumentError, "word: 'int16' given.*did you mean", {"method": Ozaki1(word="int16")}),
+        (ArgumentError, "slices: 1 of 8 bits given", {"method": Ozaki1(1, word="int8")}),
+        (ArgumentError, "bits: 800 given, 64 digits", {"method": Ozaki1(bits=800, width=8)}),
+        (ArgumentError, "workspace: True given", {"method": Ozaki1(workspace=True)}),
+        (ArgumentError, "accuracy and schedule", {"method": Ozaki1(), "accuracy": "fast"}),
     ]
     for kind, message, options in cases:
         for left, alpha in ((a, 1), (a[:0], 1), (a, 0)):
@@ -406,12 +513,13 @@ def test_library_arguments(
     blas = BlasLibrary(interface, library, stub(current=lambda: None))
     a, b, c = (stub(pointer=p) for p in (0x1000, 0x2000, 0x3000))
     for _ in range(2):
-        blas.multiply(stub(stream=9), "int8", 7, 5, 12, 2, a, b, c, 5)
+        rows = Rows(a, 12, 0, 84), Rows(b, 16, 3, 60), Rows(c, 5, 5, 35)
+        blas.multiply(stub(stream=9), "int8", 7, 5, 12, *rows, 2)
     names = [name for name, _ in library.calls]
     assert names == [interface.create, *[interface.set_stream, interface.gemm] * 2]
     got = [plain(x) for x in library.calls[2][1]][1:]
     kind, result, _ = interface.kinds["int8"]
-    middle = [0x2000, kind, 12, 60, 0x1000, kind, 12, 84, 0, 0x3014, result, 5, 35]
+    middle = [0x2003, kind, 16, 60, 0x1000, kind, 12, 84, 0, 0x3014, result, 5, 35]
     assert got == [interface.transposed, interface.plain, 5, 7, 12, 1, *middle, *end]
 
 
@@ -434,14 +542,39 @@ def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.M
     assert engines.get(device, "library").name == "failing"
 
 
+@pytest.mark.parametrize("word", ["int8", "float32", "float64"])
+def test_a_library_that_rounds_is_not_taken(
+    word: str, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that loses the last bit of one sum is found out; one that is exact is taken."""
+    wrong: list[int] = []
+
+    class Rounding(engines.Own):
+        name = "rounding"
+
+        def multiply(self, queue: Any, word: str, m: int, n: int, k: int, *rows: Any) -> None:
+            super().multiply(queue, word, m, n, k, *rows)
+            form = engines.SUMS[word]
+            c = planes.Planes(form, (m, n), (n, 1), 0, (rows[2].buffer,), queue)
+            host = c.read_dense()
+            host[0][tuple(wrong)] -= bool(wrong)
+            c.write(host)
+
+    monkeypatch.setattr(engines, "_found", {})
+    monkeypatch.setattr(type(device), "library", lambda _: Rounding())
+    assert engines.get(device, "auto", word).name == "rounding"
+    wrong += [3, 5]
+    engines._found.clear()
+    assert engines.get(device, "auto", word).name == "portmp"
+
+
 def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """A status is a DeviceError in words; other platforms' memory is refused."""
     failing: Any = Recorder(15)
     blas = BlasLibrary(cuda.CUBLAS, failing, stub(current=lambda: None))
     with pytest.raises(ArgumentError, match="of another platform"):
-        blas.multiply(stub(stream=9), "int8", 1, 1, 4, 1, stub(), stub(), stub(), 0)
+        blas.multiply(stub(stream=9), "int8", 1, 1, 4, *[Rows(stub(), 4)] * 3)
     monkeypatch.setattr(blas_library, "GpuQueue", Stub)
     monkeypatch.setattr(blas_library, "GpuBuffer", Stub)
     with pytest.raises(DeviceError, match="cuBLAS: cublasCreate_v2: not supported"):
-        buffer = stub(pointer=1)
-        blas.multiply(stub(stream=9), "int8", 1, 1, 4, 1, buffer, buffer, buffer, 0)
+        blas.multiply(stub(stream=9), "int8", 1, 1, 4, *[Rows(stub(pointer=1), 4)] * 3)

@@ -149,6 +149,16 @@ class Queue(ABC):
         """Wait for all work; reports errors of earlier launches."""
 
 
+@dataclass(frozen=True)
+class Rows:
+    """Matrices whose rows lie along memory: (l, i, j) is element start + l batch + i row + j."""
+
+    buffer: Buffer
+    row: int
+    start: int = 0
+    batch: int = 0
+
+
 class Library(ABC):
     """The BLAS that belongs to a platform."""
 
@@ -156,12 +166,13 @@ class Library(ABC):
 
     @abstractmethod
     def multiply(
-        self, queue: Queue, word: str, m: int, n: int, k: int, batch: int,
-        a: Buffer, b: Buffer, c: Buffer, c_start: int,
+        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        batch: int = 1,
     ) -> None:  # fmt: skip
-        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k] for l below *batch*, all dense.
+        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k] for l below *batch*.
 
-        *word*: int8 (c holds int32), float32 or float64; c begins at element *c_start*.
+        *word*: int8 (c holds int32), float32 or float64. Where all partial sums are integers
+        that the sum's type holds, all libraries give the same bits.
         """
 
 

@@ -10,7 +10,9 @@ import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from portmp.backends.base import Buffer, Library, Queue
+import numpy as np
+
+from portmp.backends.base import Library, Queue, Rows
 from portmp.backends.gpu import Driver, GpuBuffer, GpuQueue
 from portmp.errors import ArgumentError, DeviceError
 
@@ -51,8 +53,8 @@ class BlasLibrary(Library):
         self._lock = threading.Lock()
 
     def multiply(
-        self, queue: Queue, word: str, m: int, n: int, k: int, batch: int,
-        a: Buffer, b: Buffer, c: Buffer, c_start: int,
+        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        batch: int = 1,
     ) -> None:  # fmt: skip
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
         if not isinstance(queue, GpuQueue):
@@ -61,8 +63,9 @@ class BlasLibrary(Library):
         kind, result, compute = names.kinds[word]
         alpha, beta = scalar(1), scalar(0)
         # By columns, C is b's transpose times a.
-        factors = [_matrix(b, kind, k, n * k), _matrix(a, kind, k, m * k)]
-        target = _matrix(c, result, n, m * n, c_start * ctypes.sizeof(scalar))
+        nbytes = np.dtype(word).itemsize
+        factors = [_matrix(b, kind, nbytes), _matrix(a, kind, nbytes)]
+        target = _matrix(c, result, ctypes.sizeof(scalar))
         with self._lock:
             handle = self._open()
             self._call(names.set_stream, handle, ctypes.c_void_p(int(queue.stream)))
@@ -88,8 +91,9 @@ class BlasLibrary(Library):
             raise DeviceError(f"{self.name}: {function}: {words}")
 
 
-def _matrix(buffer: Buffer, kind: int, row: int, whole: int, offset: int = 0) -> tuple[object, ...]:
+def _matrix(rows: Rows, kind: int, nbytes: int) -> tuple[object, ...]:
     """Arguments of a batch of matrices: address, type, steps from column to column and on."""
-    if not isinstance(buffer, GpuBuffer):
+    if not isinstance(rows.buffer, GpuBuffer):
         raise ArgumentError("the buffer is of another platform")
-    return ctypes.c_void_p(buffer.pointer + offset), kind, row, ctypes.c_int64(whole)
+    address = rows.buffer.pointer + rows.start * nbytes
+    return ctypes.c_void_p(address), kind, rows.row, ctypes.c_int64(rows.batch)

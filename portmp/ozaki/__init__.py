@@ -4,7 +4,29 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["Ozaki2"]
+__all__ = ["Ozaki1", "Ozaki2"]
+
+
+@dataclass(frozen=True)
+class Ozaki1:
+    """How ``gemm`` computes by slices (Ozaki, Ogita, Oishi, Rump 2012).
+
+    Rows of A and columns of B are cut into ``slices`` digits of ``width`` bits, and all pairs of
+    digits but the least are multiplied. ``word``: what digits are multiplied as, ``float64``,
+    ``float32`` or ``int8``. Without ``width`` 8 bits for the last two; for float64 as many as
+    its sums hold. Without ``slices`` as few as keep ``bits`` bits below the largest entry of a
+    row (by default the format's, two fewer for one limb). Bits of results depend on slices and
+    width only. ``engine``: who multiplies: ``auto`` (the platform's library where it is found and
+    exact, else portmp), ``library``, ``own``. ``workspace``: bytes of memory for digits and their
+    products, by default a quarter of the device's; blocks of C are computed one after another.
+    """
+
+    slices: int | None = None
+    width: int | None = None
+    bits: int | None = None
+    word: str = "float64"
+    engine: str = "auto"
+    workspace: int | None = None
 
 
 @dataclass(frozen=True)
@@ -14,7 +36,7 @@ class Ozaki2:
     ``moduli``: how many, 4 to 49 (large products need more than 4); by default the fewest that
     keep the format's bits. More moduli keep more bits below the largest entry of a row.
     ``engine``: who multiplies int8 matrices: ``auto`` (the platform's library where it is found
-    and works, else portmp), ``library``, ``own``; bits do not depend on it. ``workspace``: bytes
+    and exact, else portmp), ``library``, ``own``; bits do not depend on it. ``workspace``: bytes
     of memory for residues and their products, by default a quarter of the device's; blocks of C
     are computed one after another.
     """

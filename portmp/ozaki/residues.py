@@ -9,27 +9,20 @@ the product's integers back. The result depends on ``bits`` only: not on the mod
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
-
-import numpy as np
 
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
+from portmp.ozaki import integers
+from portmp.ozaki.integers import LEAST_BITS, Integers
 
 LARGEST = 256
 DIGIT = 40
 """Bits of a digit of the product: ``count`` digits times residues add up in a float64."""
 
-PIECE = 48
-"""Bits of the pieces that an operand's limbs are cut into: whole bytes, exact sums."""
-
 DEPTH = 2**17 - 16
 """Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
-
-
-SHALLOW = 1024
-"""Products over fewer steps use the system of so many."""
 
 
 @cache
@@ -56,11 +49,15 @@ def _capacity(count: int, depth: int) -> int:
 
 
 @dataclass(frozen=True)
-class System:
+class System(Integers):
     """*count* moduli for operands of ``bits`` bits and sums of up to *depth* products."""
 
     count: int
     bits: int
+    bias: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bias", 1 << (self.bits + 1))
 
     @property
     def moduli(self) -> tuple[int, ...]:
@@ -76,21 +73,6 @@ class System:
     def digits(self) -> int:
         """Digits of the product of all moduli, and of sums with a sign."""
         return -(-self.product.bit_length() // DIGIT)
-
-    @property
-    def pieces(self) -> int:
-        """Pieces of an operand: what is above the last is at most half its digit."""
-        return max(1, -(-(self.bits - (52 - PIECE) + 1) // PIECE))
-
-    @property
-    def words(self) -> int:
-        """32-bit words of an operand with its bias."""
-        return -(-(self.bits + 3) // 32)
-
-    @property
-    def bias(self) -> int:
-        """Makes operands positive: larger than all of them."""
-        return 1 << (self.bits + 1)
 
     def weights(self, m: int, *, inverted: bool) -> list[int]:
         """What an operand's bytes weigh modulo *m*, four in each 32-bit word.
@@ -129,30 +111,24 @@ def system(form: Format, depth: int, count: int | None = None) -> System:
 
     Without *count* the fewest moduli for operands of as many bits as the format has, two fewer
     for one limb; what they can hold beyond is used too. The depth counts as the next power of
-    two, and as SHALLOW at least: few systems mean few kernels. ArgumentError where *count*
-    leaves fewer than 8 bits; FormatError where all moduli are too few.
+    two, and as 1024 at least. ArgumentError where *count* leaves fewer than 8 bits; FormatError
+    where all moduli are too few.
     """
-    if count is not None:
-        if type(count) is bool or not isinstance(count, (int, np.integer)):
-            raise ArgumentError(f"moduli: {count!r} given, a number is needed")
-        count = int(count)
-    return _system(form, max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length()), count)
+    count = integers.number("moduli", count, LEAST, MOST)
+    return _system(form, integers.steps(depth), count)
 
 
 @cache
 def _system(form: Format, depth: int, count: int | None) -> System:
     if count is not None:
-        if not LEAST <= count <= MOST:
-            raise ArgumentError(f"moduli: {count} given, {LEAST} to {MOST} are allowed")
         bits = _capacity(count, depth)
-        if bits < 8:
+        if bits < LEAST_BITS:
             raise ArgumentError(
                 f"moduli: {count} given, sums of {depth} products need more: "
                 f"they leave {bits} bits for an operand"
             )
         return System(count, bits)
-    # The chain of fma of one limb loses more than the last two bits of its operands.
-    needed = form.bits - 2 * (form.limbs == 1)
+    needed = integers.needed(form)
     for number in range(2, MOST + 1):
         if (bits := _capacity(number, depth)) >= needed:
             return System(number, bits)

@@ -1,4 +1,4 @@
-"""Engines: who multiplies int8 matrices on a device.
+"""Engines: who multiplies plain matrices on a device.
 
 Either the platform's BLAS library, found by its backend, or portmp's own kernels. Where
 products and sums are exact, all give the same bits.
@@ -9,10 +9,15 @@ from __future__ import annotations
 from functools import cache
 from weakref import WeakKeyDictionary
 
-from portmp import formats, program
-from portmp.backends.base import Buffer, Device, Library, Queue
+import numpy as np
+
+from portmp import formats, planes, program
+from portmp.backends.base import Device, Library, Queue, Rows
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, suggestion
+from portmp.formats import Format
+from portmp.planes import Planes
 from portmp.routines import base
+from portmp.routines import gemm as direct
 from portmp.spec import KernelSpec, spec
 
 CHOICES = ("auto", "library", "own")
@@ -22,26 +27,43 @@ TRIAL = 32
 SIDE, RESULTS = 16, 4
 """Of int8 tiles: threads along a side, and results a thread along a side."""
 
+BYTES = Format("bytes", ("int8",), "float32", {}, {}, "factors of eight bits")
+INTS = Format("integers", ("int32",), "float32", {}, {}, "sums of products of bytes")
+FACTORS = {"int8": BYTES, "float32": formats.get("float32"), "float64": formats.get("float64")}
+SUMS = FACTORS | {"int8": INTS}
+"""What is multiplied, and what sums are, by word."""
+
+_ENTRIES = {"int8": -127, "float32": -511, "float64": 1 - 2**24}
+"""Odd, and as large as sums of TRIAL squares hold."""
+
 
 class Own(Library):
-    """portmp's kernel for int8."""
+    """portmp's kernels."""
 
     name = "portmp"
 
     def multiply(
-        self, queue: Queue, word: str, m: int, n: int, k: int, batch: int,
-        a: Buffer, b: Buffer, c: Buffer, c_start: int,
+        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        batch: int = 1,
     ) -> None:  # fmt: skip
-        """As a library does; *k* is a multiple of four."""
+        """As a library does; rows of int8 hold whole words of four."""
         if word != "int8":
-            raise ArgumentError(f"word: {word!r} given, portmp's engine multiplies int8")
+            form = formats.get(word)
+            va, vb, vc = (
+                Planes(form, (batch, *s), (v.batch, v.row, 1), v.start, (v.buffer,), queue)
+                for v, s in ((a, (m, k)), (b, (n, k)), (c, (m, n)))
+            )
+            one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+            direct.gemm(va, vb.transposed((0, 2, 1)), alpha=one, beta=zero, out=vc)
+            return
         key = product_spec()
         kernel = program.kernels(queue.device, key)[key.name]
-        side, words = SIDE * RESULTS, k // 4
+        side = SIDE * RESULTS
         grid = (base.blocks(m, side) * base.blocks(n, side), batch, 1)
+        factors = [(v.buffer, v.start // 4, v.row // 4, v.batch // 4) for v in (a, b)]
         queue.launch(
             kernel, grid, (SIDE * SIDE, 1, 1),
-            [m, n, words, a, m * words, b, n * words, c, c_start, m * n],
+            [m, n, k // 4, *factors[0], *factors[1], c.buffer, c.start, c.row, c.batch],
         )  # fmt: skip
 
 
@@ -61,8 +83,8 @@ def check(choice: str) -> None:
         raise ArgumentError(f"engine: {choice!r} given{near}; allowed are {', '.join(CHOICES)}")
 
 
-def get(device: Device, choice: str = "auto") -> Library:
-    """Who multiplies int8 matrices; ``auto`` takes the library where there is one that works.
+def get(device: Device, choice: str = "auto", word: str = "int8") -> Library:
+    """Who multiplies matrices of *word*; ``auto`` takes the library where one is found and exact.
 
     BackendUnavailable where ``library`` is asked for and there is none.
     """
@@ -71,21 +93,30 @@ def get(device: Device, choice: str = "auto") -> Library:
         return Own()
     if choice == "library":
         return device.library()
-    if device not in _found:
-        _found[device] = _first(device)
-    return _found[device]
+    known = _found.setdefault(device, {})
+    if word not in known:
+        known[word] = _first(device, word)
+    return known[word]
 
 
-_found: WeakKeyDictionary[Device, Library] = WeakKeyDictionary()
+_found: WeakKeyDictionary[Device, dict[str, Library]] = WeakKeyDictionary()
 
 
-def _first(device: Device) -> Library:
-    """The library, if a small product succeeds there, else portmp's kernel."""
+def _first(device: Device, word: str) -> Library:
+    """The library, if it multiplies a small matrix by its transpose exactly, else portmp's kernels.
+
+    Entries are such that sums are odd and as large as the word holds: a library that computes
+    with fewer bits, as some may be told to, gives others.
+    """
+    host = np.full((TRIAL, TRIAL), _ENTRIES[word])
+    host[:, 0] = np.arange(TRIAL)
     try:
-        library, room = device.library(), device.allocate(4 * TRIAL**2)
-        target = device.allocate(room.nbytes)
-        library.multiply(device.queue, "int8", TRIAL, TRIAL, TRIAL, 1, room, room, target, 0)
-        device.queue.synchronize()
+        library = device.library()
+        factor = planes.upload(FACTORS[word], [host], device.queue)
+        target = planes.allocate(SUMS[word], host.shape, device.queue)
+        rows, sums = Rows(factor.buffers[0], TRIAL), Rows(target.buffers[0], TRIAL)
+        library.multiply(device.queue, word, TRIAL, TRIAL, TRIAL, rows, rows, sums)
+        exact = np.array_equal(target.read_dense()[0], host @ host.T)
     except (BackendUnavailable, DeviceError):
         return Own()
-    return library
+    return library if exact else Own()

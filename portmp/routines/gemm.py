@@ -18,9 +18,8 @@ from portmp import definition, formats, program, tuning
 from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
-from portmp.ozaki import Ozaki2
 from portmp.planes import Planes, allocate
-from portmp.routines import base, ozaki2
+from portmp.routines import base
 from portmp.schedules import WIDEST, GemmSchedule, PanelSchedule
 from portmp.spec import KernelSpec, spec
 
@@ -69,27 +68,19 @@ def gemm(
     out: Planes | None = None,
     accuracy: str = "accurate",
     schedule: Schedule | None = None,
-    method: Ozaki2 | None = None,
 ) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     form = a.format
-    c, target = _operands(a, b, c, out, beta)
+    c, target = operands(a, b, c, out, beta)
     batch = target.shape[:-2]
     if not isinstance(schedule, (GemmSchedule, PanelSchedule, type(None))):
         raise ArgumentError(
             f"schedule: {schedule!r} given, a GemmSchedule or PanelSchedule is needed"
         )
-    if method is not None:
-        ozaki2.check(form, a.device, a.shape[-1], method)
     if not target.size:
         return target
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
-    if method is not None and depth:
-        for each in np.ndindex(*batch):
-            va, vb, vc, vo = (_matrix_of(v, each) for v in views)
-            ozaki2.gemm(va, vb, vc, vo, alpha, beta, method)
-        return target
     chosen = fitted(schedule or default(target, a.shape[-1], accuracy), a, b)
     if schedule is not None:
         chosen.check(form, a.device)
@@ -98,7 +89,7 @@ def gemm(
     return target
 
 
-def _operands(
+def operands(
     a: Planes, b: Planes, c: Planes | None, out: Planes | None, beta: base.Words
 ) -> tuple[Planes, Planes]:
     """The addend (where there is none, the output) and the output, once all shapes fit."""
@@ -127,12 +118,6 @@ def _operands(
         if target.overlaps(c) and not target.same_view(c):
             base.refuse_overlap(target, c=c)
     return c, target
-
-
-def _matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
-    """One matrix of a batch."""
-    start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))
-    return v.view(v.shape[-2:], v.strides[-2:], start)
 
 
 def default(target: Planes, k: int, accuracy: str) -> Schedule:

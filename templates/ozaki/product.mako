@@ -14,8 +14,9 @@ ${dot4(w, True)}
 /* ${side} x ${side} results a block, one matrix of each batch in the second axis */
 ${p.kernel.format(threads)} ${name}(
     const ${long} m, const ${long} n, const ${long} words,
-    ${p.const_pointer.format("int")}a, const ${long} a_batch, ${p.const_pointer.format("int")}b, const ${long} b_batch,
-    ${p.pointer.format("int")}c, const ${long} c_start, const ${long} c_batch)
+    ${p.const_pointer.format("int")}a, const ${long} a_start, const ${long} a_row, const ${long} a_batch,
+    ${p.const_pointer.format("int")}b, const ${long} b_start, const ${long} b_row, const ${long} b_batch,
+    ${p.pointer.format("int")}c, const ${long} c_start, const ${long} c_row, const ${long} c_batch)
 {
     ${p.shared} int a_tile[${side} * ${step + 1}], b_tile[${side} * ${step + 1}];
     const int thread = (int)${p.axis(p.local_id, 0)};
@@ -24,8 +25,8 @@ ${p.kernel.format(threads)} ${name}(
     const ${long} left = (${long})${p.axis(p.group_id, 0)} % across * ${side};
     const int i0 = thread / ${threads_side}, j0 = thread % ${threads_side};
     int sums[${results * results}];
-    a += ${p.axis(p.group_id, 1)} * a_batch;
-    b += ${p.axis(p.group_id, 1)} * b_batch;
+    a += a_start + ${p.axis(p.group_id, 1)} * a_batch;
+    b += b_start + ${p.axis(p.group_id, 1)} * b_batch;
     c += c_start + ${p.axis(p.group_id, 1)} * c_batch;
     ${p.unroll}
     for (int e = 0; e < ${results * results}; ++e)
@@ -34,8 +35,8 @@ ${p.kernel.format(threads)} ${name}(
         for (int e = thread; e < ${side * step}; e += ${threads}) {
             const int r = e / ${step}, q = e % ${step};
             const int inside = k + q < words;
-            a_tile[r * ${step + 1} + q] = inside && top + r < m ? a[(top + r) * words + k + q] : 0;
-            b_tile[r * ${step + 1} + q] = inside && left + r < n ? b[(left + r) * words + k + q] : 0;
+            a_tile[r * ${step + 1} + q] = inside && top + r < m ? a[(top + r) * a_row + k + q] : 0;
+            b_tile[r * ${step + 1} + q] = inside && left + r < n ? b[(left + r) * b_row + k + q] : 0;
         }
         ${p.barrier}
         ${p.unroll}
@@ -60,7 +61,7 @@ ${p.kernel.format(threads)} ${name}(
         for (int j = 0; j < ${results}; ++j) {
             const ${long} row = top + i0 + i * ${threads_side}, col = left + j0 + j * ${threads_side};
             if (row < m && col < n)
-                c[row * n + col] = sums[i * ${results} + j];
+                c[row * c_row + col] = sums[i * ${results} + j];
         }
     }
 }

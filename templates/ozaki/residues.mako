@@ -1,6 +1,6 @@
-## Rows of a matrix as integers, and their residues: four neighbours of a row a work-item.
-## w: Writer, system: moduli and what they need, inverted: whether residues carry the factors of the
-## Chinese remainder theorem, tiled: whether a block turns a tile whose rows are neighbours in memory.
+## Residues of rows of a matrix: four neighbours of a row a work-item.
+## w: Writer, integers: the system of moduli and what it needs, inverted: whether residues carry the
+## factors of the Chinese remainder theorem, tiled: whether neighbours in memory are rows.
 ## Out: for each modulus the residues in rows of depth_padded bytes, rows_padded of them.
 <%!
     import numpy as np
@@ -9,30 +9,16 @@
         return float(np.float32(x))
 %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/ozaki/integers.mako" import="dot4, power_of_two"/>
+<%namespace file="/ozaki/integers.mako" import="dot4"/>
+<%namespace name="rows" file="/ozaki/operand.mako"/>
 <%
-    p, long = w.platform, w.platform.index
-    single, double = w.single, w.double
-    pieces, words = range(system.pieces), range(system.words)
-    top = system.pieces - 1
-    magic = 6755399441055744.0  ## 1.5 2^52: a sum with it is rounded to an integer
-    step = "unsigned " + long
+    p, system = w.platform, integers
+    single = w.single
+    words = range(system.words)
     table = "a" if inverted else "b"
-
-    def word_of(j, e):
-        """The j-th 32 bits of element e."""
-        parts = []
-        for q in pieces:
-            at, width = 48 * q - 32 * j, 64 if q == top else 48
-            if at < 32 and at + width > 0:
-                whole = f"({step})piece{q}"
-                parts.append(f"{whole} << {at}" if at > 0 else f"{whole} >> {-at}" if at else whole)
-        return "(unsigned)(" + " | ".join(f"({t})" if len(parts) > 1 else t for t in parts) + ")"
 %>
-${arithmetic(double, [])}
 ${arithmetic(single, [])}
 ${dot4(w, False)}
-${power_of_two(double)}
 % if w.first("residue"):
 /* the byte of sum modulo m that is nearest to zero; sum < 2^23 */
 ${p.function} unsigned residue(const unsigned sum, const float m, const float inverse)
@@ -58,86 +44,7 @@ ${p.constant} float ${table}_moduli[${2 * system.count}] = {
     ${single.literal(m)}, ${single.literal(f32(1 / m))},
 % endfor
 };
-${p.kernel.format(threads)} ${name}(
-    const ${long} rows, const ${long} depth, const ${long} rows_padded, const ${long} depth_padded,
-    ${w.planes("a", const=True)}, const ${long} a_start, const ${long} a_row, const ${long} a_col,
-    ${p.const_pointer.format("int")}exponents, const ${long} exponents_start, ${p.pointer.format("unsigned")}out)
-{
-    const int thread = (int)${p.axis(p.local_id, 0)};
-% if tiled:
-    ## TILE rows and columns: a row of a tile is 32 bytes of residues, one sector of memory
-    const ${long} tiles = depth_padded / ${tile};
-    const ${long} tile_row = (${long})${p.axis(p.group_id, 0)} / tiles * ${tile};
-    const ${long} tile_col = (${long})${p.axis(p.group_id, 0)} % tiles * ${tile};
-    const int local_row = thread / ${tile // 4}, local_col = thread % ${tile // 4} * 4;
-    const ${long} row = tile_row + local_row, col = tile_col + local_col;
-% for i in w.limbs:
-    ${p.shared} ${"float" if w.format.planes[i] == "float32" else "double"} held${i}[${tile} * ${tile + 1}];
-% endfor
-% else:
-    const ${long} quad = (${long})${p.axis(p.group_id, 0)} * ${threads} + thread;
-    const ${long} row = quad / (depth_padded / 4), col = quad % (depth_padded / 4) * 4;
-% endif
-    unsigned ${", ".join(f"x{j}[4]" for j in words)};
-    int shift;
-    double up, more;
-% if tiled:
-    for (int e = thread; e < ${tile * tile}; e += ${threads}) {
-        const ${long} r = tile_row + e % ${tile}, c = tile_col + e / ${tile};
-        const ${long} at = a_start + r * a_row + c * a_col;
-% for i in w.limbs:
-        held${i}[e / ${tile} * ${tile + 1} + e % ${tile}] = r < rows && c < depth ? a${i}[at] : 0;
-% endfor
-    }
-    ${p.barrier}
-% else:
-    if (row >= rows_padded)
-        return;
-% endif
-    shift = row < rows ? exponents[exponents_start + row] : ${special};
-    shift = shift == ${special} ? ${special} : ${system.bits} - shift;
-    up = shift == ${special} ? 0.0 : power_of_two(shift / 2);
-    more = shift == ${special} ? 0.0 : power_of_two(shift - shift / 2);
-    ${p.unroll}
-    for (int e = 0; e < 4; ++e) {
-        double ${", ".join(f"sum{q} = 0.0" for q in pieces)};
-        ${long} ${", ".join(f"piece{q}" for q in pieces)};
-        if (shift != ${special} && col + e < depth) {
-% for i in w.limbs:
-% if tiled:
-            double limb${i} = held${i}[(local_col + e) * ${tile + 1} + local_row];
-% else:
-            double limb${i} = a${i}[a_start + row * a_row + (col + e) * a_col];
-% endif
-            limb${i} = limb${i} * up * more;
-% for q in reversed(pieces):
-<% large = double.literal(magic * 2.0 ** (48 * q)) %>
-            {
-                const double high = (limb${i} + ${large}) - ${large};
-                sum${q} = sum${q} + high;
-% if q:
-                limb${i} = limb${i} - high;
-% endif
-            }
-% endfor
-% endfor
-        }
-% for q in pieces:
-        sum${q} = ${f"sum{q} * {double.literal(2.0 ** (-48 * q))}" if q else "sum0"} + ${double.literal(magic)};
-        piece${q} = (${long})(((${step})(unsigned)(${double.bits("high_word", f"sum{q}")} - 0x43380000) << 32) | (unsigned)${double.bits("low_word", f"sum{q}")});
-% endfor
-% for q in pieces:
-% if q < top:
-        piece${q + 1} += piece${q} >> 48;
-        piece${q} &= 0xffffffffffff;
-% else:
-        piece${q} += (${long})${system.bias >> (48 * top)};
-% endif
-% endfor
-% for j in words:
-        x${j}[e] = ${word_of(j, "e")};
-% endfor
-    }
+<%rows:operand kind="unsigned">
     out += (row * depth_padded + col) / 4;
     ${p.unroll} ${w.table_steps}
     for (int l = 0; l < ${system.count}; ++l) {
@@ -152,4 +59,4 @@ ${p.kernel.format(threads)} ${name}(
         }
         out[l * (rows_padded * depth_padded / 4)] = packed;
     }
-}
+</%rows:operand>

@@ -1,0 +1,61 @@
+"""Rows of a matrix as integers: what the kernels that cut them need to know."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+
+PIECE = 48
+"""Bits of the pieces that an operand's limbs are cut into: whole bytes, exact sums."""
+
+SHALLOW = 1024
+"""Products over fewer steps are cut as those over so many."""
+
+LEAST_BITS = 8
+"""Of an operand, where the user says how it is cut."""
+
+
+class Integers:
+    """Integers of up to ``bits`` bits and a sign; ``bias`` makes them positive."""
+
+    bits: int
+    bias: int
+
+    @property
+    def pieces(self) -> int:
+        """Pieces of an operand: what is above the last is at most half its digit."""
+        return max(1, -(-(self.bits - (52 - PIECE) + 1) // PIECE))
+
+    @property
+    def words(self) -> int:
+        """32-bit words of an operand with its bias."""
+        return -(-(self.bits + 3) // 32)
+
+    def bias_of(self, piece: int) -> int:
+        """The bias in pieces, the last without limit."""
+        above = self.bias >> (PIECE * piece)
+        return above if piece == self.pieces - 1 else above & ((1 << PIECE) - 1)
+
+
+def steps(depth: int) -> int:
+    """The depth that counts for how operands are cut: few depths mean few kernels."""
+    return max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length())
+
+
+def needed(form: Format) -> int:
+    """Bits of operands for products of the format's accuracy."""
+    # The chain of fma of one limb loses more than the last two bits of its operands.
+    return form.bits - 2 * (form.limbs == 1)
+
+
+def number(name: str, given: object, least: int, most: int) -> int | None:
+    """An option that is a number or None; ArgumentError for others."""
+    if given is None:
+        return None
+    if isinstance(given, bool) or not isinstance(given, (int, np.integer)):
+        raise ArgumentError(f"{name}: {given!r} given, a number is needed")
+    if not least <= given <= most:
+        raise ArgumentError(f"{name}: {given} given, {least} to {most} are allowed")
+    return int(given)

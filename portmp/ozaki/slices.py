@@ -1,0 +1,133 @@
+"""Digits for products of integer matrices: how many, how wide, and how far sums of them reach.
+
+The scheme (Ozaki, Ogita, Oishi, Rump 2012): an operand of ``bits`` bits is the sum of ``count``
+signed digits of ``width`` bits. Products of digits of one weight, digits t of A and u of B with
+t + u = d, form an antidiagonal; those with d < count are summed, exactly, and the rest is less
+than the operands' own rounding. Digits are rounded, not cut: they have a sign, which is the bit
+that a splitting constant of 3/4 gains over one of 1 (Mukunoki, Ozaki, Ogita, Imamura 2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+from portmp.errors import ArgumentError, suggestion
+from portmp.formats import Format
+from portmp.ozaki import integers
+from portmp.ozaki.integers import LEAST_BITS, Integers
+
+SUMS = {"float64": 53, "float32": 24, "int8": 31}
+"""Bits of the integers that sums of products of each word hold."""
+
+BYTE = 8
+"""Bits of digits that are multiplied as int8 or float32."""
+
+STEP = 32
+"""Sums are cut after whole tiles of so many steps."""
+
+DIGIT = 40
+"""Most bits of the digits that sums are rounded from: several of an operand's width."""
+
+WIDTHS = (4, 22)
+MOST = 64
+"""Widths that are allowed, and the most digits."""
+
+
+@dataclass(frozen=True)
+class Slices(Integers):
+    """*count* digits of *width* bits, from -2^(width-1) to 2^(width-1) - 1."""
+
+    count: int
+    width: int
+    bits: int = field(init=False)
+    bias: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bits", self.count * self.width - 2)
+        half = 1 << (self.width - 1)
+        object.__setattr__(self, "bias", sum(half << (self.width * t) for t in range(self.count)))
+
+    @property
+    def gathered(self) -> int:
+        """Digits of *width* bits in a digit of sums."""
+        return max(1, DIGIT // self.width)
+
+    @property
+    def base(self) -> int:
+        """Bits of a digit of sums."""
+        return self.gathered * self.width
+
+    @property
+    def digits(self) -> int:
+        """Digits of sums; the last is what is left, below 2^52."""
+        # Sums over 2^30 steps: |product| <= 4^bits, the unit is 2^shift.
+        sums = 2 * self.bits - self.shift + 31
+        return 1 + max(
+            -(-(self.count - 1) // self.gathered), -(-max(sums - 52, 0) // self.base)
+        )  # fmt: skip
+
+    @property
+    def shift(self) -> int:
+        """The weight of sums is 2^shift times that of products of operands."""
+        return self.width * (self.count - 1)
+
+
+def longest(word: str, width: int) -> int:
+    """Most products of digits that a sum holds, in whole tiles."""
+    largest = (1 << SUMS[word]) - (word == "int8")
+    return (largest >> (2 * (width - 1))) // STEP * STEP
+
+
+def check_word(word: object) -> str:
+    """ArgumentError for a word that digits cannot be multiplied as."""
+    if not isinstance(word, str) or word not in SUMS:
+        near = suggestion(str(word), list(SUMS))
+        raise ArgumentError(f"word: {word!r} given{near}; allowed are {', '.join(SUMS)}")
+    return word
+
+
+def slices(
+    form: Format, depth: int, word: str, *,
+    count: int | None = None, width: int | None = None, bits: int | None = None,
+) -> Slices:  # fmt: skip
+    """How operands of products over *depth* steps are cut.
+
+    Without *count* the fewest digits that hold *bits* bits, by default the format's, beside what
+    the digits' last products lose. Without *width* 8 bits for int8 and float32; for float64
+    the widest whose antidiagonals fit into one sum. ArgumentError for what is not possible.
+    """
+    check_word(word)
+    most = BYTE if word == "int8" else WIDTHS[1] if word == "float64" else BYTE + 1
+    count = integers.number("slices", count, 1, MOST)
+    width = integers.number("width", width, WIDTHS[0], most)
+    bits = integers.number("bits", bits, LEAST_BITS, 1000)
+    found = _slices(bits or integers.needed(form), integers.steps(depth), word, count, width)
+    if found is None:
+        raise ArgumentError(f"bits: {bits} given, {MOST} digits do not hold them")
+    if found.bits < LEAST_BITS:
+        raise ArgumentError(
+            f"slices: {found.count} of {found.width} bits given, they leave {found.bits} bits "
+            f"for an operand; {LEAST_BITS} are needed"
+        )
+    return found
+
+
+@cache
+def _slices(
+    bits: int, depth: int, word: str, count: int | None, width: int | None
+) -> Slices | None:
+    for number in range(1, MOST + 1) if count is None else (count,):
+        found = Slices(number, width or _widest(word, depth, number))
+        if count is not None or found.bits >= bits + (number - 1).bit_length():
+            return found
+    return None
+
+
+def _widest(word: str, depth: int, count: int) -> int:
+    """The widest digits whose antidiagonals over *depth* steps fit into one sum."""
+    if word != "float64":
+        return BYTE
+    # depth count 4^(width - 1) <= 2^53
+    room = (1 << SUMS[word]) // (depth * count)
+    return max(WIDTHS[0], min(WIDTHS[1], 1 + (room.bit_length() - 1) // 2))
