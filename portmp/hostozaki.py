@@ -39,8 +39,8 @@ def gemm1(
     form: Format, a: Host, b: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
     c: Host | None = None, cut: Slices | None = None,
 ) -> Host:  # fmt: skip
-    """alpha a b + beta c for a (m, k), b (k, n) by slices, those of float64 by default."""
-    cut = cut or slices.slices(form, a[0].shape[1], "float64")
+    """alpha a b + beta c for a (m, k), b (k, n) by slices, those of int8 by default."""
+    cut = cut or slices.slices(form, "int8")
     return _product(
         form, a, b, alpha, beta, c, _Sums(cut, cut.base, cut.digits, cut.shift, cut)
     )  # fmt: skip

@@ -297,13 +297,11 @@ def _integers(form: Format) -> Iterator[Case]:
         yield Case(key, "transposed-6x11x30", form, (at, bt),
                    partial(product, trans_a=True, trans_b=True),
                    partial(_of_transposed, host))  # fmt: skip
-    a, b = inputs.ordinary(form, (13, 40), "a bytes"), inputs.ordinary(form, (40, 9), "b bytes")
-    cut = slices.slices(form, 40, "int8")
-    for word in slices.SUMS:
-        # Digits of one width: the same bits by all engines.
+    a, b = inputs.ordinary(form, (13, 40), "a words"), inputs.ordinary(form, (40, 9), "b words")
+    for word in ("float32", "float64"):
         yield Case("gemm_ozaki1", f"{word}-13x9x40", form, (a, b),
-                   partial(mp.gemm, method=Ozaki1(word=word, width=cut.width)),
-                   partial(hostozaki.gemm1, cut=cut))  # fmt: skip
+                   partial(mp.gemm, method=Ozaki1(word=word)),
+                   partial(hostozaki.gemm1, cut=slices.slices(form, word)))  # fmt: skip
 
 
 def _of_transposed(host: Callable[[Format, Host, Host], Host], f: Format, a: Host, b: Host) -> Host:

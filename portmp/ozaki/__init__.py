@@ -12,11 +12,11 @@ class Ozaki1:
     """How ``gemm`` computes by slices (Ozaki, Ogita, Oishi, Rump 2012).
 
     Rows of A and columns of B are cut into ``slices`` digits of ``width`` bits, and all pairs of
-    digits but the least are multiplied. ``word``: what digits are multiplied as, ``float64``,
-    ``float32`` or ``int8``. Without ``width`` 8 bits for the last two; for float64 as many as
-    its sums hold. Without ``slices`` as few as keep ``bits`` bits below the largest entry of a
-    row (by default the format's, two fewer for one limb). Bits of results depend on slices and
-    width only. ``engine``: who multiplies: ``auto`` (the platform's library where it is found and
+    digits but the least are multiplied. ``word``: what digits are multiplied as, ``int8``,
+    ``float32`` (both up to 8 bits wide) or ``float64`` (up to 22). By default as few slices as
+    keep ``bits`` bits below the largest entry of a row (without it the format's, two fewer for
+    one limb), and the narrowest of as few. Bits of results depend on slices and width only.
+    ``engine``: who multiplies: ``auto`` (the platform's library where it is found and
     exact, else portmp), ``library``, ``own``. ``workspace``: bytes of memory for digits and their
     products, by default a quarter of the device's; blocks of C are computed one after another.
     """
@@ -24,7 +24,7 @@ class Ozaki1:
     slices: int | None = None
     width: int | None = None
     bits: int | None = None
-    word: str = "float64"
+    word: str = "int8"
     engine: str = "auto"
     workspace: int | None = None
 

@@ -10,9 +10,6 @@ from portmp.formats import Format
 PIECE = 48
 """Bits of the pieces that an operand's limbs are cut into: whole bytes, exact sums."""
 
-SHALLOW = 1024
-"""Products over fewer steps are cut as those over so many."""
-
 LEAST_BITS = 8
 """Of an operand, where the user says how it is cut."""
 
@@ -37,11 +34,6 @@ class Integers:
         """The bias in pieces, the last without limit."""
         above = self.bias >> (PIECE * piece)
         return above if piece == self.pieces - 1 else above & ((1 << PIECE) - 1)
-
-
-def steps(depth: int) -> int:
-    """The depth that counts for how operands are cut: few depths mean few kernels."""
-    return max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length())
 
 
 def needed(form: Format) -> int:

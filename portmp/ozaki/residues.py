@@ -24,6 +24,9 @@ DIGIT = 40
 DEPTH = 2**17 - 16
 """Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
 
+SHALLOW = 1024
+"""Products over fewer steps use the system of so many: few systems mean few kernels."""
+
 
 @cache
 def moduli() -> tuple[int, ...]:
@@ -115,7 +118,7 @@ def system(form: Format, depth: int, count: int | None = None) -> System:
     where all moduli are too few.
     """
     count = integers.number("moduli", count, LEAST, MOST)
-    return _system(form, integers.steps(depth), count)
+    return _system(form, max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length()), count)
 
 
 @cache

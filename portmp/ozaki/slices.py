@@ -20,18 +20,17 @@ from portmp.ozaki.integers import LEAST_BITS, Integers
 SUMS = {"float64": 53, "float32": 24, "int8": 31}
 """Bits of the integers that sums of products of each word hold."""
 
-BYTE = 8
-"""Bits of digits that are multiplied as int8 or float32."""
-
 STEP = 32
 """Sums are cut after whole tiles of so many steps."""
 
 DIGIT = 40
 """Most bits of the digits that sums are rounded from: several of an operand's width."""
 
-WIDTHS = (4, 22)
-MOST = 64
-"""Widths that are allowed, and the most digits."""
+WIDEST = {"float64": 22, "float32": 8, "int8": 8}
+"""Bits of digits, at most: sums of 2048, 1024 and 131040 products are exact then."""
+
+NARROWEST, MOST = 4, 64
+"""Bits of digits, at least, and the most digits."""
 
 
 @dataclass(frozen=True)
@@ -88,23 +87,24 @@ def check_word(word: object) -> str:
 
 
 def slices(
-    form: Format, depth: int, word: str, *,
+    form: Format, word: str, *,
     count: int | None = None, width: int | None = None, bits: int | None = None,
 ) -> Slices:  # fmt: skip
-    """How operands of products over *depth* steps are cut.
+    """How operands are cut: the fewest digits, and the narrowest of as few.
 
-    Without *count* the fewest digits that hold *bits* bits, by default the format's, beside what
-    the digits' last products lose. Without *width* 8 bits for int8 and float32; for float64
-    the widest whose antidiagonals fit into one sum. ArgumentError for what is not possible.
+    They hold *bits* bits, by default the format's, and so much more that the products left out
+    change bounds no more than the limbs' rounding. ArgumentError for what is not possible.
     """
-    check_word(word)
-    most = BYTE if word == "int8" else WIDTHS[1] if word == "float64" else BYTE + 1
+    most = WIDEST[check_word(word)]
     count = integers.number("slices", count, 1, MOST)
-    width = integers.number("width", width, WIDTHS[0], most)
+    width = integers.number("width", width, NARROWEST, most)
     bits = integers.number("bits", bits, LEAST_BITS, 1000)
-    found = _slices(bits or integers.needed(form), integers.steps(depth), word, count, width)
-    if found is None:
-        raise ArgumentError(f"bits: {bits} given, {MOST} digits do not hold them")
+    counts = range(1, MOST + 1) if count is None else (count,)
+    widths = range(NARROWEST, most + 1) if width is None else (width,)
+    found = _fewest(bits or integers.needed(form), form.limbs, tuple(counts), tuple(widths))
+    if found is None and count is None:
+        raise ArgumentError(f"bits: {bits} given, {MOST} digits of {max(widths)} bits hold fewer")
+    found = found or Slices(counts[-1], widths[-1])
     if found.bits < LEAST_BITS:
         raise ArgumentError(
             f"slices: {found.count} of {found.width} bits given, they leave {found.bits} bits "
@@ -114,20 +114,13 @@ def slices(
 
 
 @cache
-def _slices(
-    bits: int, depth: int, word: str, count: int | None, width: int | None
+def _fewest(
+    bits: int, limbs: int, counts: tuple[int, ...], widths: tuple[int, ...]
 ) -> Slices | None:
-    for number in range(1, MOST + 1) if count is None else (count,):
-        found = Slices(number, width or _widest(word, depth, number))
-        if count is not None or found.bits >= bits + (number - 1).bit_length():
-            return found
+    for count in counts:
+        for width in widths:
+            found = Slices(count, width)
+            # Limbs' rounding is bounded by limbs 2^-K, what is left out by (count - 1) 2^-K.
+            if limbs << found.bits >= (limbs + count - 1) << bits:
+                return found
     return None
-
-
-def _widest(word: str, depth: int, count: int) -> int:
-    """The widest digits whose antidiagonals over *depth* steps fit into one sum."""
-    if word != "float64":
-        return BYTE
-    # depth count 4^(width - 1) <= 2^53
-    room = (1 << SUMS[word]) // (depth * count)
-    return max(WIDTHS[0], min(WIDTHS[1], 1 + (room.bit_length() - 1) // 2))

@@ -58,8 +58,10 @@ class Digits(ozaki.Scheme):
         depth, plane = ozaki.padded(k), 0
         row = self.count * depth
         for d in reversed(range(self.count)):
-            for start in range(0, (d + 1) * depth, self.length):
-                steps = min(self.length, (d + 1) * depth - start)
+            whole = (d + 1) * depth
+            piece = ozaki.padded(base.blocks(whole, base.blocks(whole, self.length)))
+            for start in range(0, whole, piece):
+                steps = min(piece, whole - start)
                 engine.multiply(
                     queue, self.word, m, n, steps, Rows(left[0], row, start),
                     Rows(right[0], row, (self.count - 1 - d) * depth + start),
@@ -90,10 +92,10 @@ def gather_spec(form: str, cut: Slices, word: str) -> KernelSpec:
 
 
 def modules(form: Format) -> dict[str, Module]:
-    """The modules of products over few steps, by name."""
+    """The modules of all words' products, by name."""
     found = [ozaki.exponent_spec(form.word, False)]
     for word in slices.SUMS:
-        cut = slices.slices(form, 1, word)
+        cut = slices.slices(form, word)
         found += [
             digit_spec(form.name, cut, word, False, False),
             digit_spec(form.name, cut, word, True, True),
@@ -102,13 +104,13 @@ def modules(form: Format) -> dict[str, Module]:
     return {f"{one.name}_{i}": (one,) for i, one in enumerate(found)}
 
 
-def check(form: Format, device: Device, k: int, method: Ozaki1) -> Digits:
+def check(form: Format, device: Device, method: Ozaki1) -> Digits:
     """The scheme, once formats, devices and options are refused that have none."""
     if not isinstance(method, Ozaki1):
         raise ArgumentError(f"method: {method!r} given, an Ozaki1 is needed")
     ozaki.check(form, device, "ozaki1", method.engine, method.workspace)
     cut = slices.slices(
-        form, k, method.word, count=method.slices, width=method.width, bits=method.bits
+        form, method.word, count=method.slices, width=method.width, bits=method.bits
     )
     return Digits(cut, method.word)
 
@@ -118,7 +120,7 @@ def gemm(
     out: Planes | None, method: Ozaki1,
 ) -> Planes:  # fmt: skip
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
-    scheme = check(a.format, a.device, a.shape[-1], method)
+    scheme = check(a.format, a.device, method)
     return ozaki.gemm(
         a, b, alpha=alpha, beta=beta, c=c, out=out, scheme=scheme,
         engine=engines.get(a.device, method.engine, method.word), workspace=method.workspace,

@@ -11,21 +11,24 @@
 %>
 <%sums:result layout="${layout}" kind="${kind}" count="${slices.digits}" base="${slices.base}" weight="${weight}">
         ${p.const_pointer.format(kind)}found = products + row * row_stride + col;
-        ${long} carry = 0, digit, sum;
+        ${long} carry = 0, high, digit, sum;
 % for t in range(slices.digits):
         sum = 0;
 % for i in range(1 if t == last else slices.gathered):
 <% j = t * slices.gathered + i %>
+        high = 0;
 % if j < slices.count:
         /* digits of A and B whose places add up to ${slices.count - 1 - j} */
         for (${long} at = 0; at < ${slices.count - j} * depth; at += length) {
-            carry += (${long})*found;
+            const ${long} one = (${long})*found;
+            carry += one & ${2 * half - 1};
+            high += one >> ${width};
             found += stride;
         }
 % endif
 % if t < last:
         digit = ((carry + ${half}) & ${2 * half - 1}) - ${half};
-        carry = (carry - digit) >> ${width};
+        carry = high + ((carry - digit) >> ${width});
         sum += digit * ${1 << (width * i)};
 % endif
 % endfor
@@ -35,7 +38,7 @@
         s${t} = (double)(sum - (digit << ${slices.base}));
         carry += digit;
 % else:
-        s${t} = (double)carry;
+        s${t} = (double)(carry + (high << ${width}));
 % endif
 % endfor
 </%sums:result>
