@@ -21,7 +21,7 @@ from portmp.spec import KernelSpec, spec
 CHAINS, STEPS, THREADS = 8, 32, 256
 RUNS = 20
 _CPU_WIDTHS = (4, 8)
-_INT8_ORDER = {"gpu": 8192, "cpu": 1024}
+_PRODUCT_ORDER = {"gpu": 8192, "cpu": 1024}
 _LARGEST = {"gpu": 2**30, "cpu": 2**27}
 """Bytes of an array whose traffic is measured: far more than any cache."""
 
@@ -92,20 +92,20 @@ def _rate(device: Device, word: str, op: str, width: int) -> float:
     return words / min(times(device, work, RUNS))
 
 
-def int8_rate(device: Device) -> float:
-    """Products a second (each added to a sum) of int8 matrices, by the fastest engine."""
+def product_rate(device: Device, word: str) -> float:
+    """Products a second (each added to a sum) of matrices of *word*, by the fastest engine."""
     from portmp.routines import engines
 
-    n = _INT8_ORDER[device.properties.kind]
-    a, b = (allocate(engines.BYTES, (n, n), device.queue) for _ in range(2))
-    c = allocate(engines.INTS, (n, n), device.queue)
+    n = _PRODUCT_ORDER[device.properties.kind]
+    a, b = (allocate(engines.FACTORS[word], (n, n), device.queue) for _ in range(2))
+    c = allocate(engines.SUMS[word], (n, n), device.queue)
     for factor in (a, b):
-        factor.write([np.resize(np.arange(-128, 128, dtype=np.int8), (n, n))])
-    engine = engines.get(device)
+        factor.write([np.resize(np.arange(-128, 128), (n, n))])
+    engine = engines.get(device, "auto", word)
     x, y, z = (Rows(v.buffers[0], n) for v in (a, b, c))
 
     def work() -> None:
-        engine.multiply(device.queue, "int8", n, n, n, x, y, z)
+        engine.multiply(device.queue, word, n, n, n, x, y, z)
 
     return float(n) ** 3 / min(times(device, work, RUNS))
 

@@ -42,6 +42,7 @@ RATES = {
     "float32": {"fma": 8e9, "add": 4e9},
     "float64": {"fma": 2e9, "add": 1e9},
     "int8": {"fma": 3e9},
+    "float64 products": {"fma": 1e9},
 }
 GPU, CPU = (Ceilings(kind, RATES, 1e9, by) for kind, by in (("gpu", "copy"), ("cpu", "triad")))
 
@@ -115,7 +116,8 @@ def test_floors_of_cpus() -> None:
 def test_the_better_ceilings_count() -> None:
     """Each rate on its own."""
     other = Ceilings("cpu", {"float32": {"fma": 9e9, "add": 1e9}, "float64": RATES["float64"],
-                                  "int8": RATES["int8"]}, 5e8,
+                                  "int8": RATES["int8"],
+                                  "float64 products": RATES["float64 products"]}, 5e8,
                      "triad")  # fmt: skip
     best = CPU.best(other)
     assert best.instructions["float32"] == {"fma": 9e9, "add": 4e9}

@@ -20,12 +20,14 @@ from portmp.bench.values import Values
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.inputs import Stream
-from portmp.ozaki import residues
+from portmp.ozaki import Ozaki1, Ozaki2, residues, slices
 from portmp.routines import base, elementwise, ozaki2, reduce
 
 Shape = tuple[int, ...]
 ALPHA = "0.3"
 """The factor of AXPY and SCAL: no power of two, so that every product rounds."""
+PRODUCTS = {"int8": "int8", "float64": "float64 products"}
+"""Names of the rates at which engines multiply matrices, by word."""
 ALIGNMENT = 2**8
 """Operands start at multiples of so many values."""
 SAMPLES = {True: 16, False: 64}
@@ -46,7 +48,7 @@ class Routine(ABC):
     positive = False
 
     def word(self, form: Format) -> str:
-        """Whose instruction rate bounds the routine: ``float32``, ``float64`` or ``int8``."""
+        """Whose rate bounds the routine: ``float32``, ``float64`` or one of engines' products."""
         return form.word
 
     @abstractmethod
@@ -173,17 +175,30 @@ class Gemm(Sum):
         return [256, 512, 1024] if limbs < 3 else [256, 512]
 
 
-class Residues(Gemm):
-    """C = A B by residues; its floor counts the int8 products only."""
+class Integers(Gemm):
+    """C = A B by slices or residues; its floor counts the engine's products only."""
+
+    def __init__(self, name: str, method: Ozaki1 | Ozaki2) -> None:
+        super().__init__(name)
+        self.method = method
 
     def word(self, form: Format) -> str:
-        return "int8"
+        return PRODUCTS[self.method.word if isinstance(self.method, Ozaki1) else "int8"]
+
+    def known(self, form: Format) -> bool:
+        """Whether the format has such a product."""
+        return not form.paper and (isinstance(self.method, Ozaki1) or bool(ozaki2.modules(form)))
 
     def call(self, inputs: Sequence[Array], out: Array, accuracy: str) -> Array:
-        return blas.gemm(*inputs, out=out, method="ozaki2")
+        return blas.gemm(*inputs, out=out, method=self.method)
 
     def instructions(self, form: Format, accuracy: str, shape: Shape) -> dict[str, float]:
-        return {"fma": residues.system(form, shape[-1]).count * float(math.prod(shape))}
+        if isinstance(self.method, Ozaki1):
+            count = slices.slices(form, self.method.word).count
+            products = count * (count + 1) // 2
+        else:
+            products = residues.system(form, shape[-1]).count
+        return {"fma": products * float(math.prod(shape))}
 
     def usual(self, kind: str, limbs: int) -> list[int]:
         return [4096, 8192] if kind == "gpu" else [256, 512]
@@ -313,7 +328,8 @@ def alpha(form: Format) -> Fraction:
 
 
 _TABLE: list[Routine] = [
-    Gemm("gemm"), Gemm("gemm-narrow"), Gemm("gemm-batched"), Residues("gemm-ozaki2"),
+    Gemm("gemm"), Gemm("gemm-narrow"), Gemm("gemm-batched"), Integers("gemm-ozaki1", Ozaki1()),
+    Integers("gemm-ozaki1-float64", Ozaki1(word="float64")), Integers("gemm-ozaki2", Ozaki2()),
     Gemv("gemv"), Gemv("gemv-transposed"), Dot(),
     Elementwise("axpy", "fma", 2), Elementwise("scal", "mul", 1),
     Elementwise("add", "add", 2), Elementwise("mul", "mul", 2),
@@ -406,9 +422,8 @@ def accuracies(which: Routine, form: Format, wanted: str) -> list[str]:
     """The accuracies of *wanted* that differ for this routine and format."""
     if not which.sums:
         return [ACCURATE]
-    if isinstance(which, Residues):
-        known = wanted != FAST and ozaki2.modules(form) and not form.paper
-        return [ACCURATE] if known else []
+    if isinstance(which, Integers):
+        return [ACCURATE] if wanted != FAST and which.known(form) else []
     # One-limb formats call the same sums accurate and fast, the papers' have no fast ones.
     fast = any(a.suffix for a in form.accumulators.values())
     if wanted == BOTH:

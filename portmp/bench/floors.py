@@ -22,7 +22,7 @@ from typing import Any
 
 from portmp import ceilings
 from portmp.backends.base import Device
-from portmp.bench.blas import Case
+from portmp.bench.blas import PRODUCTS, Case
 from portmp.errors import ArgumentError
 
 ARITHMETIC, MEMORY = "arithmetic", "memory"
@@ -37,7 +37,7 @@ class Ceilings:
     """Measured rates of a device.
 
     ``instructions``: words a second by word (float32, float64) and class (fma, add), and
-    products a second of int8 matrices;
+    products a second of engines that multiply matrices;
     ``memory``: bytes a second, found by ``memory_by`` (copy or triad).
     """
 
@@ -83,7 +83,7 @@ class Floor:
 
 def measured(device: Device, words: set[str]) -> Ceilings:
     """Measure what cases in these words are compared with: the best of a few rounds."""
-    known = {"float32", "int8"} | ({"float64"} if device.properties.float64 else set())
+    known = {"float32", *PRODUCTS.values()} | ({"float64"} if device.properties.float64 else set())
     if words - known:
         raise ArgumentError(f"{device.name} has no float64; formats of float32 words are left")
     return functools.reduce(Ceilings.best, (_round(device, words) for _ in range(ROUNDS)))
@@ -92,10 +92,11 @@ def measured(device: Device, words: set[str]) -> Ceilings:
 def _round(device: Device, words: set[str]) -> Ceilings:
     rates = {
         word: {op: ceilings.instruction_rate(device, word, op) for op in ("fma", "add")}
-        for word in sorted(words - {"int8"})
+        for word in sorted(words - set(PRODUCTS.values()))
     }
-    if "int8" in words:
-        rates["int8"] = {"fma": ceilings.int8_rate(device)}
+    for word, key in PRODUCTS.items():
+        if key in words:
+            rates[key] = {"fma": ceilings.product_rate(device, word)}
     by, memory = ceilings.memory_rate(device)
     return Ceilings(device.properties.kind, rates, memory, by)
 
