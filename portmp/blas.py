@@ -11,17 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from portmp import definition
+from portmp import definition, methods
 from portmp.array import Array, Number, operand
-from portmp.errors import ArgumentError, ShapeError, suggestion
+from portmp.errors import ShapeError
 from portmp.ozaki import Ozaki1, Ozaki2
 from portmp.routines import base, elementwise, ozaki1, ozaki2, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
-
-Method = Ozaki1 | Ozaki2
-METHODS: dict[str, Method | None] = {"direct": None, "ozaki1": Ozaki1(), "ozaki2": Ozaki2()}
-"""How gemm may multiply."""
 
 
 def _scalar(like: Array, value: Number | Array, argument: str) -> base.Words:
@@ -77,10 +73,13 @@ def gemm(
     N limbs: N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) + k (N/2 2^-K)^2 alpha_i beta_j, plus
     2u^N of the result: entries far below the largest lose digits. Slices leave out products
     below k s 2^-K alpha_i beta_j, s their number. An element whose row or column holds an
-    infinity or NaN comes from leading limbs, as in direct.
+    infinity or NaN comes from leading limbs, as in direct. ``auto`` takes what should be fastest
+    of those whose bound is not above the direct product's (it reads the range of exponents of
+    rows and columns: a wait), with as many bits as that takes; its bits are those of the method
+    it takes, which the log ``portmp`` tells at level debug.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
-    chosen = _method(method, accuracy, schedule)
+    chosen = methods.resolve(method, accuracy, schedule, left.planes, right.planes)
     operands: dict[str, Any] = {
         "alpha": _scalar(left, alpha, "alpha"),
         "beta": _scalar(left, beta, "beta"),
@@ -93,22 +92,6 @@ def gemm(
     if isinstance(chosen, Ozaki2):
         return Array(ozaki2.gemm(*factors, **operands, method=chosen))
     return Array(gemm_routine.gemm(*factors, **operands, accuracy=accuracy, schedule=schedule))
-
-
-def _method(method: str | Method, accuracy: str, schedule: object) -> Method | None:
-    """Options of a method that is not direct."""
-    if isinstance(method, (Ozaki1, Ozaki2)):
-        chosen: Method | None = method
-    elif isinstance(method, str) and method in METHODS:
-        chosen = METHODS[method]
-    else:
-        near = suggestion(str(method), list(METHODS))
-        raise ArgumentError(
-            f"method: {method!r} given{near}; allowed are {', '.join(METHODS)}, Ozaki1, Ozaki2"
-        )
-    if chosen is not None and (accuracy != "accurate" or schedule is not None):
-        raise ArgumentError("accuracy and schedule: given, but only method direct has them")
-    return chosen
 
 
 def gemv(

@@ -16,6 +16,7 @@ import numpy as np
 from portmp import formats, platform, program
 from portmp.backends.base import Device, Rows
 from portmp.planes import allocate
+from portmp.routines import engines
 from portmp.spec import KernelSpec, spec
 
 CHAINS, STEPS, THREADS = 8, 32, 256
@@ -92,11 +93,9 @@ def _rate(device: Device, word: str, op: str, width: int) -> float:
     return words / min(times(device, work, RUNS))
 
 
-def product_rate(device: Device, word: str) -> float:
+def product_rate(device: Device, word: str, order: int = 0, runs: int = RUNS) -> float:
     """Products a second (each added to a sum) of matrices of *word*, by the fastest engine."""
-    from portmp.routines import engines
-
-    n = _PRODUCT_ORDER[device.properties.kind]
+    n = order or _PRODUCT_ORDER[device.properties.kind]
     a, b = (allocate(engines.FACTORS[word], (n, n), device.queue) for _ in range(2))
     c = allocate(engines.SUMS[word], (n, n), device.queue)
     for factor in (a, b):
@@ -107,7 +106,7 @@ def product_rate(device: Device, word: str) -> float:
     def work() -> None:
         engine.multiply(device.queue, word, n, n, n, x, y, z)
 
-    return float(n) ** 3 / min(times(device, work, RUNS))
+    return float(n) ** 3 / min(times(device, work, runs))
 
 
 def memory_rate(device: Device) -> tuple[str, float]:

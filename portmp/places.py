@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 import os
 import secrets
 import stat
 import tempfile
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 
 @cache
@@ -44,6 +47,25 @@ def settings_folder() -> Path | None:
         return Path(given or Path(base) / "portmp").expanduser()
     except RuntimeError:
         return None
+
+
+def recalled(name: str) -> Any:
+    """What ``remember`` wrote under *name*, or None."""
+    folder = cache_folder()
+    if folder is None:
+        return None
+    try:
+        return json.loads((folder / name).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def remember(name: str, known: object) -> None:
+    """Keep *known*, of JSON's types, in the cache folder, where there is one."""
+    folder = cache_folder()
+    if folder is not None:
+        with contextlib.suppress(OSError):
+            replace_file(folder / name, json.dumps(known).encode())
 
 
 def replace_file(path: Path, data: bytes) -> None:

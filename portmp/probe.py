@@ -256,22 +256,15 @@ def _key(device: Device) -> str:
 
 
 def _recalled(key: str) -> Verdict | None:
-    folder = places.cache_folder()
-    if folder is None:
-        return None
     try:
-        return _from_json(json.loads((folder / key).read_text()))
-    except (OSError, ValueError, KeyError, TypeError):
+        return _from_json(places.recalled(key))
+    except (ValueError, KeyError, TypeError):
         return None
 
 
 def _remember(key: str, verdict: Verdict) -> None:
-    folder = places.cache_folder()
-    if folder is not None and not verdict.refusal:
-        try:
-            places.replace_file(folder / key, json.dumps(_as_json(verdict)).encode())
-        except OSError:
-            return
+    if not verdict.refusal:
+        places.remember(key, _as_json(verdict))
 
 
 if __name__ == "__main__":

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import math
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import convert, formats, hostozaki, inputs, planes, verify
+from portmp import convert, formats, hostozaki, inputs, methods, places, planes, verify
 from portmp.backends import blas_library, cuda, rocm
 from portmp.backends.base import Device, Rows
 from portmp.backends.blas_library import BlasLibrary, Interface
@@ -21,6 +22,7 @@ from portmp.errors import (
     DeviceError,
     FormatError,
     OutOfMemory,
+    ShapeError,
 )
 from portmp.formats import Format
 from portmp.ozaki import Ozaki1, Ozaki2, residues, slices
@@ -481,6 +483,130 @@ def test_reference_without_a_product() -> None:
     assert verify.digest(hostozaki.gemm2(f, a, b, zero, one, c)) == verify.digest(c)
     nothing = hostozaki.gemm2(f, [p[:, :0] for p in a], [p[:0] for p in b])
     assert not nothing[0].any() and nothing[0].shape == (2, 2)
+
+
+# --- auto -------------------------------------------------------------------------------
+
+
+MATRIX_ENGINE = methods.Rates(
+    {"float32": 3e13, "float64": 1.5e13}, {"int8": 7e14, "float64": 3e13}
+)  # fmt: skip
+"""A GPU's whose int8 products are far faster than its fmas."""
+
+
+@pytest.fixture
+def engine_rates(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if launches took no time on such a device."""
+    monkeypatch.setattr(methods, "measured", lambda _: MATRIX_ENGINE)
+    monkeypatch.setattr(methods, "_LAUNCHES", {"gpu": 0.0, "cpu": 0.0})
+
+
+def steep(form: Format, rows: int, columns: int, orders: int, seed: str) -> Host:
+    """Entries whose sizes differ by so many binary orders in each row."""
+    host = inputs.ordinary(form, (rows, columns), seed)
+    scale = 2.0 ** -np.round(np.linspace(0, orders, columns))
+    return [(p * scale).astype(p.dtype) for p in host]
+
+
+@pytest.mark.parametrize("form", ["float64", "ts", "dd", "qd"])
+@pytest.mark.parametrize("orders", [0, 45])
+def test_auto_keeps_the_direct_bound(form: str, orders: int, device: Device) -> None:
+    """c u^N T, with the c of the direct product, whatever the range of the entries."""
+    f = formats.get(form)
+    k = 200
+    a = steep(f, 3, k, orders, "a")
+    b = [p.T.copy() for p in steep(f, 2, k, orders // 2, "b")]
+    x, y = array(form, a, device), array(form, b, device)
+    ranges = [ozaki.widest_range(v.planes) for v in (x, y.T)]
+    assert orders <= ranges[0] <= orders + 5 and orders // 2 <= ranges[1] <= orders // 2 + 5
+    left, right = convert.to_fractions(a), convert.to_fractions(b)
+    unit = Fraction(1, 2**f.bits)
+    c = Fraction(2) ** methods._DIRECT[f.limbs - 1]
+    found = [one.method for one in methods.candidates(f, k, *ranges)]
+    assert {type(one) for one in found} >= {Ozaki1}
+    for method in found:
+        got = mp.gemm(x, y, method=method).to_fractions()
+        for i in range(3):
+            for j in range(2):
+                terms = [p * q for p, q in zip(left[i], right[:, j], strict=True)]
+                allowed = unit * (c * sum(map(abs, terms)) + 2 * abs(sum(terms)))
+                assert abs(got[i][j] - sum(terms)) <= allowed, (i, j, method)
+
+
+@pytest.mark.usefixtures("engine_rates")
+def test_auto_looks_at_the_range(device: Device, caplog: pytest.LogCaptureFixture) -> None:
+    """More bits for a wider range, then slices, then the direct product; the log says which."""
+    caplog.set_level("DEBUG", "portmp")
+    f = formats.get("dd")
+    b = array("dd", inputs.ordinary(f, (400, 300), "b"), device)
+
+    def method(host: Host) -> methods.Method | None:
+        return methods.chosen(array("dd", host, device).planes, b.planes)
+
+    few, more = (method(steep(f, 300, 400, orders, "a")) for orders in (0, 20))
+    assert few is not None and isinstance(more, Ozaki2) and few != more
+    assert "over 23 and 3" in caplog.records[-1].getMessage() and repr(more) in caplog.text
+    counts = [
+        next(methods.candidates(f, 400, *ranges)).products for ranges in ((0, 0), (20, 3), (3, 40))
+    ]
+    assert counts == sorted(counts) and len(set(counts)) == 3
+    assert isinstance(method(steep(f, 300, 400, 90, "a")), Ozaki1)
+    assert method(steep(f, 300, 400, 700, "a")) is None
+    assert caplog.records[-1].getMessage().startswith("gemm auto: direct: 300x300x400")
+    zero = [np.zeros((300, 400)) for _ in range(2)]
+    zero[0][:, 5] = 1
+    zero[0][7] = np.nan
+    assert method(zero) == few
+    tiny = [p.copy() for p in zero]
+    tiny[0][3, 9] = 5e-324
+    assert method(tiny) is None
+
+
+@pytest.mark.usefixtures("engine_rates")
+def test_auto_has_the_bits_of_what_it_takes(device: Device) -> None:
+    """Of the method, and of the direct product where that is taken; batches too."""
+    a, b = pair("dd", 130, 120, 140, device)
+    method = methods.chosen(a.planes, b.planes)
+    assert method is not None
+    assert bits(mp.gemm(a, b, method="auto")) == bits(mp.gemm(a, b, method=method))
+    batch = mp.zeros((2, 130, 140), "dd", device)
+    batch[1] = a
+    assert bits(mp.gemm(batch, b, method="auto")[1]) == bits(mp.gemm(a, b, method=method))
+    old = a.astype("dd2011")
+    assert methods.chosen(old.planes, old.planes) is None
+    with pytest.raises(ShapeError):
+        mp.gemm(a, a, method="auto")
+    assert mp.gemm(a[:0], b, method="auto").shape == (0, 120)
+
+
+def test_auto_leaves_small_products_alone(device: Device) -> None:
+    """By rates that are measured once, and kept."""
+    a, b = pair("dd", 8, 8, 8, device)
+    assert methods.chosen(a.planes, b.planes) is None
+    assert bits(mp.gemm(a, b, method="auto", accuracy="fast")) == bits(
+        mp.gemm(a, b, accuracy="fast")
+    )
+
+
+def test_rates_are_kept(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the process and in the cache folder; what is damaged there is measured again."""
+    measured: list[Device] = []
+
+    def measure(device: Device) -> methods.Rates:
+        measured.append(device)
+        return MATRIX_ENGINE
+
+    monkeypatch.setattr(methods, "_measure", measure)
+    monkeypatch.setattr(places, "cache_folder", lambda: tmp_path)
+    for _ in range(3):
+        monkeypatch.setattr(methods, "_rates", {})
+        assert methods.measured(device) == methods.measured(device) == MATRIX_ENGINE
+    assert len(measured) == 1
+    (kept,) = tmp_path.iterdir()
+    kept.write_text("[1, 2]")
+    monkeypatch.setattr(methods, "_rates", {})
+    assert methods.measured(device) == MATRIX_ENGINE
+    assert len(measured) == 2
 
 
 # --- libraries --------------------------------------------------------------------------

@@ -109,6 +109,15 @@ class System(Integers):
         return self.digits_of(self.product // m)
 
 
+def holding(bits: int, depth: int) -> System | None:
+    """The system of the fewest moduli for operands of *bits* bits; None where all are too few."""
+    depth = _counted(depth)
+    for count in range(2, MOST + 1):
+        if (capacity := _capacity(count, depth)) >= bits:
+            return System(count, capacity)
+    return None
+
+
 def system(form: Format, depth: int, count: int | None = None) -> System:
     """The residue system of a format's products over *depth* steps.
 
@@ -118,7 +127,11 @@ def system(form: Format, depth: int, count: int | None = None) -> System:
     where all moduli are too few.
     """
     count = integers.number("moduli", count, LEAST, MOST)
-    return _system(form, max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length()), count)
+    return _system(form, _counted(depth), count)
+
+
+def _counted(depth: int) -> int:
+    return max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length())
 
 
 @cache
@@ -132,10 +145,9 @@ def _system(form: Format, depth: int, count: int | None) -> System:
             )
         return System(count, bits)
     needed = integers.needed(form)
-    for number in range(2, MOST + 1):
-        if (bits := _capacity(number, depth)) >= needed:
-            return System(number, bits)
+    if found := holding(needed, depth):
+        return found
     raise FormatError(
         f"method: ozaki2 given, operands of format {form.name} need {needed} bits; in sums "
-        f"of {depth} products {MOST} moduli hold {bits}"
+        f"of {depth} products {MOST} moduli hold {_capacity(MOST, depth)}"
     )

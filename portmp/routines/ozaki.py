@@ -81,11 +81,11 @@ class Scheme(ABC):
 
 
 @cache
-def exponent_spec(word: str, across: bool) -> KernelSpec:
-    """The kernels that find exponents of rows."""
+def exponent_spec(word: str, across: bool, ranges: bool = False) -> KernelSpec:
+    """The kernels that find exponents of rows, with *ranges* the least ones too."""
     return spec(
         "ozaki_exponents", "ozaki/exponents.mako", formats.get(word), {},
-        threads=THREADS, across=across, special=SPECIAL,
+        threads=THREADS, across=across, ranges=ranges, special=SPECIAL,
     )  # fmt: skip
 
 
@@ -129,22 +129,39 @@ class Operand:
 
 def operand(view: Planes, *, second: bool) -> Operand:
     """*view* (rows, depth) and the exponents of its rows."""
+    return Operand(view, _exponents(view, ranges=False)[0].buffers[0], second)
+
+
+def widest_range(view: Planes) -> int:
+    """By how much exponents of a row's entries differ from its largest, at most; 0 is not counted.
+
+    *view* (rows, depth). Rows with infinities or NaN do not count. Waits for the device.
+    """
+    rows = view.shape[0]
+    most, least = (found.read_dense()[0][:rows] for found in _exponents(view, ranges=True))
+    counted = (most != SPECIAL) & (least != SPECIAL)
+    return int((most - least)[counted].max(initial=0))
+
+
+def _exponents(view: Planes, *, ranges: bool) -> list[Planes]:
+    """Exponents of rows, in the first places; with *ranges* the least ones too."""
     rows, depth = view.shape
     across = abs(view.strides[0]) < abs(view.strides[1])
     slab = max(SLAB, base.blocks(depth, MOST_SLABS)) if across else depth
     slabs = base.blocks(depth, slab)
-    found = allocate(engines.INTS, (slabs * rows,), view.queue).buffers[0]
-    key = exponent_spec(view.format.word, across)
+    found = [allocate(engines.INTS, (slabs * rows,), view.queue) for _ in range(1 + ranges)]
+    out = [each.buffers[0] for each in found]
+    key = exponent_spec(view.format.word, across, ranges)
     kernels = program.kernels(view.device, key)
     grid = (base.blocks(rows, THREADS) if across else rows, slabs, 1)
-    args: list[Argument] = [rows, depth, slab, view.buffers[0], view.start, *view.strides, found]
+    args: list[Argument] = [rows, depth, slab, view.buffers[0], view.start, *view.strides, *out]
     view.queue.launch(kernels["ozaki_exponents"], grid, (THREADS, 1, 1), args)
     if slabs > 1:
         grid = (base.blocks(rows, THREADS), 1, 1)
         view.queue.launch(
-            kernels["ozaki_exponents_combine"], grid, (THREADS, 1, 1), [rows, slabs, found]
+            kernels["ozaki_exponents_combine"], grid, (THREADS, 1, 1), [rows, slabs, *out]
         )
-    return Operand(view, found, second)
+    return found
 
 
 def check(form: Format, device: Device, method: str, engine: str, workspace: object) -> None:
