@@ -17,7 +17,7 @@ from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.program import Module
-from portmp.routines import elementwise, gemm, lu, nbody, ozaki1, ozaki2, reduce
+from portmp.routines import elementwise, gemm, lu, nbody, ozaki1, ozaki2, reduce, split2021
 from portmp.schedules import GemmSchedule
 from portmp.spec import KernelSpec
 
@@ -86,6 +86,8 @@ def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
         for root in EVERYWHERE if f.limbs == 1 else ():
             found[f"nbody_{root}"] = nbody.module(f.name, schedule, ("acceleration",), root=root)
         found |= ozaki1.modules(f) | ozaki2.modules(f)
+    if f.name == split2021.FORMAT:
+        found["split2021"] = (split2021.kernel_spec(),)
     found["solve"] = (lu.kernel_spec(f.name),)
     return found
 

@@ -262,9 +262,12 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import command, compare, nbody
+    from portmp.bench import command, compare, nbody, ts2021
 
-    commands = {"blas": command.command, "nbody": nbody.command, "compare": compare.command}
+    commands = {
+        "blas": command.command, "nbody": nbody.command, "ts2021": ts2021.command,
+        "compare": compare.command,
+    }  # fmt: skip
     return commands[args.benchmark](args)
 
 
@@ -457,12 +460,12 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     blas.add_argument("--peers", action="store_true", help="measure what else is installed")
     blas.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     blas.add_argument("--plot", metavar="FILE", help="draw shares and rates")
-    nbody = _bench_nbody_parser(kinds)
+    papers = [_bench_nbody_parser(kinds), _bench_ts2021_parser(kinds)]
     about = "rates of two reports and their ratio, row by row"
     compare = kinds.add_parser("compare", help=about, description=about)
     compare.add_argument("old", metavar="OLD", help="a report of bench blas")
     compare.add_argument("new", metavar="NEW", help="another one")
-    for sub in (blas, nbody, compare):
+    for sub in (blas, *papers, compare):
         sub.register("type", None, _word)
         sub.add_argument("--json", action="store_true", help="print JSON")
 
@@ -484,6 +487,19 @@ def _bench_nbody_parser(kinds: Any) -> argparse.ArgumentParser:
     nbody.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     nbody.add_argument("--plot", metavar="FILE", help="draw rates by size, and roots")
     return nbody
+
+
+def _bench_ts2021_parser(kinds: Any) -> argparse.ArgumentParser:
+    about = "experiments on triple-single products, beside a paper's"
+    ts2021: argparse.ArgumentParser = kinds.add_parser("ts2021", help=about, description=about)
+    ts2021.add_argument("--device", help="a device, such as cuda:0")
+    ts2021.add_argument("--experiment", metavar="E,...", help="blocked, split, accuracy")
+    ts2021.add_argument("--size", metavar="N", help="the largest order (default 8192)")
+    ts2021.add_argument("--seconds", type=float, help="limit (default 60 on CPUs, 120 on GPUs)")
+    ts2021.add_argument("--runs", type=int, metavar="R", help="runs of each case")
+    ts2021.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
+    ts2021.add_argument("--plot", metavar="FILE", help="draw rates, times and errors")
+    return ts2021
 
 
 def _matrix_options(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,8 @@ from tiers import check
 from portmp import ceilings, discovery
 from portmp.backends.base import Device
 from portmp.bench import nbody, nbody_experiments, nbody_kernels, nbody_paper, nbody_static
-from portmp.bench.nbody_run import SHARES, Budget
+from portmp.bench.measure import Budget
+from portmp.bench.nbody_run import SHARES
 from portmp.cli import main
 from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
@@ -126,10 +127,10 @@ def test_time_limits(run: Run) -> None:
 
 def test_budget() -> None:
     """Experiments get their shares, and what those before them left."""
-    budget = Budget(160.0, ["sizes", "bound"])
+    budget = Budget(160.0, {"sizes": SHARES["sizes"], "bound": SHARES["bound"]})
     assert budget.left("sizes") == pytest.approx(120, abs=1)
     assert budget.left("bound", 2) == pytest.approx(80, abs=1)
-    assert Budget(0.0, ["roots"]).left("roots") == 0
+    assert Budget(0.0, {"roots": 1}).left("roots") == 0
     assert set(SHARES) == set(nbody.EXPERIMENTS)
 
 
@@ -353,7 +354,7 @@ def test_occupancy_by_hand() -> None:
 
 def test_a_chain_takes_longer_than_a_shorter_one(device: Device) -> None:
     """It is not optimised away: the kernel of a root computes, and gives its fixed point."""
-    bench = nbody.Bench(device, [], None, 2, Budget(9.0, ["cycles"]), Progress(False))
+    bench = nbody.Bench(device, [], None, 2, Budget(9.0, {"cycles": 1}), Progress(False))
     form = nbody.formats.get("float32")
     seconds, cycles = nbody_kernels.latency(bench, form, "division")
     assert seconds > 0

@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,6 +20,27 @@ BUDGET = {"gpu": 0.25, "cpu": 0.5}
 """Seconds for all runs where their number is not given."""
 FEWEST, MOST = 3, 15
 MAX_CALLS = 200
+
+
+class Budget:
+    """A limit in seconds that experiments share out; what one leaves is the next one's."""
+
+    def __init__(self, seconds: float, shares: Mapping[str, int]) -> None:
+        self.seconds = seconds
+        self.start = time.monotonic()
+        total, passed = sum(shares.values()), 0
+        self._until = {}
+        for experiment, share in shares.items():
+            passed += share
+            self._until[experiment] = seconds * passed / total
+
+    def passed(self) -> float:
+        """Seconds since the start."""
+        return time.monotonic() - self.start
+
+    def left(self, experiment: str, parts: int = 1) -> float:
+        """Seconds that an experiment may still take, for one of *parts* parts to come."""
+        return max(0.0, self._until[experiment] - self.passed()) / parts
 
 
 @dataclass(frozen=True)

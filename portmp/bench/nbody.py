@@ -23,7 +23,8 @@ from portmp.bench import (
     nbody_report,
     nbody_static,
 )
-from portmp.bench.nbody_run import Bench, Budget, Row
+from portmp.bench.measure import Budget
+from portmp.bench.nbody_run import SHARES, Bench, Row
 from portmp.bench.words import choice, listed, listed_formats, size
 from portmp.errors import ArgumentError, OutOfMemory
 from portmp.formats import Format
@@ -134,9 +135,8 @@ def command(args: Any) -> int:
     progress.show("opening the device (the first time it is probed, which takes some seconds)")
     device = _opened(args.device, forms)
     limit = args.seconds or SECONDS[device.properties.kind]
-    bench = Bench(
-        device, forms, size, args.runs or RUNS, Budget(limit, experiments), progress
-    )  # fmt: skip
+    budget = Budget(limit, {name: SHARES[name] for name in experiments})
+    bench = Bench(device, forms, size, args.runs or RUNS, budget, progress)
     found = run(bench, experiments)
     data = nbody_report.report(bench, found, start)
     _write(args, data, nbody_report.table)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import portmp as mp
 from portmp import definition, render
 from portmp.bench import nbody_paper
 from portmp.bench.nbody_run import Bench
-from portmp.bench.report import aligned, duration, host, quantity
+from portmp.bench.report import aligned, columns, duration, host, number, quantity
 
 SCHEMA = "portmp nbody bench 1"
 RULE = "flops: 22 N^2 / t; interactions a second: N^2 / t"
@@ -62,17 +62,6 @@ def table(data: Row) -> str:
     return "\n".join(lines)
 
 
-def _columns(title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> Lines:
-    """A titled table, of which the first *left* columns are flush left."""
-    if not rows:
-        return [title, "nothing was measured"]
-    return [title, *aligned([heads, *rows], range(left, len(heads)))]
-
-
-def _number(value: float | None, digits: int = 3) -> str:
-    return "-" if value is None else f"{value:.{digits}g}"
-
-
 def _flops(value: float) -> str:
     return quantity(value, "flop/s")
 
@@ -81,13 +70,13 @@ def _roots(found: Row) -> Lines:
     names = list(found["paper"])
     rows = [
         [r["format"], r["root"], duration(r["seconds"]["least"]), _flops(r["flops_max"]),
-         quantity(r["interactions_per_second"], "/s"), _number(r["over_division"]),
-         *(_number(found["paper"][n].get(r["root"]), 3) for n in names)]
+         quantity(r["interactions_per_second"], "/s"), number(r["over_division"]),
+         *(number(found["paper"][n].get(r["root"]), 3) for n in names)]
         for r in found["rows"]
     ]  # fmt: skip
     heads = ("format", "root", "time", "rate", "interactions", "over division", *names)
     title = f"roots: N = {found['n']}, the fastest of the runs; beside it the paper's table 3"
-    return _columns(title, heads, rows, 2)
+    return columns(title, heads, rows, 2)
 
 
 def _sizes(found: Row) -> Lines:
@@ -99,13 +88,13 @@ def _sizes(found: Row) -> Lines:
             parts = " in parts" if (r["schedule"] or {}).get("parts") else ""
             rows.append([
                 str(r["n"]) + parts, _flops(r["flops_max"]), _flops(r["flops_median"]),
-                _number(r["share"]), _number(r["model"]), *map(_number, shares),
+                number(r["share"]), number(r["model"]), *map(number, shares),
             ])  # fmt: skip
         title = (
             f"sizes: {series['format']} {series['root']}; the model is the staircase of "
             f"{series['at_once']} targets at once; shares of the fastest, the paper's table A.1"
         )
-        lines += [*_columns(title, ("N", "max", "median", "share", "model", *names), rows, 1), ""]
+        lines += [*columns(title, ("N", "max", "median", "share", "model", *names), rows, 1), ""]
     return lines[:-1]
 
 
@@ -122,7 +111,7 @@ def _steps(found: Row) -> Lines:
         f"each: {found['at_once']} at once; the paper's tables 4 and 5"
     )
     heads = ("N", "one block more", "time", "time then", "ratio", "ideal", *names)
-    return _columns(title, heads, rows, 0)
+    return columns(title, heads, rows, 0)
 
 
 def _cycles(found: Row) -> Lines:
@@ -133,14 +122,14 @@ def _cycles(found: Row) -> Lines:
         shown = [f"{t[r['op']]:g}, {t[r['op']] / t['fma']:.1f}" if r["op"] in t else "-"
                  for t in theirs]  # fmt: skip
         rows.append([
-            r["format"], r["op"], duration(max(r["seconds"], 1e-12)), _number(r["cycles"]),
-            _number(r["over_fma"]), *shown,
+            r["format"], r["op"], duration(max(r["seconds"], 1e-12)), number(r["cycles"]),
+            number(r["over_fma"]), *shown,
         ])  # fmt: skip
     by = f"cycles by {found['clock']}" if found["clock"] else (
         "no clock of the device can be read by kernels here: times only"
     )  # fmt: skip
     heads = ("format", "operation", "time", "cycles", "over fma", *(f"{n} (paper)" for n in names))
-    return _columns(f"cycles: of one step of a dependent chain; {by}", heads, rows, 2)
+    return columns(f"cycles: of one step of a dependent chain; {by}", heads, rows, 2)
 
 
 def _build(found: Row) -> Lines:
@@ -151,7 +140,7 @@ def _build(found: Row) -> Lines:
     ]  # fmt: skip
     title = "build: the rendered kernel and a plain one written by hand, through one compiler"
     heads = ("kernel", "N", "median", "spread", "rate", "float32 an interaction", "all issued")
-    lines = _columns(title, heads, rows, 1)
+    lines = columns(title, heads, rows, 1)
     if not rows:
         return lines
     same = {True: "the same", False: "not the same", None: "not known (no disassembler)"}
@@ -180,7 +169,7 @@ def _copies(found: Row) -> Lines:
         for size in dict.fromkeys(r["bytes"] for r in found["rows"])
     ]
     title = "copies: medians; to and from the device by the wall's clock (pageable memory)"
-    return _columns(title, ("bytes", *ways), rows, 0)
+    return columns(title, ("bytes", *ways), rows, 0)
 
 
 def _bound(found: Row) -> Lines:
@@ -195,7 +184,7 @@ def _bound(found: Row) -> Lines:
         "format", "root", "slots", "bound", "reached", "share", "of 2 fma rate",
         *(f"{c} flop" for c in counts),
     )  # fmt: skip
-    lines = _columns(
+    lines = columns(
         "bound: the measured rate of fmas over the instructions of an interaction", heads, rows, 2
     )
     sources = dict.fromkeys(f"{r['format']} {r['root']}: {r['slots_by']}" for r in found["rows"])
@@ -234,10 +223,10 @@ def _static_row(row: Row) -> list[str]:
     held, slots = row["occupancy"], row["slots"] or {}
     return [
         row["format"], row["root"], *(f"{each.get(c, 0):.4g}" for c in CLASSES),
-        _number(row["loop"]["turns"] if row["loop"] else None, 4),
+        number(row["loop"]["turns"] if row["loop"] else None, 4),
         *(str(row[k]) if row[k] is not None else "-" for k in ("registers", "spills", "shared")),
         f"{held['warps']:g}/{held['most']}" if held else "-", held["limit"] if held else "-",
-        _number(slots.get("counted"), 4), _number(slots.get("paper"), 4),
+        number(slots.get("counted"), 4), number(slots.get("paper"), 4),
     ]  # fmt: skip
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import statistics
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +12,7 @@ from portmp import ceilings, nbody, planes, program
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import nbody_paper, values
+from portmp.bench.measure import Budget
 from portmp.bench.report import duration
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
@@ -36,28 +36,6 @@ SHARES = {
 """The experiments, and how they share the time."""
 
 Row = dict[str, Any]
-
-
-class Budget:
-    """A limit in seconds, shared among experiments; what one leaves is the next one's."""
-
-    def __init__(self, seconds: float, experiments: Sequence[str]) -> None:
-        self.seconds = seconds
-        self.start = time.monotonic()
-        total = sum(SHARES[e] for e in experiments)
-        passed = 0
-        self._until = {}
-        for experiment in experiments:
-            passed += SHARES[experiment]
-            self._until[experiment] = seconds * passed / total
-
-    def passed(self) -> float:
-        """Seconds since the start."""
-        return time.monotonic() - self.start
-
-    def left(self, experiment: str, parts: int = 1) -> float:
-        """Seconds that an experiment may still take, for one of *parts* parts to come."""
-        return max(0.0, self._until[experiment] - self.passed()) / parts
 
 
 class Bodies:

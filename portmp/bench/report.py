@@ -116,6 +116,20 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
     ]
 
 
+def columns(
+    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: int
+) -> list[str]:
+    """A titled table, of which the first *left* columns are flush left."""
+    if not rows:
+        return [title, "nothing was measured"]
+    return [title, *aligned([heads, *rows], range(left, len(heads)))]
+
+
+def number(value: float | None, digits: int = 3) -> str:
+    """A few digits, or a dash for nothing."""
+    return "-" if value is None else f"{value:.{digits}g}"
+
+
 def head(device: dict[str, Any]) -> list[str]:
     """A device's name, driver and ceilings."""
     facts = device["facts"]
