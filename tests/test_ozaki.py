@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import sys
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ import pytest
 
 import portmp as mp
 from portmp import convert, formats, hostozaki, inputs, methods, places, planes, verify
-from portmp.backends import blas_library, cuda, rocm
+from portmp.backends import blas_library, clblast, cuda, rocm
 from portmp.backends.base import Device, Rows
 from portmp.backends.blas_library import BlasLibrary, Interface
 from portmp.errors import (
@@ -469,7 +470,7 @@ def test_bad_use(device: Device) -> None:
     with pytest.raises(FormatError, match="dd2011 has none"):
         mp.gemm(old, old, method="ozaki2")
     if device.platform == "opencl":
-        with pytest.raises(BackendUnavailable, match="no BLAS library"):
+        with pytest.raises(BackendUnavailable, match=r"pyclblast is missing|CLBlast multiplies"):
             mp.gemm(a, b, method=Ozaki2(engine="library"))
 
 
@@ -673,10 +674,10 @@ def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.M
     """It is tried once; products go to portmp's kernel then."""
     tried = []
 
-    class Failing:
+    class Failing(engines.Own):
         name = "failing"
 
-        def multiply(self, *_: Any) -> None:
+        def multiply(self, *_: Any, **__: Any) -> None:
             tried.append(1)
             raise DeviceError("failing: not for this architecture")
 
@@ -712,6 +713,59 @@ def test_a_library_that_rounds_is_not_taken(
     wrong += [3, 5]
     engines._found.clear()
     assert engines.get(device, "auto", word).name == "portmp"
+
+
+def test_clblast(device: Device) -> None:
+    """Where it is installed: matrices anywhere in memory, bits of products by slices."""
+    if device.platform != "opencl":
+        pytest.skip("CLBlast is for OpenCL")
+    pytest.importorskip("pyclblast")
+    library, queue, k = device.library(), device.queue, 36
+    rng = np.random.default_rng(1)
+    for word in library.words:
+        left, right = rng.integers(-99, 99, (2, 7, k + 8)), rng.integers(-99, 99, (2, 5, k + 4))
+        a, b = (planes.upload(engines.FACTORS[word], [x], queue) for x in (left, right))
+        c = planes.upload(engines.SUMS[word], [np.zeros(3 + 2 * 7 * 6)], queue)
+        library.multiply(
+            queue, word, 7, 5, k, Rows(a.buffers[0], k + 8, 4, 7 * (k + 8)),
+            Rows(b.buffers[0], k + 4, 0, 5 * (k + 4)), Rows(c.buffers[0], 6, 3, 7 * 6), 2,
+        )  # fmt: skip
+        got = c.read_dense()[0]
+        want = left[:, :, 4 : k + 4] @ right[:, :, :k].transpose(0, 2, 1)
+        assert np.array_equal(got[3:].reshape(2, 7, 6)[:, :, :5], want)
+        assert not got[:3].any() and not got[3:].reshape(2, 7, 6)[:, :, 5].any()
+        x, y = pair("dd", 20, 20, 30, device)
+        one, other = (Ozaki1(word=word, engine=e) for e in ("library", "own"))
+        assert bits(mp.gemm(x, y, method=one)) == bits(mp.gemm(x, y, method=other))
+    with pytest.raises(BackendUnavailable, match="CLBlast multiplies float32, float64 only"):
+        engines.get(device, "library", "int8")
+    assert isinstance(engines.get(device, "auto", "float64"), engines.Own)
+
+
+def test_clblast_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What pyclblast is given for each matrix of a batch; its failures are DeviceErrors."""
+    calls: list[dict[str, Any]] = []
+
+    def product(*arguments: Any, **places: Any) -> None:
+        calls.append({"arguments": arguments[1:4] + arguments[7:], **places})
+        if len(calls) > 2:
+            raise RuntimeError("PyCLBlast: invalid kernel")
+
+    fake = stub(gemm=product)
+    monkeypatch.setitem(sys.modules, "pyclblast", fake)
+    arrays = stub(Array=lambda *_, data: data)
+    monkeypatch.setitem(sys.modules, "pyopencl", stub(array=arrays))
+    rows = [Rows(stub(mem=i), 10 + i, i, 100 * i) for i in range(3)]
+    library = clblast.Clblast()
+    library.multiply(stub(queue=object()), "float64", 5, 6, 7, *rows, 2)
+    assert calls[1] == {
+        "arguments": (5, 6, 7, 10, 11, 12), "b_transp": True,
+        "a_offset": 0, "b_offset": 101, "c_offset": 202,
+    }  # fmt: skip
+    with pytest.raises(DeviceError, match="CLBlast: PyCLBlast: invalid kernel"):
+        library.multiply(stub(queue=object()), "float64", 5, 6, 7, *rows)
+    with pytest.raises(ArgumentError, match="of another platform"):
+        library.multiply(stub(), "float64", 5, 6, 7, *rows)
 
 
 def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:

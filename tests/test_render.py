@@ -39,7 +39,7 @@ from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
 from portmp.networks.operators import ARITY
 from portmp.render import RenderedSource
-from portmp.routines import elementwise, gemm, reduce
+from portmp.routines import elementwise, gemm, reduce, split2021
 from portmp.schedules import FlatSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -83,6 +83,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 nbody_kernels.chain_spec(formats.get(name).word, "fma", 64),
                 nbody_kernels.chain_spec(formats.get(name).word, "fast", 64),
                 probe.roots_spec(),
+                split2021.kernel_spec(),
             ]
             if on == "opencl" and name in ("dd", "ts"):
                 access = ("value", "contiguous", "contiguous")

@@ -160,9 +160,14 @@ class Rows:
 
 
 class Library(ABC):
-    """The BLAS that belongs to a platform."""
+    """The BLAS that belongs to a platform.
+
+    ``words``: what it multiplies; ``preferred``: whether it comes before portmp's own kernels.
+    """
 
     name: str
+    words: tuple[str, ...] = ("int8", "float32", "float64")
+    preferred = True
 
     @abstractmethod
     def multiply(

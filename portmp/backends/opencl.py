@@ -23,6 +23,7 @@ from portmp.backends.base import (
     Queue,
     Traits,
 )
+from portmp.backends.clblast import Clblast
 from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import (
     BackendUnavailable,
@@ -184,6 +185,10 @@ class ClDevice(Device):
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)
         self.pool = tools.MemoryPool(tools.ImmediateAllocator(self.queue.queue))
+
+    def library(self) -> Clblast:
+        """CLBlast; BackendUnavailable where pyclblast is not installed."""
+        return Clblast()
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         """All but large buffers come from a pool: drivers take long to make memory.

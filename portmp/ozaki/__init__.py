@@ -16,9 +16,10 @@ class Ozaki1:
     ``float32`` (both up to 8 bits wide) or ``float64`` (up to 22). By default as few slices as
     keep ``bits`` bits below the largest entry of a row (without it the format's, two fewer for
     one limb), and the narrowest of as few. Bits of results depend on slices and width only.
-    ``engine``: who multiplies: ``auto`` (the platform's library where it is found and
-    exact, else portmp), ``library``, ``own``. ``workspace``: bytes of memory for digits and their
-    products, by default a quarter of the device's; blocks of C are computed one after another.
+    ``engine``: who multiplies: ``auto`` (the vendor's library where it is found and
+    exact, else portmp), ``library`` (also CLBlast), ``own``. ``workspace``: bytes of memory for
+    digits and their products, by default a quarter of the device's; blocks of C are computed
+    one after another.
     """
 
     slices: int | None = None
@@ -35,7 +36,7 @@ class Ozaki2:
 
     ``moduli``: how many, 4 to 49 (large products need more than 4); by default the fewest that
     keep the format's bits. More moduli keep more bits below the largest entry of a row.
-    ``engine``: who multiplies int8 matrices: ``auto`` (the platform's library where it is found
+    ``engine``: who multiplies int8 matrices: ``auto`` (the vendor's library where it is found
     and exact, else portmp), ``library``, ``own``; bits do not depend on it. ``workspace``: bytes
     of memory for residues and their products, by default a quarter of the device's; blocks of C
     are computed one after another.

@@ -84,7 +84,7 @@ def check(choice: str) -> None:
 
 
 def get(device: Device, choice: str = "auto", word: str = "int8") -> Library:
-    """Who multiplies matrices of *word*; ``auto`` takes the library where one is found and exact.
+    """Who multiplies matrices of *word*; ``auto`` takes a vendor's library that is exact.
 
     BackendUnavailable where ``library`` is asked for and there is none.
     """
@@ -92,7 +92,13 @@ def get(device: Device, choice: str = "auto", word: str = "int8") -> Library:
     if choice == "own":
         return Own()
     if choice == "library":
-        return device.library()
+        library = device.library()
+        if word not in library.words:
+            raise BackendUnavailable(
+                f"engine: library given, {library.name} multiplies {', '.join(library.words)} "
+                f"only, not {word}"
+            )
+        return library
     known = _found.setdefault(device, {})
     if word not in known:
         known[word] = _first(device, word)
@@ -112,6 +118,8 @@ def _first(device: Device, word: str) -> Library:
     host[:, 0] = np.arange(TRIAL)
     try:
         library = device.library()
+        if not library.preferred or word not in library.words:
+            return Own()
         factor = planes.upload(FACTORS[word], [host], device.queue)
         target = planes.allocate(SUMS[word], host.shape, device.queue)
         rows, sums = Rows(factor.buffers[0], TRIAL), Rows(target.buffers[0], TRIAL)

@@ -84,7 +84,7 @@ class Scheme(ABC):
 def exponent_spec(word: str, across: bool, ranges: bool = False) -> KernelSpec:
     """The kernels that find exponents of rows, with *ranges* the least ones too."""
     return spec(
-        "ozaki_exponents", "ozaki/exponents.mako", formats.get(word), {},
+        f"ozaki_{'ranges' if ranges else 'exponents'}", "ozaki/exponents.mako", formats.get(word), {},
         threads=THREADS, across=across, ranges=ranges, special=SPECIAL,
     )  # fmt: skip
 
@@ -155,11 +155,11 @@ def _exponents(view: Planes, *, ranges: bool) -> list[Planes]:
     kernels = program.kernels(view.device, key)
     grid = (base.blocks(rows, THREADS) if across else rows, slabs, 1)
     args: list[Argument] = [rows, depth, slab, view.buffers[0], view.start, *view.strides, *out]
-    view.queue.launch(kernels["ozaki_exponents"], grid, (THREADS, 1, 1), args)
+    view.queue.launch(kernels[key.name], grid, (THREADS, 1, 1), args)
     if slabs > 1:
         grid = (base.blocks(rows, THREADS), 1, 1)
         view.queue.launch(
-            kernels["ozaki_exponents_combine"], grid, (THREADS, 1, 1), [rows, slabs, *out]
+            kernels[f"{key.name}_combine"], grid, (THREADS, 1, 1), [rows, slabs, *out]
         )
     return found
 

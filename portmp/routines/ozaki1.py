@@ -74,7 +74,7 @@ class Digits(ozaki.Scheme):
 def digit_spec(form: str, cut: Slices, word: str, second: bool, tiled: bool) -> KernelSpec:
     """The kernel that cuts rows into digits."""
     return spec(
-        f"ozaki_digits{'_b' if second else '_a'}", "ozaki/digits.mako", formats.get(form), {},
+        f"ozaki_digits_{word}_{'b' if second else 'a'}", "ozaki/digits.mako", formats.get(form), {},
         threads=ozaki.THREADS, integers=cut, word=word, reverse=second, tiled=tiled,
         tile=ozaki.TILE, special=ozaki.SPECIAL,
     )  # fmt: skip
@@ -86,14 +86,14 @@ def gather_spec(form: str, cut: Slices, word: str) -> KernelSpec:
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
-        "ozaki_gather", "ozaki/gather.mako", f, roles, threads=ozaki.THREADS, slices=cut, word=word,
+        f"ozaki_gather_{word}", "ozaki/gather.mako", f, roles, threads=ozaki.THREADS, slices=cut, word=word,
         doubles=ozaki.doubles(f), slab=definition.SLAB, special=ozaki.SPECIAL,
     )  # fmt: skip
 
 
 def modules(form: Format) -> dict[str, Module]:
     """The modules of all words' products, by name."""
-    found = [ozaki.exponent_spec(form.word, False)]
+    found = [ozaki.exponent_spec(form.word, False, ranges=True)]
     for word in slices.SUMS:
         cut = slices.slices(form, word)
         found += [
@@ -101,7 +101,7 @@ def modules(form: Format) -> dict[str, Module]:
             digit_spec(form.name, cut, word, True, True),
             gather_spec(form.name, cut, word),
         ]
-    return {f"{one.name}_{i}": (one,) for i, one in enumerate(found)}
+    return {one.name: (one,) for one in found}
 
 
 def check(form: Format, device: Device, method: Ozaki1) -> Digits:

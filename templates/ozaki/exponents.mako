@@ -12,7 +12,7 @@
 % if p.prologue and w.first("prologue"):
 ${p.prologue}
 % endif
-${p.kernel.format(threads)} ozaki_exponents(
+${p.kernel.format(threads)} ${name}(
     const ${long} rows, const ${long} columns, const ${long} slab,
     ${p.const_pointer.format(w.scalar)}a0, const ${long} a_start, const ${long} a_row, const ${long} a_col,
     ${", ".join(p.pointer.format("int") + f"{one}_found" for one in names)})
@@ -71,7 +71,7 @@ ${p.kernel.format(threads)} ozaki_exponents(
 }
 
 /* the largest of the slabs in the place of the first, and the least alike */
-${p.kernel.format(threads)} ozaki_exponents_combine(
+${p.kernel.format(threads)} ${name}_combine(
     const ${long} rows, const ${long} slabs, ${", ".join(p.pointer.format("int") + f"{one}_found" for one in names)})
 {
     const ${long} row = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};

@@ -1,0 +1,57 @@
+"""CLBlast, the BLAS of OpenCL devices, through pyclblast where that is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portmp.backends.base import Library, Queue, Rows
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError
+
+_INSTALL = (
+    "install CLBlast (on Debian and Ubuntu apt-get install libclblast-dev) "
+    "and pip install pyclblast"
+)
+
+
+class Clblast(Library):
+    """float32 and float64 products on the queues of pyopencl.
+
+    Its kernels are compiled anew in every process, and not tuned for all devices.
+    """
+
+    name = "CLBlast"
+    words = ("float32", "float64")
+    preferred = False
+
+    def __init__(self) -> None:
+        try:
+            import pyclblast
+        except ImportError as error:
+            raise BackendUnavailable(f"pyclblast is missing ({error}); {_INSTALL}") from error
+        self._library: Any = pyclblast
+
+    def multiply(
+        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        batch: int = 1,
+    ) -> None:  # fmt: skip
+        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
+        from pyopencl import array
+
+        handle: Any = getattr(queue, "queue", None)
+        if handle is None:
+            raise ArgumentError("CLBlast: the queue is of another platform")
+        matrices = [array.Array(handle, (1, 1), word, data=_memory(v)) for v in (a, b, c)]
+        for each in range(batch):
+            places = (v.start + each * v.batch for v in (a, b, c))
+            offsets = dict(zip(("a_offset", "b_offset", "c_offset"), places, strict=True))
+            try:
+                self._library.gemm(
+                    handle, m, n, k, *matrices, a.row, b.row, c.row, b_transp=True, **offsets
+                )
+            except RuntimeError as error:
+                raise DeviceError(f"CLBlast: {error}") from error
+
+
+def _memory(rows: Rows) -> Any:
+    buffer: Any = rows.buffer
+    return buffer.mem

@@ -1,0 +1,185 @@
+"""The triple-single paper's splitting and experiments: exact splits, errors, reports."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp import cli, convert, formats, planes
+from portmp.array import Array
+from portmp.backends.base import Device
+from portmp.bench import ts2021_experiments, ts2021_report
+from portmp.bench.measure import Budget
+from portmp.bench.ts2021_experiments import Bench
+from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.progress import Progress
+from portmp.routines import split2021
+
+FORM = formats.get(split2021.FORMAT)
+
+
+def factors(n: int, fill: str, device: Device) -> tuple[Array, Array]:
+    """Two of the paper's matrices."""
+    return ts2021_experiments.factors(FORM, n, fill, device)
+
+
+def matrices(a: Array, slices: int) -> list[np.ndarray[Any, Any]]:
+    """Slices of a matrix, on the host."""
+    word = formats.get("float32")
+    return [
+        planes.Planes(word, a.shape, (a.shape[1], 1), 0, (s,), a.planes.queue).read_dense()[0]
+        for s in split2021.split(a.planes, slices)
+    ]
+
+
+def test_entries() -> None:
+    """(ru - 0.5) exp(rn); a float64's limbs, or full ones within half an ulp of those above."""
+    full, short = (ts2021_experiments.entries(FORM, 40, fill, 1) for fill in ("full", "float64"))
+    assert all(np.array_equal(x, y) for x, y in zip(full[:1], short[:1], strict=True))
+    value = (np.random.default_rng(1).random((40, 40)) - 0.5) * 1.0
+    assert (np.sign(value) == np.sign(full[0])).all()
+    for limbs in (full, short):
+        for above, below in itertools.pairwise(limbs):
+            assert (abs(below) <= np.spacing(abs(above)) / 2).all()
+    # 53 bits leave at most 5 for the third limb.
+    third = np.frexp(short[2])[0] * 2**6
+    assert (third == np.rint(third)).all() and not (np.frexp(full[2])[0] * 2**6 % 1 == 0).all()
+    assert np.count_nonzero(full[2]) > 1500
+
+
+@pytest.mark.parametrize("slices", [1, 2, 5, 12])
+def test_slices_add_up(slices: int, device: Device) -> None:
+    """Slices are what is taken away, exactly; the last is the leading word of the rest."""
+    a, _ = factors(24, "full", device)
+    found = matrices(a, slices)
+    assert len(found) == slices
+    rest = np.array(convert.to_fractions(a.to_limbs()), object)
+    for s in found[:-1]:
+        rest = rest - np.array(convert.to_fractions([s]), object)
+    left = np.vectorize(float, otypes=[float])(rest)
+    assert np.array_equal(found[-1], left.astype(np.float32))
+    for s, t in itertools.pairwise(found):
+        assert abs(t).max() < abs(s).max() / 64
+
+
+def units(matrix: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The largest number of which all entries of a row are multiples, for each row."""
+    whole = np.ldexp(matrix.astype(np.float64), 100).astype(object)
+    return np.array([math.gcd(*(int(v) for v in row)) * 2.0**-100 for row in whole])
+
+
+def test_products_of_slices_are_exact(device: Device) -> None:
+    """All but those with a last slice: in any order sums are multiples that 24 bits hold."""
+    a, b = factors(200, "full", device)
+    turned = Array(planes.upload(FORM, b.T.to_limbs(), device.queue))
+    left, right = matrices(a, 6)[:-1], matrices(turned, 6)[:-1]
+    for x in left:
+        for y in right:
+            size = abs(x).astype(np.float64) @ abs(y.T).astype(np.float64)
+            assert (size <= 2**24 * units(x)[:, None] * units(y)[None, :]).all()
+
+
+def test_errors_fall_with_slices(device: Device) -> None:
+    """Twelve are as good as the format, whatever fills it; misprints would show."""
+    for fill in ts2021_experiments.FILLS:
+        a, b = factors(40, fill, device)
+        left, right = (np.array(v.to_fractions(), object) for v in (a, b))
+        exact = left @ right
+        size = abs(left) @ abs(right)
+        errors = []
+        for slices in (2, 4, 6, 12):
+            got = np.array(Array(split2021.gemm(a.planes, b.planes, slices)).to_fractions(), object)
+            errors.append(float((abs(got - exact) / size).max()))
+        assert errors == sorted(errors, reverse=True)
+        assert errors[-1] < 40 * 2.0**-70 and errors[0] > 1e-9
+
+
+def test_bad_products(device: Device) -> None:
+    """Shapes, formats and numbers of slices."""
+    a, b = factors(4, "full", device)
+    for slices in (0, 33):
+        with pytest.raises(ArgumentError, match=f"slices: {slices} given, 1 to 32"):
+            split2021.gemm(a.planes, b.planes, slices)
+    with pytest.raises(ShapeError, match="split2021"):
+        split2021.gemm(a.planes, b[:3].planes, 9)
+    ts = mp.zeros((4, 4), "ts", device).planes
+    with pytest.raises(FormatError):
+        split2021.gemm(ts, ts, 9)
+
+
+def test_ratios() -> None:
+    """The largest over all orders at which both were measured."""
+    rows = [
+        {"n": n, "blocks": "paper", "format": f, "operations_per_second": rate}
+        for f, n, rate in (
+            ("ts2021", 32, 6.0), ("dd", 32, 2.0), ("ts2021", 64, 9.0), ("dd", 64, 4.5),
+            ("ts2021", 128, 90.0), ("ds", 64, 4.0), ("float64", 64, 8.0),
+        )
+    ]  # fmt: skip
+    assert ts2021_experiments.ratios(rows, "paper") == {
+        "ts_over_d+s": None, "ts_over_dd": 3.0, "df_over_double": 0.5,
+    }  # fmt: skip
+
+
+def test_time_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An order whose time is not left is skipped, with all above, and the reason is told."""
+    bench = Bench(device, 2048, 1, Budget(10.0, {"split": 1}), Progress(False))
+    passed = iter([0.0, 0.0, 0.5, 0.5, 0.5, 9.0, 9.0, 9.0])
+    monkeypatch.setattr(bench.budget, "passed", lambda: next(passed))
+    seen = []
+    for n in bench.sizes("split", ts2021_experiments.SPLIT_SIZES):
+        seen.append(n)
+        bench.once(lambda: None)
+    assert seen == [256, 512]
+    assert bench.skipped == [{
+        "experiment": "split", "what": "N = 1024, 2048",
+        "reason": "would take about 68 s; 1.0 s of the limit of 10 s (--seconds) are left for it",
+    }]  # fmt: skip
+
+
+def test_command(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+) -> None:
+    """A report with all experiments, tables beside the paper's numbers, and a picture."""
+    pytest.importorskip("matplotlib")
+    monkeypatch.setattr(ts2021_experiments, "SPLIT_SIZES", (32,))
+    monkeypatch.setattr(ts2021_experiments, "COMPILED", {"gpu": 0, "cpu": 0})
+    report, picture = tmp_path / "r.json", tmp_path / "p.png"
+    words = ["bench", "ts2021", "--device", device.name, "--size", "32", "--runs", "1"]
+    words += ["--seconds", "1000", "-o", str(report), "--plot", str(picture)]
+    assert cli.main(words) == 0
+    shown = capsys.readouterr().out
+    data = json.loads(report.read_text())
+    assert data["schema"] == ts2021_report.SCHEMA and not data["skipped"]
+    assert ts2021_report.table(data) in shown and picture.stat().st_size > 1000
+    found = data["experiments"]
+    assert [r["format"] for r in found["blocked"]["rows"]] == [
+        f for names in ts2021_experiments.BLOCKED.values() for f in names
+    ]
+    (times,) = found["split"]["rows"]
+    assert times["over_blocked"]["blocked"] == 1 and all(t > 0 for t in times["seconds"].values())
+    for row in found["accuracy"]["rows"]:
+        assert row["errors"]["12"] < 1e-18 and row["errors"]["ozaki2 28 moduli"] < 1e-20
+        assert all(math.isfinite(e) for e in row["errors"].values())
+    assert "5.9" in shown and "paper" in shown
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--experiment", "bloked"], "--experiment: 'bloked' given.*did you mean"),
+    (["--size", "16"], "--size: 16 given, at least 32"),
+    (["--size", "64,128"], "--size: 64,128 given, one order"),
+    (["--seconds", "-1"], "--seconds: -1.0 given"),
+    (["--runs", "0"], "--runs: 0 given"),
+])  # fmt: skip
+def test_bad_words(words: list[str], message: str, capsys: Any) -> None:
+    """Refused before a device is opened."""
+    assert cli.main(["bench", "ts2021", "--device", "none:7", *words]) == 2
+    assert re.search(message, capsys.readouterr().err)
