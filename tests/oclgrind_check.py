@@ -10,17 +10,19 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 import portmp as mp
-from portmp import discovery, formats, hostblas, inputs, verify
+from portmp import discovery, formats, hostblas, hostozaki, inputs, verify
 from portmp.backends import opencl
 from portmp.backends.base import Buffer, Device, Traits
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
-from portmp.routines import base, elementwise
+from portmp.ozaki import Ozaki1, Ozaki2, slices
+from portmp.routines import base, elementwise, ozaki
 from portmp.schedules import (
     GemmSchedule,
     NbodySchedule,
@@ -154,6 +156,31 @@ def gemm_cases(form: Format) -> Iterator[Case]:
         )  # fmt: skip
 
 
+def integer_cases(form: Format) -> Iterator[Case]:
+    """Products by few slices and residues (engines' tiles are large), and ranges of exponents."""
+    if form.paper:
+        return
+    a, b = ordinary(form, (3, 19), "integers"), ordinary(form, (19, 2), "integers")
+    for word in slices.SUMS:
+        yield Case(
+            "gemm", f"ozaki1-{word}", form, (a, b),
+            partial(mp.gemm, method=Ozaki1(slices=2, word=word)),
+            partial(hostozaki.gemm1, cut=slices.slices(form, word, count=2)),
+        )  # fmt: skip
+    yield Case(
+        "gemm", "ozaki2", form, ([p.T.copy() for p in a], [p.T.copy() for p in b]),
+        partial(mp.gemm, trans_a=True, trans_b=True, method=Ozaki2(moduli=4)),
+        lambda f, a, b: hostozaki.gemm2(f, [p.T for p in a], [p.T for p in b], moduli=4),
+    )  # fmt: skip
+
+    def ranged(x: mp.Array) -> mp.Array:
+        assert ozaki.widest_range(x.planes) > 0
+        return x
+
+    yield Case("gemm", "ranges", form, (a,), ranged, lambda f, x: x)
+    yield Case("gemm", "ranges-across", form, (a,), lambda x: ranged(x.T).T, lambda f, x: x)
+
+
 def reduction_cases(form: Format) -> Iterator[Case]:
     """DOT, GEMV, sums and extrema by every schedule, special values and several chunks."""
     alpha, beta = (base.words(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
@@ -218,7 +245,9 @@ def gravity_cases(form: Format) -> Iterator[Case]:
 
 def cases(form: Format) -> Iterator[Case]:
     """All cases of one format."""
-    for make in (elementwise_cases, gemm_cases, reduction_cases, solve_cases, gravity_cases):
+    for make in (
+        elementwise_cases, gemm_cases, integer_cases, reduction_cases, solve_cases, gravity_cases,
+    ):  # fmt: skip
         yield from make(form)
 
 

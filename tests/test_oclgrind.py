@@ -78,7 +78,7 @@ def test_kernels_are_clean(name: str, tmp_path: Path) -> None:
     """All routines of a format: the host reference's bits, and nothing to report."""
     done, report = under_oclgrind(tmp_path, str(ROOT / "tests" / "oclgrind_check.py"), name)
     assert done.returncode == 0, done.stdout + done.stderr[-2000:]
-    assert re.search(r"^[345]\d cases; different from the reference: none", done.stdout)
+    assert re.search(r"^[3-9]\d cases; different from the reference: none", done.stdout)
     assert problems(report) == []
 
 

@@ -83,8 +83,9 @@ class Scheme(ABC):
 @cache
 def exponent_spec(word: str, across: bool, ranges: bool = False) -> KernelSpec:
     """The kernels that find exponents of rows, with *ranges* the least ones too."""
+    name = "ozaki_ranges" if ranges else "ozaki_exponents"
     return spec(
-        f"ozaki_{'ranges' if ranges else 'exponents'}", "ozaki/exponents.mako", formats.get(word), {},
+        name, "ozaki/exponents.mako", formats.get(word), {},
         threads=THREADS, across=across, ranges=ranges, special=SPECIAL,
     )  # fmt: skip
 

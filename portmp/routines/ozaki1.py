@@ -86,7 +86,8 @@ def gather_spec(form: str, cut: Slices, word: str) -> KernelSpec:
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
-        f"ozaki_gather_{word}", "ozaki/gather.mako", f, roles, threads=ozaki.THREADS, slices=cut, word=word,
+        f"ozaki_gather_{word}", "ozaki/gather.mako", f, roles,
+        threads=ozaki.THREADS, slices=cut, word=word,
         doubles=ozaki.doubles(f), slab=definition.SLAB, special=ozaki.SPECIAL,
     )  # fmt: skip
 
