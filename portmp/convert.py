@@ -602,12 +602,37 @@ def change_format(planes: Sequence[Array], source: Format, target: Format) -> li
         return [*planes, *(np.zeros(planes[0].shape, target.dtype(i)) for i in more)]
     if source.limbs == 1:
         return to_limbs(planes[0], target)
-    items = np.empty(planes[0].size, object)
-    rows = zip(*(plane.ravel().tolist() for plane in planes), strict=True)
+    flat = [plane.ravel() for plane in planes]
+    found, settled = _widened(flat, target)
+    left = np.flatnonzero(~settled)
+    items = np.empty(left.size, object)
+    rows = zip(*(plane[left].tolist() for plane in flat), strict=True)
     for i, row in enumerate(rows):
         # A leading limb that is zero or not finite is the whole value, sign included.
         items[i] = to_fraction(row) if row[0] and math.isfinite(row[0]) else row[0]
-    return to_limbs(items.reshape(planes[0].shape), target)
+    for plane, limb in zip(found, to_limbs(items, target), strict=True):
+        plane[left] = limb
+    return [plane.reshape(planes[0].shape) for plane in found]
+
+
+def _widened(flat: list[Array], target: Format) -> tuple[list[Array], Array]:
+    """Limbs as *target* has them where two_sum sweeps settle them, and where they do.
+
+    They do in targets of float64 words of no fewer limbs, but for zeros, ties and values that
+    are not finite.
+    """
+    words = [np.zeros(flat[0].shape, target.dtype(i)) for i in range(target.limbs)]
+    if set(target.planes) != {"float64"} or target.limbs < len(flat):
+        return words, np.zeros(flat[0].shape, bool)
+    words[: len(flat)] = [plane.astype(np.float64) for plane in flat]
+    with np.errstate(all="ignore"):
+        for _ in range(target.limbs - 1):
+            words = _sweep_up(words)
+        words = _sweep_down(words)
+        settled = np.isfinite(words[0]) & (words[0] != 0)
+        for upper, lower in itertools.pairwise(words):
+            settled &= (lower == 0) | (2 * np.abs(lower) < np.spacing(np.abs(upper)))
+    return words, settled
 
 
 # --- limbs -> text

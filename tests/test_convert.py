@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portmp import convert, formats
+from portmp import convert, formats, inputs
 from portmp.errors import (
     ArgumentError,
     BackendUnavailable,
@@ -514,6 +514,36 @@ def test_to_float64_is_correctly_rounded(fmt: formats.Format) -> None:
     result = convert.to_float64(planes_of(rows, fmt))
     for row, value in zip(rows, result, strict=True):
         assert value == float(convert.to_fraction(row)), row
+
+
+@pytest.mark.parametrize("source", [DS, TS, QS, DD, TD, DPS], ids=str)
+@pytest.mark.parametrize("target", [DD, TD, QD], ids=str)
+def test_wider_words_hold_each_value_as_rounding_gives_it(
+    source: formats.Format, target: formats.Format
+) -> None:
+    """All values at once, and what is left over one by one: the limbs of the exact value."""
+    if target.limbs < source.limbs or source.planes == target.planes[: source.limbs]:
+        return  # rounded one by one, or taken over as they are
+    ulp = 2.0**-23 if source.dtype(0) == np.float32 else 2.0**-52
+    rest = [0.0] * (source.limbs - 2)
+    rows = [
+        [1.0, ulp / 2, *rest], [1 + ulp, ulp / 2, *rest], [1 + ulp, -ulp / 2, *rest],
+        [1.0, -ulp / 4, *rest], [0.0, 0.0, *rest], [-0.0, 0.0, *rest],
+        [INFINITY, 0.0, *rest], [math.nan, 0.0, *rest], [1e-30, 1e-38, *rest],
+    ]  # fmt: skip
+    planes = [
+        np.concatenate([np.array(column, source.dtype(i)), more])
+        for i, (column, more) in enumerate(
+            zip(zip(*rows, strict=True), inputs.wide(source, (200,), "widened"), strict=True)
+        )
+    ]
+    found = convert.change_format(planes, source, target)
+    values = [
+        convert.to_fraction(row) if row[0] and math.isfinite(row[0]) else row[0]
+        for row in zip(*(p.tolist() for p in planes), strict=True)
+    ]
+    for got, want in zip(found, convert.to_limbs(values, target), strict=True):
+        assert got.dtype == want.dtype and got.tobytes() == want.tobytes()
 
 
 def test_to_float64_specials() -> None:
