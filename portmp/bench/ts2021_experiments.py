@@ -46,6 +46,9 @@ BLOCKED = {
 COMPILED = {"gpu": 512, "cpu": 256}
 """Orders, at most, whose schedules are new, so that kernels are compiled beside the work."""
 
+REPEATED = 1024
+"""The order of the blocks of matrices that are only multiplied for the time it takes."""
+
 GROWTH = 8
 """Twice the order takes so many times as long."""
 
@@ -128,12 +131,16 @@ def entries(form: Format, n: int, fill: str, seed: int) -> list[np.ndarray[Any, 
     return limbs
 
 
-def factors(form: Format, n: int, fill: str, device: Device) -> tuple[Array, Array]:
-    """Two matrices."""
+def factors(
+    form: Format, n: int, fill: str, device: Device, different: int = 0
+) -> tuple[Array, Array]:
+    """Two matrices; blocks of order *different* are repeated, by default none."""
+    size = min(n, different or n)
     a, b = (
-        Array(planes.upload(form, entries(form, n, fill, seed), device.queue)) for seed in (1, 2)
+        [np.tile(limb, (n // size, n // size)) for limb in entries(form, size, fill, seed)]
+        for seed in (1, 2)
     )
-    return a, b
+    return Array(planes.upload(form, a, device.queue)), Array(planes.upload(form, b, device.queue))
 
 
 def _split(a: Array, b: Array, slices: int) -> Array:
@@ -146,7 +153,7 @@ def blocked(bench: Bench) -> Row:
     for n in bench.sizes("blocked", BLOCKED_SIZES):
         for blocks, names in BLOCKED.items():
             for form in bench.forms(names):
-                work = _blocked(*factors(form, n, "full", bench.device), blocks)
+                work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
                 try:
                     seconds = bench.seconds(work)
                 except PortmpError as error:
