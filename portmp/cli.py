@@ -262,10 +262,11 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import command, compare, nbody, ts2021
+    from portmp.bench import command, compare, methods, nbody, ts2021
 
     commands = {
         "blas": command.command, "nbody": nbody.command, "ts2021": ts2021.command,
+        "methods": methods.command,
         "compare": compare.command,
     }  # fmt: skip
     return commands[args.benchmark](args)
@@ -460,12 +461,18 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     blas.add_argument("--peers", action="store_true", help="measure what else is installed")
     blas.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     blas.add_argument("--plot", metavar="FILE", help="draw shares and rates")
+    about = "errors of gemm's methods by depth and by how entries are spread"
+    errors = kinds.add_parser("methods", help=about, description=about)
+    errors.add_argument("--device", help="a device, such as cuda:0")
+    errors.add_argument("--format", metavar="F,...", help="formats, or 'all'")
+    errors.add_argument("--size", metavar="K,...", help="depths (default 256 to 8192)")
+    errors.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     papers = [_bench_nbody_parser(kinds), _bench_ts2021_parser(kinds)]
     about = "rates of two reports and their ratio, row by row"
     compare = kinds.add_parser("compare", help=about, description=about)
     compare.add_argument("old", metavar="OLD", help="a report of bench blas")
     compare.add_argument("new", metavar="NEW", help="another one")
-    for sub in (blas, *papers, compare):
+    for sub in (blas, errors, *papers, compare):
         sub.register("type", None, _word)
         sub.add_argument("--json", action="store_true", help="print JSON")
 

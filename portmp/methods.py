@@ -116,20 +116,36 @@ def chosen(a: Planes, b: Planes, accuracy: str = "accurate") -> Method | None:
     direct = m * n * k * instructions / (_REACHED * rates.fma[form.word])
 
     def best(a_range: int, b_range: int) -> tuple[float, Method | None]:
-        times: list[tuple[float, Method | None]] = [(direct * _GAIN, None)]
-        for one in candidates(form, k, a_range, b_range):
-            times.append((one.seconds(m, n, k, rates, kind), one.method))
-        return min(times, key=lambda entry: entry[0])
+        found = fastest(form, (m, n, k), (a_range, b_range), rates, kind)
+        return found if found and found[0] < direct * _GAIN else (direct, None)
 
     if best(0, 0)[1] is None:
         return _said(None, f"{m}x{n}x{k} should take {direct:.3g} s, other methods more")
-    ranges = [max((ozaki.widest_range(v) for v in _rows(x)), default=0) for x in (a, _turned(b))]
+    ranges = ranges_of(a, b)
     seconds, method = best(*ranges)
     return _said(
         method,
         f"{m}x{n}x{k}, exponents of rows and columns over {ranges[0]} and {ranges[1]} binary "
         f"orders: should take {seconds:.3g} s, the direct product {direct:.3g} s",
     )
+
+
+def ranges_of(a: Planes, b: Planes) -> tuple[int, int]:
+    """The widest ranges of exponents of rows of a and of columns of b, in binary orders."""
+    found = (
+        max((ozaki.widest_range(v) for v in _rows(x)), default=0) for x in (a, _turned(b))
+    )  # fmt: skip
+    a_range, b_range = found
+    return a_range, b_range
+
+
+def fastest(
+    form: Format, shape: tuple[int, int, int], ranges: tuple[int, int], rates: Rates, kind: str
+) -> tuple[float, Method] | None:
+    """The method that should be fastest for a shape (m, n, k) among those that keep the bound."""
+    m, n, k = shape
+    times = [(c.seconds(m, n, k, rates, kind), c.method) for c in candidates(form, k, *ranges)]
+    return min(times, key=lambda entry: entry[0], default=None)
 
 
 def candidates(form: Format, k: int, a_range: int, b_range: int) -> Iterator[_Candidate]:

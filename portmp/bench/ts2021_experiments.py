@@ -13,7 +13,7 @@ import portmp as mp
 from portmp import blas, formats, planes
 from portmp.array import Array
 from portmp.backends.base import Device
-from portmp.bench import measure
+from portmp.bench import measure, values
 from portmp.bench.measure import Budget
 from portmp.bench.report import duration
 from portmp.errors import PortmpError
@@ -31,8 +31,8 @@ PAPER = split2021.FORMAT
 SLICES = (9, 10, 11, 12)
 BLOCKED_SIZES = tuple(2**e for e in range(5, 14))
 SPLIT_SIZES = tuple(2**e for e in range(8, 13))
-FILLS = ("full", "float64")
-"""How entries get their limbs: all filled, or those of a float64; the paper does not say which."""
+FILLS = (values.FULL, values.SHORT)
+"""How entries get their limbs; the paper does not say which."""
 
 BLOCK = GemmSchedule(threads_m=32, threads_n=32, thread_m=1, thread_n=1, tile_k=32, unroll=32)
 """The paper's: 32 x 32 results a block, one a thread, tiles in shared memory."""
@@ -116,28 +116,16 @@ class Bench:
         self.skipped.append({"experiment": experiment, "what": what, "reason": reason})
 
 
-def entries(form: Format, n: int, fill: str, seed: int) -> list[np.ndarray[Any, Any]]:
-    """Limbs of (ru - 0.5) exp(rn), ru uniform on [0, 1) and rn normal, in n rows of n."""
-    rng = np.random.default_rng(seed)
-    value = (rng.random((n, n)) - 0.5) * np.exp(rng.standard_normal((n, n)))
-    limbs = [value.astype(form.dtype(0))]
-    for i in range(1, form.limbs):
-        if fill == "float64":
-            value = value - limbs[-1].astype(np.float64)
-            limbs.append(value.astype(form.dtype(i)))
-        else:
-            half = np.spacing(np.abs(limbs[-1])).astype(np.float64) / 2
-            limbs.append((half * rng.uniform(-1, 1, (n, n))).astype(form.dtype(i)))
-    return limbs
-
-
 def factors(
     form: Format, n: int, fill: str, device: Device, different: int = 0
 ) -> tuple[Array, Array]:
     """Two matrices; blocks of order *different* are repeated, by default none."""
     size = min(n, different or n)
     a, b = (
-        [np.tile(limb, (n // size, n // size)) for limb in entries(form, size, fill, seed)]
+        [
+            np.tile(limb, (n // size, n // size))
+            for limb in values.lognormal(form, (size, size), fill, seed)
+        ]
         for seed in (1, 2)
     )
     return Array(planes.upload(form, a, device.queue)), Array(planes.upload(form, b, device.queue))

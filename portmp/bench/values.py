@@ -17,6 +17,8 @@ from portmp.formats import PRECISION, Format
 from portmp.inputs import Stream
 
 Plane = np.ndarray[Any, Any]
+FULL, SHORT = "full", "float64"
+"""How entries get their limbs: all filled, or those of a float64."""
 PERIOD = 2**20 + 2**8
 """Values in a block: no multiple of a matrix's order, so that rows differ."""
 
@@ -43,6 +45,26 @@ def full_limbs(form: Format, count: int, seed: str, positive: bool = False) -> l
         sign = np.where(planes[0] < 0, -1, 1)
         planes = [(p * sign).astype(p.dtype) for p in planes]
     return planes
+
+
+def lognormal(
+    form: Format, shape: tuple[int, ...], fill: str, seed: int, phi: float = 1.0
+) -> list[Plane]:
+    """Limbs of (ru - 0.5) exp(phi rn), ru uniform on [0, 1) and rn normal.
+
+    *fill*: ``full`` or ``float64``, the limbs of a float64.
+    """
+    rng = np.random.default_rng(seed)
+    value = (rng.random(shape) - 0.5) * np.exp(phi * rng.standard_normal(shape))
+    limbs = [value.astype(form.dtype(0))]
+    for i in range(1, form.limbs):
+        if fill == SHORT:
+            value = value - limbs[-1].astype(np.float64)
+            limbs.append(value.astype(form.dtype(i)))
+        else:
+            half = np.spacing(np.abs(limbs[-1])).astype(np.float64) / 2
+            limbs.append((half * rng.uniform(-1, 1, shape)).astype(form.dtype(i)))
+    return limbs
 
 
 def exponent(planes: Sequence[Plane]) -> int:

@@ -1,0 +1,69 @@
+"""Errors of gemm's methods: exact references, reports, what auto takes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from portmp import cli, convert, formats
+from portmp.backends.base import Device
+from portmp.bench import methods
+
+
+@pytest.fixture(autouse=True)
+def small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows and samples."""
+    monkeypatch.setattr(methods, "ORDER", 6)
+    monkeypatch.setattr(methods, "SAMPLES", 9)
+
+
+@pytest.mark.parametrize("form", ["float64", "dd", "ts"])
+@pytest.mark.parametrize("kind", list(methods.INPUTS))
+def test_entries_are_exact(form: str, kind: str) -> None:
+    """Against sums of Fractions, sampled in all rows; sums that should cancel do."""
+    factors = methods.INPUTS[kind](formats.get(form), 30)
+    a, b = (np.array(convert.to_fractions(limbs), object) for limbs in (factors.a, factors.b))
+    places, found = methods.entries(factors)
+    assert {i for i, _ in places} == set(range(6)) and len(set(places)) > 5
+    for (i, j), entry in zip(places, found, strict=True):
+        terms = a[i] * b[j]
+        assert entry.exact == sum(terms) and entry.terms == float(sum(abs(terms)))
+    cancelled = max(abs(float(e.exact)) / e.terms for e in found)
+    assert cancelled < 1e-2 if kind == "ill-conditioned" else cancelled > 1e-2
+
+
+def test_command(device: Device, tmp_path: Path, capsys: Any) -> None:
+    """A row for each format, kind of entries and depth; auto keeps the direct product's bound."""
+    output = tmp_path / "r.json"
+    words = ["bench", "methods", "--device", device.name, "--format", "dd,qd", "--size", "40"]
+    assert cli.main([*words, "-o", str(output)]) == 0
+    shown, data = capsys.readouterr().out, json.loads(output.read_text())
+    assert data["schema"] == methods.SCHEMA and methods.table(data) in shown
+    assert [(r["format"], r["entries"], r["k"]) for r in data["rows"]] == [
+        (form, kind, 40) for form in ("dd", "qd") for kind in methods.INPUTS
+    ]
+    for row in data["rows"]:
+        assert set(row["errors"]) == {"direct", "ozaki1", "auto"} | (
+            {"ozaki2"} if row["format"] == "dd" else set()
+        )
+        # c u^N T of gemm's docstring, and 2 u^N of the result.
+        assert row["errors"]["auto"]["scaled"] <= (9 if row["format"] == "dd" else 0.07) + 2
+        assert row["auto"]
+    steep = next(r for r in data["rows"] if r["entries"] == "phi 4")
+    assert steep["errors"]["ozaki1"]["scaled"] > steep["errors"]["direct"]["scaled"]
+    assert "*" in shown
+
+
+@pytest.mark.parametrize(("words", "message"), [
+    (["--format", "dd2011"], "--format: dd2011 given, it has the direct method only"),
+    (["--size", "1"], "--size: 1 given, at least 2"),
+    (["--device", "none:7"], "none"),
+])  # fmt: skip
+def test_bad_words(words: list[str], message: str, capsys: Any) -> None:
+    """A sentence and exit status 2."""
+    assert cli.main(["bench", "methods", *words]) == 2
+    assert message in capsys.readouterr().err
