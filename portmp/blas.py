@@ -69,14 +69,14 @@ def gemm(
     products float64, float32 or int8 engines add up exactly, for all formats. Rows of a and
     columns of b are rounded to K bits below their largest entry, K at least the format's (two
     fewer for one limb) unless fewer moduli or slices are asked for. Error per element, with
-    alpha_i and beta_j the powers of two above the largest entries of the row and the column and
-    N limbs: N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) + k (N/2 2^-K)^2 alpha_i beta_j, plus
-    2u^N of the result: entries far below the largest lose digits. Slices leave out products
-    below k s 2^-K alpha_i beta_j, s their number. An element whose row or column holds an
-    infinity or NaN comes from leading limbs, as in direct. ``auto`` takes what should be fastest
-    of those whose bound is not above the direct product's (it reads the range of exponents of
-    rows and columns: a wait), with as many bits as that takes; its bits are those of the method
-    it takes, which the log ``portmp`` tells at level debug.
+    alpha_i and beta_j the powers of two above the largest entries of the row and the column (and
+    above the smallest normal number) and N limbs: N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) + k
+    (N/2 2^-K)^2 alpha_i beta_j, plus 2u^N of the result: entries far below the largest lose
+    digits. Slices leave out products below 1.1 k s 2^-K alpha_i beta_j, s their number. An element
+    whose row or column holds an infinity or NaN comes from leading limbs, as in direct. ``auto``
+    takes what should be fastest of those whose bound is not above the direct product's (it reads
+    the range of exponents of rows and columns: a wait), with as many bits as that takes; its bits
+    are those of the method it takes, which the log ``portmp`` tells at level debug.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     chosen = methods.resolve(method, accuracy, schedule, left.planes, right.planes)

@@ -631,7 +631,9 @@ def _widened(flat: list[Array], target: Format) -> tuple[list[Array], Array]:
         words = _sweep_down(words)
         settled = np.isfinite(words[0]) & (words[0] != 0)
         for upper, lower in itertools.pairwise(words):
-            settled &= (lower == 0) | (2 * np.abs(lower) < np.spacing(np.abs(upper)))
+            size = np.abs(upper)
+            nearer = size - np.nextafter(size, 0)  # below a power of two numbers are closer
+            settled &= (lower == 0) | (2 * np.abs(lower) < nearer)
     return words, settled
 
 

@@ -28,7 +28,7 @@ from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.ozaki import Ozaki1, Ozaki2, integers, residues, slices
 from portmp.planes import Planes
-from portmp.routines import ozaki
+from portmp.routines import engines, ozaki
 
 Method = Ozaki1 | Ozaki2
 METHODS: dict[str, Method | None] = {"direct": None, "ozaki1": Ozaki1(), "ozaki2": Ozaki2()}
@@ -53,6 +53,12 @@ _GAIN = 0.9
 
 _ORDER = {"gpu": 4096, "cpu": 256}
 """Of the matrices whose product is timed."""
+
+
+_FMAS, _PRODUCTS = ("float32", "float64"), ("int8", "float64")
+"""Words whose rates count."""
+
+_PARTS = ("fma", "products")
 
 
 @dataclass(frozen=True)
@@ -151,7 +157,8 @@ def fastest(
 def candidates(form: Format, k: int, a_range: int, b_range: int) -> Iterator[_Candidate]:
     """Methods whose bound is not above the direct product's; ranges in binary orders."""
     limbs = form.limbs
-    allowed = form.bits - _DIRECT[limbs - 1] + (limbs - 1).bit_length()
+    # The direct product's bound is that of the format it computes in.
+    allowed = form.compute.bits - _DIRECT[form.compute.limbs - 1] + (limbs - 1).bit_length()
     bits = allowed + max(a_range, b_range) + 1
     if system := residues.holding(max(bits, integers.needed(form)), k):
         count = max(system.count, residues.LEAST)
@@ -171,15 +178,26 @@ def candidates(form: Format, k: int, a_range: int, b_range: int) -> Iterator[_Ca
 def measured(device: Device) -> Rates:
     """Rates of *device*, measured where no process has done so before."""
     if device not in _rates:
-        key = hashlib.sha256(f"{device.compiler_key()}\0{device.name}".encode()).hexdigest()[:32]
-        name = f"rates-{key}.json"
-        known = places.recalled(name)
-        try:
-            _rates[device] = Rates(**known)
-        except TypeError:
-            _rates[device] = _measure(device)
-            places.remember(name, asdict(_rates[device]))
+        names = [engines.get(device, "auto", word).name for word in _PRODUCTS]
+        key = f"{device.compiler_key()}\0{device.name}\0{names}"
+        name = f"rates-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
+        found = _recalled(name)
+        if found is None:
+            found = _measure(device)
+            places.remember(name, asdict(found))
+        _rates[device] = found
     return _rates[device]
+
+
+def _recalled(name: str) -> Rates | None:
+    """Rates from the cache folder, if all are there and are rates."""
+    try:
+        known = places.recalled(name)
+        fma, products = ({str(w): float(r) for w, r in known[of].items()} for of in _PARTS)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        return None
+    rates = [fma.get(w, 0.0) for w in _FMAS] + [products.get(w, 0.0) for w in _PRODUCTS]
+    return Rates(fma, products) if all(r > 0 and math.isfinite(r) for r in rates) else None
 
 
 _rates: WeakKeyDictionary[Device, Rates] = WeakKeyDictionary()
@@ -188,8 +206,8 @@ _rates: WeakKeyDictionary[Device, Rates] = WeakKeyDictionary()
 def _measure(device: Device) -> Rates:
     order = _ORDER[device.properties.kind]
     return Rates(
-        {word: ceilings.instruction_rate(device, word) for word in ("float32", "float64")},
-        {w: ceilings.product_rate(device, w, order, 3) for w in ("int8", "float64")},
+        {word: ceilings.instruction_rate(device, word) for word in _FMAS},
+        {word: ceilings.product_rate(device, word, order, 3) for word in _PRODUCTS},
     )
 
 

@@ -529,6 +529,7 @@ def test_wider_words_hold_each_value_as_rounding_gives_it(
     rows = [
         [1.0, ulp / 2, *rest], [1 + ulp, ulp / 2, *rest], [1 + ulp, -ulp / 2, *rest],
         [1.0, -ulp / 4, *rest], [0.0, 0.0, *rest], [-0.0, 0.0, *rest],
+        [1.0, -ulp / 2**30, *rest], [-2.0, ulp / 3 / 2**20, *rest],
         [INFINITY, 0.0, *rest], [math.nan, 0.0, *rest], [1e-30, 1e-38, *rest],
     ]  # fmt: skip
     planes = [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import math
+import re
 import sys
 from fractions import Fraction
 from pathlib import Path
@@ -31,6 +32,7 @@ from portmp.ozaki.residues import System
 from portmp.routines import engines, ozaki, ozaki2
 
 Host = list[np.ndarray[Any, Any]]
+HOST: dict[str, Any] = {"ozaki1": hostozaki.gemm1, "ozaki2": hostozaki.gemm2}
 FORMATS = ["float32", "float64", "ds", "ts", "qs", "dd", "td", "d+s"]
 
 
@@ -218,7 +220,7 @@ def within_the_bound(form: Format, a: Host, b: Host, c: mp.Array, bits: int, cut
                 * (above_a[i] * sum(map(abs, y[:, j])) + above_b[j] * sum(map(abs, x[i])))
             )
             second = len(x[i]) * (limbs * unit) ** 2 * above_a[i] * above_b[j]
-            left_out = len(x[i]) * cut * unit * above_a[i] * above_b[j]
+            left_out = Fraction(11, 10) * len(x[i]) * cut * unit * above_a[i] * above_b[j]
             bound = rounding + second + left_out + 2 * u * abs(exact)
             assert abs(Fraction(got[i][j]) - exact) <= bound, (i, j)
 
@@ -371,14 +373,15 @@ def test_own_engine(word: str, device: Device) -> None:
         assert not got[:5].any() and not found[:, :, n:].any()
 
 
-def test_scaled_rows(device: Device) -> None:
+@pytest.mark.parametrize("method", list(HOST))
+def test_scaled_rows(method: str, device: Device) -> None:
     """Rows and columns times powers of two give the product times them, near both ends too."""
     a, b = pair("dd", 6, 6, 17, device)
-    plain = mp.gemm(a, b, method="ozaki2").to_fractions()
+    plain = mp.gemm(a, b, method=method).to_fractions()
     left, right = [900, -900, 0, 1000, -1000, 30], [-900, 900, 5, -990, 990, -30]
     scaled_a = array("dd", [np.ldexp(p, np.array(left)[:, None]) for p in a.to_limbs()], device)
     scaled_b = array("dd", [np.ldexp(p, np.array(right)[None, :]) for p in b.to_limbs()], device)
-    got = mp.gemm(scaled_a, scaled_b, method="ozaki2").to_limbs()
+    got = mp.gemm(scaled_a, scaled_b, method=method).to_limbs()
     for i in range(6):
         for j in range(6):
             e = left[i] + right[j]
@@ -391,7 +394,8 @@ def test_scaled_rows(device: Device) -> None:
                 assert got[0][i, j] == 0
 
 
-def test_special_rows(device: Device) -> None:
+@pytest.mark.parametrize("method", list(HOST))
+def test_special_rows(method: str, device: Device) -> None:
     """Zeros, infinities, NaN and subnormals: as the definition says, element by element."""
     f = formats.get("dd")
     a, b = inputs.ordinary(f, (5, 12), "a"), inputs.ordinary(f, (12, 4), "b")
@@ -402,33 +406,36 @@ def test_special_rows(device: Device) -> None:
     a[0][2, 7], a[1][2, 7] = np.nan, 0
     a[0][3, :5] = 5e-324
     b[0][:, 3], b[1][:, 3] = 0, 0
-    c = mp.gemm(array("dd", a, device), array("dd", b, device), method="ozaki2")
+    c = mp.gemm(array("dd", a, device), array("dd", b, device), method=method)
     lead = c.to_limbs()[0]
-    assert verify.digest(c.to_limbs()) == verify.digest(hostozaki.gemm2(f, a, b))
+    assert verify.digest(c.to_limbs()) == verify.digest(HOST[method](f, a, b))
     assert (lead[0] == 0).all() and not np.signbit(lead[0]).any()
     assert np.isinf(lead[1, :3]).all() and np.isnan(lead[1, 3]) and np.isnan(lead[2]).all()
 
 
-def test_shapes(device: Device) -> None:
+@pytest.mark.parametrize("method", list(HOST))
+def test_shapes(method: str, device: Device) -> None:
     """Strided, transposed, batched and empty operands; no depth; alpha 0; C in place."""
     a, b = pair("dd", 6, 8, 10, device)
-    want = bits(mp.gemm(a, b, method="ozaki2"))
-    assert bits(mp.gemm(a.T.copy(), b, trans_a=True, method="ozaki2")) == want
-    assert bits(mp.gemm(a, b.T.copy(), trans_b=True, method="ozaki2")) == want
+    want = bits(mp.gemm(a, b, method=method))
+    assert bits(mp.gemm(a.T.copy(), b, trans_a=True, method=method)) == want
+    assert bits(mp.gemm(a, b.T.copy(), trans_b=True, method=method)) == want
     wide = mp.zeros((12, 30), "dd", device)
     wide[::2, ::3] = a
-    assert bits(mp.gemm(wide[::2, ::3], b, method="ozaki2")) == want
+    assert bits(mp.gemm(wide[::2, ::3], b, method=method)) == want
     batch = mp.zeros((2, 3, 6, 10), "dd", device)
     batch[1, 2] = a
-    assert bits(mp.gemm(batch, b, method="ozaki2")[1, 2]) == want
-    assert mp.gemm(a[:0], b, method="ozaki2").shape == (0, 8)
-    assert mp.gemm(a[:, :0], b[:0], method="ozaki2").to_fractions() == [[0] * 8] * 6
+    assert bits(mp.gemm(batch, b, method=method)[1, 2]) == want
+    assert mp.gemm(a[:0], b, method=method).shape == (0, 8)
+    for shape in ((2, 3, 0, 10), (0, 6, 10), (1, 0, 6, 10)):
+        assert mp.gemm(mp.zeros(shape, "dd", device), b, method=method).shape == (*shape[:-1], 8)
+    assert mp.gemm(a[:, :0], b[:0], method=method).to_fractions() == [[0] * 8] * 6
     c = mp.gemm(a, b)
     kept = bits(c)
-    assert bits(mp.gemm(a, b, alpha=0, beta=1, c=c, method="ozaki2")) == kept
-    assert bits(mp.gemm(a[::-1], b[:, ::-1], method="ozaki2")[::-1, ::-1].copy()) == want
-    twice = mp.gemm(a, b, beta=1, c=c, method="ozaki2")
-    assert bits(mp.gemm(a, b, beta=1, c=c, out=c, method="ozaki2")) == bits(twice)
+    assert bits(mp.gemm(a, b, alpha=0, beta=1, c=c, method=method)) == kept
+    assert bits(mp.gemm(a[::-1], b[:, ::-1], method=method)[::-1, ::-1].copy()) == want
+    twice = mp.gemm(a, b, beta=1, c=c, method=method)
+    assert bits(mp.gemm(a, b, beta=1, c=c, out=c, method=method)) == bits(twice)
 
 
 def test_bad_use(device: Device) -> None:
@@ -451,8 +458,11 @@ def test_bad_use(device: Device) -> None:
         (ArgumentError, "width: 9 given, 4 to 8", {"method": Ozaki1(word="int8", width=9)}),
         (ArgumentError, "bits: 7 given, 8 to", {"method": Ozaki1(bits=7)}),
         (ArgumentError, "word: 'int16' given.*did you mean", {"method": Ozaki1(word="int16")}),
-        (ArgumentError, "slices: 1 of 8 bits given", {"method": Ozaki1(1)}),
+        (ArgumentError, "slices: 1 of 8 bits given.*8 to 880", {"method": Ozaki1(1)}),
         (ArgumentError, "bits: 800 given, 64 digits of 8", {"method": Ozaki1(bits=800)}),
+        (ArgumentError, "bits: 900 given, 8 to 880", {"method": Ozaki1(bits=900)}),
+        (ArgumentError, "slices: 41 of 22 bits", {"method": Ozaki1(41, 22, word="float64")}),
+        (ArgumentError, "bits: 60 given, but slices: 9", {"method": Ozaki1(9, bits=60)}),
         (ArgumentError, "workspace: True given", {"method": Ozaki1(workspace=True)}),
         (ArgumentError, "accuracy and schedule", {"method": Ozaki1(), "accuracy": "fast"}),
     ]
@@ -509,29 +519,58 @@ def steep(form: Format, rows: int, columns: int, orders: int, seed: str) -> Host
     return [(p * scale).astype(p.dtype) for p in host]
 
 
-@pytest.mark.parametrize("form", ["float64", "ts", "dd", "qd"])
-@pytest.mark.parametrize("orders", [0, 45])
-def test_auto_keeps_the_direct_bound(form: str, orders: int, device: Device) -> None:
-    """c u^N T, with the c of the direct product, whatever the range of the entries."""
+def lopsided(form: Format, orders: int) -> tuple[Host, Host]:
+    """Rows whose largest entry meets a zero, so that sums are of the smallest ones only."""
+    a, b = inputs.ordinary(form, (3, 40), "a"), inputs.ordinary(form, (40, 2), "b")
+    small = np.ldexp(1.0, -orders)
+    a = [np.where(np.arange(40) == 7, p, (p * small).astype(p.dtype)) for p in a]
+    rows = np.arange(40)[:, None]
+    b = [np.where(rows == 9, p, (p * small).astype(p.dtype)) for p in b]
+    for x, y in zip(a, b, strict=True):
+        x[:, 9], y[7] = 0, 0
+    return a, b
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "qd"])
+@pytest.mark.parametrize("orders", [0, 30])
+def test_auto_keeps_the_direct_bound(form: str, orders: int) -> None:
+    """c u^N T of the format that the direct product computes in, also where sums cancel."""
     f = formats.get(form)
-    k = 200
-    a = steep(f, 3, k, orders, "a")
-    b = [p.T.copy() for p in steep(f, 2, k, orders // 2, "b")]
-    x, y = array(form, a, device), array(form, b, device)
-    ranges = [ozaki.widest_range(v.planes) for v in (x, y.T)]
-    assert orders <= ranges[0] <= orders + 5 and orders // 2 <= ranges[1] <= orders // 2 + 5
+    # The lowest limbs of float32 products are near the end of the range.
+    a, b = lopsided(f, orders if f.word == "float64" else orders // 2)
+    # Half of the terms come again with the other sign, but for their lowest limbs.
+    for x in a[: max(1, f.limbs - 1)]:
+        x[:, 20:30] = x[:, 10:20]
+    for y in b:
+        y[20:30] = -y[10:20]
+    ranges = [int(np.ptp(np.frexp(p[0][p[0] != 0])[1])) for p in (a, b)]
     left, right = convert.to_fractions(a), convert.to_fractions(b)
-    unit = Fraction(1, 2**f.bits)
-    c = Fraction(2) ** methods._DIRECT[f.limbs - 1]
-    found = [one.method for one in methods.candidates(f, k, *ranges)]
-    assert {type(one) for one in found} >= {Ozaki1}
+    unit = Fraction(1, 2**f.compute.bits)
+    c = Fraction(2) ** methods._DIRECT[f.compute.limbs - 1]
+    found = [one.method for one in methods.candidates(f, 40, ranges[0], ranges[1])]
+    assert {Ozaki1} | ({Ozaki2} if f.bits < 90 else set()) <= {type(one) for one in found}
     for method in found:
-        got = mp.gemm(x, y, method=method).to_fractions()
+        if isinstance(method, Ozaki1):
+            cut = slices.slices(f, method.word, count=method.slices, width=method.width)
+            got = convert.to_fractions(hostozaki.gemm1(f, a, b, cut=cut))
+        else:
+            got = convert.to_fractions(hostozaki.gemm2(f, a, b, moduli=method.moduli))
         for i in range(3):
             for j in range(2):
                 terms = [p * q for p, q in zip(left[i], right[:, j], strict=True)]
-                allowed = unit * (c * sum(map(abs, terms)) + 2 * abs(sum(terms)))
+                rounding = Fraction(2, 2**f.bits) * abs(sum(terms))
+                allowed = unit * c * sum(map(abs, terms)) + rounding
                 assert abs(got[i][j] - sum(terms)) <= allowed, (i, j, method)
+
+
+@pytest.mark.parametrize("orders", [0, 20, 45])
+def test_ranges(orders: int, device: Device) -> None:
+    """Of rows along either axis, on the device."""
+    f = formats.get("dd")
+    a = array("dd", steep(f, 3, 200, orders, "a"), device)
+    b = array("dd", [p.T.copy() for p in steep(f, 2, 200, orders // 2, "b")], device)
+    ranges = methods.ranges_of(a.planes, b.planes)
+    assert orders <= ranges[0] <= orders + 5 and orders // 2 <= ranges[1] <= orders // 2 + 5
 
 
 @pytest.mark.usefixtures("engine_rates")
@@ -604,10 +643,14 @@ def test_rates_are_kept(device: Device, tmp_path: Path, monkeypatch: pytest.Monk
         assert methods.measured(device) == methods.measured(device) == MATRIX_ENGINE
     assert len(measured) == 1
     (kept,) = tmp_path.iterdir()
-    kept.write_text("[1, 2]")
-    monkeypatch.setattr(methods, "_rates", {})
-    assert methods.measured(device) == MATRIX_ENGINE
-    assert len(measured) == 2
+    whole = kept.read_text()
+    damaged = ["[1, 2]", "", '{"fma": 1, "products": 2}', '{"fma": {}, "products": {}}']
+    damaged += [whole.replace("7", "-7"), re.sub(r"\d\.?\d*e?\+?\d*", "NaN", whole, count=3)]
+    for i, text in enumerate(damaged):
+        kept.write_text(text)
+        monkeypatch.setattr(methods, "_rates", {})
+        assert methods.measured(device) == MATRIX_ENGINE
+        assert len(measured) == 2 + i, text
 
 
 # --- libraries --------------------------------------------------------------------------

@@ -59,6 +59,8 @@ class BlasLibrary(Library):
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
         if not isinstance(queue, GpuQueue):
             raise ArgumentError(f"{self.name}: the queue is of another platform")
+        if max(m, n, k, a.row, b.row, c.row) >= 2**31:
+            raise DeviceError(f"{self.name}: {m}x{n}x{k} in rows of {a.row} is beyond its 32 bits")
         names, scalar = self._interface, _SCALARS[word]
         kind, result, compute = names.kinds[word]
         alpha, beta = scalar(1), scalar(0)

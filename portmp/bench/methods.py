@@ -1,8 +1,8 @@
 """``portmp bench methods``: errors of gemm's methods by depth and by how entries are spread.
 
 Products of 128 x k by k x 128 matrices, all limbs filled; sampled elements are compared with exact
-integer arithmetic. ``auto`` is what that method takes for square matrices of order k: the cheapest
-whose bound is not above the direct product's.
+integer arithmetic. ``auto`` is the cheapest method by integers whose bound is not above the direct
+product's, for square matrices of order k: gemm's ``auto`` takes it where the direct one is slower.
 """
 
 from __future__ import annotations

@@ -32,6 +32,9 @@ WIDEST = {"float64": 22, "float32": 8, "int8": 8}
 NARROWEST, MOST = 4, 64
 """Bits of digits, at least, and the most digits."""
 
+MOST_BITS = 880
+"""Of operands: sums stay within float64's range until they are scaled, in two steps."""
+
 
 @dataclass(frozen=True)
 class Slices(Integers):
@@ -98,17 +101,19 @@ def slices(
     most = WIDEST[check_word(word)]
     count = integers.number("slices", count, 1, MOST)
     width = integers.number("width", width, NARROWEST, most)
-    bits = integers.number("bits", bits, LEAST_BITS, 1000)
+    bits = integers.number("bits", bits, LEAST_BITS, MOST_BITS)
+    if bits is not None and count is not None:
+        raise ArgumentError(f"bits: {bits} given, but slices: {count} too; one of them is enough")
     counts = range(1, MOST + 1) if count is None else (count,)
     widths = range(NARROWEST, most + 1) if width is None else (width,)
     found = _fewest(bits or integers.needed(form), form.limbs, tuple(counts), tuple(widths))
     if found is None and count is None:
         raise ArgumentError(f"bits: {bits} given, {MOST} digits of {max(widths)} bits hold fewer")
     found = found or Slices(counts[-1], widths[-1])
-    if found.bits < LEAST_BITS:
+    if not LEAST_BITS <= found.bits <= MOST_BITS:
         raise ArgumentError(
             f"slices: {found.count} of {found.width} bits given, they leave {found.bits} bits "
-            f"for an operand; {LEAST_BITS} are needed"
+            f"for an operand; {LEAST_BITS} to {MOST_BITS} are allowed"
         )
     return found
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from portmp import formats, planes, program
 from portmp.backends.base import Device, Library, Queue, Rows
-from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, suggestion
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, OutOfMemory, suggestion
 from portmp.formats import Format
 from portmp.planes import Planes
 from portmp.routines import base
@@ -33,8 +33,8 @@ FACTORS = {"int8": BYTES, "float32": formats.get("float32"), "float64": formats.
 SUMS = FACTORS | {"int8": INTS}
 """What is multiplied, and what sums are, by word."""
 
-_ENTRIES = {"int8": -127, "float32": -511, "float64": 1 - 2**24}
-"""Odd, and as large as sums of TRIAL squares hold."""
+_ENTRIES = {"int8": (-127, -128), "float32": (-511, 4095), "float64": (1 - 2**24, 2**26 - 1)}
+"""Of full rows and of rows with one entry, whose products fill the bits of a sum."""
 
 
 class Own(Library):
@@ -111,11 +111,13 @@ _found: WeakKeyDictionary[Device, dict[str, Library]] = WeakKeyDictionary()
 def _first(device: Device, word: str) -> Library:
     """The library, if it multiplies a small matrix by its transpose exactly, else portmp's kernels.
 
-    Entries are such that sums are odd and as large as the word holds: a library that computes
-    with fewer bits, as some may be told to, gives others.
+    Entries and sums take as many bits as digits and sums of them may have: a library that computes
+    with fewer, as some may be told to, gives others.
     """
-    host = np.full((TRIAL, TRIAL), _ENTRIES[word])
+    full, single = _ENTRIES[word]
+    host = np.full((TRIAL, TRIAL), full)
     host[:, 0] = np.arange(TRIAL)
+    host[TRIAL // 2 :] = single * np.eye(TRIAL, dtype=int)[TRIAL // 2 :]
     try:
         library = device.library()
         if not library.preferred or word not in library.words:
@@ -125,6 +127,8 @@ def _first(device: Device, word: str) -> Library:
         rows, sums = Rows(factor.buffers[0], TRIAL), Rows(target.buffers[0], TRIAL)
         library.multiply(device.queue, word, TRIAL, TRIAL, TRIAL, rows, rows, sums)
         exact = np.array_equal(target.read_dense()[0], host @ host.T)
+    except OutOfMemory:
+        raise  # says nothing about the library
     except (BackendUnavailable, DeviceError):
         return Own()
     return library if exact else Own()

@@ -189,7 +189,9 @@ def gemm(
     addend, target = direct.operands(a, b, c, out, beta)
     if not a.shape[-1] or base.is_number(alpha, 0):
         return direct.gemm(a, b, alpha=alpha, beta=beta, c=c, out=target)
-    batch = target.shape[:-2] if target.size else (0,)
+    if not target.size:
+        return target
+    batch = target.shape[:-2]
     limit = workspace or a.device.properties.memory // ROOM
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, addend, target)]
     for each in np.ndindex(*batch):

@@ -7,6 +7,7 @@ what is left, whose products round: results depend on the SGEMM. ``portmp.ozaki`
 limit. Corrected (the paper's algorithm 1): the last slice is not taken away twice, products are
 a-th by b-th slices, and C is added to. The exponent is that of the least power of two above the
 largest entry: the paper's logarithm differs for entries that are powers of two, which is as exact.
+As in the paper nothing is scaled: entries must stay below about 2^100, and far above 2^-126.
 """
 
 from __future__ import annotations
