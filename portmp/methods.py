@@ -219,8 +219,7 @@ def _said(method: Method | None, why: str) -> Method | None:
 def _rows(v: Planes) -> Iterator[Planes]:
     """The matrices of a batch."""
     for each in np.ndindex(*v.shape[:-2]):
-        start = v.start + sum(i * s for i, s in zip(each, v.strides, strict=False))
-        yield v.view(v.shape[-2:], v.strides[-2:], start)
+        yield ozaki.matrix_of(v, each)
 
 
 def _turned(v: Planes) -> Planes:

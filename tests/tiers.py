@@ -15,7 +15,17 @@ import pytest
 
 from portmp.errors import BackendUnavailable
 
-TIERS = ("nvrtc", "nvdisasm", "hiprtc", "clang", "oclgrind", "pocl", "pocl-debian", "intel")
+TIERS = (
+    "nvrtc",
+    "nvdisasm",
+    "hiprtc",
+    "clang",
+    "oclgrind",
+    "pocl",
+    "pocl-debian",
+    "intel",
+    "clblast",
+)
 
 
 def required(tier: str) -> bool:
@@ -76,6 +86,12 @@ def _is_pocl(platform: str, debian: bool) -> bool:
     return "PoCL" in platform and ("debian" in platform) == debian
 
 
+def _clblast() -> None:
+    from portmp.backends.clblast import Clblast
+
+    Clblast()
+
+
 _PROBES: dict[str, Callable[[], None]] = {
     "nvrtc": _nvrtc,
     "nvdisasm": _nvdisasm,
@@ -84,6 +100,7 @@ _PROBES: dict[str, Callable[[], None]] = {
     "oclgrind": _oclgrind,
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
+    "clblast": _clblast,
     "intel": lambda: _opencl(lambda platform: platform.startswith("Intel")),
 }
 

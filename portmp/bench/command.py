@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import datetime
-import json
 import sys
 import time
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-from portmp import discovery, files, pictures
+from portmp import discovery
 from portmp.backends.base import Device
 from portmp.bench import blas, peers, plot, report, runner
 from portmp.bench.blas import Case, Routine
-from portmp.bench.words import ALL, choice, listed, listed_formats, size
-from portmp.errors import ArgumentError
+from portmp.bench.words import ALL, check_runs, choice, listed, listed_formats, places, size
 from portmp.progress import Progress
 
 ACCURACIES = (blas.ACCURATE, blas.FAST, blas.BOTH)
@@ -54,13 +51,8 @@ def command(args: Any) -> int:
         listed(args.size, size),
     )
     accuracy = choice(args.accuracy, "accuracy", ACCURACIES)
-    if args.runs is not None and args.runs < 1:
-        raise ArgumentError(f"--runs: {args.runs} given, at least 1 is needed")
-    output, picture = (Path(name) if name else None for name in (args.output, args.plot))
-    if output:
-        files.check_place(output)
-    if picture:
-        pictures.check(picture)
+    check_runs(args.runs)
+    output, picture = places(args)
     blas.plan("cpu", routines, forms or blas.usual_formats(True), accuracy, sizes)
     start = datetime.datetime.now(datetime.UTC)
     progress = Progress(sys.stderr.isatty())
@@ -78,9 +70,7 @@ def command(args: Any) -> int:
         used.append(device)
     others = peers.run(planned, used, args.runs or 0, progress) if args.peers else []
     data = report.report(parts, others, start)
-    if output:
-        files.replace(output, (json.dumps(data, indent=1, allow_nan=False) + "\n").encode())
-    print(json.dumps(data, indent=1, allow_nan=False) if args.json else report.table(data))
+    report.write(data, report.table, output, args.json)
     if picture:
         plot.plot(picture, data)
     return 1 if report.failed(data) else 0

@@ -8,7 +8,6 @@ product's, for square matrices of order k: gemm's ``auto`` takes it where the di
 from __future__ import annotations
 
 import datetime
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,13 +18,12 @@ from typing import Any
 
 import numpy as np
 
-import portmp as mp
-from portmp import blas, definition, discovery, files, formats, methods, planes, render
+from portmp import blas, discovery, files, formats, methods, planes
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, values
 from portmp.bench.exact import Entry
-from portmp.bench.report import columns, host, number
+from portmp.bench.report import about, columns, number, origin, write
 from portmp.bench.words import listed, listed_formats, size
 from portmp.errors import ArgumentError
 from portmp.formats import Format
@@ -136,16 +134,8 @@ def _named(method: str | Ozaki1 | Ozaki2) -> str:
 
 def report(device: Device, rows: Sequence[Row], start: datetime.datetime) -> Row:
     """Everything of one run."""
-    return {
-        "schema": SCHEMA, "portmp": mp.__version__, "definition": definition.VERSION,
-        "templates": render.templates_digest(), "date": start.isoformat(timespec="seconds"),
-        "host": host(), "samples": SAMPLES, "order": ORDER,
-        "device": {
-            "selected": device.name, "facts": device.properties.as_dict(),
-            "compiler": device.compiler_key(),
-        },
-        "driver": device.properties.driver, "rows": list(rows),
-    }  # fmt: skip
+    what = {"samples": SAMPLES, "order": ORDER, "rows": list(rows)}
+    return origin(SCHEMA, start) | about(device) | what
 
 
 def table(data: Row) -> str:
@@ -196,9 +186,5 @@ def command(args: Any) -> int:
                 progress.show(f"bench {device.name}: {form.name}, {kind}, k = {k}")
                 rows.append(measured(device, form, kind, k))
     progress.clear()
-    data = report(device, rows, start)
-    text = json.dumps(data, indent=1, allow_nan=False)
-    if output:
-        files.replace(output, f"{text}\n".encode())
-    print(text if args.json else table(data))
+    write(report(device, rows, start), table, output, args.json)
     return 0

@@ -7,14 +7,12 @@ listed with the reason. ``--static`` compiles only, and needs no device.
 from __future__ import annotations
 
 import datetime
-import json
-import math
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from portmp import discovery, files, formats, pictures
+from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.bench import (
     nbody_experiments,
@@ -25,7 +23,16 @@ from portmp.bench import (
 )
 from portmp.bench.measure import Budget
 from portmp.bench.nbody_run import SHARES, Bench, Row
-from portmp.bench.words import choice, listed, listed_formats, size
+from portmp.bench.report import write
+from portmp.bench.words import (
+    check_runs,
+    check_seconds,
+    choice,
+    listed,
+    listed_formats,
+    one_size,
+    places,
+)
 from portmp.errors import ArgumentError, OutOfMemory
 from portmp.formats import Format
 from portmp.progress import Progress
@@ -59,19 +66,9 @@ def _checked_formats(text: str | None) -> list[Format]:
 
 
 def _number_of_particles(text: str | None) -> int | None:
-    sizes = listed(text, size)
-    if len(sizes) > 1:
-        raise ArgumentError(f"--size: {text} given, one number of particles is needed")
-    found = sizes[0] if sizes else None
+    found = one_size(text, "number of particles")
     nbody_experiments.check_size(found)
     return found
-
-
-def _check_numbers(seconds: float | None, runs: int | None) -> None:
-    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
-        raise ArgumentError(f"--seconds: {seconds} given, a positive number is needed")
-    if runs is not None and runs < 1:
-        raise ArgumentError(f"--runs: {runs} given, at least 1 is needed")
 
 
 def _opened(name: str | None, forms: Sequence[Format]) -> Device:
@@ -80,13 +77,6 @@ def _opened(name: str | None, forms: Sequence[Format]) -> Device:
     if lacking and not device.properties.float64:
         raise ArgumentError(f"--format: {', '.join(lacking)} given, {device.name} has no float64")
     return device
-
-
-def _write(args: Any, data: Row, table: Callable[[Row], str]) -> None:
-    text = json.dumps(data, indent=1, allow_nan=False)
-    if args.output:
-        files.replace(Path(args.output), f"{text}\n".encode())
-    print(text if args.json else table(data))
 
 
 def run(bench: Bench, experiments: Sequence[str]) -> dict[str, Row]:
@@ -102,7 +92,7 @@ def run(bench: Bench, experiments: Sequence[str]) -> dict[str, Row]:
     return found
 
 
-def _static(args: Any, start: datetime.datetime) -> int:
+def _static(args: Any, output: Path | None, start: datetime.datetime) -> int:
     given = [name for name in _WITH_A_DEVICE if getattr(args, name) is not None]
     if given:
         raise ArgumentError(f"--{given[0]}: cannot be given with --static, which runs nothing")
@@ -113,24 +103,22 @@ def _static(args: Any, start: datetime.datetime) -> int:
         nbody_static.platform_of(name)
     progress = Progress(sys.stderr.isatty())
     parts = [nbody_static.report(name, progress) for name in names]
-    _write(args, nbody_report.head(start) | {"static": parts}, nbody_report.static_table)
+    data = nbody_report.head(start) | {"static": parts}
+    write(data, nbody_report.static_table, output, args.json)
     return 0
 
 
 def command(args: Any) -> int:
     """``portmp bench nbody``: 0 once all is measured, skipped or compiled."""
     start = datetime.datetime.now(datetime.UTC)
-    picture = Path(args.plot) if args.plot else None
-    if args.output:
-        files.check_place(Path(args.output))
+    output, picture = places(args)
     if args.static is not None:
-        return _static(args, start)
+        return _static(args, output, start)
     wanted = listed(args.experiment, _experiment) or list(EXPERIMENTS)
     experiments = [name for name in EXPERIMENTS if name in wanted]
     forms, size = _checked_formats(args.format), _number_of_particles(args.size)
-    _check_numbers(args.seconds, args.runs)
-    if picture:
-        pictures.check(picture)
+    check_seconds(args.seconds)
+    check_runs(args.runs)
     progress = Progress(sys.stderr.isatty())
     progress.show("opening the device (the first time it is probed, which takes some seconds)")
     device = _opened(args.device, forms)
@@ -139,7 +127,7 @@ def command(args: Any) -> int:
     bench = Bench(device, forms, size, args.runs or RUNS, budget, progress)
     found = run(bench, experiments)
     data = nbody_report.report(bench, found, start)
-    _write(args, data, nbody_report.table)
+    write(data, nbody_report.table, output, args.json)
     if picture:
         nbody_plot.plot(picture, data)
     return 0

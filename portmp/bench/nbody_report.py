@@ -6,11 +6,18 @@ import datetime
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import portmp as mp
-from portmp import definition, render
 from portmp.bench import nbody_paper
 from portmp.bench.nbody_run import Bench
-from portmp.bench.report import aligned, columns, duration, host, number, quantity
+from portmp.bench.report import (
+    about,
+    aligned,
+    columns,
+    duration,
+    number,
+    origin,
+    quantity,
+    sections,
+)
 
 SCHEMA = "portmp nbody bench 1"
 RULE = "flops: 22 N^2 / t; interactions a second: N^2 / t"
@@ -20,22 +27,13 @@ Lines = list[str]
 
 def head(start: datetime.datetime) -> Row:
     """What says which portmp made a report, and when."""
-    return {
-        "schema": SCHEMA, "portmp": mp.__version__, "definition": definition.VERSION,
-        "templates": render.templates_digest(), "date": start.isoformat(timespec="seconds"),
-        "host": host(), "rule": RULE, "paper": nbody_paper.paper()["source"],
-    }  # fmt: skip
+    return origin(SCHEMA, start) | {"rule": RULE, "paper": nbody_paper.paper()["source"]}
 
 
 def report(bench: Bench, experiments: Mapping[str, Row], start: datetime.datetime) -> Row:
     """Everything of one run on a device."""
     device = bench.device
-    return head(start) | {
-        "device": {
-            "selected": device.name, "facts": device.properties.as_dict(),
-            "compiler": device.compiler_key(),
-        },
-        "driver": device.properties.driver,
+    return head(start) | about(device) | {
         "clock_mhz": {"nominal": device.properties.clock_mhz, "under_load": bench.clock_mhz()},
         "ceilings": bench.ceilings,
         "runs": bench.runs, "limit_seconds": bench.budget.seconds,
@@ -55,11 +53,7 @@ def table(data: Row) -> str:
         f"{data['driver']}" + (f", {clock:.0f} MHz under load" if clock else ""),
         f"{data['rule']}; paper: {data['paper']}",
     ]
-    for name, found in data["experiments"].items():
-        lines += ["", *_TABLES[name](found)]
-    lines += [""] if data["skipped"] else []
-    lines += [f"skipped: {s['experiment']}, {s['what']}: {s['reason']}" for s in data["skipped"]]
-    return "\n".join(lines)
+    return "\n".join([*lines, *sections(data, _TABLES)])
 
 
 def _flops(value: float) -> str:

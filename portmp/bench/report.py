@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import platform as host_platform
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import portmp as mp
-from portmp import definition, render
+from portmp import definition, files, render
 from portmp.backends.base import Device
 from portmp.bench.blas import ACCURATE, shape_text
 from portmp.bench.floors import Ceilings
@@ -25,16 +26,7 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 
 def report(devices: Rows, peers: Rows, start: datetime.datetime) -> dict[str, Any]:
     """Everything of one run."""
-    return {
-        "schema": SCHEMA,
-        "portmp": mp.__version__,
-        "definition": definition.VERSION,
-        "templates": render.templates_digest(),
-        "date": start.isoformat(timespec="seconds"),
-        "host": host(),
-        "devices": list(devices),
-        "peers": list(peers),
-    }
+    return origin(SCHEMA, start) | {"devices": list(devices), "peers": list(peers)}
 
 
 def host() -> dict[str, Any]:
@@ -113,6 +105,49 @@ def aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
             for i, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in rows
+    ]
+
+
+def origin(schema: object, start: datetime.datetime) -> dict[str, Any]:
+    """What says which portmp made a report, where and when."""
+    return {
+        "schema": schema, "portmp": mp.__version__, "definition": definition.VERSION,
+        "templates": render.templates_digest(), "date": start.isoformat(timespec="seconds"),
+        "host": host(),
+    }  # fmt: skip
+
+
+def about(device: Device) -> dict[str, Any]:
+    """What says which device a report is of."""
+    return {
+        "device": {
+            "selected": device.name, "facts": device.properties.as_dict(),
+            "compiler": device.compiler_key(),
+        },
+        "driver": device.properties.driver,
+    }  # fmt: skip
+
+
+def write(
+    data: dict[str, Any], table: Callable[[dict[str, Any]], str], output: Path | None, json_: bool
+) -> None:
+    """The report as JSON into its file, and on standard output as JSON or as a table."""
+    text = json.dumps(data, indent=1, allow_nan=False)
+    if output:
+        files.replace(output, f"{text}\n".encode())
+    print(text if json_ else table(data))
+
+
+def sections(
+    data: dict[str, Any], tables: Mapping[str, Callable[[dict[str, Any]], list[str]]]
+) -> list[str]:
+    """The tables of a report's experiments, and what was skipped."""
+    lines: list[str] = []
+    for name, found in data["experiments"].items():
+        lines += ["", *tables[name](found)]
+    lines += [""] if data["skipped"] else []
+    return lines + [
+        f"skipped: {s['experiment']}, {s['what']}: {s['reason']}" for s in data["skipped"]
     ]
 
 

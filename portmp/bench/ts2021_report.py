@@ -10,9 +10,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
-import portmp as mp
-from portmp import definition, pictures, render
-from portmp.bench.report import columns, duration, host, number, quantity
+from portmp import pictures
+from portmp.bench.report import about, columns, duration, number, origin, quantity, sections
 from portmp.bench.ts2021_experiments import BLOCKED, Bench
 from portmp.routines import engines
 
@@ -32,15 +31,8 @@ def paper() -> Row:
 def report(bench: Bench, experiments: Mapping[str, Row], start: datetime.datetime) -> Row:
     """Everything of one run on a device."""
     device = bench.device
-    return {
-        "schema": SCHEMA, "portmp": mp.__version__, "definition": definition.VERSION,
-        "templates": render.templates_digest(), "date": start.isoformat(timespec="seconds"),
-        "host": host(), "paper": paper(),
-        "device": {
-            "selected": device.name, "facts": device.properties.as_dict(),
-            "compiler": device.compiler_key(),
-        },
-        "driver": device.properties.driver,
+    return origin(SCHEMA, start) | about(device) | {
+        "paper": paper(),
         "engines": {w: engines.get(device, "auto", w).name for w in ("int8", "float32", "float64")},
         "runs": bench.runs, "limit_seconds": bench.budget.seconds,
         "experiments": dict(experiments), "skipped": bench.skipped,
@@ -60,11 +52,7 @@ def table(data: Row) -> str:
         f"{data['driver']}; products of matrices: {used}",
         f"paper: {data['paper']['source']}",
     ]
-    for name, found in data["experiments"].items():
-        lines += ["", *_TABLES[name](found)]
-    lines += [""] if data["skipped"] else []
-    lines += [f"skipped: {s['experiment']}, {s['what']}: {s['reason']}" for s in data["skipped"]]
-    return "\n".join(lines)
+    return "\n".join([*lines, *sections(data, _TABLES)])
 
 
 def _blocked(found: Row) -> Lines:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Collection
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
-from portmp import formats
+from portmp import files, formats, pictures
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 
@@ -49,3 +51,33 @@ def choice(text: str, option: str, allowed: Collection[str]) -> str:
         near = suggestion(text, list(allowed))
         raise ArgumentError(f"--{option}: {text!r} given{near}; allowed are {', '.join(allowed)}")
     return text
+
+
+def one_size(text: str | None, what: str) -> int | None:
+    """A size that is not a list, or None; *what* it is a size of."""
+    sizes = listed(text, size)
+    if len(sizes) > 1:
+        raise ArgumentError(f"--size: {text} given, one {what} is needed")
+    return sizes[0] if sizes else None
+
+
+def check_runs(runs: int | None) -> None:
+    """ArgumentError for a number of runs that there cannot be."""
+    if runs is not None and runs < 1:
+        raise ArgumentError(f"--runs: {runs} given, at least 1 is needed")
+
+
+def check_seconds(seconds: float | None) -> None:
+    """ArgumentError for a limit that is none."""
+    if seconds is not None and not (seconds > 0 and math.isfinite(seconds)):
+        raise ArgumentError(f"--seconds: {seconds} given, a positive number is needed")
+
+
+def places(args: Any) -> tuple[Path | None, Path | None]:
+    """Where the report and the picture go, once both can be written."""
+    output, picture = (Path(name) if name else None for name in (args.output, args.plot))
+    if output:
+        files.check_place(output)
+    if picture:
+        pictures.check(picture)
+    return output, picture

@@ -195,12 +195,12 @@ def gemm(
     limit = workspace or a.device.properties.memory // ROOM
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, addend, target)]
     for each in np.ndindex(*batch):
-        va, vb, vc, vo = (_matrix_of(v, each) for v in views)
+        va, vb, vc, vo = (matrix_of(v, each) for v in views)
         _matrices(va, vb, vc, vo, alpha, beta, scheme, engine, limit)
     return target
 
 
-def _matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
+def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
     """One matrix of a batch."""
     start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))
     return v.view(v.shape[-2:], v.strides[-2:], start)
