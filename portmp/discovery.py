@@ -24,6 +24,8 @@ from portmp.errors import (
 )
 
 BACKENDS = ("cuda", "rocm", "opencl")
+INTERPRETED = "emulated"
+"""The backend whose devices are found only when they are asked for: ``emulated:gfx908``."""
 
 
 @dataclass(frozen=True)
@@ -121,6 +123,10 @@ def _best() -> Device:
 
 def _choose(wanted: str) -> Device:
     backend, _, index = wanted.lower().partition(":")
+    if backend == INTERPRETED:
+        from portmp.backends import emulated
+
+        return emulated.find(index)
     if backend in BACKENDS:
         answer = find(backend)
         if not answer.devices:

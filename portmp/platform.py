@@ -169,13 +169,15 @@ ROCM = Platform(
         ("estimate", "float64"): "y = __builtin_amdgcn_rsq(x);",
     },
     dot4={},
+    # hiprtc turns sqrtf into the bare instruction, which is not correctly rounded. Quotients of
+    # powers of two by numbers with all bits set depend on how exact the reciprocal's estimate is.
     warp_barrier=(
         '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();'
     ),
     async_copy="",
     async_wait="",
     clock="(long long)__builtin_readcyclecounter()",
-    defaults=Traits(warp_size=64, sqrt="widened"),
+    defaults=Traits(warp_size=64, sqrt="widened", division="corrected"),
     **_HIP  # type: ignore[arg-type]
     | {"resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {2})'},
 )  # fmt: skip

@@ -50,11 +50,16 @@ _verdicts: dict[str, Verdict] = {}
 
 def approve(device: Device) -> Verdict:
     """Probe *device* (or recall its verdict) and set its traits; DeviceError if refused."""
-    key = _key(device)
-    verdict = _verdicts.get(device.name) or _recalled(key)
+    verdict = _verdicts.get(device.name)
+    if verdict is None and device.interpreted:
+        # What an interpreter does may change with every line of it.
+        verdict = examine(device)
     if verdict is None:
-        verdict = _in_own_process(device) if device.fragile else examine(device)
-        _remember(key, verdict)
+        key = _key(device)
+        verdict = _recalled(key)
+        if verdict is None:
+            verdict = _in_own_process(device) if device.fragile else examine(device)
+            _remember(key, verdict)
     _verdicts[device.name] = verdict
     if verdict.refusal:
         raise DeviceError(f"{device.name} ({device.properties.name}) is refused: {verdict.refusal}")

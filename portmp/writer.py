@@ -149,6 +149,11 @@ class Writer:
         return ("fused" if self.scalar == "double" else "fusedf") + self.lanes
 
     @property
+    def quotient(self) -> str:
+        """The name of the function that corrects quotients."""
+        return "quotient" if self.scalar == "double" else "quotientf"
+
+    @property
     def table_steps(self) -> int:
         """How many steps of a loop over a table are written out."""
         return self.platform.unrolled if self.traits.warp_size > 1 else 1
@@ -182,6 +187,8 @@ class Writer:
 
     def divide(self, a: str, b: str) -> str:
         """A correctly rounded quotient."""
+        if self.traits.division == "corrected":
+            return f"{self.quotient}({a}, {b})"
         if self.format.word == "float32" and self.traits.division == "widened":
             return self._widened(f"{self._to_double(a)} / {self._to_double(b)}")
         return f"{a} / {b}"
@@ -236,6 +243,18 @@ class Writer:
                 visit(step.expr)
             visit(net.returned)
         return list(found)
+
+    def corrects_quotients(self, nets: Iterable[Network]) -> bool:
+        """Whether *nets* divide on a device whose own quotients are corrected."""
+
+        def divides(expr: Expr) -> bool:
+            return expr.op == "div" or any(map(divides, expr.args))
+
+        if self.traits.division != "corrected":
+            return False
+        return any(
+            divides(net.returned) or any(divides(step.expr) for step in net.steps) for net in nets
+        )
 
     @staticmethod
     def _kind(expr: Expr, kinds: dict[str, Kind]) -> Kind:

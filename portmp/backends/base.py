@@ -25,9 +25,10 @@ class Traits:
     ``fma``: ``builtin``, or ``contracted`` where the built-in function is missing, slow or
     wrong and a contracted expression gives the instruction. ``division`` and ``sqrt``
     (float32): ``native``, or ``widened`` through float64 where the native one is not
-    correctly rounded. ``root``: 1/sqrt starts from the hardware's ``estimate`` (as an
-    instruction, ``assembly``, where the function does more) or, ``ieee``, from a square root
-    and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
+    correctly rounded. Division may also be ``corrected`` by its residual (both words), where the
+    native one may err in its last bit. ``root``: 1/sqrt starts from the hardware's ``estimate``
+    (as an instruction, ``assembly``, where the function does more) or, ``ieee``, from a square
+    root and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
     which compilers may turn into an instruction.
     """
 
@@ -189,6 +190,8 @@ class Device(ABC):
     properties: Properties
     traits: Traits
     queue: Queue
+    interpreted: bool = False
+    """Whether no hardware runs its code: results count, times do not."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 import re
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from portmp import platform
 from portmp.backends.base import Dim3, Properties, Traits
 from portmp.backends.blas_library import BlasLibrary, Interface
 from portmp.backends.gpu import Driver, GpuDevice
@@ -313,14 +315,17 @@ def _text(value: Any) -> str:
     return content.split(b"\0")[0].decode(errors="replace")
 
 
+def facts_of(api: Any, index: int) -> tuple[Properties, Traits]:
+    """A device's properties and what rendered text depends on."""
+    properties = _properties(api, index)
+    return properties, replace(platform.ROCM.defaults, warp_size=properties.warp_size)
+
+
 def find_devices() -> list[RocmDevice]:
     """All AMD GPUs; BackendUnavailable says in one sentence why there are none."""
     api, count = _api()
     compiler = HiprtcCompiler()
-    found = []
-    for index in range(count):
-        properties = _properties(api, index)
-        # hiprtc turns sqrtf into the bare instruction, which is not correctly rounded.
-        traits = Traits(warp_size=properties.warp_size, sqrt="widened")
-        found.append(RocmDevice(index, RocmDriver(api, index), properties, traits, compiler))
-    return found
+    return [
+        RocmDevice(index, RocmDriver(api, index), *facts_of(api, index), compiler)
+        for index in range(count)
+    ]

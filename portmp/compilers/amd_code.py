@@ -138,11 +138,14 @@ def _objdump() -> str:
     return str(found[0])
 
 
+def listing(binary: bytes) -> str:
+    """What llvm-objdump prints of the code: labels, and instructions with address and encoding."""
+    return tools.run_on_binary([_objdump(), "-d"], unbundle(binary))
+
+
 def disassemble(binary: bytes) -> dict[str, list[str]]:
     """Instructions of each function, without the padding behind the last one."""
-    code = unbundle(binary)
-    text = tools.run_on_binary([_objdump(), "-d", "--no-show-raw-insn"], code)
-    found = _parse_listing(text)
+    found = _parse_listing(listing(binary))
     for lines in found.values():
         while lines and lines[-1].split()[0] in _PADDING:
             lines.pop()

@@ -1,4 +1,4 @@
-"""Just enough of 64-bit little-endian ELF to read reports out of machine code."""
+"""Just enough of 64-bit little-endian ELF to read reports out of machine code, and to load it."""
 
 from __future__ import annotations
 
@@ -9,10 +9,14 @@ from dataclasses import dataclass
 _HEADER = struct.Struct("<16sHHIQQQIHHHHHH")
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SYMBOL = struct.Struct("<IBBHQQ")
+_SEGMENT = struct.Struct("<IIQQQQQQ")
 _NOTE = struct.Struct("<III")
 
 NOTE = 7
 """Section type of notes."""
+
+LOADED = 1
+"""Segment type of what is loaded into memory."""
 
 NO_BITS = 8
 """Section type of zeroed memory, which has a size and no data."""
@@ -30,11 +34,12 @@ class Section:
 
 @dataclass(frozen=True)
 class Symbol:
-    """One symbol; ``other`` is the byte in which NVIDIA marks kernels."""
+    """One symbol; ``other`` is the byte in which NVIDIA marks kernels, ``value`` its address."""
 
     name: str
     other: int
     size: int
+    value: int = 0
 
 
 def text_at(table: bytes, offset: int) -> str:
@@ -57,12 +62,26 @@ def sections(binary: bytes) -> list[Section]:
     return found
 
 
+def loaded(binary: bytes) -> list[tuple[int, int, bytes]]:
+    """Address, size in memory and content of each segment that is loaded."""
+    header = _HEADER.unpack_from(binary)
+    table, entry, count = header[5], header[9], header[10]
+    rows = [_SEGMENT.unpack_from(binary, table + i * entry) for i in range(count)]
+    return [
+        (address, size, binary[offset : offset + stored])
+        for kind, _, offset, address, _, stored, size, _ in rows
+        if kind == LOADED
+    ]
+
+
 def symbols(parts: list[Section]) -> list[Symbol]:
     """The symbol table, in file order, since other tables refer to it by index."""
     by_name = {part.name: part.data for part in parts}
     names = by_name.get(".strtab", b"\0")
     rows = _SYMBOL.iter_unpack(by_name.get(".symtab", b""))
-    return [Symbol(text_at(names, name), other, size) for name, _, other, _, _, size in rows]
+    return [
+        Symbol(text_at(names, name), other, size, value) for name, _, other, _, value, size in rows
+    ]
 
 
 def notes(parts: list[Section]) -> Iterator[tuple[str, int, bytes]]:

@@ -15,6 +15,58 @@ ${p.function} ${w.word} ${w.fused}(const ${w.word} a, const ${w.word} b, const $
 }
 
 % endif
+% if w.corrects_quotients(nets) and w.first(w.quotient):
+% if w.scalar == "float":
+/* a / b rounded to nearest, from a quotient that may be the neighbour: residuals are exact in doubles */
+${p.function} float quotientf(const float a, const float b)
+{
+    const float q = a / b;
+    if (q == 0.0f || !(${p.fabs["float32"].format("q")} <= 3.4028234663852886e+38f))
+        return q;
+    const double rest = (double)a - (double)q * (double)b;
+    const int outwards = ((rest > 0.0) == (b > 0.0f)) == (q > 0.0f);
+    const int bits = ${p.as_int.format("q")};
+    const float moved = ${p.as_float.format("bits + (outwards ? 1 : -1)")};
+    const double half_way = 0.5 * ((double)moved - (double)q) * (double)b;
+    const double far = ${p.fabs["float64"].format("rest")} - ${p.fabs["float64"].format("half_way")};
+    return far > 0.0 || (far == 0.0 && (bits & 1)) ? moved : q;
+}
+
+% else:
+/* a number's mantissa, from 1 up to 2, with its sign */
+${p.function} double mantissa(const double x)
+{
+    double y;
+    ${p.double_of.format("(" + p.high_word.format("x") + " & 0x800fffff) | 0x3ff00000", p.low_word.format("x"))}
+    return y;
+}
+
+/* a / b rounded to nearest, from a quotient that may be the neighbour */
+${p.function} double quotient(const double a, const double b)
+{
+    const double q = a / b;
+    const int exponent = ${p.high_word.format("q")} & 0x7ff00000;
+    if (exponent < 0x00200000 || exponent == 0x7ff00000)
+        return q;
+    /* subnormal operands are scaled: only mantissas count */
+    const double m = ${p.fabs["float64"].format("mantissa(q)")};
+    const double d = ${p.fabs["float64"].format(f"mantissa({p.fabs['float64'].format('b')} < {2.0**-1000} ? b * {2.0**64} : b)")};
+    double n = ${p.fabs["float64"].format(f"mantissa({p.fabs['float64'].format('a')} < {2.0**-1000} ? a * {2.0**64} : a)")};
+    const double product = m * d;
+    n = product > 1.5 * n ? 2.0 * n : product < 0.75 * n ? 0.5 * n : n;
+    /* exact; a neighbour is nearer if it is more than half the way to it */
+    const double rest = ${w.fma("-m", "d", "n")};
+    const double half_way = rest < 0.0 && m == 1.0 ? ${2.0**-54} : ${2.0**-53};
+    if (${p.fabs["float64"].format("rest")} <= half_way * d)
+        return q;
+    const double moved = rest > 0.0 ? m + 2.0 * half_way : m - 2.0 * half_way;
+    double y;
+    ${p.double_of.format(p.high_word.format("moved") + " - 0x3ff00000 + (" + p.high_word.format("q") + " & (int)0xfff00000)", p.low_word.format("moved"))}
+    return y;
+}
+
+% endif
+% endif
 % if "two_sum" in gates and w.first("two_sum" + w.lanes):
 /* s + e = a + b exactly (Knuth 1969) */
 ${p.function} ${w.word} two_sum${w.lanes}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)

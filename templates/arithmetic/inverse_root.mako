@@ -63,7 +63,7 @@ ${head}
 <% root = ("scaled" if double else "single") + f"_root{w.lanes}(x)" %>
     return ${root if kind == "" else f"x >= {tiny} ? {root} : ({w.literal(0)} / {w.literal(0)})"};
 % elif kind == "division":
-    return ${w.divide(w.literal(1), w.sqrt("x"))};
+    return ${w.literal(1)} / ${w.sqrt("x")};
 % else:
     ${w.word} y;
     ${p.root(estimate if kind == "fast" else kind, w.format.word, w.width)}

@@ -1,0 +1,90 @@
+"""Interpreted devices: code objects of AMD architectures, run instruction by instruction on a CPU.
+
+Such a device appears only when it is asked for: ``emulated:gfx908``. It is no hardware: it
+checks results, not times. ``emulated:gfx908+1`` and ``-1`` let every approximate reciprocal and
+root err by one more ulp (float32) or 2^-24 (float64); ``~1`` by turns in both directions.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Any
+
+from portmp import discovery
+from portmp.backends import rocm
+from portmp.backends.base import Device
+from portmp.backends.emulator.hip import Hip
+from portmp.backends.emulator.machine import CAPACITY, Machine, Settings
+from portmp.backends.rocm import RocmDevice, RocmDriver
+from portmp.compilers.select import compiler_for
+from portmp.errors import DeviceError, suggestion
+
+UNITS = {
+    "gfx906": 60, "gfx908": 120, "gfx90a": 104, "gfx942": 304, "gfx1030": 40, "gfx1100": 48,
+    "gfx1201": 32,
+}  # fmt: skip
+"""Architectures, with the compute units of a card that has it: schedules depend on them."""
+
+_NAME = re.compile(r"(gfx[0-9a-f]+)(?:([+~-])1)?")
+_SHIFTS = {None: 0, "+": 1, "-": -1, "~": 2}
+
+
+class EmulatedDevice(RocmDevice):
+    """A device whose runtime is the interpreter."""
+
+    interpreted = True
+
+    def __init__(self, label: str, hip: Hip, **given: Any) -> None:
+        super().__init__(0, RocmDriver(hip, 0), **given)
+        self.hip = hip
+        self._label = label
+
+    @property
+    def name(self) -> str:
+        """The name that selects this device: ``emulated:gfx908``."""
+        return f"emulated:{self._label}"
+
+    def compiler_key(self) -> str:
+        """That of the compiler, marked: nothing kept for hardware is taken for this device."""
+        return f"{super().compiler_key()} interpreted"
+
+
+def find(label: str, settings: Settings | None = None) -> EmulatedDevice:
+    """The interpreted device of an architecture; DeviceError says which there are."""
+    found = _NAME.fullmatch(label)
+    if not found or found[1] not in UNITS:
+        near = suggestion(label, list(UNITS))
+        raise DeviceError(
+            f"device 'emulated:{label}'{near}: interpreted are {', '.join(UNITS)}, each also with "
+            f"+1, -1 or ~1 behind it"
+        )
+    return _opened(label, found[1], settings or Settings(shift=_SHIFTS[found[2]]))
+
+
+@cache
+def _opened(label: str, arch: str, settings: Settings) -> EmulatedDevice:
+    lanes = 32 if arch >= "gfx1" and not arch.startswith("gfx9") else 64
+    facts = {
+        "name": f"interpreter of {arch} code, no hardware", "gcnArchName": arch,
+        "multiProcessorCount": UNITS[arch], "warpSize": lanes, "maxThreadsPerBlock": 1024,
+        "sharedMemPerBlock": 65536, "totalGlobalMem": CAPACITY, "clockRate": 0,
+    }  # fmt: skip
+    hip = Hip(Machine(arch, _host(), settings), facts)
+    properties, traits = rocm.facts_of(hip, 0)
+    return EmulatedDevice(
+        label, hip, properties=properties, traits=traits, compiler=compiler_for("rocm", arch)
+    )
+
+
+@cache
+def _host() -> Device:
+    """The CPU that interprets: the first OpenCL one that the arithmetic probe accepts."""
+    answer = discovery.find("opencl")
+    for device in answer.devices:
+        if device.properties.kind == "cpu":
+            return discovery.get(device)
+    raise DeviceError(
+        f"an interpreted device needs an OpenCL CPU device: {answer.problem or 'there is none'}; "
+        "pip install 'portmp[opencl]' installs one"
+    )
