@@ -98,6 +98,17 @@ def get(name: str | Device | None = None) -> Device:
         return _opened[wanted]
 
 
+def hardware(name: str | Device | None = None) -> Device:
+    """The same for a device that is timed: DeviceError for one that is interpreted."""
+    device = get(name)
+    if device.interpreted:
+        raise DeviceError(
+            f"device {device.name!r} is an interpreter, whose times say nothing of any GPU; "
+            f"portmp verify checks results on it"
+        )
+    return device
+
+
 def _open(device: Device) -> Device:
     """Probe *device* unless it was probed before."""
     with _lock:

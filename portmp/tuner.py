@@ -371,7 +371,7 @@ def command(args: Any) -> int:
         if getattr(args, name) is not None and getattr(args, name) < 1:
             raise ArgumentError(f"--{name}: {getattr(args, name)} given, at least 1 is needed")
     target = Path(args.output) if args.output else tuning.user_file()
-    device = discovery.get(args.device)
+    device = discovery.hardware(args.device)
     if args.show:
         rows = _table(tasks, device)
         print(json.dumps(rows, indent=1)) if args.json else _print_schedules(rows)

@@ -2,7 +2,8 @@
 
 Such a device appears only when it is asked for: ``emulated:gfx908``. It is no hardware: it
 checks results, not times. ``emulated:gfx908+1`` and ``-1`` let every approximate reciprocal and
-root err by one more ulp (float32) or 2^-24 (float64); ``~1`` by turns in both directions.
+root err upwards or downwards by as much as is documented, an ulp (float32) or 2^-23 (float64);
+``~1`` either way by its bits.
 """
 
 from __future__ import annotations
@@ -59,11 +60,12 @@ def find(label: str, settings: Settings | None = None) -> EmulatedDevice:
             f"device 'emulated:{label}'{near}: interpreted are {', '.join(UNITS)}, each also with "
             f"+1, -1 or ~1 behind it"
         )
-    return _opened(label, found[1], settings or Settings(shift=_SHIFTS[found[2]]))
+    return opened(label, found[1], settings or Settings(shift=_SHIFTS[found[2]]))
 
 
 @cache
-def _opened(label: str, arch: str, settings: Settings) -> EmulatedDevice:
+def opened(label: str, arch: str, settings: Settings) -> EmulatedDevice:
+    """One device an architecture and settings."""
     lanes = 32 if arch >= "gfx1" and not arch.startswith("gfx9") else 64
     facts = {
         "name": f"interpreter of {arch} code, no hardware", "gcnArchName": arch,

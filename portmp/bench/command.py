@@ -29,7 +29,7 @@ def _devices(names: Sequence[str] | None) -> list[tuple[Device, str]]:
     if not names:
         return [(discovery.get(), "")]
     if ALL not in names:
-        return [(device, "") for device in dict.fromkeys(discovery.get(name) for name in names)]
+        return [(device, "") for device in dict.fromkeys(discovery.hardware(n) for n in names)]
     return discovery.opened()
 
 

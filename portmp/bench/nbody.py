@@ -72,7 +72,7 @@ def _number_of_particles(text: str | None) -> int | None:
 
 
 def _opened(name: str | None, forms: Sequence[Format]) -> Device:
-    device = discovery.get(name)
+    device = discovery.hardware(name)
     lacking = [f.name for f in forms if f.word == "float64"]
     if lacking and not device.properties.float64:
         raise ArgumentError(f"--format: {', '.join(lacking)} given, {device.name} has no float64")

@@ -41,7 +41,7 @@ def command(args: Any) -> int:
     output, picture = places(args)
     progress = Progress(sys.stderr.isatty())
     progress.show("opening the device (the first time it is probed, which takes some seconds)")
-    device = discovery.get(args.device)
+    device = discovery.hardware(args.device)
     limit = args.seconds or SECONDS[device.properties.kind]
     budget = Budget(limit, {e: s for e, s in SHARES.items() if not wanted or e in wanted})
     bench = Bench(device, largest, args.runs or 0, budget, progress)

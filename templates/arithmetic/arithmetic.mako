@@ -46,7 +46,7 @@ ${p.function} double quotient(const double a, const double b)
 {
     const double q = a / b;
     const int exponent = ${p.high_word.format("q")} & 0x7ff00000;
-    if (exponent < 0x00200000 || exponent == 0x7ff00000)
+    if (exponent == 0 || exponent == 0x7ff00000)
         return q;
     /* subnormal operands are scaled: only mantissas count */
     const double m = ${p.fabs["float64"].format("mantissa(q)")};
@@ -57,7 +57,8 @@ ${p.function} double quotient(const double a, const double b)
     /* exact; a neighbour is nearer if it is more than half the way to it */
     const double rest = ${w.fma("-m", "d", "n")};
     const double half_way = rest < 0.0 && m == 1.0 ? ${2.0**-54} : ${2.0**-53};
-    if (${p.fabs["float64"].format("rest")} <= half_way * d)
+    const int lowest = rest < 0.0 && m == 1.0 && exponent == 0x00100000;
+    if (lowest || ${p.fabs["float64"].format("rest")} <= half_way * d)
         return q;
     const double moved = rest > 0.0 ? m + 2.0 * half_way : m - 2.0 * half_way;
     double y;

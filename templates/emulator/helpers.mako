@@ -130,14 +130,20 @@ static inline float scaled32(const float x, const int n)
     return (float)scaled64((double)x, clamp(n, -400, 400));
 }
 
-/* an approximation: the nearest number, or that moved by an ulp (float32), cut and moved by 2^-24 (float64) */
+/* an approximation of x: the nearest number, or, with a shift of 1 or -1 (2: either), its neighbour
+   where that errs by an ulp at most; a larger shift moves it always */
 static inline float near32(const double x, const int shift)
 {
     const float y = flushed((float)x);
     const int moved = shift < 2 ? shift : popcount(as_uint(y)) & 1 ? 1 : -1;
-    return y != y || fabs(y) > 3.0e38f || fabs(y) < 2.0e-38f ? y : as_float(as_uint(y) + moved);
+    if (y != y || fabs(y) > 3.0e38f || fabs(y) < 2.0e-38f)
+        return y;
+    const float z = as_float(as_uint(y) + moved);
+    const int documented = fabs((double)z - x) <= fabs((double)z - (double)y);
+    return documented || shift < -1 || shift > 2 ? z : y;
 }
 
+/* the same: the nearest number, or cut to 2^-24 and moved by as much */
 static inline double near64(const double x, const int shift)
 {
     const ulong kept = as_ulong(x) & ~0x0ffffffful;

@@ -62,9 +62,10 @@ def _commas(text: str) -> list[str]:
     return re.split(r",\s*(?![^\[]*\])", text.strip()) if text.strip() else []
 
 
-def _instruction(text: str, address: int, nbytes: int) -> Instruction:
+def instruction(text: str, address: int, nbytes: int) -> Instruction:
+    """The instruction that a line of text says."""
     first, _, other = text.partition(" :: ")
-    pair = _instruction(other.strip(), address, nbytes) if other else None
+    pair = instruction(other.strip(), address, nbytes) if other else None
     mnemonic, operands, modifiers, words = _split(first.strip())
     return Instruction(address, nbytes, mnemonic, operands, modifiers, words, pair, text)
 
@@ -77,6 +78,6 @@ def instructions(binary: bytes) -> Iterator[tuple[str, Instruction]]:
             function = label[2]
         elif found := _LINE.fullmatch(line.rstrip()):
             nbytes = 4 * len(found[3].split())
-            yield function, _instruction(" ".join(found[1].split()), int(found[2], 16), nbytes)
+            yield function, instruction(" ".join(found[1].split()), int(found[2], 16), nbytes)
         elif line.startswith("\t") and line.strip() != "...":
             raise DeviceError(f"the disassembler's line is not understood: {line.strip()}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -49,8 +49,9 @@ _FAULTS = {
 
 @dataclass(frozen=True)
 class Settings:
-    """How kernels run: approximations off by ``shift`` ulps (2: up and down by turns of their
-    bits), waves of a block in descending order, and a change of rows that a test makes.
+    """How kernels run: approximations on the upper (``shift`` 1) or lower side (-1) of what they
+    approximate, or by their bits on either (2); waves of a block in descending order; a change
+    of rows that a test makes.
     """
 
     shift: int = 0
@@ -339,8 +340,3 @@ def _explained(loaded: Loaded, fault: np.ndarray[Any, Any]) -> str:
         f"{kernel.name}, instruction {one.text!r} at {one.address:#x}: thread {lane} of block "
         f"{group} {what}"
     )
-
-
-def with_settings(settings: Settings, **changes: Any) -> Settings:
-    """Settings that differ in some fields."""
-    return replace(settings, **changes)
