@@ -30,6 +30,7 @@ from portmp import (
 )
 from portmp.backends import opencl
 from portmp.backends.base import Device, Kernel, Traits
+from portmp.backends.emulator import machine
 from portmp.bench import nbody_kernels
 from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
@@ -93,6 +94,8 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 ]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
+    for lanes in (32, 64):
+        yield "opencl", f"interpreter of {lanes} lanes", machine.interpreter(lanes).render("opencl")
 
 
 # --- dialects -------------------------------------------------------------------------

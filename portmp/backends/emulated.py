@@ -12,7 +12,6 @@ import re
 from functools import cache
 from typing import Any
 
-from portmp import discovery
 from portmp.backends import rocm
 from portmp.backends.base import Device
 from portmp.backends.emulator.hip import Hip
@@ -82,6 +81,8 @@ def opened(label: str, arch: str, settings: Settings) -> EmulatedDevice:
 @cache
 def _host() -> Device:
     """The CPU that interprets: the first OpenCL one that the arithmetic probe accepts."""
+    from portmp import discovery
+
     answer = discovery.find("opencl")
     for device in answer.devices:
         if device.properties.kind == "cpu":

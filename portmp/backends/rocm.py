@@ -10,7 +10,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from portmp import platform
 from portmp.backends.base import Dim3, Properties, Traits
 from portmp.backends.blas_library import BlasLibrary, Interface
 from portmp.backends.gpu import Driver, GpuDevice
@@ -317,6 +316,8 @@ def _text(value: Any) -> str:
 
 def facts_of(api: Any, index: int) -> tuple[Properties, Traits]:
     """A device's properties and what rendered text depends on."""
+    from portmp import platform
+
     properties = _properties(api, index)
     return properties, replace(platform.ROCM.defaults, warp_size=properties.warp_size)
 

@@ -1,4 +1,4 @@
-## Runs rows of AMD instructions: a work-item is a block, its waves take turns between barriers.
+## Runs rows of a GPU's instructions: a work-item is a block, its waves take turns between barriers.
 ## w: Writer; lanes: of a wave; operations: instructions.Operation in the order of their numbers
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/emulator/helpers.mako" import="helpers"/>

@@ -12,16 +12,18 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from portmp import formats, program, spec
 from portmp.backends.base import Buffer, Device, Dim3
 from portmp.backends.base import Kernel as HostKernel
 from portmp.backends.emulator import assembler, instructions
 from portmp.backends.emulator.codeobject import CodeObject, Kernel
 from portmp.errors import DeviceError, LaunchError
+
+if TYPE_CHECKING:
+    from portmp.spec import KernelSpec
 
 BASE = 0x7F20_0000_0000
 """Address of the arena's first byte."""
@@ -251,13 +253,17 @@ class _Interpreters(dict[int, HostKernel]):
         self._host = host
 
     def __missing__(self, lanes: int) -> HostKernel:
+        from portmp import program
+
         one = interpreter(lanes)
         found = self[lanes] = program.kernels(self._host, one)[one.name]
         return found
 
 
-def interpreter(lanes: int) -> spec.KernelSpec:
+def interpreter(lanes: int) -> KernelSpec:
     """The OpenCL kernel that runs waves of so many lanes."""
+    from portmp import formats, spec
+
     table = tuple(instructions.operations().values())
     form = formats.get("float64")
     return spec.spec(
