@@ -502,7 +502,9 @@ def _bench_ts2021_parser(kinds: Any) -> argparse.ArgumentParser:
     ts2021.add_argument("--device", help="a device, such as cuda:0")
     ts2021.add_argument("--experiment", metavar="E,...", help="blocked, split, accuracy")
     ts2021.add_argument("--size", metavar="N", help="the largest order (default 8192)")
-    ts2021.add_argument("--seconds", type=float, help="limit (default 60 on CPUs, 120 on GPUs)")
+    ts2021.add_argument(
+        "--seconds", type=float, help="limit, without compiling (default 60 on CPUs, 120 on GPUs)"
+    )
     ts2021.add_argument("--runs", type=int, metavar="R", help="runs of each case")
     ts2021.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     ts2021.add_argument("--plot", metavar="FILE", help="draw rates, times and errors")

@@ -14,6 +14,7 @@ from typing import Any
 import gmpy2
 import numpy as np
 import pytest
+import tiers
 
 from portmp import discovery, formats, inputs, nbody, planes, verify
 from portmp.array import Array
@@ -24,7 +25,6 @@ from portmp.backends.emulator.codeobject import Argument, Kernel
 from portmp.backends.emulator.instructions import Operation
 from portmp.backends.emulator.machine import Loaded, Machine, Settings
 from portmp.errors import DeviceError, LaunchError, OutOfMemory, PortmpError
-from tests import tiers
 
 ARCHITECTURES = {"gfx908": "hiprtc", "gfx90a": "hiprtc", "gfx1100": "clang"}
 """What CI runs: wave64 with one and with two words in a register pair, and wave32."""

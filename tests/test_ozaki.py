@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import itertools
 import math
 import re
 import sys
@@ -714,6 +715,37 @@ def test_library_arguments(
     assert got == [interface.transposed, interface.plain, 5, 7, 12, 1, *middle, *end]
 
 
+@pytest.mark.parametrize("word", ["int8", "float32", "float64"])
+def test_more_slices_hold_more_bits(word: str) -> None:
+    """Given a number of digits they are as wide as they may be."""
+    found = [slices.slices(formats.get("dd"), word, count=n).bits for n in range(2, 65)]
+    assert all(a < b or b > 800 for a, b in itertools.pairwise(found))
+
+
+def test_memory_of_deep_products_stays_below_the_limit(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Cut operands, sums and exponents together, where parts of the depth are padded."""
+    k = residues.DEPTH + 16
+    a, b = (mp.from_limbs([np.ones(s)], "float64", device) for s in ((32, k), (k, 32)))
+    held, most = [0], [0]
+    plain = ozaki.allocate
+
+    def counted(*given: Any) -> Any:
+        found = plain(*given)
+        held[0] += sum(buffer.nbytes for buffer in found.buffers)
+        most[0] = max(most[0], held[0])
+        return found
+
+    monkeypatch.setattr(ozaki, "allocate", counted)
+    with pytest.raises(OutOfMemory, match="smallest block") as error:
+        mp.gemm(a, b, method=Ozaki2(moduli=8, workspace=2**20))
+    smallest = int(str(error.value).split()[-1])
+    held[0] = 0
+    mp.gemm(a, b, method=Ozaki2(moduli=8, workspace=smallest))
+    assert smallest == most[0]
+
+
 def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is tried once; products go to portmp's kernel then."""
     tried = []
@@ -727,6 +759,7 @@ def test_a_library_that_fails_is_not_taken(device: Device, monkeypatch: pytest.M
 
     monkeypatch.setattr(engines, "_found", {})
     monkeypatch.setattr(type(device), "library", lambda _: Failing())
+    monkeypatch.setattr(type(device), "library_words", Device.library_words)
     for _ in range(3):
         assert isinstance(engines.get(device), engines.Own)
     assert len(tried) == 1
@@ -753,6 +786,7 @@ def test_a_library_that_rounds_is_not_taken(
 
     monkeypatch.setattr(engines, "_found", {})
     monkeypatch.setattr(type(device), "library", lambda _: Rounding())
+    monkeypatch.setattr(type(device), "library_words", Device.library_words)
     assert engines.get(device, "auto", word).name == "rounding"
     wrong += [3, 5]
     engines._found.clear()
@@ -765,7 +799,7 @@ def test_clblast() -> None:
     device = discovery.get("opencl")
     library, queue, k = device.library(), device.queue, 36
     rng = np.random.default_rng(1)
-    for word in library.words:
+    for word in device.library_words:
         left, right = rng.integers(-99, 99, (2, 7, k + 8)), rng.integers(-99, 99, (2, 5, k + 4))
         a, b = (planes.upload(engines.FACTORS[word], [x], queue) for x in (left, right))
         c = planes.upload(engines.SUMS[word], [np.zeros(3 + 2 * 7 * 6)], queue)

@@ -163,11 +163,10 @@ class Rows:
 class Library(ABC):
     """The BLAS that belongs to a platform.
 
-    ``words``: what it multiplies; ``preferred``: whether it comes before portmp's own kernels.
+    ``preferred``: whether it comes before portmp's own kernels.
     """
 
     name: str
-    words: tuple[str, ...] = ("int8", "float32", "float64")
     preferred = True
 
     @abstractmethod
@@ -190,6 +189,8 @@ class Device(ABC):
     properties: Properties
     traits: Traits
     queue: Queue
+    library_words: tuple[str, ...] = ("int8", "float32", "float64")
+    """What the platform's BLAS multiplies."""
     interpreted: bool = False
     """Whether no hardware runs its code: results count, times do not."""
     fragile: bool = False

@@ -20,7 +20,6 @@ class Clblast(Library):
     """
 
     name = "CLBlast"
-    words = ("float32", "float64")
     preferred = False
 
     def __init__(self) -> None:

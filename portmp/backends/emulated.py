@@ -14,11 +14,12 @@ from typing import Any
 
 from portmp.backends import rocm
 from portmp.backends.base import Device
+from portmp.backends.blas_library import BlasLibrary
 from portmp.backends.emulator.hip import Hip
 from portmp.backends.emulator.machine import CAPACITY, Machine, Settings
 from portmp.backends.rocm import RocmDevice, RocmDriver
 from portmp.compilers.select import compiler_for
-from portmp.errors import DeviceError, suggestion
+from portmp.errors import BackendUnavailable, DeviceError, suggestion
 
 UNITS = {
     "gfx906": 60, "gfx908": 120, "gfx90a": 104, "gfx942": 304, "gfx1030": 40, "gfx1100": 48,
@@ -44,6 +45,10 @@ class EmulatedDevice(RocmDevice):
     def name(self) -> str:
         """The name that selects this device: ``emulated:gfx908``."""
         return f"emulated:{self._label}"
+
+    def library(self) -> BlasLibrary:
+        """None: a library's own code is not interpreted."""
+        raise BackendUnavailable(f"{self.name} has no BLAS library: it is no hardware")
 
     def compiler_key(self) -> str:
         """That of the compiler, marked: nothing kept for hardware is taken for this device."""

@@ -186,6 +186,8 @@ class ClDevice(Device):
         self.queue = ClQueue(self)
         self.pool = tools.MemoryPool(tools.ImmediateAllocator(self.queue.queue))
 
+    library_words = ("float32", "float64")
+
     def library(self) -> Clblast:
         """CLBlast; BackendUnavailable where pyclblast is not installed."""
         return Clblast()

@@ -38,6 +38,10 @@ class Budget:
         """Seconds since the start."""
         return time.monotonic() - self.start
 
+    def leave_out(self, seconds: float) -> None:
+        """Do not count some of the seconds that have passed."""
+        self.start += seconds
+
     def left(self, experiment: str, parts: int = 1) -> float:
         """Seconds that an experiment may still take, for one of *parts* parts to come."""
         return max(0.0, self._until[experiment] - self.passed()) / parts

@@ -78,11 +78,13 @@ class Bench:
         return [f for f in found if f.word in words]
 
     def seconds(self, work: Work) -> float:
-        """The median of the runs of a call."""
-        work()  # compiles
-        self.device.queue.synchronize()
+        """The median of the runs of a call; compiling does not count as time passed."""
         start = self.budget.passed()
+        work()
+        self.device.queue.synchronize()
+        first = self.budget.passed() - start
         found = measure.timed(self.device, work, self.runs)
+        self.budget.leave_out(max(0.0, first - found.median))
         calls = found.runs * found.calls
         self._next += max(self.budget.passed() - start, GROWTH * found.median * calls)
         return found.median

@@ -148,9 +148,11 @@ def plot(path: Path, data: Row) -> None:
 
 
 def _lines(axes: Any, series: Mapping[str, list[tuple[int, float]]], label: str) -> None:
-    for name, points in series.items():
+    for i, (name, points) in enumerate(series.items()):
         text = f"{name} slices" if name.isdigit() else name
-        axes.plot([x for x, _ in points], [y for _, y in points], "o-", markersize=3, label=text)
+        # There are ten colours.
+        style = ("o-", "s--", "^:")[i // 10]
+        axes.plot([x for x, _ in points], [y for _, y in points], style, markersize=3, label=text)
     axes.set_xscale("log", base=2)
     axes.set_yscale("log")
     axes.set_xlabel("N")

@@ -96,7 +96,8 @@ def slices(
     """How operands are cut: the fewest digits, and the narrowest of as few.
 
     They hold *bits* bits, by default the format's, and so much more that the products left out
-    change bounds no more than the limbs' rounding. ArgumentError for what is not possible.
+    change bounds no more than the limbs' rounding. Where *count* is given digits are as wide as
+    they may be, so that more of them hold more bits. ArgumentError for what is not possible.
     """
     most = WIDEST[check_word(word)]
     count = integers.number("slices", count, 1, MOST)
@@ -104,12 +105,18 @@ def slices(
     bits = integers.number("bits", bits, LEAST_BITS, MOST_BITS)
     if bits is not None and count is not None:
         raise ArgumentError(f"bits: {bits} given, but slices: {count} too; one of them is enough")
-    counts = range(1, MOST + 1) if count is None else (count,)
-    widths = range(NARROWEST, most + 1) if width is None else (width,)
-    found = _fewest(bits or integers.needed(form), form.limbs, tuple(counts), tuple(widths))
-    if found is None and count is None:
-        raise ArgumentError(f"bits: {bits} given, {MOST} digits of {max(widths)} bits hold fewer")
-    found = found or Slices(counts[-1], widths[-1])
+    widths = range(NARROWEST, most + 1) if width is None else range(width, width + 1)
+    if count is None:
+        wanted = bits or integers.needed(form)
+        cut = _fewest(wanted, form.limbs, tuple(range(1, MOST + 1)), tuple(widths))
+        if cut is None:
+            raise ArgumentError(
+                f"bits: {bits} given, {MOST} digits of {max(widths)} bits hold fewer"
+            )
+        found = cut
+    else:
+        fitting = [Slices(count, w) for w in widths if w == widths[0] or count * w <= MOST_BITS + 2]
+        found = fitting[-1]
     if not LEAST_BITS <= found.bits <= MOST_BITS:
         raise ArgumentError(
             f"slices: {found.count} of {found.width} bits given, they leave {found.bits} bits "

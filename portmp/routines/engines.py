@@ -92,13 +92,12 @@ def get(device: Device, choice: str = "auto", word: str = "int8") -> Library:
     if choice == "own":
         return Own()
     if choice == "library":
-        library = device.library()
-        if word not in library.words:
+        if word not in device.library_words:
             raise BackendUnavailable(
-                f"engine: library given, {library.name} multiplies {', '.join(library.words)} "
-                f"only, not {word}"
+                f"engine: library given, those of the platform {device.platform} multiply "
+                f"{', '.join(device.library_words)} only, not {word}"
             )
-        return library
+        return device.library()
     known = _found.setdefault(device, {})
     if word not in known:
         known[word] = _first(device, word)
@@ -120,7 +119,7 @@ def _first(device: Device, word: str) -> Library:
     host[TRIAL // 2 :] = single * np.eye(TRIAL, dtype=int)[TRIAL // 2 :]
     try:
         library = device.library()
-        if not library.preferred or word not in library.words:
+        if not library.preferred or word not in device.library_words:
             return Own()
         factor = planes.upload(FACTORS[word], [host], device.queue)
         target = planes.allocate(SUMS[word], host.shape, device.queue)

@@ -214,7 +214,8 @@ def _matrices(
     (m, n), k, queue = out.shape, a.shape[1], out.queue
     left = operand(a, second=False)
     right = operand(b.transposed((1, 0)), second=True)
-    rows, columns = blocks(scheme, m, n, k, limit)
+    held_bytes = left.exponents.nbytes + right.exponents.nbytes
+    rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
     end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
     key = scheme.rebuild_spec(a.format)
@@ -246,16 +247,17 @@ def _matrices(
         del held
 
 
-def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int) -> tuple[int, int]:
+def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) -> tuple[int, int]:
     """Rows and columns of C at a time, so that cut operands and sums stay below *limit* bytes.
 
-    OutOfMemory where even the smallest block takes more.
+    *held* bytes of them are taken already. OutOfMemory where even the smallest block takes more.
     """
-    of_cuts = scheme.count * padded(k) * scheme.cuts.dtype(0).itemsize
+    depth = sum(padded(steps) for _, steps in scheme.parts(k))
+    of_cuts = scheme.count * depth * scheme.cuts.dtype(0).itemsize
     of_sums = scheme.planes(k) * scheme.sums.dtype(0).itemsize
 
     def needed(rows: int, columns: int) -> int:
-        return of_cuts * (rows + columns) + of_sums * rows * columns
+        return of_cuts * (rows + columns) + of_sums * rows * columns + held
 
     rows, columns = padded(m), padded(n)
     while needed(rows, columns) > limit:
