@@ -46,9 +46,9 @@ def acceleration(
     itself. Where eps is 0 (or its square is below the format's normal numbers), a target
     whose squared distance from another particle is below them gets NaN (root exact).
 
-    Error per component, over u^N times the sum of the terms' magnitudes: 8 of several limbs,
-    20 of one limb were the largest measured (512 particles: a Plummer sphere; close pairs,
-    equal positions and a mass ratio of 2^40). Of one limb it is at most
+    Error per component, over u^N times the sum of the terms' magnitudes: 15 of several limbs,
+    47 of one limb were the largest measured (on all of 512 particles: a Plummer sphere; close
+    pairs, equal positions and a mass ratio of 2^40). Of one limb it is at most
     24 + min(m, 1024) + m / 1024, as for any such sum. Both hold while no 1 / r^3 and m / r^3
     leaves the range of the words: units matter (docs/nbody.md).
 

@@ -199,6 +199,10 @@ def _plan(args: Any) -> Plan:
         value = getattr(args, name)
         if value < least:
             raise ArgumentError(f"--{name}: {value} given, at least {least} is needed")
+    if min(args.samples, args.steps) > MOST_SAMPLES:
+        raise ArgumentError(
+            f"--samples: {args.samples} given, at most {MOST_SAMPLES} are kept in memory"
+        )
     return Plan(args.scheme, dt, args.steps, min(args.samples, args.steps), args.reverse)
 
 
@@ -224,11 +228,12 @@ def _systems(args: Any, forms: list[Format], device: Device) -> list[System]:
                 raise ArgumentError(f"--{name}: a saved state has its own")
         return [system.load(args.source, form.name, device) for form in forms]
     if args.source in particles.SPHERES:
+        _state_memory(args.number, forms, device)
         made = particles.SPHERES[args.source](args.number, args.seed)
     else:
         made = particles.read(args.source)
+        _state_memory(len(made.mass), forms, device)
     eps, root = args.eps or "0", args.root or "exact"
-    _state_memory(len(made.mass), forms, device)
     return [start(made, form, device, eps, root) for form in forms]
 
 
@@ -277,6 +282,8 @@ def _write_trajectory(path: Path, courses: list[Course]) -> None:
     arrays = {course.format: np.array(course.positions) for course in courses}
     files.write_members(path, {"times": np.array(courses[0].times), **arrays})
 
+
+MOST_SAMPLES = 1_000_000
 
 MOST_ORBITS = 50
 """Particles whose ways are drawn; of more only the last places."""

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from portmp import convert
 from portmp.errors import ArgumentError, InputError, suggestion
 
 COLUMNS = ("mass", "x", "y", "z", "vx", "vy", "vz")
@@ -84,6 +85,8 @@ def _particles(file: Path, rows: list[tuple[int, list[str]]], constant: Fraction
         row = dict(zip(heading, fields, strict=True))
         names.append(fields[0] if heading[0] not in COLUMNS else "")
         values.append([_exact(file, number, name, row[name]) for name in COLUMNS])
+    if not rows:
+        raise InputError(f"{file}: holds no particles")
     return Particles(
         tuple(names), [constant * v[0] for v in values],
         [v[1:4] for v in values], [v[4:7] for v in values],
@@ -92,9 +95,9 @@ def _particles(file: Path, rows: list[tuple[int, list[str]]], constant: Fraction
 
 def _exact(file: Path, line: int, name: str, text: str) -> Fraction:
     try:
-        return Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(f"{file}, line {line}: {name}: {text!r} is no number") from None
+        return Fraction(convert.parse_number(text, name))
+    except (InputError, ValueError, OverflowError):
+        raise InputError(f"{file}, line {line}: {name}: {text!r} is no finite number") from None
 
 
 # --- spheres --------------------------------------------------------------------------------

@@ -246,8 +246,9 @@ def load(path: str | Path, form: str | None = None, device: str | Device | None 
 def exact(value: Number, argument: str) -> Fraction:
     """A number as it was given: a decimal string exactly, a float by its value."""
     try:
-        return Fraction(value.item() if isinstance(value, np.generic) else value)
-    except (ValueError, TypeError, OverflowError, ZeroDivisionError):
+        plain = value.item() if isinstance(value, np.generic) else value
+        return Fraction(convert.parse_number(plain, argument) if isinstance(plain, str) else plain)
+    except (InputError, ValueError, TypeError, OverflowError, ZeroDivisionError):
         raise ArgumentError(f"{argument}: {value!r} given, a finite number is needed") from None
 
 

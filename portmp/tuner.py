@@ -341,7 +341,13 @@ def chosen(args: Any) -> list[Task]:
         found += [t for t in known if args.shape in (None, t.shape)]
     if not found:
         allowed = sorted({s for _, shapes in ROUTINES.values() for s in shapes})
-        near = suggestion(str(args.shape), allowed)
+        if args.shape is None or args.shape in allowed:
+            what = args.routine or "any routine"
+            raise ArgumentError(
+                f"nothing to tune: {what} has no task of --format {args.format or 'all'}, "
+                f"--accuracy {args.accuracy}, --shape {args.shape or 'all'}"
+            )
+        near = suggestion(args.shape, allowed)
         raise ArgumentError(f"--shape: {args.shape!r} given{near}; shapes: {', '.join(allowed)}")
     return found
 

@@ -47,13 +47,13 @@ CONTEXTS = {
 }
 
 
-def _kernel(lines: Sequence[str]) -> Loaded:
+def _kernel(lines: Sequence[str], shared: int) -> Loaded:
     """A kernel of these instructions: arguments are addresses of what it reads and writes."""
     text = ["s_load_dwordx4 s[8:11], s[4:5], 0x0", *lines, "s_endpgm"]
     code = tuple(listing.instruction(line, 8 * i, 8) for i, line in enumerate(text))
     arguments = (Argument(0, 8, "global_buffer"), Argument(8, 8, "global_buffer"))
     kernel = Kernel(
-        "test", "gfx908", LANES, 0, 0, 16, arguments, (("arguments", 2),), 6,
+        "test", "gfx908", LANES, shared, 0, 16, arguments, (("arguments", 2),), 6,
         (True, False, False), False, code,
     )  # fmt: skip
     kernel = replace(kernel, user=(("private_segment_buffer", 4), ("arguments", 2)))
@@ -64,7 +64,7 @@ def _kernel(lines: Sequence[str]) -> Loaded:
     return Loaded(kernel, rows, buffer)
 
 
-def _run(lines: Sequence[str], given: Words, results: int) -> Words:
+def _run(lines: Sequence[str], given: Words, results: int, shared: int = 0) -> Words:
     """Run *lines* with a lane's words of *given* (words, lanes) in v10, v11 ...; v40 ... come back.
 
     v1 is four times the lane, s[8:9] the input's and s[10:11] the output's address.
@@ -84,7 +84,7 @@ def _run(lines: Sequence[str], given: Words, results: int) -> Words:
         store += [f"v_add_u32_e32 v2, {row * i}, v1", f"global_store_dword v2, v{40 + i}, s[10:11]"]
     values = [struct.pack("<Q", source), struct.pack("<Q", target)]
     try:
-        machine.launch(_kernel([*load, *lines, *store]), (1, 1, 1), (LANES, 1, 1), values)
+        machine.launch(_kernel([*load, *lines, *store], shared), (1, 1, 1), (LANES, 1, 1), values)
         found = np.empty((results, LANES), np.uint32)
         memory.read(target, found)
     finally:
@@ -516,10 +516,10 @@ def test_scalars(name: str) -> None:
                 assert bool(found[1]) == condition(a, int(b), carry), (a, b)
 
 
-def _lanes(lines: Sequence[str], results: int = 1) -> list[list[int]]:
+def _lanes(lines: Sequence[str], results: int = 1, shared: int = 0) -> list[list[int]]:
     """Results where v10 holds 1000 + lane and v11 2000 + 3 lane."""
     lane = np.arange(LANES, dtype=np.uint32)
-    found = _run(lines, np.array([1000 + lane, 2000 + 3 * lane], np.uint32), results)
+    found = _run(lines, np.array([1000 + lane, 2000 + 3 * lane], np.uint32), results, shared)
     return [[int(v) for v in row] for row in found]
 
 
@@ -628,6 +628,15 @@ def test_memory_is_guarded(line: str, words: str) -> None:
     with pytest.raises(LaunchError, match=words) as error:
         _lanes(["v_mov_b32_e32 v3, 0x1000", line])
     assert line in str(error.value) and "thread" in str(error.value)
+
+
+def test_addresses_of_shared_memory_wrap_around() -> None:
+    """A base below zero with an offset that leads back: compilers make such."""
+    (found,) = _lanes([
+        "ds_write_b32 v1, v10", "v_add_u32_e32 v3, 0xfffff000, v1",
+        "ds_read_b32 v40, v3 offset:4096",
+    ], shared=256)  # fmt: skip
+    assert found == [1000 + i for i in range(LANES)]
 
 
 def test_a_loop_without_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -219,8 +219,10 @@ def test_table(tmp_path: Path) -> None:
         ("", "holds no particles"),
         ("mass,x,y,z,vx,vy\n", "no column 'vz'"),
         ("mass,x,y,z,vx,vy,vz\n1,2\n", "line 2: 2 fields, the heading has 7"),
-        ("mass,x,y,z,vx,vy,vz\n1,2,3,4,5,6,no\n", "line 2: vz: 'no' is no number"),
-        ("# G = big\nmass,x,y,z,vx,vy,vz\n", "line 1: G: 'big' is no number"),
+        ("mass,x,y,z,vx,vy,vz\n1,2,3,4,5,6,no\n", "line 2: vz: 'no' is no finite number"),
+        ("# G = big\nmass,x,y,z,vx,vy,vz\n", "line 1: G: 'big' is no finite number"),
+        ("mass,x,y,z,vx,vy,vz\n", "holds no particles"),
+        ("mass,x,y,z,vx,vy,vz\n1,1e999999999,0,0,0,0,0\n", "x: '1e999999999' is no finite number"),
     ],
 )
 def test_wrong_tables(tmp_path: Path, text: str, message: str) -> None:

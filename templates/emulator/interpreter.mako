@@ -294,7 +294,8 @@ ${"target[lane + LANES * i] = ((__global const uint *)memory)[i];" if way == "lo
                     case ${number["shared_" + way]}: /* address in a lane's word, I[2] bytes */
                         EACH {
                             const uint address = at0[lane * step0] + immediate;
-                            if ((ulong)at0[lane * step0] + immediate + I[2] > SHARED_BYTES) {
+                            /* the sum wraps around: a base may be negative */
+                            if ((ulong)address + I[2] > SHARED_BYTES) {
                                 FAULT(3, lane, address);
                                 break;
                             }
