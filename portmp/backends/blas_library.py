@@ -1,4 +1,4 @@
-"""A GPU's BLAS library by its C interface: what both vendors' have in common.
+"""A GPU's BLAS library: what both vendors' have in common.
 
 They count by columns and take the same arguments but for the codes of types.
 """
@@ -9,6 +9,7 @@ import ctypes
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -27,8 +28,7 @@ class Interface:
     """Names and codes of one library.
 
     ``kinds``: for each word the codes of its type, of the results' type, and of how sums are
-    computed. ``target_twice``: C is given once to be read and once to be written. ``end``: the
-    last arguments.
+    computed. ``end``: the last arguments.
     """
 
     name: str
@@ -39,17 +39,16 @@ class Interface:
     transposed: int
     kinds: Mapping[str, tuple[int, int, int]]
     end: tuple[int, ...]
-    target_twice: bool = False
     statuses: Mapping[int, str] = field(default_factory=dict)
 
 
 class BlasLibrary(Library):
     """One library on one device; its handle is made when it is first needed."""
 
-    def __init__(self, interface: Interface, library: ctypes.CDLL, driver: Driver) -> None:
+    def __init__(self, interface: Interface, library: Any, driver: Driver) -> None:
         self.name = interface.name
         self._interface, self._library, self._driver = interface, library, driver
-        self._handle: ctypes.c_void_p | None = None
+        self._handle: Any = None
         self._lock = threading.Lock()
 
     def multiply(
@@ -72,25 +71,33 @@ class BlasLibrary(Library):
             handle = self._open()
             self._call(names.set_stream, handle, ctypes.c_void_p(int(queue.stream)))
             self._call(
-                names.gemm, handle, names.transposed, names.plain, n, m, k, ctypes.byref(alpha),
-                *factors[0], *factors[1], ctypes.byref(beta), *target,
-                *(target if names.target_twice else ()), batch, compute, *names.end,
+                names.gemm, handle, names.transposed, names.plain, n, m, k, _address(alpha),
+                *factors[0], *factors[1], _address(beta), *target, batch, compute, *names.end,
             )  # fmt: skip
 
-    def _open(self) -> ctypes.c_void_p:
+    def _open(self) -> Any:
         """The handle, with the device current in the calling thread."""
         self._driver.current()
         if self._handle is None:
-            handle = ctypes.c_void_p()
-            self._call(self._interface.create, ctypes.byref(handle))
-            self._handle = handle
+            self._handle = self._create()
         return self._handle
 
+    def _create(self) -> Any:
+        handle = ctypes.c_void_p()
+        self._call(self._interface.create, ctypes.byref(handle))
+        return handle
+
     def _call(self, function: str, *arguments: object) -> None:
-        status = getattr(self._library, function)(*arguments)
+        self._check(function, getattr(self._library, function)(*arguments))
+
+    def _check(self, function: str, status: int) -> None:
         if status:
             words = self._interface.statuses.get(status, f"status {status}")
             raise DeviceError(f"{self.name}: {function}: {words}")
+
+
+def _address(value: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(ctypes.addressof(value))
 
 
 def _matrix(rows: Rows, kind: int, nbytes: int) -> tuple[object, ...]:

@@ -14,9 +14,9 @@ from typing import Any
 
 from portmp.backends import rocm
 from portmp.backends.base import Device
-from portmp.backends.blas_library import BlasLibrary
 from portmp.backends.emulator.hip import Hip
 from portmp.backends.emulator.machine import CAPACITY, Machine, Settings
+from portmp.backends.hipblas import HipBlas
 from portmp.backends.rocm import RocmDevice, RocmDriver
 from portmp.compilers.select import compiler_for
 from portmp.errors import BackendUnavailable, DeviceError, suggestion
@@ -46,7 +46,7 @@ class EmulatedDevice(RocmDevice):
         """The name that selects this device: ``emulated:gfx908``."""
         return f"emulated:{self._label}"
 
-    def library(self) -> BlasLibrary:
+    def library(self) -> HipBlas:
         """None: a library's own code is not interpreted."""
         raise BackendUnavailable(f"{self.name} has no BLAS library: it is no hardware")
 

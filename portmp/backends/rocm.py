@@ -11,15 +11,12 @@ from pathlib import Path
 from typing import Any
 
 from portmp.backends.base import Dim3, Properties, Traits
-from portmp.backends.blas_library import BlasLibrary, Interface
 from portmp.backends.gpu import Driver, GpuDevice
+from portmp.backends.hipblas import HipBlas
 from portmp.compilers.hiprtc import HiprtcCompiler, bridge, find_library
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
 
 _INSTALL = "install ROCm, and pip install hip-python of the same major version"
-_INSTALL_BLAS = (
-    "install rocBLAS (rocblas of ROCm; on Debian and Ubuntu apt-get install librocblas0)"
-)
 _NON_BLOCKING = 1
 _TIMED_EVENT = 0
 _NEW_LAYOUT = 6
@@ -178,37 +175,18 @@ class RocmDriver(Driver):
         self._check(result, LaunchError)
 
 
-ROCBLAS = Interface(
-    "rocBLAS", "rocblas_create_handle", "rocblas_set_stream", "rocblas_gemm_strided_batched_ex",
-    plain=111, transposed=112,
-    kinds={"int8": (160, 162, 162), "float32": (151, 151, 151), "float64": (152, 152, 152)},
-    end=(0, 0, 0), target_twice=True,
-    statuses={1: "invalid handle", 2: "not implemented", 5: "out of memory", 6: "internal error"},
-)  # fmt: skip
-
-
 class RocmDevice(GpuDevice):
     """One AMD GPU."""
 
     platform = "rocm"
 
     @cached_property
-    def _library(self) -> BlasLibrary:
-        return BlasLibrary(ROCBLAS, _rocblas(), self.driver)
+    def _library(self) -> HipBlas:
+        return HipBlas(self.driver)
 
-    def library(self) -> BlasLibrary:
-        """rocBLAS; BackendUnavailable where it is not installed."""
+    def library(self) -> HipBlas:
+        """hipBLAS; BackendUnavailable where it is not installed."""
         return self._library
-
-
-def _rocblas() -> ctypes.CDLL:
-    found = find_library("rocblas")
-    if found is None:
-        raise BackendUnavailable(f"rocBLAS is missing; {_INSTALL_BLAS}")
-    try:
-        return ctypes.CDLL(str(found))
-    except OSError as error:
-        raise BackendUnavailable(f"rocBLAS does not load ({error}); {_INSTALL_BLAS}") from error
 
 
 def _current_clock(table: Path) -> float | None:
