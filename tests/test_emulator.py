@@ -516,6 +516,15 @@ def test_scalars(name: str) -> None:
                 assert bool(found[1]) == condition(a, int(b), carry), (a, b)
 
 
+def test_bits_of_scalars() -> None:
+    """One bit cleared and set."""
+    low, high = _lanes([
+        "s_mov_b32 s20, 0xf000000f", "s_mov_b32 s21, s20", "s_bitset0_b32 s20, 31",
+        "s_bitset1_b32 s21, 36", "v_mov_b32_e32 v40, s20", "v_mov_b32_e32 v41, s21",
+    ], 2)  # fmt: skip
+    assert (low[0], high[0]) == (0x7000000F, 0xF000001F)
+
+
 def _lanes(lines: Sequence[str], results: int = 1, shared: int = 0) -> list[list[int]]:
     """Results where v10 holds 1000 + lane and v11 2000 + 3 lane."""
     lane = np.arange(LANES, dtype=np.uint32)

@@ -165,6 +165,8 @@ _SCALAR = {
     "s_lshr_b64": ("l", "lu", "a >> (b & 63)", "r != 0"),
     "s_ashr_i64": ("q", "qu", "a >> (b & 63)", "r != 0"),
     "s_bfe_u32": ("u", "uu", "field(a, b & 31, (b >> 16) & 127)", "r != 0"),
+    "s_bitset0_b32": ("u", "u", "old & ~(1u << (a & 31))", ""),
+    "s_bitset1_b32": ("u", "u", "old | 1u << (a & 31)", ""),
     "s_cselect_b32": ("u", "uu", "scc ? a : b", ""),
     "s_cselect_b64": ("l", "ll", "scc ? a : b", ""),
     "s_min_u32": ("u", "uu", "min(a, b)", "a < b"), "s_max_u32": ("u", "uu", "max(a, b)", "a > b"),
