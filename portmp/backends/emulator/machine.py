@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 BASE = 0x7F20_0000_0000
 """Address of the arena's first byte."""
 
-CAPACITY = 1 << 30
+CAPACITY = 1 << 28
 GAP = 4096
 ALIGNMENT = 256
 POISON = 0xFFF7A5A5
