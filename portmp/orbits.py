@@ -42,6 +42,8 @@ class Plan:
     steps: int
     samples: int
     reverse: bool
+    ways: bool
+    """Whether positions are kept at each sample."""
 
 
 @dataclass
@@ -76,8 +78,8 @@ def memory(count: int, forms: list[Format]) -> int:
 class Watch:
     """Energy and angular momentum of a system against those at its start."""
 
-    def __init__(self, moving: System, course: Course) -> None:
-        self.system, self.course = moving, course
+    def __init__(self, moving: System, course: Course, ways: bool) -> None:
+        self.system, self.course, self.ways = moving, course, ways
         self.energy, self.momentum = self._values()
         course.energy = str(mp.array([self.energy], moving.format, moving.device).to_strings()[0])
         self.sample()
@@ -97,7 +99,8 @@ class Watch:
         self.course.times.append(float(self.system.time))
         self.course.energy_errors.append(_relative(energy - self.energy, self.energy))
         self.course.momentum_errors.append(change / size if size else change)
-        self.course.positions.append(self.system.position.to_float64())
+        if self.ways:
+            self.course.positions.append(self.system.position.to_float64())
 
 
 def _fraction(value: mp.Array) -> Fraction:
@@ -118,8 +121,9 @@ def _relative(error: Fraction, size: Fraction) -> float:
 def follow(moving: System, plan: Plan, progress: Progress) -> Course:
     """Move a system as planned, sampling on the way."""
     course = Course(moving.format.name)
-    watch = Watch(moving, course)
-    began, origin = time.monotonic(), moving.position.to_fractions()
+    watch = Watch(moving, course, plan.ways)
+    began = time.monotonic()
+    origin = moving.position.to_fractions() if plan.reverse else None
     marks = sorted({round(plan.steps * k / plan.samples) for k in range(1, plan.samples + 1)})
     total, done = plan.steps * (2 if plan.reverse else 1), 0
 
@@ -203,7 +207,10 @@ def _plan(args: Any) -> Plan:
         raise ArgumentError(
             f"--samples: {args.samples} given, at most {MOST_SAMPLES} are kept in memory"
         )
-    return Plan(args.scheme, dt, args.steps, min(args.samples, args.steps), args.reverse)
+    samples = min(args.samples, args.steps)
+    return Plan(
+        args.scheme, dt, args.steps, samples, args.reverse, bool(args.trajectory or args.plot)
+    )
 
 
 def _check_outputs(
@@ -222,7 +229,7 @@ def _check_outputs(
 
 def _systems(args: Any, forms: list[Format], device: Device) -> list[System]:
     """The source in each format: a saved state, a sphere, or a table of initial values."""
-    if args.source.lower().endswith(".npz"):
+    if args.source.lower().endswith(".npz") and system.is_saved(args.source):
         for name in ("eps", "root"):
             if getattr(args, name) is not None:
                 raise ArgumentError(f"--{name}: a saved state has its own")

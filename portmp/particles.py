@@ -17,14 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from portmp import convert
+from portmp import convert, files
 from portmp.errors import ArgumentError, InputError, suggestion
 
 COLUMNS = ("mass", "x", "y", "z", "vx", "vy", "vz")
 EXAMPLES = ("outer_solar_system",)
 """Initial values that come with the package."""
 
-_CONSTANT = re.compile(r"#\s*G\s*=\s*(\S+)\s*$")
+_CONSTANT = re.compile(r"#\s*G\s*=\s*(.*?)\s*$")
 _TRIES = 64
 """Draws of a speed until one is kept; each is with more than 2 in 10 chances."""
 
@@ -46,15 +46,18 @@ def read(path: str | Path) -> Particles:
     """Particles from a .csv file with the columns of COLUMNS, or from an example by its name.
 
     Lines that begin with # are comments; one that says ``# G = number`` gives the
-    gravitational constant (else 1). A first column of another name holds names.
+    gravitational constant (else 1). A first column of another name holds names. A .npz file
+    holds arrays: position (n, 3), velocity (n, 3), mass (n,), and G where it is not 1.
     """
     file = Path(path)
+    if file.suffix.lower() == ".npz":
+        return _arrays(file)
     try:
         if str(path) in EXAMPLES:
             file = Path(f"{path}.csv")
             text = resources.files("portmp").joinpath("data", file.name).read_text()
         else:
-            text = file.read_text(encoding="utf-8")
+            text = file.read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else error
         raise InputError(f"{file}: cannot be read: {reason}") from None
@@ -68,10 +71,47 @@ def read(path: str | Path) -> Particles:
     return _particles(file, rows, constant)
 
 
+def _arrays(file: Path) -> Particles:
+    """Particles from arrays by name; float64 numbers are taken as they are."""
+    found = files.members(file)
+    shapes = {"position": 2, "velocity": 2, "mass": 1}
+    missing = [name for name in shapes if name not in found]
+    if missing:
+        raise InputError(
+            f"{file}: no array {missing[0]!r}; needed are position (n, 3), velocity (n, 3) and "
+            "mass (n,), or a saved state"
+        )
+    count = len(found["mass"]) if found["mass"].ndim == 1 else -1
+    for name, axes in shapes.items():
+        array = found[name]
+        if array.shape != (count, 3)[:axes] or array.dtype.kind not in "fiu":
+            raise InputError(
+                f"{file}: {name}: {array.dtype.name} of shape {array.shape} given, numbers of "
+                f"shape {'(n, 3)' if axes == 2 else '(n,)'} are needed, with one n"
+            )
+        if not np.isfinite(array).all():
+            raise InputError(f"{file}: {name}: not all numbers are finite")
+    if not count:
+        raise InputError(f"{file}: holds no particles")
+    values: list[Any] = [found[name].astype(np.float64) for name in shapes]
+    position, velocity, mass = values
+    constant = found.get("G")
+    if constant is not None and (constant.shape or constant.dtype.kind not in "fiu"):
+        raise InputError(
+            f"{file}: G: {constant.dtype.name} of shape {constant.shape} given, a number is needed"
+        )
+    factor = Fraction(1 if constant is None else constant.item())
+    weights = mass if factor == 1 else [factor * Fraction(m) for m in mass.tolist()]
+    return Particles(("",) * count, weights, position, velocity)
+
+
 def _particles(file: Path, rows: list[tuple[int, list[str]]], constant: Fraction) -> Particles:
     if not rows:
         raise InputError(f"{file}: holds no particles")
     heading = rows.pop(0)[1]
+    twice = [name for name in heading if heading.count(name) > 1]
+    if twice:
+        raise InputError(f"{file}: two columns are called {twice[0]!r}")
     missing = [name for name in COLUMNS if name not in heading]
     if missing:
         near = suggestion(missing[0], heading)

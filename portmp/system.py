@@ -243,6 +243,11 @@ def load(path: str | Path, form: str | None = None, device: str | Device | None 
         raise InputError(f"{file}: is no saved system: {error}") from None
 
 
+def is_saved(path: str | Path) -> bool:
+    """Whether a .npz file claims to hold a state that ``System.save`` wrote."""
+    return "facts" in files.members(path)
+
+
 def exact(value: Number, argument: str) -> Fraction:
     """A number as it was given: a decimal string exactly, a float by its value."""
     try:

@@ -14,6 +14,7 @@ import portmp as mp
 from portmp import cli, discovery, formats, hostblas, nbody, orbits, particles, system
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, OutOfMemory, ShapeError
+from portmp.progress import Progress
 from portmp.routines import base
 from portmp.system import SCHEMES, System
 
@@ -222,6 +223,8 @@ def test_table(tmp_path: Path) -> None:
         ("mass,x,y,z,vx,vy,vz\n1,2,3,4,5,6,no\n", "line 2: vz: 'no' is no finite number"),
         ("# G = big\nmass,x,y,z,vx,vy,vz\n", "line 1: G: 'big' is no finite number"),
         ("mass,x,y,z,vx,vy,vz\n", "holds no particles"),
+        ("mass,x,y,z,vx,vy,vz,x\n", "two columns are called 'x'"),
+        ("# G = 2.5 (km)\nmass,x,y,z,vx,vy,vz\n", "line 1: G: '2.5 .km.' is no finite number"),
         ("mass,x,y,z,vx,vy,vz\n1,1e999999999,0,0,0,0,0\n", "x: '1e999999999' is no finite number"),
     ],
 )
@@ -231,6 +234,48 @@ def test_wrong_tables(tmp_path: Path, text: str, message: str) -> None:
     file.write_text(text)
     with pytest.raises(InputError, match=message):
         particles.read(file)
+
+
+ARRAYS = {"position": np.eye(3), "velocity": np.zeros((3, 3)), "mass": np.ones(3)}
+
+
+def test_arrays(tmp_path: Path) -> None:
+    """A .npz file with position, velocity, mass and the constant."""
+    file = tmp_path / "bodies.npz"
+    np.savez(file, **ARRAYS, G=np.float64(2.5))
+    made = particles.read(file)
+    assert made.mass == [Fraction(5, 2)] * 3 and made.names == ("", "", "")
+    assert np.array_equal(made.position, np.eye(3))
+    assert cli.main(["nbody", str(file), "--dt", "0.01", "--steps", "2", "--eps", "0.1"]) == 0
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"mass": np.ones(2)}, "position: float64 of shape .3, 3. given"),
+        ({"velocity": np.full((3, 3), np.inf)}, "velocity: not all numbers are finite"),
+        ({"mass": np.array(["a"] * 3)}, "mass: "),
+        ({"G": np.ones(2)}, "G: float64 of shape"),
+        ({"position": None}, "no array 'position'"),
+    ],
+)
+def test_wrong_arrays(tmp_path: Path, changed: dict[str, Any], message: str) -> None:
+    """The file and the array."""
+    file = tmp_path / "bodies.npz"
+    given = {name: array for name, array in (ARRAYS | changed).items() if array is not None}
+    np.savez(file, **given)
+    with pytest.raises(InputError, match=message):
+        particles.read(file)
+
+
+def test_positions_are_kept_only_where_they_are_used(device: Device) -> None:
+    """Samples of many particles would take more than the particles."""
+    made = particles.plummer(20)
+    for ways in (False, True):
+        moving = orbits.start(made, formats.get("float64"), device, "0.1", "exact")
+        plan = orbits.Plan("leapfrog", Fraction(1, 100), 4, 2, False, ways)
+        course = orbits.follow(moving, plan, Progress(False))
+        assert len(course.positions) == (3 if ways else 0) and len(course.times) == 3
 
 
 def test_spheres(device: Device) -> None:
@@ -268,6 +313,8 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["nbody", "--format", "dd", "--steps", "2", "-o", str(state)]) == 0
     assert cli.main(["nbody", str(state), "--format", "dd", "--steps", "1"]) == 0
     assert "6 particles, 1 steps of 100" in capsys.readouterr().out
+    assert cli.main(["nbody", str(state), "--eps", "1"]) == 2
+    assert "--eps: a saved state has its own" in capsys.readouterr().err
 
 
 def test_memory_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
@@ -301,7 +348,7 @@ def test_picture(tmp_path: Path) -> None:
         (["nowhere.csv"], "nowhere.csv: cannot be read"),
         (["--format", "float16"], "unknown format 'float16'"),
         (["--eps", "x"], "--eps: 'x' given, a finite number"),
-        (["state.npz", "--eps", "1"], "--eps: a saved state has its own"),
+        (["state.npz", "--eps", "1"], "state.npz: cannot be read"),
     ],
 )
 def test_wrong_command_lines(

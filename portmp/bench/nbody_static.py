@@ -91,22 +91,24 @@ def _row(
         "registers": report.registers, "spills": report.spills, "scratch": report.scratch,
         "shared": report.shared, "occupancy": held.as_dict() if held else None,
         "loop": loop.as_dict() if loop else None,
-        "slots": slots(loop, report.arch) if loop else None,
+        "slots": slots(loop, report.arch, form) if loop else None,
     }  # fmt: skip
 
 
-def slots(loop: Loop, arch: str) -> Row | None:
+def slots(loop: Loop, arch: str, form: str) -> Row | None:
     """Turns at the vector units for each interaction, counted in two ways; None with float64.
 
     ``counted``: the float32 instructions, or all that the loop issues if they take longer,
-    with special ones as the architecture has them. ``paper``: 12 and the root as 3 or 4.
+    with special ones as the architecture has them. ``paper``, for float32: 12 and the root as
+    3 or 4.
     Loops with instructions of 64 bits are left out: their rate differs among architectures.
     """
     if any(name.endswith("64") for name, count in loop.instructions.items() if count):
         return None
     floats = loop.each("fma32", "add32", "mul32")
     counted = max(floats, loop.turns / UNITS[arch].issue)
-    return {"counted": counted, "paper": _paper_slots(platform_of(arch))}
+    paper = {"paper": _paper_slots(platform_of(arch))} if form == "float32" else {}
+    return {"counted": counted, **paper}
 
 
 def _paper_slots(on: str) -> float:
