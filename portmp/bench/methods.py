@@ -176,7 +176,7 @@ def command(args: Any) -> int:
         files.check_place(output)
     progress = Progress(sys.stderr.isatty())
     progress.show("opening the device (the first time it is probed, which takes some seconds)")
-    device = discovery.get(args.device)
+    device = discovery.hardware(args.device)
     if not device.properties.float64:
         raise ArgumentError(f"--device: {device.name} has no float64, which other methods need")
     rows = []

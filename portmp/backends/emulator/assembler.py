@@ -25,6 +25,9 @@ EVERY_LANE = 1 << 31
 SHORT_ADDRESS = 1 << 30
 LANE, NEGATED, ABSOLUTE = 1 << 20, 1 << 21, 1 << 22
 
+_VECTOR, _OWN, _ACCUMULATION = 1 << 29, 1 << 30, 1 << 31
+"""Places that are counted from where registers of a kind begin, until all of them are known."""
+
 EXEC, VCC, M0, SCC, SINK = 126, 106, 124, 128, 132
 SCALARS = 160
 """Scalar registers and the interpreter's own words; constants follow."""
@@ -62,7 +65,6 @@ class Row:
     flags: int = 0
     address: int = 0
     to: int | None = None
-    written: str = ""
 
 
 @dataclass(frozen=True)
@@ -92,26 +94,24 @@ class Assembler:
         self.base = base
         self.table = instructions.operations()
         self.constants: list[int] = []
-        self._places: dict[tuple[int, int], int] = {}
+        self._places: dict[int, int] = {}
         self.rows: list[Row] = []
         self.most = {"v": 3, "a": 0}
         self.temporaries = 0
 
     # --- operands -----------------------------------------------------------------------
 
-    def constant(self, value: int, words: int = 2) -> int:
-        """The place of a constant."""
-        key = (value, words)
-        if key not in self._places:
-            self._places[key] = SCALARS + len(self.constants)
-            self.constants += [value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF][:words]
-        return self._places[key]
+    def constant(self, value: int) -> int:
+        """The place of a constant of two words."""
+        if value not in self._places:
+            self._places[value] = SCALARS + len(self.constants)
+            self.constants += [value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF]
+        return self._places[value]
 
-    def temporary(self, words: int = 1) -> str:
-        """Registers of lanes that no instruction names: ``t0``, ``t1`` ..."""
-        first = self.temporaries
-        self.temporaries += words
-        return f"t{first}"
+    def temporary(self) -> str:
+        """A register of lanes that no instruction names: ``t0``, ``t1`` ..."""
+        self.temporaries += 1
+        return f"t{self.temporaries - 1}"
 
     def place(self, text: str, kind: str, written: bool = False) -> int:
         """The place that an operand names, with its modifiers, for a type of operand."""
@@ -127,7 +127,7 @@ class Assembler:
         if found := _REGISTER.fullmatch(text):
             return self._register(found) | flags
         if found := re.fullmatch(r"t(\d+)", text):
-            return int(found[1]) * self.lanes | LANE | flags | 1 << 30
+            return int(found[1]) * self.lanes | LANE | flags | _OWN
         if written:
             raise Unknown(f"{text!r} is no register")
         return self._literal(text, kind) | flags
@@ -141,7 +141,7 @@ class Assembler:
             return _TRAP + first
         self.most[family] = max(self.most[family], last + 1)
         # Where AGPRs and the interpreter's own registers begin is known at the end.
-        return first * self.lanes | LANE | (1 << 31 if family == "a" else 1 << 29)
+        return first * self.lanes | LANE | (_ACCUMULATION if family == "a" else _VECTOR)
 
     def _literal(self, text: str, kind: str) -> int:
         if _is_float(text):
@@ -165,7 +165,7 @@ class Assembler:
         """Append a row."""
         if name not in self.table:
             raise Unknown(f"operation {name!r} is not known")
-        row = Row(name, target, sources=tuple(sources), **more)  # type: ignore[arg-type]
+        row = Row(name, target, sources=tuple(sources), **more)
         self.rows.append(row)
         return row
 
@@ -178,7 +178,6 @@ class Assembler:
             raise Unknown(f"instruction {one.text!r} at {one.address:#x}: {error}") from None
         for row in self.rows[start:]:
             row.address = one.address
-            row.written = one.text
 
     def _translate(self, one: Instruction) -> None:
         name = instructions.canonical(one.mnemonic)
@@ -452,13 +451,14 @@ class Assembler:
         number = {name: i for i, name in enumerate(self.table)}
         constants = len(self.constants) + 2
         vectors = SCALARS + constants
-        starts = {29: 0, 31: self.most["v"] * self.lanes,
-                  30: (self.most["v"] + self.most["a"]) * self.lanes}  # fmt: skip
+        accumulation = vectors + self.most["v"] * self.lanes
+        own = accumulation + self.most["a"] * self.lanes
+        starts = {_VECTOR: vectors, _ACCUMULATION: accumulation, _OWN: own}
 
         def settled(place: int) -> int:
             for bit, start in starts.items():
-                if place >> bit & 1:
-                    return (place & ~(1 << bit)) + vectors + start
+                if place & bit:
+                    return (place & ~bit) + start
             return place
 
         table = np.zeros((len(self.rows), ROW), np.uint32)
@@ -470,7 +470,7 @@ class Assembler:
                 number[row.operation] | row.flags, settled(row.target), _second(row, settled),
                 sources[0], sources[1], sources[2], aim & 0xFFFFFFFF, sources[3],
             )  # fmt: skip
-        total = vectors + starts[30] + self.temporaries * self.lanes
+        total = own + self.temporaries * self.lanes
         by_address = {one.address: one for one in listed}
         return Program(
             table, np.array([*self.constants, 0, 0], np.uint32), vectors, total,
