@@ -95,6 +95,7 @@ class Assembler:
         self.table = instructions.operations()
         self.constants: list[int] = []
         self._places: dict[int, int] = {}
+        self._known: dict[tuple[str, str, bool], int] = {}
         self.rows: list[Row] = []
         self.most = {"v": 3, "a": 0}
         self.temporaries = 0
@@ -115,6 +116,12 @@ class Assembler:
 
     def place(self, text: str, kind: str, written: bool = False) -> int:
         """The place that an operand names, with its modifiers, for a type of operand."""
+        known = self._known.get((text, kind, written))
+        if known is None:
+            known = self._known[text, kind, written] = self._placed(text, kind, written)
+        return known
+
+    def _placed(self, text: str, kind: str, written: bool) -> int:
         flags = 0
         if text.startswith("-") and not _NUMBER.fullmatch(text) and not _is_float(text):
             flags, text = NEGATED, text[1:]

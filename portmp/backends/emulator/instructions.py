@@ -232,6 +232,7 @@ _SHARED = re.compile(r"ds_(load|store)_(2addr_)?(stride64_)?(b\d+)")
 _SHARED_NAMES = {"load": "read", "store": "write"}
 
 
+@cache
 def canonical(mnemonic: str) -> str:
     """The name of GCN 5 for an instruction, without the encoding's suffix."""
     name = re.sub(r"_(e32|e64|sdwa|dpp|e64_dpp)$", "", mnemonic)
