@@ -183,6 +183,7 @@ def test_devices_without_float64(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
 
     class Small:
         name = "x:0"
+        interpreted = False
         properties = Facts()
 
     monkeypatch.setattr(discovery, "get", lambda name: Small())
