@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 import itertools
 import time
+from collections.abc import Callable
 from enum import IntEnum
 from types import SimpleNamespace
 from typing import Any
@@ -140,23 +141,26 @@ class Hip:
     def _reaches(self, pointer: int, nbytes: int, stream: Any) -> bool:
         return stream in self.streams and self.machine.memory.holds(pointer, nbytes)
 
+    def _copied(
+        self, way: Callable[[int, Any], None], pointer: int, address: int, nbytes: int, stream: Any
+    ) -> tuple[Any, ...]:
+        """Copy between memory here and the host's."""
+        if not self._reaches(pointer, nbytes, stream):
+            return _BAD_VALUE
+        way(pointer, _host(address, nbytes))
+        return _OK
+
     def hipMemcpyHtoDAsync(
         self, pointer: int, address: int, nbytes: int, stream: Any
     ) -> tuple[Any, ...]:
         """Copy from the host."""
-        if not self._reaches(pointer, nbytes, stream):
-            return _BAD_VALUE
-        self.machine.memory.write(pointer, _host(address, nbytes))
-        return _OK
+        return self._copied(self.machine.memory.write, pointer, address, nbytes, stream)
 
     def hipMemcpyDtoHAsync(
         self, address: int, pointer: int, nbytes: int, stream: Any
     ) -> tuple[Any, ...]:
         """Copy to the host."""
-        if not self._reaches(pointer, nbytes, stream):
-            return _BAD_VALUE
-        self.machine.memory.read(pointer, _host(address, nbytes))
-        return _OK
+        return self._copied(self.machine.memory.read, pointer, address, nbytes, stream)
 
     def hipMemcpyDtoDAsync(
         self, target: int, source: int, nbytes: int, stream: Any

@@ -32,91 +32,98 @@ class Operation:
     condition: str = ""
 
 
-def _vector() -> dict[str, tuple[str, str, str]]:
-    return {
-        "v_mov_b32": ("u", "u", "a"), "v_mov_b64": ("l", "l", "a"),
-        "v_not_b32": ("u", "u", "~a"), "v_bfrev_b32": ("u", "u", "reversed(a)"),
-        "v_accvgpr_read_b32": ("u", "u", "a"), "v_accvgpr_write_b32": ("u", "u", "a"),
-        "v_accvgpr_mov_b32": ("u", "u", "a"),
-        "v_cndmask_b32": ("u", "uum", "c ? b : a"),
-        # float32 and float64
-        "v_add_f32": ("f", "ff", "a + b"), "v_add_f64": ("d", "dd", "a + b"),
-        "v_sub_f32": ("f", "ff", "a - b"), "v_subrev_f32": ("f", "ff", "b - a"),
-        "v_mul_f32": ("f", "ff", "a * b"), "v_mul_f64": ("d", "dd", "a * b"),
-        "v_fma_f32": ("f", "fff", "FMA32(a, b, c)"), "v_fma_f64": ("d", "ddd", "FMA64(a, b, c)"),
-        "v_fmac_f32": ("f", "ff", "FMA32(a, b, old)"),
-        "v_fmac_f64": ("d", "dd", "FMA64(a, b, old)"),
-        "v_fmaak_f32": ("f", "fff", "FMA32(a, b, c)"),
-        "v_fmamk_f32": ("f", "fff", "FMA32(a, b, c)"),
-        # rounded twice, without subnormals, whatever the mode says
-        "v_mac_f32": ("f", "ff", "flushed(flushed(flushed(a) * flushed(b)) + flushed(old))"),
-        "v_mad_f32": ("f", "fff", "flushed(flushed(flushed(a) * flushed(b)) + flushed(c))"),
-        "v_min_f32": ("f", "ff", "least(a, b)"), "v_max_f32": ("f", "ff", "greatest(a, b)"),
-        "v_min_f64": ("d", "dd", "least64(a, b)"), "v_max_f64": ("d", "dd", "greatest64(a, b)"),
-        "v_floor_f32": ("f", "f", "floor(a)"), "v_floor_f64": ("d", "d", "floor(a)"),
-        "v_trunc_f32": ("f", "f", "trunc(a)"), "v_trunc_f64": ("d", "d", "trunc(a)"),
-        "v_ceil_f32": ("f", "f", "ceil(a)"), "v_ceil_f64": ("d", "d", "ceil(a)"),
-        "v_rndne_f32": ("f", "f", "rint(a)"), "v_rndne_f64": ("d", "d", "rint(a)"),
-        "v_ldexp_f64": ("d", "di", "scaled64(a, b)"),
-        "v_ldexp_f32": ("f", "fi", "scaled32(a, b)"),
-        "v_cvt_f32_f64": ("f", "d", "(float)a"), "v_cvt_f64_f32": ("d", "f", "(double)a"),
-        "v_cvt_f32_i32": ("f", "i", "(float)a"), "v_cvt_f32_u32": ("f", "u", "(float)a"),
-        "v_cvt_f64_i32": ("d", "i", "(double)a"), "v_cvt_f64_u32": ("d", "u", "(double)a"),
-        "v_cvt_i32_f32": ("i", "f", "signed_of((double)a)"),
-        "v_cvt_u32_f32": ("u", "f", "unsigned_of((double)a)"),
-        "v_cvt_i32_f64": ("i", "d", "signed_of(a)"),
-        "v_cvt_u32_f64": ("u", "d", "unsigned_of(a)"),
-        "v_rcp_f32": ("f", "f", "near32(1.0 / (double)flushed(a), shift)"),
-        "v_rcp_iflag_f32": ("f", "f", "near32(1.0 / (double)flushed(a), shift)"),
-        "v_rsq_f32": ("f", "f", "near32(1.0 / sqrt((double)flushed(a)), shift)"),
-        "v_sqrt_f32": ("f", "f", "near32(sqrt((double)flushed(a)), shift)"),
-        "v_rcp_f64": ("d", "d", "near64(1.0 / a, shift)"),
-        "v_rsq_f64": ("d", "d", "near64(1.0 / sqrt(a), shift)"),
-        "v_sqrt_f64": ("d", "d", "near64(sqrt(a), shift)"),
-        "v_div_fmas_f32": ("f", "fffm", "quotient32(a, b, c, m)"),
-        "v_div_fmas_f64": ("d", "dddm", "quotient64(a, b, c, m)"),
-        "v_div_fixup_f32": ("f", "fff", "fixed32(a, b, c)"),
-        "v_div_fixup_f64": ("d", "ddd", "fixed64(a, b, c)"),
-        # integers
-        "v_add_u32": ("u", "uu", "a + b"), "v_sub_u32": ("u", "uu", "a - b"),
-        "v_subrev_u32": ("u", "uu", "b - a"), "v_add3_u32": ("u", "uuu", "a + b + c"),
-        "v_mul_lo_u32": ("u", "uu", "a * b"),
-        "v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)"),
-        "v_mul_hi_i32": ("i", "ii", "(int)(((long)a * b) >> 32)"),
-        "v_mul_u32_u24": ("u", "uu", "(a & 0xffffff) * (b & 0xffffff)"),
-        "v_mul_i32_i24": ("i", "ii", "(a << 8 >> 8) * (b << 8 >> 8)"),
-        "v_mad_u32_u24": ("u", "uuu", "(a & 0xffffff) * (b & 0xffffff) + c"),
-        "v_mad_i32_i24": ("i", "iii", "(a << 8 >> 8) * (b << 8 >> 8) + c"),
-        "v_and_b32": ("u", "uu", "a & b"), "v_or_b32": ("u", "uu", "a | b"),
-        "v_xor_b32": ("u", "uu", "a ^ b"), "v_or3_b32": ("u", "uuu", "a | b | c"),
-        "v_xor3_b32": ("u", "uuu", "a ^ b ^ c"), "v_and_or_b32": ("u", "uuu", "(a & b) | c"),
-        "v_lshlrev_b32": ("u", "uu", "b << (a & 31)"),
-        "v_lshrrev_b32": ("u", "uu", "b >> (a & 31)"),
-        "v_ashrrev_i32": ("i", "ui", "b >> (a & 31)"),
-        "v_lshlrev_b64": ("l", "ul", "b << (a & 63)"),
-        "v_lshrrev_b64": ("l", "ul", "b >> (a & 63)"),
-        "v_ashrrev_i64": ("q", "uq", "b >> (a & 63)"),
-        "v_lshl_add_u32": ("u", "uuu", "(a << (b & 31)) + c"),
-        "v_add_lshl_u32": ("u", "uuu", "(a + b) << (c & 31)"),
-        "v_lshl_or_b32": ("u", "uuu", "(a << (b & 31)) | c"),
-        "v_lshl_add_u64": ("l", "lul", "(a << (b & 7)) + c"),
-        "v_bfe_u32": ("u", "uuu", "c & 31 ? (a >> (b & 31)) & ((1u << (c & 31)) - 1) : 0"),
-        "v_bfe_i32": (
-            "i", "iuu",
-            "c & 31 ? (int)(((uint)(a >> (b & 31))) << (32 - (c & 31))) >> (32 - (c & 31)) : 0",
-        ),
-        "v_bfi_b32": ("u", "uuu", "(a & b) | (~a & c)"),
-        "v_alignbit_b32": ("u", "uuu", "(uint)((((ulong)a << 32) | b) >> (c & 31))"),
-        "v_perm_b32": ("u", "uuu", "permuted(a, b, c)"),
-        "v_min_i32": ("i", "ii", "min(a, b)"), "v_max_i32": ("i", "ii", "max(a, b)"),
-        "v_min_u32": ("u", "uu", "min(a, b)"), "v_max_u32": ("u", "uu", "max(a, b)"),
-        "v_max3_i32": ("i", "iii", "max(max(a, b), c)"),
-        "v_min3_i32": ("i", "iii", "min(min(a, b), c)"),
-        "v_med3_i32": ("i", "iii", "max(min(a, b), min(max(a, b), c))"),
-        "v_dot4_i32_i8": ("i", "uui", "c + signed_dot(a, b)"),
-        "v_dot4c_i32_i8": ("i", "uu", "old + signed_dot(a, b)"),
-        "v_dot4_u32_u8": ("u", "uuu", "c + unsigned_dot(a, b)"),
-    }  # fmt: skip
+_MOVES = {
+    "v_mov_b32": ("u", "u", "a"), "v_mov_b64": ("l", "l", "a"),
+    "v_not_b32": ("u", "u", "~a"), "v_bfrev_b32": ("u", "u", "reversed(a)"),
+    "v_accvgpr_read_b32": ("u", "u", "a"), "v_accvgpr_write_b32": ("u", "u", "a"),
+    "v_accvgpr_mov_b32": ("u", "u", "a"),
+    "v_cndmask_b32": ("u", "uum", "c ? b : a"),
+}  # fmt: skip
+
+_FLOATS = {
+    "v_add_f32": ("f", "ff", "a + b"), "v_add_f64": ("d", "dd", "a + b"),
+    "v_sub_f32": ("f", "ff", "a - b"), "v_subrev_f32": ("f", "ff", "b - a"),
+    "v_mul_f32": ("f", "ff", "a * b"), "v_mul_f64": ("d", "dd", "a * b"),
+    "v_fma_f32": ("f", "fff", "FMA32(a, b, c)"), "v_fma_f64": ("d", "ddd", "FMA64(a, b, c)"),
+    "v_fmac_f32": ("f", "ff", "FMA32(a, b, old)"),
+    "v_fmac_f64": ("d", "dd", "FMA64(a, b, old)"),
+    "v_fmaak_f32": ("f", "fff", "FMA32(a, b, c)"),
+    "v_fmamk_f32": ("f", "fff", "FMA32(a, b, c)"),
+    # rounded twice, without subnormals, whatever the mode says
+    "v_mac_f32": ("f", "ff", "flushed(flushed(flushed(a) * flushed(b)) + flushed(old))"),
+    "v_mad_f32": ("f", "fff", "flushed(flushed(flushed(a) * flushed(b)) + flushed(c))"),
+    "v_min_f32": ("f", "ff", "least(a, b)"), "v_max_f32": ("f", "ff", "greatest(a, b)"),
+    "v_min_f64": ("d", "dd", "least64(a, b)"), "v_max_f64": ("d", "dd", "greatest64(a, b)"),
+    "v_floor_f32": ("f", "f", "floor(a)"), "v_floor_f64": ("d", "d", "floor(a)"),
+    "v_trunc_f32": ("f", "f", "trunc(a)"), "v_trunc_f64": ("d", "d", "trunc(a)"),
+    "v_ceil_f32": ("f", "f", "ceil(a)"), "v_ceil_f64": ("d", "d", "ceil(a)"),
+    "v_rndne_f32": ("f", "f", "rint(a)"), "v_rndne_f64": ("d", "d", "rint(a)"),
+    "v_ldexp_f64": ("d", "di", "scaled64(a, b)"),
+    "v_ldexp_f32": ("f", "fi", "scaled32(a, b)"),
+    "v_cvt_f32_f64": ("f", "d", "(float)a"), "v_cvt_f64_f32": ("d", "f", "(double)a"),
+    "v_cvt_f32_i32": ("f", "i", "(float)a"), "v_cvt_f32_u32": ("f", "u", "(float)a"),
+    "v_cvt_f64_i32": ("d", "i", "(double)a"), "v_cvt_f64_u32": ("d", "u", "(double)a"),
+    "v_cvt_i32_f32": ("i", "f", "signed_of((double)a)"),
+    "v_cvt_u32_f32": ("u", "f", "unsigned_of((double)a)"),
+    "v_cvt_i32_f64": ("i", "d", "signed_of(a)"),
+    "v_cvt_u32_f64": ("u", "d", "unsigned_of(a)"),
+}  # fmt: skip
+
+_RECIPROCALS = {
+    "v_rcp_f32": ("f", "f", "near32(1.0 / (double)flushed(a), shift)"),
+    "v_rcp_iflag_f32": ("f", "f", "near32(1.0 / (double)flushed(a), shift)"),
+    "v_rsq_f32": ("f", "f", "near32(1.0 / sqrt((double)flushed(a)), shift)"),
+    "v_sqrt_f32": ("f", "f", "near32(sqrt((double)flushed(a)), shift)"),
+    "v_rcp_f64": ("d", "d", "near64(1.0 / a, shift)"),
+    "v_rsq_f64": ("d", "d", "near64(1.0 / sqrt(a), shift)"),
+    "v_sqrt_f64": ("d", "d", "near64(sqrt(a), shift)"),
+    "v_div_fmas_f32": ("f", "fffm", "quotient32(a, b, c, m)"),
+    "v_div_fmas_f64": ("d", "dddm", "quotient64(a, b, c, m)"),
+    "v_div_fixup_f32": ("f", "fff", "fixed32(a, b, c)"),
+    "v_div_fixup_f64": ("d", "ddd", "fixed64(a, b, c)"),
+}  # fmt: skip
+"""Estimates, and what ends a division."""
+
+_INTEGERS = {
+    "v_add_u32": ("u", "uu", "a + b"), "v_sub_u32": ("u", "uu", "a - b"),
+    "v_subrev_u32": ("u", "uu", "b - a"), "v_add3_u32": ("u", "uuu", "a + b + c"),
+    "v_mul_lo_u32": ("u", "uu", "a * b"),
+    "v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)"),
+    "v_mul_hi_i32": ("i", "ii", "(int)(((long)a * b) >> 32)"),
+    "v_mul_u32_u24": ("u", "uu", "(a & 0xffffff) * (b & 0xffffff)"),
+    "v_mul_i32_i24": ("i", "ii", "(a << 8 >> 8) * (b << 8 >> 8)"),
+    "v_mad_u32_u24": ("u", "uuu", "(a & 0xffffff) * (b & 0xffffff) + c"),
+    "v_mad_i32_i24": ("i", "iii", "(a << 8 >> 8) * (b << 8 >> 8) + c"),
+    "v_and_b32": ("u", "uu", "a & b"), "v_or_b32": ("u", "uu", "a | b"),
+    "v_xor_b32": ("u", "uu", "a ^ b"), "v_or3_b32": ("u", "uuu", "a | b | c"),
+    "v_xor3_b32": ("u", "uuu", "a ^ b ^ c"), "v_and_or_b32": ("u", "uuu", "(a & b) | c"),
+    "v_lshlrev_b32": ("u", "uu", "b << (a & 31)"),
+    "v_lshrrev_b32": ("u", "uu", "b >> (a & 31)"),
+    "v_ashrrev_i32": ("i", "ui", "b >> (a & 31)"),
+    "v_lshlrev_b64": ("l", "ul", "b << (a & 63)"),
+    "v_lshrrev_b64": ("l", "ul", "b >> (a & 63)"),
+    "v_ashrrev_i64": ("q", "uq", "b >> (a & 63)"),
+    "v_lshl_add_u32": ("u", "uuu", "(a << (b & 31)) + c"),
+    "v_add_lshl_u32": ("u", "uuu", "(a + b) << (c & 31)"),
+    "v_lshl_or_b32": ("u", "uuu", "(a << (b & 31)) | c"),
+    "v_lshl_add_u64": ("l", "lul", "(a << (b & 7)) + c"),
+    "v_bfe_u32": ("u", "uuu", "c & 31 ? (a >> (b & 31)) & ((1u << (c & 31)) - 1) : 0"),
+    "v_bfe_i32": (
+        "i", "iuu",
+        "c & 31 ? (int)(((uint)(a >> (b & 31))) << (32 - (c & 31))) >> (32 - (c & 31)) : 0",
+    ),
+    "v_bfi_b32": ("u", "uuu", "(a & b) | (~a & c)"),
+    "v_alignbit_b32": ("u", "uuu", "(uint)((((ulong)a << 32) | b) >> (c & 31))"),
+    "v_perm_b32": ("u", "uuu", "permuted(a, b, c)"),
+    "v_min_i32": ("i", "ii", "min(a, b)"), "v_max_i32": ("i", "ii", "max(a, b)"),
+    "v_min_u32": ("u", "uu", "min(a, b)"), "v_max_u32": ("u", "uu", "max(a, b)"),
+    "v_max3_i32": ("i", "iii", "max(max(a, b), c)"),
+    "v_min3_i32": ("i", "iii", "min(min(a, b), c)"),
+    "v_med3_i32": ("i", "iii", "max(min(a, b), min(max(a, b), c))"),
+    "v_dot4_i32_i8": ("i", "uui", "c + signed_dot(a, b)"),
+    "v_dot4c_i32_i8": ("i", "uu", "old + signed_dot(a, b)"),
+    "v_dot4_u32_u8": ("u", "uuu", "c + unsigned_dot(a, b)"),
+}  # fmt: skip
 
 
 _CARRY = {
@@ -255,7 +262,8 @@ def operations() -> dict[str, Operation]:
     for space in SPACES:
         found.append(Operation(f"{space}_load", "memory"))
         found.append(Operation(f"{space}_store", "memory"))
-    found += [Operation(name, "vector", *what) for name, what in _vector().items()]
+    for table in (_MOVES, _FLOATS, _RECIPROCALS, _INTEGERS):
+        found += [Operation(name, "vector", *what) for name, what in table.items()]
     found += [Operation(name, "carry", *what) for name, what in _CARRY.items()]
     for suffix, kind in _COMPARED.items():
         relations = _FLOAT_RELATIONS if kind in "fd" else _RELATIONS | {"ne": "a != b"}
