@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import ctypes
-import os
 from typing import Any
 
 from portmp.backends.blas_library import BlasLibrary, Interface
 from portmp.backends.gpu import Driver
-from portmp.compilers.hiprtc import bridge, find_library
+from portmp.compilers.hiprtc import find_library, findable
 from portmp.errors import BackendUnavailable
 
 _INSTALL = (
@@ -56,8 +55,11 @@ class HipBlas(BlasLibrary):
         super().__init__(interface(bindings, data_types), bindings, driver)
 
     def _create(self) -> Any:
-        with _Found("hipblas"):
-            status, handle = self._library.hipblasCreate()
+        try:
+            with findable("hipblas"):
+                status, handle = self._library.hipblasCreate()
+        except RuntimeError as error:  # so hip-python tells that a library does not load
+            raise BackendUnavailable(f"hipBLAS does not load ({error}); {_INSTALL}") from error
         self._check("hipblasCreate", int(status))
         return handle
 
@@ -78,20 +80,3 @@ def _bindings() -> tuple[Any, Any]:
     if find_library("hipblas") is None:
         raise BackendUnavailable(f"hipBLAS is missing; {_INSTALL}")
     return hipblas, hip.hipDataType
-
-
-class _Found:
-    """While it is open, hip-python finds a library that it knows by its unversioned name only."""
-
-    def __init__(self, name: str) -> None:
-        self._name = name
-
-    def __enter__(self) -> None:
-        library = find_library(self._name)
-        self._own = library is not None and "ROCM_PATH" not in os.environ
-        if self._own and library is not None:
-            os.environ["ROCM_PATH"] = bridge(self._name, library).name
-
-    def __exit__(self, *_: object) -> None:
-        if self._own:
-            del os.environ["ROCM_PATH"]

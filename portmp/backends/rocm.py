@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
-import os
 import re
 from dataclasses import replace
 from functools import cached_property
@@ -13,7 +11,7 @@ from typing import Any
 from portmp.backends.base import Dim3, Properties, Traits
 from portmp.backends.gpu import Driver, GpuDevice
 from portmp.backends.hipblas import HipBlas
-from portmp.compilers.hiprtc import HiprtcCompiler, bridge, find_library
+from portmp.compilers.hiprtc import HiprtcCompiler, findable
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
 
 _INSTALL = "install ROCm, and pip install hip-python of the same major version"
@@ -198,27 +196,6 @@ def _current_clock(table: Path) -> float | None:
     return float(found[1]) if found else None
 
 
-def _open_library(api: Any) -> None:
-    """Let hip-python open the runtime, which it knows by its unversioned name only."""
-    library = find_library("amdhip64")
-    if library is None or "ROCM_PATH" in os.environ or _loads("libamdhip64.so"):
-        api.hipInit(0)
-        return
-    os.environ["ROCM_PATH"] = bridge("amdhip64", library).name
-    try:
-        api.hipInit(0)
-    finally:
-        del os.environ["ROCM_PATH"]
-
-
-def _loads(name: str) -> bool:
-    try:
-        ctypes.CDLL(name)
-    except OSError:
-        return False
-    return True
-
-
 def _api() -> tuple[Any, int]:
     """The initialised HIP runtime and its number of devices."""
     api: Any
@@ -229,7 +206,8 @@ def _api() -> tuple[Any, int]:
     except ImportError as error:
         raise BackendUnavailable(f"hip-python is missing ({error}); {_INSTALL}") from error
     try:
-        _open_library(api)
+        with findable("amdhip64"):
+            api.hipInit(0)
         status, count = api.hipGetDeviceCount()
     except Exception as error:  # hip-python raises RuntimeError for a missing library
         raise BackendUnavailable(f"the HIP runtime is missing ({error}); {_INSTALL}") from error

@@ -7,6 +7,8 @@ architectures that they do not know.
 from __future__ import annotations
 
 import base64
+import contextlib
+import ctypes
 import json
 import os
 import re
@@ -71,6 +73,28 @@ def bridge(name: str, library: Path) -> tempfile.TemporaryDirectory[str]:
     inner.mkdir()
     (inner / f"lib{name}.so").symlink_to(library)
     return folder
+
+
+@contextlib.contextmanager
+def findable(name: str) -> Iterator[None]:
+    """While it is open, hip-python finds a library, which it knows by its unversioned name only."""
+    library = find_library(name)
+    if library is None or "ROCM_PATH" in os.environ or _loads(f"lib{name}.so"):
+        yield
+        return
+    os.environ["ROCM_PATH"] = bridge(name, library).name
+    try:
+        yield
+    finally:
+        del os.environ["ROCM_PATH"]
+
+
+def _loads(name: str) -> bool:
+    try:
+        ctypes.CDLL(name)
+    except OSError:
+        return False
+    return True
 
 
 def _environment() -> dict[str, str]:

@@ -11,13 +11,12 @@ import bisect
 import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from portmp.backends.base import Buffer, Device, Dim3
-from portmp.backends.base import Kernel as HostKernel
 from portmp.backends.emulator import assembler, instructions
 from portmp.backends.emulator.codeobject import CodeObject, Kernel
 from portmp.errors import DeviceError, LaunchError
@@ -83,12 +82,12 @@ class Memory:
 
     def allocate(self, nbytes: int, *, readonly: bool = False) -> int | None:
         """The address of new memory; None where there is not enough."""
-        size = -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        size = _aligned(nbytes)
         at = GAP
         for start in self._starts:
             if start - at >= size + GAP:
                 break
-            at = -(-(start + self._regions[start][0] + GAP) // ALIGNMENT) * ALIGNMENT
+            at = _aligned(start + self._regions[start][0] + GAP)
         if at + size + GAP > self.capacity:
             return None
         bisect.insort(self._starts, at)
@@ -106,7 +105,7 @@ class Memory:
             return False
         nbytes, _ = self._regions.pop(at)
         self._starts.remove(at)
-        self.free_bytes += -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        self.free_bytes += _aligned(nbytes)
         return True
 
     def holds(self, address: int, nbytes: int) -> bool:
@@ -138,6 +137,10 @@ class Memory:
     def read(self, address: int, target: np.ndarray[Any, Any]) -> None:
         """Copy to the host."""
         self.host.queue.read(self.arena, target, address - BASE)
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
 
 
 class Machine:
@@ -195,6 +198,8 @@ class Machine:
     def _run(
         self, loaded: Loaded, grid: Dim3, groups: int, threads: int, given: dict[str, int]
     ) -> None:
+        from portmp import program
+
         kernel, rows = loaded.kernel, loaded.program
         waves = -(-threads // kernel.lanes)
         words = rows.registers + -(-kernel.scratch // 4) * kernel.lanes
@@ -210,14 +215,14 @@ class Machine:
             ],
             np.uint32,
         )  # fmt: skip
-        host = self.host
+        host, one = self.host, interpreter(kernel.lanes)
         block = np.concatenate([numbers, scalars, rows.constants])
         parameters, regions = self._given(block), self._given(table)
         state = self._workspace(4 * slots * waves * words)
         shared = host.allocate(slots * (kernel.shared + 8))
         report = self._given(np.zeros(6 * slots, np.uint64))
         host.queue.launch(
-            self._interpreter(kernel.lanes), (slots, 1, 1), (1, 1, 1),
+            program.kernels(host, one)[one.name], (slots, 1, 1), (1, 1, 1),
             [self.memory.arena, np.uint64(BASE), loaded.rows, parameters, regions, state, shared,
              report, np.int32(self.settings.shift)],
         )  # fmt: skip
@@ -238,28 +243,8 @@ class Machine:
             self._state = self.host.allocate(nbytes)
         return self._state
 
-    def _interpreter(self, lanes: int) -> HostKernel:
-        return self._interpreters[lanes]
 
-    @cached_property
-    def _interpreters(self) -> dict[int, HostKernel]:
-        return _Interpreters(self.host)
-
-
-class _Interpreters(dict[int, HostKernel]):
-    """The interpreter by the number of lanes, compiled when it is first asked for."""
-
-    def __init__(self, host: Device) -> None:
-        self._host = host
-
-    def __missing__(self, lanes: int) -> HostKernel:
-        from portmp import program
-
-        one = interpreter(lanes)
-        found = self[lanes] = program.kernels(self._host, one)[one.name]
-        return found
-
-
+@cache
 def interpreter(lanes: int) -> KernelSpec:
     """The OpenCL kernel that runs waves of so many lanes."""
     from portmp import formats, spec
