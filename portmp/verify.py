@@ -439,6 +439,7 @@ def report(device: Device | None, outcomes: Sequence[Outcome]) -> dict[str, Any]
             "selected": device.name,
             **device.properties.as_dict(),
             "compiler": device.compiler_key(),
+            **({"remark": device.remark} if device.remark else {}),
         }
         if device
         else {"selected": REFERENCE, "name": REFERENCE}
@@ -500,6 +501,8 @@ def _show(device: Device | None, outcomes: Sequence[Outcome], refusal: str) -> N
     failures = [o for o in outcomes if not o.ok]
     print(f"{name}: {len(outcomes) - len(failures)} of {len(outcomes)} digests as recorded")
     print(table(outcomes) + "\n")
+    if device and device.remark:
+        print(f"{device.remark}\n")
     for failure in failures[:20]:
         print(f"  differs: {failure.key} {failure.error}")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from portmp import discovery
@@ -17,6 +19,14 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Run a test that asks for ``every_device`` on each device of this machine."""
     if "every_device" in metafunc.fixturenames:
         metafunc.parametrize("every_device", _names(), indirect=True, scope="session")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print what tests want said: of each property whose name begins with "remark", the last."""
+    passed = terminalreporter.stats.get("passed", [])
+    found = {k: v for r in passed for k, v in r.user_properties if k.startswith("remark")}
+    for name, text in found.items():
+        terminalreporter.write_line(f"{name.removeprefix('remark ')}: {text}")
 
 
 @pytest.fixture(scope="session")

@@ -155,28 +155,49 @@ def test_nvrtc_architectures() -> None:
     assert set(NvrtcCompiler().architectures()) & set(nvrtc.ARCHITECTURES)
 
 
-def test_hiprtc_batch_survives_crashes_and_errors() -> None:
+def test_hiprtc_survives_crashes_and_errors() -> None:
     check("hiprtc")
     compiler = HiprtcCompiler()
-    jobs = [(SOURCE, "gfx90a"), (SOURCE, "gfx0000"), (BROKEN, "gfx90a"), (SOURCE, "gfx906")]
-    first, crashed, broken, last = compiler.compile_many(jobs)
-    assert isinstance(first, bytes) and isinstance(last, bytes)
-    assert isinstance(crashed, CompileError) and isinstance(broken, CompileError)
-    assert "gfx0000" in str(crashed)
-    assert "nothing" in str(broken)
+    first = compiler.compile(SOURCE, "gfx90a")
+    worker = hiprtc._worker()
+    with pytest.raises(CompileError, match="nothing"):
+        compiler.compile(BROKEN, "gfx90a")
+    assert hiprtc._worker() is worker
+    with pytest.raises(CompileError, match="gfx0000"):
+        compiler.compile(SOURCE, "gfx0000")
+    assert compiler.compile(SOURCE, "gfx90a") == first
 
 
-def test_a_crash_of_hiprtc_suggests_clang(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = subprocess.run
+def _worker_that(then: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A worker that starts, and then does something else than compile."""
+    real = subprocess.Popen
 
-    def run(command: list[str], **options: Any) -> Any:
-        """A worker that starts and aborts."""
-        script = 'import os; print(\'{"version": "0.0"}\', flush=True); os.abort()'
+    def start(command: list[str], **options: Any) -> Any:
+        script = f'print(\'{{"version": "0.0"}}\', flush=True); {then}'
         return real([command[0], "-c", script], **options)
 
-    monkeypatch.setattr(subprocess, "run", run)
+    monkeypatch.setattr(subprocess, "Popen", start)
+
+
+def test_a_crash_of_hiprtc_suggests_clang(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    _worker_that("input(); import os; os.abort()", monkeypatch)
     with pytest.raises(CompileError, match=r"crashed \(SIGABRT.*use the clang compiler"):
         HiprtcCompiler().compile(SOURCE, "gfx942")
+
+
+def test_a_worker_that_was_killed_is_replaced(fresh: None) -> None:
+    check("hiprtc")
+    HiprtcCompiler().compile(SOURCE, "gfx90a")
+    hiprtc._worker()._process.kill()
+    hiprtc._worker()._process.wait()
+    assert HiprtcCompiler().compile(SOURCE, "gfx90a")
+
+
+def test_hiprtc_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch, fresh: None) -> None:
+    _worker_that("import time; time.sleep(60)", monkeypatch)
+    monkeypatch.setattr(hiprtc, "_SECONDS", 0.5)
+    with pytest.raises(CompileError, match=r"did not finish in 0\.5 seconds"):
+        HiprtcCompiler().compile(SOURCE, "gfx90a")
 
 
 def test_missing_compilers_are_explained(
@@ -204,7 +225,7 @@ def test_named_clang_is_checked(monkeypatch: pytest.MonkeyPatch, fresh: None) ->
 @pytest.fixture
 def fresh() -> Iterator[None]:
     """Forget which tools were found, before and after the test."""
-    caches = (clang._version_of, hiprtc._version, nvrtc.nvdisasm, amd_code._objdump)
+    caches = (clang._version_of, hiprtc._started, nvrtc.nvdisasm, amd_code._objdump)
     for cache in caches:
         cache.cache_clear()
     yield

@@ -37,7 +37,6 @@ from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.compilers.nvrtc import classify as classify_nvidia
-from portmp.errors import CompileError
 from portmp.formats import Accumulator, Format
 from portmp.networks import Network
 from portmp.networks.operators import ARITY
@@ -77,14 +76,6 @@ TARGETS = [(tier, arch) for tier in COMPILERS for arch in architectures(tier)]
 
 
 @cache
-def _hiprtc(name: str) -> dict[str, bytes | CompileError]:
-    """One format for all architectures of hiprtc, in one process."""
-    archs = architectures("hiprtc")
-    text = source(name, "rocm")
-    results = HiprtcCompiler().compile_many([(text, arch) for arch in archs])
-    return dict(zip(archs, results, strict=True))
-
-
 def source(name: str, on: str) -> str:
     """All kernels of a format in one module."""
     return spec.module(catalogue.kernels(name).values(), on).text
@@ -92,13 +83,8 @@ def source(name: str, on: str) -> str:
 
 def machine_code(tier: str, arch: str, name: str) -> bytes:
     """The binary of a format's module."""
-    if tier != "hiprtc":
-        on = "cuda" if tier == "nvrtc" else "rocm"
-        return COMPILERS[tier].compile(source(name, on), arch)
-    result = _hiprtc(name)[arch]
-    if isinstance(result, CompileError):
-        raise result
-    return result
+    on = "cuda" if tier == "nvrtc" else "rocm"
+    return COMPILERS[tier].compile(source(name, on), arch)
 
 
 def with_calls(net: Network) -> Iterator[Network]:

@@ -197,6 +197,11 @@ class Device(ABC):
     """Whether its driver may crash the process: such a device is probed in another one."""
 
     @property
+    def remark(self) -> str:
+        """What a report of results on this device says beside them; mostly nothing."""
+        return ""
+
+    @property
     def name(self) -> str:
         """The name that selects this device: ``cuda:0``."""
         return f"{self.platform}:{self.index}"

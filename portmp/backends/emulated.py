@@ -15,7 +15,7 @@ from typing import Any
 from portmp.backends import rocm
 from portmp.backends.base import Device
 from portmp.backends.emulator.hip import Hip
-from portmp.backends.emulator.machine import CAPACITY, Machine, Settings
+from portmp.backends.emulator.machine import CAPACITY, LIMIT, SLOTS, Machine, Settings
 from portmp.backends.hipblas import HipBlas
 from portmp.backends.rocm import RocmDevice, RocmDriver
 from portmp.compilers.select import compiler_for
@@ -45,6 +45,19 @@ class EmulatedDevice(RocmDevice):
     def name(self) -> str:
         """The name that selects this device: ``emulated:gfx908``."""
         return f"emulated:{self._label}"
+
+    @property
+    def remark(self) -> str:
+        """How fast the interpreter was, and what it does not take."""
+        machine = self.hip.machine
+        rate = machine.rows_run / machine.seconds / 1e6 if machine.seconds else 0.0
+        return (
+            f"interpreter: {machine.rows_run / 1e6:.0f} million rows, each an operation of a wave "
+            f"of {self.properties.warp_size} lanes, in {machine.seconds:.1f} s ({rate:.0f} million "
+            f"a second); limits: {CAPACITY >> 20} MiB of memory, blocks of one axis and at most "
+            f"1024 threads, {LIMIT << 20} rows of a launch on each of {SLOTS} slots, no atomic, "
+            f"matrix or half-precision operations"
+        )
 
     def library(self) -> HipBlas:
         """None: a library's own code is not interpreted."""

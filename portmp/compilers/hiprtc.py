@@ -16,6 +16,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -24,7 +25,6 @@ from portmp.compilers import amd_code
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable, CompileError
 
-Result = bytes | CompileError
 _PACKAGES = Path(__file__).resolve().parents[2]
 _REMEDY = (
     "install ROCm, or on Debian and Ubuntu apt-get install libamdhip64-5 libhiprtc-builtins5 "
@@ -110,56 +110,94 @@ def _environment() -> dict[str, str]:
     return environment
 
 
-def _last_line(text: bytes) -> str:
-    lines = text.decode(errors="replace").strip().splitlines()
-    return lines[-1] if lines else "no message"
+class _Worker:
+    """A process that compiles one source after the other, and ends when its input does."""
 
-
-def _ask_worker(jobs: Sequence[tuple[str, Sequence[str]]]) -> tuple[str, list[Result]]:
-    """Run one worker; the version, and the results of the jobs up to the first crash."""
-    try:
-        done = subprocess.run(
+    def __init__(self) -> None:
+        self._late = False
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115 - it lives as long as the process
+        self._process = subprocess.Popen(
             [sys.executable, "-P", "-m", "portmp.compilers.hiprtc_worker"],
-            input=json.dumps({"jobs": jobs}).encode(),
-            capture_output=True,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._printed,
             env=_environment(),
-            timeout=_SECONDS,
-            check=False,
+            start_new_session=True,  # so that Ctrl-C ends a compilation, and no waiting process
         )
-    except subprocess.TimeoutExpired as error:
-        raise CompileError(f"hiprtc did not finish in {_SECONDS} seconds") from error
-    answers = [json.loads(line) for line in done.stdout.splitlines()]
-    if not answers:
-        raise BackendUnavailable(f"hiprtc cannot run ({_last_line(done.stderr)}); {_REMEDY}")
-    if "version" not in answers[0]:
-        raise BackendUnavailable(f"hiprtc is missing ({answers[0]['unavailable']}); {_REMEDY}")
-    results: list[Result] = [
-        base64.b64decode(answer["code"]) if "code" in answer else CompileError(answer["error"])
-        for answer in answers[1:]
-    ]
-    if len(results) < len(jobs):
-        results.append(_crash(jobs[len(results)][1], done.returncode, done.stderr))
-    return answers[0]["version"], results
+        first = self._answer()
+        if not first:
+            raise BackendUnavailable(f"hiprtc cannot run ({self._last_line()}); {_REMEDY}")
+        if "version" not in first:
+            raise BackendUnavailable(f"hiprtc is missing ({first['unavailable']}); {_REMEDY}")
+        self.version = first["version"]
+
+    def compile(self, source: str, options: Sequence[str]) -> bytes:
+        """A code object; CompileError holds the compiler's log, or says how it crashed."""
+        answer = self._answer(json.dumps([source, options]).encode() + b"\n")
+        if "code" in answer:
+            return base64.b64decode(answer["code"])
+        raise CompileError(answer.get("error") or self._crash(options[-1].rpartition("=")[2]))
+
+    @property
+    def alive(self) -> bool:
+        """Whether it can be asked."""
+        return self._process.poll() is None
+
+    def _answer(self, question: bytes = b"") -> dict[str, str]:
+        """What it says next; nothing where it died."""
+        assert self._process.stdin and self._process.stdout
+        limit = threading.Timer(_SECONDS, self._end)
+        limit.start()
+        try:
+            with contextlib.suppress(BrokenPipeError):
+                self._process.stdin.write(question)
+                self._process.stdin.flush()
+            line = self._process.stdout.readline()
+        except BaseException:
+            self._process.kill()  # its answer would be taken for the next question's
+            raise
+        finally:
+            limit.cancel()
+        if not line:
+            self._process.wait()
+        answer: dict[str, str] = json.loads(line or b"{}")
+        return answer
+
+    def _end(self) -> None:
+        self._late = True
+        self._process.kill()
+
+    def _last_line(self) -> str:
+        self._printed.seek(0)
+        lines = self._printed.read().decode(errors="replace").strip().splitlines()
+        return lines[-1] if lines else "no message"
+
+    def _crash(self, arch: str) -> str:
+        """What to say about a process that died."""
+        if self._late:
+            return f"hiprtc did not finish in {_SECONDS} seconds"
+        status = self._process.returncode
+        how = signal.Signals(-status).name if status < 0 else f"status {status}"
+        return (
+            f"hiprtc crashed ({how}: {self._last_line()}) compiling for {arch}, which this "
+            f"version may not support; use the clang compiler for {arch}"
+        )
 
 
-def _crash(options: Sequence[str], status: int, printed: bytes) -> CompileError:
-    """What to say about a worker that died."""
-    how = f"status {status}"
-    if status < 0:
-        how = signal.Signals(-status).name
-    arch = options[-1].rpartition("=")[2]
-    return CompileError(
-        f"hiprtc crashed ({how}: {_last_line(printed)}) compiling for {arch}, which this "
-        f"version may not support; use the clang compiler for {arch}"
-    )
+_lock = threading.Lock()
 
 
 @lru_cache(maxsize=1)
-def _version() -> str:
-    version, _ = _ask_worker([])
-    library = _hiprtc_library()
-    # hiprtc's own number says little: the name of the library carries ROCm's version.
-    return f"hiprtc {version}" + (f" ({library.resolve().name})" if library else "")
+def _started(process: int) -> _Worker:
+    """The worker of this process: a fork must not share it."""
+    return _Worker()
+
+
+def _worker() -> _Worker:
+    """A worker that lives."""
+    if not _started(os.getpid()).alive:
+        _started.cache_clear()
+    return _started(os.getpid())
 
 
 class HiprtcCompiler(Compiler):
@@ -169,7 +207,11 @@ class HiprtcCompiler(Compiler):
 
     def version(self) -> str:
         """Version of hiprtc and the file name of its library."""
-        return _version()
+        with _lock:
+            version = _worker().version
+        library = _hiprtc_library()
+        # hiprtc's own number says little: the name of the library carries ROCm's version.
+        return f"hiprtc {version}" + (f" ({library.resolve().name})" if library else "")
 
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one architecture; the architecture comes last."""
@@ -177,19 +219,8 @@ class HiprtcCompiler(Compiler):
 
     def compile(self, source: str, arch: str) -> bytes:
         """Compile to a code object."""
-        (result,) = self.compile_many([(source, arch)])
-        if isinstance(result, CompileError):
-            raise result
-        return result
-
-    def compile_many(self, jobs: Sequence[tuple[str, str]]) -> list[Result]:
-        """Compile several (source, arch) pairs in one process: code, or the error of each."""
-        waiting = [(source, self.options(arch)) for source, arch in jobs]
-        results: list[Result] = []
-        while len(results) < len(waiting):
-            # Every round answers at least one job: a crash is the answer of its job.
-            results += _ask_worker(waiting[len(results) :])[1]
-        return results
+        with _lock:
+            return _worker().compile(source, self.options(arch))
 
     def disassemble(self, binary: bytes) -> dict[str, list[str]]:
         """Instructions of each function, through llvm-objdump."""

@@ -1,8 +1,8 @@
 """The process in which hiprtc runs: hiprtc 5.2 aborts its process for newer architectures.
 
-Reads ``{"jobs": [[source, [option, ...]], ...]}`` as JSON from standard input, and writes
-one JSON line: ``{"version": ...}`` or ``{"unavailable": reason}``, then one line for each
-job as soon as it is done: ``{"code": base64}`` or ``{"error": log}``.
+Writes one line of JSON, ``{"version": ...}`` or ``{"unavailable": reason}``; then reads lines
+``[source, [option, ...]]`` from standard input until it ends, and answers each with a line
+``{"code": base64}`` or ``{"error": log}``.
 """
 
 from __future__ import annotations
@@ -62,10 +62,9 @@ def _version(hiprtc: Any) -> str:
 
 
 def main() -> None:
-    """Answer the jobs on standard input."""
+    """Answer the lines on standard input."""
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     answers = _take_output()
-    jobs = json.load(sys.stdin)["jobs"]
     try:
         from hip import hiprtc
 
@@ -73,8 +72,8 @@ def main() -> None:
     except Exception as error:  # anything here means: hiprtc is not usable
         _answer(answers, {"unavailable": f"{type(error).__name__}: {error}"})
         return
-    for source, options in jobs:
-        _answer(answers, _compile(hiprtc, source, options))
+    for line in sys.stdin:
+        _answer(answers, _compile(hiprtc, *json.loads(line)))
 
 
 if __name__ == "__main__":

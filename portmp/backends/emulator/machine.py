@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import bisect
 import struct
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -34,8 +35,10 @@ POISON = 0xFFF7A5A5
 LIMIT = 4096
 """Rows that a slot may run in one launch, in units of 2^20, before it counts as endless."""
 
+SLOTS = 16
+"""Blocks that run at a time."""
+
 _STATE_BYTES = 1 << 28
-_SLOTS = 16
 _SCRATCH_DESCRIPTOR = (0x1000, 0x1000, 0xFFFFFFFF, 0)
 _FAULTS = {
     1: "reads {n} bytes at address {a:#x}, outside of every buffer",
@@ -152,6 +155,8 @@ class Machine:
         self.memory = Memory(host)
         self.settings = settings or Settings()
         self.rows_run = 0
+        self.seconds = 0.0
+        """Rows that ran, and the time that they took."""
         self._state: Buffer | None = None
 
     def load(self, binary: bytes) -> dict[str, Loaded]:
@@ -203,7 +208,7 @@ class Machine:
         kernel, rows = loaded.kernel, loaded.program
         waves = -(-threads // kernel.lanes)
         words = rows.registers + -(-kernel.scratch // 4) * kernel.lanes
-        slots = max(1, min(groups, _SLOTS, _STATE_BYTES // (4 * waves * words)))
+        slots = max(1, min(groups, SLOTS, _STATE_BYTES // (4 * waves * words)))
         scalars, group_registers = _registers(kernel, given)
         table = self.memory.table()
         numbers = np.array(
@@ -216,18 +221,21 @@ class Machine:
             np.uint32,
         )  # fmt: skip
         host, one = self.host, interpreter(kernel.lanes)
+        run = program.kernels(host, one)[one.name]
         block = np.concatenate([numbers, scalars, rows.constants])
         parameters, regions = self._given(block), self._given(table)
         state = self._workspace(4 * slots * waves * words)
         shared = host.allocate(slots * (kernel.shared + 8))
         report = self._given(np.zeros(6 * slots, np.uint64))
+        start = time.perf_counter()
         host.queue.launch(
-            program.kernels(host, one)[one.name], (slots, 1, 1), (1, 1, 1),
+            run, (slots, 1, 1), (1, 1, 1),
             [self.memory.arena, np.uint64(BASE), loaded.rows, parameters, regions, state, shared,
              report, np.int32(self.settings.shift)],
         )  # fmt: skip
         found = np.empty(6 * slots, np.uint64)
         host.queue.read(report, found)
+        self.seconds += time.perf_counter() - start
         self.rows_run += int(found[5::6].sum())
         for fault in found.reshape(slots, 6):
             if fault[0]:
