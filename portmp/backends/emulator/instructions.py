@@ -285,6 +285,8 @@ def _scalar_comparisons() -> list[Operation]:
     for suffix in ("u32", "i32", "u64", "f32"):
         kind = _COMPARED[suffix]
         relations = _FLOAT_RELATIONS if kind == "f" else _RELATIONS | {"lg": "a != b"}
+        if kind == "l":
+            relations = {name: relations[name] for name in ("eq", "lg")}
         for relation, text in relations.items():
             name = f"s_cmp_{relation}_{suffix}"
             found.append(Operation(name, "scalar", "", 2 * kind, "", text))

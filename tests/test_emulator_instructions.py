@@ -1,0 +1,850 @@
+"""The interpreter of AMD machine code: its instructions against exact arithmetic, its guards."""
+
+from __future__ import annotations
+
+import math
+import re
+import struct
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+import tiers
+
+from portmp.backends import emulated
+from portmp.backends.emulator import assembler, instructions, listing
+from portmp.backends.emulator.assembler import Unknown
+from portmp.backends.emulator.codeobject import Argument, Kernel
+from portmp.backends.emulator.instructions import Operation
+from portmp.backends.emulator.machine import Loaded, Machine
+from portmp.compilers import tools
+from portmp.errors import LaunchError
+
+LANES = 64
+
+
+@cache
+def _machine() -> Machine:
+    return Machine("gfx908", emulated._host())
+
+
+# --- instructions against exact arithmetic ------------------------------------------------
+
+Words = np.ndarray[Any, Any]
+BITS = {"u": 32, "i": 32, "f": 32, "l": 64, "q": 64, "d": 64}
+CONTEXTS = {
+    "f": gmpy2.context(precision=24, emin=-148, emax=128, subnormalize=True),
+    "d": gmpy2.context(precision=53, emin=-1073, emax=1024, subnormalize=True),
+}
+
+
+def _kernel(lines: Sequence[str], shared: int) -> Loaded:
+    """A kernel of these instructions: arguments are addresses of what it reads and writes."""
+    text = ["s_load_dwordx4 s[8:11], s[4:5], 0x0", *lines, "s_endpgm"]
+    code = tuple(listing.instruction(line, 8 * i, 8) for i, line in enumerate(text))
+    arguments = (Argument(0, 8, "global_buffer"), Argument(8, 8, "global_buffer"))
+    kernel = Kernel(
+        "test", "gfx908", LANES, shared, 0, 16, arguments, (("arguments", 2),), 6,
+        (True, False, False), False, code,
+    )  # fmt: skip
+    kernel = replace(kernel, user=(("private_segment_buffer", 4), ("arguments", 2)))
+    rows = assembler.assemble(code, LANES, 0)
+    machine = _machine()
+    buffer = machine.host.allocate(rows.rows.nbytes)
+    machine.host.queue.write(buffer, rows.rows)
+    return Loaded(kernel, rows, buffer)
+
+
+def _run(
+    lines: Sequence[str], given: Words, results: int, shared: int = 0, loaded: int | None = None
+) -> Words:
+    """Run *lines* with a lane's words of *given* (words, lanes) in v10, v11 ...; v40 ... come back.
+
+    Of *given* the first *loaded* rows, all if None. v1 is four times the lane, s[8:9] the
+    input's and s[10:11] the output's address.
+    """
+    machine = _machine()
+    memory = machine.memory
+    source = memory.allocate(given.nbytes)
+    target = memory.allocate(4 * LANES * results)
+    assert source is not None and target is not None
+    memory.write(source, np.ascontiguousarray(given))
+    row = 4 * LANES
+    load = ["v_lshlrev_b32_e32 v1, 2, v0"]
+    for i in range(given.shape[0] if loaded is None else loaded):
+        load += [f"v_add_u32_e32 v2, {row * i}, v1", f"global_load_dword v{10 + i}, v2, s[8:9]"]
+    store = []
+    for i in range(results):
+        store += [f"v_add_u32_e32 v2, {row * i}, v1", f"global_store_dword v2, v{40 + i}, s[10:11]"]
+    values = [struct.pack("<Q", source), struct.pack("<Q", target)]
+    try:
+        machine.launch(_kernel([*load, *lines, *store], shared), (1, 1, 1), (LANES, 1, 1), values)
+        found = np.empty((results, LANES), np.uint32)
+        memory.read(target, found)
+    finally:
+        memory.free(source)
+        memory.free(target)
+    return found
+
+
+def _operand(kind: str, at: int) -> str:
+    return f"v[{at}:{at + 1}]" if BITS[kind] == 64 else f"v{at}"
+
+
+def _special(kind: str, rng: np.random.Generator) -> list[int]:
+    """Bits of 64 operands: special ones, then random ones."""
+    bits = BITS[kind]
+    if kind in "fd":
+        p, top = (24, 0x7F800000) if kind == "f" else (53, 0x7FF0000000000000)
+        one = 1 << p - 1
+        chosen = [0, 1, one - 1, one, one + 1, top, top - 1, top + (one >> 1), top + 1]
+        near = (127 if kind == "f" else 1023) << p - 1
+        chosen += [near, near + 1, near - 1, near + one // 2, near + one, near - 30 * one]
+        chosen += [c | 1 << bits - 1 for c in chosen]
+        many = [int(rng.integers(0, 1 << 63)) << 1 & (1 << bits) - 1 for _ in range(14)]
+        close = [near + int(rng.integers(-40 * one, 40 * one)) for _ in range(LANES - 44)]
+        return (chosen + many + close)[:LANES]
+    chosen = [0, 1, 2, 31, 32, 33, 63, (1 << bits) - 1, 1 << bits - 1, (1 << bits - 1) - 1, 0xFFFF]
+    return chosen + [
+        int(rng.integers(0, 1 << 63)) * 2 + int(rng.integers(2)) & (1 << bits) - 1
+        for _ in range(LANES - len(chosen))
+    ]
+
+
+def _value(kind: str, bits: int) -> Any:
+    """The number that bits are."""
+    if kind in "fd":
+        layout = "<f" if kind == "f" else "<d"
+        return struct.unpack(layout, bits.to_bytes(BITS[kind] // 8, "little"))[0]
+    return bits - (1 << BITS[kind]) if kind in "iq" and bits >> BITS[kind] - 1 else bits
+
+
+def _rounded(kind: str, compute: Callable[..., Any], *values: float) -> float:
+    """What MPFR makes of it in this format."""
+    with gmpy2.context(CONTEXTS[kind]):
+        return float(compute(*(gmpy2.mpfr(v) for v in values)))
+
+
+def _wrapped(kind: str, number: int) -> int:
+    return number & (1 << BITS[kind]) - 1
+
+
+def _cut(a: float) -> int:
+    return (
+        0 if math.isnan(a) else 2**70 if a == math.inf else -(2**70) if a == -math.inf else int(a)
+    )
+
+
+def _flush(a: float) -> float:
+    return math.copysign(0.0, a) if abs(a) < 2.0**-126 else a
+
+
+def _apart(a: float, b: float, c: float) -> float:
+    """v_mac_f32: rounded twice, subnormals as zero."""
+    product = _flush(_rounded("f", gmpy2.mul, _flush(a), _flush(b)))
+    return _flush(_rounded("f", gmpy2.add, product, _flush(c)))
+
+
+def _scaled(kind: str) -> Callable[[float, int], float]:
+    def scale(a: float, n: int) -> float:
+        with gmpy2.context(CONTEXTS[kind]):
+            return float(gmpy2.mul_2exp(gmpy2.mpfr(a), n) if n >= 0 else
+                         gmpy2.div_2exp(gmpy2.mpfr(a), min(-n, 2**30)))  # fmt: skip
+
+    return scale
+
+
+def _bytes(word: int, signed: bool) -> list[int]:
+    return [int(b) for b in np.frombuffer(struct.pack("<I", word), np.int8 if signed else np.uint8)]
+
+
+def _dot(a: int, b: int, signed: bool) -> int:
+    return sum(x * y for x, y in zip(_bytes(a, signed), _bytes(b, signed), strict=True))
+
+
+def _permuted(a: int, b: int, choice: int) -> int:
+    both = struct.pack("<II", b, a)
+    found = 0
+    for i in range(4):
+        s = choice >> 8 * i & 255
+        byte = both[s] if s < 8 else 0 if s == 12 else 255
+        if 8 <= s < 12:
+            byte = 255 * (both[2 * (s - 8) + 1] >> 7)
+        found |= byte << 8 * i
+    return found
+
+
+def _field(a: int, start: int, size: int) -> int:
+    return (a >> start) & (1 << size) - 1
+
+
+def _signed(number: int, bits: int) -> int:
+    number &= (1 << bits) - 1
+    return number - (1 << bits) if number >> bits - 1 else number
+
+
+def _clamped(number: int, low: int, high: int) -> int:
+    return max(low, min(high, number))
+
+
+def _least(kind: str, sign: int) -> Callable[[float, float], float]:
+    def choose(a: float, b: float) -> float:
+        if math.isnan(a) or math.isnan(b):
+            return b if math.isnan(a) else a
+        order = [(sign * v, sign * math.copysign(1.0, v), v) for v in (a, b)]
+        return min(order)[2]
+
+    return choose
+
+
+def _to_integer(rounding: Callable[[float], int]) -> Callable[[float], float]:
+    def convert(a: float) -> float:
+        return a if math.isnan(a) or math.isinf(a) else math.copysign(float(rounding(a)), a)
+
+    return convert
+
+
+FLOAT: dict[str, Callable[..., Any]] = {}
+for _w, _k in (("f32", "f"), ("f64", "d")):
+    FLOAT |= {
+        f"v_add_{_w}": lambda a, b, k=_k: _rounded(k, gmpy2.add, a, b),
+        f"v_sub_{_w}": lambda a, b, k=_k: _rounded(k, gmpy2.sub, a, b),
+        f"v_subrev_{_w}": lambda a, b, k=_k: _rounded(k, gmpy2.sub, b, a),
+        f"v_mul_{_w}": lambda a, b, k=_k: _rounded(k, gmpy2.mul, a, b),
+        f"v_fma_{_w}": lambda a, b, c, k=_k: _rounded(k, gmpy2.fma, a, b, c),
+        f"v_fmac_{_w}": lambda a, b, c, k=_k: _rounded(k, gmpy2.fma, a, b, c),
+        f"v_min_{_w}": _least(_k, 1),
+        f"v_max_{_w}": _least(_k, -1),
+        f"v_floor_{_w}": _to_integer(math.floor),
+        f"v_ceil_{_w}": _to_integer(math.ceil),
+        f"v_trunc_{_w}": _to_integer(math.trunc),
+        f"v_rndne_{_w}": _to_integer(lambda a: round(Fraction(a))),
+        f"v_ldexp_{_w}": _scaled(_k),
+    }
+del FLOAT["v_sub_f64"], FLOAT["v_subrev_f64"]
+FLOAT |= {
+    "v_fmaak_f32": FLOAT["v_fma_f32"], "v_fmamk_f32": FLOAT["v_fma_f32"],
+    "v_mac_f32": _apart, "v_mad_f32": _apart,
+    "v_cvt_f32_f64": lambda a: _rounded("f", lambda x: x, a), "v_cvt_f64_f32": lambda a: a,
+    "v_cvt_f32_i32": lambda a: _rounded("f", lambda x: x, a) if a else 0.0,
+    "v_cvt_f32_u32": lambda a: _rounded("f", lambda x: x, a) if a else 0.0,
+    "v_cvt_f64_i32": float, "v_cvt_f64_u32": float,
+}  # fmt: skip
+
+INTEGER: dict[str, Callable[..., int]] = {
+    "v_mov_b32": lambda a: a, "v_mov_b64": lambda a: a, "v_not_b32": lambda a: ~a,
+    "v_accvgpr_read_b32": lambda a: a, "v_accvgpr_write_b32": lambda a: a,
+    "v_accvgpr_mov_b32": lambda a: a,
+    "v_bfrev_b32": lambda a: int(f"{a:032b}"[::-1], 2),
+    "v_cvt_i32_f32": lambda a: _clamped(_cut(a), -(2**31), 2**31 - 1),
+    "v_cvt_i32_f64": lambda a: _clamped(_cut(a), -(2**31), 2**31 - 1),
+    "v_cvt_u32_f32": lambda a: _clamped(_cut(a), 0, 2**32 - 1),
+    "v_cvt_u32_f64": lambda a: _clamped(_cut(a), 0, 2**32 - 1),
+    "v_add_u32": lambda a, b: a + b, "v_sub_u32": lambda a, b: a - b,
+    "v_subrev_u32": lambda a, b: b - a, "v_add3_u32": lambda a, b, c: a + b + c,
+    "v_mul_lo_u32": lambda a, b: a * b, "v_mul_hi_u32": lambda a, b: a * b >> 32,
+    "v_mul_hi_i32": lambda a, b: a * b >> 32,
+    "v_mul_u32_u24": lambda a, b: (a % 2**24) * (b % 2**24),
+    "v_mul_i32_i24": lambda a, b: _signed(a, 24) * _signed(b, 24),
+    "v_mad_u32_u24": lambda a, b, c: (a % 2**24) * (b % 2**24) + c,
+    "v_mad_i32_i24": lambda a, b, c: _signed(a, 24) * _signed(b, 24) + c,
+    "v_and_b32": lambda a, b: a & b, "v_or_b32": lambda a, b: a | b,
+    "v_xor_b32": lambda a, b: a ^ b, "v_or3_b32": lambda a, b, c: a | b | c,
+    "v_xor3_b32": lambda a, b, c: a ^ b ^ c, "v_and_or_b32": lambda a, b, c: (a & b) | c,
+    "v_lshlrev_b32": lambda a, b: b << a % 32, "v_lshrrev_b32": lambda a, b: b >> a % 32,
+    "v_ashrrev_i32": lambda a, b: b >> a % 32, "v_lshlrev_b64": lambda a, b: b << a % 64,
+    "v_lshrrev_b64": lambda a, b: b >> a % 64, "v_ashrrev_i64": lambda a, b: b >> a % 64,
+    "v_lshl_add_u32": lambda a, b, c: (a << b % 32) + c,
+    "v_add_lshl_u32": lambda a, b, c: (a + b) << c % 32,
+    "v_lshl_or_b32": lambda a, b, c: (a << b % 32) | c,
+    "v_lshl_add_u64": lambda a, b, c: (a << b % 8) + c,
+    "v_bfe_u32": lambda a, b, c: _field(a, b % 32, c % 32),
+    "v_bfe_i32": lambda a, b, c: _signed(a >> b % 32, c % 32) if c % 32 else 0,
+    "v_bfi_b32": lambda a, b, c: (a & b) | (~a & c),
+    "v_alignbit_b32": lambda a, b, c: (a << 32 | b) >> c % 32,
+    "v_perm_b32": _permuted,
+    "v_min_i32": min, "v_max_i32": max, "v_min_u32": min, "v_max_u32": max,
+    "v_max3_i32": max, "v_min3_i32": min, "v_med3_i32": lambda *v: sorted(v)[1],
+    "v_dot4_i32_i8": lambda a, b, c: _dot(a, b, True) + c,
+    "v_dot4c_i32_i8": lambda a, b, c: _dot(a, b, True) + c,
+    "v_dot4_u32_u8": lambda a, b, c: _dot(a, b, False) + c,
+}  # fmt: skip
+
+APPROXIMATE: dict[str, Callable[[float], Any]] = {
+    "v_rcp_f32": lambda a: 1 / a, "v_rcp_iflag_f32": lambda a: 1 / a, "v_rcp_f64": lambda a: 1 / a,
+    "v_rsq_f32": lambda a: 1 / gmpy2.sqrt(a), "v_rsq_f64": lambda a: 1 / gmpy2.sqrt(a),
+    "v_sqrt_f32": gmpy2.sqrt, "v_sqrt_f64": gmpy2.sqrt,
+}  # fmt: skip
+
+ELSEWHERE = {"v_cndmask_b32", "v_div_fmas_f32", "v_div_fmas_f64", "v_div_fixup_f32",
+             "v_div_fixup_f64"}  # fmt: skip
+"""Tested with masks and divisions, further below."""
+
+
+def _of_kind(kind: str) -> list[Operation]:
+    return [o for o in instructions.operations().values() if o.kind == kind]
+
+
+def test_every_operation_of_lanes_is_tested() -> None:
+    """No operation is without an exact counterpart here."""
+    known = FLOAT.keys() | INTEGER.keys() | APPROXIMATE.keys() | ELSEWHERE
+    assert {o.name for o in _of_kind("vector")} - instructions.UNFUSED.keys() == known
+
+
+def _same(kind: str, got: int, expected: Any) -> bool:
+    if kind in "fd":
+        value = _value(kind, got)
+        if math.isnan(expected):
+            return math.isnan(value)
+        layout = "<f" if kind == "f" else "<d"
+        return got == int.from_bytes(struct.pack(layout, expected), "little")
+    return got == _wrapped(kind, expected)
+
+
+def _apply(operation: Operation, operands: Sequence[Sequence[int]]) -> list[int]:
+    """What the interpreter makes of 64 operands each, as bits."""
+    rows: list[list[int]] = []
+    places = []
+    for kind, column in zip(operation.sources, operands, strict=False):
+        places.append(_operand(kind, 10 + len(rows)))
+        rows.append([v & 0xFFFFFFFF for v in column])
+        if BITS[kind] == 64:
+            rows.append([v >> 32 for v in column])
+    lines = []
+    if "old" in operation.text:
+        for word, column in enumerate(operands[-1:] * (BITS[operation.result] // 32)):
+            rows.append([v >> 32 * word & 0xFFFFFFFF for v in column])
+            lines.append(f"v_mov_b32_e32 v{40 + word}, v{9 + len(rows)}")
+    target = _operand(operation.result, 40)
+    lines.append(f"{operation.name} {', '.join([target, *places])}")
+    found = _run(lines, np.array(rows, np.uint32), BITS[operation.result] // 32)
+    words = [[int(v) for v in row] for row in found]
+    return words[0] if len(words) == 1 else [a | b << 32 for a, b in zip(*words, strict=True)]
+
+
+def _columns(kinds: str, name: str, turns: int) -> Iterator[list[list[int]]]:
+    """Columns of operands: each special one meets others of its kind."""
+    rng = np.random.default_rng(sum(name.encode()))
+    for turn in range(turns):
+        yield [
+            np.roll(np.array(_special(kind, rng), object), 7 * turn * i).tolist()
+            for i, kind in enumerate(kinds)
+        ]
+
+
+@pytest.mark.parametrize("name", sorted(FLOAT.keys() | INTEGER.keys()))
+def test_operations_are_exact(name: str) -> None:
+    """Every bit that the exact result, rounded once, has."""
+    operation = instructions.operations()[name]
+    kinds = operation.sources + operation.result * ("old" in operation.text)
+    exact = FLOAT.get(name) or INTEGER[name]
+    for columns in _columns(kinds, name, 4):
+        got = _apply(operation, columns)
+        for lane, operands in enumerate(zip(*columns, strict=True)):
+            values = [_value(k, v) for k, v in zip(kinds, operands, strict=True)]
+            expected = exact(*values)
+            assert _same(operation.result, got[lane], expected), (values, expected, hex(got[lane]))
+
+
+@pytest.mark.parametrize("name", sorted(APPROXIMATE))
+def test_approximations_keep_their_error(name: str) -> None:
+    """Within an ulp in float32, within 2^-23 in float64, and special values."""
+    operation = instructions.operations()[name]
+    kind = operation.sources
+    for (column,) in _columns(kind, name, 3):
+        for lane, got in enumerate(_apply(operation, [column])):
+            value, found = _value(kind, column[lane]), _value(kind, got)
+            if kind == "f":
+                value = _flush(value)
+            with gmpy2.context(precision=200):
+                expected = APPROXIMATE[name](gmpy2.mpfr(value))
+                if gmpy2.is_nan(expected):
+                    assert math.isnan(found)
+                elif gmpy2.is_infinite(expected) or expected == 0:
+                    assert found == float(expected)
+                elif abs(expected) >= gmpy2.mpfr(2) ** (128 if kind == "f" else 1024):
+                    assert math.isinf(found)
+                elif abs(expected) < gmpy2.mpfr(2) ** (-126 if kind == "f" else -1022):
+                    assert abs(found) <= 2.0 ** (-126 if kind == "f" else -1022)
+                else:
+                    error = abs((gmpy2.mpfr(found) - expected) / expected)
+                    assert error <= 2.0 ** (-23 if kind == "f" else -52), (value, found)
+
+
+@pytest.mark.parametrize("operation", _of_kind("compare"), ids=lambda o: o.name)
+def test_comparisons(operation: Operation) -> None:
+    """A comparison gives one bit a lane, zero for lanes that are off."""
+    relation = operation.name.removeprefix("v_cmp_").rsplit("_", 1)[0]
+    kinds = operation.sources
+    for columns in _columns(kinds, operation.name, 3):
+        if kinds[0] == kinds[1]:
+            columns[1][::3] = columns[0][::3]
+        rows = [
+            [v >> 32 * word & 0xFFFFFFFF for v in column]
+            for kind, column in zip(kinds, columns, strict=True)
+            for word in range(BITS[kind] // 32)
+        ]
+        first = _operand(kinds[0], 10)
+        second = _operand(kinds[1], 10 + BITS[kinds[0]] // 32)
+        lines = [
+            "s_mov_b32 exec_lo, 0xffff0fff",
+            f"{operation.name} s[20:21], {first}, {second}",
+            "s_mov_b32 exec_lo, -1",
+            "v_mov_b32_e32 v40, s20", "v_mov_b32_e32 v41, s21",
+        ]  # fmt: skip
+        low, high = _run(lines, np.array(rows, np.uint32), 2)[:, 0]
+        found = int(low) | int(high) << 32
+        for lane, (a, b) in enumerate(zip(*columns, strict=True)):
+            x, y = _value(kinds[0], a), _value(kinds[1], b)
+            if relation == "class":
+                expected = bool(y >> _class(kinds[0], a) & 1)
+            else:
+                expected = _related(relation, kinds[0], x, y)
+            assert bool(found >> lane & 1) == (expected and not 12 <= lane < 16), (x, y)
+
+
+def _related(relation: str, kind: str, x: Any, y: Any) -> bool:
+    negated = relation.startswith("n") and relation not in ("ne",)
+    plain = relation[1:] if negated else relation
+    unordered = kind in "fd" and (math.isnan(x) or math.isnan(y))
+    truth = {
+        "lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y, "eq": x == y, "ne": x != y,
+        "lg": x < y or x > y, "o": not unordered, "u": unordered,
+    }[plain]  # fmt: skip
+    return truth != negated
+
+
+def _class(kind: str, bits: int) -> int:
+    """0 and 1 NaN (signalling, quiet), 2 to 9 from minus infinity to infinity."""
+    value = _value(kind, bits)
+    if math.isnan(value):
+        return bits >> (22 if kind == "f" else 51) & 1
+    smallest = 2.0 ** (-126 if kind == "f" else -1022)
+    size = 0 if value == 0 else 1 if abs(value) < smallest else 2 if abs(value) < math.inf else 3
+    return 5 - size if bits >> BITS[kind] - 1 else 6 + size
+
+
+CARRIES: dict[str, tuple[Callable[..., int], Callable[..., bool]]] = {
+    "v_add_co_u32": (lambda a, b: a + b, lambda a, b: a + b >= 2**32),
+    "v_sub_co_u32": (lambda a, b: a - b, lambda a, b: a < b),
+    "v_subrev_co_u32": (lambda a, b: b - a, lambda a, b: b < a),
+    "v_addc_co_u32": (lambda a, b, c: a + b + c, lambda a, b, c: a + b + c >= 2**32),
+    "v_subb_co_u32": (lambda a, b, c: a - b - c, lambda a, b, c: a < b + c),
+    "v_subbrev_co_u32": (lambda a, b, c: b - a - c, lambda a, b, c: b < a + c),
+    "v_mad_u64_u32": (lambda a, b, c: a * b + c, lambda a, b, c: a * b + c >= 2**64),
+}
+
+
+@pytest.mark.parametrize("name", sorted(CARRIES))
+def test_carries(name: str) -> None:
+    """Sum and carry, with a carry that comes in where there is one."""
+    operation = instructions.operations()[name]
+    value, carry = CARRIES[name]
+    mask = 0x9249_2492_F00F_1234
+    kinds = operation.sources.replace("m", "")
+    for columns in _columns(kinds, name, 3):
+        rows, places = [], []
+        for kind, column in zip(kinds, columns, strict=True):
+            places.append(_operand(kind, 10 + len(rows)))
+            rows += [[v >> 32 * i & 0xFFFFFFFF for v in column] for i in range(BITS[kind] // 32)]
+        places += ["s[22:23]"] * ("m" in operation.sources)
+        lines = [
+            f"s_mov_b32 s22, {hex(mask & 0xFFFFFFFF)}", f"s_mov_b32 s23, {hex(mask >> 32)}",
+            f"{name} {', '.join([_operand(operation.result, 40), 's[20:21]', *places])}",
+            "v_mov_b32_e32 v42, s20", "v_mov_b32_e32 v43, s21",
+        ]  # fmt: skip
+        low, high, first, second = (
+            [int(v) for v in w] for w in _run(lines, np.array(rows, np.uint32), 4)
+        )
+        found = first[0] | second[0] << 32
+        for lane, operands in enumerate(zip(*columns, strict=True)):
+            given = [*operands, *[mask >> lane & 1] * ("m" in operation.sources)]
+            got = low[lane] | high[lane] << 32 if operation.result == "l" else low[lane]
+            assert got == _wrapped(operation.result, value(*given))
+            assert bool(found >> lane & 1) == carry(*given)
+
+
+def _nonzero(kind: str, value: int) -> bool:
+    return _wrapped(kind, value) != 0
+
+
+def _overflows(value: int) -> bool:
+    return not -(2**31) <= value < 2**31
+
+
+Scalar = tuple[Callable[..., Any], Callable[..., bool] | None]
+SCALARS: dict[str, Scalar] = {
+    "s_mov_b32": (lambda a: a, None), "s_mov_b64": (lambda a: a, None),
+    "s_movk_i32": (lambda a: a, None),
+    "s_brev_b32": (lambda a: int(f"{a:032b}"[::-1], 2), None),
+    "s_not_b32": (lambda a: ~a, lambda a: _nonzero("u", ~a)),
+    "s_not_b64": (lambda a: ~a, lambda a: _nonzero("l", ~a)),
+    "s_sext_i32_i16": (lambda a: _signed(a, 16), None),
+    "s_sext_i32_i8": (lambda a: _signed(a, 8), None),
+    "s_add_u32": (lambda a, b: a + b, lambda a, b: a + b >= 2**32),
+    "s_sub_u32": (lambda a, b: a - b, lambda a, b: a < b),
+    "s_addc_u32": (lambda a, b, scc: a + b + scc, lambda a, b, scc: a + b + scc >= 2**32),
+    "s_subb_u32": (lambda a, b, scc: a - b - scc, lambda a, b, scc: a < b + scc),
+    "s_add_i32": (
+        lambda a, b: a + b, lambda a, b: _overflows(_signed(a, 32) + _signed(b, 32))
+    ),
+    "s_addk_i32": (
+        lambda a, b: a + b, lambda a, b: _overflows(_signed(a, 32) + _signed(b, 32))
+    ),
+    "s_sub_i32": (
+        lambda a, b: a - b, lambda a, b: _overflows(_signed(a, 32) - _signed(b, 32))
+    ),
+    "s_add_nc_u64": (lambda a, b: a + b, None), "s_sub_nc_u64": (lambda a, b: a - b, None),
+    "s_mul_i32": (lambda a, b: a * b, None), "s_mulk_i32": (lambda a, b: a * b, None),
+    "s_mul_u64": (lambda a, b: a * b, None),
+    "s_mul_hi_u32": (lambda a, b: a * b >> 32, None),
+    "s_mul_hi_i32": (lambda a, b: a * b >> 32, None),
+    "s_lshl_b32": (lambda a, b: a << b % 32, lambda a, b: _nonzero("u", a << b % 32)),
+    "s_lshr_b32": (lambda a, b: a >> b % 32, lambda a, b: _nonzero("u", a >> b % 32)),
+    "s_ashr_i32": (lambda a, b: a >> b % 32, lambda a, b: _nonzero("i", a >> b % 32)),
+    "s_lshl_b64": (lambda a, b: a << b % 64, lambda a, b: _nonzero("l", a << b % 64)),
+    "s_lshr_b64": (lambda a, b: a >> b % 64, lambda a, b: _nonzero("l", a >> b % 64)),
+    "s_ashr_i64": (lambda a, b: a >> b % 64, lambda a, b: _nonzero("q", a >> b % 64)),
+    "s_bfe_u32": (
+        lambda a, b: a >> b % 32 & (1 << min(32, b >> 16 & 127)) - 1,
+        lambda a, b: bool(a >> b % 32 & (1 << min(32, b >> 16 & 127)) - 1),
+    ),
+    "s_bitset0_b32": (lambda a, old: old & ~(1 << a % 32), None),
+    "s_bitset1_b32": (lambda a, old: old | 1 << a % 32, None),
+    "s_cselect_b32": (lambda a, b, scc: a if scc else b, None),
+    "s_cselect_b64": (lambda a, b, scc: a if scc else b, None),
+    "s_min_u32": (min, lambda a, b: a < b), "s_max_u32": (max, lambda a, b: a > b),
+    "s_min_i32": (min, lambda a, b: a < b), "s_max_i32": (max, lambda a, b: a > b),
+    "s_bitcmp0_b32": (lambda a, b: None, lambda a, b: not a >> b % 32 & 1),
+    "s_bitcmp1_b32": (lambda a, b: None, lambda a, b: bool(a >> b % 32 & 1)),
+    "v_s_rcp_f32": (lambda a: _flush(_rounded("f", gmpy2.div, 1, _flush(a))), None),
+    **{
+        name.replace("v_", "s_"): (exact, None) for name, exact in (FLOAT | INTEGER).items()
+        if name in ("v_add_f32", "v_sub_f32", "v_mul_f32", "v_fmac_f32", "v_fmamk_f32",
+                    "v_fmaak_f32", "v_trunc_f32", "v_cvt_f32_u32", "v_cvt_u32_f32")
+    },
+}  # fmt: skip
+LOGIC: dict[str, Callable[[int, int], int]] = {
+    "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b,
+    "andn2": lambda a, b: a & ~b, "orn2": lambda a, b: a | ~b, "nand": lambda a, b: ~(a & b),
+    "nor": lambda a, b: ~(a | b), "xnor": lambda a, b: ~(a ^ b),
+}  # fmt: skip
+
+
+def _scalar(operation: Operation) -> Scalar:
+    """What a scalar operation computes, and the condition that it sets."""
+    name, kinds = operation.name, operation.sources
+    if name in SCALARS:
+        return SCALARS[name]
+    family, _, width = name.removeprefix("s_").rpartition("_")
+    if family in LOGIC:
+        exact, kind = LOGIC[family], "u" if width == "b32" else "l"
+        return exact, lambda a, b: _nonzero(kind, exact(a, b))
+    _, relation = family.split("_")
+    # of integers, "lg" is "not equal"
+    plain = "ne" if relation == "lg" and kinds[0] != "f" else relation
+    return (lambda a, b: None), lambda a, b: _related(plain, kinds[0], a, b)
+
+
+@pytest.mark.parametrize("operation", _of_kind("scalar"), ids=lambda o: o.name)
+def test_scalars(operation: Operation) -> None:
+    """Scalar operations, the condition that they set, and that it stays where they set none."""
+    exact, condition = _scalar(operation)
+    kinds = operation.sources
+    short = operation.name in ("s_movk_i32", "s_addk_i32", "s_mulk_i32") or "cmpk" in operation.name
+    old = operation.result * ("old" in operation.text)
+    *_, columns = _columns(kinds + old, operation.name, 2)
+    rows, lines = [], []
+    cases = list(zip(*(c[:40] for c in columns), strict=True))
+    for case, values in enumerate(cases):
+        lines += _scalar_lines(operation, case, values, short)
+        rows += [[v & 0xFFFFFFFF, v >> 32] for v in values]
+    table = np.zeros((len(rows) * 2 + LANES - 1) // LANES * LANES, np.uint32)
+    table[: len(rows) * 2] = np.array(rows, np.uint64).reshape(-1)
+    found = _run(lines, table.reshape(-1, LANES), 3 * len(cases), loaded=0)[:, 0].tolist()
+    for case, values in enumerate(cases):
+        bits = [*values[: len(kinds)]]
+        if short:
+            bits[-1] = _halved(bits[-1], operation.name)
+        given: list[Any] = [_value(k, v) for k, v in zip(kinds, bits, strict=True)]
+        if old:
+            given.append(_value(operation.result, values[-1]))
+        scc = case % 2
+        if re.search(r"\bscc\b", operation.text):
+            given.append(scc)
+        low, high, after = found[3 * case : 3 * case + 3]
+        if operation.result:
+            got = low | high << 32 if BITS[operation.result] == 64 else low
+            assert _same(operation.result, got, exact(*given)), (given, hex(got))
+        assert bool(after) == (condition(*given) if condition else bool(scc)), given
+
+
+def _halved(value: int, name: str) -> int:
+    """What 16 bits of an instruction stand for."""
+    return value & 0xFFFF if name.endswith("u32") else _signed(value, 16) & 0xFFFFFFFF
+
+
+def _scalar_lines(operation: Operation, case: int, values: Sequence[int], short: bool) -> list[str]:
+    """A case: operands from memory into s[20:27], the result in s[30:31], then to v40 and on."""
+    pairs = [f"s[{20 + 2 * i}:{21 + 2 * i}]" for i in range(len(values))]
+    lines = [
+        f"s_load_dwordx2 {pair}, s[8:9], {hex(8 * (case * len(values) + i))}"
+        for i, pair in enumerate(pairs)
+    ]
+    wide = [BITS[k] == 64 for k in operation.sources]
+    places = [
+        p if w else f"s{20 + 2 * i}" for i, (p, w) in enumerate(zip(pairs, wide, strict=False))
+    ]
+    if "old" in operation.text:
+        lines.append(f"s_mov_b32 s30, s{20 + 2 * len(wide)}")
+    if short:
+        half = values[len(wide) - 1] & 0xFFFF
+        signed = not operation.name.endswith("u32")
+        places[-1] = hex(half) if not signed else str(_signed(half, 16))
+    target = [] if not operation.result else [
+        "s[30:31]" if BITS[operation.result] == 64 else "s30"
+    ]  # fmt: skip
+    if operation.name in ("s_addk_i32", "s_mulk_i32"):
+        # the target is the first source
+        lines.append(f"s_mov_b32 s30, {places.pop(0)}")
+    at = 40 + 3 * case
+    return [
+        *lines,
+        f"s_cmp_eq_u32 {case % 2}, 1",
+        f"{operation.name} {', '.join([*target, *places])}",
+        "s_cselect_b32 s32, 1, 0",
+        *[f"v_mov_b32_e32 v{at + i}, s{30 + i}" for i in range(3)],
+    ]
+
+
+def _lanes(lines: Sequence[str], results: int = 1, shared: int = 0) -> list[list[int]]:
+    """Results where v10 holds 1000 + lane and v11 2000 + 3 lane."""
+    lane = np.arange(LANES, dtype=np.uint32)
+    found = _run(lines, np.array([1000 + lane, 2000 + 3 * lane], np.uint32), results, shared)
+    return [[int(v) for v in row] for row in found]
+
+
+def test_lanes_that_are_off_keep_their_registers() -> None:
+    """EXEC masks writes of registers and memory; its saving and merging."""
+    (found,) = _lanes([
+        "v_mov_b32_e32 v40, 7", "v_cmp_lt_u32_e32 vcc, v0, v12", "s_mov_b32 vcc_lo, 0xf0f0",
+        "s_mov_b32 vcc_hi, 0", "s_and_saveexec_b64 s[20:21], vcc", "v_mov_b32_e32 v40, v10",
+        "s_or_b64 exec, exec, s[20:21]",
+    ])  # fmt: skip
+    assert found == [1000 + i if 0xF0F0 >> i & 1 else 7 for i in range(LANES)]
+
+
+def test_moves_between_lanes_and_scalars() -> None:
+    """First living lane, any lane, and a lane's register written from a scalar."""
+    (first, any_lane, written) = _lanes([
+        "s_mov_b64 exec, 0xff00", "v_readfirstlane_b32 s20, v10", "s_mov_b64 exec, -1",
+        "v_readlane_b32 s21, v11, 5", "v_mov_b32_e32 v40, s20", "v_mov_b32_e32 v41, s21",
+        "v_mov_b32_e32 v42, 1", "v_writelane_b32 v42, s20, 3",
+    ], 3)  # fmt: skip
+    assert first == [1008] * LANES and any_lane == [2015] * LANES
+    assert written == [1008 if i == 3 else 1 for i in range(LANES)]
+
+
+def test_parts_of_words() -> None:
+    """SDWA: bytes and halves of sources and of the target."""
+    low, high, kept = _lanes([
+        "v_mov_b32_e32 v20, 0x12345678",
+        "v_add_u32_sdwa v40, v20, v10 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1"
+        " src1_sel:DWORD",
+        "v_add_u32_sdwa v41, v20, v10 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:WORD_1"
+        " src1_sel:DWORD",
+        "v_mov_b32_e32 v42, v20",
+        "v_add_u32_sdwa v42, v20, v10 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE"
+        " src0_sel:DWORD src1_sel:DWORD",
+    ], 3)  # fmt: skip
+    for lane in range(LANES):
+        assert low[lane] == 0x56 + 1000 + lane
+        assert high[lane] == (0x1234 + 1000 + lane & 0xFFFF) << 16
+        assert kept[lane] == 0x12340078 | (0x78 + 1000 + lane & 0xFF) << 8
+
+
+def test_packed_and_paired_operations_read_before_they_write() -> None:
+    """Two words at once, and two operations at once, that exchange registers."""
+    one, two, three, four = _lanes([
+        "v_mov_b32_e32 v40, v10", "v_mov_b32_e32 v41, v11",
+        "v_pk_mov_b32 v[40:41], v[40:41], v[40:41] op_sel:[1,0]",
+        "v_mov_b32_e32 v42, v10", "v_mov_b32_e32 v43, v11",
+        "v_dual_mov_b32 v42, v43 :: v_dual_mov_b32 v43, v42",
+    ], 4)  # fmt: skip
+    lane = range(LANES)
+    assert one == three == [2000 + 3 * i for i in lane]
+    assert two == four == [1000 + i for i in lane]
+
+
+def test_packed_arithmetic_chooses_words_and_signs() -> None:
+    """v_pk_fma_f32: halves by op_sel and op_sel_hi, signs by neg_lo and neg_hi."""
+    floats = np.array([np.arange(LANES) + 1, np.arange(LANES) * 0.25 + 3], np.float32)
+    found = _run(
+        ["v_pk_fma_f32 v[40:41], v[10:11], v[10:11], v[10:11] op_sel:[0,1,0] op_sel_hi:[1,1,0]"
+         " neg_lo:[0,0,1] neg_hi:[1,0,0]"],
+        floats.view(np.uint32), 2,
+    ).view(np.float32)  # fmt: skip
+    a, b = floats
+    assert (found[0] == a * b - a).all() and (found[1] == -b * b + a).all()
+
+
+def test_loops_and_branches() -> None:
+    """A loop counts down a scalar."""
+    (found,) = _lanes([
+        "v_mov_b32_e32 v40, 0", "s_mov_b32 s20, 5", "v_add_u32_e32 v40, v40, v10",
+        "s_sub_i32 s20, s20, 1", "s_cmp_lg_u32 s20, 0", "s_cbranch_scc1 65528",
+    ])  # fmt: skip
+    assert found == [5 * (1000 + i) for i in range(LANES)]
+
+
+# --- names and operands, as the assembler and the disassembler have them ---------------------
+
+SPELLED = {
+    "v_readfirstlane_b32": "s1, v1", "v_readlane_b32": "s1, v1, s2",
+    "v_writelane_b32": "v1, s1, s2", "v_accvgpr_read_b32": "v1, a1",
+    "v_accvgpr_write_b32": "a1, v1", "v_accvgpr_mov_b32": "a1, a2",
+    "v_fmaak_f32": "v1, v2, v3, 0x41230000", "v_fmamk_f32": "v1, v2, 0x41230000, v3",
+    "s_fmaak_f32": "s1, s2, s3, 0x41230000", "s_fmamk_f32": "s1, s2, 0x41230000, s3",
+    "s_movk_i32": "s1, 0x123", "s_addk_i32": "s1, 0x123", "s_addk_co_i32": "s1, 0x123",
+    "s_mulk_i32": "s1, 0x123",
+    "v_div_fmas_f32": "v1, v2, v3, v4", "v_div_fmas_f64": "v[2:3], v[4:5], v[6:7], v[8:9]",
+    "s_endpgm": "", "s_barrier": "", "v_dot4_i32_iu8": "v1, v2, v3, v4 neg_lo:[1,1,0]",
+}  # fmt: skip
+"""Operands of operations that take others than their table's types say."""
+
+RENAMED = (
+    "v_add_nc_u32", "v_sub_nc_u32", "v_subrev_nc_u32", "v_add_co_ci_u32", "v_sub_co_ci_u32",
+    "v_subrev_co_ci_u32", "s_and_not1_b32", "s_or_not1_b64", "v_mad_co_u64_u32", "v_dot4_i32_iu8",
+    "s_add_co_u32", "s_sub_co_u32", "s_add_co_i32", "s_addk_co_i32", "s_add_co_ci_u32",
+    "s_sub_co_ci_u32",
+)  # fmt: skip
+MEMORY = (
+    "global_load_dword v1, v[2:3], off", "global_load_dwordx4 v[4:7], v2, s[4:5] offset:16",
+    "global_store_dwordx2 v[2:3], v[4:5], off", "global_load_ubyte v1, v[2:3], off",
+    "global_store_byte v[2:3], v4, off", "s_load_dwordx4 s[4:7], s[0:1], 0x10",
+    "ds_read_b32 v1, v2 offset:8", "ds_read2_b64 v[4:7], v2 offset1:1",
+    "ds_read2st64_b32 v[4:5], v2 offset1:1", "ds_write_b128 v2, v[4:7]",
+    "ds_write2_b32 v2, v3, v4 offset1:1", "scratch_load_dword v1, off, s2",
+    "buffer_store_dword v1, v2, s[0:3], 0 offen offset:4", "global_load_b128 v[4:7], v2, s[4:5]",
+    "ds_load_2addr_b64 v[4:7], v2 offset1:1", "scratch_store_b64 off, v[2:3], s2",
+    "s_load_b128 s[4:7], s[0:1], 0x10",
+)  # fmt: skip
+
+
+def _spelled(operation: Operation, name: str) -> str:
+    """An instruction of this name with operands of its types."""
+    if name in SPELLED:
+        return f"{name} {SPELLED[name]}".strip()
+    scalar = operation.kind == "scalar" and not name.startswith("v_s_")
+    letter, masks = ("s" if scalar or name.startswith("v_s_") else "v"), iter((20, 22, 24))
+    target = ""
+    if operation.kind == "control":
+        return f"{name} 4"
+    if operation.kind == "compare":
+        target = "m"
+    kinds = [*(operation.result or target), *"m" * (operation.kind == "carry"), *operation.sources]
+    texts = []
+    for place, kind in enumerate(kinds):
+        at = 4 + 2 * place
+        mask = next(masks) if kind == "m" else 0
+        own = f"{letter}[{at}:{at + 1}]" if kind != "m" and BITS[kind] == 64 else f"{letter}{at}"
+        texts.append(f"s[{mask}:{mask + 1}]" if mask else own)
+    if "cmpk" in name:
+        texts[-1] = "0x123"
+    return f"{name} {', '.join(texts)}"
+
+
+def _assembled(arch: str, lines: Sequence[str]) -> dict[str, listing.Instruction]:
+    """Those lines that LLVM's assembler takes, as its disassembler shows them."""
+    command = [str(tools.versioned_tools("llvm-mc", tools.ROCM_FOLDERS)[0]), "-triple=amdgcn",
+               f"-mcpu={arch}", "-mattr=+wavefrontsize64"]  # fmt: skip
+
+    def run(lines: Sequence[str], *more: str) -> subprocess.CompletedProcess[bytes]:
+        text = "\n".join(lines).encode()
+        return subprocess.run([*command, *more], input=text, capture_output=True, check=False)
+
+    refused = {int(n) for n in re.findall(rb"<stdin>:(\d+):\d+: error", run(lines).stderr)}
+    taken = [line for i, line in enumerate(lines, 1) if i not in refused]
+    made = run(["kernel:", *taken], "-filetype=obj")
+    assert made.returncode == 0, made.stderr
+    shown = [one for _, one in listing.instructions(made.stdout)][: len(taken)]
+    return dict(zip(taken, shown, strict=True))
+
+
+def test_names_are_those_of_the_disassembler() -> None:
+    """Each operation is an instruction that exists, and is read as what it is."""
+    tiers.check("clang")
+    table = instructions.operations()
+    other = {*instructions.UNFUSED, "s_load"}
+    wanted = {n: o for n, o in table.items() if n not in other and o.kind != "memory"}
+    for new in RENAMED:
+        wanted[new] = table[instructions.canonical(new)]
+    lines = {_spelled(o, n): o.name for n, o in wanted.items()}
+    missing = set(lines) | set(MEMORY)
+    for arch in emulated.UNITS:
+        for line, one in _assembled(arch, [*lines, *MEMORY]).items():
+            made = assembler.Assembler(LANES, 0)
+            try:
+                made.instruction(one)
+            except Unknown:
+                continue  # refused here: it must be read somewhere
+            missing.discard(line)
+            if line in lines:
+                assert made.rows[-1].operation == lines[line], (arch, line, one.text)
+    assert not missing
+
+
+# --- what is refused -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["v_sin_f32_e32 v1, v2", "v_add_f32_e64 v1, v2, v3 clamp", "v_mul_f32_e64 v1, v2, v3 mul:2",
+     "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf", "s_setpc_b64 s[0:1]",
+     "global_atomic_add v1, v2, s[0:1]", "v_pk_add_f16 v1, v2, v3", "ds_bpermute_b32 v1, v2, v3",
+     "global_load_ushort v1, v2, s[0:1]", "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]"],
+)  # fmt: skip
+def test_what_is_unknown_is_refused_by_name(line: str) -> None:
+    """No instruction and no modifier is guessed."""
+    with pytest.raises(Unknown, match=line.split(maxsplit=1)[0]):
+        assembler.assemble([listing.instruction(line, 0, 8)], LANES, 0)
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("global_load_dword v40, v3, s[8:9]", "reads 4 bytes .* outside of every buffer"),
+        ("global_store_dword v3, v0, s[8:9]", "writes 4 bytes .* outside of every buffer"),
+        ("global_store_dword v1, v0, s[4:5]", "for reading only"),
+        ("global_load_dword v40, v0, s[8:9]", "misaligned"),
+        ("ds_read_b32 v40, v1", "shared memory"),
+        ("scratch_load_b32 v40, v1, off", "private memory"),
+    ],
+)
+def test_memory_is_guarded(line: str, words: str) -> None:
+    """An access outside of what a block may use names instruction and thread."""
+    with pytest.raises(LaunchError, match=words) as error:
+        _lanes(["v_mov_b32_e32 v3, 0x1000", line])
+    assert line in str(error.value) and "thread" in str(error.value)
+
+
+def test_addresses_of_shared_memory_wrap_around() -> None:
+    """A base below zero with an offset that leads back: compilers make such."""
+    (found,) = _lanes([
+        "ds_write_b32 v1, v10", "v_add_u32_e32 v3, 0xfffff000, v1",
+        "ds_read_b32 v40, v3 offset:4096",
+    ], shared=256)  # fmt: skip
+    assert found == [1000 + i for i in range(LANES)]
+
+
+def test_a_loop_without_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends after a number of rows."""
+    monkeypatch.setattr("portmp.backends.emulator.machine.LIMIT", 1)
+    with pytest.raises(LaunchError, match="does not end"):
+        _lanes(["s_branch 65534"])
