@@ -7,6 +7,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
+import gmpy2
+import numpy as np
+import operands
 import pytest
 import tiers
 
@@ -49,6 +52,50 @@ def test_recorded_digests(
     device = _device(arch)
     assert not _failures(device, form, ROUTINES)
     record_property(f"remark {device.name}", device.remark)
+
+
+QUOTIENTS = """
+extern "C" __global__ void __launch_bounds__(256) quotients(
+    const {word} *a, const {word} *b, {word} *out)
+{{
+    const long long i = (long long)blockIdx.x * 256 + threadIdx.x;
+    out[i] = a[i] / b[i];
+}}
+"""
+
+
+@pytest.mark.parametrize("kind", ["f", "d"])
+@pytest.mark.parametrize("arch", ARCHITECTURES)
+def test_division_as_compilers_expand_it(arch: str, kind: str) -> None:
+    """v_div_scale, v_rcp, multiply-adds, v_div_fmas and v_div_fixup: each special operand by each.
+
+    The exception is Markstein's: over a mantissa of ones the quotient depends on the estimate.
+    """
+    device = _device(arch)
+    word, dtype, unsigned = {
+        "f": ("float", np.float32, np.uint32), "d": ("double", np.float64, np.uint64)
+    }[kind]  # fmt: skip
+    rng = np.random.default_rng(7)
+    columns = np.array([operands.special(kind, rng) for _ in range(2)], unsigned)
+    a, b = (m.reshape(-1).copy() for m in np.meshgrid(*columns, indexing="ij"))
+    kernels = device.load(device.compile(QUOTIENTS.format(word=word)), ["quotients"])
+    buffers = [device.allocate(a.nbytes) for _ in range(3)]
+    for buffer, content in zip(buffers, (a, b), strict=False):
+        device.queue.write(buffer, content)
+    device.queue.launch(kernels["quotients"], (a.size // 256, 1, 1), (256, 1, 1), buffers)
+    found = np.empty(a.size, dtype)
+    device.queue.read(buffers[2], found)
+    ones = unsigned((1 << (23 if kind == "f" else 52)) - 1)
+    for x, y, got in zip(a, b, found, strict=True):
+        exact = operands.rounded(
+            kind, gmpy2.div, *(operands.number_of(kind, int(v)) for v in (x, y))
+        )
+        if np.isnan(exact):
+            assert np.isnan(got)
+        elif y & ones == ones and got != exact:
+            assert got in (np.nextafter(dtype(exact), dtype(s)) for s in (-np.inf, np.inf))
+        else:
+            assert dtype(exact).tobytes() == got.tobytes(), (hex(x), hex(y), exact, got)
 
 
 def _settled(settings: Settings) -> emulated.EmulatedDevice:

@@ -16,6 +16,7 @@ import gmpy2
 import numpy as np
 import pytest
 import tiers
+from operands import BITS, CONTEXTS, number_of, rounded, special
 
 from portmp.backends import emulated
 from portmp.backends.emulator import assembler, instructions, listing
@@ -37,11 +38,6 @@ def _machine() -> Machine:
 # --- instructions against exact arithmetic ------------------------------------------------
 
 Words = np.ndarray[Any, Any]
-BITS = {"u": 32, "i": 32, "f": 32, "l": 64, "q": 64, "d": 64}
-CONTEXTS = {
-    "f": gmpy2.context(precision=24, emin=-148, emax=128, subnormalize=True),
-    "d": gmpy2.context(precision=53, emin=-1073, emax=1024, subnormalize=True),
-}
 
 
 def _kernel(lines: Sequence[str], shared: int) -> Loaded:
@@ -97,40 +93,6 @@ def _operand(kind: str, at: int) -> str:
     return f"v[{at}:{at + 1}]" if BITS[kind] == 64 else f"v{at}"
 
 
-def _special(kind: str, rng: np.random.Generator) -> list[int]:
-    """Bits of 64 operands: special ones, then random ones."""
-    bits = BITS[kind]
-    if kind in "fd":
-        p, top = (24, 0x7F800000) if kind == "f" else (53, 0x7FF0000000000000)
-        one = 1 << p - 1
-        chosen = [0, 1, one - 1, one, one + 1, top, top - 1, top + (one >> 1), top + 1]
-        near = (127 if kind == "f" else 1023) << p - 1
-        chosen += [near, near + 1, near - 1, near + one // 2, near + one, near - 30 * one]
-        chosen += [c | 1 << bits - 1 for c in chosen]
-        many = [int(rng.integers(0, 1 << 63)) << 1 & (1 << bits) - 1 for _ in range(14)]
-        close = [near + int(rng.integers(-40 * one, 40 * one)) for _ in range(LANES - 44)]
-        return (chosen + many + close)[:LANES]
-    chosen = [0, 1, 2, 31, 32, 33, 63, (1 << bits) - 1, 1 << bits - 1, (1 << bits - 1) - 1, 0xFFFF]
-    return chosen + [
-        int(rng.integers(0, 1 << 63)) * 2 + int(rng.integers(2)) & (1 << bits) - 1
-        for _ in range(LANES - len(chosen))
-    ]
-
-
-def _value(kind: str, bits: int) -> Any:
-    """The number that bits are."""
-    if kind in "fd":
-        layout = "<f" if kind == "f" else "<d"
-        return struct.unpack(layout, bits.to_bytes(BITS[kind] // 8, "little"))[0]
-    return bits - (1 << BITS[kind]) if kind in "iq" and bits >> BITS[kind] - 1 else bits
-
-
-def _rounded(kind: str, compute: Callable[..., Any], *values: float) -> float:
-    """What MPFR makes of it in this format."""
-    with gmpy2.context(CONTEXTS[kind]):
-        return float(compute(*(gmpy2.mpfr(v) for v in values)))
-
-
 def _wrapped(kind: str, number: int) -> int:
     return number & (1 << BITS[kind]) - 1
 
@@ -147,8 +109,8 @@ def _flush(a: float) -> float:
 
 def _apart(a: float, b: float, c: float) -> float:
     """v_mac_f32: rounded twice, subnormals as zero."""
-    product = _flush(_rounded("f", gmpy2.mul, _flush(a), _flush(b)))
-    return _flush(_rounded("f", gmpy2.add, product, _flush(c)))
+    product = _flush(rounded("f", gmpy2.mul, _flush(a), _flush(b)))
+    return _flush(rounded("f", gmpy2.add, product, _flush(c)))
 
 
 def _scaled(kind: str) -> Callable[[float, int], float]:
@@ -213,12 +175,12 @@ def _to_integer(rounding: Callable[[float], int]) -> Callable[[float], float]:
 FLOAT: dict[str, Callable[..., Any]] = {}
 for _w, _k in (("f32", "f"), ("f64", "d")):
     FLOAT |= {
-        f"v_add_{_w}": lambda a, b, k=_k: _rounded(k, gmpy2.add, a, b),
-        f"v_sub_{_w}": lambda a, b, k=_k: _rounded(k, gmpy2.sub, a, b),
-        f"v_subrev_{_w}": lambda a, b, k=_k: _rounded(k, gmpy2.sub, b, a),
-        f"v_mul_{_w}": lambda a, b, k=_k: _rounded(k, gmpy2.mul, a, b),
-        f"v_fma_{_w}": lambda a, b, c, k=_k: _rounded(k, gmpy2.fma, a, b, c),
-        f"v_fmac_{_w}": lambda a, b, c, k=_k: _rounded(k, gmpy2.fma, a, b, c),
+        f"v_add_{_w}": lambda a, b, k=_k: rounded(k, gmpy2.add, a, b),
+        f"v_sub_{_w}": lambda a, b, k=_k: rounded(k, gmpy2.sub, a, b),
+        f"v_subrev_{_w}": lambda a, b, k=_k: rounded(k, gmpy2.sub, b, a),
+        f"v_mul_{_w}": lambda a, b, k=_k: rounded(k, gmpy2.mul, a, b),
+        f"v_fma_{_w}": lambda a, b, c, k=_k: rounded(k, gmpy2.fma, a, b, c),
+        f"v_fmac_{_w}": lambda a, b, c, k=_k: rounded(k, gmpy2.fma, a, b, c),
         f"v_min_{_w}": _least(_k, 1),
         f"v_max_{_w}": _least(_k, -1),
         f"v_floor_{_w}": _to_integer(math.floor),
@@ -231,9 +193,9 @@ del FLOAT["v_sub_f64"], FLOAT["v_subrev_f64"]
 FLOAT |= {
     "v_fmaak_f32": FLOAT["v_fma_f32"], "v_fmamk_f32": FLOAT["v_fma_f32"],
     "v_mac_f32": _apart, "v_mad_f32": _apart,
-    "v_cvt_f32_f64": lambda a: _rounded("f", lambda x: x, a), "v_cvt_f64_f32": lambda a: a,
-    "v_cvt_f32_i32": lambda a: _rounded("f", lambda x: x, a) if a else 0.0,
-    "v_cvt_f32_u32": lambda a: _rounded("f", lambda x: x, a) if a else 0.0,
+    "v_cvt_f32_f64": lambda a: rounded("f", lambda x: x, a), "v_cvt_f64_f32": lambda a: a,
+    "v_cvt_f32_i32": lambda a: rounded("f", lambda x: x, a) if a else 0.0,
+    "v_cvt_f32_u32": lambda a: rounded("f", lambda x: x, a) if a else 0.0,
     "v_cvt_f64_i32": float, "v_cvt_f64_u32": float,
 }  # fmt: skip
 
@@ -299,7 +261,7 @@ def test_every_operation_of_lanes_is_tested() -> None:
 
 def _same(kind: str, got: int, expected: Any) -> bool:
     if kind in "fd":
-        value = _value(kind, got)
+        value = number_of(kind, got)
         if math.isnan(expected):
             return math.isnan(value)
         layout = "<f" if kind == "f" else "<d"
@@ -333,7 +295,7 @@ def _columns(kinds: str, name: str, turns: int) -> Iterator[list[list[int]]]:
     rng = np.random.default_rng(sum(name.encode()))
     for turn in range(turns):
         yield [
-            np.roll(np.array(_special(kind, rng), object), 7 * turn * i).tolist()
+            np.roll(np.array(special(kind, rng), object), 7 * turn * i).tolist()
             for i, kind in enumerate(kinds)
         ]
 
@@ -347,7 +309,7 @@ def test_operations_are_exact(name: str) -> None:
     for columns in _columns(kinds, name, 4):
         got = _apply(operation, columns)
         for lane, operands in enumerate(zip(*columns, strict=True)):
-            values = [_value(k, v) for k, v in zip(kinds, operands, strict=True)]
+            values = [number_of(k, v) for k, v in zip(kinds, operands, strict=True)]
             expected = exact(*values)
             assert _same(operation.result, got[lane], expected), (values, expected, hex(got[lane]))
 
@@ -359,7 +321,7 @@ def test_approximations_keep_their_error(name: str) -> None:
     kind = operation.sources
     for (column,) in _columns(kind, name, 3):
         for lane, got in enumerate(_apply(operation, [column])):
-            value, found = _value(kind, column[lane]), _value(kind, got)
+            value, found = number_of(kind, column[lane]), number_of(kind, got)
             if kind == "f":
                 value = _flush(value)
             with gmpy2.context(precision=200):
@@ -401,7 +363,7 @@ def test_comparisons(operation: Operation) -> None:
         low, high = _run(lines, np.array(rows, np.uint32), 2)[:, 0]
         found = int(low) | int(high) << 32
         for lane, (a, b) in enumerate(zip(*columns, strict=True)):
-            x, y = _value(kinds[0], a), _value(kinds[1], b)
+            x, y = number_of(kinds[0], a), number_of(kinds[1], b)
             if relation == "class":
                 expected = bool(y >> _class(kinds[0], a) & 1)
             else:
@@ -422,7 +384,7 @@ def _related(relation: str, kind: str, x: Any, y: Any) -> bool:
 
 def _class(kind: str, bits: int) -> int:
     """0 and 1 NaN (signalling, quiet), 2 to 9 from minus infinity to infinity."""
-    value = _value(kind, bits)
+    value = number_of(kind, bits)
     if math.isnan(value):
         return bits >> (22 if kind == "f" else 51) & 1
     smallest = 2.0 ** (-126 if kind == "f" else -1022)
@@ -523,7 +485,7 @@ SCALARS: dict[str, Scalar] = {
     "s_min_i32": (min, lambda a, b: a < b), "s_max_i32": (max, lambda a, b: a > b),
     "s_bitcmp0_b32": (lambda a, b: None, lambda a, b: not a >> b % 32 & 1),
     "s_bitcmp1_b32": (lambda a, b: None, lambda a, b: bool(a >> b % 32 & 1)),
-    "v_s_rcp_f32": (lambda a: _flush(_rounded("f", gmpy2.div, 1, _flush(a))), None),
+    "v_s_rcp_f32": (lambda a: _flush(rounded("f", gmpy2.div, 1, _flush(a))), None),
     **{
         name.replace("v_", "s_"): (exact, None) for name, exact in (FLOAT | INTEGER).items()
         if name in ("v_add_f32", "v_sub_f32", "v_mul_f32", "v_fmac_f32", "v_fmamk_f32",
@@ -572,9 +534,9 @@ def test_scalars(operation: Operation) -> None:
         bits = [*values[: len(kinds)]]
         if short:
             bits[-1] = _halved(bits[-1], operation.name)
-        given: list[Any] = [_value(k, v) for k, v in zip(kinds, bits, strict=True)]
+        given: list[Any] = [number_of(k, v) for k, v in zip(kinds, bits, strict=True)]
         if old:
-            given.append(_value(operation.result, values[-1]))
+            given.append(number_of(operation.result, values[-1]))
         scc = case % 2
         if re.search(r"\bscc\b", operation.text):
             given.append(scc)
