@@ -15,10 +15,11 @@ import tiers
 
 from portmp import discovery, formats, inputs, nbody, planes, verify
 from portmp.array import Array
-from portmp.backends import emulated
+from portmp.backends import emulated, rocm
 from portmp.backends.emulator import assembler, hip, instructions
 from portmp.backends.emulator.assembler import Row
 from portmp.backends.emulator.machine import Settings
+from portmp.compilers import hiprtc
 from portmp.errors import DeviceError, LaunchError, OutOfMemory, PortmpError
 
 ARCHITECTURES = {"gfx908": "hiprtc", "gfx90a": "hiprtc", "gfx1100": "clang"}
@@ -292,3 +293,47 @@ def test_calls_are_those_of_hip_python() -> None:
         for member in kind:
             assert int(getattr(getattr(real, kind.__name__), member.name)) == int(member)
     assert hasattr(real.hipDeviceAttribute_t, "hipDeviceAttributeMemoryPoolsSupported")
+
+
+def _hip_without_device() -> Any:
+    """The real runtime, through hip-python, on a machine without an AMD GPU."""
+    tiers.check("hiprtc")
+    from hip import hip as real
+
+    with hiprtc.findable("amdhip64"):
+        real.hipInit(0)
+    if not int(real.hipGetDeviceCount()[0]):
+        pytest.skip("there is an AMD GPU: its own tests make these calls")
+    return real
+
+
+OTHER = object()
+CALLS: dict[str, tuple[Any, ...]] = {
+    "allocate": (64, None), "free": (0x1000, None), "upload": (0x1000, 0x2000, 64, None),
+    "download": (0x2000, 0x1000, 64, None), "copy": (0x1000, 0x2000, 64, None),
+    "new_stream": (), "delete_stream": (None,), "synchronize": (None,), "record": (None,),
+    "follow": (None, None), "wait": (None,), "elapsed": (None, None), "delete_event": (None,),
+    "load": (b"no code object",), "function": (None, "kernel"),
+    "launch": (None, (1, 1, 1), (64, 1, 1), None, 0), "memory": (),
+    "open": (OTHER,), "fetch": (0x1000, OTHER, 0x2000, 64, None),
+}  # fmt: skip
+
+
+def test_every_call_of_the_backend_has_arguments_here() -> None:
+    """All that the ROCm backend asks of HIP; the clock comes from the kernel's driver."""
+    offered = {name for name in vars(rocm.RocmDriver) if not name.startswith("_")}
+    assert offered - CALLS.keys() == {"clock_mhz", "current"}
+
+
+@pytest.mark.parametrize("pools", [False, True])
+@pytest.mark.parametrize("name", CALLS)
+def test_calls_are_accepted_by_the_runtime(
+    name: str, pools: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """AMD's runtime takes each call and its arguments, and answers that there is no device."""
+    api = _hip_without_device()
+    driver = rocm.RocmDriver(api, 0)
+    monkeypatch.setattr(driver, "current", lambda: api)
+    monkeypatch.setattr(driver, "_pools", pools)
+    with pytest.raises(PortmpError, match=r"hipError(InvalidDevice|NoDevice)"):
+        getattr(driver, name)(*(driver if given is OTHER else given for given in CALLS[name]))
