@@ -676,7 +676,8 @@ SPELLED = {
     "s_movk_i32": "s1, 0x123", "s_addk_i32": "s1, 0x123", "s_addk_co_i32": "s1, 0x123",
     "s_mulk_i32": "s1, 0x123",
     "v_div_fmas_f32": "v1, v2, v3, v4", "v_div_fmas_f64": "v[2:3], v[4:5], v[6:7], v[8:9]",
-    "s_endpgm": "", "s_barrier": "", "v_dot4_i32_iu8": "v1, v2, v3, v4 neg_lo:[1,1,0]",
+    "s_endpgm": "", "s_barrier": "", "s_barrier_wait": "-1", "v_dot4_i32_iu8": "v1, v2, v3,
+    v4 neg_lo:[1,1,0]",
 }  # fmt: skip
 """Operands of operations that take others than their table's types say."""
 
@@ -684,7 +685,7 @@ RENAMED = (
     "v_add_nc_u32", "v_sub_nc_u32", "v_subrev_nc_u32", "v_add_co_ci_u32", "v_sub_co_ci_u32",
     "v_subrev_co_ci_u32", "s_and_not1_b32", "s_or_not1_b64", "v_mad_co_u64_u32", "v_dot4_i32_iu8",
     "s_add_co_u32", "s_sub_co_u32", "s_add_co_i32", "s_addk_co_i32", "s_add_co_ci_u32",
-    "s_sub_co_ci_u32",
+    "s_sub_co_ci_u32", "s_barrier_wait",
 )  # fmt: skip
 MEMORY = (
     "global_load_dword v1, v[2:3], off", "global_load_dwordx4 v[4:7], v2, s[4:5] offset:16",
@@ -770,7 +771,8 @@ def test_names_are_those_of_the_disassembler() -> None:
     ["v_sin_f32_e32 v1, v2", "v_add_f32_e64 v1, v2, v3 clamp", "v_mul_f32_e64 v1, v2, v3 mul:2",
      "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf", "s_setpc_b64 s[0:1]",
      "global_atomic_add v1, v2, s[0:1]", "v_pk_add_f16 v1, v2, v3", "ds_bpermute_b32 v1, v2, v3",
-     "global_load_ushort v1, v2, s[0:1]", "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]"],
+     "s_barrier_wait 0xfffe", "global_load_ushort v1, v2, s[0:1]", "v_mfma_f32_4x4x1f32 a[0:3], v0,
+     v1, a[0:3]"],
 )  # fmt: skip
 def test_what_is_unknown_is_refused_by_name(line: str) -> None:
     """No instruction and no modifier is guessed."""

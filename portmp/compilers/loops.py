@@ -183,18 +183,25 @@ def readable(platform: str) -> bool:
 
 
 def innermost(code: Sequence[Instruction], is_root: Callable[[str], object]) -> Function:
-    """The longest loop with roots that holds no other loop with roots; empty where none has."""
+    """The loop with the most roots that holds no other loop with roots; empty where none has.
+
+    Of several the shortest: loops with more instructions for as many roots test for something.
+    """
     spans: dict[int, int] = {}
     for i, instruction in enumerate(code):
         if instruction.target is not None and instruction.target <= i:
             spans[instruction.target] = i + 1
-    rooted = [s for s in spans.items() if any(is_root(x.head) for x in code[s[0] : s[1]])]
+
+    def roots(span: tuple[int, int]) -> int:
+        return sum(bool(is_root(x.head)) for x in code[span[0] : span[1]])
+
+    rooted = [span for span in spans.items() if roots(span)]
 
     def holds_another(span: tuple[int, int]) -> bool:
         return any(span != o and span[0] <= o[0] and o[1] <= span[1] for o in rooted)
 
     inner = [span for span in rooted if not holds_another(span)]
-    first, last = max(inner, key=lambda span: span[1] - span[0], default=(0, 0))
+    first, last = max(inner, key=lambda span: (roots(span), span[0] - span[1]), default=(0, 0))
     return list(code[first:last])
 
 

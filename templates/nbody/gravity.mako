@@ -42,7 +42,7 @@
     elif w.format.limbs > 1:
         untested = [(" && ".join(own), unroll)]
     else:
-        untested = [(f"{full} && {away}", unroll), (" && ".join(own), min(unroll, 8))]
+        untested = [(f"{full} && {away}", unroll), (" && ".join(own), min(unroll, 4))]
 %>
 ${arithmetic(w, list(networks.values()))}
 /* ${s.targets * s.width} target${"s" if s.targets * s.width > 1 else ""} a thread; sources in tiles of ${s.tile}, tiles in slabs of ${slab} */

@@ -210,6 +210,7 @@ class Assembler:
             "v_cmpx_": self._compare_exec,
             ("s_cbranch", "s_branch"): self._branch,
             "s_getpc": self._here,
+            "s_barrier": self._barrier,
         }
         for start, method in families.items():
             if name.startswith(start):
@@ -218,6 +219,12 @@ class Assembler:
 
     def _plain(self, name: str, one: Instruction) -> None:
         self._operation(name, one.operands)
+
+    def _barrier(self, name: str, one: Instruction) -> None:
+        # since gfx12 in two halves, with the number of a barrier: -1 is that of all waves
+        if one.operands not in ((), ("0xffff",), ("-1",)):
+            raise Unknown("its barrier")
+        self.add(name)
 
     def _branch(self, name: str, one: Instruction) -> None:
         offset = int(one.operands[0]) & 0xFFFF
