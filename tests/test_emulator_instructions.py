@@ -656,6 +656,25 @@ def test_packed_arithmetic_chooses_words_and_signs() -> None:
     assert (found[0] == a * b - a).all() and (found[1] == -b * b + a).all()
 
 
+@pytest.mark.parametrize(
+    ("name", "exact"),
+    [("add_u16", int.__add__), ("sub_i16", int.__sub__), ("mul_lo_u16", int.__mul__)],
+)
+def test_packed_halves(name: str, exact: Callable[[int, int], int]) -> None:
+    """Two operations of 16 bits, on the halves that op_sel and op_sel_hi choose."""
+    rng = np.random.default_rng(5)
+    words = rng.integers(0, 2**32, (2, LANES), np.uint32)
+    plain, chosen = _run(
+        [f"v_pk_{name} v40, v10, v11", f"v_pk_{name} v41, v10, v11 op_sel:[1,0] op_sel_hi:[0,0]"],
+        words, 2,
+    ).tolist()  # fmt: skip
+    for lane, (a, b) in enumerate(words.T.tolist()):
+        low, high = (exact(a >> s & 0xFFFF, b >> s & 0xFFFF) & 0xFFFF for s in (0, 16))
+        assert plain[lane] == low | high << 16
+        low, high = (exact(a >> s & 0xFFFF, b & 0xFFFF) & 0xFFFF for s in (16, 0))
+        assert chosen[lane] == low | high << 16
+
+
 def test_loops_and_branches() -> None:
     """A loop counts down a scalar."""
     (found,) = _lanes([
@@ -676,8 +695,8 @@ SPELLED = {
     "s_movk_i32": "s1, 0x123", "s_addk_i32": "s1, 0x123", "s_addk_co_i32": "s1, 0x123",
     "s_mulk_i32": "s1, 0x123",
     "v_div_fmas_f32": "v1, v2, v3, v4", "v_div_fmas_f64": "v[2:3], v[4:5], v[6:7], v[8:9]",
-    "s_endpgm": "", "s_barrier": "", "s_barrier_wait": "-1", "v_dot4_i32_iu8": "v1, v2, v3,
-    v4 neg_lo:[1,1,0]",
+    "s_endpgm": "", "s_barrier": "", "s_barrier_wait": "-1",
+    "v_dot4_i32_iu8": "v1, v2, v3, v4 neg_lo:[1,1,0]",
 }  # fmt: skip
 """Operands of operations that take others than their table's types say."""
 
@@ -771,8 +790,8 @@ def test_names_are_those_of_the_disassembler() -> None:
     ["v_sin_f32_e32 v1, v2", "v_add_f32_e64 v1, v2, v3 clamp", "v_mul_f32_e64 v1, v2, v3 mul:2",
      "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf", "s_setpc_b64 s[0:1]",
      "global_atomic_add v1, v2, s[0:1]", "v_pk_add_f16 v1, v2, v3", "ds_bpermute_b32 v1, v2, v3",
-     "s_barrier_wait 0xfffe", "global_load_ushort v1, v2, s[0:1]", "v_mfma_f32_4x4x1f32 a[0:3], v0,
-     v1, a[0:3]"],
+     "s_barrier_wait 0xfffe", "global_load_ushort v1, v2, s[0:1]",
+     "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]"],
 )  # fmt: skip
 def test_what_is_unknown_is_refused_by_name(line: str) -> None:
     """No instruction and no modifier is guessed."""

@@ -205,6 +205,7 @@ class Assembler:
         if "saveexec" in name:
             return self._save_exec
         families: dict[str | tuple[str, ...], Callable[[str, Instruction], None]] = {
+            tuple(_HALVES): self._packed_halves,
             "v_pk_": self._packed,
             ("global_", "buffer_", "scratch_", "ds_", "s_load"): self._memory,
             "v_cmpx_": self._compare_exec,
@@ -319,6 +320,21 @@ class Assembler:
             self._operation(plain, [target, *sources])
         for which, source in enumerate(kept):
             self._operation("v_mov_b32", [_word(one.operands[0], which, 0), source])
+
+    def _packed_halves(self, name: str, one: Instruction) -> None:
+        """An operation on both halves of words."""
+        target, *sources = one.operands
+        if not all(_REGISTER.fullmatch(source) for source in sources):
+            raise Unknown("which half holds a constant is not known")
+        kept = []
+        for select, default in (("op_sel", 0), ("op_sel_hi", 1)):
+            choice = one.numbers(select, len(sources), default)
+            halves = [self._part(s, f"WORD_{c}") for s, c in zip(sources, choice, strict=True)]
+            kept.append(self.temporary())
+            self._operation(_HALVES[name], [kept[-1], *halves])
+        low, high = kept
+        self._operation("v_and_b32", [low, "0xffff", low])
+        self._operation("v_lshl_or_b32", [target, high, "16", low])
 
     def _parts(self, name: str, one: Instruction) -> None:
         """An operation on bytes or halves of words (SDWA)."""
@@ -506,6 +522,11 @@ def _second(row: Row, settled: Callable[[int], int]) -> int:
     memory = row.operation == "s_load" or row.operation.endswith(("_load", "_store"))
     return row.second if memory else settled(row.second)
 
+
+_HALVES = {
+    "v_pk_add_u16": "v_add_u32", "v_pk_sub_i16": "v_sub_u32", "v_pk_mul_lo_u16": "v_mul_lo_u32",
+}  # fmt: skip
+"""Packed operations of 16 bits, and what gives their 16 bits in a whole word."""
 
 _PARTS = {
     "BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24, 8),
