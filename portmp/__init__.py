@@ -6,7 +6,7 @@
 """
 
 from portmp import errors, linalg, nbody, particles, system
-from portmp.array import Array, array, from_limbs, zeros
+from portmp.array import Array, array, from_limbs, from_parts, zeros
 from portmp.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
 from portmp.discovery import devices
 from portmp.errors import PortmpError
@@ -15,6 +15,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Array", "PortmpError", "__version__", "array", "axpy", "devices", "dot", "errors", "fma",
-    "from_limbs", "gemm", "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "particles",
+    "from_limbs", "from_parts", "gemm",
+    "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "particles",
     "scal", "sqrt", "system", "zeros",
 ]  # fmt: skip

@@ -83,6 +83,7 @@ class Array:
     def limbs(self) -> tuple[Planes, ...]:
         """The planes on the device, leading limb first, each as Planes of one float plane."""
         p = self.planes
+        base.computes(p.format, "limbs")
         return tuple(
             Planes(formats.get(p.format.planes[i]), p.shape, p.strides, p.start, (b,), p.queue)
             for i, b in enumerate(p.buffers)
@@ -182,6 +183,12 @@ class Array:
             return [np.empty(self.shape, self.format.dtype(i)) for i in range(self.format.limbs)]
         return elementwise.contiguous(self.planes).read_dense()
 
+    def to_parts(self) -> list[np.ndarray[Any, Any]]:
+        """The planes as they lie in memory: of storage formats integers, leading bits first."""
+        if not self.size:
+            return [np.empty(self.shape, part) for part in self.format.parts]
+        return elementwise.contiguous(self.planes).read_parts()
+
     def to_float64(self) -> np.ndarray[Any, Any]:
         """Values rounded correctly to float64."""
         return convert.to_float64(self.to_limbs())
@@ -230,9 +237,14 @@ class Array:
 
     # --- conversion -------------------------------------------------------------------------
 
-    def astype(self, fmt: str | Format) -> Array:
-        """A copy in another format, each value rounded once from its exact value."""
+    def astype(self, fmt: str | Format, rounding: str | None = None) -> Array:
+        """A copy in another format, each value rounded once from its exact value.
+
+        *rounding* (``nearest`` or ``toward_zero``) is a storage format's.
+        """
         form = formats.get(fmt)
+        if rounding is not None:
+            form = formats.rounded_as(form, rounding)
         if form is self.format:
             return self.copy()
         limbs = self.to_limbs()
@@ -414,19 +426,25 @@ def _expanded(key: Any, ndim: int) -> list[Any]:
 
 
 def array(
-    data: Any, format: str | Format | None = None, device: str | Device | None = None
+    data: Any,
+    format: str | Format | None = None,
+    device: str | Device | None = None,
+    rounding: str | None = None,
 ) -> Array:
     """An array of *data* on *device*.
 
     *data*: nested sequences or NumPy arrays of decimal strings (correctly rounded),
     ints, Fractions, Decimals, floats (exact, as far as the format holds them), mpmath
     and gmpy2 numbers, or an Array (which is copied). Without a format: that of an Array,
-    else dd.
+    else dd. *rounding*: how a storage format rounds, ``nearest`` (ties to even) or
+    ``toward_zero``; results in the array's format are rounded so, too.
     """
     if isinstance(data, Array):
-        converted = data.astype(data.format if format is None else format)
+        converted = data.astype(data.format if format is None else format, rounding)
         return converted.to(device) if device is not None else converted
     form = formats.get(format if format is not None else DEFAULT_FORMAT)
+    if rounding is not None:
+        form = formats.rounded_as(form, rounding)
     host = convert.to_limbs(data, form)
     return Array(upload(form, host, opened(form, device).queue))
 
@@ -454,6 +472,23 @@ def from_limbs(
             raise ShapeError(f"limbs[{i}]: shape {values.shape}, limbs[0] has {host[0].shape}")
         host.append(values)
     return Array(upload(form, convert.normalise(host, form), opened(form, device).queue))
+
+
+def from_parts(
+    parts: Sequence[Any], format: str | Format, device: str | Device | None = None
+) -> Array:
+    """An array from planes as they lie in memory (``to_parts``), leading bits first."""
+    form = formats.get(format)
+    given = [np.asarray(part) for part in parts]
+    found = ", ".join(f"{part.dtype} {part.shape}" for part in given)
+    if tuple(part.dtype.name for part in given) != form.parts:
+        raise FormatError(f"parts: {found} given, {form.name} has {', '.join(form.parts)}")
+    if any(part.shape != given[0].shape for part in given):
+        raise ShapeError(f"parts: {found} given, one shape is needed")
+    planes = allocate(form, given[0].shape, opened(form, device).queue)
+    if planes.size:
+        planes.write_parts(given)
+    return Array(planes)
 
 
 def _host(plane: Any) -> np.ndarray[Any, Any]:

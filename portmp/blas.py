@@ -106,12 +106,16 @@ def gemv(
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
 ) -> Array:
-    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* as in gemm."""
-    matrix = _swapped(operand(a, "a"), trans)
+    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* as in gemm.
+
+    The matrix may be in a storage format of the vectors': it is read short, all else is done and
+    stored in the vectors' format.
+    """
+    matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
     return Array(
         reduce.gemv(
-            matrix.planes, operand(x, "x").planes,
-            alpha=_scalar(matrix, alpha, "alpha"), beta=_scalar(matrix, beta, "beta"),
+            matrix.planes, vector.planes,
+            alpha=_scalar(vector, alpha, "alpha"), beta=_scalar(vector, beta, "beta"),
             y=None if y is None else operand(y, "y").planes,
             out=None if out is None else operand(out, "out").planes,
             accuracy=accuracy,

@@ -74,6 +74,8 @@ def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
     for name in ("sum", "max", "min"):
         key = name if name == "sum" else f"reduce_{name}"
         found[key] = _reduction(f, *KINDS[name], "accurate", device)
+    if f.coded:
+        return found
     if not f.paper:
         schedule = _schedule("nbody", f, "accurate", "all", device)
         found["nbody"] = nbody.module(f.name, schedule, ("acceleration",))

@@ -23,19 +23,14 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from portmp import formats
+from portmp import formats, storage
+from portmp.codings import PRECISION, Coding
 from portmp.errors import ArgumentError, BackendUnavailable, FormatError, InputError, ShapeError
-from portmp.formats import PRECISION, Format
+from portmp.formats import Format
 
 Array = NDArray[Any]
 Exact = Fraction | int | float
 """A rational value, or a float (which also carries nan, the infinities and -0.0)."""
-
-_SMALLEST = {"float32": -149, "float64": -1074}
-"""Exponent of a word's smallest subnormal."""
-
-_OVERFLOW = {"float32": 128, "float64": 1024}
-"""Exponent of the first power of two that a word does not hold."""
 
 _DECIMAL_RANGE = 20_000
 _BINARY_RANGE = 66_500
@@ -159,7 +154,7 @@ def _power_scaled(mantissa: int, exponent: int) -> Fraction:
 
 
 def round_to_limbs(value: Exact, fmt: Format) -> tuple[float, ...]:
-    """Return the limbs of *value*: greedily, each the rest rounded to its plane's dtype.
+    """Return the limbs of *value*: greedily, each the rest rounded as its coding says.
 
     The result is weakly normalised, |x_(i+1)| <= ulp(x_i)/2. Overflow gives an infinity; an
     infinite or nan leading limb has +0 below it. A lower limb that would overflow its
@@ -179,9 +174,16 @@ def _round(value: Exact, fmt: Format) -> tuple[tuple[float, ...], bool]:
 def _round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[float, ...], bool]:
     """Return the limbs of numerator/denominator (not 0) and whether they hold it exactly."""
     limbs: list[float] = []
-    for dtype in fmt.planes:
-        mantissa, exponent = _nearest(abs(numerator), denominator, dtype)
-        overflow = mantissa.bit_length() + exponent > _OVERFLOW[dtype]
+    for coding in fmt.codings:
+        if coding.kind == "none":
+            limbs.append(0.0)
+            continue
+        truncates = fmt.rounding == "toward_zero" and coding.kind != "word"
+        mantissa, exponent = _rounded(abs(numerator), denominator, coding, truncates)
+        overflow = mantissa.bit_length() + exponent > coding.overflow
+        if overflow and truncates:
+            mantissa, exponent = (1 << coding.bits) - 1, coding.overflow - coding.bits
+            overflow = False
         if overflow and not limbs:
             infinity = -math.inf if numerator < 0 else math.inf
             return (infinity, *[0.0] * (fmt.limbs - 1)), False
@@ -199,15 +201,16 @@ def _round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[f
     return tuple(limbs), numerator == 0
 
 
-def _nearest(numerator: int, denominator: int, dtype: str) -> tuple[int, int]:
-    """Round numerator/denominator >= 0 to *dtype*, ties to even: (mantissa, exponent)."""
+def _rounded(numerator: int, denominator: int, coding: Coding, truncates: bool) -> tuple[int, int]:
+    """Round numerator/denominator >= 0, ties to even or toward zero: (mantissa, exponent)."""
     if numerator == 0:
         return 0, 0
     exponent = numerator.bit_length() - denominator.bit_length()
     if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
         exponent -= 1  # now 2^exponent <= value < 2^(exponent + 1)
-    quantum = max(exponent - PRECISION[dtype] + 1, _SMALLEST[dtype])
-    return _divide(numerator << max(-quantum, 0), denominator << max(quantum, 0)), quantum
+    quantum = max(exponent - coding.bits + 1, coding.smallest)
+    units = numerator << max(-quantum, 0), denominator << max(quantum, 0)
+    return units[0] // units[1] if truncates else _divide(*units), quantum
 
 
 def _divide(numerator: int, denominator: int) -> int:
@@ -273,10 +276,13 @@ def _all_small(data: Array) -> bool:
 def _from_floats(data: Array, fmt: Format) -> tuple[list[Array], Array]:
     """Split real numbers that float64 holds into planes; also return what is left over."""
     rest = np.array(data, dtype=np.float64, order="C", subok=False)
-    planes = []
+    planes: list[Array] = []
     with np.errstate(all="ignore"):
-        for i in range(fmt.limbs):
-            limb = rest.astype(fmt.dtype(i))
+        for i, coding in enumerate(fmt.codings):
+            if coding.kind in ("word", "none"):
+                limb = rest.astype(fmt.dtype(i)) if coding.parts else np.zeros_like(planes[0])
+            else:
+                limb = storage.rounded(rest, np.zeros(rest.shape), coding, fmt.rounding)
             planes.append(limb)
             # A limb that overflowed (or was not finite) has zeros below. The difference is
             # exact: it is a multiple of rest's last bit and below half an ulp of the limb.
@@ -539,6 +545,10 @@ def normalise(planes: Sequence[Array], fmt: Format, argument: str = "planes") ->
             raise _refusal(f"{argument}: {fmt} does not hold the exact sum", flat, i, shape)
         for plane, limb in zip(flat, limbs, strict=True):
             plane[i] = limb
+    held = storage.stored(fmt, flat)
+    kept = np.logical_and.reduce([(a == b) | np.isnan(b) for a, b in zip(held, flat, strict=True)])
+    for i in np.flatnonzero(~kept).tolist():
+        raise _refusal(f"{argument}: {fmt} does not hold the exact sum", flat, i, shape)
     return [plane.reshape(shape) for plane in flat]
 
 
@@ -597,12 +607,17 @@ def change_format(planes: Sequence[Array], source: Format, target: Format) -> li
     """Limb planes of *source* in *target*, each value rounded once from its exact value."""
     if source is target:
         return list(planes)
-    if target.planes[: source.limbs] == source.planes:
+    if target.codings[: source.limbs] == source.codings:
         more = range(source.limbs, target.limbs)
         return [*planes, *(np.zeros(planes[0].shape, target.dtype(i)) for i in more)]
     if source.limbs == 1:
         return to_limbs(planes[0], target)
     flat = [plane.ravel() for plane in planes]
+    if target.coded and target.limbs == 1:
+        total, rest = _leading(flat)
+        (coding,) = target.codings
+        rounded = storage.rounded(total, rest, coding, target.rounding)
+        return [rounded.reshape(planes[0].shape)]
     found, settled = _widened(flat, target)
     left = np.flatnonzero(~settled)
     items = np.empty(left.size, object)
@@ -613,6 +628,17 @@ def change_format(planes: Sequence[Array], source: Format, target: Format) -> li
     for plane, limb in zip(found, to_limbs(items, target), strict=True):
         plane[left] = limb
     return [plane.reshape(planes[0].shape) for plane in found]
+
+
+def _leading(flat: list[Array]) -> tuple[Array, Array]:
+    """Exact sums of limbs: rounded to float64, and numbers with the signs of what is left."""
+    words = [plane.astype(np.float64) for plane in flat]
+    with np.errstate(all="ignore"):
+        for _ in range(len(words)):
+            words = _sweep_up(words)
+        rest = functools.reduce(lambda lower, word: np.where(word != 0, word, lower), words[:0:-1])
+    special = ~np.isfinite(flat[0]) | (flat[0] == 0)
+    return np.where(special, flat[0], words[0]), np.where(special, 0.0, rest)
 
 
 def _widened(flat: list[Array], target: Format) -> tuple[list[Array], Array]:
@@ -728,11 +754,11 @@ def _radius(numerator: int, denominator: int, fmt: Format) -> int | None:
     has a shorter range than the others and may have underflowed or overflowed to 0.
     """
     limbs, exact = _round_ratio(numerator, denominator, fmt)
-    last, dtype = limbs[-1], fmt.planes[-1]
-    if not exact or (last == 0 and dtype != fmt.planes[0]):
+    last, coding = limbs[-1], fmt.codings[-1]
+    if not exact or (last == 0 and coding != fmt.codings[0]) or fmt.rounding == "toward_zero":
         return None
-    ulp = math.frexp(last)[1] - PRECISION[dtype] if last else _SMALLEST[dtype]
-    return max(ulp, _SMALLEST[dtype]) - 2
+    ulp = math.frexp(last)[1] - coding.bits if last else coding.smallest
+    return max(ulp, coding.smallest) - 2
 
 
 def _decimal_text(numerator: int, denominator: int, digits: int, exponent: int) -> str:

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import convert, formats, places
+from portmp import convert, formats, places, storage
 from portmp.array import Array, from_limbs
 from portmp.backends.base import Device
 from portmp.errors import FormatError, InputError, PortmpError, ShapeError, suggestion
@@ -34,6 +34,7 @@ Row = tuple[int, list[str]]
 
 FORMAT_KEY = "format"
 LIMB_KEY = "limb"
+PART_KEY = "part"
 _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK"
 _INTEGER = re.compile(r"[+-]?[0-9]+")
@@ -160,6 +161,8 @@ def _named_format(file: Path, value: Plane) -> Format:
 
 
 def _limb_planes(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
+    if form.coded:
+        return _parts(file, members, form)
     wanted = [f"{LIMB_KEY}{i}" for i in range(form.limbs)]
     if sorted(members) != wanted:
         raise InputError(
@@ -169,6 +172,19 @@ def _limb_planes(file: Path, members: dict[str, Plane], form: Format) -> list[Pl
         return convert.normalise([members[key] for key in wanted], form, str(file))
     except ShapeError as error:
         raise ShapeError(f"{file}: {error}") from None
+
+
+def _parts(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
+    """The limbs of a storage format, which is in files as it is in memory."""
+    wanted = {f"{PART_KEY}{i}": dtype for i, dtype in enumerate(form.parts)}
+    found = {name: plane.dtype.name for name, plane in sorted(members.items())}
+    if found != wanted or len({plane.shape for plane in members.values()}) > 1:
+        text = ", ".join(f"{name} {plane.dtype} {plane.shape}" for name, plane in members.items())
+        raise InputError(
+            f"{file}: {form} needs {', '.join(f'{n} {d}' for n, d in wanted.items())}, all of one "
+            f"shape; found {text or 'nothing'}"
+        )
+    return storage.limbs_of(form, [members[name] for name in wanted])
 
 
 def _line(error: BaseException) -> str:
@@ -523,6 +539,9 @@ def _npy_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
 
 def _npz_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
     members = {f"{LIMB_KEY}{i}": plane for i, plane in enumerate(planes)}
+    if form.coded:
+        parts = storage.parts_of(form, planes)
+        members = {f"{PART_KEY}{i}": part for i, part in enumerate(parts)}
     return _archive({**members, FORMAT_KEY: np.array(form.name)})
 
 

@@ -1,9 +1,10 @@
 """Number formats: how a value is stored in planes and which networks compute with it.
 
-A format is a table entry. ``planes`` are the dtypes of its limb planes in memory, most
+A format is a table entry. ``planes`` are the dtypes of its limbs on the host, most
 significant first; ``word`` is the dtype that computes; ``networks`` maps the roles
 (add, mul, div, sqrt) to networks of portmp.networks; ``accumulators`` says how sums of
-products run, accurately and fast.
+products run, accurately and fast. A storage format computes as another format,
+``arithmetic``, and is shorter in memory: ``codings`` says how each limb lies there.
 """
 
 from __future__ import annotations
@@ -17,11 +18,9 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, networks
+from portmp.codings import Coding, coding
 from portmp.errors import ArgumentError, FormatError, suggestion
 from portmp.networks import Network, operators
-
-PRECISION = {"float32": 24, "float64": 53}
-"""Bits of a word's significand."""
 
 ROLES = ("add", "mul", "div", "sqrt")
 ACCURACIES = ("accurate", "fast")
@@ -53,7 +52,9 @@ class Format:
     """One number format.
 
     ``definition`` counts changes of the networks: it is part of every digest's key.
-    ``scalar`` marks arithmetic that has no explicit-vector form.
+    ``scalar`` marks arithmetic that has no explicit-vector form. ``codings`` names how limbs are
+    stored (nothing: as they are), ``rounding`` is how: ``nearest``, ties to even, or
+    ``toward_zero``. ``parent`` is the format that computes where that is another one.
     """
 
     name: str
@@ -66,6 +67,9 @@ class Format:
     definition: int = 1
     scalar: bool = False
     paper: str = ""
+    stored: tuple[str, ...] = ()
+    rounding: str = "nearest"
+    parent: str = ""
 
     @property
     def limbs(self) -> int:
@@ -73,9 +77,29 @@ class Format:
         return len(self.planes)
 
     @cached_property
+    def codings(self) -> tuple[Coding, ...]:
+        """How each limb lies in memory."""
+        return tuple(coding(name) for name in self.stored or self.planes)
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The dtypes of the planes in memory, leading limb and bits first."""
+        return tuple(part for one in self.codings for part in one.parts)
+
+    @property
+    def coded(self) -> bool:
+        """Whether this is a storage format: limbs are not words in memory."""
+        return bool(self.stored)
+
+    @cached_property
+    def arithmetic(self) -> Format:
+        """The format that computes: itself, or a storage format's parent."""
+        return get(self.parent) if self.parent else self
+
+    @cached_property
     def bits(self) -> int:
         """Significand bits of a value with contiguous limbs."""
-        return sum(PRECISION[p] for p in self.planes)
+        return sum(one.bits for one in self.codings)
 
     @cached_property
     def digits(self) -> int:
@@ -89,18 +113,20 @@ class Format:
 
     @cached_property
     def itemsize(self) -> int:
-        """Bytes of one value over all planes."""
-        return sum(self.dtype(i).itemsize for i in range(self.limbs))
+        """Bytes of one value in memory."""
+        return sum(one.size for one in self.codings) // 8
 
     @cached_property
     def compute(self) -> Format:
         """The format of this one's intermediate results: all limbs are words."""
+        if self.coded:
+            return self.arithmetic.compute
         if all(p == self.word for p in self.planes):
             return self
         return get(_UNIFORM[self.word, self.limbs])
 
     def dtype(self, plane: int) -> np.dtype:
-        """NumPy dtype of a plane."""
+        """NumPy dtype of a limb on the host."""
         return np.dtype(self.planes[plane])
 
     def network(self, role: str) -> Network:
@@ -163,6 +189,24 @@ def _standard(
     return Format(name, planes, planes[0], _fpan(n), _FMA if n == 1 else _sums(n), about, aliases)
 
 
+def _stored(
+    name: str, parent: str, stored: tuple[str, ...], about: str, aliases: tuple[str, ...] = ()
+) -> list[Format]:
+    """A storage format with either rounding; the paper's suffix marks truncation."""
+    base = next(f for f in _TABLE if f.name == parent)
+    given: dict[str, Any] = {
+        "planes": base.planes, "word": base.word, "networks": base.networks,
+        "accumulators": base.accumulators, "stored": stored, "parent": parent,
+    }  # fmt: skip
+    return [
+        Format(name, about=about, aliases=aliases, **given),
+        Format(
+            f"{name}_rz", about=f"{about}, truncated", rounding="toward_zero", **given,
+            aliases=tuple(f"{alias}_rz" for alias in aliases),
+        ),
+    ]  # fmt: skip
+
+
 _F32, _F64 = "float32", "float64"
 _TABLE = [
     _standard("float32", (_F32,), "IEEE binary32"),
@@ -199,16 +243,45 @@ _TABLE = [
     ),
 ]  # fmt: skip
 
+_CUT = (
+    ("float64", (56, 48, 40, 32, 24, 16)),
+    ("float32", (24, 16)),
+)
+_NAMED = {("float32", 16): ("bfloat16", "bf16")}
+_STORED = [
+    form
+    for parent, sizes in _CUT
+    for size in sizes
+    for form in _stored(
+        f"slfp{parent[5:]}in{size}b", parent, (f"{parent}in{size}b",),
+        f"the top {size} bits of {parent}", _NAMED.get((parent, size), ()),
+    )
+] + [
+    *_stored("fp64infp32", _F64, ("float64infp32",), "binary32 in memory, computed as float64"),
+    *_stored("float16", _F32, ("float16",), "binary16 in memory, computed as float32", ("half",)),
+    *_stored("tsin80b", "ts", (_F32, _F32, "float32in16b"), "ts with a last limb of 16 bits"),
+    *_stored("qdin192b", "qd", (_F64, _F64, _F64, "unstored"), "qd without its last limb"),
+]  # fmt: skip
+
 _UNIFORM = {
     (f.word, f.limbs): f.name for f in _TABLE if not f.paper and all(p == f.word for p in f.planes)
 }
-_REGISTRY = {name: f for f in _TABLE for name in (f.name, *f.aliases)}
+_REGISTRY = {name: f for f in [*_TABLE, *_STORED] for name in (f.name, *f.aliases)}
 
 NAMES = tuple(f.name for f in _TABLE)
 """All formats, the papers' own included."""
 
 STANDARD = tuple(f.name for f in _TABLE if not f.paper)
 """The formats meant for use."""
+
+STORED = tuple(f.name for f in _STORED)
+"""Formats that are shorter in memory, with either rounding."""
+
+STORAGE = tuple(f.name for f in _STORED if f.rounding == "nearest")
+"""Those that round to nearest; each also with ``_rz``, truncated."""
+
+ROUNDINGS = {"nearest": "", "toward_zero": "_rz"}
+"""How storage formats round, and how the names of those that do so end."""
 
 
 def get(name: str | Format) -> Format:
@@ -218,4 +291,21 @@ def get(name: str | Format) -> Format:
     if isinstance(name, str) and name in _REGISTRY:
         return _REGISTRY[name]
     near = suggestion(str(name), list(_REGISTRY))
-    raise FormatError(f"unknown format {name!r}{near}; formats: {', '.join(NAMES)}")
+    known = ", ".join((*NAMES, *STORAGE))
+    raise FormatError(f"unknown format {name!r}{near}; formats: {known}")
+
+
+def rounded_as(form: Format, rounding: str) -> Format:
+    """The storage format *form* with another rounding; other formats have only ``nearest``."""
+    if rounding not in ROUNDINGS:
+        near = suggestion(str(rounding), list(ROUNDINGS))
+        allowed = ", ".join(ROUNDINGS)
+        raise ArgumentError(f"rounding: {rounding!r} given{near}; allowed are {allowed}")
+    if form.rounding == rounding:
+        return form
+    if not form.coded:
+        raise FormatError(
+            f"rounding: {rounding!r} given, {form.name} has only nearest; storage formats have "
+            f"both: {', '.join(STORAGE)}"
+        )
+    return get(form.name.removesuffix("_rz") + ROUNDINGS[rounding])

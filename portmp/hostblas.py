@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import definition, ieee, networks, reference
+from portmp import definition, ieee, networks, reference, storage
 from portmp.definition import norm_exponent
 from portmp.errors import ArgumentError
 from portmp.formats import Format
@@ -40,6 +40,8 @@ class Arithmetic:
 
     def store(self, value: Sequence[Plane]) -> Host:
         """Words as planes: a low limb beyond its dtype's range is dropped."""
+        if self.form.coded:
+            return storage.stored(self.form, [np.asarray(word) for word in value])
         planes = []
         for i, word in enumerate(value):
             plane = np.asarray(word).astype(self.form.dtype(i))

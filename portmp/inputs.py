@@ -12,7 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from portmp.formats import PRECISION, Format
+from portmp import storage
+from portmp.codings import PRECISION
+from portmp.formats import Format
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]
@@ -75,7 +77,7 @@ def expansions(form: Format, count: int, stream: Stream, low: int, high: int) ->
             gap = np.where(stream.below(count, 8) == 0, stream.below(count, 20), 0)
             exponent = exponent - above - 1 - gap
         planes.append(words(stream, dtype, exponent))
-    return planes
+    return storage.stored(form, planes)
 
 
 def ordinary(form: Format, shape: tuple[int, ...], seed: str) -> Host:
@@ -96,6 +98,7 @@ def wide(form: Format, shape: tuple[int, ...], seed: str) -> Host:
     """Values with widely spread exponents: products overflow and underflow now and then."""
     count = int(np.prod(shape, dtype=np.int64))
     reach = 70 if form.word == "float32" else 560
+    reach = min(reach, form.codings[0].overflow - 6)
     planes = expansions(form, count, Stream(f"wide {form.name} {seed}"), -reach, reach)
     return [p.reshape(shape) for p in planes]
 
@@ -110,7 +113,7 @@ def cancelling(form: Format, shape: tuple[int, ...], seed: str) -> Host:
             odd[...] = -even
         if form.limbs == 1:
             odd[...] = np.nextafter(odd, plane.dtype.type(0))
-    return planes
+    return storage.stored(form, planes)
 
 
 def hostile(form: Format, count: int, seed: str) -> Host:
@@ -133,7 +136,7 @@ def hostile(form: Format, count: int, seed: str) -> Host:
         planes[0][hit] = special
         for plane in planes[1:]:
             plane[hit] = 0
-    return planes
+    return storage.stored(form, planes)
 
 
 def with_specials(planes: Host, seed: str, values: tuple[float, ...]) -> Host:

@@ -19,6 +19,7 @@ def solve(a: Array, b: Array) -> Array:
         raise ShapeError(f"solve: a must be square, {a.shape} given")
     if b.ndim not in (1, 2) or b.shape[0] != a.shape[0]:
         raise ShapeError(f"solve: b {b.shape} does not fit a {a.shape}")
+    base.computes(a.format, "solve")
     base.same(a.format, a=a.planes, b=b.planes)
     n = a.shape[0]
     right = b if b.ndim == 2 else b[:, None]

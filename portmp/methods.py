@@ -28,7 +28,7 @@ from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.ozaki import Ozaki1, Ozaki2, integers, residues, slices
 from portmp.planes import Planes
-from portmp.routines import engines, ozaki
+from portmp.routines import base, engines, ozaki
 
 Method = Ozaki1 | Ozaki2
 METHODS: dict[str, Method | None] = {"direct": None, "ozaki1": Ozaki1(), "ozaki2": Ozaki2()}
@@ -105,13 +105,15 @@ def resolve(method: object, accuracy: str, schedule: object, a: Planes, b: Plane
         )
     if found is not None and (accuracy != "accurate" or schedule is not None):
         raise ArgumentError("accuracy and schedule: given, but only method direct has them")
+    if found is not None:
+        base.computes(a.format, "gemm by integers")
     return found
 
 
 def chosen(a: Planes, b: Planes, accuracy: str = "accurate") -> Method | None:
     """What ``auto`` takes for a (..., m, k) times b (..., k, n); None is the direct product."""
     form, device = a.format, a.device
-    if a.ndim < 2 or b.ndim < 2 or b.format is not form or form.paper:
+    if a.ndim < 2 or b.ndim < 2 or b.format is not form or form.paper or form.coded:
         return _said(None, "no other method, or operands that do not fit")
     m, k, n = *a.shape[-2:], b.shape[-1]
     if not device.properties.float64 or not a.size or not b.size:

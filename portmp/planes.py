@@ -1,8 +1,8 @@
 """Limb planes on a device: what routines read and write.
 
-A Planes is a strided view of one device allocation that holds a plane for each limb,
-each aligned and contiguous. Shapes and strides count elements and are common to all
-planes.
+A Planes is a strided view of one device allocation that holds a plane for each limb (in
+storage formats for each part of one), each aligned and contiguous. Shapes and strides count
+elements and are common to all planes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from portmp import storage
 from portmp.backends.base import Buffer, Device, Queue
 from portmp.errors import ShapeError
 from portmp.formats import Format
@@ -34,7 +35,7 @@ def dense_strides(shape: Sequence[int]) -> Shape:
 
 @dataclass(frozen=True, eq=False)
 class Planes:
-    """Limb planes of *format*: ``buffers[i]`` holds plane i, this view starts at ``start``."""
+    """Limb planes of *format*: ``buffers[i]`` holds part i, this view starts at ``start``."""
 
     format: Format
     shape: Shape
@@ -126,26 +127,32 @@ class Planes:
     # --- host -----------------------------------------------------------------------------
 
     def write(self, host: Host) -> None:
-        """Copy host planes of this shape to the device; only for contiguous views."""
-        for i, (buffer, plane) in enumerate(zip(self.buffers, host, strict=True)):
-            dtype = self.format.dtype(i)
-            data = np.ascontiguousarray(plane, dtype=dtype)
-            self.queue.write(buffer, data, self.start * dtype.itemsize)
+        """Copy limbs of this shape to the device; only for contiguous views."""
+        self.write_parts(storage.parts_of(self.format, host))
+
+    def write_parts(self, parts: Host) -> None:
+        """Copy planes as they lie in memory to the device; only for contiguous views."""
+        for buffer, part in zip(self.buffers, parts, strict=True):
+            self.queue.write(buffer, np.ascontiguousarray(part), self.start * part.itemsize)
 
     def read_dense(self) -> Host:
-        """Copy a contiguous view to the host and wait."""
-        host = []
-        for i, buffer in enumerate(self.buffers):
-            plane = np.empty(self.shape, self.format.dtype(i))
-            self.queue.read(buffer, plane, self.start * plane.itemsize)
-            host.append(plane)
-        return host
+        """Copy the limbs of a contiguous view to the host and wait."""
+        return storage.limbs_of(self.format, self.read_parts())
+
+    def read_parts(self) -> Host:
+        """Copy a contiguous view to the host as it lies in memory, and wait."""
+        parts = []
+        for dtype, buffer in zip(self.format.parts, self.buffers, strict=True):
+            part = np.empty(self.shape, dtype)
+            self.queue.read(buffer, part, self.start * part.itemsize)
+            parts.append(part)
+        return parts
 
 
 def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
     """New planes with undefined content."""
     size = max(math.prod(shape), 1)
-    sizes = [size * form.dtype(i).itemsize for i in range(form.limbs)]
+    sizes = [size * np.dtype(part).itemsize for part in form.parts]
     buffers = queue.device.allocate_parts(sizes)
     return Planes(form, tuple(shape), dense_strides(shape), 0, buffers, queue)
 
@@ -162,6 +169,6 @@ def moved(planes: Planes, queue: Queue) -> Planes:
     """Copy a contiguous view to new planes on the device of *queue*."""
     made = allocate(planes.format, planes.shape, queue)
     for i, (target, source) in enumerate(zip(made.buffers, planes.buffers, strict=True)):
-        step = planes.format.dtype(i).itemsize
+        step = np.dtype(planes.format.parts[i]).itemsize
         queue.receive(target, planes.queue, source, planes.size * step, planes.start * step)
     return made

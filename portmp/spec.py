@@ -22,7 +22,8 @@ from portmp.writer import Writer
 class KernelSpec:
     """One kernel (or a few that belong together) of a template.
 
-    ``roles`` names networks by role; ``values`` are the template's other parameters.
+    ``roles`` names networks by role; ``values`` are the template's other parameters; ``stored``
+    names the storage formats of operands ("*": of all that are not named), where they have one.
     """
 
     name: str
@@ -31,10 +32,12 @@ class KernelSpec:
     width: int = 1
     roles: tuple[tuple[str, str], ...] = ()
     values: tuple[tuple[str, Any], ...] = ()
+    stored: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def _hash(self) -> int:
-        return hash((self.name, self.template, self.format, self.width, self.roles, self.values))
+        parts = self.name, self.template, self.format, self.width, self.roles, self.values
+        return hash((*parts, self.stored))
 
     def __hash__(self) -> int:
         # Looked up at every launch: computed once.
@@ -51,8 +54,8 @@ class KernelSpec:
         nets: Mapping[str, Network] = {role: networks.get(n) for role, n in self.roles}
         context: dict[str, Any] = {
             "name": self.name,
-            "w": Writer(table, device, form, self.width, known),
-            "v": Writer(table, device, form, 1, known),
+            "w": Writer(table, device, form, self.width, known, self.stored),
+            "v": Writer(table, device, form, 1, known, self.stored),
             "networks": nets,
             **dict(self.values),
         }
@@ -66,12 +69,18 @@ def spec(
     roles: Mapping[str, Network],
     *,
     width: int = 1,
+    stored: Mapping[str, formats.Format] | None = None,
     **values: Any,
 ) -> KernelSpec:
-    """Build a KernelSpec from networks and keyword parameters."""
+    """Build a KernelSpec from networks and keyword parameters.
+
+    A storage format is that of all operands; *stored* gives single ones theirs.
+    """
+    known = dict(stored or {}) | ({"*": form} if form.coded else {})
     return KernelSpec(
-        name, template, form.name, width,
+        name, template, form.arithmetic.name, width,
         tuple((role, net.name) for role, net in roles.items()), tuple(values.items()),
+        tuple((operand, f.name) for operand, f in known.items()),
     )  # fmt: skip
 
 

@@ -354,17 +354,72 @@ def _sums(
     return hostblas.gravity(form, targets, sources, mass, nbody.squared(eps, form), first)
 
 
+def _short(form: Format) -> Iterator[Case]:
+    """Storage formats: what the BLAS reads short and stores short."""
+    alpha, beta = _scalar(form, ALPHA), _scalar(form, BETA)
+    makers = (inputs.ordinary, inputs.wide, _hostile)
+    for make in makers:
+        name = make.__name__.lstrip("_")
+        x, y = make(form, (COUNT,), "x"), make(form, (COUNT,), "y")
+        yield Case("axpy", name, form, (x, y), lambda x, y: mp.axpy(ALPHA, x, y),
+                   lambda f, x, y: hostblas.axpy(f, alpha, x, y))  # fmt: skip
+        yield Case("mul", name, form, (x, y), lambda x, y: x * y,
+                   lambda f, x, y: hostblas.elementwise(f, "mul", x, y))  # fmt: skip
+    a, b = inputs.ordinary(form, (17, 23), "a"), inputs.ordinary(form, (23, 19), "b")
+    c = inputs.ordinary(form, (17, 19), "c")
+    yield Case("gemm", "alpha-beta-17x19x23", form, (a, b, c),
+               lambda a, b, c: mp.gemm(a, b, alpha=ALPHA, beta=BETA, c=c),
+               lambda f, a, b, c: hostblas.gemm(f, a, b, alpha, beta, c))  # fmt: skip
+    if form.rounding != "nearest":
+        return
+    for name, x, y in _dot_inputs(form):
+        if name in ("ordinary-33", "wide-97", f"ordinary-{8192 + 77}", "nan-200"):
+            yield Case("dot", name, form, (x, y), mp.dot, hostblas.dot)
+    x = inputs.ordinary(form, (2, 8192 + 5), "sum")
+    yield Case("reduce_sum", "ordinary-2x8197", form, (x,), lambda x: x.sum(axis=-1),
+               lambda f, x: hostblas.over_rows(f, "sum", x))  # fmt: skip
+    yield from _short_products(form)
+
+
+def _hostile(form: Format, shape: tuple[int, ...], seed: str) -> Host:
+    return [p.reshape(shape) for p in inputs.hostile(form, int(np.prod(shape)), seed)]
+
+
+def _short_products(form: Format) -> Iterator[Case]:
+    alpha, beta, parent = _scalar(form, ALPHA), _scalar(form, BETA), form.arithmetic
+    a, x, y = (inputs.ordinary(form, shape, n) for shape, n in (((5, 300), "a"), ((300,), "x"),
+                                                                ((5,), "y")))  # fmt: skip
+    yield Case("gemv", "alpha-beta-5x300", form, (a, x, y),
+               lambda a, x, y: mp.gemv(a, x, alpha=ALPHA, beta=BETA, y=y),
+               lambda f, a, x, y: hostblas.gemv(f, a, x, alpha, beta, y))  # fmt: skip
+    yield Case("gemv", "transposed-5x300", form, (a, y), lambda a, x: mp.gemv(a, x, trans=True),
+               lambda f, a, x: hostblas.gemv(f, [p.T for p in a], x))  # fmt: skip
+    special = inputs.with_specials(a, "gemv", (np.inf, np.nan, -np.inf))
+    yield Case("gemv", "short-matrix-5x300", form, (special, x),
+               lambda a, x: mp.gemv(a, x.astype(parent)),
+               lambda f, a, x: hostblas.gemv(parent, a, x))  # fmt: skip
+    for name, (m, n, k) in (("slabs-3x2x1100", (3, 2, 1100)), ("ordinary-40x35x9", (40, 35, 9))):
+        a, b = inputs.ordinary(form, (m, k), f"a {name}"), inputs.wide(form, (k, n), f"b {name}")
+        yield Case("gemm", name, form, (a, b), mp.gemm, hostblas.gemm)
+    at, bt = [p.T.copy() for p in a], [p.T.copy() for p in b]
+    yield Case("gemm", "transposed-40x35x9", form, (at, bt),
+               lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True),
+               lambda f, a, b: hostblas.gemm(f, [p.T for p in a], [p.T for p in b]))  # fmt: skip
+
+
 @cache
 def cases(name: str) -> tuple[Case, ...]:
     """All cases of one format."""
     form = formats.get(name)
+    if form.coded:
+        return tuple(_short(form))
     makers = (_elementwise, _vectors, _gemv, _gemm, _linalg, _gravity)
     return tuple(case for make in makers for case in make(form))
 
 
 def selected(format_name: str | None, routine: str | None) -> list[Case]:
     """The cases of all formats, or of one format or routine."""
-    names = [formats.get(format_name).name] if format_name else list(formats.NAMES)
+    names = [formats.get(format_name).name] if format_name else [*formats.NAMES, *formats.STORED]
     found = [c for name in names for c in cases(name) if routine in (None, c.routine)]
     if not found:
         known = sorted({c.routine for c in cases(names[0])})

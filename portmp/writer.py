@@ -14,13 +14,18 @@ from functools import cached_property
 
 from portmp import formats, networks
 from portmp.backends.base import Traits
+from portmp.codings import Coding
 from portmp.errors import RenderError
-from portmp.formats import Format
+from portmp.formats import ROUNDINGS, Format
 from portmp.networks import Kind, Network
 from portmp.networks.language import WORD, Expr, Step, kinds_of
 from portmp.platform import Platform
 
-SCALAR = {"float32": "float", "float64": "double"}
+SCALAR = {
+    "float32": "float", "float64": "double",
+    "uint32": "unsigned", "uint16": "unsigned short", "uint8": "unsigned char",
+    "int8": "signed char",
+}  # fmt: skip
 PREFIX = {
     ("float32", 1): "f32", ("float32", 2): "ds", ("float32", 3): "ts", ("float32", 4): "qs",
     ("float64", 1): "f64", ("float64", 2): "dd", ("float64", 3): "td", ("float64", 4): "qd",
@@ -33,7 +38,8 @@ _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 class Writer:
     """Spells one format's arithmetic for one platform; ``width`` words a vector (1: scalar).
 
-    ``emitted`` holds what the module already defines, so that kernels can share a module.
+    ``emitted`` holds what the module already defines, so that kernels can share a module;
+    ``stored`` names operands' storage formats, "*" that of all others.
     """
 
     platform: Platform
@@ -41,6 +47,7 @@ class Writer:
     format: Format
     width: int = 1
     emitted: set[str] = field(default_factory=set)
+    stored: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
         if self.width not in self.platform.vectors:
@@ -157,6 +164,11 @@ class Writer:
     def table_steps(self) -> int:
         """How many steps of a loop over a table are written out."""
         return self.platform.unrolled if self.traits.warp_size > 1 else 1
+
+    @cached_property
+    def one(self) -> Writer:
+        """The same for single lanes."""
+        return replace(self, width=1) if self.width > 1 else self
 
     @cached_property
     def single(self) -> Writer:
@@ -369,24 +381,77 @@ class Writer:
 
     def planes(self, name: str, *, const: bool, compute: bool = False) -> str:
         """Kernel parameters of an operand's planes."""
-        form = self.format.compute if compute else self.format
+        form = self.format.compute if compute else self.storage(name)
         pointer = self.platform.const_pointer if const else self.platform.pointer
+        places = [p for i, _ in enumerate(form.codings) for p in _places(form, name, i)]
         return ", ".join(
-            pointer.format(SCALAR[dtype]) + f"{name}{i}" for i, dtype in enumerate(form.planes)
+            pointer.format(SCALAR[part]) + place
+            for part, place in zip(form.parts, places, strict=True)
         )
 
     def plane_names(self, name: str) -> str:
         """Arguments that pass an operand's planes on."""
-        return ", ".join(f"{name}{i}" for i in self.limbs)
+        form = self.storage(name)
+        return ", ".join(p for i in self.limbs for p in _places(form, name, i))
 
     def scalars(self, name: str) -> str:
         """Kernel parameters of a value passed by value."""
         return ", ".join(f"const {self.scalar} {name}{i}" for i in self.limbs)
 
     def limb(self, name: str, i: int, index: str) -> str:
-        """One limb loaded from its plane, as a scalar word."""
-        cast = "" if self.format.planes[i] == self.format.word else f"({self.scalar})"
-        return f"{cast}{name}{i}[{index}]"
+        """One limb loaded from memory, as a scalar word."""
+        form = self.storage(name)
+        coding = form.codings[i]
+        if coding.kind == "none":
+            return self.literal(0, scalar=True)
+        if coding.kind in ("word", "single"):
+            cast = "" if coding.parts[0] == self.format.word else f"({self.scalar})"
+            return f"{cast}{name}{i}[{index}]"
+        parts = ", ".join(f"{place}[{index}]" for place in _places(form, name, i))
+        return f"decoded_{coding.name}({parts})"
+
+    def storage(self, name: str) -> Format:
+        """The format in which an operand lies in memory."""
+        known = dict(self.stored)
+        found = known.get(name) or known.get("*")
+        return formats.get(found) if found else self.format
+
+    @cached_property
+    def codings(self) -> list[tuple[Coding, str]]:
+        """What this kernel decodes and encodes, each with a rounding."""
+        storage = [formats.get(name) for _, name in self.stored]
+        found = {
+            (one, form.rounding): None
+            for form in storage for one in form.codings if one.kind not in ("word", "none")
+        }  # fmt: skip
+        return list(found)
+
+    def store(self, name: str, i: int, index: str, word: str) -> str:
+        """The statement that stores a scalar word as one limb."""
+        form = self.storage(name)
+        coding = form.codings[i]
+        if coding.kind == "none":
+            return ";"
+        if coding.kind == "word":
+            return f"{name}{i}[{index}] = {self.narrow(i, word)};"
+        places = ", ".join(_places(form, name, i))
+        return f"store_{coding.name}{ROUNDINGS[form.rounding]}({places}, {index}, {word});"
+
+    def leading(self, name: str, *, pass_on: bool = False) -> str:
+        """Parameters for the planes of an operand's leading limb, or arguments for these."""
+        form = self.storage(name)
+        places = _places(form, name, 0)
+        if pass_on:
+            return ", ".join(places)
+        return ", ".join(
+            self.platform.const_pointer.format(SCALAR[part]) + place
+            for part, place in zip(form.codings[0].parts, places, strict=True)
+        )
+
+    def plain(self, name: str) -> bool:
+        """Whether an operand's limbs lie in memory as words of the arithmetic."""
+        form = self.storage(name)
+        return all(c.kind == "word" and c.word == self.format.word for c in form.codings)
 
     @property
     def anywhere(self) -> str:
@@ -422,3 +487,9 @@ class Writer:
     def lane(self, word: str, lane: str) -> str:
         """One lane of a word held in a variable."""
         return word if self.width == 1 else f"((const {self.scalar} *)&{word})[{lane}]"
+
+
+def _places(form: Format, name: str, i: int) -> list[str]:
+    """The names of the planes that hold an operand's limb."""
+    parts = form.codings[i].parts
+    return [f"{name}{i}" + (f"_{j}" if j else "") for j in range(len(parts))]

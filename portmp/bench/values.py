@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp.formats import PRECISION, Format
+from portmp.codings import PRECISION
+from portmp.formats import Format
 from portmp.inputs import Stream
 
 Plane = np.ndarray[Any, Any]

@@ -19,7 +19,8 @@ Words = tuple[np.generic, ...]
 
 
 def words(form: Format, value: object, argument: str) -> Words:
-    """Limbs of an exact scalar as kernel arguments of the word type."""
+    """Limbs of an exact scalar as kernel arguments, in words of the arithmetic."""
+    form = form.arithmetic
     if type(value) is int or type(value) is str:
         return _known_words(form, value, argument)
     return _words(form, value, argument)
@@ -53,13 +54,28 @@ def same(form: Format, **operands: Planes) -> None:
                 f"{name}: format {planes.format}, {first[0]} has {form}; "
                 f"convert with {name}.astype({form.name!r})"
             )
-        if planes.device is not first[1].device:
+    neighbours(first[1], first[0], **operands)
+
+
+def neighbours(first: Planes, called: str = "x", /, **operands: Planes) -> None:
+    """Check that operands are on the device and the queue of *first*."""
+    for name, planes in operands.items():
+        if planes.device is not first.device:
             raise DeviceError(
-                f"{name}: on {planes.device.name}, {first[0]} is on {first[1].device.name}; "
-                f"copy with {name}.to({first[1].device.name!r})"
+                f"{name}: on {planes.device.name}, {called} is on {first.device.name}; "
+                f"copy with {name}.to({first.device.name!r})"
             )
-        if planes.queue is not first[1].queue:
-            raise DeviceError(f"{name}: belongs to another queue of its device than {first[0]}")
+        if planes.queue is not first.queue:
+            raise DeviceError(f"{name}: belongs to another queue of its device than {called}")
+
+
+def computes(form: Format, routine: str) -> None:
+    """FormatError for a storage format, which *routine* does not take."""
+    if form.coded:
+        raise FormatError(
+            f"{routine}: {form.name} is a storage format; convert with "
+            f"astype({form.arithmetic.name!r})"
+        )
 
 
 def output(out: Planes | None, like: Planes, shape: Sequence[int], argument: str = "out") -> Planes:

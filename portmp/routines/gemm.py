@@ -246,8 +246,10 @@ def _launch(
 
 def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Planes:
     """Where slabs add up: the output itself, unless it is read at the end or stored short."""
-    if k <= definition.SLAB or (form.compute is form and not (beta_kind and out.overlaps(c))):
+    if form.compute is form and (k <= definition.SLAB or not (beta_kind and out.overlaps(c))):
         return out
+    if k <= definition.SLAB:  # nothing adds up: any memory does for the argument
+        return replace(out, format=form.compute, buffers=out.buffers[:1] * form.limbs)
     return allocate(form.compute, out.shape, out.queue)
 
 

@@ -37,6 +37,7 @@ def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, 
     if form.paper:
         known = ", ".join(formats.STANDARD)
         raise FormatError(f"nbody: format {form.name} has none; formats: {known}")
+    base.computes(form, "nbody")
     form.operator("sub")  # derives the plain difference
     return {
         **gravity.roles(form.limbs, form.word, root, guarded),

@@ -49,22 +49,26 @@ def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Netw
 
 @cache
 def module(
-    form: str, kind: str, schedule: Schedule, accuracy: str = "accurate"
+    form: str, kind: str, schedule: Schedule, accuracy: str = "accurate", matrix: str = ""
 ) -> tuple[KernelSpec, KernelSpec]:
-    """The kernels that reduce each chunk of each row, and that combine a row's chunks."""
+    """The kernels that reduce each chunk of each row, and that combine a row's chunks.
+
+    *matrix* is the rows' format where it is not *form*: a storage format of it.
+    """
     f = formats.get(form)
     nets = steps(f, kind, accuracy)
     accumulator = f.accumulator(accuracy)
     suffix = accumulator.suffix if kind == "dot" else ""
+    stored = {"x": formats.get(matrix)} if matrix and matrix != form else None
     partial = spec(
         f"{kind}{suffix}_chunks", schedule.template, f, nets, width=schedule.width,
-        s=schedule, period=accumulator.period, **_definition(kind),
+        stored=stored, s=schedule, period=accumulator.period, **_definition(kind),
     )  # fmt: skip
     roles = {"combine": nets["combine"]}
     if kind == "dot":
         roles |= {op: f.operator(op) for op in ("add", "mul")}
     combine = spec(
-        f"{kind}_combine", schedule.combining, f, roles,
+        f"{kind}_combine", schedule.combining, f, roles, stored=stored,
         threads=schedule.combine_threads, held=_held(nets["combine"]),
         recompute=kind in ("dot", "sum"), **_definition(kind),
     )  # fmt: skip
@@ -104,19 +108,20 @@ def gemv(
     accuracy: str = "accurate",
     schedule: Schedule | None = None,
 ) -> Planes:
-    """alpha a x + beta y for a (m, n), x (n,)."""
-    form = a.format
-    base.same(form, a=a, x=x)
+    """alpha a x + beta y for a (m, n), x (n,); a may be in a storage format of x's."""
+    form = x.format
+    base.same(form, x=x, **({} if a.format.arithmetic is form else {"a": a}))
+    base.neighbours(x, a=a)
     if a.ndim != 2 or x.ndim != 1 or a.shape[1] != x.shape[0]:
         raise ShapeError(f"gemv: a {a.shape} and x {x.shape} cannot be multiplied")
-    target = base.output(out, a, (a.shape[0],))
+    target = base.output(out, x, (a.shape[0],))
     base.refuse_overlap(target, a=a, x=x)
     zero_beta = base.is_number(beta, 0)
     if y is None and not zero_beta:
         raise ShapeError("gemv: beta is not 0 but y is missing")
     if y is None or zero_beta:
         y = target
-    base.same(form, a=a, y=y)
+    base.same(form, x=x, y=y)
     if y.shape != target.shape:
         raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
     if target.overlaps(y) and not target.same_view(y):
@@ -181,7 +186,7 @@ def _reduce(
     rows = x.shape[0]
     if not rows:
         return
-    form, device, queue = x.format, x.device, x.queue
+    form, device, queue = out.format, x.device, x.queue
     if not isinstance(schedule, (ReduceSchedule, SweepSchedule, type(None))):
         raise ArgumentError(
             f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
@@ -193,7 +198,7 @@ def _reduce(
     else:
         schedule.check(form, device)
     s = schedule
-    partial, combine = module(form.name, kind, s, accuracy)
+    partial, combine = module(form.name, kind, s, accuracy, x.format.name)
     kernels = program.kernels(device, partial, combine)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
     common: list[Argument] = [rows, k, chunks, *base.strided(x, *x.strides)]

@@ -6,6 +6,7 @@
 % if p.prologue and w.first("prologue"):
 ${p.prologue}
 % endif
+<%include file="/arithmetic/storage.mako" args="w=w"/>
 % if w.traits.fma == "contracted" and w.first(w.fused):
 /* a*b + c with one rounding: contraction is on in this function and nowhere else */
 ${p.function} ${w.word} ${w.fused}(const ${w.word} a, const ${w.word} b, const ${w.word} c)

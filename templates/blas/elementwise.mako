@@ -100,7 +100,7 @@ ${pad}const ${w.platform.index} at = ${at("out", "strided", rank)};
 ${pad}out0[at] = (${w.platform.int8})result;
 % else:
 % for k in w.limbs:
-${pad}out${k}[at] = ${w.narrow(k, w.word_of("result", k))};
+${pad}${w.store("out", k, "at", w.word_of("result", k))}
 % endfor
 % endif
 </%def>

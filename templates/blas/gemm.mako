@@ -54,8 +54,7 @@
     group = min(max(s.unroll, period) if often else s.unroll, s.tile_k)
     unrolled = f"{p.unroll} {s.unroll}" if s.unroll < group else p.unroll
     word = 4 if w.scalar == "float" else 8
-    plain = all(plane == w.format.word for plane in w.format.planes)
-    neighbours = WIDEST // word if s.wide and plain else 1
+    neighbours = WIDEST // word if s.wide and w.plain("a") and w.plain("b") else 1
     stage = (lambda size: f"stage * {size} + ") if s.stages > 1 else (lambda size: "")
     tiles = (
         Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.a_order == "m", neighbours),
@@ -225,13 +224,13 @@ ${kept(t, stage(t.size))}
             }
             if (!(${w.fabs(w.word_of("z", 0))} <= ${w.largest})) {
                 const ${w.scalar} chain = leading_chain(
-                    a0, a_start + batch * a_batch + row * a_row, a_col,
-                    b0, b_start + batch * b_batch + col * b_col, b_row, k);
+                    ${w.leading("a", pass_on=True)}, a_start + batch * a_batch + row * a_row, a_col,
+                    ${w.leading("b", pass_on=True)}, b_start + batch * b_batch + col * b_col, b_row, k);
                 z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
             }
 ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 12)}
 % for i in w.limbs:
-            out${i}[out_at] = ${w.narrow(i, w.word_of("z", i))};
+            ${w.store("out", i, "out_at", w.word_of("z", i))}
 % endfor
         }
     }

@@ -37,12 +37,12 @@ ${p.kernel.format(threads)} ${name}(
     }
     if (!(${w.fabs(w.word_of("z", 0))} <= ${w.largest})) {
         const ${w.scalar} chain = leading_chain(
-            a0, a_start + batch * a_batch + row * a_row, a_col,
-            b0, b_start + batch * b_batch + col * b_col, b_row, k);
+            ${w.leading("a", pass_on=True)}, a_start + batch * a_batch + row * a_row, a_col,
+            ${w.leading("b", pass_on=True)}, b_start + batch * b_batch + col * b_col, b_row, k);
         z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
     }
 ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 4)}
 % for i in w.limbs:
-    out${i}[out_at] = ${w.narrow(i, w.word_of("z", i))};
+    ${w.store("out", i, "out_at", w.word_of("z", i))}
 % endfor
 }

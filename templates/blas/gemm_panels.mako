@@ -127,8 +127,8 @@ ${p.kernel_of(1)} ${name}(
             for (int lane = 0; lane < lanes; ++lane) {
                 if (!(${v.fabs("z0[lane]")} <= ${v.largest})) {
                     z0[lane] = leading_chain(
-                        a0, a_start + batch * a_batch + row * a_row, a_col,
-                        b0, b_start + batch * b_batch + (col + lane) * b_col, b_row, k);
+                        ${v.leading("a", pass_on=True)}, a_start + batch * a_batch + row * a_row, a_col,
+                        ${v.leading("b", pass_on=True)}, b_start + batch * b_batch + (col + lane) * b_col, b_row, k);
 % for i in v.limbs:
 % if i > 0:
                     z${i}[lane] = ${v.literal(0)};
@@ -144,7 +144,7 @@ ${p.kernel_of(1)} ${name}(
 ${scaled(w, networks, "z", "other", " " * 12)}
             for (int lane = 0; lane < lanes; ++lane) {
 % for i in v.limbs:
-                out${i}[out_at + lane * out_col] = ${v.narrow(i, f"z{i}[lane]")};
+                ${v.store("out", i, "out_at + lane * out_col", f"z{i}[lane]")}
 % endfor
             }
         }

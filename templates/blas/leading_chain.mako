@@ -6,8 +6,8 @@
 /* one element by its leading limbs alone, fma in order of k, slab by slab: tells inf from NaN.
    rarely run and inlined once a result: its loop stays short */
 ${p.function} ${v.scalar} leading_chain(
-    ${p.const_pointer.format(v.scalar)}a0, ${long} a_at, const ${long} a_step,
-    ${p.const_pointer.format(v.scalar)}b0, ${long} b_at, const ${long} b_step, const ${long} k)
+    ${v.leading("a")}, ${long} a_at, const ${long} a_step,
+    ${v.leading("b")}, ${long} b_at, const ${long} b_step, const ${long} k)
 {
     ${v.scalar} total = 0;
     for (${long} slab = 0; slab < k; slab += ${slab}) {
@@ -15,7 +15,7 @@ ${p.function} ${v.scalar} leading_chain(
         ${v.scalar} chain = 0;
         ${p.unroll} 1
         for (${long} i = slab; i < end; ++i) {
-            chain = ${fma.format("a0[a_at]", "b0[b_at]", "chain")};
+            chain = ${fma.format(v.limb("a", 0, "a_at"), v.limb("b", 0, "b_at"), "chain")};
             a_at += a_step;
             b_at += b_step;
         }

@@ -98,9 +98,9 @@ ${p.kernel.format(threads)} ${name}(
             ${w.word} chain = 0;
             for (${long} i = first + lane; i < last; i += ${lanes})
 % if product:
-                chain = ${w.fma("x0[x_start + row * x_row + i * x_col]", "y0[y_start + i * y_step]", "chain")};
+                chain = ${w.fma(w.limb("x", 0, "x_start + row * x_row + i * x_col"), w.limb("y", 0, "y_start + i * y_step"), "chain")};
 % else:
-                chain = chain + x0[x_start + row * x_row + i * x_col];
+                chain = chain + ${w.limb("x", 0, "x_start + row * x_row + i * x_col")};
 % endif
             lanes0[thread] = chain;
             for (int step = ${lanes // 2}; step > 0; step /= 2) {
@@ -134,6 +134,6 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " 
     }
 % endif
 % for i in w.limbs:
-    out${i}[out_start + row * out_step] = ${w.narrow(i, w.word_of("z", i))};
+    ${w.store("out", i, "out_start + row * out_step", w.word_of("z", i))}
 % endfor
 }

@@ -10,7 +10,7 @@
     product = terms == "product"
     rows = s.rows * (s.width if s.across else 1)
     vectors = lanes if s.across else lanes // s.width
-    plain = all(plane == w.format.word for plane in w.format.planes)
+    plain = w.plain("x") and (not product or w.plain("y"))
 %>
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}

@@ -5,7 +5,7 @@
 <%def name="at(index)">${w.pack(w.limb("w", i, index) for i in w.limbs)}</%def>
 <%def name="put(index, value)">
 % for i in w.limbs:
-    w${i}[${index}] = ${w.narrow(i, w.word_of(value, i))};
+    ${w.store("w", i, index, w.word_of(value, i))}
 % endfor
 </%def>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}

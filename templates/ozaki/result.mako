@@ -97,7 +97,7 @@ ${caller.body()}
     }
 ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 4)}
 % for i in w.limbs:
-    out${i}[out_at] = ${w.narrow(i, w.word_of("z", i))};
+    ${w.store("out", i, "out_at", w.word_of("z", i))}
 % endfor
 }
 </%def>
