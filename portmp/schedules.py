@@ -333,20 +333,32 @@ class SweepSchedule:
         return None
 
 
+NEIGHBOURS = (1, 4, 8, 16)
+"""Elements stored short that a work-item may take side by side: whole words of each part."""
+
+
 @dataclass(frozen=True)
 class FlatSchedule:
     """Elementwise kernels: threads of a block, elements of a thread.
 
     With a ``width`` dense operands are taken in explicit vectors, ``items`` of them a thread.
+    ``neighbours`` (1, 4, 8 or 16) elements that are stored short are moved in words of up to 16
+    bytes.
     """
 
     threads: int = 256
     items: int = 1
     width: int = 1
+    neighbours: int = 1
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the device."""
         _positive(self, "threads", "items")
+        if self.neighbours not in NEIGHBOURS:
+            allowed = ", ".join(map(str, NEIGHBOURS))
+            raise ArgumentError(
+                f"schedule: neighbours {self.neighbours} given, allowed are {allowed}"
+            )
         check_width(self.width, form, device)
         _fits(self.threads, 0, device)
 

@@ -252,9 +252,17 @@ def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
 # --- lookup ----------------------------------------------------------------------------------
 
 
-def _names(form: Format) -> tuple[str, ...]:
-    """What entries call a format: itself, or all of its word and length."""
-    return form.name, "branching" if form.scalar else f"{form.word}x{form.limbs}"
+def _names(task: Task) -> tuple[str, ...]:
+    """What entries call a format: itself, or all of its word and length.
+
+    Storage formats move data differently, so that they have elementwise kernels of their own; else
+    they run as their parents.
+    """
+    form = task.format
+    if form.coded and task.routine == "elementwise":
+        return form.name, "stored"
+    parent = (form.arithmetic.name,) if form.coded else ()
+    return (form.name, *parent, "branching" if form.scalar else f"{form.word}x{form.limbs}")
 
 
 def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:
@@ -265,7 +273,7 @@ def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:
             if not set(level) <= set(where):
                 continue
             values = tuple(where[name] for name in (*level, "kind"))
-            for name, accuracy in itertools.product(_names(task.format), (task.accuracy, "")):
+            for name, accuracy in itertools.product(_names(task), (task.accuracy, "")):
                 entry = index.get((level, values, (task.routine, name, accuracy, shape)))
                 if entry is not None:
                     yield entry

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import convert, formats, hostblas, inputs
+from portmp import codings, convert, formats, hostblas, inputs
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, ShapeError
@@ -260,7 +260,7 @@ def test_wrong_operands_of_gemm_are_refused(device: Device) -> None:
 
 def accumulated(form: Format, terms: list[Fraction]) -> Fraction:
     """The bound of the multiply-accumulate's error for these products in one slab."""
-    u = Fraction(2) ** -formats.PRECISION[form.word]
+    u = Fraction(2) ** -codings.PRECISION[form.word]
     size, result = sum(map(abs, terms), Fraction(0)), abs(sum(terms, Fraction(0)))
     if form.limbs == 1:
         count = len(terms)

@@ -15,6 +15,8 @@
 // Neighbours that are read and written at once.
 typedef float float4 __attribute__((ext_vector_type(4)));
 typedef double double2 __attribute__((ext_vector_type(2)));
+typedef unsigned uint2 __attribute__((ext_vector_type(2)));
+typedef unsigned uint4 __attribute__((ext_vector_type(4)));
 
 namespace portmp_prelude {
 

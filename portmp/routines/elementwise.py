@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
@@ -31,6 +32,8 @@ def kernel_spec(
     f = formats.get(form)
     network = f.operator(op)
     template = "elementwise_vectors" if schedule.width > 1 else "elementwise"
+    if schedule.neighbours > 1:
+        template = "elementwise_parts"
     return spec(
         f"elementwise_{op}", f"blas/{template}.mako", f, {"operator": network},
         width=schedule.width, operands=tuple(zip(NAMES, access, strict=False)), rank=rank,
@@ -103,7 +106,8 @@ def _run(
     )
     if schedule is None:
         schedule = tuning.flat(form, out.device)
-    schedule = fitted(schedule, op, form, access, strides[0])
+    starts = [out.start, *(view.start for view in views.values())]
+    schedule = fitted(schedule, op, form, access, strides[0], starts)
     kernel_key = kernel_spec(form.name, op, access, rank, schedule)
     kernel = program.kernels(out.device, kernel_key)[kernel_key.name]
     args: list[Argument] = [out.size, *sizes[1:]]
@@ -115,7 +119,8 @@ def _run(
         else:
             args += base.strided(views[i], *by_operand[i])
     args += base.strided(out, *strides[0])
-    grid = base.blocks(out.size, schedule.threads * schedule.items * schedule.width)
+    each = schedule.items * schedule.width * schedule.neighbours
+    grid = base.blocks(out.size, schedule.threads * each)
     out.queue.launch(kernel, (grid, 1, 1), (schedule.threads, 1, 1), args)
 
 
@@ -125,13 +130,24 @@ _SCALAR = FlatSchedule()
 
 def fitted(
     schedule: FlatSchedule, op: str, form: Format, access: tuple[str, ...],
-    out_strides: tuple[int, ...],
+    out_strides: tuple[int, ...], starts: Sequence[int] = (),
 ) -> FlatSchedule:  # fmt: skip
-    """Vectors only where neighbours are neighbours in memory, as words of the arithmetic."""
-    dense = out_strides == (1,) and "strided" not in access
-    if schedule.width == 1 or (dense and op != "compare" and form.compute is form):
+    """Vectors only where neighbours are neighbours in memory, as words of the arithmetic.
+
+    Neighbours stored short also begin (*starts*) where a word of each part does.
+    """
+    dense = out_strides == (1,) and "strided" not in access and op != "compare"
+    if schedule.neighbours > 1:
+        whole = not any(start % schedule.neighbours for start in starts)
+        return schedule if dense and whole and form.coded else _alone(schedule)
+    if schedule.width == 1 or (dense and form.compute is form):
         return schedule
     return _SCALAR
+
+
+@cache
+def _alone(schedule: FlatSchedule) -> FlatSchedule:
+    return replace(schedule, neighbours=1)
 
 
 def _collapsed(

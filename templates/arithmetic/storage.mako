@@ -82,14 +82,14 @@ ${p.function} void kept_${rounded}(const ${word} x, ${p.out_parameter.format("un
 }
 
 % endif
-% if w.first(f"store_{rounded}"):
-${p.function} void store_${rounded}(${places}, const ${p.index} at, const ${word} x)
+% if w.first(f"encode_{rounded}"):
+${p.function} void encode_${rounded}(const ${word} x, ${", ".join(f"{p.out_parameter.format(types[part])}p{j}" for j, part in enumerate(coding.parts))})
 {
 % if coding.kind == "cut":
     unsigned high${", low" if wide else ""};
     kept_${rounded}(x, &high${", &low" if wide else ""});
 % for j, part in enumerate(coding.parts):
-    p${j}[at] = (${types[part]})(${cut(coding, j)});
+    *p${j} = (${types[part]})(${cut(coding, j)});
 % endfor
 % elif coding.kind == "single":
     float y = (float)x;
@@ -97,7 +97,7 @@ ${p.function} void store_${rounded}(${places}, const ${p.index} at, const ${word
     if (${p.fabs["float64"].format("(double)y")} > ${p.fabs["float64"].format("x")})
         y = ${one.bits("as_float", one.bits("as_int", "y") + " - 1")};
 % endif
-    p0[at] = y;
+    *p0 = y;
 % else:
     const unsigned bits = (unsigned)${one.bits("as_int", "x")};
     const unsigned sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
@@ -119,8 +119,19 @@ ${p.function} void store_${rounded}(${places}, const ${p.index} at, const ${word
     else
         kept = 0x7c00u;
 % endif
-    p0[at] = (unsigned short)(sign | kept);
+    *p0 = (unsigned short)(sign | kept);
 % endif
+}
+
+${p.function} void store_${rounded}(${places}, const ${p.index} at, const ${word} x)
+{
+% for j, part in enumerate(coding.parts):
+    ${types[part]} part${j};
+% endfor
+    encode_${rounded}(x, ${", ".join(f"&part{j}" for j in range(len(coding.parts)))});
+% for j in range(len(coding.parts)):
+    p${j}[at] = part${j};
+% endfor
 }
 
 % endif

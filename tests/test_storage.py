@@ -1,0 +1,273 @@
+"""Storage formats: conversions against exact arithmetic, parts in memory, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp import codings, convert, formats, inputs, storage, verify
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
+from portmp.formats import Format
+
+RECORDED = Path(__file__).parent / "data" / "storage.json"
+ONE_LIMB = [name for name in formats.STORED if formats.get(name).limbs == 1]
+SHORT = [name for name in formats.STORAGE if formats.get(name).itemsize <= 3]
+"""Formats of which every stored number can be looked at."""
+
+
+def every(form: Format) -> list[np.ndarray[Any, Any]]:
+    """The parts of all numbers of a short format."""
+    bits = np.arange(1 << 8 * form.itemsize, dtype=np.uint32)
+    (coding,) = form.codings
+    return [
+        (bits >> (coding.size - offset - codings.SIZES[part])).astype(part)
+        for part, offset in zip(coding.parts, coding.offsets, strict=True)
+    ]
+
+
+def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
+    """Whether words have the same bits, NaN of any kind being one."""
+    return bool((convert.canonical_nan_bits(a) == convert.canonical_nan_bits(b)).all())
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_every_number_survives(name: str) -> None:
+    """Decoded and encoded again: the same parts, but for the bits of NaN, which stays one."""
+    form = formats.get(name)
+    (coding,) = form.codings
+    parts = every(form)
+    words = storage.decoded(parts, coding)
+    for rounding in formats.ROUNDINGS:
+        again = storage.encoded(words, coding, rounding)
+        number = ~np.isnan(words)
+        assert all((a[number] == b[number]).all() for a, b in zip(again, parts, strict=True))
+        assert np.isnan(storage.decoded(again, coding)[~number]).all()
+
+
+def test_binary16_is_numpys() -> None:
+    """All 2^16 numbers decoded, and a million floats encoded, as NumPy does it."""
+    (coding,) = formats.get("float16").codings
+    (parts,) = every(formats.get("float16"))
+    assert same(storage.decoded([parts], coding), parts.view(np.float16).astype(np.float32))
+    rng = np.random.default_rng(1)
+    bits = rng.integers(0, 2**32, 2**20, np.uint32)
+    near = rng.integers(0x33000000, 0x48000000, 2**20, np.uint32) & np.uint32(0xFFFFF800)
+    words = np.concatenate([bits, near, near | np.uint32(0x1000)]).view(np.float32)
+    with np.errstate(all="ignore"):
+        expected = words.astype(np.float16).astype(np.float32)
+    assert same(storage.decoded(storage.encoded(words, coding), coding), expected)
+
+
+@pytest.mark.parametrize("name", SHORT)
+def test_middles_between_all_neighbours(name: str) -> None:
+    """Every midpoint of two numbers goes to the even one, its neighbours to the nearer one."""
+    form = formats.get(name)
+    (coding,) = form.codings
+    words = storage.decoded(every(form), coding)
+    finite = np.unique(words[np.isfinite(words) & (words > 0)]).astype(np.float64)
+    lower, upper = finite[:-1], finite[1:]
+    middle = lower / 2 + upper / 2
+    low_parts = storage.encoded(lower.astype(coding.word), coding)
+    even = np.where(low_parts[-1] & 1, upper, lower)
+    zero = np.zeros(middle.shape)
+    for value, rest, expected in (
+        (middle, zero, even), (middle, zero + 1, upper), (middle, zero - 1, lower),
+        (-middle, zero, -even), (-middle, zero + 1, -lower),
+    ):  # fmt: skip
+        assert same(storage.rounded(value, rest, coding, "nearest"), expected.astype(coding.word))
+    for value, rest, expected in (
+        (middle, zero, lower), (upper, zero - 1, lower), (upper, zero, upper),
+        (-upper, zero + 1, -lower), (upper, zero + 1, upper),
+    ):  # fmt: skip
+        got = storage.rounded(value, rest, coding, "toward_zero")
+        assert same(got, expected.astype(coding.word))
+
+
+@pytest.mark.parametrize("name", ONE_LIMB)
+def test_conversions_are_exact_values_rounded_once(name: str) -> None:
+    """Floats, fractions, double-doubles: what integer arithmetic gives for the exact value."""
+    form = formats.get(name)
+    hostile = inputs.hostile(formats.get("float64"), 3000, name)[0]
+    pairs = inputs.hostile(formats.get("dd"), 500, name)
+    with np.errstate(all="ignore"):
+        ties = storage.stored(form, [hostile.astype(form.word)])[0].astype(np.float64)
+        near = np.concatenate([ties * (1 + k * 2.0**-form.bits) for k in (-1, 0, 1)])
+    for values in (hostile, near):
+        got = convert.to_limbs(values, form)[0]
+        expected = [convert.round_to_limbs(v, form)[0] for v in values.tolist()]
+        assert same(got, np.array(expected, form.word))
+    got = convert.change_format(pairs, formats.get("dd"), form)[0]
+    rows = zip(*(p.tolist() for p in pairs), strict=True)
+    expected = [
+        convert.round_to_limbs(
+            convert.to_fraction(row) if row[0] and math.isfinite(row[0]) else row[0], form
+        )[0]
+        for row in rows
+    ]
+    assert same(got, np.array(expected, form.word))
+
+
+@pytest.mark.parametrize("name", ONE_LIMB)
+def test_rounding_of_exact_values(name: str) -> None:
+    """The nearest of the format's numbers, or the next one toward zero, by definition."""
+    form = formats.get(name)
+    (coding,) = form.codings
+    rng = np.random.default_rng(2)
+    for _ in range(300):
+        exponent = int(rng.integers(coding.smallest - 3, coding.overflow))
+        value = Fraction(int(rng.integers(1, 2**62))) * Fraction(2) ** (exponent - 61)
+        limb = Fraction(convert.round_to_limbs(value, form)[0])
+        step = Fraction(2) ** max(_log2(value) - coding.bits + 1, coding.smallest)
+        assert (limb / step).denominator == 1
+        if form.rounding == "nearest":
+            assert 2 * abs(limb - value) <= step
+        else:
+            assert 0 <= value - limb < step
+
+
+def _log2(value: Fraction) -> int:
+    found = value.numerator.bit_length() - value.denominator.bit_length()
+    return found if Fraction(2) ** found <= value else found - 1
+
+
+@pytest.mark.parametrize("vector", json.loads(RECORDED.read_text()), ids=lambda v: str(v["id"]))
+def test_recorded_conversions(vector: dict[str, Any]) -> None:
+    """The hard cases: ties, carries into the exponent, subnormals, payloads of NaN."""
+    word, size = vector["fmt"][4:].split("in")
+    form = formats.get(f"slfp{word}in{size}")
+    (coding,) = form.codings
+    dtype = np.uint64 if word == "64" else np.uint32
+    x = np.array([int(vector["bits"], 16)], dtype).view(form.word)
+    for rounding, key in (("nearest", "rne"), ("toward_zero", "rz")):
+        parts = storage.encoded(x, coding, rounding)
+        got = 0
+        for part in parts:
+            got = got << 8 * part.itemsize | int(part[0])
+        expected = int(vector[key], 16)
+        assert got == expected, (vector, hex(got))
+
+
+@pytest.mark.parametrize("name", formats.STORED)
+def test_devices_round_as_the_host(name: str, every_device: Device) -> None:
+    """Products of hostile numbers, which need all bits: the parts in memory are the host's."""
+    form = formats.get(name)
+    x, y = (inputs.hostile(form, 700, f"{name}{i}") for i in range(2))
+    a, b = (mp.from_limbs(v, form, every_device) for v in (x, y))
+    got = (a * b).to_limbs()
+    expected = verify.hostblas.elementwise(form, "mul", x, y)
+    assert all(same(g, e) for g, e in zip(got, expected, strict=True))
+
+
+def test_dense_and_strided_views_agree(device: Device) -> None:
+    """Vectors of parts, tails and odd starts give what single elements give."""
+    for name in formats.STORAGE:
+        form = formats.get(name)
+        host = [inputs.ordinary(form, (1003,), f"{i}") for i in range(2)]
+        x, y = (mp.from_limbs(v, form, device) for v in host)
+        whole = mp.axpy("0.7", x, y).to_limbs()
+        for first, last in ((0, 1003), (1, 1003), (8, 999), (3, 4)):
+            part = mp.axpy("0.7", x[first:last], y[first:last]).to_limbs()
+            assert all((p == w[first:last]).all() for p, w in zip(part, whole, strict=True))
+        back = mp.axpy("0.7", x[::-1], y[::-1]).to_limbs()
+        assert all((p == w[::-1]).all() for p, w in zip(back, whole, strict=True))
+
+
+def test_parts_and_bytes() -> None:
+    """Planes in memory, one value behind another, and back."""
+    form = formats.get("slfp64in56b")
+    x = mp.array([1.5, -2.25, math.pi], form)
+    parts = x.to_parts()
+    assert [p.dtype.name for p in parts] == ["uint32", "uint16", "uint8"]
+    image = np.array([1.5, -2.25, math.pi]).view(np.uint64)
+    assert (parts[0] == image >> np.uint64(32)).all()
+    assert mp.from_parts(parts, form).to_limbs()[0].tolist() == x.to_limbs()[0].tolist()
+    content = storage.interleaved(form, parts)
+    assert content.shape == (3, 7)
+    again = storage.planar(form, content)
+    assert all((a == b).all() for a, b in zip(again, parts, strict=True))
+    with pytest.raises(ShapeError, match="last axis of 7"):
+        storage.planar(form, content[:, :6])
+    with pytest.raises(FormatError, match="uint32, uint16, uint8"):
+        mp.from_parts(parts[:2], form)
+    with pytest.raises(ShapeError, match="one shape"):
+        mp.from_parts([parts[0], parts[1], parts[2][:2]], form)
+
+
+def test_roundings_are_formats() -> None:
+    """``rounding`` names the format that rounds so; results round so, too."""
+    a = mp.array([0.1, 1.0], "slfp64in48b", rounding="toward_zero")
+    assert a.format.name == "slfp64in48b_rz" and a.format.rounding == "toward_zero"
+    assert a.astype("slfp64in48b", rounding="nearest").format.name == "slfp64in48b"
+    assert mp.array(0.1, "bf16").format.name == "slfp32in16b"
+    with pytest.raises(ArgumentError, match="toward_zero"):
+        mp.array(1, "slfp64in48b", rounding="down")
+    with pytest.raises(FormatError, match="has only nearest"):
+        mp.array(1, "dd", rounding="toward_zero")
+
+
+def test_what_storage_formats_do_not_do() -> None:
+    """Routines that compute for long name the format that computes."""
+    a = mp.array([[2, 1], [1, 3]], "slfp64in48b")
+    mass, position = mp.array([1, 1], "float16"), mp.zeros((2, 3), "float16")
+    for work in (
+        lambda: mp.linalg.solve(a, a), lambda: mp.gemm(a, a, method="ozaki1"),
+        lambda: mp.nbody.acceleration(position, mass, eps=1), lambda: a.limbs,
+    ):  # fmt: skip
+        with pytest.raises(FormatError, match=r"storage format; convert with astype\('float"):
+            work()
+    with pytest.raises(FormatError, match="convert with"):
+        _ = a + a.astype("float64")
+    with pytest.raises(FormatError, match="not exact in slfp64in16b"):
+        mp.array(33, "slfp64in16b")
+    with pytest.raises(FormatError, match="does not hold the exact sum"):
+        mp.from_limbs([np.array([0.1])], "slfp64in48b")
+
+
+def test_short_matrices_multiply_vectors_of_their_parent(device: Device) -> None:
+    """gemv reads the matrix short and computes and stores as the vectors are."""
+    exact = np.arange(12.0).reshape(3, 4) / 8
+    a = mp.array(exact, "slfp64in24b", device)
+    x = mp.array([0.1, 0.2, 0.3, 0.4], "float64", device)
+    y = mp.gemv(a, x)
+    assert y.format.name == "float64"
+    assert y.to_limbs()[0].tolist() == mp.gemv(a.astype("float64"), x).to_limbs()[0].tolist()
+    with pytest.raises(FormatError, match="convert with"):
+        mp.gemv(a, x.astype("float32"))
+
+
+def test_files_hold_parts(tmp_path: Path) -> None:
+    """.npz files are as short as memory, and damaged ones are refused."""
+    from portmp import files
+
+    for name in ("slfp64in40b", "float16", "tsin80b", "qdin192b_rz"):
+        x = mp.array(["0.1", "-7.25e-3", "1e30"], name)
+        files.write(tmp_path / "x.npz", x)
+        y = files.read(tmp_path / "x.npz", x.format, x.device)
+        assert y.format is x.format
+        assert all((a == b).all() for a, b in zip(x.to_parts(), y.to_parts(), strict=True))
+    members = dict(np.load(tmp_path / "x.npz"))
+    members["part1"] = members["part1"].astype(np.float32)
+    np.savez(tmp_path / "bad.npz", **members)
+    with pytest.raises(InputError, match="part1 float64"):
+        files.read(tmp_path / "bad.npz", x.format, x.device)
+
+
+@pytest.mark.parametrize("name", formats.STORED)
+def test_text_comes_back(name: str) -> None:
+    """Decimal text of every number that random bits are, and its format's digits."""
+    form = formats.get(name)
+    x = inputs.ordinary(form, (40,), "text")
+    a = mp.from_limbs(x, form)
+    again = mp.array(a.to_strings("round-trip"), form)
+    if form.rounding == "nearest":
+        assert all((p == q).all() for p, q in zip(a.to_parts(), again.to_parts(), strict=True))
+    shown = a.to_strings()
+    assert max(len(s.lstrip("-0.").replace(".", "")) for s in shown) <= form.digits + 6
