@@ -333,7 +333,7 @@ class SweepSchedule:
         return None
 
 
-NEIGHBOURS = (1, 4, 8, 16)
+NEIGHBOURS = (1, 4)
 """Elements stored short that a work-item may take side by side: whole words of each part."""
 
 
@@ -342,8 +342,7 @@ class FlatSchedule:
     """Elementwise kernels: threads of a block, elements of a thread.
 
     With a ``width`` dense operands are taken in explicit vectors, ``items`` of them a thread.
-    ``neighbours`` (1, 4, 8 or 16) elements that are stored short are moved in words of up to 16
-    bytes.
+    ``neighbours`` (1 or 4) elements that are stored short are read and written at once.
     """
 
     threads: int = 256

@@ -383,7 +383,7 @@ class Writer:
         """Kernel parameters of an operand's planes."""
         form = self.format.compute if compute else self.storage(name)
         pointer = self.platform.const_pointer if const else self.platform.pointer
-        places = [p for i, _ in enumerate(form.codings) for p in _places(form, name, i)]
+        places = [p for i, one in enumerate(form.codings) for p in _places(one, name, i)]
         return ", ".join(
             pointer.format(SCALAR[part]) + place
             for part, place in zip(form.parts, places, strict=True)
@@ -391,8 +391,7 @@ class Writer:
 
     def plane_names(self, name: str) -> str:
         """Arguments that pass an operand's planes on."""
-        form = self.storage(name)
-        return ", ".join(p for i in self.limbs for p in _places(form, name, i))
+        return ", ".join(p for i in self.limbs for p in self.places(name, i))
 
     def scalars(self, name: str) -> str:
         """Kernel parameters of a value passed by value."""
@@ -407,8 +406,12 @@ class Writer:
         if coding.kind in ("word", "single"):
             cast = "" if coding.parts[0] == self.format.word else f"({self.scalar})"
             return f"{cast}{name}{i}[{index}]"
-        parts = ", ".join(f"{place}[{index}]" for place in _places(form, name, i))
+        parts = ", ".join(f"{place}[{index}]" for place in self.places(name, i))
         return f"decoded_{coding.name}({parts})"
+
+    def places(self, name: str, i: int) -> list[str]:
+        """The names of the planes that hold an operand's limb."""
+        return _places(self.storage(name).codings[i], name, i)
 
     def storage(self, name: str) -> Format:
         """The format in which an operand lies in memory."""
@@ -434,13 +437,13 @@ class Writer:
             return ";"
         if coding.kind == "word":
             return f"{name}{i}[{index}] = {self.narrow(i, word)};"
-        places = ", ".join(_places(form, name, i))
+        places = ", ".join(self.places(name, i))
         return f"store_{coding.name}{ROUNDINGS[form.rounding]}({places}, {index}, {word});"
 
     def leading(self, name: str, *, pass_on: bool = False) -> str:
         """Parameters for the planes of an operand's leading limb, or arguments for these."""
         form = self.storage(name)
-        places = _places(form, name, 0)
+        places = self.places(name, 0)
         if pass_on:
             return ", ".join(places)
         return ", ".join(
@@ -489,7 +492,5 @@ class Writer:
         return word if self.width == 1 else f"((const {self.scalar} *)&{word})[{lane}]"
 
 
-def _places(form: Format, name: str, i: int) -> list[str]:
-    """The names of the planes that hold an operand's limb."""
-    parts = form.codings[i].parts
-    return [f"{name}{i}" + (f"_{j}" if j else "") for j in range(len(parts))]
+def _places(coding: Coding, name: str, i: int) -> list[str]:
+    return [f"{name}{i}" + (f"_{j}" if j else "") for j in range(len(coding.parts))]

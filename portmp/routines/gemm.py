@@ -20,7 +20,7 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.planes import Planes, allocate
 from portmp.routines import base
-from portmp.schedules import WIDEST, GemmSchedule, PanelSchedule
+from portmp.schedules import NEIGHBOURS, WIDEST, GemmSchedule, PanelSchedule
 from portmp.spec import KernelSpec, spec
 
 MAX_GRID_Y = 65535
@@ -169,7 +169,8 @@ def fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
 
 def _aligned(v: Planes) -> bool:
     """Whether elements follow each other along one index, from aligned starts on."""
-    words = WIDEST // v.format.dtype(0).itemsize
+    form = v.format
+    words = NEIGHBOURS[-1] if form.coded else WIDEST // form.dtype(0).itemsize
     fast = min(v.strides[-2:])
     others = [s for s in v.strides if s != fast]
     return (

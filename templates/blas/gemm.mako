@@ -4,6 +4,8 @@
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%!
+    from portmp import neighbours
+    from portmp.neighbours import COUNT
     from portmp.schedules import WIDEST
 
     def place(s, axis, index):
@@ -19,7 +21,7 @@
     class Tile:
         """How the threads of a block fetch one operand's tile: so many neighbours at a time."""
 
-        def __init__(self, s, operand, axis, extent, length, pitch, across, neighbours):
+        def __init__(self, s, operand, axis, extent, length, pitch, across, neighbours, widest):
             self.operand, self.axis, self.extent = operand, axis, extent
             self.pitch, self.size = pitch, s.tile_k * pitch
             self.elements = length * s.tile_k
@@ -31,7 +33,8 @@
             if not fits or s.threads % units and units % s.threads:
                 units, neighbours = fast, 1
             self.wide = neighbours
-            self.stored = neighbours if across and pitch % neighbours == 0 else 1
+            stored = min(neighbours, widest)
+            self.stored = stored if across and pitch % stored == 0 else 1
             scale = f" * {neighbours}" if neighbours > 1 else ""
             first, second = f"thread % {units}{scale}", f"thread / {units}"
             if units > s.threads:
@@ -54,11 +57,13 @@
     group = min(max(s.unroll, period) if often else s.unroll, s.tile_k)
     unrolled = f"{p.unroll} {s.unroll}" if s.unroll < group else p.unroll
     word = 4 if w.scalar == "float" else 8
-    neighbours = WIDEST // word if s.wide and w.plain("a") and w.plain("b") else 1
+    side_by_side = {
+        t: WIDEST // word if w.plain(t) else COUNT for t in "ab"
+    } if s.wide else {"a": 1, "b": 1}
     stage = (lambda size: f"stage * {size} + ") if s.stages > 1 else (lambda size: "")
     tiles = (
-        Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.a_order == "m", neighbours),
-        Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.b_order == "n", neighbours),
+        Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.a_order == "m", side_by_side["a"], WIDEST // word),
+        Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.b_order == "n", side_by_side["b"], WIDEST // word),
     )
     align = word * max(s.vector, *(t.stored for t in tiles))
 %>
@@ -245,7 +250,16 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " 
     inside = f"{t.operand}_kk + {dk} < there && first_{t.axis} + {t.operand}_{t.axis}_in_tile + {d} < {t.extent}"
 %>
 % for i in w.limbs:
-% if t.wide > 1 and not guarded:
+% if t.wide > 1 and not guarded and not w.plain(t.operand):
+            {
+% for line in neighbours.loads(w, t.operand, i, at, "here"):
+                ${line}
+% endfor
+% for e in range(COUNT):
+                ${t.operand}_next${i}[${u + e}] = ${neighbours.word(w, t.operand, i, "here", e)};
+% endfor
+            }
+% elif t.wide > 1 and not guarded:
             {
                 const ${w.scalar}${t.wide} here = *(${p.const_pointer.format(w.scalar + str(t.wide))})(${t.operand}${i} + ${at});
 % for lane in range(t.wide):
