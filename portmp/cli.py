@@ -472,6 +472,11 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     compare = kinds.add_parser("compare", help=about, description=about)
     compare.add_argument("old", metavar="OLD", help="a report of bench blas")
     compare.add_argument("new", metavar="NEW", help="another one")
+    for sub in (blas, errors, *papers):
+        sub.add_argument(
+            "--energy", action="store_true", default=None,
+            help="joules of an operation and GFLOP/s per watt, about 3 s more for each case",
+        )  # fmt: skip
     for sub in (blas, errors, *papers, compare):
         sub.register("type", None, _word)
         sub.add_argument("--json", action="store_true", help="print JSON")

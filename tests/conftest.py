@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
 
 from portmp import discovery
 from portmp.backends.base import Device
+from portmp.backends.energy import JOULES, Meter
+from portmp.bench import energy
 from portmp.errors import PortmpError
 
 
@@ -42,3 +45,14 @@ def every_device(request: pytest.FixtureRequest) -> Device:
         return discovery.get(str(request.param))
     except PortmpError as error:
         pytest.fail(str(error))
+
+
+@pytest.fixture
+def metered(device: Device, monkeypatch: pytest.MonkeyPatch) -> str:
+    """What pretends to tell the default device's energy, in short observations."""
+    joules = map(float, itertools.count())
+    meter = Meter("a pretended counter", JOULES, lambda: next(joules), lag=0.0)
+    monkeypatch.setattr(type(device), "energy_meters", lambda self: [meter])
+    monkeypatch.setattr(energy, "SPANS", energy.Spans(work=0.03, idle=0.03, batch=0.005))
+    monkeypatch.setitem(energy.INTERVALS, JOULES, 0.001)
+    return meter.about

@@ -58,6 +58,20 @@ def test_command(device: Device, tmp_path: Path, capsys: Any) -> None:
     assert "*" in shown
 
 
+def test_energy(device: Device, metered: str, monkeypatch: Any, capsys: Any) -> None:
+    """Of each method, where it is asked for; a second table has it."""
+    monkeypatch.setattr(methods, "INPUTS", {"uniform": methods.INPUTS["uniform"]})
+    words = ["bench", "methods", "--device", device.name, "--format", "dd", "--size", "40"]
+    assert cli.main([*words, "--energy", "--json"]) == 0
+    data = json.loads(capsys.readouterr().out)
+    (row,) = data["rows"]
+    assert set(row["energy"]) == set(row["errors"]) and data["energy"]["read"] == metered
+    for found in row["energy"].values():
+        each = found["joules_per_operation"]
+        assert found["joules_per_call"] == pytest.approx(each * 2 * 6 * 6 * 40)
+    assert "energy, dd: GFLOP/s/W and J/op" in methods.table(data)
+
+
 @pytest.mark.parametrize(("words", "message"), [
     (["--format", "dd2011"], "--format: dd2011 given, it has the direct method only"),
     (["--size", "1"], "--size: 1 given, at least 2"),

@@ -91,15 +91,17 @@ def test_results(run: Run, small: None, device: Device) -> None:
         assert set(row["flops"]) == {"22", "21", "20", "38"}
 
 
-def test_the_table(run: Run, small: None) -> None:
-    """Titles of the experiments that were asked for, and of no others."""
+def test_the_table(run: Run, small: None, metered: str) -> None:
+    """Titles of the experiments that were asked for, and of no others; energy of the roots."""
     words = ("--size", "512", "--runs", "1", "--experiment", "steps,roots,cycles,build,copies")
-    status, out, _ = run(*words)
+    status, out, _ = run(*words, "--energy")
     titles = [line.split(":")[0] for line in out.splitlines()]
     assert status == 0
     places = [titles.index(name) for name in ("roots", "steps", "cycles", "build", "copies")]
     assert places == sorted(places) and "sizes" not in titles
     assert "paper" in out and "22 N^2 / t" in out
+    assert f"energy: {metered}; idle" in out
+    assert sum("GFLOP/s/W" in line for line in out.splitlines()) == 1
 
 
 def test_several_formats(run: Run) -> None:
@@ -134,6 +136,16 @@ def test_budget() -> None:
     assert set(SHARES) == set(nbody.EXPERIMENTS)
 
 
+def test_beside_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is done there leaves the experiments their time."""
+    budget = Budget(10.0, {"roots": 1})
+    start, passed = budget.start, iter([3.0, 8.0])
+    monkeypatch.setattr(budget, "passed", lambda: next(passed))
+    with budget.beside():
+        pass
+    assert budget.start == start + 5
+
+
 def test_plot(run: Run, small: None) -> None:
     """A picture, also where an experiment is missing."""
     pytest.importorskip("matplotlib")
@@ -157,6 +169,7 @@ BAD_USE = {
     "architecture": (["--static", "gfx907"], "--static: 'gfx907' given (did you mean"),
     "no architecture": (["--static", ","], "--static: is empty"),
     "both": (["--static", "sm_90", "--runs", "3"], "--runs: cannot be given with --static"),
+    "energy": (["--static", "sm_90", "--energy"], "--energy: cannot be given with --static"),
     "picture": (["--plot", "p.doc"], "'.doc'"),
 }
 

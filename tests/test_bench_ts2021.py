@@ -146,7 +146,7 @@ def test_time_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_command(
-    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any, metered: str
 ) -> None:
     """A report with all experiments, tables beside the paper's numbers, and a picture."""
     pytest.importorskip("matplotlib")
@@ -154,7 +154,7 @@ def test_command(
     monkeypatch.setattr(ts2021_experiments, "COMPILED", {"gpu": 0, "cpu": 0})
     report, picture = tmp_path / "r.json", tmp_path / "p.png"
     words = ["bench", "ts2021", "--device", device.name, "--size", "32", "--runs", "1"]
-    words += ["--seconds", "1000", "-o", str(report), "--plot", str(picture)]
+    words += ["--seconds", "1000", "-o", str(report), "--plot", str(picture), "--energy"]
     assert cli.main(words) == 0
     shown = capsys.readouterr().out
     data = json.loads(report.read_text())
@@ -170,6 +170,11 @@ def test_command(
         assert row["errors"]["12"] < 1e-18 and row["errors"]["ozaki2 28 moduli"] < 1e-20
         assert all(math.isfinite(e) for e in row["errors"].values())
     assert "5.9" in shown and "paper" in shown
+    assert data["energy"]["read"] == metered and "energy, split: GFLOP/s/W and J/op" in shown
+    assert set(times["energy"]) == set(times["seconds"])
+    for row in found["blocked"]["rows"]:
+        rate = row["energy"]["operations_per_second"]
+        assert rate == pytest.approx(row["energy"]["calls"] * 2 * 32**3 / row["energy"]["seconds"])
 
 
 @pytest.mark.parametrize(("words", "message"), [

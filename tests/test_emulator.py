@@ -320,9 +320,20 @@ CALLS: dict[str, tuple[Any, ...]] = {
 
 
 def test_every_call_of_the_backend_has_arguments_here() -> None:
-    """All that the ROCm backend asks of HIP; the clock comes from the kernel's driver."""
+    """All that the ROCm backend asks of HIP.
+
+    The clock comes from the kernel's driver, the address of attributes, and is empty without them.
+    """
     offered = {name for name in vars(rocm.RocmDriver) if not name.startswith("_")}
-    assert offered - CALLS.keys() == {"clock_mhz", "current"}
+    assert offered - CALLS.keys() == {"clock_mhz", "current", "pci_address"}
+
+
+def test_the_runtime_takes_what_is_asked_for_the_address() -> None:
+    """Its names of the attributes exist: without a device there is no address, and no error."""
+    api = _hip_without_device()
+    for part in ("DomainId", "BusId", "DeviceId"):
+        assert hasattr(api.hipDeviceAttribute_t, f"hipDeviceAttributePci{part}")
+    assert rocm.RocmDriver(api, 0).pci_address() == ""
 
 
 @pytest.mark.parametrize("pools", [False, True])

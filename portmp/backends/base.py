@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from portmp.backends.energy import Meter
 from portmp.errors import BackendUnavailable
 
 Dim3 = tuple[int, int, int]
@@ -242,6 +243,13 @@ class Device(ABC):
     def current_clock_mhz(self) -> float | None:
         """The clock of the compute units at this moment; None where it cannot be read."""
         return None
+
+    def energy_meters(self) -> Sequence[Meter]:
+        """What tells the device's energy, the best first.
+
+        BackendUnavailable says why nothing does, and what helps.
+        """
+        raise BackendUnavailable(f"nothing tells the energy of {self.name}")
 
     def __repr__(self) -> str:
         return f"<portmp device {self.name}: {self.properties.name}>"

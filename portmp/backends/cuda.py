@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Sequence
 from functools import cache, cached_property
 from typing import Any
 
 from portmp.backends.base import Dim3, Properties, Traits
 from portmp.backends.blas_library import BlasLibrary, Interface
+from portmp.backends.energy import Meter
 from portmp.backends.gpu import Driver, GpuDevice
+from portmp.backends.nvml import meters
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
 
@@ -164,11 +167,16 @@ class CudaDriver(Driver):
             raise DeviceError(f"kernel {name!r}: {_describe(self._api, result[0])}")
         return result[1]
 
+    def pci_address(self) -> str:
+        """Where the device is on the bus, ``0000:19:00.0``."""
+        address: bytes = self._check(self._api.cuDeviceGetPCIBusId(32, self._device))
+        return address.split(b"\0")[0].decode()
+
     @cached_property
     def _managed(self) -> ctypes.c_void_p | None:
-        """This device as NVML knows it, found by its PCI address: numbers may differ."""
+        """This device as NVML knows it."""
         nvml, handle = _nvml(), ctypes.c_void_p()
-        address = self._check(self._api.cuDeviceGetPCIBusId(32, self._device))
+        address = self.pci_address().encode()
         if nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(address, ctypes.byref(handle)):
             return None
         return handle
@@ -212,6 +220,10 @@ class CudaDevice(GpuDevice):
     def library(self) -> BlasLibrary:
         """cuBLAS; BackendUnavailable where it is not installed."""
         return self._library
+
+    def energy_meters(self) -> Sequence[Meter]:
+        """NVML's counter or power of the board; BackendUnavailable where it tells neither."""
+        return meters(self.driver.pci_address())
 
 
 def _cublas() -> ctypes.CDLL:

@@ -9,6 +9,7 @@ root err upwards or downwards by as much as is documented, an ulp (float32) or 2
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
@@ -16,6 +17,7 @@ from portmp.backends import rocm
 from portmp.backends.base import Device
 from portmp.backends.emulator.hip import Hip
 from portmp.backends.emulator.machine import CAPACITY, LIMIT, SLOTS, Machine, Settings
+from portmp.backends.energy import Meter
 from portmp.backends.hipblas import HipBlas
 from portmp.backends.rocm import RocmDevice, RocmDriver
 from portmp.compilers.select import compiler_for
@@ -62,6 +64,10 @@ class EmulatedDevice(RocmDevice):
     def library(self) -> HipBlas:
         """None: a library's own code is not interpreted."""
         raise BackendUnavailable(f"{self.name} has no BLAS library: it is no hardware")
+
+    def energy_meters(self) -> Sequence[Meter]:
+        """None: what the interpreter takes says nothing of a GPU."""
+        raise BackendUnavailable(f"{self.name} takes no energy of its own: it is no hardware")
 
     def compiler_key(self) -> str:
         """That of the compiler, marked: nothing kept for hardware is taken for this device."""

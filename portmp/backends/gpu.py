@@ -139,6 +139,13 @@ class Driver(ABC):
         """The clock at this moment; None where it cannot be read."""
         return None
 
+    def pci_address(self) -> str:
+        """Where the device is on the bus, ``0000:19:00.0``; empty where the driver tells nothing.
+
+        Other libraries know the device by it: their numbers may differ.
+        """
+        return ""
+
     def order(self, first: Any, then: Any, on: Driver | None = None) -> None:
         """Let further work in *then*, a stream *on* any device, wait for that so far in *first*."""
         event = self.record(first)

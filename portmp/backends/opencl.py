@@ -5,13 +5,13 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from portmp.backends import icd
+from portmp.backends import amdsmi, icd, nvml, powercap
 from portmp.backends.base import (
     Argument,
     Buffer,
@@ -24,6 +24,7 @@ from portmp.backends.base import (
     Traits,
 )
 from portmp.backends.clblast import Clblast
+from portmp.backends.energy import Meter
 from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import (
     BackendUnavailable,
@@ -244,12 +245,47 @@ class ClDevice(Device):
     def current_clock_mhz(self) -> float | None:
         return _host_clock(Path("/proc/cpuinfo")) if self.properties.kind == "cpu" else None
 
+    def energy_meters(self) -> Sequence[Meter]:
+        """Those of the host's processors for a CPU, of its vendor's library for a GPU."""
+        if self.properties.kind == "cpu":
+            return powercap.meters()
+        for place_of, meters in _BOARDS:
+            try:
+                address = place_of(self.handle)
+            except (self._cl.Error, AttributeError):  # the query is another vendor's, or too new
+                continue
+            return meters(address)
+        raise BackendUnavailable(
+            f"{self.name}: no library is known that tells the energy of a GPU of "
+            f"{self.properties.vendor}"
+        )
+
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         try:
             program = self.compiler.program(binary)
             return {name: ClKernel(name, self._cl.Kernel(program, name)) for name in kernels}
         except self._cl.Error as error:
             raise LaunchError(f"{self.name}: the binary does not load: {error}") from None
+
+
+def _nvidia_place(handle: Any) -> str:
+    """The address on the bus by NVIDIA's queries; pyopencl's errors where they are not known."""
+    slot = int(handle.pci_slot_id_nv)
+    domain = int(handle.pci_domain_id_nv)
+    return f"{domain:04x}:{int(handle.pci_bus_id_nv):02x}:{slot >> 3:02x}.{slot & 7}"
+
+
+def _amd_place(handle: Any) -> str:
+    """The same by AMD's query, which tells no domain. Its numbers are signed bytes."""
+    found = handle.topology_amd
+    bus, slot, function = (int(n) & 0xFF for n in (found.bus, found.device, found.function))
+    return f"0000:{bus:02x}:{slot:02x}.{function}"
+
+
+_BOARDS: tuple[tuple[Callable[[Any], str], Callable[[str], Sequence[Meter]]], ...] = (
+    (_nvidia_place, nvml.meters), (_amd_place, amdsmi.meters),
+)  # fmt: skip
+"""How a vendor's driver tells where a GPU is, and what tells its energy."""
 
 
 def _root(facts: Properties) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from portmp.backends.amdsmi import meters
 from portmp.backends.base import Dim3, Properties, Traits
+from portmp.backends.energy import Meter
 from portmp.backends.gpu import Driver, GpuDevice
 from portmp.backends.hipblas import HipBlas
 from portmp.compilers.hiprtc import HiprtcCompiler, findable
@@ -157,13 +160,18 @@ class RocmDriver(Driver):
         status, number = self._api.hipDeviceGetAttribute(wanted, self._index)
         return None if int(status) else int(number)
 
-    def clock_mhz(self) -> float | None:
-        """The shader clock that the kernel driver marks as current; None where it does not."""
+    def pci_address(self) -> str:
+        """Where the device is on the bus, ``0000:19:00.0``; empty where nothing tells it."""
         place = [self._attribute(f"Pci{part}") for part in ("DomainId", "BusId", "DeviceId")]
         if None in place[1:]:
-            return None
-        folder = "{:04x}:{:02x}:{:02x}.0".format(*(number or 0 for number in place))
-        return _current_clock(Path("/sys/bus/pci/devices") / folder / "pp_dpm_sclk")
+            return ""
+        return "{:04x}:{:02x}:{:02x}.0".format(*(number or 0 for number in place))
+
+    def clock_mhz(self) -> float | None:
+        """The shader clock that the kernel driver marks as current; None where it does not."""
+        address = self.pci_address()
+        table = Path("/sys/bus/pci/devices") / address / "pp_dpm_sclk"
+        return _current_clock(table) if address else None
 
     def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
         """Launch a kernel without dynamic shared memory."""
@@ -185,6 +193,10 @@ class RocmDevice(GpuDevice):
     def library(self) -> HipBlas:
         """hipBLAS; BackendUnavailable where it is not installed."""
         return self._library
+
+    def energy_meters(self) -> Sequence[Meter]:
+        """AMD SMI's counter and power; BackendUnavailable where it tells neither."""
+        return meters(self.driver.pci_address())
 
 
 def _current_clock(table: Path) -> float | None:

@@ -12,6 +12,7 @@ from portmp import discovery
 from portmp.backends.base import Device
 from portmp.bench import blas, peers, plot, report, runner
 from portmp.bench.blas import Case, Routine
+from portmp.bench.energy import observing
 from portmp.bench.words import ALL, check_runs, choice, listed, listed_formats, places, size
 from portmp.progress import Progress
 
@@ -34,13 +35,15 @@ def _devices(names: Sequence[str] | None) -> list[tuple[Device, str]]:
 
 
 def _measured(
-    device: Device, cases: Sequence[Case], runs: int, progress: Progress
+    device: Device, cases: Sequence[Case], runs: int, progress: Progress, energy: bool | None
 ) -> dict[str, Any]:
     """One device's part of the report."""
     start = time.monotonic()
-    found = runner.run(device, cases, runs, progress)
+    observer = observing(device, energy, progress)
+    found = runner.run(device, cases, runs, progress, observer)
     duration = time.monotonic() - start
-    return report.device_report(device, found.ceilings, found.results, found.skipped, duration)
+    part = report.device_report(device, found.ceilings, found.results, found.skipped, duration)
+    return part | observer.facts()
 
 
 def command(args: Any) -> int:
@@ -65,7 +68,7 @@ def command(args: Any) -> int:
         facts = device.properties
         chosen = forms or blas.usual_formats(facts.float64)
         cases = blas.plan(facts.kind, routines, chosen, accuracy, sizes)
-        parts.append(_measured(device, cases, args.runs or 0, progress))
+        parts.append(_measured(device, cases, args.runs or 0, progress, args.energy))
         planned += cases
         used.append(device)
     others = peers.run(planned, used, args.runs or 0, progress) if args.peers else []

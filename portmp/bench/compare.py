@@ -13,6 +13,12 @@ Row = dict[str, Any]
 Key = tuple[str, str, str, tuple[int, ...]]
 
 
+_HEAD = (
+    "routine", "format", "accuracy", "shape", "old", "new", "new/old", "old share", "new share",
+)  # fmt: skip
+_JOULES = ("old J/op", "new J/op", "new/old")
+
+
 def pairs(old: Row, new: Row) -> Iterator[tuple[Row | None, Row | None]]:
     """The devices to compare: by name, or the only one of each file with the other's."""
     if len(old["devices"]) == len(new["devices"]) == 1:
@@ -25,20 +31,31 @@ def pairs(old: Row, new: Row) -> Iterator[tuple[Row | None, Row | None]]:
 
 
 def rows(old: Row | None, new: Row | None) -> list[Row]:
-    """Rates of each case of two devices and their ratio, new over old; null where missing."""
+    """Rates of each case of two devices and their ratio, new over old; null where missing.
+
+    So for joules of an operation, where one of them has any.
+    """
     before, after = _by_key(old), _by_key(new)
     found = []
     for key in dict.fromkeys([*before, *after]):
         rates = [t[key]["operations_per_second"] if key in t else None for t in (before, after)]
         shares = [t[key]["share"] if key in t else None for t in (before, after)]
+        joules = [_joules(t[key]) if key in t else None for t in (before, after)]
         routine, form, accuracy, shape = key
         found.append({
             "routine": routine, "format": form, "accuracy": accuracy, "shape": list(shape),
             "old": rates[0], "new": rates[1],
             "old_share": shares[0], "new_share": shares[1],
             "ratio": rates[1] / rates[0] if rates[0] and rates[1] is not None else None,
+            "old_joules_per_operation": joules[0], "new_joules_per_operation": joules[1],
         })  # fmt: skip
     return found
+
+
+def _joules(result: Row) -> float | None:
+    """Joules of an operation, where a result has its energy."""
+    energy = result.get("energy")
+    return float(energy["joules_per_operation"]) if energy else None
 
 
 def _by_key(device: Row | None) -> dict[Key, Row]:
@@ -75,16 +92,25 @@ def _cells(row: Row) -> tuple[str, ...]:
     return row["routine"], row["format"], row["accuracy"], shape, *rates, ratio, *shares
 
 
+def _joule_cells(row: Row) -> tuple[str, ...]:
+    old, new = (row[f"{which}_joules_per_operation"] for which in ("old", "new"))
+    ratio = f"{new / old:.3f}" if old and new else "-"
+    return *("-" if j is None else report.joules(j) for j in (old, new)), ratio
+
+
 def table(old: Row, new: Row) -> str:
     """A table for each pair of devices."""
-    head = (
-        "routine", "format", "accuracy", "shape", "old", "new", "new/old", "old share", "new share",
-    )  # fmt: skip
     lines: list[str] = []
     for a, b in pairs(old, new):
-        cells = [_cells(row) for row in rows(a, b)]
+        found = rows(a, b)
+        table = [_HEAD, *map(_cells, found)]
+        if any(row[name] for row in found for name in row if name.endswith("_per_operation")):
+            table = [
+                (*line, *more)
+                for line, more in zip(table, [_JOULES, *map(_joule_cells, found)], strict=True)
+            ]
         lines += [_title("old", old, a), _title("new", new, b), ""]
-        lines += [*report.aligned([head, *cells], (4, 5, 6, 7, 8)), ""]
+        lines += [*report.aligned(table, range(4, len(table[0]))), ""]
     return "\n".join(lines).rstrip()
 
 

@@ -6,7 +6,8 @@ import itertools
 import math
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -41,6 +42,13 @@ class Budget:
     def leave_out(self, seconds: float) -> None:
         """Do not count some of the seconds that have passed."""
         self.start += seconds
+
+    @contextmanager
+    def beside(self) -> Iterator[None]:
+        """What the block does takes no time of the limit."""
+        start = self.passed()
+        yield
+        self.leave_out(self.passed() - start)
 
     def left(self, experiment: str, parts: int = 1) -> float:
         """Seconds that an experiment may still take, for one of *parts* parts to come."""

@@ -22,8 +22,9 @@ from portmp import blas, discovery, files, formats, methods, planes
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, values
+from portmp.bench.energy import Observer, observing
 from portmp.bench.exact import Entry
-from portmp.bench.report import about, columns, number, origin, write
+from portmp.bench.report import about, columns, energy_lines, energy_table, number, origin, write
 from portmp.bench.words import listed, listed_formats, size
 from portmp.errors import ArgumentError
 from portmp.formats import Format
@@ -111,19 +112,24 @@ def ways(form: Format, a: Array, b: Array) -> dict[str, str | Ozaki1 | Ozaki2]:
     return found | {"auto": best[1] if best else "direct"}
 
 
-def measured(device: Device, form: Format, kind: str, k: int) -> Row:
-    """Errors of all methods for one format, one kind of entries and one depth."""
+def measured(device: Device, form: Format, kind: str, k: int, observer: Observer) -> Row:
+    """Errors, and energies if asked for, of all methods for one format, kind of entries, depth."""
     factors = INPUTS[kind](form, k)
     a, b = (Array(planes.upload(form, limbs, device.queue)) for limbs in (factors.a, factors.b))
     places, wanted = entries(factors)
     unit = Fraction(1, 2**form.bits)
     errors, taken = {}, ""
+    works: dict[str, Callable[[], Array]] = {}
     for name, method in ways(form, a, b.T).items():
-        limbs = blas.gemm(a, b.T, method=method).to_limbs()
+        works[name] = partial(blas.gemm, a, b.T, method=method)
+        limbs = works[name]().to_limbs()
         got = [exact.fraction([float(p[at]) for p in limbs]) for at in places]
         errors[name] = exact.errors(got, wanted, unit).as_dict()
         taken = _named(method) if name == "auto" else taken
-    return {"format": form.name, "entries": kind, "k": k, "errors": errors, "auto": taken}
+    return {
+        "format": form.name, "entries": kind, "k": k, "errors": errors, "auto": taken,
+        **observer.parts(works, 2 * ORDER**2 * k, {}),
+    }  # fmt: skip
 
 
 def _named(method: str | Ozaki1 | Ozaki2) -> str:
@@ -132,16 +138,19 @@ def _named(method: str | Ozaki1 | Ozaki2) -> str:
     return f"{method.moduli} moduli" if isinstance(method, Ozaki2) else method
 
 
-def report(device: Device, rows: Sequence[Row], start: datetime.datetime) -> Row:
+def report(
+    device: Device, rows: Sequence[Row], start: datetime.datetime, observer: Observer
+) -> Row:
     """Everything of one run."""
     what = {"samples": SAMPLES, "order": ORDER, "rows": list(rows)}
-    return origin(SCHEMA, start) | about(device) | what
+    return origin(SCHEMA, start) | about(device) | observer.facts() | what
 
 
 def table(data: Row) -> str:
     """Errors in u^N T by method; the ones above the direct product's are marked."""
     facts = data["device"]["facts"]
     lines = [f"{data['device']['selected']}: {facts['name']}, driver {data['driver']}"]
+    lines += energy_lines(data)
     for form in dict.fromkeys(r["format"] for r in data["rows"]):
         rows = [r for r in data["rows"] if r["format"] == form]
         names = list(rows[0]["errors"])
@@ -158,6 +167,8 @@ def table(data: Row) -> str:
         heads = ("entries", "k", "direct, relative", *names, "auto takes")
         title = f"{form}: largest errors in u^{formats.get(form).limbs} T; * above direct's"
         lines += ["", *columns(title, heads, cells, 1)]
+        energies = [([r["entries"], str(r["k"])], r.get("energy", {})) for r in rows]
+        lines += energy_table(form, ("entries", "k"), names, energies)
     return "\n".join(lines)
 
 
@@ -179,12 +190,13 @@ def command(args: Any) -> int:
     device = discovery.hardware(args.device)
     if not device.properties.float64:
         raise ArgumentError(f"--device: {device.name} has no float64, which other methods need")
+    observer = observing(device, args.energy, progress)
     rows = []
     for form in forms:
         for kind in INPUTS:
             for k in depths:
                 progress.show(f"bench {device.name}: {form.name}, {kind}, k = {k}")
-                rows.append(measured(device, form, kind, k))
+                rows.append(measured(device, form, kind, k, observer))
     progress.clear()
-    write(report(device, rows, start), table, output, args.json)
+    write(report(device, rows, start, observer), table, output, args.json)
     return 0

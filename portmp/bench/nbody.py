@@ -21,6 +21,7 @@ from portmp.bench import (
     nbody_report,
     nbody_static,
 )
+from portmp.bench.energy import observing
 from portmp.bench.measure import Budget
 from portmp.bench.nbody_run import SHARES, Bench, Row
 from portmp.bench.report import write
@@ -51,7 +52,7 @@ DEFAULT_FORMAT = "float32"
 SECONDS = {"gpu": 120.0, "cpu": 60.0}
 """The limit without --seconds."""
 RUNS = 10
-_WITH_A_DEVICE = ("device", "format", "experiment", "size", "seconds", "runs", "plot")
+_WITH_A_DEVICE = ("device", "format", "experiment", "size", "seconds", "runs", "plot", "energy")
 
 
 def _experiment(name: str) -> str:
@@ -125,6 +126,8 @@ def command(args: Any) -> int:
     limit = args.seconds or SECONDS[device.properties.kind]
     budget = Budget(limit, {name: SHARES[name] for name in experiments})
     bench = Bench(device, forms, size, args.runs or RUNS, budget, progress)
+    with budget.beside():
+        bench.observer = observing(device, args.energy, progress)
     found = run(bench, experiments)
     data = nbody_report.report(bench, found, start)
     write(data, nbody_report.table, output, args.json)

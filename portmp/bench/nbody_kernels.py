@@ -148,16 +148,14 @@ def build(bench: Bench) -> Row:
         grid = base.blocks(n, PLAIN_THREADS)
         device.queue.launch(kernel, (grid, 1, 1), (PLAIN_THREADS, 1, 1), args)
 
-    times = {
-        "rendered": ceilings.times(device, bench.work(form, root, n, s), bench.runs),
-        "plain": ceilings.times(device, plain, bench.runs),
-    }
+    works = {"rendered": bench.work(form, root, n, s), "plain": plain}
+    times = {name: ceilings.times(device, work, bench.runs) for name, work in works.items()}
     module = routine.module(form.name, s, ("acceleration",), root=root)
     texts = {"rendered": program.source(device, *module), "plain": text}
     rows: list[Row] = [
         {"kernel": name, "n": n, "seconds": timed(found), "spread": summary(found, 1).spread,
          "flops_median": nbody_paper.flops(n, statistics.median(found)),
-         "loop": _loop(device, texts[name])}
+         "loop": _loop(device, texts[name]), **bench.energy(works[name], n, found)}
         for name, found in times.items()
     ]  # fmt: skip
     medians = {name: statistics.median(found) for name, found in times.items()}

@@ -13,10 +13,12 @@ from portmp.bench.report import (
     aligned,
     columns,
     duration,
+    energy_lines,
     number,
     origin,
     quantity,
     sections,
+    with_energy,
 )
 
 SCHEMA = "portmp nbody bench 1"
@@ -38,7 +40,7 @@ def report(bench: Bench, experiments: Mapping[str, Row], start: datetime.datetim
         "ceilings": bench.ceilings,
         "runs": bench.runs, "limit_seconds": bench.budget.seconds,
         "experiments": dict(experiments), "skipped": bench.skipped,
-        "seconds": round(bench.budget.passed(), 3),
+        "seconds": round(bench.budget.passed(), 3), **bench.observer.facts(),
     }  # fmt: skip
 
 
@@ -52,6 +54,7 @@ def table(data: Row) -> str:
         f"{data['device']['selected']}: {facts['name']}, {facts['compute_units']} units, driver "
         f"{data['driver']}" + (f", {clock:.0f} MHz under load" if clock else ""),
         f"{data['rule']}; paper: {data['paper']}",
+        *energy_lines(data),
     ]
     return "\n".join([*lines, *sections(data, _TABLES)])
 
@@ -70,7 +73,7 @@ def _roots(found: Row) -> Lines:
     ]  # fmt: skip
     heads = ("format", "root", "time", "rate", "interactions", "over division", *names)
     title = f"roots: N = {found['n']}, the fastest of the runs; beside it the paper's table 3"
-    return columns(title, heads, rows, 2)
+    return columns(title, *with_energy(heads, rows, found["rows"]), 2)
 
 
 def _sizes(found: Row) -> Lines:
@@ -88,7 +91,8 @@ def _sizes(found: Row) -> Lines:
             f"sizes: {series['format']} {series['root']}; the model is the staircase of "
             f"{series['at_once']} targets at once; shares of the fastest, the paper's table A.1"
         )
-        lines += [*columns(title, ("N", "max", "median", "share", "model", *names), rows, 1), ""]
+        heads = ("N", "max", "median", "share", "model", *names)
+        lines += [*columns(title, *with_energy(heads, rows, series["rows"]), 1), ""]
     return lines[:-1]
 
 
@@ -134,7 +138,7 @@ def _build(found: Row) -> Lines:
     ]  # fmt: skip
     title = "build: the rendered kernel and a plain one written by hand, through one compiler"
     heads = ("kernel", "N", "median", "spread", "rate", "float32 an interaction", "all issued")
-    lines = columns(title, heads, rows, 1)
+    lines = columns(title, *with_energy(heads, rows, found["rows"]), 1)
     if not rows:
         return lines
     same = {True: "the same", False: "not the same", None: "not known (no disassembler)"}

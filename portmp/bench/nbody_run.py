@@ -12,6 +12,7 @@ from portmp import ceilings, nbody, planes, program
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import nbody_paper, values
+from portmp.bench.energy import Observer
 from portmp.bench.measure import Budget
 from portmp.bench.report import duration
 from portmp.errors import ArgumentError, FormatError
@@ -90,6 +91,7 @@ class Bench:
     skipped: list[Row] = field(default_factory=list)
     best: dict[tuple[str, str], float] = field(default_factory=dict)
     ceilings: dict[str, dict[str, float]] = field(default_factory=dict)
+    observer: Observer = field(default_factory=lambda: Observer(None))
 
     def __post_init__(self) -> None:
         self.bodies = Bodies(self.device)
@@ -131,7 +133,14 @@ class Bench:
             "format": form.name, "root": root, "n": n,
             "seconds": timed(times), **rates(n, times),
             "schedule": dataclasses.asdict(used) if used else None,
+            # Not of short runs, nor where only times are compared, with a schedule for it.
+            **({} if runs or schedule else self.energy(work, n, times)),
         }  # fmt: skip
+
+    def energy(self, work: Callable[[], object], n: int, times: Sequence[float]) -> Row:
+        """The energy of accelerations that take these times, beside the limit of time."""
+        with self.budget.beside():
+            return self.observer.part(work, nbody_paper.FLOP * n**2, statistics.median(times))
 
     def rate(self, form: Format, root: str, schedule: NbodySchedule | None = None) -> float:
         """Interactions a second that the last run had; of short runs until one is long enough."""

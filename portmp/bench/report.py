@@ -96,6 +96,14 @@ def duration(seconds: float) -> str:
     return f"{seconds / 1e-9:.3g} ns"
 
 
+def joules(value: float) -> str:
+    """``364 pJ``: three digits and a prefix."""
+    for scale, prefix in ((1, ""), (1e-3, "m"), (1e-6, "u"), (1e-9, "n")):
+        if value >= scale:
+            return f"{value / scale:.3g} {prefix}J"
+    return f"{value / 1e-12:.3g} pJ"
+
+
 def aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
     """Lines of columns of one width each; those in *right* are flush right."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
@@ -185,7 +193,54 @@ def head(device: dict[str, Any]) -> list[str]:
         memory = device["ceilings"]["memory"]
         texts.append(f"{memory['by']} {quantity(memory['bytes_per_second'], 'B/s')}")
         lines.append("ceilings: " + ", ".join(texts))
-    return lines
+    return lines + energy_lines(device)
+
+
+ENERGY_HEAD = ("GFLOP/s/W", "J/op")
+
+
+def energy_lines(part: dict[str, Any]) -> list[str]:
+    """What tells a device's energy and its idle power, or why nothing does; none if not asked."""
+    found = part.get("energy")
+    if not found:
+        return []
+    if not found["read"]:
+        return [f"energy: not read: {found['problem']}"]
+    lines = [f"energy: {found['read']}; idle {found['idle_watts']:.3g} W"]
+    return lines + ([f"energy: not of all cases: {found['problem']}"] if found["problem"] else [])
+
+
+def energy_cells(energy: dict[str, Any] | None) -> tuple[str, str]:
+    """Operations a second per watt, and joules of an operation."""
+    if not energy:
+        return "-", "-"
+    return number(energy["gflops_per_watt"]), joules(energy["joules_per_operation"])
+
+
+def with_energy(
+    heads: Sequence[str], cells: Sequence[Sequence[str]], rows: Rows
+) -> tuple[list[str], list[list[str]]]:
+    """A table's heads and cells, with two columns more where any of the rows has energy."""
+    if not any(row.get("energy") for row in rows):
+        return list(heads), [list(line) for line in cells]
+    return [*heads, *ENERGY_HEAD], [
+        [*line, *energy_cells(row.get("energy"))] for line, row in zip(cells, rows, strict=True)
+    ]
+
+
+def energy_table(
+    what: str, heads: Sequence[str], names: Sequence[str],
+    rows: Sequence[tuple[Sequence[str], Mapping[str, Any]]],
+) -> list[str]:  # fmt: skip
+    """Energies by name, one row for the cells below *heads*; nothing where there are none."""
+    if not any(found for _, by_name in rows for found in by_name.values()):
+        return []
+    cells = [
+        [*first, *(", ".join(energy_cells(e)) if (e := found.get(n)) else "-" for n in names)]
+        for first, found in rows
+    ]
+    title = f"energy, {what}: {' and '.join(ENERGY_HEAD)}"
+    return ["", *columns(title, (*heads, *names), cells, len(heads))]
 
 
 def table(data: dict[str, Any]) -> str:
@@ -196,22 +251,32 @@ def table(data: dict[str, Any]) -> str:
         if device["refusal"]:
             lines += [f"refused: {device['refusal']}", ""]
             continue
-        lines += [*aligned([_HEAD, *map(_row, device["results"])], (4, 5, 6, 7, 8, 10, 11)), ""]
+        results = device["results"]
+        heads, cells = with_energy(_HEAD, [_row(r) for r in results], results)
+        lines += [*aligned([heads, *cells], _RIGHT), ""]
         lines += [f"skipped: {_name(s)}: {s['reason']}" for s in device["skipped"]]
         lines += [f"WRONG: {_name(r)}" for r in device["results"] if r["error"]["wrong"]]
     if data["peers"]:
         lines += [*_peer_lines(data["peers"]), ""]
-    return "\n".join([*lines, *_LEGEND])
+    read = any(r.get("energy") for device in data["devices"] for r in device["results"])
+    return "\n".join([*lines, *_LEGEND, *(_ENERGY_LEGEND if read else ())])
 
 
 _HEAD = (
     "routine", "format", "accuracy", "shape", "time", "spread", "rate", "traffic", "share",
     "of the", "error", "in u^N T",
 )  # fmt: skip
+_RIGHT = (4, 5, 6, 7, 8, 10, 11, 12, 13)
+"""Columns of numbers."""
 _LEGEND = (
     "time: median of a call; spread: between the quartiles; rate: operations of the format;",
     "share: of the floor, by the ceilings of this run; error: largest of the sampled entries",
     "against exact arithmetic, relative and over u^N times the sum of the terms' magnitudes",
+)
+
+_ENERGY_LEGEND = (
+    "GFLOP/s/W and J/op: operations as in the rate, while the case is repeated for two seconds,",
+    "idle power included",
 )
 
 

@@ -7,6 +7,7 @@ import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from portmp import planes, program
@@ -14,6 +15,7 @@ from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, floors, measure
 from portmp.bench.blas import Case
+from portmp.bench.energy import Observer
 from portmp.bench.exact import Errors
 from portmp.bench.floors import Ceilings
 from portmp.bench.values import Values
@@ -31,8 +33,10 @@ OVERHEAD = 0.3
 class Remaining:
     """How long a run still takes: weights of the cases, scaled by what the done ones took."""
 
-    def __init__(self, cases: Sequence[Case], limits: Ceilings, runs: int) -> None:
-        self.weights = [_weight(case, limits, runs) for case in cases]
+    def __init__(
+        self, cases: Sequence[Case], limits: Ceilings, runs: int, observer: Observer
+    ) -> None:
+        self.weights = [_weight(case, limits, runs, observer) for case in cases]
         self.start = time.monotonic()
 
     def seconds(self, done: int) -> float:
@@ -41,11 +45,11 @@ class Remaining:
         return left * ((time.monotonic() - self.start) / passed if passed else 1.0)
 
 
-def _weight(case: Case, limits: Ceilings, runs: int) -> float:
+def _weight(case: Case, limits: Ceilings, runs: int, observer: Observer) -> float:
     """Seconds that a case takes if it reaches 70 % of its floor."""
     once = floors.floor(case, limits).seconds / 0.7
     count = runs or measure.runs_of(once, measure.BUDGET[limits.kind])
-    return OVERHEAD + once * (count + 2)
+    return OVERHEAD + once * (count + 2) + observer.duration(once)
 
 
 class Pool:
@@ -80,7 +84,9 @@ class Run:
     skipped: list[dict[str, Any]]
 
 
-def run(device: Device, cases: Sequence[Case], runs: int, progress: Progress) -> Run:
+def run(
+    device: Device, cases: Sequence[Case], runs: int, progress: Progress, observer: Observer
+) -> Run:
     """Measure *cases* on *device*: ceilings, cases, and the ceilings once more.
 
     Of each ceiling the better measurement counts. Cases of a format share its inputs.
@@ -95,7 +101,7 @@ def run(device: Device, cases: Sequence[Case], runs: int, progress: Progress) ->
         reason = too_large(case, device)
         skipped += [_skipped(case, reason, failed=False)] if reason else []
         fitting += [] if reason else [case]
-    left, done = Remaining(fitting, limits, runs), 0
+    left, done = Remaining(fitting, limits, runs, observer), 0
     for group in _groups(fitting):
         pool: Pool | None = None
         for case in group:
@@ -103,7 +109,7 @@ def run(device: Device, cases: Sequence[Case], runs: int, progress: Progress) ->
             progress.show(f"{about}, about {left.seconds(done):.0f} s left")
             try:
                 pool = pool or _largest_pool(group, device)
-                rows.append((case, measured(pool, case, runs)))
+                rows.append((case, measured(pool, case, runs, observer)))
             except PortmpError as error:
                 skipped.append(_skipped(case, str(error), not isinstance(error, OutOfMemory)))
             done += 1
@@ -156,15 +162,16 @@ def key_of(case: Case) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def measured(pool: Pool, case: Case, runs: int) -> dict[str, Any]:
-    """Time a case and check its result."""
+def measured(pool: Pool, case: Case, runs: int, observer: Observer) -> dict[str, Any]:
+    """Time a case, check its result, and observe its energy where that was asked for."""
     device = pool.planes.device
     inputs = pool.inputs(case)
     shape = case.routine.result(case.shape)
     out = Array(planes.allocate(case.form, shape, device.queue))
+    work = partial(case.routine.call, inputs, out, case.accuracy)
     with program.watching() as specs:
-        last = case.routine.call(inputs, out, case.accuracy)
-    timing = measure.timed(device, lambda: case.routine.call(inputs, out, case.accuracy), runs)
+        last = work()
+    timing = measure.timed(device, work, runs)
     return {
         **key_of(case),
         **_kernels(specs),
@@ -175,6 +182,7 @@ def measured(pool: Pool, case: Case, runs: int) -> dict[str, Any]:
         "bytes_per_second": case.nbytes / timing.median,
         "error": checked(pool.values, case, last).as_dict(),
         "clock_mhz": timing.clock_mhz,
+        **observer.part(work, case.operations, timing.median),
     }
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from portmp import discovery
 from portmp.bench import ts2021_report
+from portmp.bench.energy import observing
 from portmp.bench.measure import Budget
 from portmp.bench.report import write
 from portmp.bench.ts2021_experiments import (
@@ -45,6 +46,8 @@ def command(args: Any) -> int:
     limit = args.seconds or SECONDS[device.properties.kind]
     budget = Budget(limit, {e: s for e, s in SHARES.items() if not wanted or e in wanted})
     bench = Bench(device, largest, args.runs or 0, budget, progress)
+    with budget.beside():
+        bench.observer = observing(device, args.energy, progress)
     found = {e: run(bench) for e, run in EXPERIMENTS.items() if not wanted or e in wanted}
     progress.clear()
     data = ts2021_report.report(bench, found, start)

@@ -14,6 +14,7 @@ from portmp import blas, formats, planes
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import measure, values
+from portmp.bench.energy import Observer
 from portmp.bench.measure import Budget
 from portmp.bench.report import duration
 from portmp.errors import PortmpError
@@ -69,6 +70,7 @@ class Bench:
     budget: Budget
     progress: Progress
     skipped: list[Row] = field(default_factory=list)
+    observer: Observer = field(default_factory=lambda: Observer(None))
     _next: float = 0.0
 
     def forms(self, names: tuple[str, ...]) -> list[Format]:
@@ -149,9 +151,11 @@ def blocked(bench: Bench) -> Row:
                 except PortmpError as error:
                     bench.skip("blocked", f"{form.name}, N = {n}, {blocks}", str(error))
                     continue
+                with bench.budget.beside():
+                    energy = bench.observer.part(work, 2 * n**3, seconds)
                 rows.append({
                     "n": n, "blocks": blocks, "format": form.name, "seconds": seconds,
-                    "operations_per_second": 2 * n**3 / seconds,
+                    "operations_per_second": 2 * n**3 / seconds, **energy,
                 })  # fmt: skip
     return {"rows": rows, "ratios": {name: ratios(rows, name) for name in BLOCKED}}
 
@@ -198,9 +202,12 @@ def split(bench: Bench) -> Row:
     """Times of the paper's splitting with 9 to 12 slices, over its blocked product (3)."""
     rows = []
     for n in bench.sizes("split", SPLIT_SIZES):
-        times = {name: bench.seconds(work) for name, work in _ways(bench, n, "full").items()}
+        ways = _ways(bench, n, "full")
+        times = {name: bench.seconds(work) for name, work in ways.items()}
         over = {name: t / times["blocked"] for name, t in times.items()}
-        rows.append({"n": n, "seconds": times, "over_blocked": over})
+        with bench.budget.beside():
+            energy = bench.observer.parts(ways, 2 * n**3, times)
+        rows.append({"n": n, "seconds": times, "over_blocked": over, **energy})
     return {"rows": rows}
 
 

@@ -11,7 +11,17 @@ from pathlib import Path
 from typing import Any
 
 from portmp import pictures
-from portmp.bench.report import about, columns, duration, number, origin, quantity, sections
+from portmp.bench.report import (
+    about,
+    columns,
+    duration,
+    energy_lines,
+    energy_table,
+    number,
+    origin,
+    quantity,
+    sections,
+)
 from portmp.bench.ts2021_experiments import BLOCKED, Bench
 from portmp.routines import engines
 
@@ -36,7 +46,7 @@ def report(bench: Bench, experiments: Mapping[str, Row], start: datetime.datetim
         "engines": {w: engines.get(device, "auto", w).name for w in ("int8", "float32", "float64")},
         "runs": bench.runs, "limit_seconds": bench.budget.seconds,
         "experiments": dict(experiments), "skipped": bench.skipped,
-        "seconds": round(bench.budget.passed(), 3),
+        "seconds": round(bench.budget.passed(), 3), **bench.observer.facts(),
     }  # fmt: skip
 
 
@@ -51,6 +61,7 @@ def table(data: Row) -> str:
         f"{data['device']['selected']}: {facts['name']}, {facts['compute_units']} units, driver "
         f"{data['driver']}; products of matrices: {used}",
         f"paper: {data['paper']['source']}",
+        *energy_lines(data),
     ]
     return "\n".join([*lines, *sections(data, _TABLES)])
 
@@ -69,7 +80,12 @@ def _blocked(found: Row) -> Lines:
         ]  # fmt: skip
         whose = "32 x 32 results a block" if blocks == "paper" else "portmp's schedules"
         title = f"blocked: operations of the format a second, {whose}"
-        lines += [*columns(title, ("N", *names), rows, 1), ""]
+        lines += columns(title, ("N", *names), rows, 1)
+        energies = [
+            ([str(n)], {f: rates[f, n].get("energy") for f in names if (f, n) in rates})
+            for n in sizes
+        ]
+        lines += [*energy_table(f"blocked, {whose}", ("N",), names, energies), ""]
     heads = ("rate over rate, largest", *(f"{b} blocks" for b in BLOCKED), *paper()["ratios"])
     stated = {
         "ts_over_d+s": "ts_over_float64_formats", "ts_over_dd": "ts_over_float64_formats",
@@ -94,7 +110,11 @@ def _split(found: Row) -> Lines:
         "split: times over that of the paper's blocked product; 9 to 12: its slices "
         f"(the paper: {paper()['split_over_blocked']})"
     )
-    return columns(title, ("N", "blocked", *names[1:]), rows, 1)
+    energies = [([str(r["n"])], r.get("energy", {})) for r in found["rows"]]
+    return [
+        *columns(title, ("N", "blocked", *names[1:]), rows, 1),
+        *energy_table("split", ("N",), names, energies),
+    ]
 
 
 def _accuracy(found: Row) -> Lines:
