@@ -31,6 +31,10 @@ ROUTINES = ("axpy", "dot", "gemv", "gemm", "nbody", "nbody_potential", "reduce_s
             "div", "sqrt", "fma", "compare", "min", "copy")  # fmt: skip
 
 
+SHORT = ("slfp64in56b", "slfp32in24b", "float16", "tsin80b")
+"""Storage formats with parts of every size."""
+
+
 def _device(arch: str) -> emulated.EmulatedDevice:
     tiers.check(ARCHITECTURES[arch])
     device = discovery.get(f"emulated:{arch}")
@@ -44,7 +48,7 @@ def _failures(device: Any, form: str, routines: Sequence[str]) -> list[verify.Ou
     return [o for o in verify.run(device, cases) if not o.ok]
 
 
-@pytest.mark.parametrize("form", formats.NAMES)
+@pytest.mark.parametrize("form", [*formats.NAMES, *SHORT])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_recorded_digests(
     arch: str, form: str, record_property: Callable[[str, object], None]

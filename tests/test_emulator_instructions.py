@@ -675,6 +675,23 @@ def test_packed_halves(name: str, exact: Callable[[int, int], int]) -> None:
         assert chosen[lane] == low | high << 16
 
 
+def test_halves_of_words_in_memory() -> None:
+    """Loads into one half and stores of one half; the other half of a register stays."""
+    low, high, stored = _run(
+        [
+            "v_mov_b32_e32 v40, v11", "v_mov_b32_e32 v41, v11",
+            "global_load_short_d16 v40, v1, s[8:9]", "global_load_d16_hi_b16 v41, v1, s[8:9]",
+            "global_store_short_d16_hi v1, v10, s[8:9]", "global_load_ushort v42, v1, s[8:9]",
+        ],
+        np.array([range(0x7FFF0000, 0x7FFF0000 + LANES), range(0x12340000, 0x12340000 + LANES)],
+                 np.uint32), 3,
+    ).tolist()  # fmt: skip
+    lanes = range(LANES)
+    assert low == [0x12340000 | i for i in lanes]
+    assert high == [i << 16 | i for i in lanes]
+    assert stored == [0x7FFF] * LANES
+
+
 def test_loops_and_branches() -> None:
     """A loop counts down a scalar."""
     (found,) = _lanes([
@@ -715,7 +732,9 @@ MEMORY = (
     "ds_write2_b32 v2, v3, v4 offset1:1", "scratch_load_dword v1, off, s2",
     "buffer_store_dword v1, v2, s[0:3], 0 offen offset:4", "global_load_b128 v[4:7], v2, s[4:5]",
     "ds_load_2addr_b64 v[4:7], v2 offset1:1", "scratch_store_b64 off, v[2:3], s2",
-    "s_load_b128 s[4:7], s[0:1], 0x10",
+    "s_load_b128 s[4:7], s[0:1], 0x10", "global_load_ushort v1, v[2:3], off",
+    "global_store_short v[2:3], v4, off", "global_load_u16 v1, v[2:3], off",
+    "global_store_b16 v[2:3], v4, off",
 )  # fmt: skip
 
 
@@ -790,7 +809,7 @@ def test_names_are_those_of_the_disassembler() -> None:
     ["v_sin_f32_e32 v1, v2", "v_add_f32_e64 v1, v2, v3 clamp", "v_mul_f32_e64 v1, v2, v3 mul:2",
      "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf", "s_setpc_b64 s[0:1]",
      "global_atomic_add v1, v2, s[0:1]", "v_pk_add_f16 v1, v2, v3", "ds_bpermute_b32 v1, v2, v3",
-     "s_barrier_wait 0xfffe", "global_load_ushort v1, v2, s[0:1]",
+     "s_barrier_wait 0xfffe", "global_load_sbyte v1, v2, s[0:1]",
      "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]"],
 )  # fmt: skip
 def test_what_is_unknown_is_refused_by_name(line: str) -> None:

@@ -282,9 +282,11 @@ ${put(o, "lane")}
                             __global uchar *memory = arena + (address - base);
                             if (I[2] == 1) {
 ${"target[lane] = memory[0];" if way == "load" else "memory[0] = (uchar)at2[lane * step2];"}
-                            } else if (address & 3) {
+                            } else if (address & (I[2] == 2 ? 1 : 3)) {
                                 FAULT(5, lane, address);
                                 break;
+                            } else if (I[2] == 2) {
+${"target[lane] = *(__global const ushort *)memory;" if way == "load" else "*(__global ushort *)memory = (ushort)at2[lane * step2];"}
                             } else {
                                 for (uint i = 0; i < I[2] / 4; ++i)
 ${"target[lane + LANES * i] = ((__global const uint *)memory)[i];" if way == "load" else "((__global uint *)memory)[i] = at2[lane * step2 + next2 * i];"}

@@ -390,6 +390,9 @@ class Assembler:
             self._shared(name, one)
         else:
             space, way, width = name.split("_", 2)
+            if "_d16" in width:
+                self._half(name, one)
+                return
             if width not in instructions.WIDTHS:
                 raise Unknown("its width")
             nbytes = instructions.WIDTHS[width]
@@ -411,6 +414,25 @@ class Assembler:
         row = self.add("s_load", self.place(target, "l", True), immediate=offset)
         row.sources = (self.place(base, "l"), index)
         row.second = 4 * words
+
+    def _half(self, name: str, one: Instruction) -> None:
+        """A byte or half from or to one half of a word, whose other half stays."""
+        plain, _, high = name.partition("_d16")
+        kept = self.temporary()
+        operands = list(one.operands)
+        data = 0 if "_load_" in name else 1
+        target, operands[data] = operands[data], kept
+        if data:
+            self._operation("v_lshrrev_b32", [kept, "16" if high else "0", target])
+        if plain == "global_load_short":
+            plain = "global_load_ushort"
+        self._memory(plain, replace(one, operands=tuple(operands)))
+        if not data and high:
+            self._operation("v_and_b32", [target, "0xffff", target])
+            self._operation("v_lshl_or_b32", [target, kept, "16", target])
+        elif not data:
+            self._operation("v_and_b32", [target, "0xffff0000", target])
+            self._operation("v_or_b32", [target, kept, target])
 
     def _global(self, way: str, nbytes: int, operands: Sequence[str], offset: int) -> None:
         if way == "load":

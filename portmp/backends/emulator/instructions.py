@@ -200,7 +200,8 @@ _CONTROL = (
 
 _LANE = ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32")
 
-WIDTHS = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16, "ubyte": 1, "byte": 1}
+WIDTHS = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16, "ubyte": 1, "byte": 1,
+          "ushort": 2, "short": 2}  # fmt: skip
 """Bytes that one lane loads or stores."""
 
 SPACES = ("global", "shared", "scratch")
@@ -231,10 +232,11 @@ _RENAMED_SCALAR = {
     "s_subb_co_u32": "s_subb_u32",
 }  # fmt: skip
 _NEW_WIDTHS = {
-    "u8": "ubyte", "b8": "byte", "b32": "dword", "b64": "dwordx2", "b96": "dwordx3",
-    "b128": "dwordx4", "b256": "dwordx8", "b512": "dwordx16",
+    "u8": "ubyte", "b8": "byte", "u16": "ushort", "b16": "short", "b32": "dword",
+    "b64": "dwordx2", "b96": "dwordx3", "b128": "dwordx4", "b256": "dwordx8", "b512": "dwordx16",
 }  # fmt: skip
-_MEMORY = re.compile(r"(global|scratch|s)_(load|store)_(u8|b\d+)")
+_MEMORY = re.compile(r"(global|scratch|s)_(load|store)_(u\d+|b\d+)")
+_HALF = re.compile(r"(global|scratch)_(load|store)_d16_(hi_)?(u8|b8|b16)")
 _SHARED = re.compile(r"ds_(load|store)_(2addr_)?(stride64_)?(b\d+)")
 _SHARED_NAMES = {"load": "read", "store": "write"}
 
@@ -245,6 +247,8 @@ def canonical(mnemonic: str) -> str:
     name = re.sub(r"_(e32|e64|sdwa|dpp|e64_dpp)$", "", mnemonic)
     if found := _MEMORY.fullmatch(name):
         return f"{found[1]}_{found[2]}_{_NEW_WIDTHS[found[3]]}"
+    if found := _HALF.fullmatch(name):
+        return f"{found[1]}_{found[2]}_{_NEW_WIDTHS[found[4]]}_d16{'_hi' if found[3] else ''}"
     if found := _SHARED.fullmatch(name):
         several = ("2st64" if found[3] else "2") if found[2] else ""
         return f"ds_{_SHARED_NAMES[found[1]]}{several}_{found[4]}"
