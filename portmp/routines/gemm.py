@@ -170,7 +170,7 @@ def fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
 def _aligned(v: Planes) -> bool:
     """Whether elements follow each other along one index, from aligned starts on."""
     form = v.format
-    words = NEIGHBOURS[-1] if form.coded else WIDEST // form.dtype(0).itemsize
+    words = WIDEST // form.dtype(0).itemsize if form.compute is form else NEIGHBOURS[-1]
     fast = min(v.strides[-2:])
     others = [s for s in v.strides if s != fast]
     return (

@@ -48,6 +48,29 @@
                 self.steps.append(step if across else step[::-1])
             stride = {"a": ("a_col", "a_row"), "b": ("b_row", "b_col")}[operand]
             self.k_stride, self.stride = stride
+
+        def at_step(self, u):
+            """The index of a thread's u-th element."""
+            dk, d = self.steps[u]
+            in_k = f" + {dk} * {self.k_stride}" if dk else ""
+            return f"{self.operand}_at" + in_k + (f" + {d} * {self.stride}" if d else "")
+
+        def inside(self, u):
+            """Whether it lies in the matrix and the slab."""
+            dk, d = self.steps[u]
+            place = f"first_{self.axis} + {self.operand}_{self.axis}_in_tile + {d}"
+            return f"{self.operand}_kk + {dk} < there && {place} < {self.extent}"
+
+    def packed(w, t):
+        """Whether a tile's elements stay as they are in memory until they go to shared memory."""
+        return t.wide > 1 and not w.plain(t.operand)
+
+    def fetched_word(w, t, i, u):
+        """The u-th element that a thread fetched, as a word."""
+        name = f"{t.operand}_next{i}"
+        if packed(w, t):
+            return neighbours.word(w, t.operand, i, name, u % COUNT, u // COUNT)
+        return f"{name}[{u}]"
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -135,7 +158,13 @@ ${p.kernel_of(s.threads, s.blocks)} ${name}(
         const int there = left < ${s.tile_k} ? (int)left : ${s.tile_k};
 % for t in tiles:
 % for i in w.limbs:
+% if packed(w, t):
+% for line in neighbours.declared(w, t.operand, i, f"{t.operand}_next{i}", t.count // COUNT):
+        ${line}
+% endfor
+% else:
         ${w.scalar} ${t.operand}_next${i}[${t.count}];
+% endif
 % endfor
 % endfor
         if (whole && there == ${s.tile_k}) {
@@ -243,22 +272,20 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " 
 }
 <%def name="fetched(t, guarded)">
 <% p = w.platform %>
-% for u in range(0, t.count, 1 if guarded else t.wide):
+% for u in range(0, t.count, 1 if guarded and not packed(w, t) else t.wide):
 <%
-    dk, d = t.steps[u]
-    at = f"{t.operand}_at" + (f" + {dk} * {t.k_stride}" if dk else "") + (f" + {d} * {t.stride}" if d else "")
-    inside = f"{t.operand}_kk + {dk} < there && first_{t.axis} + {t.operand}_{t.axis}_in_tile + {d} < {t.extent}"
+    at, inside = t.at_step(u), t.inside(u)
 %>
 % for i in w.limbs:
-% if t.wide > 1 and not guarded and not w.plain(t.operand):
-            {
-% for line in neighbours.loads(w, t.operand, i, at, "here"):
-                ${line}
+% if packed(w, t):
+<%
+    apart = [(t.inside(u + e), t.at_step(u + e)) for e in range(COUNT)]
+    limb = t.operand, i
+    name, group = f"{t.operand}_next{i}", u // COUNT
+%>
+% for line in neighbours.gathered(w, *limb, apart, name, group) if guarded else neighbours.loads(w, *limb, at, name, group):
+            ${line}
 % endfor
-% for e in range(COUNT):
-                ${t.operand}_next${i}[${u + e}] = ${neighbours.word(w, t.operand, i, "here", e)};
-% endfor
-            }
 % elif t.wide > 1 and not guarded:
             {
                 const ${w.scalar}${t.wide} here = *(${p.const_pointer.format(w.scalar + str(t.wide))})(${t.operand}${i} + ${at});
@@ -290,11 +317,11 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " 
 % if t.stored > 1:
             ${w.scalar}${t.stored} here${i};
 % for lane in range(t.stored):
-            here${i}.${"xyzw"[lane]} = ${t.operand}_next${i}[${u + lane}];
+            here${i}.${"xyzw"[lane]} = ${fetched_word(w, t, i, u + lane)};
 % endfor
             *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${at}) = here${i};
 % else:
-            ${t.operand}_tile${i}[${at}] = ${t.operand}_next${i}[${u}];
+            ${t.operand}_tile${i}[${at}] = ${fetched_word(w, t, i, u)};
 % endif
 % endfor
         }
