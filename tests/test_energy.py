@@ -502,6 +502,12 @@ def test_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
         )
         return opencl.ClDevice.energy_meters(device)
 
+    places = ((0, "00.0"), (6, "06.0"), (0x30, "06.0"), (0x31, "06.1"))
+    for slot, place in places:
+        found = opencl._nvidia_place(
+            Handle(pci_bus_id_nv=5, pci_slot_id_nv=slot, pci_domain_id_nv=1)
+        )
+        assert found == f"0001:05:{place}"
     known = Handle(pci_bus_id_nv=0x19, pci_slot_id_nv=0, pci_domain_id_nv=0)
     assert meters("gpu", known)[0].read() == 5000.25
     topology = SimpleNamespace(bus=0xC1 - 256, device=0, function=0)

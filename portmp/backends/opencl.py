@@ -268,11 +268,20 @@ class ClDevice(Device):
             raise LaunchError(f"{self.name}: the binary does not load: {error}") from None
 
 
+_BUS_DEVICES = 32
+"""Devices that a bus may have."""
+
+
 def _nvidia_place(handle: Any) -> str:
-    """The address on the bus by NVIDIA's queries; pyopencl's errors where they are not known."""
+    """The address on the bus by NVIDIA's queries; pyopencl's errors where they are not known.
+
+    The slot is the device's number (driver 580 on an H200). Numbers that no device has would be
+    the device's and the function's together.
+    """
     slot = int(handle.pci_slot_id_nv)
+    device, function = (slot, 0) if slot < _BUS_DEVICES else divmod(slot, 8)
     domain = int(handle.pci_domain_id_nv)
-    return f"{domain:04x}:{int(handle.pci_bus_id_nv):02x}:{slot >> 3:02x}.{slot & 7}"
+    return f"{domain:04x}:{int(handle.pci_bus_id_nv):02x}:{device:02x}.{function}"
 
 
 def _amd_place(handle: Any) -> str:
