@@ -125,8 +125,7 @@ def gravity_sum(
         return
     slabs = base.blocks(bodies.shape[0], definition.SLAB)
     if schedule is None:
-        accuracy = "accurate" if root == "exact" else "fast"
-        schedule = _spread(tuning.nbody(form, device, accuracy), device, n, slabs)
+        schedule = _usual(form, device, root, n, slabs)
     elif not isinstance(schedule, NbodySchedule):
         raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
     else:
@@ -162,6 +161,19 @@ def gravity_sum(
         kernels["gravity_combine"], (base.blocks(n, COMBINE_THREADS), 1, 1),
         (COMBINE_THREADS, 1, 1), [n, slabs, *work.buffers, *outputs],
     )  # fmt: skip
+
+
+def workspace(form: Format, device: Device, count: int, root: str = "exact") -> int:
+    """Bytes on the device that accelerations of so many particles take beside the arrays."""
+    slabs = base.blocks(count, definition.SLAB)
+    parts = _separable(count, slabs) and _usual(form, device, root, count, slabs).parts
+    return 3 * slabs * count * form.compute.itemsize * parts
+
+
+def _usual(form: Format, device: Device, root: str, targets: int, slabs: int) -> NbodySchedule:
+    """The schedule of a call without one."""
+    accuracy = "accurate" if root == "exact" else "fast"
+    return _spread(tuning.nbody(form, device, accuracy), device, targets, slabs)
 
 
 def _separable(targets: int, slabs: int) -> bool:
