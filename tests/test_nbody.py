@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import gmpy2
 import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import convert, formats, hostblas, ieee, inputs, nbody, reference
+from portmp import convert, formats, hostblas, ieee, inputs, nbody, reference, tuning
 from portmp import particles as particles_of
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
+from portmp.errors import ArgumentError, FormatError, InputError, OutOfMemory, ShapeError
+from portmp.routines import nbody as routine
 from portmp.schedules import NbodySchedule
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -268,6 +270,73 @@ def test_parts_without_sources(device: Device) -> None:
     schedule = NbodySchedule(4, 1, 32, 4, parts=True)
     force = nbody.acceleration(none, weight, targets=targets, schedule=schedule)
     assert not np.any(force.to_limbs())
+
+
+def test_parts_without_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where slabs' sums do not fit, whole blocks give the same bits."""
+    position, mass = arrays("dd", 1200, device)
+    schedule = NbodySchedule(4, 1, 32, 4, parts=True)
+    wanted = bits(nbody.acceleration(position, mass, eps=EPS, schedule=schedule))
+
+    def full(*_: Any) -> None:
+        raise OutOfMemory("full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(routine, "SPARED", 10**9)
+        patch.setattr(routine, "MOST_PARTS", 4 * 1200)
+        assert bits(nbody.acceleration(position, mass, eps=EPS, schedule=schedule)) == wanted
+    bodies = routine.packed(position.planes, mass.planes)
+    out = mp.zeros((1200, 3), "dd", device)
+    monkeypatch.setattr(routine, "allocate", full)
+    targets = bodies.view((1200, 3), (4, 1), bodies.start)
+    eps2 = nbody.squared(EPS, bodies.format)
+    routine.gravity_sum(targets, bodies, eps2, out.planes, None, 0, schedule=schedule)
+    assert bits(out) == wanted
+
+
+def test_turns_that_blocks_fill() -> None:
+    """The last turn's share, by what a unit takes: a warp for each scheduler, or two."""
+    assert routine.filled(528, 32, 132, 32) == 1
+    assert routine.filled(529, 32, 132, 32) == 529 / 1056
+    assert routine.filled(2731, 32, 132, 32) == 2731 / (6 * 528)  # 2^18 targets, three a thread
+    assert routine.filled(5462, 32, 132, 32) == 5462 / (6 * 1056)
+    assert routine.filled(10923, 32, 132, 32) == 10923 / (11 * 1056)
+    assert routine.filled(256, 1024, 132, 32) == 256 / 264
+    assert routine.filled(196, 1024, 132, 32) == 196 / 264
+    assert routine.filled(3, 256, 110, 64) == 3 / 110
+
+
+class Gpu:
+    """What the choice of a schedule asks of a device."""
+
+    def __init__(self, kind: str = "gpu", memory: int = 150 * 10**9) -> None:
+        self.properties = SimpleNamespace(
+            kind=kind, memory=memory, compute_units=132, warp_size=32
+        )  # fmt: skip
+
+
+def test_when_slabs_go_to_blocks_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of few targets, and where whole blocks leave units idle and memory is there."""
+
+    def spread(s: NbodySchedule, form: str, targets: int, device: Any) -> NbodySchedule:
+        slabs = -(-targets // 1024)
+        found: NbodySchedule = routine._spread(s, formats.get(form), device, targets, slabs)
+        return found
+
+    gpu, narrow = Gpu(), NbodySchedule(32, 3, 256, 16)
+    found = [spread(narrow, "float32", 2**k, gpu).parts for k in range(10, 23)]
+    assert found == [k in range(11, 20) for k in range(10, 23)]
+    wide = NbodySchedule(1024, 1, 128, 4)
+    parts = [2**17, 200_000, 300_000]
+    for targets in (*parts, 2**18, 390_000, 500_000):
+        assert spread(wide, "dd", targets, gpu).parts == (targets in parts), targets
+    assert not spread(wide, "dd", 200_000, Gpu(memory=16 * 10**9)).parts
+    assert not spread(wide, "dd", 200_000, Gpu("cpu")).parts
+    assert spread(NbodySchedule(512, 4), "float32", 2**18, gpu) == NbodySchedule(512, 2)
+    monkeypatch.setattr(tuning, "nbody", lambda *_: wide)
+    dd, device = formats.get("dd"), cast(Device, gpu)
+    assert routine.workspace(dd, device, 200_000) == 3 * 196 * 200_000 * 16
+    assert routine.workspace(dd, device, 2**18) == routine.workspace(dd, device, 0) == 0
 
 
 def test_distant_particles(device: Device) -> None:
