@@ -20,7 +20,7 @@ class DeviceError(PortmpError):
 
 
 class OutOfMemory(DeviceError):
-    """An allocation does not fit the device; the message names the sizes."""
+    """Something does not fit the memory of the device or the host; the message names the sizes."""
 
 
 class RenderError(PortmpError):

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 
@@ -37,6 +37,8 @@ LIMB_KEY = "limb"
 PART_KEY = "part"
 _NPY_MAGIC = b"\x93NUMPY"
 _ZIP_MAGIC = b"PK"
+_HEADERS = {True: np.lib.format.read_array_header_1_0, False: np.lib.format.read_array_header_2_0}
+"""What reads an array's header of version 1.0, and of later ones."""
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _POINTED = re.compile(r"[.p]|^[^x]*e", re.IGNORECASE)
 """A point or an exponent; the e of a hexadecimal number is a digit."""
@@ -137,7 +139,7 @@ def members(path: str | Path) -> dict[str, Plane]:
 def _members(file: Path, content: bytes) -> dict[str, Plane]:
     """The arrays of a .npz file by key."""
     if not content.startswith(_ZIP_MAGIC):
-        raise InputError(f"{file}: does not begin as a .npz file does; pickles are never loaded")
+        raise InputError(_no_archive(file))
     found = {}
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -149,6 +151,46 @@ def _members(file: Path, content: bytes) -> dict[str, Plane]:
     except Exception as error:  # zipfile and zlib raise many types for damaged archives
         raise InputError(f"{file}: damaged or truncated: {_line(error)}") from None
     return found
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a stored array is, without its numbers."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+
+
+def headers(path: str | Path) -> dict[str, Header]:
+    """The arrays of a .npz file by name, as ``members`` has them; their numbers are not read."""
+    file, found = Path(path), {}
+    try:
+        with file.open("rb") as content:
+            if content.read(len(_ZIP_MAGIC)) != _ZIP_MAGIC:
+                raise InputError(_no_archive(file))
+            with zipfile.ZipFile(content) as archive:
+                for member in archive.infolist():
+                    name = member.filename.removesuffix(".npy")
+                    with archive.open(member) as stream:
+                        found[name] = _header(stream, member.file_size)
+    except PortmpError:
+        raise
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except Exception as error:  # as in _members
+        raise InputError(f"{file}: damaged or truncated: {_line(error)}") from None
+    return found
+
+
+def _header(stream: IO[bytes], nbytes: int) -> Header:
+    first = np.lib.format.read_magic(stream) == (1, 0)
+    shape, _, kind = _HEADERS[first](stream)
+    return Header(shape, kind.name, nbytes)
+
+
+def _no_archive(file: Path) -> str:
+    return f"{file}: does not begin as a .npz file does; pickles are never loaded"
 
 
 def _named_format(file: Path, value: Plane) -> Format:

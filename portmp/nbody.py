@@ -46,11 +46,11 @@ def acceleration(
     itself. Where eps is 0 (or its square is below the format's normal numbers), a target
     whose squared distance from another particle is below them gets NaN (root exact).
 
-    Error per component, over u^N times the sum of the terms' magnitudes: 15 of several limbs,
-    47 of one limb were the largest measured (on all of 512 particles: a Plummer sphere; close
-    pairs, equal positions and a mass ratio of 2^40). Of one limb it is at most
-    24 + min(m, 1024) + m / 1024, as for any such sum. Both hold while no 1 / r^3 and m / r^3
-    leaves the range of the words: units matter (docs/nbody.md).
+    Error per component, over u^N times the sum of the terms' magnitudes (root exact): at most
+    47 of one limb and 16 of several on all of 512 particles of a Plummer sphere, and of a set
+    with close pairs, equal positions and a mass ratio of 2^40; no bound for all inputs. Of one
+    limb it is at most 24 + min(m, 1024) + m / 1024, as for any such sum. Both hold while no
+    1 / r^3 and m / r^3 leaves the range of the words: units matter (docs/nbody.md).
 
     *root*: ``exact`` has the same bits on every device. float32 and float64 have others
     that are faster or what programs elsewhere do, with the platform's bits: ``fast`` (the
@@ -77,7 +77,8 @@ def potential(
 ) -> Array:
     """Potentials (n,): minus the sum over j of m_j / (|r_j - r_i|^2 + eps^2)^(1/2).
 
-    Of the particles themselves, each without its own term, or of *targets* (n, 3).
+    Of the particles themselves, each without its own term, or of *targets* (n, 3). Error as
+    for ``acceleration``: at most 36 of one limb and 12 of several on the same particles.
     """
     source, weight, target = _operands(position, mass, targets)
     phi = allocate(target.format, target.shape[:1], target.queue)

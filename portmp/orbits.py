@@ -10,6 +10,7 @@ import json
 import math
 import sys
 import time
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -18,19 +19,20 @@ from typing import Any
 import numpy as np
 
 import portmp as mp
-from portmp import discovery, files, formats, particles, pictures, system
+from portmp import budget, convert, discovery, files, formats, particles, pictures, system
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, InputError, OutOfMemory
+from portmp.errors import ArgumentError, InputError
 from portmp.formats import Format
 from portmp.networks.gravity import ROOTS
 from portmp.progress import Progress
 from portmp.system import SCHEMES, System
 
-LARGE = 10**8
-"""Bytes from which the memory of a run is stated before it begins."""
-
 BURST = 64
 """Steps that are launched before the host waits: a progress line in between costs little."""
+
+
+BLOCK = 4096
+"""Particles whose exact positions are compared at once: fractions take much memory."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +70,6 @@ def start(made: particles.Particles, form: Format, device: Device, eps: str, roo
     """The particles at rest in the device's memory, rounded once to the format."""
     arrays = [mp.array(x, form, device) for x in (made.position, made.velocity, made.mass)]
     return System(*arrays, eps=eps, root=root)
-
-
-def memory(count: int, forms: list[Format]) -> int:
-    """Bytes on the device: states and forces of all formats, and room to sample the last."""
-    return count * (10 * sum(f.itemsize for f in forms) + 8 * forms[-1].itemsize)
 
 
 class Watch:
@@ -123,7 +120,7 @@ def follow(moving: System, plan: Plan, progress: Progress) -> Course:
     course = Course(moving.format.name)
     watch = Watch(moving, course, plan.ways)
     began = time.monotonic()
-    origin = moving.position.to_fractions() if plan.reverse else None
+    origin = moving.position.to_limbs() if plan.reverse else []
     marks = sorted({round(plan.steps * k / plan.samples) for k in range(1, plan.samples + 1)})
     total, done = plan.steps * (2 if plan.reverse else 1), 0
 
@@ -147,19 +144,21 @@ def follow(moving: System, plan: Plan, progress: Progress) -> Course:
         watch.sample()
     if plan.reverse:
         advance(plan.steps, -plan.dt)
-        course.returned = _distance(moving.position.to_fractions(), origin)
+        course.returned = _distance(moving.position.to_limbs(), origin)
     course.seconds = time.monotonic() - began
     progress.clear()
     return course
 
 
-def _distance(now: Any, origin: Any) -> float:
+def _distance(now: Sequence[Any], origin: Sequence[Any]) -> float:
     """The largest distance between rows, relative to the rows' lengths where they have one."""
     largest = 0.0
-    for new, old in zip(now, origin, strict=True):
-        size = float(sum(x * x for x in old))
-        gap = float(sum((x - y) ** 2 for x, y in zip(new, old, strict=True)))
-        largest = max(largest, math.sqrt(gap / size if size else gap))
+    for first in range(0, len(now[0]), BLOCK):
+        rows = [convert.to_fractions([p[first : first + BLOCK] for p in x]) for x in (now, origin)]
+        for new, old in zip(*rows, strict=True):
+            size = float(sum(x * x for x in old))
+            gap = float(sum((x - y) ** 2 for x, y in zip(new, old, strict=True)))
+            largest = max(largest, math.sqrt(gap / size if size else gap))
     return largest
 
 
@@ -180,7 +179,8 @@ def command(args: Any) -> int:
     _check_outputs(output, path, picture, forms)
     device = discovery.get(args.device)
     progress = Progress(sys.stderr.isatty())
-    systems = _systems(args, forms, device)
+    kept = budget.Kept((plan.samples + 1) * plan.ways, plan.reverse, bool(output))
+    systems = _systems(args, forms, kept, device)
     courses = [follow(moving, plan, progress) for moving in systems]
     if output:
         systems[0].save(output)
@@ -227,31 +227,24 @@ def _check_outputs(
         pictures.check(picture)
 
 
-def _systems(args: Any, forms: list[Format], device: Device) -> list[System]:
-    """The source in each format: a saved state, a sphere, or a table of initial values."""
-    if args.source.lower().endswith(".npz") and system.is_saved(args.source):
-        for name in ("eps", "root"):
-            if getattr(args, name) is not None:
-                raise ArgumentError(f"--{name}: a saved state has its own")
-        return [system.load(args.source, form.name, device) for form in forms]
+def _systems(args: Any, forms: list[Format], kept: budget.Kept, device: Device) -> list[System]:
+    """The source in each format: a saved state, a sphere, or a table of initial values.
+
+    What many particles take is said first; OutOfMemory where that is too much.
+    """
     if args.source in particles.SPHERES:
-        _state_memory(args.number, forms, device)
+        budget.check(budget.sphere(args.number, forms), forms, kept, device)
         made = particles.SPHERES[args.source](args.number, args.seed)
     else:
+        budget.check(budget.source(args.source, forms), forms, kept, device)
+        if args.source.lower().endswith(".npz") and system.is_saved(args.source):
+            for name in ("eps", "root"):
+                if getattr(args, name) is not None:
+                    raise ArgumentError(f"--{name}: a saved state has its own")
+            return [system.load(args.source, form.name, device) for form in forms]
         made = particles.read(args.source)
-        _state_memory(len(made.mass), forms, device)
     eps, root = args.eps or "0", args.root or "exact"
     return [start(made, form, device, eps, root) for form in forms]
-
-
-def _state_memory(count: int, forms: list[Format], device: Device) -> None:
-    """Say what many particles take; OutOfMemory, before any is made, where that is too much."""
-    needed, there = memory(count, forms), device.properties.memory
-    words = f"{count} particles take {needed / 1e9:.2g} GB of {device.name}'s {there / 1e9:.3g} GB"
-    if needed > there:
-        raise OutOfMemory(words)
-    if needed > LARGE:
-        print(words, file=sys.stderr, flush=True)
 
 
 def _report(args: Any, plan: Plan, moved: System, courses: list[Course]) -> dict[str, Any]:

@@ -245,7 +245,7 @@ def load(path: str | Path, form: str | None = None, device: str | Device | None 
 
 def is_saved(path: str | Path) -> bool:
     """Whether a .npz file claims to hold a state that ``System.save`` wrote."""
-    return "facts" in files.members(path)
+    return "facts" in files.headers(path)
 
 
 def exact(value: Number, argument: str) -> Fraction:

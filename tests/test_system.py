@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import cli, discovery, formats, hostblas, nbody, orbits, particles, system
+from portmp import cli, formats, hostblas, nbody, orbits, particles, system
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, InputError, OutOfMemory, ShapeError
+from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.progress import Progress
 from portmp.routines import base
 from portmp.system import SCHEMES, System
@@ -315,17 +315,6 @@ def test_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "6 particles, 1 steps of 100" in capsys.readouterr().out
     assert cli.main(["nbody", str(state), "--eps", "1"]) == 2
     assert "--eps: a saved state has its own" in capsys.readouterr().err
-
-
-def test_memory_is_stated(capsys: pytest.CaptureFixture[str]) -> None:
-    """Of many particles; of too many before anything is made."""
-    device = discovery.get()
-    forms = [formats.get("float64"), formats.get("dd")]
-    assert orbits.memory(10**7, forms) == 10**7 * (10 * 24 + 8 * 16)
-    orbits._state_memory(10**6, forms[:1], device)
-    assert "1000000 particles take 0.14 GB of" in capsys.readouterr().err
-    with pytest.raises(OutOfMemory, match=r"^100000000000 particles take "):
-        orbits._state_memory(10**11, forms, device)
 
 
 def test_picture(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import numpy as np
 
 from portmp import definition, formats, networks, platform, program, tuning
 from portmp.backends.base import Argument, Device
-from portmp.errors import ArgumentError, FormatError
+from portmp.errors import ArgumentError, FormatError, OutOfMemory
 from portmp.formats import Format
 from portmp.networks import Network, gravity
 from portmp.planes import Planes, allocate
@@ -30,6 +30,12 @@ MOST_PARTS, MOST_SLABS = 2**26, 65535
 
 BUSY = {"gpu": 2048, "cpu": 1}
 """Work-items that keep a compute unit busy."""
+
+FULL, SCHEDULERS = 0.9, 4
+"""Share of their turns that a GPU's units should work; schedulers of a unit."""
+
+SPARED = 16
+"""Slabs' sums may take this part of the device's memory where blocks fill the turns badly."""
 
 
 def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, Network]:
@@ -126,19 +132,20 @@ def gravity_sum(
         return
     slabs = base.blocks(bodies.shape[0], definition.SLAB)
     if schedule is None:
-        accuracy = "accurate" if root == "exact" else "fast"
-        schedule = _spread(tuning.nbody(form, device, accuracy), device, n, slabs)
+        schedule = _usual(form, device, root, n, slabs)
     elif not isinstance(schedule, NbodySchedule):
         raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
     else:
         schedule.check(form, device)
-    if schedule.parts and not _separable(n, slabs):
+    results = {"acceleration": acceleration, "potential": potential}
+    wanted = tuple(name for name, planes in results.items() if planes is not None)
+    sums = 3 * (acceleration is not None) + (potential is not None)
+    work = _room(schedule, targets, slabs, sums)
+    if work is None and schedule.parts:
         schedule = replace(schedule, parts=False)
     guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
     # Also where softening makes a particle's own term zero: m y^3 may overflow.
     distinct = first is not None
-    results = {"acceleration": acceleration, "potential": potential}
-    wanted = tuple(name for name, planes in results.items() if planes is not None)
     specs = module(form.name, schedule, wanted, distinct, root, guarded)
     kernels = program.kernels(device, *specs)
     outputs: list[Argument] = []
@@ -153,11 +160,9 @@ def gravity_sum(
     grid = base.blocks(n, schedule.threads * schedule.targets * schedule.width)
     block, queue = (schedule.threads, 1, 1), targets.queue
     main = kernels[specs[0].name]
-    if not schedule.parts:
+    if work is None:
         queue.launch(main, (grid, 1, 1), block, [*args, *outputs])
         return
-    sums = 3 * (acceleration is not None) + (potential is not None)
-    work = allocate(form.compute, (slabs, sums, n), queue)
     queue.launch(main, (grid, slabs, 1), block, [*args, *work.buffers])
     queue.launch(
         kernels["gravity_combine"], (base.blocks(n, COMBINE_THREADS), 1, 1),
@@ -165,22 +170,73 @@ def gravity_sum(
     )  # fmt: skip
 
 
+def _room(s: NbodySchedule, targets: Planes, slabs: int, sums: int) -> Planes | None:
+    """Memory for slabs' sums; None where there are none, or where they do not fit it."""
+    form, device, n = targets.format, targets.device, targets.shape[0]
+    if not s.parts or not (_separable(n, slabs) or _spared(form, device, n, slabs)):
+        return None
+    try:
+        return allocate(form.compute, (slabs, sums, n), targets.queue)
+    except OutOfMemory:
+        return None
+
+
+def workspace(form: Format, device: Device, count: int, root: str = "exact") -> int:
+    """Bytes on the device that accelerations of so many particles take beside the arrays."""
+    if not count:
+        return 0
+    slabs = base.blocks(count, definition.SLAB)
+    parts = _usual(form, device, root, count, slabs).parts
+    return 3 * slabs * count * form.compute.itemsize * parts
+
+
+def _usual(form: Format, device: Device, root: str, targets: int, slabs: int) -> NbodySchedule:
+    """The schedule of a call without one."""
+    accuracy = "accurate" if root == "exact" else "fast"
+    return _spread(tuning.nbody(form, device, accuracy), form, device, targets, slabs)
+
+
 def _separable(targets: int, slabs: int) -> bool:
     """Whether slabs may go to blocks of their own."""
     return 0 < slabs <= MOST_SLABS and 4 * targets * slabs <= MOST_PARTS
 
 
+def _spared(form: Format, device: Device, targets: int, slabs: int) -> bool:
+    """Whether they may where that is worth more memory."""
+    needed = 4 * targets * slabs * form.compute.itemsize
+    return 0 < slabs <= MOST_SLABS and SPARED * needed <= device.properties.memory
+
+
+def filled(blocks: int, threads: int, units: int, warp: int) -> float:
+    """The share of their turns in which units work, for *blocks* equal blocks.
+
+    A turn is as many blocks as all units take at once; the last one is seldom full. What a
+    unit takes is not known here: at least so many blocks that each scheduler has a warp of
+    *warp* threads, or twice that, if there are more. The lesser of both shares counts.
+    """
+    least = max(1, SCHEDULERS * warp // threads)
+    turns = [units * least, units * least * 2]
+    return min(
+        blocks / (base.blocks(blocks, turn) * turn)
+        for turn in turns if turn == turns[0] or turn < blocks
+    )  # fmt: skip
+
+
 @lru_cache(maxsize=1024)
-def _spread(s: NbodySchedule, device: Device, targets: int, slabs: int) -> NbodySchedule:
-    """Where targets are too few for the device: a block takes one slab, then fewer targets."""
-    units = device.properties.compute_units
-    busy = units * BUSY[device.properties.kind]
+def _spread(
+    s: NbodySchedule, form: Format, device: Device, targets: int, slabs: int
+) -> NbodySchedule:
+    """A block takes one slab where targets are too few or leave units idle; then fewer targets."""
+    facts = device.properties
+    units = facts.compute_units
 
     def blocks(s: NbodySchedule) -> int:
         count = base.blocks(targets, s.threads * s.targets * s.width)
         return count * slabs if s.parts else count
 
-    if blocks(s) * s.threads < busy and slabs > 1 and _separable(targets, slabs):
+    few = blocks(s) * s.threads < units * BUSY[facts.kind] and _separable(targets, slabs)
+    idle = facts.kind == "gpu" and filled(blocks(s), s.threads, units, facts.warp_size) < FULL
+    if slabs > 1 and (few or (idle and _spared(form, device, targets, slabs))):
         s = replace(s, parts=True)
     finer = s.finer()
     while finer and blocks(s) < units:
