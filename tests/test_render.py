@@ -94,6 +94,15 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 ]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
+        for name in ("slfp64in56b", "slfp32in24b", "float16_rz", "fp64infp32_rz", "qdin192b"):
+            access = ("value", "contiguous", "contiguous")
+            side_by_side = FlatSchedule(neighbours=4)
+            kernels = [
+                *catalogue.kernels(name).values(),
+                elementwise.kernel_spec(name, "fma", access, 1, side_by_side),
+            ]
+            for one in kernels:
+                yield on, f"{name} {one.name}", one.render(on)
     for lanes in (32, 64):
         yield "opencl", f"interpreter of {lanes} lanes", machine.interpreter(lanes).render("opencl")
 
