@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -47,12 +49,35 @@ def every_device(request: pytest.FixtureRequest) -> Device:
         pytest.fail(str(error))
 
 
+class Prompt(energy.Timer):
+    """Readings whenever the time is asked for: a thread's would be late on a busy machine."""
+
+    def __init__(self) -> None:
+        self._act: Callable[[], object] | None = None
+
+    def now(self) -> float:
+        act, self._act = self._act, None
+        if act:
+            for _ in range(3):
+                act()
+            self._act = act
+        return super().now()
+
+    @contextmanager
+    def every(self, interval: float, act: Callable[[], object]) -> Iterator[None]:
+        self._act = act
+        try:
+            yield
+        finally:
+            self._act = None
+
+
 @pytest.fixture
 def metered(device: Device, monkeypatch: pytest.MonkeyPatch) -> str:
-    """What pretends to tell the default device's energy, in short observations."""
+    """What pretends to tell the default device's energy, in short observations, always in time."""
     joules = map(float, itertools.count())
     meter = Meter("a pretended counter", JOULES, lambda: next(joules), lag=0.0)
     monkeypatch.setattr(type(device), "energy_meters", lambda self: [meter])
     monkeypatch.setattr(energy, "SPANS", energy.Spans(work=0.03, idle=0.03, batch=0.005))
-    monkeypatch.setitem(energy.INTERVALS, JOULES, 0.001)
+    monkeypatch.setattr(energy, "Timer", Prompt)
     return meter.about
