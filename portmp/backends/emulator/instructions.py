@@ -100,6 +100,9 @@ _INTEGERS = {
     "v_lshlrev_b32": ("u", "uu", "b << (a & 31)"),
     "v_lshrrev_b32": ("u", "uu", "b >> (a & 31)"),
     "v_ashrrev_i32": ("i", "ui", "b >> (a & 31)"),
+    # of 16 bits: GCN clears the other half (its 32-bit encoding; see the assembler)
+    "v_lshlrev_b16": ("u", "uu", "(b << (a & 15)) & 0xffff"),
+    "v_lshrrev_b16": ("u", "uu", "(b & 0xffff) >> (a & 15)"),
     "v_lshlrev_b64": ("l", "ul", "b << (a & 63)"),
     "v_lshrrev_b64": ("l", "ul", "b >> (a & 63)"),
     "v_ashrrev_i64": ("q", "uq", "b >> (a & 63)"),
