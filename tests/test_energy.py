@@ -473,8 +473,9 @@ def test_platforms_of_vendors(monkeypatch: pytest.MonkeyPatch) -> None:
     )
     gpu = SimpleNamespace(driver=rocm.RocmDriver(api, 0))
     assert rocm.RocmDevice.energy_meters(gpu)[0].read() == pytest.approx(30.5)
+    device: Any = SimpleNamespace(name="emulated:gfx908")
     with pytest.raises(BackendUnavailable, match=r"emulated:gfx908 .* no hardware"):
-        EmulatedDevice.energy_meters(SimpleNamespace(name="emulated:gfx908"))  # type: ignore[arg-type]
+        EmulatedDevice.energy_meters(device)
 
 
 class Handle:
