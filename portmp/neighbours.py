@@ -31,7 +31,7 @@ def declared(w: Writer, operand: str, i: int, name: str, groups: int) -> list[st
 
 
 def loads(
-    w: Writer, operand: str, i: int, index: str, name: str, group: int | None = None
+    w: Writer, operand: str, i: int, index: str, name: str, group: int | str | None = None
 ) -> list[str]:
     """Statements that read limb *i* of four elements from *index* on.
 
@@ -63,7 +63,7 @@ def gathered(
     return lines
 
 
-def word(w: Writer, operand: str, i: int, name: str, e: int, group: int | None = None) -> str:
+def word(w: Writer, operand: str, i: int, name: str, e: int, group: int | str | None = None) -> str:
     """The word of element *e* (0 to 3) of what was read."""
     coding = w.storage(operand).codings[i]
     if coding.kind == "none":
@@ -77,7 +77,7 @@ def word(w: Writer, operand: str, i: int, name: str, e: int, group: int | None =
     return f"decoded_{coding.name}({', '.join(parts)})"
 
 
-def _at(group: int | None) -> str:
+def _at(group: int | str | None) -> str:
     return "" if group is None else f"[{group}]"
 
 

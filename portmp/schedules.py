@@ -223,6 +223,18 @@ def check_width(width: int, form: Format, device: Device) -> None:
         )
 
 
+NEIGHBOURS = (1, 4)
+"""Elements stored short that a work-item may take side by side: whole words of each part."""
+
+
+def _check_neighbours(schedule: FlatSchedule | ReduceSchedule) -> None:
+    if schedule.neighbours not in NEIGHBOURS:
+        allowed = ", ".join(map(str, NEIGHBOURS))
+        raise ArgumentError(
+            f"schedule: neighbours {schedule.neighbours} given, allowed are {allowed}"
+        )
+
+
 @dataclass(frozen=True)
 class ReduceSchedule:
     """DOT, GEMV, sums: a team of 32 work-items, one for each lane, takes ``rows`` rows.
@@ -230,6 +242,8 @@ class ReduceSchedule:
     ``teams`` share a block, a work-item loads ``unroll`` steps at once; with ``across``
     neighbouring work-items read neighbouring rows. With ``staged`` a block takes one chunk of
     one row: its threads fetch ``staged`` elements each at a time, and 32 of them are the lanes.
+    With ``neighbours`` = 4 a work-item of contiguous rows holds four lanes, a team has 8, and
+    ``staged`` steps of the vector at a time go through memory that the block's teams share.
     """
 
     teams: int = 4
@@ -238,6 +252,7 @@ class ReduceSchedule:
     across: bool = False
     combine_threads: int = 64
     staged: int = 0
+    neighbours: int = 1
 
     width: ClassVar[int] = 1
     combining: ClassVar[str] = "blas/reduce_combine.mako"
@@ -245,19 +260,21 @@ class ReduceSchedule:
     @property
     def template(self) -> str:
         """The template of the first half."""
+        if self.neighbours > 1:
+            return "blas/reduce_neighbours.mako"
         return "blas/reduce_staged.mako" if self.staged else "blas/reduce.mako"
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return definition.LANES * self.teams
+        return definition.LANES // self.neighbours * self.teams
 
     def blocks(self, rows: int, chunks: int) -> int:
         """Blocks for *rows* rows of so many chunks."""
-        if self.staged:
+        if self.staged and self.neighbours == 1:
             return rows * chunks
         groups = -(-rows // self.rows)
-        if self.across:
+        if self.across or self.staged:
             return -(-groups // self.teams) * chunks
         return -(-groups * chunks // self.teams)
 
@@ -273,8 +290,18 @@ class ReduceSchedule:
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
         _positive(self, "teams", "rows", "unroll", "combine_threads")
-        shared = self.threads * form.compute.itemsize
-        if self.staged:
+        _check_neighbours(self)
+        shared = definition.LANES * self.teams * form.compute.itemsize
+        if self.neighbours > 1:
+            shared = definition.LANES * (self.teams * self.rows + self.staged)
+            shared *= form.compute.itemsize
+            if self.across:
+                raise ArgumentError("schedule: neighbours need across False")
+            if self.staged % self.unroll:
+                raise ArgumentError(
+                    f"schedule: staged {self.staged} is no multiple of unroll {self.unroll}"
+                )
+        elif self.staged:
             _positive(self, "staged")
             shared *= 2 * self.staged
             if self.rows != 1 or self.across:
@@ -333,10 +360,6 @@ class SweepSchedule:
         return None
 
 
-NEIGHBOURS = (1, 4)
-"""Elements stored short that a work-item may take side by side: whole words of each part."""
-
-
 @dataclass(frozen=True)
 class FlatSchedule:
     """Elementwise kernels: threads of a block, elements of a thread.
@@ -353,11 +376,7 @@ class FlatSchedule:
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the device."""
         _positive(self, "threads", "items")
-        if self.neighbours not in NEIGHBOURS:
-            allowed = ", ".join(map(str, NEIGHBOURS))
-            raise ArgumentError(
-                f"schedule: neighbours {self.neighbours} given, allowed are {allowed}"
-            )
+        _check_neighbours(self)
         check_width(self.width, form, device)
         _fits(self.threads, 0, device)
 

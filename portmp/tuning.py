@@ -255,13 +255,15 @@ def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
 def _names(task: Task) -> tuple[str, ...]:
     """What entries call a format: itself, or all of its word and length.
 
-    Storage formats move data differently, so that they have elementwise kernels of their own; else
-    they run as their parents.
+    Storage formats move data differently, so that they have elementwise kernels and, with one limb,
+    reductions of their own, by bits or for all; else they run as their parents.
     """
     form = task.format
     if form.coded and task.routine == "elementwise":
         return form.name, "stored"
     parent = (form.arithmetic.name,) if form.coded else ()
+    if form.coded and form.limbs == 1 and task.routine == "reduce":
+        parent = (f"stored{8 * form.itemsize}", "stored", *parent)
     return (form.name, *parent, "branching" if form.scalar else f"{form.word}x{form.limbs}")
 
 

@@ -100,7 +100,12 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             kernels = [
                 *catalogue.kernels(name).values(),
                 elementwise.kernel_spec(name, "fma", access, 1, side_by_side),
+                *reduce.module(name, "dot", ReduceSchedule(neighbours=4)),
+                *reduce.module(name, "sum", ReduceSchedule(neighbours=4), alone=True),
             ]
+            parent = formats.get(name).arithmetic.name
+            shared = ReduceSchedule(8, 2, 4, staged=8, neighbours=4)
+            kernels += reduce.module(parent, "dot", shared, matrix=name, alone=True)
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
     for lanes in (32, 64):

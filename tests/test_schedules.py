@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import definition, formats, inputs, platform, tuning
+from portmp import convert, definition, formats, inputs, platform, tuning
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.routines import elementwise, gemm, reduce
@@ -41,6 +41,8 @@ REDUCE = (
     ReduceSchedule(2, 2, 1, combine_threads=128),
     ReduceSchedule(2, 1, 1, staged=2),
     ReduceSchedule(1, 1, 1, staged=4),
+    ReduceSchedule(3, 2, 1, staged=3, neighbours=4),
+    ReduceSchedule(4, 1, 2, neighbours=4),
     SweepSchedule(3, 1, 2),
     SweepSchedule(3, 1, across=True),
 )
@@ -135,6 +137,29 @@ def test_many_chunks(device: Device, chunks: int) -> None:
     for threads in (32, 64):
         got = mp.dot(x, x, schedule=ReduceSchedule(8, 1, 4, combine_threads=threads))
         assert _bits(got) == usual, threads
+
+
+@pytest.mark.parametrize("name", ["float64", "ts"])
+def test_rows_that_a_work_item_combines_alone(device: Device, name: str) -> None:
+    """Also those that are not finite: infinities stay, where limbs alone would give NaN."""
+    host = inputs.ordinary(formats.get(name), (70 * 8300,), "rows")
+    planes = [p.reshape(70, 8300).copy() for p in host]
+    for row, column, value in (
+        (3, 5, np.nan), (7, 8299, np.inf), (9, 3, np.inf), (9, 4, -np.inf), (66, 8250, -np.inf),
+    ):  # fmt: skip
+        planes[0][row, column] = value
+        for lower in planes[1:]:
+            lower[row, column] = 0
+    a = mp.from_limbs(planes, name, device)
+    x = mp.array(np.ones(8300), name, device)
+    alone, block = (
+        mp.gemv(a, x, schedule=ReduceSchedule(2, 1, 1, combine_threads=threads)).to_limbs()
+        for threads in (32, 128)
+    )
+    for one, other in zip(alone, block, strict=True):
+        assert (convert.canonical_nan_bits(one) == convert.canonical_nan_bits(other)).all()
+    assert alone[0][[7, 66]].tolist() == [np.inf, -np.inf]
+    assert np.isnan(alone[0][[3, 9]]).all() and np.isfinite(alone[0]).sum() == 66
 
 
 @pytest.mark.parametrize("name", ["float32", "ds", "td", "d+s"])

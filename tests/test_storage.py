@@ -16,6 +16,8 @@ from portmp import codings, convert, formats, inputs, storage, verify
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.formats import Format
+from portmp.routines import reduce
+from portmp.schedules import ReduceSchedule
 
 RECORDED = Path(__file__).parent / "data" / "storage.json"
 ONE_LIMB = [name for name in formats.STORED if formats.get(name).limbs == 1]
@@ -241,6 +243,27 @@ def test_short_matrices_multiply_vectors_of_their_parent(device: Device) -> None
     assert y.to_limbs()[0].tolist() == mp.gemv(a.astype("float64"), x).to_limbs()[0].tolist()
     with pytest.raises(FormatError, match="convert with"):
         mp.gemv(a, x.astype("float32"))
+
+
+@pytest.mark.parametrize("name", ["slfp64in56b", "slfp32in24b_rz", "float16", "tsin80b"])
+def test_neighbours_are_read_at_once_or_not(device: Device, name: str) -> None:
+    """Rows, steps and shared vectors of teams; starts and lengths that are no whole words."""
+    form = formats.get(name)
+    host = inputs.ordinary(form, (5 * 8301,), "matrix")
+    a = mp.from_limbs([p.reshape(5, 8301) for p in host], form, device)
+    x = mp.from_limbs(inputs.ordinary(form.arithmetic, (8301,), "x"), form.arithmetic, device)
+    for rows, first, last in ((5, 0, 8300), (5, 4, 200), (1, 8, 8301), (3, 1, 8300)):
+        left, right = a[:rows, first:last].copy(), x[first:last]
+        usual = mp.gemv(left, right)
+        total = reduce.over_rows("sum", left.planes)
+        for schedule in (
+            ReduceSchedule(3, 2, 2, staged=6, neighbours=4),
+            ReduceSchedule(8, 1, 4, neighbours=4),
+        ):
+            got = mp.gemv(left, right, schedule=schedule)
+            assert all(map(same, got.to_limbs(), usual.to_limbs())), (schedule, first)
+            sums = reduce.over_rows("sum", left.planes, schedule)
+            assert all(map(same, sums.read_dense(), total.read_dense())), (schedule, first)
 
 
 def test_files_hold_parts(tmp_path: Path) -> None:

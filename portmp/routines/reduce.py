@@ -49,11 +49,13 @@ def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Netw
 
 @cache
 def module(
-    form: str, kind: str, schedule: Schedule, accuracy: str = "accurate", matrix: str = ""
-) -> tuple[KernelSpec, KernelSpec]:
+    form: str, kind: str, schedule: Schedule, accuracy: str = "accurate", matrix: str = "",
+    alone: bool = False,
+) -> tuple[KernelSpec, KernelSpec]:  # fmt: skip
     """The kernels that reduce each chunk of each row, and that combine a row's chunks.
 
-    *matrix* is the rows' format where it is not *form*: a storage format of it.
+    *matrix* is the rows' format where it is not *form*: a storage format of it; *alone*: a GPU's
+    work-item combines a row alone.
     """
     f = formats.get(form)
     nets = steps(f, kind, accuracy)
@@ -67,8 +69,9 @@ def module(
     roles = {"combine": nets["combine"]}
     if kind == "dot":
         roles |= {op: f.operator(op) for op in ("add", "mul")}
+    combining = "blas/reduce_combine_rows.mako" if alone else schedule.combining
     combine = spec(
-        f"{kind}_combine", schedule.combining, f, roles, stored=stored,
+        f"{kind}_combine", combining, f, roles, stored=stored,
         threads=schedule.combine_threads, held=_held(nets["combine"]),
         recompute=kind in ("dot", "sum"), **_definition(kind),
     )  # fmt: skip
@@ -85,6 +88,8 @@ def _held(combine: Network) -> int:
 
 LONG = 600
 """Instructions of combinations written one after the other in a kernel."""
+FEW = 16
+"""Chunks of a row, at most, that a work-item combines alone."""
 
 
 def _definition(kind: str) -> dict[str, Any]:
@@ -178,6 +183,26 @@ def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
     return s
 
 
+def _fitted(s: Schedule, x: Planes, y: Planes | None) -> Schedule:
+    """Neighbours are read at once only where they lie side by side, from whole words on."""
+    if isinstance(s, ReduceSchedule) and s.neighbours > 1:
+        rows, step = x.strides
+        starts = [x.start, rows if x.shape[0] > 1 else 0]
+        steps = [step]
+        if y is not None:
+            starts.append(y.start)
+            steps += y.strides
+        if set(steps) != {1} or any(start % s.neighbours for start in starts):
+            return _alone(s)
+    return s
+
+
+@cache
+def _alone(s: ReduceSchedule) -> ReduceSchedule:
+    """The same load on each thread, an element at a time."""
+    return replace(s, neighbours=1, staged=0, teams=max(1, s.teams // s.neighbours))
+
+
 def _reduce(
     kind: str, x: Planes, k: int, out: Planes, schedule: Schedule | None,
     accuracy: str, y: Planes | None, addend: list[Argument],
@@ -197,8 +222,10 @@ def _reduce(
         schedule = _spread(default(x, accuracy), rows, chunks, units)
     else:
         schedule.check(form, device)
-    s = schedule
-    partial, combine = module(form.name, kind, s, accuracy, x.format.name)
+    s = _fitted(schedule, x, y)
+    # A block a row would leave most of its threads without work.
+    alone = isinstance(s, ReduceSchedule) and chunks <= FEW and rows >= s.combine_threads
+    partial, combine = module(form.name, kind, s, accuracy, x.format.name, alone)
     kernels = program.kernels(device, partial, combine)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
     common: list[Argument] = [rows, k, chunks, *base.strided(x, *x.strides)]
@@ -209,4 +236,5 @@ def _reduce(
         grid = (s.blocks(rows, chunks), 1, 1)
         queue.launch(kernels[partial.name], grid, (s.threads, 1, 1), common)
     args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
-    queue.launch(kernels[combine.name], (rows, 1, 1), (s.combine_threads, 1, 1), args)
+    groups = base.blocks(rows, s.combine_threads) if alone else rows
+    queue.launch(kernels[combine.name], (groups, 1, 1), (s.combine_threads, 1, 1), args)

@@ -1,6 +1,7 @@
 ## Second half of DOT, GEMV, sums and extrema: the chunks of one row, by a tree, then the end.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/recompute.mako" import="recomputed"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
@@ -87,42 +88,8 @@ ${p.kernel.format(threads)} ${name}(
 % if recompute:
     ${p.barrier}
     if (chunks > 0 && !(${w.fabs("lanes0[0]")} <= ${w.largest})) {
-        /* leading limbs alone in the same lanes and tree: tells inf from NaN */
-        const int lane = thread % ${lanes};
-        ${w.word} total;
-        ${p.device_barrier}
-        for (${long} group = 0; group < chunks; group += ${threads // lanes}) {
-            const ${long} which = group + thread / ${lanes};
-            const ${long} first = which * ${chunk};
-            const ${long} last = first + ${chunk} < k ? first + ${chunk} : k;
-            ${w.word} chain = 0;
-            for (${long} i = first + lane; i < last; i += ${lanes})
-% if product:
-                chain = ${w.fma(w.limb("x", 0, "x_start + row * x_row + i * x_col"), w.limb("y", 0, "y_start + i * y_step"), "chain")};
-% else:
-                chain = chain + ${w.limb("x", 0, "x_start + row * x_row + i * x_col")};
-% endif
-            lanes0[thread] = chain;
-            for (int step = ${lanes // 2}; step > 0; step /= 2) {
-                ${p.barrier}
-                if (lane < step)
-                    lanes0[thread] = lanes0[thread] + lanes0[thread + step];
-            }
-            ${p.barrier}
-            if (lane == 0 && which < chunks)
-                partial0[base + which] = lanes0[thread];
-            ${p.device_barrier}
-        }
-        distance = 1;
-        while (distance < chunks)
-            distance *= 2;
-        for (distance /= 2; distance > 0; distance /= 2) {
-            for (${long} i = thread; i < distance && i + distance < chunks; i += ${threads})
-                partial0[base + i] = partial0[base + i] + partial0[base + i + distance];
-            ${p.device_barrier}
-        }
-        total = partial0[base];
-        z = ${w.pack(["total"] + [w.literal(0)] * (w.format.limbs - 1))};
+${recomputed(w, threads)}
+        z = ${w.pack(["partial0[base]"] + [w.literal(0)] * (w.format.limbs - 1))};
     }
 % endif
     if (thread != 0)

@@ -1,0 +1,41 @@
+## A row that is not finite, by a block: leading limbs alone in the same lanes and tree, which tells
+## inf from NaN. The chain of ``row`` ends in partial0, where its chunks begin; lanes0 is shared
+## memory of a word a thread.
+<%def name="recomputed(w, threads)">
+<%
+    p, long = w.platform, w.platform.index
+    product = terms == "product"
+%>
+        const int lane = thread % ${lanes};
+        ${p.device_barrier}
+        for (${long} group = 0; group < chunks; group += ${threads // lanes}) {
+            const ${long} which = group + thread / ${lanes};
+            const ${long} first = which * ${chunk};
+            const ${long} last = first + ${chunk} < k ? first + ${chunk} : k;
+            ${w.word} chain = 0;
+            for (${long} i = first + lane; i < last; i += ${lanes})
+% if product:
+                chain = ${w.fma(w.limb("x", 0, "x_start + row * x_row + i * x_col"), w.limb("y", 0, "y_start + i * y_step"), "chain")};
+% else:
+                chain = chain + ${w.limb("x", 0, "x_start + row * x_row + i * x_col")};
+% endif
+            lanes0[thread] = chain;
+            for (int step = ${lanes // 2}; step > 0; step /= 2) {
+                ${p.barrier}
+                if (lane < step)
+                    lanes0[thread] = lanes0[thread] + lanes0[thread + step];
+            }
+            ${p.barrier}
+            if (lane == 0 && which < chunks)
+                partial0[row * chunks + which] = lanes0[thread];
+            ${p.device_barrier}
+        }
+        ${long} apart = 1;
+        while (apart < chunks)
+            apart *= 2;
+        for (apart /= 2; apart > 0; apart /= 2) {
+            for (${long} i = thread; i < apart && i + apart < chunks; i += ${threads})
+                partial0[row * chunks + i] = partial0[row * chunks + i] + partial0[row * chunks + i + apart];
+            ${p.device_barrier}
+        }
+</%def>
