@@ -68,7 +68,8 @@ def cg(
     |b|), u being the unit roundoff of b's format, which is as good as the exact solution of a
     system whose numbers were rounded. Ends early, ``converged`` being False, after *iterations*
     (default 10 n for each limb of b), or after a round that has not halved the residual: inner is
-    then too short for a's condition number, or *tolerance* beyond the format.
+    then too short for a's condition number, or *tolerance* beyond the format. Of all rounds' x that
+    with the smallest residual is given.
 
     Bits are the same on every device. Reads two numbers in each iteration (a wait). Raises
     ArgumentError where p.(a p) <= 0 shows that a, or its short copy, is not positive definite.

@@ -123,7 +123,8 @@ def plot(path: Path, found: Findings) -> None:
     for name in ("plain", "refined"):
         solved = [(formats.get(s.format).itemsize, getattr(s, name).error) for s in found.solves]
         points = [(size, error) for size, error in solved if error is not None]
-        right.semilogy(*zip(*points, strict=True), "o", label=name)
+        if points:
+            right.semilogy(*zip(*points, strict=True), "o", label=name)
     right.set_title(f"kriging, {found.size} equations: relative error of the solution", fontsize=9)
     right.set_xlabel("bytes of a number of the matrix")
     right.legend()
