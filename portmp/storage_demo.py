@@ -111,6 +111,7 @@ def as_json(device: Device, found: Findings) -> dict[str, Any]:
 def plot(path: Path, found: Findings) -> None:
     """Dot products' errors by length, and the system's errors by bytes of a number."""
     figure, (left, right) = pictures.pyplot().subplots(1, 2, figsize=(13, 5))
+    left.set_prop_cycle(color=pictures.pyplot().get_cmap("tab20").colors)
     positive = [d for d in found.dots if d.data == "positive"]
     for name in dict.fromkeys(d.format for d in positive):
         mine = [d for d in positive if d.format == name]
@@ -119,7 +120,7 @@ def plot(path: Path, found: Findings) -> None:
         left.loglog(lengths, [d.error for d in mine], ".-", color=line.get_color(), label=name)
     left.set_title("dot products of positive numbers: error (dotted: expected)", fontsize=9)
     left.set_xlabel("length")
-    left.legend(fontsize=7, ncols=2)
+    left.legend(fontsize=7, ncols=6, loc="upper center", bbox_to_anchor=(0.5, -0.12))
     for name in ("plain", "refined"):
         solved = [(formats.get(s.format).itemsize, getattr(s, name).error) for s in found.solves]
         points = [(size, error) for size, error in solved if error is not None]
