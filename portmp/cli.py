@@ -238,8 +238,13 @@ def _lstsq(args: Args) -> int:
 
 
 def _demo(args: Args) -> int:
-    from portmp import demo
+    from portmp import demo, storage_demo
 
+    if args.about == "storage":
+        return storage_demo.command(args)
+    for name in ("format", "size", "output"):
+        if getattr(args, name) is not None:
+            raise ArgumentError(f"--{name}: belongs to portmp demo storage")
     return demo.command(args)
 
 
@@ -413,9 +418,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _matrix_options(lstsq)
 
-    demo = command("demo", _demo, "the Filip regression in float64, dd, td and qd")
-    demo.add_argument("--device", help="a device, such as cuda:0")
-    demo.add_argument("--plot", metavar="FILE", help="write a bar chart of agreeing digits")
+    _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
 
     render = command("render", _render, "print the source text of a routine")
     _source_options(render)
@@ -445,6 +448,18 @@ def _parser() -> argparse.ArgumentParser:
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
     cache.add_argument("--clear", action="store_true", help="remove the files")
     return parser
+
+
+def _demo_options(demo: argparse.ArgumentParser) -> None:
+    demo.add_argument(
+        "about", nargs="?", choices=("filip", "storage"), default="filip",
+        help="filip (the default), or storage: what short formats cost, and refinement",
+    )  # fmt: skip
+    demo.add_argument("--device", help="a device, such as cuda:0")
+    demo.add_argument("--plot", metavar="FILE", help="draw agreeing digits, or storage's errors")
+    demo.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
+    demo.add_argument("--size", type=int, metavar="N", help="storage: equations (default 1024)")
+    demo.add_argument("-o", "--output", metavar="FILE", help="storage: write the JSON report")
 
 
 def _bench_parsers(bench: argparse.ArgumentParser) -> None:

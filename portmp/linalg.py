@@ -1,11 +1,14 @@
-"""Linear algebra that users build on: solve and lstsq."""
+"""Linear algebra that users build on: solve, lstsq and conjugate gradients."""
 
 from __future__ import annotations
 
 from portmp import blas
 from portmp.array import Array, operand, zeros
+from portmp.conjugate_gradients import Solution, cg
 from portmp.errors import ShapeError
 from portmp.routines import base, lu
+
+__all__ = ["Solution", "cg", "lstsq", "solve"]
 
 
 def solve(a: Array, b: Array) -> Array:

@@ -1,0 +1,216 @@
+"""Conjugate gradients, with the matrix read short and the solution refined.
+
+An iteration reads the whole matrix once, so its time is the matrix's bytes. Rounds of iterations
+with a short copy find corrections; after each the residual is taken with the matrix itself, so
+that the copy's rounding slows convergence and leaves no error.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from portmp import blas, definition, formats
+from portmp.array import Array, operand, zeros
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.routines import base
+
+SLACK = 16
+"""How many units of roundoff of trace(a) |x| + |b| full accuracy may miss: gemv's own errors."""
+
+DEEPEST = {"float32": 2.0**-50, "float64": 2.0**-400}
+"""A round reduces residuals no further: their squares must not underflow in these words."""
+
+HALVED = 0.5
+"""A round that leaves more than this of the residual is the last: more of them would not help."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What ``cg`` found.
+
+    ``residual`` is \\|b - a x\\| / \\|b\\| in the Euclidean norm, computed in b's format, and
+    ``converged`` whether it is as small as was asked for. ``rounds`` are the iterations of each
+    round, ``residuals`` the residuals behind them.
+    """
+
+    x: Array
+    residual: float
+    converged: bool
+    rounds: tuple[int, ...]
+    residuals: tuple[float, ...]
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of all rounds: products with the inner matrix."""
+        return sum(self.rounds)
+
+
+def cg(
+    a: Array,
+    b: Array,
+    *,
+    inner: Array | str | Format | None = None,
+    tolerance: float | None = None,
+    reduction: float | None = None,
+    iterations: int | None = None,
+) -> Solution:
+    """The solution x of a x = b for symmetric positive definite a (n, n) and b (n,).
+
+    *inner* is a copy of a that iterations read instead, or the format to make it in: a storage
+    format of b's, or any other; iterations compute in what it computes as. Each round of them
+    reduces the residual by *reduction* (default: the cube root of inner's unit roundoff; without
+    inner all that is asked for), then b - a x is taken anew with a itself, in b's format. a may
+    be in a storage format of b's, too: then x solves the system with the rounded matrix.
+
+    Ends where |b - a x| <= *tolerance* |b|; without one where it is at most 16 u (trace(a) |x| +
+    |b|), u being the unit roundoff of b's format, which is as good as the exact solution of a
+    system whose numbers were rounded. Ends early, ``converged`` being False, after *iterations*
+    (default 10 n for each limb of b), or after a round that has not halved the residual: inner is
+    then too short for a's condition number, or *tolerance* beyond the format. Of all rounds' x that
+    with the smallest residual is given.
+
+    Bits are the same on every device. Reads two numbers in each iteration (a wait). Raises
+    ArgumentError where p.(a p) <= 0 shows that a, or its short copy, is not positive definite.
+    """
+    _check(a, b)
+    for name, value in (("tolerance", tolerance), ("reduction", reduction)):
+        if value is not None and not 0 < value < 1:
+            raise ArgumentError(f"cg: {name} {value!r} given, a number between 0 and 1 is needed")
+    if iterations is not None and iterations < 1:
+        raise ArgumentError(f"cg: iterations {iterations!r} given, at least 1 is needed")
+    matrix = _inner(a, b, inner)
+    floor = DEEPEST[matrix.format.word]
+    unit = matrix.format.unit_roundoff
+    depth = max(floor, reduction or (unit if matrix is a else unit ** (1 / 3)))
+    left = iterations or 10 * b.size * b.format.limbs
+    x, size = zeros(b.shape, b.format, b.device), _norm(b)
+    if size == 0:
+        return Solution(x, 0.0, True, (), ())
+    goal = _Goal(tolerance, b.format.unit_roundoff, _trace(a) if tolerance is None else 0.0, size)
+    residual, now = b, size
+    rounds: list[int] = []
+    residuals: list[float] = []
+    while now > goal.at(x) and left > 0:
+        enough = goal.at(x) / now / 2
+        change, count = _round(matrix, residual, max(depth, enough), left)
+        left -= count
+        found = x + change
+        fresh = blas.gemv(a, found, alpha=-1, beta=1, y=b)
+        after = _norm(fresh)
+        rounds.append(count)
+        residuals.append(after / size)
+        helped, settled = after < now, after > HALVED * now
+        if helped:
+            x, residual, now = found, fresh, after
+        if settled:
+            break
+    return Solution(x, now / size, now <= goal.at(x), tuple(rounds), tuple(residuals))
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """How small a residual is asked for."""
+
+    tolerance: float | None
+    unit: float
+    trace: float
+    size: float
+
+    def at(self, x: Array) -> float:
+        """The largest norm of the residual of *x* that is small enough."""
+        if self.tolerance is not None:
+            return self.tolerance * self.size
+        return SLACK * self.unit * (self.trace * _norm(x) + self.size)
+
+
+def _check(a: Array, b: Array) -> None:
+    operand(a, "cg: a")
+    operand(b, "cg: b")
+    if a.ndim != 2 or a.shape[0] != a.shape[1]:
+        raise ShapeError(f"cg: a must be square, {a.shape} given")
+    if b.shape != a.shape[:1]:
+        raise ShapeError(f"cg: b {b.shape} does not fit a {a.shape}: ({a.shape[0]},) is needed")
+    base.computes(b.format, "cg: b")
+    if a.format.arithmetic is not b.format:
+        base.same(b.format, b=b.planes, a=a.planes)
+    base.neighbours(b.planes, "b", a=a.planes)
+
+
+def _inner(a: Array, b: Array, inner: Array | str | Format | None) -> Array:
+    """The matrix that iterations read."""
+    if inner is None:
+        return a
+    if not isinstance(inner, Array):
+        form = formats.get(inner)
+        return a if form is a.format else a.astype(form)
+    if inner.shape != a.shape:
+        raise ShapeError(f"cg: inner has shape {inner.shape}, a {a.shape}")
+    base.neighbours(b.planes, "b", inner=inner.planes)
+    return inner
+
+
+def _norm(x: Array) -> float:
+    """The Euclidean norm; ArgumentError where it is not finite."""
+    norm = float(blas.nrm2(x)) if x.size else 0.0
+    if not math.isfinite(norm):
+        raise ArgumentError(
+            f"cg: a norm is {norm}: a or b hold infinities or NaN, or are too large for "
+            f"{x.format.name}"
+        )
+    return norm
+
+
+def _trace(a: Array) -> float:
+    """The sum of the diagonal, which bounds the norm of a positive definite matrix."""
+    planes = a.planes
+    diagonal = planes.view(a.shape[:1], (sum(planes.strides),), planes.start)
+    return float(Array(diagonal).sum())
+
+
+def _round(a: Array, b: Array, reduction: float, most: int) -> tuple[Array, int]:
+    """A correction x with a x near b, and its iterations: conjugate gradients from x = 0.
+
+    b is scaled by a power of two, exactly, so that formats of a shorter range hold it.
+    """
+    form = a.format.arithmetic
+    largest = float(abs(b).max())
+    exponent = definition.norm_exponent(b.format.word, largest) or 0
+    residual = _as(blas.scal(math.ldexp(1.0, -exponent), b), form)
+    x, direction = zeros(b.shape, form, b.device), residual
+    square = blas.dot(residual, residual)
+    size = float(square)
+    enough = size * reduction * reduction
+    count = 0
+    while size > enough and count < most:
+        image = blas.gemv(a, direction)
+        curvature = blas.dot(direction, image)
+        step = square / curvature
+        x = blas.fma(direction, step, x)
+        residual = blas.fma(image, -step, residual)
+        before, square = square, blas.dot(residual, residual)
+        direction = blas.fma(direction, square / before, residual)
+        # Read last, so that the device has an iteration's work at once.
+        size, count = float(square), count + 1
+        _refuse(float(curvature), size, a, count)
+    return blas.scal(math.ldexp(1.0, exponent), _as(x, b.format)), count
+
+
+def _as(x: Array, form: Format) -> Array:
+    return x if x.format is form else x.astype(form)
+
+
+def _refuse(curvature: float, size: float, a: Array, count: int) -> None:
+    """ArgumentError where an iteration shows that it cannot go on."""
+    stored = f"the matrix in {a.format.name}"
+    if not curvature > 0 and not math.isnan(curvature):
+        raise ArgumentError(
+            f"cg: {stored} is not positive definite: p.(a p) = {curvature:.2g} in iteration "
+            f"{count}; a format with more bits rounds it less"
+        )
+    if not math.isfinite(size) or not math.isfinite(curvature):
+        raise ArgumentError(
+            f"cg: {stored} gives infinities or NaN in iteration {count}: it holds some, or its "
+            "numbers are beyond the format's range"
+        )

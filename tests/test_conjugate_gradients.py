@@ -1,0 +1,170 @@
+"""Conjugate gradients: right in every kind of format, refined from short copies, honest ends."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp import discovery
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, FormatError, ShapeError
+
+N, CONDITION = 48, 1e3
+
+
+def _matrix() -> np.ndarray[Any, Any]:
+    """A symmetric matrix with eigenvalues from 1 down to 1e-3, spread evenly by logarithm."""
+    rng = np.random.default_rng(5)
+    basis, _ = np.linalg.qr(rng.standard_normal((N, N)))
+    product = (basis * np.logspace(0, -np.log10(CONDITION), N)) @ basis.T
+    return np.asarray((product + product.T) / 2)
+
+
+MATRIX = _matrix()
+RIGHT = np.random.default_rng(6).standard_normal(N)
+
+
+def system(form: str, device: Device) -> tuple[mp.Array, mp.Array]:
+    """The matrix and a right side, rounded to *form*."""
+    return tuple(mp.array(v, "dd", device).astype(form) for v in (MATRIX, RIGHT))  # type: ignore[return-value]
+
+
+def error(x: mp.Array, a: mp.Array, b: mp.Array) -> float:
+    """The relative distance from the solution by elimination in qd."""
+    exact = mp.linalg.solve(a.astype("qd"), b.astype("qd"))
+    return float(mp.nrm2(x.astype("qd") - exact)) / float(mp.nrm2(exact))
+
+
+@pytest.mark.parametrize(
+    ("form", "inner"),
+    [("float64", None), ("float64", "slfp64in32b"), ("float64", "slfp64in24b_rz"),
+     ("dd", "slfp64in32b"), ("ds", None)],
+)  # fmt: skip
+def test_full_accuracy(form: str, inner: str | None, device: Device) -> None:
+    """Whatever iterations read: the residual's bound holds, so the error is cond times it."""
+    a, b = system(form, device)
+    found = mp.linalg.cg(a, b, inner=inner)
+    assert found.converged
+    assert found.x.format is b.format
+    assert found.residual == found.residuals[-1]
+    assert found.iterations == sum(found.rounds) <= 10 * N * b.format.limbs
+    unit = b.format.unit_roundoff
+    assert error(found.x, a, b) <= 16 * unit * CONDITION * (np.trace(MATRIX) + 1) * 1.1
+    assert (len(found.rounds) > 1) == (inner is not None)
+
+
+def test_short_matrix_alone(device: Device) -> None:
+    """The rounded matrix's system is solved, not the given one's."""
+    a, b = system("float64", device)
+    short = a.astype("slfp64in32b")
+    found = mp.linalg.cg(short, b, tolerance=1e-13)
+    assert found.converged
+    assert error(found.x, short.astype("float64"), b) < 1e-10
+    assert 1e-8 < error(found.x, a, b) < 2.0**-21 * CONDITION * np.sqrt(N)
+
+
+def test_tolerance_is_kept(device: Device) -> None:
+    """And what is asked for saves iterations; reduction decides how many rounds they are."""
+    a, b = system("float64", device)
+    rough = mp.linalg.cg(a, b, tolerance=1e-4)
+    assert rough.converged and rough.residual <= 1e-4
+    assert rough.iterations < mp.linalg.cg(a, b).iterations
+    short = a.astype("slfp64in32b")
+    many = mp.linalg.cg(a, b, inner=short, tolerance=1e-10, reduction=0.3)
+    few = mp.linalg.cg(a, b, inner=short, tolerance=1e-10, reduction=1e-3)
+    assert many.converged and few.converged
+    assert len(many.rounds) > len(few.rounds)
+
+
+def test_ends_that_are_no_solutions(device: Device) -> None:
+    """Too few iterations, a tolerance beyond the format, a copy too far off: said, not looped."""
+    a, b = system("float64", device)
+    early = mp.linalg.cg(a, b, iterations=20)
+    assert (early.converged, early.rounds) == (False, (20,))
+    assert early.residual < 1
+    beyond = mp.linalg.cg(a, b, tolerance=1e-30)
+    assert not beyond.converged
+    assert beyond.residual < 1e-14
+    far = mp.linalg.cg(a, b, inner=a * 10, tolerance=1e-10)
+    assert not far.converged
+    assert len(far.rounds) == 1
+    assert far.residual == pytest.approx(0.9, rel=1e-2)
+
+
+@pytest.mark.parametrize("inner", ["slfp64in16b", "slfp64in16b_rz"])
+def test_too_short(inner: str, device: Device) -> None:
+    """Rounding makes an eigenvalue negative: the format and what it means are named."""
+    a, b = system("float64", device)
+    rounded = a.astype(inner)
+    assert np.linalg.eigvalsh(rounded.to_float64())[0] < 0
+    message = f"matrix in {inner} is not positive definite.*in iteration .*more bits"
+    with pytest.raises(ArgumentError, match=message):
+        mp.linalg.cg(a, b, inner=inner)
+
+
+def test_matrices_that_are_not_definite(device: Device) -> None:
+    """Indefinite, zero, with a NaN, or beyond the short copy's range."""
+    a, b = system("float64", device)
+    for bad, message in (
+        (-a, "not positive definite"),
+        (a * 0, "not positive definite"),
+        (a * float("nan"), "infinities or NaN"),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            mp.linalg.cg(bad, b, tolerance=1e-9)
+    with pytest.raises(ArgumentError, match="norm is nan"):
+        mp.linalg.cg(a, b * float("nan"))
+    with pytest.raises(ArgumentError, match=r"matrix in float32 .*beyond the format's range"):
+        mp.linalg.cg(a * 1e40, b, inner="float32")
+
+
+def test_sizes_of_right_sides(device: Device) -> None:
+    """Squares of residuals do not underflow; zero and nothing are solved at once."""
+    a, b = system("float64", device)
+    usual = mp.linalg.cg(a, b, inner="slfp64in32b", tolerance=1e-12)
+    small = mp.linalg.cg(a, b * 2.0**-700, inner="slfp64in32b", tolerance=1e-12)
+    assert (small.x == usual.x * 2.0**-700).all()
+    assert small.rounds == usual.rounds
+    zero = mp.linalg.cg(a, b * 0)
+    assert zero.converged and zero.rounds == () and (zero.x == 0).all()
+    nothing = mp.linalg.cg(mp.zeros((0, 0), "float64", device), mp.zeros(0, "float64", device))
+    assert nothing.converged and nothing.x.shape == (0,)
+    view = mp.array(np.ascontiguousarray(MATRIX[::-1, ::-1]), "float64", device)[::-1, ::-1]
+    assert (mp.linalg.cg(view, b).x == mp.linalg.cg(a, b).x).all()
+
+
+def test_bits_are_the_same_on_all_devices() -> None:
+    """Iterations, residuals and every bit of the solution, on the first two that are found."""
+    found = set()
+    for device in [d for d in discovery.devices() if d.properties.float64][:2]:
+        a, b = system("float64", device)
+        one = mp.linalg.cg(a, b, inner="slfp64in24b_rz")
+        found.add((one.rounds, one.residuals, one.x.to_limbs()[0].tobytes()))
+    assert len(found) == 1
+
+
+def test_bad_use(device: Device) -> None:
+    """Each argument is named, with what is allowed."""
+    a, b = system("float64", device)
+    calls: list[tuple[type[Exception], str, tuple[Any, ...], dict[str, Any]]] = [
+        (ArgumentError, "cg: a: ndarray given", (MATRIX, b), {}),
+        (ArgumentError, "cg: b: list given", (a, [1.0]), {}),
+        (ShapeError, "a must be square", (a[:, :3], b), {}),
+        (ShapeError, "b (47,) does not fit", (a, b[1:]), {}),
+        (ShapeError, "does not fit", (a, a), {}),
+        (FormatError, "a: format dd, b has float64", (a.astype("dd"), b), {}),
+        (FormatError, "storage format", (a, b.astype("slfp64in32b")), {}),
+        (FormatError, "did you mean 'slfp64in32b'", (a, b), {"inner": "slfp64in32"}),
+        (ShapeError, "inner has shape (3, 48)", (a, b), {"inner": a[:3]}),
+        (ArgumentError, "tolerance 0 given", (a, b), {"tolerance": 0}),
+        (ArgumentError, "tolerance nan given", (a, b), {"tolerance": float("nan")}),
+        (ArgumentError, "reduction 1 given", (a, b), {"reduction": 1}),
+        (ArgumentError, "iterations 0 given", (a, b), {"iterations": 0}),
+    ]
+    for kind, message, arguments, named in calls:
+        with pytest.raises(kind, match=re.escape(message)):
+            mp.linalg.cg(*arguments, **named)
