@@ -224,6 +224,9 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_lshrrev_b64": lambda a, b: b >> a % 64, "v_ashrrev_i64": lambda a, b: b >> a % 64,
     "v_lshlrev_b16": lambda a, b: b << a % 16 & 0xFFFF,
     "v_lshrrev_b16": lambda a, b: (b & 0xFFFF) >> a % 16,
+    "v_add_u16": lambda a, b: (a + b) & 0xFFFF, "v_sub_u16": lambda a, b: (a - b) & 0xFFFF,
+    "v_subrev_u16": lambda a, b: (b - a) & 0xFFFF,
+    "v_mul_lo_u16": lambda a, b: (a * b) & 0xFFFF,
     "v_lshl_add_u32": lambda a, b, c: (a << b % 32) + c,
     "v_add_lshl_u32": lambda a, b, c: (a + b) << c % 32,
     "v_lshl_or_b32": lambda a, b, c: (a << b % 32) | c,
@@ -286,7 +289,7 @@ def _apply(operation: Operation, operands: Sequence[Sequence[int]]) -> list[int]
             rows.append([v >> 32 * word & 0xFFFFFFFF for v in column])
             lines.append(f"v_mov_b32_e32 v{40 + word}, v{9 + len(rows)}")
     target = _operand(operation.result, 40)
-    suffix = "_e32" if operation.name.endswith("_b16") else ""
+    suffix = "_e32" if operation.name.endswith(("_b16", "_u16")) else ""
     lines.append(f"{operation.name}{suffix} {', '.join([target, *places])}")
     found = _run(lines, np.array(rows, np.uint32), BITS[operation.result] // 32)
     words = [[int(v) for v in row] for row in found]

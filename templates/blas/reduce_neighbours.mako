@@ -119,8 +119,8 @@ ${p.kernel.format(s.threads)} ${name}(
         ${p.unroll}
         for (int u = 0; u < ${shares}; ++u) {
             /* the halves of a team's neighbours apart, so that no two threads meet in a bank */
-            const int i = thread + u * ${s.threads};
-            const int at = i / ${lanes} * ${lanes} + i % ${COUNT} / ${COUNT // halves} * ${lanes // halves} + i % ${lanes} / ${COUNT} * ${COUNT // halves} + i % ${COUNT // halves};
+            const unsigned i = thread + u * ${s.threads};
+            const unsigned at = i / ${lanes} * ${lanes} + i % ${COUNT} / ${COUNT // halves} * ${lanes // halves} + i % ${lanes} / ${COUNT} * ${COUNT // halves} + i % ${COUNT // halves};
             if (${"1" if not rest else f"i < {staged * lanes}"}) {
 % for i in w.limbs:
                 y_tile${i}[at] = y_new${i}[u];
@@ -235,8 +235,8 @@ ${p.kernel.format(s.threads)} ${name}(
 <% distance = lanes // 2 %>
 % while distance:
     ${p.barrier}
-    for (int q = item; q < ${s.rows * distance}; q += ${team}) {
-        const int lane = (team * ${s.rows} + q / ${distance}) * ${lanes} + q % ${distance};
+    for (unsigned q = item; q < ${s.rows * distance}; q += ${team}) {
+        const unsigned lane = (team * ${s.rows} + q / ${distance}) * ${lanes} + q % ${distance};
         const ${w.value} low = ${w.pack(f"lanes{i}[lane]" for i in w.limbs)};
         const ${w.value} z = ${w.function(combine)}(low, ${w.pack(f"lanes{i}[lane + {distance}]" for i in w.limbs)});
 % for i in w.limbs:

@@ -219,7 +219,7 @@ class Assembler:
         return self._plain
 
     def _plain(self, name: str, one: Instruction) -> None:
-        if name.endswith("rev_b16") and not one.mnemonic.endswith("_e32"):
+        if name.endswith(("rev_b16", "_u16")) and not one.mnemonic.endswith("_e32"):
             raise Unknown("which bits of the other half stay")
         self._operation(name, one.operands)
 

@@ -103,6 +103,9 @@ _INTEGERS = {
     # of 16 bits: GCN clears the other half (its 32-bit encoding; see the assembler)
     "v_lshlrev_b16": ("u", "uu", "(b << (a & 15)) & 0xffff"),
     "v_lshrrev_b16": ("u", "uu", "(b & 0xffff) >> (a & 15)"),
+    "v_add_u16": ("u", "uu", "(a + b) & 0xffff"), "v_sub_u16": ("u", "uu", "(a - b) & 0xffff"),
+    "v_subrev_u16": ("u", "uu", "(b - a) & 0xffff"),
+    "v_mul_lo_u16": ("u", "uu", "((a & 0xffff) * (b & 0xffff)) & 0xffff"),
     "v_lshlrev_b64": ("l", "ul", "b << (a & 63)"),
     "v_lshrrev_b64": ("l", "ul", "b >> (a & 63)"),
     "v_ashrrev_i64": ("q", "uq", "b >> (a & 63)"),
