@@ -187,7 +187,7 @@ class Integers(Gemm):
 
     def known(self, form: Format) -> bool:
         """Whether the format has such a product."""
-        return not form.paper and (isinstance(self.method, Ozaki1) or bool(ozaki2.modules(form)))
+        return not (form.paper or form.coded) and (isinstance(self.method, Ozaki1) or bool(ozaki2.modules(form)))
 
     def call(self, inputs: Sequence[Array], out: Array, accuracy: str) -> Array:
         return blas.gemm(*inputs, out=out, method=self.method)
@@ -445,7 +445,10 @@ def plan(
                     cases[Case(which, form, how, shape)] = None
     if not cases:
         names = ", ".join(f.name for f in forms)
-        raise ArgumentError(f"--accuracy {accuracy}: {names} have only accurate sums")
+        raise ArgumentError(
+            f"--accuracy {accuracy}: {names} have only accurate sums, and neither the papers' nor "
+            "storage formats have products by integers"
+        )
     return list(cases)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from portmp import planes, program
+from portmp import planes, program, storage
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, floors, measure
@@ -58,9 +58,17 @@ class Pool:
     def __init__(self, values: Values, size: int, device: Device) -> None:
         self.values = values
         self.planes = planes.allocate(values.form, (size,), device.queue)
-        for first in range(0, size, values.period):
-            count = min(values.period, size - first)
-            self.planes.view((count,), (1,), first).write([p[:count] for p in values.block])
+        self.fill(0, size)
+
+    def fill(self, start: int, end: int) -> None:
+        """Write the values from *start* to *end*, *start* being a multiple of ALIGNMENT."""
+        block = storage.parts_of(self.values.form, self.values.block)
+        while start < end:
+            first = start % self.values.period
+            count = min(self.values.period - first, end - start)
+            parts = [part[first : first + count] for part in block]
+            self.planes.view((count,), (1,), start).write_parts(parts)
+            start += count
 
     def inputs(self, case: Case) -> list[Array]:
         """The operands of a case: dense views; OutOfMemory where there was too little for them."""
@@ -218,4 +226,4 @@ def checked(values: Values, case: Case, result: Array) -> Errors:
         limbs = flat.view((1,), (1,), flat.start + place).read_dense()
         found.append(exact.fraction([float(limb[0]) for limb in limbs]))
     entries = [case.routine.entry(values, starts, case.shape, place) for place in places]
-    return exact.errors(found, entries, exact.power(-case.form.bits))
+    return exact.of_format(found, entries, case.form)
