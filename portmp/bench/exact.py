@@ -71,28 +71,29 @@ def power(exponent: int) -> Fraction:
     return Fraction(2**exponent) if exponent >= 0 else Fraction(1, 2**-exponent)
 
 
-def dot(values: Values, x: Walk, y: Walk, count: int) -> Entry:
-    """The sum of *count* products of two walks through *values*.
+def dot(values: Values, x: Walk, y: Walk, count: int, others: Values | None = None) -> Entry:
+    """The sum of *count* products of two walks through *values* (y's through *others*, if given).
 
     Products repeat with the values, so one period of them is enough for any length.
     """
+    others = others or values
     period = values.period
     rounds, rest = divmod(count, period)
     total, terms = 0, 0.0
     for times, length in ((rounds, period), (1, rest)):
         if times and length:
-            part, size = _products(values, x, y, length)
+            part, size = _products(values, x, others, y, length)
             total += times * part
             terms += times * size
-    return Entry(total * power(2 * values.exponent), terms)
+    return Entry(total * power(values.exponent + others.exponent), terms)
 
 
-def _products(values: Values, x: Walk, y: Walk, count: int) -> tuple[int, float]:
+def _products(values: Values, x: Walk, others: Values, y: Walk, count: int) -> tuple[int, float]:
     """The integer sum of products, and the sum of their magnitudes."""
     steps = np.arange(count)
     at_x, at_y = ((w.first + w.step * steps) % values.period for w in (x, y))
-    total = int(np.dot(values.integers(at_x), values.integers(at_y)))
-    return total, float(np.dot(values.sizes[at_x], values.sizes[at_y]))
+    total = int(np.dot(values.integers(at_x), others.integers(at_y)))
+    return total, float(np.dot(values.sizes[at_x], others.sizes[at_y]))
 
 
 def number(values: Values, index: int) -> Fraction:

@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -149,3 +149,59 @@ def timed_by_wall(
     once = run(1)
     calls = calls_of(once)
     return summary([run(calls) for _ in range(runs or runs_of(calls * once, budget))], calls)
+
+
+class Rounds:
+    """Times of several works by turns, so that what slows the device down slows all of them."""
+
+    def __init__(self, names: Iterable[str], calls: Mapping[str, int]) -> None:
+        self.calls = calls
+        self.seconds: dict[str, list[float]] = {name: [] for name in names}
+
+    def timing(self, name: str) -> Timing:
+        """The time of a call of one of them."""
+        calls = self.calls[name]
+        return summary([calls * t for t in self.seconds[name]], calls)
+
+    def faster(self, name: str, base: str) -> float:
+        """How many times as fast as *base* one of them is: the median over the rounds."""
+        pairs = zip(self.seconds[base], self.seconds[name], strict=True)
+        return statistics.median(b / t for b, t in pairs)
+
+
+def by_turns(
+    device: Device, works: Mapping[str, Callable[[], object]], runs: int, seconds: float,
+    on_host: Collection[str] = (),
+) -> Rounds:  # fmt: skip
+    """Times of *works*, which were called before, in rounds of one run each.
+
+    *runs* of 0: as many as *seconds* allow, a few at least. Those *on_host* are timed by the
+    wall's clock once the device is idle, others by the device's own.
+    """
+    queue = device.queue
+
+    def run(name: str, calls: int) -> Callable[[], float]:
+        if name in on_host:
+            queue.synchronize()
+            begin = time.perf_counter()
+            for _ in range(calls):
+                works[name]()
+            passed = time.perf_counter() - begin
+            return lambda: passed
+        start = queue.record()
+        for _ in range(calls):
+            works[name]()
+        end = queue.record()
+        return lambda: end.seconds_since(start)
+
+    once = {name: run(name, 1)() for name in works}
+    warm = {name: calls_of(t, WARM_UP / len(works)) for name, t in once.items()}
+    once = {name: run(name, n)() / n for name, n in warm.items()}
+    calls = {name: calls_of(t) for name, t in once.items()}
+    count = runs or runs_of(sum(calls[name] * t for name, t in once.items()), seconds)
+    marks = [{name: run(name, n) for name, n in calls.items()} for _ in range(count)]
+    found = Rounds(works, calls)
+    for turn in marks:
+        for name, taken in turn.items():
+            found.seconds[name].append(taken() / calls[name])
+    return found
