@@ -1,4 +1,4 @@
-"""Results of the reduced-length formats' experiments: JSON, tables beside the paper's, a picture."""
+"""Results of the short formats' experiments as JSON, as tables beside the paper's, as a picture."""
 
 from __future__ import annotations
 
