@@ -137,7 +137,7 @@ def test_many_chunks(device: Device, chunks: int) -> None:
         assert _bits(got) == usual, threads
 
 
-@pytest.mark.parametrize("name", ["float32", "ds", "td", "d+s"])
+@pytest.mark.parametrize("name", ["float32", "ds", "td", "d+s", "slfp64in40b"])
 def test_elementwise(device: Device, name: str) -> None:
     """Threads, elements a thread, vectors; dense and strided operands, starts at any word."""
     x, y, z = (_array(name, (1003,), seed, device) for seed in "xyz")

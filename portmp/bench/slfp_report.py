@@ -94,19 +94,12 @@ def times(over: Mapping[str, float]) -> str:
     return f"{first} ({more[0]})" if more else first
 
 
-def stated(rows: Row, name: str, per_watt: str = "") -> str:
-    """The paper's ratio of a format's row to FP64, and for its short floats to FP32 in brackets.
-
-    Of rates, or of rates over a figure of *per_watt*.
-    """
-    if name not in rows or per_watt not in ("", *rows[name]):
+def stated(rows: Row, name: str, figure: str = "gflops") -> str:
+    """The paper's ratio of a format's figure to FP64's, for short floats to FP32's in brackets."""
+    if figure not in rows.get(name, {}):
         return "-"
-
-    def value(row: Row) -> float:
-        return float(row["gflops"] / (row[per_watt] if per_watt else 1))
-
     bases = ["float64", *(["float32"] if name in ONE_LIMB["float32"] else [])]
-    return times({base: value(rows[name]) / value(rows[base]) for base in bases})
+    return times({base: rows[name][figure] / rows[base][figure] for base in bases})
 
 
 def _kind(name: str) -> Callable[[Row], Lines]:
@@ -151,29 +144,25 @@ def _watts(
     read = {row["type"]: row["energy"] for row in rows if row.get("energy")}
     if not read:
         return tuple(heads), [list(line) for line in cells]
+    figures = [figure for figure in _FIGURES if figure in there.get("float64", {})]
     more = []
     for row in rows:
-        mine, bases = read.get(row["type"]), [base for base in row["over"] if base in read]
-        eff = (
-            {b: mine["gflops_per_watt"] / read[b]["gflops_per_watt"] for b in bases} if mine else {}
-        )
+        mine = read.get(row["type"])
+        over = {
+            base: mine["gflops_per_watt"] / read[base]["gflops_per_watt"]
+            for base in row["over"]
+            if mine and base in read
+        }
         more.append([
-            number(mine["watts"]) if mine else "-", times(eff) if eff else "-",
-            *(stated(there, row["type"], figure) for figure in _figures(there)),
+            number(mine["watts"]) if mine else "-", times(over) if over else "-",
+            *(stated(there, row["type"], figure) for figure in figures),
         ])  # fmt: skip
-    heads = (
-        *heads,
-        "W",
-        "eff x",
-        *(f"paper eff x ({f.replace('_', ' ')})" for f in _figures(there)),
-    )
+    heads = (*heads, "W", "eff x", *(_FIGURES[figure] for figure in figures))
     return heads, [[*line, *extra] for line, extra in zip(cells, more, strict=True)]
 
 
-def _figures(rows: Row) -> list[str]:
-    """What the paper's efficiency may be over."""
-    known = rows.get("float64", {})
-    return [figure for figure in ("watts", "board_watts") if figure in known]
+_FIGURES = {"mflops_per_watt": "paper eff x", "board_mflops_per_watt": "of its board"}
+"""What the paper's efficiency may be of, and how its column is called."""
 
 
 def _own_over_library(rows: Sequence[Row], there: Row) -> Lines:
@@ -280,7 +269,7 @@ def _bars(data: Row, name: str, per_watt: bool) -> dict[str, dict[str, float]]:
     series = {key: bars for key, bars in series.items() if "float64" in bars}
     if series:
         machine, there = theirs(data["device"]["facts"]["kind"], name)
-        shown = {f: r for f, r in there.items() if f in _NAMES}
-        theirs_bars = {f: r["gflops"] / (r["watts"] if per_watt else 1) for f, r in shown.items()}
+        figure = "mflops_per_watt" if per_watt else "gflops"
+        theirs_bars = {f: r[figure] for f, r in there.items() if f in _NAMES}
         series |= {f"the paper's {machine}": theirs_bars} if theirs_bars else {}
     return {k: {f: v / bars["float64"] for f, v in bars.items()} for k, bars in series.items()}
