@@ -195,8 +195,8 @@ def by_turns(
         return lambda: end.seconds_since(start)
 
     once = {name: run(name, 1)() for name in works}
-    warm = {name: calls_of(t, WARM_UP / len(works)) for name, t in once.items()}
-    once = {name: run(name, n)() / n for name, n in warm.items()}
+    warm = {n: calls_of(t, WARM_UP / len(works)) for n, t in once.items() if t < WARM_UP}
+    once |= {name: run(name, count)() / count for name, count in warm.items()}
     calls = {name: calls_of(t) for name, t in once.items()}
     count = runs or runs_of(sum(calls[name] * t for name, t in once.items()), seconds)
     marks = [{name: run(name, n) for name, n in calls.items()} for _ in range(count)]

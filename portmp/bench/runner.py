@@ -58,15 +58,15 @@ class Pool:
     def __init__(self, values: Values, size: int, device: Device) -> None:
         self.values = values
         self.planes = planes.allocate(values.form, (size,), device.queue)
+        self.block = storage.parts_of(values.form, values.block)
         self.fill(0, size)
 
     def fill(self, start: int, end: int) -> None:
         """Write the values from *start* to *end*, *start* being a multiple of ALIGNMENT."""
-        block = storage.parts_of(self.values.form, self.values.block)
         while start < end:
             first = start % self.values.period
             count = min(self.values.period - first, end - start)
-            parts = [part[first : first + count] for part in block]
+            parts = [part[first : first + count] for part in self.block]
             self.planes.view((count,), (1,), start).write_parts(parts)
             start += count
 

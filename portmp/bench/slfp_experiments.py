@@ -49,7 +49,7 @@ ROWS = 6
 """Rows of GEMV that are checked: each is a sum as long as a row."""
 LARGE = 2**26
 """Bytes of operands whose making tells how long larger ones take."""
-SECONDS = {"gpu": 0.25, "cpu": 0.6}
+SECONDS = {"gpu": 0.25, "cpu": 0.4}
 """What the runs of a row may take at most."""
 
 

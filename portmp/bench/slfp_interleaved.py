@@ -63,8 +63,7 @@ class Packed:
     def __init__(self, pool: Pool, n: int, starts: tuple[int, int]) -> None:
         self.form, self.n, self.queue = pool.values.form, n, pool.planes.queue
         device = self.queue.device
-        parts = storage.parts_of(self.form, pool.values.block)
-        block = storage.interleaved(self.form, parts)
+        block = storage.interleaved(self.form, pool.block)
         self.x, self.y = (device.allocate(n * self.form.itemsize) for _ in range(2))
         for buffer, start in ((self.x, starts[0]), (self.y, starts[1])):
             self._fill(buffer, block, start)
