@@ -172,6 +172,21 @@ def test_too_little_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> N
     assert not runner.lacking(2**19, device)
 
 
+def test_without_float64(device: Device, short: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The formats of float32 are left, and compared with float32."""
+    facts = dataclasses.replace(device.properties, float64=False)
+    monkeypatch.setattr(device, "properties", facts)
+    one = bench(device)
+    one.size = 64
+    found = slfp.EXPERIMENTS["axpy"](one)
+    assert [r["type"] for r in found["rows"]] == ["float32", "slfp32in16b", "slfp32in16b_rz"]
+    assert all(list(r["over"]) == ["float32"] for r in found["rows"])
+    assert slfp_interleaved.run(one) == {"rows": []}
+    assert {s["what"] for s in one.skipped} == {"formats of float64"}
+    data = slfp_report.report(one, {"axpy": found}, "not looked for", _now())
+    assert "1 x float32" in slfp_report.table(data)
+
+
 def test_time_is_kept(device: Device) -> None:
     """What is known to take too long is skipped, with the reason."""
     one = bench(device, seconds=60.0)

@@ -21,6 +21,8 @@ BUDGET = {"gpu": 0.25, "cpu": 0.5}
 """Seconds for all runs where their number is not given."""
 FEWEST, MOST = 3, 15
 MAX_CALLS = 200
+REST = 0.2
+"""Seconds around work on the host, until a library's threads no longer wait for more."""
 
 
 class Budget:
@@ -154,7 +156,7 @@ def timed_by_wall(
 class Rounds:
     """Times of several works by turns, so that what slows the device down slows all of them."""
 
-    def __init__(self, names: Iterable[str], calls: Mapping[str, int]) -> None:
+    def __init__(self, names: Iterable[str], calls: dict[str, int]) -> None:
         self.calls = calls
         self.seconds: dict[str, list[float]] = {name: [] for name in names}
 
@@ -175,14 +177,14 @@ def by_turns(
 ) -> Rounds:  # fmt: skip
     """Times of *works*, which were called before, in rounds of one run each.
 
-    *runs* of 0: as many as *seconds* allow, a few at least. Those *on_host* are timed by the
-    wall's clock once the device is idle, others by the device's own.
+    *runs* of 0: as many as *seconds* allow, a few at least. Those *on_host* come after the others,
+    and are timed by the wall's clock: the threads of libraries wait for more work with the
+    processor busy, which others would suffer from.
     """
     queue = device.queue
 
     def run(name: str, calls: int) -> Callable[[], float]:
         if name in on_host:
-            queue.synchronize()
             begin = time.perf_counter()
             for _ in range(calls):
                 works[name]()
@@ -194,14 +196,20 @@ def by_turns(
         end = queue.record()
         return lambda: end.seconds_since(start)
 
-    once = {name: run(name, 1)() for name in works}
-    warm = {n: calls_of(t, WARM_UP / len(works)) for n, t in once.items() if t < WARM_UP}
-    once |= {name: run(name, count)() / count for name, count in warm.items()}
-    calls = {name: calls_of(t) for name, t in once.items()}
-    count = runs or runs_of(sum(calls[name] * t for name, t in once.items()), seconds)
-    marks = [{name: run(name, n) for name, n in calls.items()} for _ in range(count)]
-    found = Rounds(works, calls)
-    for turn in marks:
-        for name, taken in turn.items():
-            found.seconds[name].append(taken() / calls[name])
+    found = Rounds(works, {})
+    apart = [n for n in works if n not in on_host], [n for n in works if n in on_host]
+    count = runs
+    time.sleep(REST if on_host else 0.0)
+    for names in filter(None, apart):
+        once = {name: run(name, 1)() for name in names}
+        warm = {n: calls_of(t, WARM_UP / len(names)) for n, t in once.items() if t < WARM_UP}
+        once |= {name: run(name, calls)() / calls for name, calls in warm.items()}
+        found.calls |= {name: calls_of(t) for name, t in once.items()}
+        count = count or runs_of(sum(found.calls[n] * t for n, t in once.items()), seconds)
+        marks = [{name: run(name, found.calls[name]) for name in names} for _ in range(count)]
+        queue.synchronize()
+        for turn in marks:
+            for name, taken in turn.items():
+                found.seconds[name].append(taken() / found.calls[name])
+    time.sleep(REST if on_host else 0.0)
     return found
