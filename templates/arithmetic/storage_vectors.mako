@@ -34,12 +34,19 @@ ${p.function} float${n} narrowedx${n}(const double${n} x)
     shifts = [whole - offset - SIZES[part] for part, offset in zip(coding.parts, coding.offsets)]
     places = ", ".join(f"{p.pointer.format(VECTORS[part])}p{j}" for j, part in enumerate(coding.parts))
     quiet = 1 << (51 if wide else 22)
+    # Vectors of words of 32 bits are half as many: compilers make less of a short part so.
+    halves = wide and size < 32 and len(coding.parts) == 1
 %>
 % if coding.kind == "cut" and w.first(f"decoded_{name}"):
 /* the top ${size} bits of ${word}s, the others zero */
 ${p.function} ${word}${n} decoded_${name}(${", ".join(f"const {VECTORS[part]}{n} p{j}" for j, part in enumerate(coding.parts))})
 {
+% if halves:
+    const uint${n} high = convert_uint${n}(p0) << ${shifts[0] - 32};
+    return as_double${n}(convert_ulong${n}(high) << 32);
+% else:
     return as_${word}${n}(${" | ".join(f"convert_{image}{n}(p{j}) << {shift}" if shift else f"convert_{image}{n}(p{j})" for j, shift in enumerate(shifts))});
+% endif
 }
 
 % elif coding.kind == "half" and w.first(f"decoded_{name}"):
@@ -61,9 +68,14 @@ ${p.function} void store_${rounded}(${places}, const ${p.index} at, const ${word
 % if coding.kind == "cut":
     const ${image}${n} bits = as_${image}${n}(x);
     const ${image}${n} kept = x != x ? bits | ${hex(quiet)}${suffix} : ${"bits" if truncates else f"bits + ({hex((1 << dropped - 1) - 1)}{suffix} + (bits >> {dropped} & 1{suffix}))"};
+% if halves:
+    const uint${n} high = convert_uint${n}(kept >> 32);
+    ${w.there(coding.parts[0], "p0", "at", const=False)} = convert_${VECTORS[coding.parts[0]]}${n}(high >> ${shifts[0] - 32});
+% else:
 % for j, (part, shift) in enumerate(zip(coding.parts, shifts)):
     ${w.there(part, f"p{j}", "at", const=False)} = convert_${VECTORS[part]}${n}(${f"kept >> {shift}" if shift else "kept"});
 % endfor
+% endif
 % elif coding.kind == "single":
     float${n} y = convert_float${n}(x);
 % if truncates:
