@@ -267,11 +267,11 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import command, compare, methods, nbody, ts2021
+    from portmp.bench import command, compare, methods, nbody, slfp, ts2021
 
     commands = {
         "blas": command.command, "nbody": nbody.command, "ts2021": ts2021.command,
-        "methods": methods.command,
+        "methods": methods.command, "slfp": slfp.command,
         "compare": compare.command,
     }  # fmt: skip
     return commands[args.benchmark](args)
@@ -482,7 +482,7 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     errors.add_argument("--format", metavar="F,...", help="formats, or 'all'")
     errors.add_argument("--size", metavar="K,...", help="depths (default 256 to 8192)")
     errors.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
-    papers = [_bench_nbody_parser(kinds), _bench_ts2021_parser(kinds)]
+    papers = [_bench_nbody_parser(kinds), _bench_ts2021_parser(kinds), _bench_slfp_parser(kinds)]
     about = "rates of two reports and their ratio, row by row"
     compare = kinds.add_parser("compare", help=about, description=about)
     compare.add_argument("old", metavar="OLD", help="a report of bench blas")
@@ -529,6 +529,23 @@ def _bench_ts2021_parser(kinds: Any) -> argparse.ArgumentParser:
     ts2021.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     ts2021.add_argument("--plot", metavar="FILE", help="draw rates, times and errors")
     return ts2021
+
+
+def _bench_slfp_parser(kinds: Any) -> argparse.ArgumentParser:
+    about = "experiments on formats that are short in memory, beside a paper's"
+    slfp: argparse.ArgumentParser = kinds.add_parser("slfp", help=about, description=about)
+    slfp.add_argument("--device", help="a device, such as cuda:0")
+    slfp.add_argument(
+        "--experiment", metavar="E,...", help="axpy, gemm, gemv, dot, interleaved, accuracy"
+    )
+    slfp.add_argument("--size", metavar="N", help="the only length of vectors, order of matrices")
+    slfp.add_argument(
+        "--seconds", type=float, help="limit, without compiling (default 60 on CPUs, 120 on GPUs)"
+    )
+    slfp.add_argument("--runs", type=int, metavar="R", help="runs of each case")
+    slfp.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
+    slfp.add_argument("--plot", metavar="FILE", help="draw ratios to float64")
+    return slfp
 
 
 def _matrix_options(parser: argparse.ArgumentParser) -> None:

@@ -31,6 +31,10 @@ PREFIX = {
     ("float64", 1): "f64", ("float64", 2): "dd", ("float64", 3): "td", ("float64", 4): "qd",
 }  # fmt: skip
 LARGEST = {"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}
+VECTORS = {
+    "float32": "float", "float64": "double", "uint32": "uint", "uint16": "ushort", "uint8": "uchar",
+}  # fmt: skip
+"""What types of vectors begin with."""
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -457,16 +461,52 @@ class Writer:
         return all(c.kind == "word" and c.word == self.format.word for c in form.codings)
 
     @property
+    def mixed(self) -> bool:
+        """Whether the format's own planes are not all words of the arithmetic."""
+        return any(plane != self.format.word for plane in self.format.planes)
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The dtypes in memory that are no words of the arithmetic."""
+        storage = [self.format, *(formats.get(name) for _, name in self.stored)]
+        found = {part: None for form in storage for part in form.parts}
+        return [part for part in found if part != self.format.word]
+
+    @property
     def anywhere(self) -> str:
         """The name of the vector type that needs a word's alignment only."""
         return f"{self.word}_anywhere"
 
-    def neighbours(self, name: str, i: int, index: str, *, const: bool = True) -> str:
-        """``width`` neighbouring words of a plane of the word type, as one vector."""
-        if self.width == 1:
-            return f"{name}{i}[{index}]"
+    def there(self, part: str, place: str, index: str, *, const: bool = True) -> str:
+        """``width`` neighbours of a plane of this dtype, as one vector."""
         pointer = self.platform.const_pointer if const else self.platform.pointer
-        return f"*({pointer.format(self.anywhere)})({name}{i} + {index})"
+        return f"*({pointer.format(f'{VECTORS[part]}{self.width}_anywhere')})({place} + {index})"
+
+    def neighbours(self, name: str, i: int, index: str) -> str:
+        """A limb of ``width`` neighbours loaded from memory, as words."""
+        coding = self.storage(name).codings[i]
+        if self.width == 1 or coding.kind == "none":
+            return self.limb(name, i, index) if self.width == 1 else self.literal(0)
+        places = zip(coding.parts, self.places(name, i), strict=True)
+        vectors = [self.there(part, place, index) for part, place in places]
+        if coding.kind not in ("word", "single"):
+            return f"decoded_{coding.name}x{self.width}({', '.join(vectors)})"
+        same = coding.parts[0] == self.format.word
+        return vectors[0] if same else f"convert_{self.word}({vectors[0]})"
+
+    def put(self, name: str, i: int, index: str, words: str) -> str:
+        """The statement that stores ``width`` neighbours' words as one limb."""
+        form = self.storage(name)
+        coding = form.codings[i]
+        if self.width == 1 or coding.kind == "none":
+            return self.store(name, i, index, words)
+        places = self.places(name, i)
+        if coding.kind == "word":
+            same = coding.parts[0] == self.format.word
+            held = words if same else f"narrowedx{self.width}({words})"
+            return f"{self.there(coding.parts[0], places[0], index, const=False)} = {held};"
+        rounded = f"{coding.name}{ROUNDINGS[form.rounding]}x{self.width}"
+        return f"store_{rounded}({', '.join(places)}, {index}, {words});"
 
     def pack(self, words: Iterable[str]) -> str:
         """A value of the format from words (vectors when ``width`` > 1)."""

@@ -357,6 +357,34 @@ def test_every_routine(run: Run, given_ceilings: None) -> None:
     assert max(r["error"]["scaled"] for r in device["results"]) < 5
 
 
+@pytest.mark.parametrize("name", ["slfp64in56b_rz", "float16"])
+def test_storage_formats(run: Run, given_ceilings: None, name: str) -> None:
+    """Inputs are the numbers that the format holds, bytes those in memory, results rounded once."""
+    routines = "gemm,gemv,gemv-transposed,dot,axpy"
+    words = ["blas", "--format", name, "--routine", routines, "--size", "40", "--runs", "1"]
+    status, out, _ = run(*words, "--accuracy", "accurate", "--json")
+    assert status == 0
+    form = formats.get(name)
+    for r in json.loads(out)["devices"][0]["results"]:
+        shape = blas.ROUTINES[r["routine"]].sized(40, "cpu")[0]
+        moved = blas.ROUTINES[r["routine"]].values_moved(shape)
+        assert r["bytes"] == moved * form.itemsize
+        assert r["error"]["scaled"] < 2.1
+    status, _, error = run("blas", "--format", name, "--routine", "gemm-ozaki1", "--runs", "1")
+    assert status == 2 and "nor storage formats have products by integers" in error
+
+
+def test_short_results_may_be_off_by_their_own_rounding_only() -> None:
+    """Five bits are no excuse: what is off by more than storing explains is wrong."""
+    form = formats.get("slfp64in16b")
+    entry = Entry(Fraction(17, 16), 1.0625)
+    assert not exact.of_format([Fraction(1)], [entry], form).wrong
+    assert not exact.of_format([Fraction(17, 16)], [entry], form).wrong
+    assert exact.of_format([Fraction(5, 4)], [entry], form).wrong
+    many = Entry(Fraction(1, 1000), 100.0)
+    assert exact.of_format([Fraction(0)], [many], form).wrong
+
+
 def test_wrong_results_have_status_one(
     run: Run, given_ceilings: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -711,6 +711,12 @@ def test_library_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     del got[14], got[5]  # the addresses of beta and alpha
     middle = [0x2003, kind, 16, 60, 0x1000, kind, 12, 84, 0x3014, result, 5, 35]
     assert got == [one.transposed, one.plain, 5, 7, 12, *middle, 2, 72, -1]
+    blas.axpy(stub(stream=9), "float32", 2**28, 0.5, Rows(a, 1), Rows(b, 1, 3))
+    name, given = library.calls[-1]
+    assert name == "cublasSaxpy_v2"
+    assert [plain(x) for x in given[1:2] + given[3:]] == [2**28, 0x1000, 1, 0x200C, 1]
+    with pytest.raises(DeviceError, match="vectors of 2147483648 are beyond its 32 bits"):
+        blas.axpy(stub(stream=9), "float64", 2**31, 0.5, Rows(a, 1), Rows(b, 1))
 
 
 HIPBLAS = r"""
@@ -732,6 +738,12 @@ int hipblasGemmStridedBatchedEx(void *handle, int ta, int tb, int m, int n, int 
     fflush(stdout);
     return batch == 3 ? 7 : 0;
 }
+int hipblasDaxpy(void *handle, int n, const double *alpha, const void *x, int dx, void *y, int dy)
+{
+    printf("%lx %d %g %lx %d %lx %d\n", (long)handle, n, *alpha, (long)x, dx, (long)y, dy);
+    fflush(stdout);
+    return 0;
+}
 """
 
 HIPBLAS_USED = """
@@ -750,6 +762,7 @@ for batch in (2, 3):
         blas.multiply(Stub(stream=9), "int8", 7, 5, 12, *rows, batch)
     except DeviceError as error:
         print(error)
+blas.axpy(Stub(stream=9), "float64", 1000, -0.3, Rows(a, 1), Rows(b, 1, 2))
 """
 
 
@@ -771,7 +784,8 @@ def test_hipblas_through_its_bindings(tmp_path: Path) -> None:
     calls = ["77 9", f"77 112 111 5 7 12 {operands} 2 9 160"]
     calls += ["77 9", f"77 112 111 5 7 12 {operands} 3 9 160"]
     assert done.stdout.splitlines() == [
-        *calls, "hipBLAS: hipblasGemmStridedBatchedEx: HIPBLAS_STATUS_NOT_SUPPORTED"
+        *calls, "hipBLAS: hipblasGemmStridedBatchedEx: HIPBLAS_STATUS_NOT_SUPPORTED",
+        "77 9", "77 1000 -0.3 1000 1 2010 1",
     ]  # fmt: skip
 
 
@@ -871,6 +885,8 @@ def test_clblast() -> None:
         want = left[:, :, 4 : k + 4] @ right[:, :, :k].transpose(0, 2, 1)
         assert np.array_equal(got[3:].reshape(2, 7, 6)[:, :, :5], want)
         assert not got[:3].any() and not got[3:].reshape(2, 7, 6)[:, :, 5].any()
+        library.axpy(queue, word, 10, -2.0, Rows(a.buffers[0], 1, 3), Rows(c.buffers[0], 1, 5))
+        assert np.array_equal(c.read_dense()[0][5:15], got[5:15] - 2 * left.ravel()[3:13])
         x, y = pair("dd", 20, 20, 30, device)
         one, other = (Ozaki1(word=word, engine=e) for e in ("library", "own"))
         assert bits(mp.gemm(x, y, method=one)) == bits(mp.gemm(x, y, method=other))

@@ -31,7 +31,7 @@ from portmp import (
 from portmp.backends import opencl
 from portmp.backends.base import Device, Kernel, Traits
 from portmp.backends.emulator import machine
-from portmp.bench import nbody_kernels
+from portmp.bench import nbody_kernels, slfp_interleaved
 from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
@@ -86,7 +86,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 probe.roots_spec(),
                 split2021.kernel_spec(),
             ]
-            if on == "opencl" and name in ("dd", "ts"):
+            if on == "opencl" and name in ("dd", "d+s", "ts"):
                 access = ("value", "contiguous", "contiguous")
                 kernels += [
                     elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
@@ -106,8 +106,16 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             parent = formats.get(name).arithmetic.name
             shared = ReduceSchedule(8, 2, 4, staged=8, neighbours=4)
             kernels += reduce.module(parent, "dot", shared, matrix=name, alone=True)
+            if on == "opencl":
+                kernels += [
+                    elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
+                    *reduce.module(name, "dot", SweepSchedule(2, 4)),
+                ]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
+        for name in slfp_interleaved.FORMATS:
+            one = slfp_interleaved.kernel_spec(name, 256)
+            yield on, f"{name} {one.name}", one.render(on)
     for lanes in (32, 64):
         yield "opencl", f"interpreter of {lanes} lanes", machine.interpreter(lanes).render("opencl")
 

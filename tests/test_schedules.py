@@ -161,7 +161,7 @@ def test_rows_that_a_work_item_combines_alone(device: Device) -> None:
     assert np.isnan(alone[0][[3, 9]]).all() and np.isfinite(alone[0]).sum() == 66
 
 
-@pytest.mark.parametrize("name", ["float32", "ds", "td", "d+s"])
+@pytest.mark.parametrize("name", ["float32", "ds", "td", "d+s", "slfp64in40b"])
 def test_elementwise(device: Device, name: str) -> None:
     """Threads, elements a thread, vectors; dense and strided operands, starts at any word."""
     x, y, z = (_array(name, (1003,), seed, device) for seed in "xyz")

@@ -181,6 +181,10 @@ class Library(ABC):
         that the sum's type holds, all libraries give the same bits.
         """
 
+    def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
+        """y = alpha x + y for vectors of n float32 or float64, to compare with."""
+        raise BackendUnavailable(f"{self.name}: portmp does not call its axpy")
+
 
 class Device(ABC):
     """One device of one platform."""

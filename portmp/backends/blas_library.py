@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import ctypes
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,7 +29,7 @@ class Interface:
     """Names and codes of one library.
 
     ``kinds``: for each word the codes of its type, of the results' type, and of how sums are
-    computed. ``end``: the last arguments.
+    computed. ``end``: the last arguments. ``axpy``: functions by word.
     """
 
     name: str
@@ -40,6 +41,7 @@ class Interface:
     kinds: Mapping[str, tuple[int, int, int]]
     end: tuple[int, ...]
     statuses: Mapping[int, str] = field(default_factory=dict)
+    axpy: Mapping[str, str] = field(default_factory=dict)
 
 
 class BlasLibrary(Library):
@@ -56,8 +58,6 @@ class BlasLibrary(Library):
         batch: int = 1,
     ) -> None:  # fmt: skip
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
-        if not isinstance(queue, GpuQueue):
-            raise ArgumentError(f"{self.name}: the queue is of another platform")
         if max(m, n, k, a.row, b.row, c.row) >= 2**31:
             raise DeviceError(f"{self.name}: {m}x{n}x{k} in rows of {a.row} is beyond its 32 bits")
         names, scalar = self._interface, _SCALARS[word]
@@ -67,13 +67,33 @@ class BlasLibrary(Library):
         nbytes = np.dtype(word).itemsize
         factors = [_matrix(b, kind, nbytes), _matrix(a, kind, nbytes)]
         target = _matrix(c, result, ctypes.sizeof(scalar))
-        with self._lock:
-            handle = self._open()
-            self._call(names.set_stream, handle, ctypes.c_void_p(int(queue.stream)))
+        with self._on(queue) as handle:
             self._call(
                 names.gemm, handle, names.transposed, names.plain, n, m, k, _address(alpha),
                 *factors[0], *factors[1], _address(beta), *target, batch, compute, *names.end,
             )  # fmt: skip
+
+    def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
+        """y = alpha x + y."""
+        if n >= 2**31:
+            raise DeviceError(f"{self.name}: vectors of {n} are beyond its 32 bits")
+        factor = (ctypes.c_float if word == "float32" else ctypes.c_double)(alpha)
+        vectors = [_pointer(v, ctypes.sizeof(factor)) for v in (x, y)]
+        with self._on(queue) as handle:
+            self._call(
+                self._interface.axpy[word], handle, n, _address(factor), vectors[0], 1,
+                vectors[1], 1,
+            )  # fmt: skip
+
+    @contextmanager
+    def _on(self, queue: Queue) -> Iterator[Any]:
+        """The handle, which works on this queue meanwhile."""
+        if not isinstance(queue, GpuQueue):
+            raise ArgumentError(f"{self.name}: the queue is of another platform")
+        with self._lock:
+            handle = self._open()
+            self._call(self._interface.set_stream, handle, ctypes.c_void_p(int(queue.stream)))
+            yield handle
 
     def _open(self) -> Any:
         """The handle, with the device current in the calling thread."""
@@ -102,7 +122,11 @@ def _address(value: Any) -> ctypes.c_void_p:
 
 def _matrix(rows: Rows, kind: int, nbytes: int) -> tuple[object, ...]:
     """Arguments of a batch of matrices: address, type, steps from column to column and on."""
+    return _pointer(rows, nbytes), kind, rows.row, ctypes.c_int64(rows.batch)
+
+
+def _pointer(rows: Rows, nbytes: int) -> ctypes.c_void_p:
+    """Where the first entry is."""
     if not isinstance(rows.buffer, GpuBuffer):
         raise ArgumentError("the buffer is of another platform")
-    address = rows.buffer.pointer + rows.start * nbytes
-    return ctypes.c_void_p(address), kind, rows.row, ctypes.c_int64(rows.batch)
+    return ctypes.c_void_p(rows.buffer.pointer + rows.start * nbytes)

@@ -34,12 +34,8 @@ class Clblast(Library):
         batch: int = 1,
     ) -> None:  # fmt: skip
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
-        from pyopencl import array
-
-        handle: Any = getattr(queue, "queue", None)
-        if handle is None:
-            raise ArgumentError("CLBlast: the queue is of another platform")
-        matrices = [array.Array(handle, (1, 1), word, data=_memory(v)) for v in (a, b, c)]
+        handle = _handle(queue)
+        matrices = [_array(handle, v, word, 2) for v in (a, b, c)]
         for each in range(batch):
             places = (v.start + each * v.batch for v in (a, b, c))
             offsets = dict(zip(("a_offset", "b_offset", "c_offset"), places, strict=True))
@@ -50,7 +46,26 @@ class Clblast(Library):
             except RuntimeError as error:
                 raise DeviceError(f"CLBlast: {error}") from error
 
+    def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
+        """y = alpha x + y."""
+        handle = _handle(queue)
+        vectors = [_array(handle, v, word, 1) for v in (x, y)]
+        try:
+            self._library.axpy(handle, n, *vectors, alpha=alpha, x_offset=x.start, y_offset=y.start)
+        except RuntimeError as error:
+            raise DeviceError(f"CLBlast: {error}") from error
 
-def _memory(rows: Rows) -> Any:
+
+def _handle(queue: Queue) -> Any:
+    handle: Any = getattr(queue, "queue", None)
+    if handle is None:
+        raise ArgumentError("CLBlast: the queue is of another platform")
+    return handle
+
+
+def _array(handle: Any, rows: Rows, word: str, axes: int) -> Any:
+    """Memory as the bindings take it: they ask for its kind and its axes only."""
+    from pyopencl import array
+
     buffer: Any = rows.buffer
-    return buffer.mem
+    return array.Array(handle, (1,) * axes, word, data=buffer.mem)

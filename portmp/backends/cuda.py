@@ -205,6 +205,7 @@ CUBLAS = Interface(
         8: "not for this architecture", 13: "execution failed", 14: "internal error",
         15: "not supported",
     },
+    axpy={"float32": "cublasSaxpy_v2", "float64": "cublasDaxpy_v2"},
 )  # fmt: skip
 
 

@@ -44,6 +44,7 @@ def interface(bindings: Any, data_types: Any) -> Interface:
         plain=operations.HIPBLAS_OP_N, transposed=operations.HIPBLAS_OP_T, kinds=kinds,
         end=(bindings.hipblasGemmAlgo_t.HIPBLAS_GEMM_DEFAULT,),
         statuses={int(status): status.name for status in bindings.hipblasStatus_t},
+        axpy={"float32": "hipblasSaxpy", "float64": "hipblasDaxpy"},
     )  # fmt: skip
 
 

@@ -187,7 +187,9 @@ class Integers(Gemm):
 
     def known(self, form: Format) -> bool:
         """Whether the format has such a product."""
-        return not form.paper and (isinstance(self.method, Ozaki1) or bool(ozaki2.modules(form)))
+        return not (form.paper or form.coded) and (
+            isinstance(self.method, Ozaki1) or bool(ozaki2.modules(form))
+        )
 
     def call(self, inputs: Sequence[Array], out: Array, accuracy: str) -> Array:
         return blas.gemm(*inputs, out=out, method=self.method)
@@ -322,9 +324,9 @@ class Elementwise(Routine):
         return [2**20, 2**23] if self.name == "axpy" else [2**20]
 
 
-def alpha(form: Format) -> Fraction:
-    """The value that ALPHA has in a format."""
-    return convert.to_fraction([float(word) for word in base.words(form, ALPHA, "alpha")])
+def alpha(form: Format, factor: str = ALPHA) -> Fraction:
+    """The value that a factor has in a format."""
+    return convert.to_fraction([float(word) for word in base.words(form, factor, "alpha")])
 
 
 _TABLE: list[Routine] = [
@@ -445,7 +447,10 @@ def plan(
                     cases[Case(which, form, how, shape)] = None
     if not cases:
         names = ", ".join(f.name for f in forms)
-        raise ArgumentError(f"--accuracy {accuracy}: {names} have only accurate sums")
+        raise ArgumentError(
+            f"--accuracy {accuracy}: {names} have only accurate sums, and neither the papers' nor "
+            "storage formats have products by integers"
+        )
     return list(cases)
 
 

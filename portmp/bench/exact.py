@@ -12,6 +12,7 @@ import numpy as np
 
 from portmp import convert
 from portmp.bench.values import Values
+from portmp.formats import Format
 
 WRONG = 2.0**13
 """Errors beyond this many u^N T are no rounding errors: a limb is wrong."""
@@ -35,16 +36,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class Errors:
-    """The largest errors of some entries: relative to the result, and in units of u^N T."""
+    """The largest errors of some entries: relative to the result, and in units of u^N T.
+
+    ``allowed``: the largest share of what rounding may do.
+    """
 
     samples: int
     relative: float
     scaled: float
+    allowed: float
 
     @property
     def wrong(self) -> bool:
         """Whether an error is beyond rounding."""
-        return not self.scaled <= WRONG
+        return not self.allowed <= 1
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON has them: null where a result is not finite."""
@@ -66,28 +71,29 @@ def power(exponent: int) -> Fraction:
     return Fraction(2**exponent) if exponent >= 0 else Fraction(1, 2**-exponent)
 
 
-def dot(values: Values, x: Walk, y: Walk, count: int) -> Entry:
-    """The sum of *count* products of two walks through *values*.
+def dot(values: Values, x: Walk, y: Walk, count: int, others: Values | None = None) -> Entry:
+    """The sum of *count* products of two walks through *values* (y's through *others*, if given).
 
     Products repeat with the values, so one period of them is enough for any length.
     """
+    others = others or values
     period = values.period
     rounds, rest = divmod(count, period)
     total, terms = 0, 0.0
     for times, length in ((rounds, period), (1, rest)):
         if times and length:
-            part, size = _products(values, x, y, length)
+            part, size = _products(values, x, others, y, length)
             total += times * part
             terms += times * size
-    return Entry(total * power(2 * values.exponent), terms)
+    return Entry(total * power(values.exponent + others.exponent), terms)
 
 
-def _products(values: Values, x: Walk, y: Walk, count: int) -> tuple[int, float]:
+def _products(values: Values, x: Walk, others: Values, y: Walk, count: int) -> tuple[int, float]:
     """The integer sum of products, and the sum of their magnitudes."""
     steps = np.arange(count)
     at_x, at_y = ((w.first + w.step * steps) % values.period for w in (x, y))
-    total = int(np.dot(values.integers(at_x), values.integers(at_y)))
-    return total, float(np.dot(values.sizes[at_x], values.sizes[at_y]))
+    total = int(np.dot(values.integers(at_x), others.integers(at_y)))
+    return total, float(np.dot(values.sizes[at_x], others.sizes[at_y]))
 
 
 def number(values: Values, index: int) -> Fraction:
@@ -103,16 +109,34 @@ def root(x: Fraction, bits: int) -> Fraction:
 
 
 def errors(
-    found: Iterable[Fraction | None], entries: Sequence[Entry], unit: float | Fraction
-) -> Errors:
-    """The largest errors of *found* (None: not finite) against *entries*; *unit* is u^N."""
-    relative = scaled = 0.0
+    found: Iterable[Fraction | None], entries: Sequence[Entry], unit: float | Fraction,
+    parent: float | Fraction | None = None,
+) -> Errors:  # fmt: skip
+    """The largest errors of *found* (None: not finite) against *entries*; *unit* is u^N.
+
+    Results that are stored short are computed with u^N of *parent*, and rounded or cut off once.
+    """
+    relative = scaled = allowed = 0.0
     for value, entry in zip(found, entries, strict=True):
         if value is None:
-            return Errors(len(entries), math.inf, math.inf)
+            return Errors(len(entries), math.inf, math.inf, math.inf)
         error = abs(value - entry.exact)
         if error:
-            relative = max(relative, float(error / abs(entry.exact)) if entry.exact else math.inf)
-            bound = Fraction(unit) * Fraction(entry.terms)
-            scaled = max(scaled, float(error / bound) if bound else math.inf)
-    return Errors(len(entries), relative, scaled)
+            terms = Fraction(entry.terms)
+            limit = Fraction(WRONG) * Fraction(unit if parent is None else parent) * terms
+            if parent is not None:
+                limit += 2 * Fraction(unit) * abs(entry.exact)
+            relative = max(relative, _over(error, abs(entry.exact)))
+            scaled = max(scaled, _over(error, Fraction(unit) * terms))
+            allowed = max(allowed, _over(error, limit))
+    return Errors(len(entries), relative, scaled, allowed)
+
+
+def _over(error: Fraction, unit: Fraction) -> float:
+    return float(error / unit) if unit else math.inf
+
+
+def of_format(found: Iterable[Fraction | None], entries: Sequence[Entry], form: Format) -> Errors:
+    """The largest errors of results in a format."""
+    parent = power(-form.arithmetic.bits) if form.coded else None
+    return errors(found, entries, power(-form.bits), parent)

@@ -6,7 +6,7 @@ import itertools
 import math
 import statistics
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +21,8 @@ BUDGET = {"gpu": 0.25, "cpu": 0.5}
 """Seconds for all runs where their number is not given."""
 FEWEST, MOST = 3, 15
 MAX_CALLS = 200
+REST = 0.2
+"""Seconds around work on the host, until a library's threads no longer wait for more."""
 
 
 class Budget:
@@ -149,3 +151,65 @@ def timed_by_wall(
     once = run(1)
     calls = calls_of(once)
     return summary([run(calls) for _ in range(runs or runs_of(calls * once, budget))], calls)
+
+
+class Rounds:
+    """Times of several works by turns, so that what slows the device down slows all of them."""
+
+    def __init__(self, names: Iterable[str], calls: dict[str, int]) -> None:
+        self.calls = calls
+        self.seconds: dict[str, list[float]] = {name: [] for name in names}
+
+    def timing(self, name: str) -> Timing:
+        """The time of a call of one of them."""
+        calls = self.calls[name]
+        return summary([calls * t for t in self.seconds[name]], calls)
+
+    def faster(self, name: str, base: str) -> float:
+        """How many times as fast as *base* one of them is: the median over the rounds."""
+        pairs = zip(self.seconds[base], self.seconds[name], strict=True)
+        return statistics.median(b / t for b, t in pairs)
+
+
+def by_turns(
+    device: Device, works: Mapping[str, Callable[[], object]], runs: int, seconds: float,
+    on_host: Collection[str] = (),
+) -> Rounds:  # fmt: skip
+    """Times of *works*, which were called before, in rounds of one run each.
+
+    *runs* of 0: as many as *seconds* allow, a few at least. Those *on_host* come after the others,
+    and are timed by the wall's clock: the threads of libraries wait for more work with the
+    processor busy, which others would suffer from.
+    """
+    queue = device.queue
+
+    def run(name: str, calls: int) -> Callable[[], float]:
+        if name in on_host:
+            begin = time.perf_counter()
+            for _ in range(calls):
+                works[name]()
+            passed = time.perf_counter() - begin
+            return lambda: passed
+        start = queue.record()
+        for _ in range(calls):
+            works[name]()
+        end = queue.record()
+        return lambda: end.seconds_since(start)
+
+    found = Rounds(works, {})
+    apart = [n for n in works if n not in on_host], [n for n in works if n in on_host]
+    count = runs
+    time.sleep(REST if on_host else 0.0)
+    for names in filter(None, apart):
+        once = {name: run(name, 1)() for name in names}
+        warm = {n: calls_of(t, WARM_UP / len(names)) for n, t in once.items() if t < WARM_UP}
+        once |= {name: run(name, calls)() / calls for name, calls in warm.items()}
+        found.calls |= {name: calls_of(t) for name, t in once.items()}
+        count = count or runs_of(sum(found.calls[n] * t for n, t in once.items()), seconds)
+        marks = [{name: run(name, found.calls[name]) for name in names} for _ in range(count)]
+        queue.synchronize()
+        for turn in marks:
+            for name, taken in turn.items():
+                found.seconds[name].append(taken() / found.calls[name])
+    time.sleep(REST if on_host else 0.0)
+    return found

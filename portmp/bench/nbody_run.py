@@ -14,7 +14,7 @@ from portmp.backends.base import Device
 from portmp.bench import nbody_paper, values
 from portmp.bench.energy import Observer
 from portmp.bench.measure import Budget
-from portmp.bench.report import duration
+from portmp.bench.session import Session
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.networks import gravity
@@ -79,7 +79,7 @@ def schedule_of(specs: Sequence[KernelSpec]) -> NbodySchedule | None:
 
 
 @dataclass
-class Bench:
+class Bench(Session):
     """One run on one device. ``best``: interactions a second by format and root."""
 
     device: Device
@@ -97,15 +97,6 @@ class Bench:
         self.bodies = Bodies(self.device)
         self._rates: dict[tuple[str, str, NbodySchedule | None], float] = {}
         self.last: Callable[[], object] | None = None
-
-    @property
-    def kind(self) -> str:
-        """gpu or cpu."""
-        return self.device.properties.kind
-
-    def skip(self, experiment: str, what: str, reason: str) -> None:
-        """Note what was left out."""
-        self.skipped.append({"experiment": experiment, "what": what, "reason": reason})
 
     def work(
         self, form: Format, root: str, n: int, schedule: NbodySchedule | None = None
@@ -159,18 +150,6 @@ class Bench:
         """Seconds that a measurement will take, at the rate of the last run."""
         each = float(n) ** 2 / self.rate(form, root, schedule)
         return each * (self.runs + BESIDE)
-
-    def too_long(self, experiment: str, what: str, seconds: float, parts: int = 1) -> bool:
-        """Whether *seconds* are more than this part may take; then it is noted as skipped."""
-        left = self.budget.left(experiment, parts)
-        if seconds <= left:
-            return False
-        reason = (
-            f"would take about {duration(seconds)}; {left:.1f} s of the limit of "
-            f"{self.budget.seconds:g} s (--seconds) are left for it"
-        )
-        self.skip(experiment, what, reason)
-        return True
 
     def affordable(self, experiment: str, pairs: Sequence[tuple[Format, str]], most: int) -> int:
         """The largest power of two, up to *most*, for which all *pairs* can be measured."""

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from portmp import planes, program
+from portmp import budget, planes, program, storage
 from portmp.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, floors, measure
@@ -58,9 +58,17 @@ class Pool:
     def __init__(self, values: Values, size: int, device: Device) -> None:
         self.values = values
         self.planes = planes.allocate(values.form, (size,), device.queue)
-        for first in range(0, size, values.period):
-            count = min(values.period, size - first)
-            self.planes.view((count,), (1,), first).write([p[:count] for p in values.block])
+        self.block = storage.parts_of(values.form, values.block)
+        self.fill(0, size)
+
+    def fill(self, start: int, end: int) -> None:
+        """Write the values from *start* to *end*, *start* being a multiple of ALIGNMENT."""
+        while start < end:
+            first = start % self.values.period
+            count = min(self.values.period - first, end - start)
+            parts = [part[first : first + count] for part in self.block]
+            self.planes.view((count,), (1,), start).write_parts(parts)
+            start += count
 
     def inputs(self, case: Case) -> list[Array]:
         """The operands of a case: dense views; OutOfMemory where there was too little for them."""
@@ -133,13 +141,24 @@ def _largest_pool(group: Sequence[Case], device: Device) -> Pool:
 
 def too_large(case: Case, device: Device) -> str:
     """Why a case does not fit the device's memory, or nothing."""
+    return lacking(case.memory, device)
+
+
+def lacking(nbytes: int, device: Device) -> str:
+    """Why so many bytes are too many for the device, a CPU's also for the host; or nothing."""
     memory = device.properties.memory
-    if case.memory <= USED * memory:
-        return ""
-    return (
-        f"needs {case.memory / 2**30:.1f} GiB; {device.name} has {memory / 2**30:.1f} GiB, of "
-        f"which {100 * USED:.0f} % may be used"
-    )
+    if nbytes > USED * memory:
+        return (
+            f"needs {nbytes / 2**30:.1f} GiB; {device.name} has {memory / 2**30:.1f} GiB, of "
+            f"which {100 * USED:.0f} % may be used"
+        )
+    free = budget.free() if device.properties.kind == "cpu" else None
+    if free is not None and nbytes > USED * free:
+        return (
+            f"needs {nbytes / 2**30:.1f} GiB; {free / 2**30:.1f} GiB of the host's memory are "
+            f"free, of which {100 * USED:.0f} % may be used"
+        )
+    return ""
 
 
 def _groups(cases: Sequence[Case]) -> Iterator[list[Case]]:
@@ -211,11 +230,12 @@ def _kernels(specs: Sequence[KernelSpec]) -> dict[str, Any]:
 def checked(values: Values, case: Case, result: Array) -> Errors:
     """The errors of sampled entries of a result."""
     places = case.samples
-    starts = case.starts
+    found = [exact.fraction(entry_of(result, place)) for place in places]
+    entries = [case.routine.entry(values, case.starts, case.shape, place) for place in places]
+    return exact.of_format(found, entries, case.form)
+
+
+def entry_of(result: Array, place: int) -> list[float]:
+    """Limbs of an entry (in C order) of a dense result."""
     flat = result.planes
-    found = []
-    for place in places:
-        limbs = flat.view((1,), (1,), flat.start + place).read_dense()
-        found.append(exact.fraction([float(limb[0]) for limb in limbs]))
-    entries = [case.routine.entry(values, starts, case.shape, place) for place in places]
-    return exact.errors(found, entries, exact.power(-case.form.bits))
+    return [float(limb[0]) for limb in flat.view((1,), (1,), flat.start + place).read_dense()]

@@ -16,7 +16,7 @@ from portmp.backends.base import Device
 from portmp.bench import measure, values
 from portmp.bench.energy import Observer
 from portmp.bench.measure import Budget
-from portmp.bench.report import duration
+from portmp.bench.session import Session
 from portmp.errors import PortmpError
 from portmp.formats import Format
 from portmp.ozaki import Ozaki1, Ozaki2
@@ -61,7 +61,7 @@ METHODS: Mapping[str, str | Ozaki1 | Ozaki2] = {
 
 
 @dataclass
-class Bench:
+class Bench(Session):
     """One run on one device, with orders up to *largest*."""
 
     device: Device
@@ -103,21 +103,11 @@ class Bench:
         self._next = 0.0
         wanted = [n for n in sizes if n <= self.largest]
         for i, n in enumerate(wanted):
-            left = self.budget.left(experiment)
-            if self._next > left:
-                reason = (
-                    f"would take about {duration(self._next)}; {left:.1f} s of the limit of "
-                    f"{self.budget.seconds:g} s (--seconds) are left for it"
-                )
-                self.skip(experiment, f"N = {', '.join(map(str, wanted[i:]))}", reason)
+            if self.too_long(experiment, f"N = {', '.join(map(str, wanted[i:]))}", self._next):
                 return
             self.progress.show(f"bench {self.device.name}: {experiment}, N = {n}")
             self._next = 0.0
             yield n
-
-    def skip(self, experiment: str, what: str, reason: str) -> None:
-        """Note what was left out."""
-        self.skipped.append({"experiment": experiment, "what": what, "reason": reason})
 
 
 def factors(

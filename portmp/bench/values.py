@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from portmp import storage
 from portmp.codings import PRECISION
 from portmp.formats import Format
 from portmp.inputs import Stream
@@ -90,11 +91,14 @@ def integers(planes: Sequence[Plane], common: int) -> Plane:
 
 
 class Values:
-    """An endless sequence of values of a format: a block of PERIOD values, repeated."""
+    """An endless sequence of values of a format: a block of PERIOD values, repeated.
+
+    Those of a storage format are what it holds of them.
+    """
 
     def __init__(self, form: Format, positive: bool = False) -> None:
         self.form = form
-        self.block = full_limbs(form, PERIOD, "blas", positive)
+        self.block = storage.stored(form, full_limbs(form, PERIOD, "blas", positive))
         self.exponent = exponent(self.block)
         self._asked = 0
 

@@ -125,14 +125,14 @@ def _run(
 
 
 _SCALAR = FlatSchedule()
-"""Instead of one with vectors, where operands are strided or stored short."""
+"""Instead of one with vectors, where operands are strided."""
 
 
 def fitted(
     schedule: FlatSchedule, op: str, form: Format, access: tuple[str, ...],
     out_strides: tuple[int, ...], starts: Sequence[int] = (),
 ) -> FlatSchedule:  # fmt: skip
-    """Vectors only where neighbours are neighbours in memory, as words of the arithmetic.
+    """Vectors only where neighbours are neighbours in memory.
 
     Neighbours stored short also begin (*starts*) where a word of each part does.
     """
@@ -140,9 +140,7 @@ def fitted(
     if schedule.neighbours > 1:
         whole = not any(start % schedule.neighbours for start in starts)
         return schedule if dense and whole and form.coded else _alone(schedule)
-    if schedule.width == 1 or (dense and form.compute is form):
-        return schedule
-    return _SCALAR
+    return schedule if schedule.width == 1 or dense else _SCALAR
 
 
 @cache

@@ -32,7 +32,7 @@ ${p.kernel.format(s.threads)} ${name}(
 % endfor
         const ${w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
 % for k in w.limbs:
-        ${w.neighbours("out", k, "out_start + i", const=False)} = ${w.word_of("result", k)};
+        ${w.put("out", k, "out_start + i", w.word_of("result", k))}
 % endfor
     }
     if (i < end) {
@@ -42,14 +42,14 @@ ${p.kernel.format(s.threads)} ${name}(
         ${w.value} ${operand} = ${w.zero()};
         for (int lane = 0; lane < lanes; ++lane) {
 % for k in w.limbs:
-            ((${w.scalar} *)&${w.word_of(operand, k)})[lane] = ${operand}${k}[${operand}_start + i + lane];
+            ((${w.scalar} *)&${w.word_of(operand, k)})[lane] = ${v.limb(operand, k, f"{operand}_start + i + lane")};
 % endfor
         }
 % endfor
         ${w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
         for (int lane = 0; lane < lanes; ++lane) {
 % for k in w.limbs:
-            out${k}[out_start + i + lane] = ((${w.scalar} *)&${w.word_of("result", k)})[lane];
+            ${v.store("out", k, "out_start + i + lane", f"(({w.scalar} *)&{w.word_of('result', k)})[lane]")}
 % endfor
         }
     }

@@ -10,7 +10,6 @@
     product = terms == "product"
     rows = s.rows * (s.width if s.across else 1)
     vectors = lanes if s.across else lanes // s.width
-    plain = w.plain("x") and (not product or w.plain("y"))
 %>
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
@@ -46,16 +45,13 @@ ${p.kernel_of(1)} ${name}(
 % if product:
             const ${w.value} y = ${w.pack(w.splat(f"(inside ? {v.limb('y', i, 'y_start + i * y_step')} : {v.literal(0)})") for i in v.limbs)};
 % endif
-% if plain:
             if (inside && dense) {
                 ${p.unroll}
                 for (int r = 0; r < ${s.rows}; ++r) {
                     const ${w.value} x = ${w.pack(w.neighbours("x", i, f"at + r * {s.width}") for i in w.limbs)};
                     sum[r] = ${w.function(step)}(sum[r], x${", y" if product else ""});
                 }
-            } else
-% endif
-            {
+            } else {
                 ${p.unroll}
                 for (int r = 0; r < ${s.rows}; ++r) {
                     const int here = inside ? many - r * ${s.width} : 0;
@@ -85,7 +81,6 @@ ${gathered("x", identity, "x_row", " " * 20)}
     for (int r = 0; r < ${s.rows}; ++r)
         for (int lane = 0; lane < ${vectors}; ++lane)
             sum[r][lane] = ${w.first_of(step.result, start)};
-% if plain:
     for (; dense && i0 + ${lanes} <= count; i0 += ${lanes}) {
         ${p.unroll} ${s.unroll}
         for (int lane = 0; lane < ${vectors}; ++lane) {
@@ -103,7 +98,6 @@ ${gathered("x", identity, "x_row", " " * 20)}
         }
 ${settled()}
     }
-% endif
     /* strided operands, and a last step that lanes beyond the end take too */
     for (; i0 < count; i0 += ${lanes}) {
         for (int lane = 0; lane < ${vectors}; ++lane) {

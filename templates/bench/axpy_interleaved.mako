@@ -1,0 +1,50 @@
+## AXPY of numbers whose parts lie one behind another, to compare with parts in planes.
+## w: Writer, networks["operator"], unit: bytes of the largest word that divides an element, threads
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%!
+    from portmp.codings import SIZES
+    from portmp.formats import ROUNDINGS
+    from portmp.writer import SCALAR
+
+    def pieces(coding, unit):
+        """Of each part the places of its words in an element, least significant first."""
+        return [
+            range(offset // 8 // unit, (offset + SIZES[part]) // 8 // unit)
+            for part, offset in zip(coding.parts, coding.offsets)
+        ]
+
+    def joined(operand, words, unit):
+        """A part from its words."""
+        return " | ".join(
+            f"(unsigned){operand}[at + {at}]" + (f" << {8 * unit * k}" if k else "")
+            for k, at in enumerate(words)
+        )
+%>
+<%
+    p, operator = w.platform, networks["operator"]
+    form = w.storage("x")
+    (coding,) = form.codings
+    size, word = form.itemsize // unit, SCALAR[f"uint{8 * unit}"]
+    parts = range(len(coding.parts))
+%>
+${arithmetic(w, [operator])}
+/* y[i] = a x[i] + y[i] for n elements of ${form.itemsize} bytes */
+${p.kernel.format(threads)} ${name}(
+    const ${p.index} n, ${w.scalars("a")}, ${p.const_pointer.format(word)}x, ${p.pointer.format(word)}y)
+{
+    const ${p.index} i = (${p.index})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    if (i >= n)
+        return;
+    const ${p.index} at = i * ${size};
+    const ${w.scalar} left = decoded_${coding.name}(${", ".join(joined("x", part, unit) for part in pieces(coding, unit))});
+    const ${w.scalar} right = decoded_${coding.name}(${", ".join(joined("y", part, unit) for part in pieces(coding, unit))});
+% for j, part in enumerate(coding.parts):
+    ${SCALAR[part]} part${j};
+% endfor
+    encode_${coding.name}${ROUNDINGS[form.rounding]}(${w.function(operator)}(a0, left, right), ${", ".join(f"&part{j}" for j in parts)});
+% for j, words in enumerate(pieces(coding, unit)):
+% for k, place in enumerate(words):
+    y[at + ${place}] = (${word})(${f"part{j} >> {8 * unit * k}" if k else f"part{j}"});
+% endfor
+% endfor
+}
