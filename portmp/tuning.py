@@ -252,33 +252,36 @@ def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
 # --- lookup ----------------------------------------------------------------------------------
 
 
-def _names(task: Task) -> tuple[str, ...]:
-    """What entries call a format: itself, or all of its word and length.
+def _names(task: Task) -> list[tuple[str, ...]]:
+    """What entries call a format: itself, or all of its word and length; best first.
 
-    Storage formats move data differently, so that they have elementwise kernels and, with one limb,
-    reductions of their own, by bits or for all; else they run as their parents.
+    Storage formats move data differently: they have elementwise kernels and, with one limb,
+    reductions of their own, for all or by bits, even where one was measured for their parent; else
+    they run as that.
     """
     form = task.format
-    if form.coded and task.routine == "elementwise":
-        return form.name, "stored"
-    parent = (form.arithmetic.name,) if form.coded else ()
-    if form.coded and form.limbs == 1 and task.routine == "reduce":
-        parent = (f"stored{8 * form.itemsize}", "stored", *parent)
-    return (form.name, *parent, "branching" if form.scalar else f"{form.word}x{form.limbs}")
+    short = (form.name, f"stored{8 * form.itemsize}", "stored") if form.coded else ()
+    if task.routine == "elementwise" and short:
+        return [short]
+    parent = form.arithmetic
+    usual = (parent.name, "branching" if form.scalar else f"{form.word}x{form.limbs}")
+    if task.routine == "reduce" and short and form.limbs == 1:
+        return [short, usual]
+    return [(form.name, *usual)]
 
 
 def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:
     """Entries for *task*, best first."""
     index = _index()
-    for shape in (task.shape, *SHAPES[task.routine][task.shape]):
-        for level in LEVELS:
-            if not set(level) <= set(where):
-                continue
-            values = tuple(where[name] for name in (*level, "kind"))
-            for name, accuracy in itertools.product(_names(task), (task.accuracy, "")):
-                entry = index.get((level, values, (task.routine, name, accuracy, shape)))
-                if entry is not None:
-                    yield entry
+    shapes = (task.shape, *SHAPES[task.routine][task.shape])
+    for shape, names, level in itertools.product(shapes, _names(task), LEVELS):
+        if not set(level) <= set(where):
+            continue
+        values = tuple(where[name] for name in (*level, "kind"))
+        for name, accuracy in itertools.product(names, (task.accuracy, "")):
+            entry = index.get((level, values, (task.routine, name, accuracy, shape)))
+            if entry is not None:
+                yield entry
 
 
 def default(task: Task) -> Schedule:

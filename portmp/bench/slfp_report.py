@@ -109,19 +109,22 @@ def _kind(name: str) -> Callable[[Row], Lines]:
 def _routine(name: str, found: Row) -> Lines:
     lines: Lines = []
     machine, rows_there = theirs(found["kind"], name)
+    by_bytes = name != "gemm"
     for n in dict.fromkeys(row["n"] for row in found["rows"]):
         rows = [row for row in found["rows"] if row["n"] == n]
         cut = {row["format"].removesuffix("_rz"): row for row in rows if row["type"][-3:] == "_rz"}
         shown = [row for row in rows if row not in cut.values()]
         beside = f", beside the paper's {machine}" if rows_there else ""
         heads = (
-            "type", "GFlop/s", "GB/s", "x float64", "ideal", "reached",
+            "type", "GFlop/s", *(("GB/s",) if by_bytes else ()), "x float64",
+            *(("ideal", "reached") if by_bytes else ()),
             *(("truncated",) if cut else ()), *(("paper x",) if rows_there else ()),
         )  # fmt: skip
         cells = [
             [row["type"], number(row["operations_per_second"] / 1e9, 4),
-             number(row["bytes_per_second"] / 1e9, 4), times(row["over"]), number(row["ideal"]),
-             f"{100 * row['reached']:.0f} %",
+             *([number(row["bytes_per_second"] / 1e9, 4)] if by_bytes else []),
+             times(row["over"]),
+             *([number(row["ideal"]), f"{100 * row['reached']:.0f} %"] if by_bytes else []),
              *([_cut(row, cut)] if cut else []),
              *([stated(rows_there, row["type"])] if rows_there else [])]
             for row in shown
