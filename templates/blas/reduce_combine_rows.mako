@@ -2,7 +2,7 @@
 ## definition as reduce_combine.mako.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/recompute.mako" import="recomputed"/>
+<%namespace file="/blas/combine.mako" import="parameters, recomputed"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
@@ -10,24 +10,7 @@
 ${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
 /* chunks of a row combine pairwise with halving distance */
 ${p.kernel.format(threads)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${w.planes("x", const=True)},
-    const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if product:
-    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
-% endif
-    ${w.planes("partial", const=False, compute=True)},
-% if product:
-    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_step,
-% endif
-    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_step\
-% if product:
-,
-    ${w.scalars("alpha")}, ${w.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)
-% else:
-)
-% endif
+${parameters(w)}
 {
 % if recompute:
     ${p.shared} ${w.word} lanes0[${threads}];

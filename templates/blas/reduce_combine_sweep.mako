@@ -2,6 +2,7 @@
 ## alone. The same definition as reduce_combine.mako, without barriers.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/combine.mako" import="parameters"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
@@ -9,24 +10,7 @@
 ${arithmetic(w, [combine] + ([networks["add"], networks["mul"]] if product else []))}
 /* one row a work-item: chunks combine pairwise with halving distance */
 ${p.kernel_of(1)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${w.planes("x", const=True)},
-    const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if product:
-    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
-% endif
-    ${w.planes("partial", const=False, compute=True)},
-% if product:
-    ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_step,
-% endif
-    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_step\
-% if product:
-,
-    ${w.scalars("alpha")}, ${w.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)
-% else:
-)
-% endif
+${parameters(w)}
 {
     const ${long} row = (${long})${p.axis(p.group_id, 0)};
     const ${long} base = row * chunks;
