@@ -143,7 +143,7 @@ def _cut(row: Row, cut: Mapping[str, Row]) -> str:
 def _watts(
     heads: Sequence[str], cells: Sequence[Sequence[str]], rows: Sequence[Row], there: Row
 ) -> tuple[tuple[str, ...], list[list[str]]]:
-    """Watts and efficiency over the parents' behind a table's rows, where energy was read."""
+    """Where energy was read: watts, and the rate kept up meanwhile and efficiency over parents'."""
     read = {row["type"]: row["energy"] for row in rows if row.get("energy")}
     if not read:
         return tuple(heads), [list(line) for line in cells]
@@ -151,16 +151,16 @@ def _watts(
     more = []
     for row in rows:
         mine = read.get(row["type"])
-        over = {
-            base: mine["gflops_per_watt"] / read[base]["gflops_per_watt"]
-            for base in row["over"]
-            if mine and base in read
-        }
+        kept, efficient = (
+            {b: mine[figure] / read[b][figure] for b in row["over"] if mine and b in read}
+            for figure in ("operations_per_second", "gflops_per_watt")
+        )
         more.append([
-            number(mine["watts"]) if mine else "-", times(over) if over else "-",
+            number(mine["watts"]) if mine else "-", times(kept) if kept else "-",
+            times(efficient) if efficient else "-",
             *(stated(there, row["type"], figure) for figure in figures),
         ])  # fmt: skip
-    heads = (*heads, "W", "eff x", *(_FIGURES[figure] for figure in figures))
+    heads = (*heads, "W", "x kept up", "eff x", *(_FIGURES[figure] for figure in figures))
     return heads, [[*line, *extra] for line, extra in zip(cells, more, strict=True)]
 
 
