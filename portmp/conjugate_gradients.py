@@ -32,7 +32,7 @@ class Solution:
 
     ``residual`` is \\|b - a x\\| / \\|b\\| in the Euclidean norm, computed in b's format, and
     ``converged`` whether it is as small as was asked for. ``rounds`` are the iterations of each
-    round, ``residuals`` the residuals behind them.
+    round, ``residuals`` the residuals after each.
     """
 
     x: Array
@@ -60,9 +60,10 @@ def cg(
 
     *inner* is a copy of a that iterations read instead, or the format to make it in: a storage
     format of b's, or any other; iterations compute in what it computes as. Each round of them
-    reduces the residual by *reduction* (default: the cube root of inner's unit roundoff; without
-    inner all that is asked for), then b - a x is taken anew with a itself, in b's format. a may
-    be in a storage format of b's, too: then x solves the system with the rounded matrix.
+    reduces the residual by *reduction* (below 0.5; default: about the cube root of inner's unit
+    roundoff; without inner all that is asked for), then b - a x is taken anew with a itself, in
+    b's format. a may be in a storage format of b's, too: then x solves the system with the
+    rounded matrix.
 
     Ends where |b - a x| <= *tolerance* |b|; without one where it is at most 16 u (trace(a) |x| +
     |b|), u being the unit roundoff of b's format, which is as good as the exact solution of a
@@ -72,18 +73,21 @@ def cg(
     with the smallest residual is given.
 
     Bits are the same on every device. Reads two numbers in each iteration (a wait). Raises
-    ArgumentError where p.(a p) <= 0 shows that a, or its short copy, is not positive definite.
+    ArgumentError where p.(a p) <= 0 shows that a, or its short copy, is not positive definite, and
+    where numbers are not finite.
     """
     _check(a, b)
-    for name, value in (("tolerance", tolerance), ("reduction", reduction)):
-        if value is not None and not 0 < value < 1:
-            raise ArgumentError(f"cg: {name} {value!r} given, a number between 0 and 1 is needed")
-    if iterations is not None and iterations < 1:
-        raise ArgumentError(f"cg: iterations {iterations!r} given, at least 1 is needed")
+    for name, value, most in (("tolerance", tolerance, 1), ("reduction", reduction, HALVED)):
+        if value is not None and not (isinstance(value, float) and 0 < value < most):
+            raise ArgumentError(
+                f"cg: {name} {value!r} given, a float between 0 and {most} is needed"
+            )
+    if iterations is not None and not (type(iterations) is int and iterations >= 1):
+        raise ArgumentError(f"cg: iterations {iterations!r} given, a whole number is needed")
     matrix = _inner(a, b, inner)
     floor = DEEPEST[matrix.format.word]
-    unit = matrix.format.unit_roundoff
-    depth = max(floor, reduction or (unit if matrix is a else unit ** (1 / 3)))
+    usual = a.format.arithmetic.unit_roundoff if matrix is a else _third(matrix.format)
+    depth = max(floor, reduction or usual)
     left = iterations or 10 * b.size * b.format.limbs
     x, size = zeros(b.shape, b.format, b.device), _norm(b)
     if size == 0:
@@ -151,6 +155,12 @@ def _inner(a: Array, b: Array, inner: Array | str | Format | None) -> Array:
     return inner
 
 
+def _third(form: Format) -> float:
+    """About the cube root of a format's unit roundoff: a power of two, the same everywhere."""
+    bits = 1 - math.frexp(form.unit_roundoff)[1]
+    return math.ldexp(1.0, -bits // 3)
+
+
 def _norm(x: Array) -> float:
     """The Euclidean norm; ArgumentError where it is not finite."""
     norm = float(blas.nrm2(x)) if x.size else 0.0
@@ -165,8 +175,11 @@ def _norm(x: Array) -> float:
 def _trace(a: Array) -> float:
     """The sum of the diagonal, which bounds the norm of a positive definite matrix."""
     planes = a.planes
-    diagonal = planes.view(a.shape[:1], (sum(planes.strides),), planes.start)
-    return float(Array(diagonal).sum())
+    diagonal = Array(planes.view(a.shape[:1], (sum(planes.strides),), planes.start))
+    trace = float(_as(diagonal, a.format.arithmetic).sum()) if diagonal.size else 0.0
+    if not math.isfinite(trace):
+        raise ArgumentError(f"cg: a's diagonal sums to {trace}: it holds infinities or NaN")
+    return trace
 
 
 def _round(a: Array, b: Array, reduction: float, most: int) -> tuple[Array, int]:

@@ -62,7 +62,7 @@ def test_short_matrix_alone(device: Device) -> None:
     a, b = system("float64", device)
     short = a.astype("slfp64in32b")
     found = mp.linalg.cg(short, b, tolerance=1e-13)
-    assert found.converged
+    assert found.converged and len(found.rounds) == 1
     assert error(found.x, short.astype("float64"), b) < 1e-10
     assert 1e-8 < error(found.x, a, b) < 2.0**-21 * CONDITION * np.sqrt(N)
 
@@ -116,10 +116,21 @@ def test_matrices_that_are_not_definite(device: Device) -> None:
     ):
         with pytest.raises(ArgumentError, match=message):
             mp.linalg.cg(bad, b, tolerance=1e-9)
+    for value in (np.nan, np.inf):
+        with pytest.raises(ArgumentError, match=r"diagonal sums to (nan|inf)"):
+            mp.linalg.cg(a + mp.array(np.diag([value] + [0.0] * (N - 1)), "float64", device), b)
     with pytest.raises(ArgumentError, match="norm is nan"):
         mp.linalg.cg(a, b * float("nan"))
     with pytest.raises(ArgumentError, match=r"matrix in float32 .*beyond the format's range"):
         mp.linalg.cg(a * 1e40, b, inner="float32")
+
+
+def test_traces_beyond_the_range_of_a_short_format(device: Device) -> None:
+    """They are summed in the format that computes."""
+    a = mp.array(300 * np.eye(300), "float16", device)
+    found = mp.linalg.cg(a, mp.array(np.ones(300), "float32", device))
+    assert found.converged
+    assert np.allclose(found.x.to_float64(), 1 / 300, rtol=1e-6)
 
 
 def test_sizes_of_right_sides(device: Device) -> None:
@@ -162,7 +173,14 @@ def test_bad_use(device: Device) -> None:
         (ShapeError, "inner has shape (3, 48)", (a, b), {"inner": a[:3]}),
         (ArgumentError, "tolerance 0 given", (a, b), {"tolerance": 0}),
         (ArgumentError, "tolerance nan given", (a, b), {"tolerance": float("nan")}),
-        (ArgumentError, "reduction 1 given", (a, b), {"reduction": 1}),
+        (ArgumentError, "tolerance 'x' given", (a, b), {"tolerance": "x"}),
+        (
+            ArgumentError,
+            "reduction 0.5 given, a float between 0 and 0.5",
+            (a, b),
+            {"reduction": 0.5},
+        ),
+        (ArgumentError, "iterations 2.5 given", (a, b), {"iterations": 2.5}),
         (ArgumentError, "iterations 0 given", (a, b), {"iterations": 0}),
     ]
     for kind, message, arguments, named in calls:
