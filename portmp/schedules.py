@@ -228,7 +228,7 @@ NEIGHBOURS = (1, 4)
 
 
 def _check_neighbours(schedule: FlatSchedule | ReduceSchedule) -> None:
-    if schedule.neighbours not in NEIGHBOURS:
+    if type(schedule.neighbours) is not int or schedule.neighbours not in NEIGHBOURS:
         allowed = ", ".join(map(str, NEIGHBOURS))
         raise ArgumentError(
             f"schedule: neighbours {schedule.neighbours} given, allowed are {allowed}"
@@ -282,6 +282,8 @@ class ReduceSchedule:
         """The next smaller one, for a device that this one does not fit."""
         if self.combine_threads > definition.LANES:
             return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
+        if self.neighbours > 1 and self.staged:
+            return replace(self, staged=0)
         for name in ("staged", "teams"):
             if getattr(self, name) > 1:
                 return replace(self, **{name: getattr(self, name) // 2})
@@ -290,6 +292,8 @@ class ReduceSchedule:
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
         _positive(self, "teams", "rows", "unroll", "combine_threads")
+        if self.staged:
+            _positive(self, "staged")
         _check_neighbours(self)
         shared = definition.LANES * self.teams * form.compute.itemsize
         if self.neighbours > 1:
@@ -302,7 +306,6 @@ class ReduceSchedule:
                     f"schedule: staged {self.staged} is no multiple of unroll {self.unroll}"
                 )
         elif self.staged:
-            _positive(self, "staged")
             shared *= 2 * self.staged
             if self.rows != 1 or self.across:
                 raise ArgumentError("schedule: staged needs rows 1 and across False")

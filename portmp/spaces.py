@@ -76,6 +76,14 @@ _REDUCE: Space = (
     (("unroll", "staged"), ((1, 0), (2, 0), (4, 0), (8, 0), (12, 0), (4, 2), (4, 4), (4, 8))),
     _one("combine_threads", 32, 64, 128, 256, 512, 1024),
 )
+_REDUCE_NEIGHBOURS: Space = (
+    _REDUCE[0],
+    (
+        ("unroll", "staged"),
+        ((2, 0), (4, 0), (8, 0), (16, 0), (2, 32), (4, 16), (4, 32), (4, 64), (8, 32)),
+    ),
+    _REDUCE[2],
+)
 _SWEEP: Space = (
     _one("width", 1, 2, 4, 8),
     _one("rows", 1, 2, 4, 8),
@@ -110,11 +118,11 @@ def space(task: Task, schedule: Schedule) -> Space:
     if isinstance(schedule, PanelSchedule):
         return _PANELS
     if isinstance(schedule, ReduceSchedule):
-        return _REDUCE
+        return _REDUCE if schedule.neighbours == 1 else _REDUCE_NEIGHBOURS
     if isinstance(schedule, SweepSchedule):
         return _SWEEP
     if isinstance(schedule, FlatSchedule):
-        return _FLAT
+        return _FLAT[schedule.neighbours > 1 :]  # neighbours come without vectors
     if isinstance(schedule, NbodySchedule):
         return _GRAVITY
     threads: tuple[tuple[int, ...], ...] = _THREADS
@@ -234,14 +242,16 @@ def _gemm(task: Task, device: Device, checked: bool) -> Problem:
 def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     form, gpu = task.format, device.properties.kind == "gpu"
     if checked:
+        # Rows begin at multiples of four, so that neighbours are read at once.
         m, k = (1 if task.shape == "one" else 77), 2 * definition.CHUNK + 77
     elif task.shape == "one":
         m, k = 1, 2**26 if gpu else 2**21
     else:
         m = k = 2**14 if gpu else 2**11
     across = task.shape == "across"
-    x = values(form, (k, m) if across else (m, k), device, 3)
-    matrix = x.transposed([1, 0]) if across else x
+    pitch = -(-k // 4) * 4
+    x = values(form, (k, m) if across else (m, pitch), device, 3)
+    matrix = x.transposed([1, 0]) if across else x.view((m, k), (pitch, 1), 0)
     y = values(form, (k,), device, 4)
     out = allocate(form, (m,), device.queue)
     one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
@@ -258,7 +268,9 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
 
     return Problem(
         {"m": m, "k": k}, 2 * m * k, (m * k + k + m) * form.itemsize, run,
-        lambda s: [reduce.module(form.name, "dot", turned(s), task.accuracy)],
+        lambda s: [reduce.kernels_of(
+            "dot", reduce.fitted(turned(s), matrix, y), matrix, k, form, task.accuracy
+        )],
     )  # fmt: skip
 
 

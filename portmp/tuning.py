@@ -267,7 +267,7 @@ def _names(task: Task) -> list[tuple[str, ...]]:
     usual = (parent.name, "branching" if form.scalar else f"{form.word}x{form.limbs}")
     if task.routine == "reduce" and short and form.limbs == 1:
         return [short, usual]
-    return [(form.name, *usual)]
+    return [(form.name, *usual) if short else usual]
 
 
 def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:

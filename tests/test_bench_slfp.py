@@ -96,7 +96,7 @@ def test_turns(device: Device) -> None:
     for name, times in rounds.seconds.items():
         # One call, the warm-up, and the runs.
         warm = calls[name] - 1 - 4 * rounds.calls[name]
-        assert len(times) == 4 and 1 <= warm <= measure.MAX_CALLS
+        assert len(times) == 4 and 0 <= warm <= measure.MAX_CALLS
 
 
 @pytest.mark.parametrize("name", slfp_interleaved.FORMATS)
@@ -168,7 +168,7 @@ def test_too_little_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(budget, "free", lambda: 2**20)
     facts = dataclasses.replace(device.properties, kind="cpu")
     monkeypatch.setattr(device, "properties", facts)
-    assert "1.0 MiB" in (text := runner.lacking(2**20, device)) or "host's memory" in text
+    assert "host's memory" in runner.lacking(2**20, device)
     assert not runner.lacking(2**19, device)
 
 

@@ -255,7 +255,10 @@ def test_neighbours_are_read_at_once_or_not(device: Device, name: str) -> None:
     for rows, first, last in ((5, 0, 8300), (5, 4, 200), (1, 8, 8301), (3, 1, 8300)):
         left, right = a[:rows, first:last].copy(), x[first:last]
         usual = mp.gemv(left, right)
-        got = mp.gemv(left, right, schedule=ReduceSchedule(3, 2, 2, staged=6, neighbours=4))
+        schedule = ReduceSchedule(3, 2, 2, staged=6, neighbours=4)
+        at_once = reduce.fitted(schedule, left.planes, right.planes) is schedule
+        assert at_once == (first % 4 == 0 and (rows == 1 or (last - first) % 4 == 0))
+        got = mp.gemv(left, right, schedule=schedule)
         assert all(map(same, got.to_limbs(), usual.to_limbs())), first
         total = reduce.over_rows("sum", left.planes).read_dense()
         sums = reduce.over_rows("sum", left.planes, ReduceSchedule(8, 1, 4, neighbours=4))

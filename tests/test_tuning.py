@@ -347,3 +347,21 @@ def test_bad_use(words: list[str], message: str, capsys: Captured) -> None:
     error = capsys.readouterr().err
     assert message in error
     assert error.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "taken"),
+    [
+        ("slfp64in16b_rz", "along", "stored16"), ("slfp32in24b", "one", "stored24"),
+        ("slfp64in48b", "along", "stored"), ("slfp64in48b", "across", "float64"),
+        ("tsin80b", "along", "ts"), ("float64", "one", "float64"),
+    ],
+)  # fmt: skip
+def test_storage_formats_have_reductions_of_their_own(name: str, shape: str, taken: str) -> None:
+    """Even on a device for which their parent's were measured."""
+    h200 = {
+        "platform": "cuda", "kind": "gpu", "device": "NVIDIA H200", "arch": "sm_90",
+        "vendor": "NVIDIA",
+    }  # fmt: skip
+    task = Task("reduce", formats.get(name), "accurate", shape)
+    assert next(tuning._candidates(h200, task)).format == taken

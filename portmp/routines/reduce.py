@@ -183,7 +183,7 @@ def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
     return s
 
 
-def _fitted(s: Schedule, x: Planes, y: Planes | None) -> Schedule:
+def fitted(s: Schedule, x: Planes, y: Planes | None) -> Schedule:
     """Neighbours are read at once only where they lie side by side, from whole words on."""
     if isinstance(s, ReduceSchedule) and s.neighbours > 1:
         rows, step = x.strides
@@ -193,12 +193,25 @@ def _fitted(s: Schedule, x: Planes, y: Planes | None) -> Schedule:
             starts.append(y.start)
             steps += y.strides
         if set(steps) != {1} or any(start % s.neighbours for start in starts):
-            return _alone(s)
+            return _one_by_one(s)
     return s
 
 
+def kernels_of(
+    kind: str, s: Schedule, x: Planes, k: int, form: Format, accuracy: str
+) -> tuple[KernelSpec, KernelSpec]:
+    """The kernels that reduce k elements of x's rows in the format of the result."""
+    alone = _alone(s, x.shape[0], base.blocks(k, definition.CHUNK))
+    return module(form.name, kind, s, accuracy, x.format.name, alone)
+
+
+def _alone(s: Schedule, rows: int, chunks: int) -> bool:
+    """Whether work-items combine rows: a block a row would leave most of its threads idle."""
+    return isinstance(s, ReduceSchedule) and chunks <= FEW and rows >= s.combine_threads
+
+
 @cache
-def _alone(s: ReduceSchedule) -> ReduceSchedule:
+def _one_by_one(s: ReduceSchedule) -> ReduceSchedule:
     """The same load on each thread, an element at a time."""
     return replace(s, neighbours=1, staged=0, teams=max(1, s.teams // s.neighbours))
 
@@ -222,10 +235,8 @@ def _reduce(
         schedule = _spread(default(x, accuracy), rows, chunks, units)
     else:
         schedule.check(form, device)
-    s = _fitted(schedule, x, y)
-    # A block a row would leave most of its threads without work.
-    alone = isinstance(s, ReduceSchedule) and chunks <= FEW and rows >= s.combine_threads
-    partial, combine = module(form.name, kind, s, accuracy, x.format.name, alone)
+    s = fitted(schedule, x, y)
+    partial, combine = kernels_of(kind, s, x, k, form, accuracy)
     kernels = program.kernels(device, partial, combine)
     work = allocate(form.compute, (rows, max(chunks, 1)), queue)
     common: list[Argument] = [rows, k, chunks, *base.strided(x, *x.strides)]
@@ -236,5 +247,5 @@ def _reduce(
         grid = (s.blocks(rows, chunks), 1, 1)
         queue.launch(kernels[partial.name], grid, (s.threads, 1, 1), common)
     args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
-    groups = base.blocks(rows, s.combine_threads) if alone else rows
+    groups = base.blocks(rows, s.combine_threads) if _alone(s, rows, chunks) else rows
     queue.launch(kernels[combine.name], (groups, 1, 1), (s.combine_threads, 1, 1), args)

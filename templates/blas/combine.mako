@@ -1,4 +1,5 @@
 ## What the second halves of reductions share.
+<%namespace file="/blas/epilogue.mako" import="scaled"/>
 
 ## The parameters of a kernel.
 <%def name="parameters(w)" filter="trim">
@@ -66,4 +67,41 @@
                 partial0[row * chunks + i] = partial0[row * chunks + i] + partial0[row * chunks + i + apart];
             ${p.device_barrier}
         }
+</%def>
+
+## The chunks of the row at ``base`` by a work-item alone: it leaves the last combination in z.
+<%def name="tree(w, combine)">
+<% p, long = w.platform, w.platform.index %>
+    ${long} leaves = 1;
+    while (leaves < chunks)
+        leaves *= 2;
+    ${p.unroll} 1
+    for (${long} distance = leaves / 2; distance > 0; distance /= 2) {
+        ${p.unroll} 1
+        for (${long} at = base; at < base + distance && at + distance < base + chunks; ++at) {
+            const ${long} other = at + distance;
+            const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};
+            z = ${w.function(combine)}(${w.pack(f"partial{i}[at]" for i in w.limbs)}, upper);
+% for i in w.limbs:
+            partial${i}[at] = ${w.word_of("z", i)};
+% endfor
+        }
+    }
+</%def>
+
+## The end: alpha z + beta c is stored.
+<%def name="ended(w, networks, row)">
+<%
+    long = w.platform.index
+    product = terms == "product"
+%>
+% if product:
+    {
+        const ${long} c_at = c_start + ${row} * c_step;
+${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 8)}
+    }
+% endif
+% for i in w.limbs:
+    ${w.store("out", i, f"out_start + {row} * out_step", w.word_of("z", i))}
+% endfor
 </%def>

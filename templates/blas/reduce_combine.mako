@@ -1,7 +1,6 @@
 ## Second half of DOT, GEMV, sums and extrema: the chunks of one row, by a tree, then the end.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/combine.mako" import="parameters, recomputed"/>
+<%namespace file="/blas/combine.mako" import="ended, parameters, recomputed"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
@@ -77,13 +76,5 @@ ${recomputed(w, threads)}
 % endif
     if (thread != 0)
         return;
-% if product:
-    {
-        const ${long} c_at = c_start + row * c_step;
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 8)}
-    }
-% endif
-% for i in w.limbs:
-    ${w.store("out", i, "out_start + row * out_step", w.word_of("z", i))}
-% endfor
+${ended(w, networks, "row")}
 }

@@ -1,8 +1,7 @@
 ## Second half of GEMV and sums of many rows that have few chunks: a work-item a row. The same
 ## definition as reduce_combine.mako.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/combine.mako" import="parameters, recomputed"/>
+<%namespace file="/blas/combine.mako" import="ended, parameters, recomputed, tree"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
@@ -20,24 +19,10 @@ ${parameters(w)}
     const ${long} first_row = (${long})${p.axis(p.group_id, 0)} * ${threads};
     const ${long} mine = first_row + thread;
     const ${long} base = mine * chunks;
-    ${long} distance = 1;
     ${w.value} z = ${empty};
 
     if (mine < rows && chunks > 0) {
-        while (distance < chunks)
-            distance *= 2;
-        ${p.unroll} 1
-        for (distance /= 2; distance > 0; distance /= 2) {
-            ${p.unroll} 1
-            for (${long} at = base; at < base + distance && at + distance < base + chunks; ++at) {
-                const ${long} other = at + distance;
-                const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};
-                z = ${w.function(combine)}(${w.pack(f"partial{i}[at]" for i in w.limbs)}, upper);
-% for i in w.limbs:
-                partial${i}[at] = ${w.word_of("z", i)};
-% endfor
-            }
-        }
+${tree(w, combine)}
         if (chunks == 1)
             z = ${w.pack(f"partial{i}[base]" for i in w.limbs)};
     }
@@ -62,13 +47,5 @@ ${recomputed(w, threads)}
 % endif
     if (mine >= rows)
         return;
-% if product:
-    {
-        const ${long} c_at = c_start + mine * c_step;
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 8)}
-    }
-% endif
-% for i in w.limbs:
-    ${w.store("out", i, "out_start + mine * out_step", w.word_of("z", i))}
-% endfor
+${ended(w, networks, "mine")}
 }

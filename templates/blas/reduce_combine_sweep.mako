@@ -1,8 +1,7 @@
 ## Second half of DOT, GEMV, sums and extrema on CPUs: the chunks of one row, by a work-item
 ## alone. The same definition as reduce_combine.mako, without barriers.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/blas/epilogue.mako" import="scaled"/>
-<%namespace file="/blas/combine.mako" import="parameters"/>
+<%namespace file="/blas/combine.mako" import="ended, parameters, tree"/>
 <% p, long = w.platform, w.platform.index %>
 <% combine = networks["combine"] %>
 <% product = terms == "product" %>
@@ -14,23 +13,9 @@ ${parameters(w)}
 {
     const ${long} row = (${long})${p.axis(p.group_id, 0)};
     const ${long} base = row * chunks;
-    ${long} leaves = 1;
     ${w.value} z = ${empty};
 
-    while (leaves < chunks)
-        leaves *= 2;
-    ${p.unroll} 1
-    for (${long} distance = leaves / 2; distance > 0; distance /= 2) {
-        ${p.unroll} 1
-        for (${long} at = base; at < base + distance && at + distance < base + chunks; ++at) {
-            const ${long} other = at + distance;
-            const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};
-            z = ${w.function(combine)}(${w.pack(f"partial{i}[at]" for i in w.limbs)}, upper);
-% for i in w.limbs:
-            partial${i}[at] = ${w.word_of("z", i)};
-% endfor
-        }
-    }
+${tree(w, combine)}
     if (chunks > 0)
         z = ${w.pack(f"partial{i}[base]" for i in w.limbs)};
 % if recompute:
@@ -66,13 +51,5 @@ ${parameters(w)}
         z = ${w.pack(["total"] + [w.literal(0)] * (w.format.limbs - 1))};
     }
 % endif
-% if product:
-    {
-        const ${long} c_at = c_start + row * c_step;
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 8)}
-    }
-% endif
-% for i in w.limbs:
-    ${w.store("out", i, "out_start + row * out_step", w.word_of("z", i))}
-% endfor
+${ended(w, networks, "row")}
 }
