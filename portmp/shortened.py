@@ -126,7 +126,7 @@ def dot_error(form: Format, data: str, n: int, device: Device) -> DotError:
 
 
 class System:
-    """Kriging's matrix and right side in float64 on a device, and the solution to 25 digits."""
+    """Kriging's matrix and right side in float64 on a device, and a solution from dd."""
 
     def __init__(self, size: int, device: Device, say: Say) -> None:
         places = kriging.sites(size)
@@ -138,7 +138,9 @@ class System:
         full = (self.a.astype("dd"), self.b.astype("dd"))
         found = mp.linalg.cg(*full, inner=self.a, tolerance=1e-25)
         if not found.converged:
-            raise ArgumentError(f"--size: {size} equations cannot be solved to 25 digits in dd")
+            raise ArgumentError(
+                f"--size: {size} equations cannot be solved to a residual of 1e-25 in dd"
+            )
         self.solution = found.x
         self.condition = _norm(self.host) / kriging.VARIANCE
 
@@ -149,16 +151,19 @@ class System:
         say(f"{form.name}: the short matrix alone")
         # Its rounding is the error that remains: iterations far below it would be for nothing.
         alone = max(self.tolerance, form.unit_roundoff / 16)
-        plain = self._attempt(short, lambda most: mp.linalg.cg(
+        plain = self._attempt(short, short, lambda most: mp.linalg.cg(
             short, self.b, tolerance=alone, iterations=most))  # fmt: skip
         if short is self.a:
             return Solve(form.name, rounding, plain, plain)
         say(f"{form.name}: refined")
-        refined = self._attempt(short, lambda most: mp.linalg.cg(
+        refined = self._attempt(short, self.a, lambda most: mp.linalg.cg(
             self.a, self.b, inner=short, tolerance=self.tolerance, iterations=most))  # fmt: skip
         return Solve(form.name, rounding, plain, refined)
 
-    def _attempt(self, short: mp.Array, solve: Callable[[int | None], Solution]) -> Attempt:
+    def _attempt(
+        self, short: mp.Array, full: mp.Array, solve: Callable[[int | None], Solution]
+    ) -> Attempt:
+        """Iterations read the *short* matrix, the residuals of rounds the *full* one."""
         try:
             solve(1)  # compiles what is new
             start = time.perf_counter()
@@ -168,12 +173,12 @@ class System:
             return Attempt(problem=str(error))
         residual = mp.gemv(self.a, found.x, alpha=-1, beta=1, y=self.b)
         distance = mp.nrm2(found.x.astype("dd") - self.solution)
-        full = len(found.rounds) * self.a.format.itemsize
+        read = found.iterations * short.format.itemsize + len(found.rounds) * full.format.itemsize
         return Attempt(
             found.converged, found.rounds,
             float(mp.nrm2(residual)) / float(mp.nrm2(self.b)),
             float(distance) / float(mp.nrm2(self.solution)),
-            short.size * (found.iterations * short.format.itemsize + full), seconds,
+            short.size * read, seconds,
         )  # fmt: skip
 
 

@@ -26,7 +26,7 @@ from portmp.formats import Format
 Plane = np.ndarray[Any, Any]
 LENGTHS = (2**6, 2**10, 2**14, 2**18)
 TRIALS = 4
-"""Rows whose errors are averaged, of the inputs' rounding: their exact sums are large integers."""
+"""Rows of inputs stored short whose errors are averaged: few, as exact sums take long."""
 STEPS = (2**4, 2**6, 2**8, 2**10)
 """Products after which running sums are looked at."""
 LANES = 256

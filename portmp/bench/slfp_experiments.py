@@ -133,7 +133,6 @@ class Kind(ABC):
     sizes: ClassVar[Mapping[str, tuple[int, ...]]]
     families: ClassVar[Mapping[str, tuple[str, ...]]] = ONE_LIMB | BEYOND
     truncates = False
-    energy = False
 
     @abstractmethod
     def operations(self, n: int) -> int:
@@ -161,7 +160,7 @@ class Axpy(Kind):
 
     name = "axpy"
     sizes: ClassVar = {"gpu": (2**24, 2**28), "cpu": (2**24,)}
-    truncates = energy = True
+    truncates = True
 
     def case(self, form: Format, n: int) -> Case:
         """What is checked: a call on untouched operands."""
@@ -212,7 +211,6 @@ class Gemm(Kind):
     name = "gemm"
     sizes: ClassVar = {"gpu": (5120,), "cpu": (1024,)}
     families: ClassVar = ONE_LIMB
-    energy = True
 
     def case(self, form: Format, n: int) -> Case:
         """The product alone."""
@@ -354,7 +352,7 @@ def _family(bench: Bench, kind: Kind, n: int, parent: str, shorts: Sequence[str]
         bench.progress.show(f"bench {bench.device.name}: {kind.name}, {what}")
         wanted = list(dict.fromkeys([*bases, name]))
         memory = {f: kind.memory(formats.get(f), n) for f in wanted}
-        reason = runner.lacking(sum(memory.values()), bench.device)
+        reason = runner.lacking(sum(memory.values()) + _copies(bench, kind, name, n), bench.device)
         if reason:
             bench.skip(kind.name, what, reason)
             continue
@@ -369,6 +367,14 @@ def _family(bench: Bench, kind: Kind, n: int, parent: str, shorts: Sequence[str]
         for other in set(kept) - set(bases):
             del kept[other]
     return rows
+
+
+def _copies(bench: Bench, kind: Kind, name: str, n: int) -> int:
+    """Bytes that the vendor's library takes beside portmp's operands."""
+    if bench.vendor is None or name not in ONE_LIMB:
+        return 0
+    form = formats.get(name)
+    return bench.vendor.copies * kind.memory(form, n) // form.itemsize
 
 
 def _rows(
@@ -427,7 +433,7 @@ def _row(
     operations, nbytes = kind.operations(n), kind.nbytes(form, n)
     ideal = kind.nbytes(formats.get(base), n) / nbytes
     energy: Row = {}
-    if kind.energy and form.rounding == "nearest":
+    if form.rounding == "nearest":
         with bench.budget.beside():
             energy = bench.observer.part(work, operations, timing.median)
     return {

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,6 +46,8 @@ class Vendor(ABC):
     """A vendor's library. ``name`` says which, and on how many threads."""
 
     name: str
+    copies: ClassVar[int] = 0
+    """Bytes of the host's memory that it takes for a value of portmp's operands."""
 
     @abstractmethod
     def axpy(self, pool: Pool, n: int, start: int, factors: Signs) -> Subject:
@@ -84,7 +86,9 @@ class OnDevice(Vendor):
 
 
 class OpenBlas(Vendor):
-    """OpenBLAS on the host's threads."""
+    """OpenBLAS on the host's threads. Operands are its own, gathered by indices."""
+
+    copies = 24
 
     def __init__(self) -> None:
         self._library, self._prefix, self._suffix = _openblas()
