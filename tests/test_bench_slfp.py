@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers
 
 import portmp as mp
 from portmp import blas, budget, cli, formats
@@ -29,11 +30,9 @@ from portmp.bench import (
 )
 from portmp.bench.measure import Budget
 from portmp.bench.runner import Pool
-from portmp.bench.slfp_experiments import KINDS, Bench, values_of
+from portmp.bench.slfp_experiments import KINDS, Axpy, Bench, values_of
 from portmp.errors import BackendUnavailable
 from portmp.progress import Progress
-
-AXPY = KINDS["axpy"]
 
 
 def bench(device: Device, seconds: float = 1000.0, **more: Any) -> Bench:
@@ -103,7 +102,7 @@ def test_turns(device: Device) -> None:
 def test_layouts_agree(device: Device, name: str) -> None:
     """Packed elements give the bits of planes, in a length that fills no block."""
     form, n = formats.get(name), 1003
-    case = AXPY.case(form, n)  # type: ignore[attr-defined]
+    case = Axpy().case(form, n)
     pool = Pool(values_of(form), case.starts[-1], device)
     x, y = pool.inputs(case)
     packed = slfp_interleaved.Packed(pool, n, (case.starts[0], case.starts[1]))
@@ -124,14 +123,14 @@ def test_libraries(kind: str, word: str, device: Device) -> None:
     if device.properties.kind == "cpu":
         vendor, problem = vendors.find(device)
         if vendor is None:
-            pytest.skip(problem)
+            tiers.need("openblas", problem)
         assert re.search(r"[0-9] threads$", vendor.name)
         found.append(vendor)
     try:
         found.append(vendors.OnDevice(device.library()))
     except BackendUnavailable as error:
         if not found:
-            pytest.skip(str(error))
+            tiers.need("clblast", error)
     form, n = formats.get(word), 300 if kind == "axpy" else 40
     for vendor in found:
         pool = KINDS[kind].prepare(device, form, n, None).pool

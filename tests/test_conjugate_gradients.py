@@ -30,7 +30,8 @@ RIGHT = np.random.default_rng(6).standard_normal(N)
 
 def system(form: str, device: Device) -> tuple[mp.Array, mp.Array]:
     """The matrix and a right side, rounded to *form*."""
-    return tuple(mp.array(v, "dd", device).astype(form) for v in (MATRIX, RIGHT))  # type: ignore[return-value]
+    matrix, right = (mp.array(v, "dd", device).astype(form) for v in (MATRIX, RIGHT))
+    return matrix, right
 
 
 def error(x: mp.Array, a: mp.Array, b: mp.Array) -> float:

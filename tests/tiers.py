@@ -25,6 +25,7 @@ TIERS = (
     "pocl-debian",
     "intel",
     "clblast",
+    "openblas",
 )
 
 

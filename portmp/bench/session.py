@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
+from portmp import discovery
 from portmp.backends.base import Device
+from portmp.bench.energy import Observer, observing
 from portmp.bench.measure import Budget
 from portmp.bench.report import duration
+from portmp.bench.words import check_runs, check_seconds, choice, listed
 from portmp.progress import Progress
 
 
@@ -17,6 +22,7 @@ class Session:
     budget: Budget
     progress: Progress
     skipped: list[dict[str, Any]]
+    observer: Observer
 
     @property
     def kind(self) -> str:
@@ -38,3 +44,34 @@ class Session:
         )
         self.skip(experiment, what, reason)
         return True
+
+
+Run = TypeVar("Run", bound=Session)
+Found = dict[str, dict[str, Any]]
+
+
+def measured(
+    args: Any,
+    experiments: Mapping[str, Callable[[Run], dict[str, Any]]],
+    shares: Mapping[str, int],
+    limits: Mapping[str, float],
+    begin: Callable[[Device, Budget, Progress], Run],
+) -> tuple[Run, Found]:
+    """The run that a command's words ask for, and what each experiment found.
+
+    *shares* are those of the time, *limits* in seconds without --seconds, by kind of device.
+    """
+    wanted = listed(args.experiment, lambda name: choice(name, "experiment", experiments))
+    wanted = wanted or list(experiments)
+    check_seconds(args.seconds)
+    check_runs(args.runs)
+    progress = Progress(sys.stderr.isatty())
+    progress.show("opening the device (the first time it is probed, which takes some seconds)")
+    device = discovery.hardware(args.device)
+    limit = args.seconds or limits[device.properties.kind]
+    run = begin(device, Budget(limit, {e: s for e, s in shares.items() if e in wanted}), progress)
+    with run.budget.beside():
+        run.observer = observing(device, args.energy, progress)
+    found = {e: act(run) for e, act in experiments.items() if e in wanted}
+    progress.clear()
+    return run, found

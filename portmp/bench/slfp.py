@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import datetime
-import sys
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from portmp import discovery
+from portmp.backends.base import Device
 from portmp.bench import slfp_accuracy, slfp_interleaved, slfp_report, vendors
-from portmp.bench.energy import observing
 from portmp.bench.measure import Budget
 from portmp.bench.report import write
+from portmp.bench.session import measured
 from portmp.bench.slfp_experiments import KINDS, Bench, Row, run
-from portmp.bench.words import check_runs, check_seconds, choice, listed, one_size, places
+from portmp.bench.words import one_size, places
 from portmp.errors import ArgumentError
 from portmp.progress import Progress
 
@@ -39,23 +38,15 @@ def _size(text: str | None) -> int | None:
 def command(args: Any) -> int:
     """``portmp bench slfp``: 0 once all is measured or skipped, 1 where a result is wrong."""
     start = datetime.datetime.now(datetime.UTC)
-    wanted = listed(args.experiment, lambda name: choice(name, "experiment", EXPERIMENTS))
     size = _size(args.size)
-    check_seconds(args.seconds)
-    check_runs(args.runs)
     output, picture = places(args)
-    progress = Progress(sys.stderr.isatty())
-    progress.show("opening the device (the first time it is probed, which takes some seconds)")
-    device = discovery.hardware(args.device)
-    vendor, problem = vendors.find(device)
-    limit = args.seconds or TIMES[device.properties.kind]
-    budget = Budget(limit, {e: s for e, s in SHARES.items() if not wanted or e in wanted})
-    bench = Bench(device, size, args.runs or 0, budget, progress, vendor)
-    with budget.beside():
-        bench.observer = observing(device, args.energy, progress)
-    found = {e: act(bench) for e, act in EXPERIMENTS.items() if not wanted or e in wanted}
-    progress.clear()
-    data = slfp_report.report(bench, found, problem, start)
+
+    def begin(device: Device, budget: Budget, progress: Progress) -> Bench:
+        vendor, problem = vendors.find(device)
+        return Bench(device, size, args.runs or 0, budget, progress, vendor, problem)
+
+    bench, found = measured(args, EXPERIMENTS, SHARES, TIMES, begin)
+    data = slfp_report.report(bench, found, bench.no_vendor, start)
     write(data, slfp_report.table, output, args.json)
     if picture:
         slfp_report.plot(picture, data)

@@ -63,6 +63,7 @@ class Bench(Session):
     budget: Budget
     progress: Progress
     vendor: Vendor | None = None
+    no_vendor: str = ""
     skipped: list[Row] = field(default_factory=list)
     observer: Observer = field(default_factory=lambda: Observer(None))
     once: dict[tuple[str, str], float] = field(default_factory=dict)

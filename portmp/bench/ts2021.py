@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import datetime
-import sys
 from typing import Any
 
-from portmp import discovery
+from portmp.backends.base import Device
 from portmp.bench import ts2021_report
-from portmp.bench.energy import observing
 from portmp.bench.measure import Budget
 from portmp.bench.report import write
+from portmp.bench.session import measured
 from portmp.bench.ts2021_experiments import (
     BLOCKED_SIZES,
     EXPERIMENTS,
     SHARES,
     Bench,
 )
-from portmp.bench.words import check_runs, check_seconds, choice, listed, one_size, places
+from portmp.bench.words import one_size, places
 from portmp.errors import ArgumentError
 from portmp.progress import Progress
 
@@ -35,21 +34,13 @@ def _largest(text: str | None) -> int:
 def command(args: Any) -> int:
     """``portmp bench ts2021``: 0 once all is measured or skipped."""
     start = datetime.datetime.now(datetime.UTC)
-    wanted = listed(args.experiment, lambda name: choice(name, "experiment", EXPERIMENTS))
     largest = _largest(args.size)
-    check_seconds(args.seconds)
-    check_runs(args.runs)
     output, picture = places(args)
-    progress = Progress(sys.stderr.isatty())
-    progress.show("opening the device (the first time it is probed, which takes some seconds)")
-    device = discovery.hardware(args.device)
-    limit = args.seconds or SECONDS[device.properties.kind]
-    budget = Budget(limit, {e: s for e, s in SHARES.items() if not wanted or e in wanted})
-    bench = Bench(device, largest, args.runs or 0, budget, progress)
-    with budget.beside():
-        bench.observer = observing(device, args.energy, progress)
-    found = {e: run(bench) for e, run in EXPERIMENTS.items() if not wanted or e in wanted}
-    progress.clear()
+
+    def begin(device: Device, budget: Budget, progress: Progress) -> Bench:
+        return Bench(device, largest, args.runs or 0, budget, progress)
+
+    bench, found = measured(args, EXPERIMENTS, SHARES, SECONDS, begin)
     data = ts2021_report.report(bench, found, start)
     write(data, ts2021_report.table, output, args.json)
     if picture:
