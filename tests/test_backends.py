@@ -47,18 +47,6 @@ def test_copies_between_devices(every_device: Device) -> None:
         assert np.array_equal(got, [*content[100:], *content[-100:]])
 
 
-def test_parts(every_device: Device) -> None:
-    """A part is a window of its buffer."""
-    step = every_device.properties.alignment
-    buffer = every_device.allocate(4 * step)
-    queue = every_device.queue
-    content = np.random.default_rng(1).integers(0, 256, 4 * step, dtype=np.uint8)
-    queue.write(buffer, content)
-    got = np.empty(step, np.uint8)
-    queue.read(buffer.part(2 * step, step), got)
-    assert np.array_equal(got, content[2 * step : 3 * step])
-
-
 def test_several_parts(every_device: Device) -> None:
     """Memory of any sizes, small and large, overlaps nowhere; it may be used again at once."""
     queue = every_device.queue

@@ -75,6 +75,9 @@ class FakeDevice(Device):
     def allocate(self, nbytes: int) -> Buffer:
         raise NotImplementedError
 
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        raise NotImplementedError
+
     def new_queue(self) -> Queue:
         raise NotImplementedError
 

@@ -25,7 +25,7 @@ from portmp.backends import emulated, rocm
 from portmp.backends.emulator import assembler, hip, instructions
 from portmp.backends.emulator.assembler import Row
 from portmp.backends.emulator.machine import Settings
-from portmp.errors import DeviceError, LaunchError, OutOfMemory, PortmpError
+from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory, PortmpError
 
 ARCHITECTURES = {"gfx908": "hiprtc", "gfx90a": "hiprtc", "gfx1100": "clang"}
 """What CI runs: wave64 with one and with two words in a register pair, and wave32."""
@@ -45,6 +45,25 @@ def _device(arch: str) -> emulated.EmulatedDevice:
     device = discovery.get(f"emulated:{arch}")
     assert isinstance(device, emulated.EmulatedDevice)
     return device
+
+
+def test_parts_of_memory() -> None:
+    """A part is an aligned window of its buffer."""
+    device = _device("gfx90a")
+    step = device.properties.alignment
+    whole = device.allocate(4 * step)
+    content = np.random.default_rng(1).integers(0, 256, 4 * step, dtype=np.uint8)
+    device.queue.write(whole, content)
+    got = np.empty(step, np.uint8)
+    device.queue.read(whole.part(2 * step, step), got)
+    assert np.array_equal(got, content[2 * step : 3 * step])
+    with pytest.raises(ArgumentError, match=f"offset={step // 2} is not a multiple"):
+        whole.part(step // 2, 1)
+    one, two = device.allocate_parts((1, 24))
+    device.queue.write(one, content[:1])
+    device.queue.write(two, content[:24])
+    device.queue.read(one, got[:1])
+    assert got[0] == content[0]
 
 
 def _failures(device: Any, form: str, routines: Sequence[str]) -> list[verify.Outcome]:

@@ -71,10 +71,6 @@ class Buffer(ABC):
     nbytes: int
     device: Device
 
-    @abstractmethod
-    def part(self, offset: int, nbytes: int) -> Buffer:
-        """A view of *nbytes* bytes from *offset* (a multiple of the device's alignment)."""
-
 
 Argument = Buffer | np.generic | int
 """What a kernel is given: memory, a NumPy scalar by value, or an int as 64 bits."""
@@ -215,14 +211,9 @@ class Device(ABC):
     def allocate(self, nbytes: int) -> Buffer:
         """Allocate device memory (at least one byte)."""
 
+    @abstractmethod
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        """A buffer for each of *sizes* in bytes: aligned parts of one allocation."""
-        alignment = self.properties.alignment
-        offsets = [0]
-        for nbytes in sizes:
-            offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
-        whole = self.allocate(offsets[-1])
-        return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
+        """Allocate a buffer for each of *sizes* in bytes."""
 
     @abstractmethod
     def new_queue(self) -> Queue:

@@ -388,6 +388,15 @@ class GpuDevice(Device):
             self.driver.order(self._home, queue.stream)
         return GpuBuffer(self, pointer, nbytes)
 
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """Aligned parts of one allocation."""
+        alignment = self.properties.alignment
+        offsets = [0]
+        for nbytes in sizes:
+            offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
+        whole = self.allocate(offsets[-1])
+        return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
+
     def new_queue(self) -> GpuQueue:
         """Another in-order queue on this device."""
         queue = GpuQueue(self, self.driver.new_stream())

@@ -33,7 +33,8 @@
         return f"(unsigned)({plus('mine', u * s.threads * s.width + s.width - 1)}) >= {s.tile + s.width - 1}u"
 
     ## When a tile needs no test for a target's own term: none of the block's targets is in it (the
-    ## same for all threads, which compilers use), or none of the thread's.
+    ## same for all threads, which compilers use), or none of the thread's. That second loop is seldom
+    ## run, but its registers count for both: it is written out less.
     full, unroll = f"count == {s.tile}", s.unroll // s.ilp
     own = [full, *map(apart, range(s.targets))]
     away = f"(next <= block + self || j0 >= block + self + {block})"
@@ -42,7 +43,7 @@
     elif w.format.limbs > 1:
         untested = [(" && ".join(own), unroll)]
     else:
-        untested = [(f"{full} && {away}", unroll), (" && ".join(own), min(unroll, 4))]
+        untested = [(f"{full} && {away}", unroll), (" && ".join(own), max(unroll // 4, min(unroll, 4)))]
 %>
 ${arithmetic(w, list(networks.values()))}
 /* ${s.targets * s.width} target${"s" if s.targets * s.width > 1 else ""} a thread; sources in tiles of ${s.tile}, tiles in slabs of ${slab} */

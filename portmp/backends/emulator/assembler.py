@@ -219,9 +219,24 @@ class Assembler:
         return self._plain
 
     def _plain(self, name: str, one: Instruction) -> None:
-        if name.endswith(("rev_b16", "_u16")) and not one.mnemonic.endswith("_e32"):
-            raise Unknown("which bits of the other half stay")
-        self._operation(name, one.operands)
+        # Since gfx10 (whose operations on halves have one encoding, hence a name without its
+        # suffix) the other half of the result's register stays; before, it becomes zero.
+        if name.endswith(("rev_b16", "_u16")) and one.mnemonic[-4:] not in ("_e32", "_e64"):
+            self._low_half(name, one)
+        else:
+            self._operation(name, one.operands)
+
+    def _low_half(self, name: str, one: Instruction) -> None:
+        if any(one.numbers("op_sel", 3, 0)):
+            raise Unknown("op_sel of an operation on halves")
+        target, kept = one.operands[0], self.temporary()
+        self._operation(name, [kept, *one.operands[1:]])
+        self._insert(target, kept)
+
+    def _insert(self, target: str, half: str) -> None:
+        """The low half of a register, whose high one stays."""
+        self._operation("v_and_b32", [target, "0xffff0000", target])
+        self._operation("v_or_b32", [target, half, target])
 
     def _barrier(self, name: str, one: Instruction) -> None:
         # since gfx12 in two halves, with the number of a barrier: -1 is that of all waves
@@ -433,8 +448,7 @@ class Assembler:
             self._operation("v_and_b32", [target, "0xffff", target])
             self._operation("v_lshl_or_b32", [target, kept, "16", target])
         elif not data:
-            self._operation("v_and_b32", [target, "0xffff0000", target])
-            self._operation("v_or_b32", [target, kept, target])
+            self._insert(target, kept)
 
     def _global(self, way: str, nbytes: int, operands: Sequence[str], offset: int) -> None:
         if way == "load":

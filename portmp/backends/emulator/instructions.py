@@ -227,6 +227,7 @@ IGNORED = frozenset(
 
 _RENAMED = (
     ("_add_nc_u32", "_add_u32"), ("_sub_nc_u32", "_sub_u32"), ("_subrev_nc_u32", "_subrev_u32"),
+    ("_add_nc_u16", "_add_u16"), ("_sub_nc_u16", "_sub_u16"),
     ("_add_co_ci_u32", "_addc_co_u32"), ("_sub_co_ci_u32", "_subb_co_u32"),
     ("_subrev_co_ci_u32", "_subbrev_co_u32"), ("_and_not1_", "_andn2_"), ("_or_not1_", "_orn2_"),
     ("_mad_co_u64_u32", "_mad_u64_u32"), ("v_dual_", "v_"), ("v_dot4_i32_iu8", "v_dot4_i32_i8"),
