@@ -335,8 +335,21 @@ def test_loops_by_hand() -> None:
     ]  # fmt: skip
     body = loops.innermost(code, lambda head: head == "root")
     assert [i.text for i in body] == ["root b", "root c", "jump"]
+    assert [i.target for i in body] == [None, None, 0]
     assert loops.innermost(code, lambda head: head == "none") == []
     assert loops.readable("cuda") and not loops.readable("opencl")
+
+
+def test_slow_paths_by_hand() -> None:
+    """What a jump skips is left out where it calls a function."""
+    code = [
+        Instruction("root a"), Instruction("skip", 4), Instruction("move"), Instruction("call f"),
+        Instruction("root b"), Instruction("skip", 7), Instruction("rare"),
+        Instruction("jump", 0),
+    ]  # fmt: skip
+    usual = loops.usual(code, lambda head: head == "call")
+    assert [i.text for i in usual] == ["root a", "skip", "root b", "skip", "rare", "jump"]
+    assert loops.usual(code, lambda head: head == "none") == code
 
 
 def test_interactions_are_counted_by_reads() -> None:

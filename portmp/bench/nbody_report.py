@@ -246,6 +246,6 @@ _STATIC_LEGEND = (
     "shared memory (portmp/compilers/occupancy.py has the numbers and their sources); slots: the",
     "larger of float32 instructions and turns over what a scheduler issues meanwhile; none where",
     "64-bit instructions take part; paper's: its accounting, 12 and the root as 3 or 4. Static",
-    "counts hold what is placed inside the loop, slow paths of a root too; an instruction for two",
-    "operations (packed float32) counts once",
+    "counts hold what is placed inside the loop, but what a jump skips that calls a function (slow",
+    "paths of roots and divisions); an instruction for two operations (packed float32) counts once",
 )

@@ -1,7 +1,8 @@
 """Loops in machine code: what a kernel's innermost loop with reciprocal roots issues.
 
 A loop is the range of instructions from a jump's target to a jump back to it. Counts are
-static: of code that is placed inside the loop but seldom runs (slow paths) they know nothing.
+static. Code inside it that a jump may skip is left out where it calls a function: compilers
+place slow paths of roots and divisions so. Of other code that seldom runs they know nothing.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class _Family:
     """How one vendor's machine code is read.
 
     ``root`` matches roots, ``issued`` what takes turns at the vector units, where a special
-    instruction takes ``special_turns`` (one if it has a unit of its own).
+    instruction takes ``special_turns`` (one if it has a unit of its own), ``call`` calls.
     """
 
     listing: Callable[[bytes], dict[str, Function]]
@@ -95,6 +96,7 @@ class _Family:
     root: re.Pattern[str]
     issued: re.Pattern[str]
     special_turns: int
+    call: re.Pattern[str]
 
 
 _PLACE = re.compile(r"//\s*([0-9A-Fa-f]+):")
@@ -168,11 +170,13 @@ _FAMILIES: Mapping[str, _Family] = {
     # Scalar, memory and branch instructions have ports of their own; special ones go through
     # the vector units at a quarter of the rate (float32).
     "rocm": _Family(
-        _amd, amd_code.classify, re.compile(r"v_(s_)?(rsq|sqrt)_"), re.compile(r"v_"), 4
+        _amd, amd_code.classify, re.compile(r"v_(s_)?(rsq|sqrt)_"), re.compile(r"v_"), 4,
+        re.compile(r"s_swappc"),
     ),
     # One scheduler issues all of them, one a cycle; special ones have a unit of their own.
     "cuda": _Family(
-        _nvidia, nvrtc.classify, re.compile(r"MUFU\.(RSQ|SQRT)"), re.compile(r"\S"), 1
+        _nvidia, nvrtc.classify, re.compile(r"MUFU\.(RSQ|SQRT)"), re.compile(r"\S"), 1,
+        re.compile(r"CALL"),
     ),
 }  # fmt: skip
 
@@ -186,6 +190,7 @@ def innermost(code: Sequence[Instruction], is_root: Callable[[str], object]) -> 
     """The loop with the most roots that holds no other loop with roots; empty where none has.
 
     Of several the shortest: loops with more instructions for as many roots test for something.
+    Its jumps' targets are counted from its start; None for those that leave it.
     """
     spans: dict[int, int] = {}
     for i, instruction in enumerate(code):
@@ -202,7 +207,24 @@ def innermost(code: Sequence[Instruction], is_root: Callable[[str], object]) -> 
 
     inner = [span for span in rooted if not holds_another(span)]
     first, last = max(inner, key=lambda span: (roots(span), span[0] - span[1]), default=(0, 0))
-    return list(code[first:last])
+    return [
+        replace(x, target=x.target - first)
+        if x.target is not None and first <= x.target <= last
+        else replace(x, target=None)
+        for x in code[first:last]
+    ]
+
+
+def usual(body: Sequence[Instruction], is_call: Callable[[str], object]) -> Function:
+    """A loop's body without what a jump forward skips, if that calls a function: slow paths."""
+    kept: list[Instruction] = []
+    place = 0
+    while place < len(body):
+        kept.append(body[place])
+        target = body[place].target or 0
+        skipped = body[place + 1 : target]
+        place = target if any(is_call(x.head) for x in skipped) else place + 1
+    return kept
 
 
 def hot_loops(platform: str, binary: bytes) -> dict[str, Loop]:
@@ -210,7 +232,7 @@ def hot_loops(platform: str, binary: bytes) -> dict[str, Loop]:
     family = _FAMILIES[platform]
     found: dict[str, Loop] = {}
     for name, code in family.listing(binary).items():
-        body = innermost(code, family.root.match)
+        body = usual(innermost(code, family.root.match), family.call.match)
         if body:
             found[name] = Loop(
                 interactions=sum(bool(family.root.match(x.head)) for x in body),
