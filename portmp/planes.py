@@ -20,6 +20,8 @@ from portmp.errors import ShapeError
 from portmp.formats import Format
 
 Shape = tuple[int, ...]
+Place = tuple[Shape, Shape, int]
+"""A view's shape, strides and start."""
 Host = list[np.ndarray[Any, Any]]
 
 
@@ -31,6 +33,15 @@ def dense_strides(shape: Sequence[int]) -> Shape:
         strides.append(step)
         step *= max(size, 1)
     return tuple(reversed(strides))
+
+
+def broadcast_strides(shape: Shape, strides: Shape, wanted: Sequence[int]) -> Shape:
+    """Strides that show an array of *shape* as one of shape *wanted*: 0 where it is repeated."""
+    lead = len(wanted) - len(shape)
+    if lead < 0 or any(n not in (1, want) for n, want in zip(shape, wanted[lead:], strict=True)):
+        raise ShapeError(f"shape {shape} cannot be broadcast to {tuple(wanted)}")
+    rest = zip(shape, strides, wanted[lead:], strict=True)
+    return (0,) * lead + tuple([0 if n == 1 != want else step for n, step, want in rest])
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +71,11 @@ class Planes:
         return len(self.shape)
 
     @property
+    def place(self) -> Place:
+        """Where the view's elements lie in its buffers."""
+        return self.shape, self.strides, self.start
+
+    @property
     def contiguous(self) -> bool:
         """Whether elements follow each other in C order."""
         step = 1
@@ -84,15 +100,7 @@ class Planes:
         """NumPy's broadcasting, without a copy (stride 0)."""
         if self.shape == shape:
             return self
-        lead = len(shape) - self.ndim
-        if lead < 0:
-            raise ShapeError(f"shape {self.shape} cannot be broadcast to {tuple(shape)}")
-        strides = [0] * lead
-        for have, stride, want in zip(self.shape, self.strides, shape[lead:], strict=True):
-            if have not in (1, want):
-                raise ShapeError(f"shape {self.shape} cannot be broadcast to {tuple(shape)}")
-            strides.append(0 if have == 1 and want != 1 else stride)
-        return self.view(shape, strides, self.start)
+        return self.view(shape, broadcast_strides(self.shape, self.strides, shape), self.start)
 
     def reshaped(self, shape: Sequence[int]) -> Planes | None:
         """A view with another shape, or None where only a copy can have it."""
@@ -114,8 +122,7 @@ class Planes:
 
     def same_view(self, other: Planes) -> bool:
         """Whether both name the same elements in the same order."""
-        mine = (self.buffers[0], self.start, self.shape, self.strides)
-        return mine == (other.buffers[0], other.start, other.shape, other.strides)
+        return self.buffers[0] is other.buffers[0] and self.place == other.place
 
     def _extent(self) -> tuple[int, int]:
         reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]

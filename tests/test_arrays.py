@@ -241,6 +241,18 @@ def test_truth_of_one_element(device: Device) -> None:
             bool(x)
 
 
+def test_scalars_that_compare_equal(device: Device) -> None:
+    """What is kept of scalars tells -0.0 from 0.0, and types that accept other values."""
+    x = mp.array([1.0, -1.0], "float64", device=device.name)
+    for alpha in (0.0, -0.0, 0.0, 0, -0.0):
+        expected = np.signbit(np.float64(alpha) * np.array([1.0, -1.0]))
+        assert np.array_equal(np.signbit(mp.scal(alpha, x).to_limbs()[0]), expected)
+    large = 2**53 + 1
+    assert mp.scal(float(large), x).to_limbs()[0][0] == 2.0**53
+    with pytest.raises(FormatError, match="is not exact in float64"):
+        mp.scal(large, x)
+
+
 def test_scalars_of_the_blas_from_arrays(device: Device) -> None:
     """An Array of shape () as alpha or beta keeps all its limbs; others are refused."""
     third = mp.array("1/3", "qd", device)

@@ -21,14 +21,18 @@ Words = tuple[np.generic, ...]
 def words(form: Format, value: object, argument: str) -> Words:
     """Limbs of an exact scalar as kernel arguments, in words of the arithmetic."""
     form = form.arithmetic
-    if type(value) is int or type(value) is str:
+    # == does not tell -0.0 from 0.0.
+    if type(value) in _KNOWN and not (value == 0 and str(value).startswith("-")):
         return _known_words(form, value, argument)
     return _words(form, value, argument)
 
 
-@lru_cache(maxsize=1024)
-def _known_words(form: Format, value: int | str, argument: str) -> Words:
-    """``words`` of a value that == tells from all others."""
+_KNOWN = (int, float, str)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def _known_words(form: Format, value: object, argument: str) -> Words:
+    """``words`` of a value that == and its type tell from all others."""
     return _words(form, value, argument)
 
 
@@ -60,13 +64,14 @@ def same(form: Format, **operands: Planes) -> None:
 def neighbours(first: Planes, called: str = "x", /, **operands: Planes) -> None:
     """Check that operands are on the device and the queue of *first*."""
     for name, planes in operands.items():
-        if planes.device is not first.device:
-            raise DeviceError(
-                f"{name}: on {planes.device.name}, {called} is on {first.device.name}; "
-                f"copy with {name}.to({first.device.name!r})"
-            )
-        if planes.queue is not first.queue:
+        if planes.queue is first.queue:
+            continue
+        if planes.device is first.device:
             raise DeviceError(f"{name}: belongs to another queue of its device than {called}")
+        raise DeviceError(
+            f"{name}: on {planes.device.name}, {called} is on {first.device.name}; "
+            f"copy with {name}.to({first.device.name!r})"
+        )
 
 
 def computes(form: Format, routine: str) -> None:

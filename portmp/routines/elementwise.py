@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import cache
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from portmp import formats, program, tuning
 from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
-from portmp.planes import Planes, allocate, dense_strides
+from portmp.planes import Place, Planes, allocate, broadcast_strides, dense_strides
 from portmp.routines import base
 from portmp.schedules import FlatSchedule
 from portmp.spec import KernelSpec, spec
@@ -60,19 +61,22 @@ def apply(
     shape = _broadcast(op, list(arrays.values()))
     target = base.output(out, first, shape)
     for name, planes in arrays.items():
-        if target.overlaps(planes) and not target.same_view(planes):
+        if not target.same_view(planes) and target.overlaps(planes):
             raise ArgumentError(f"out: overlaps {name} without being the same view")
-    _run(op, form, operands, target, shape, schedule)
+    _run(op, form, operands, target, schedule)
     return target
 
 
 def _broadcast(op: str, arrays: Sequence[Planes]) -> tuple[int, ...]:
     """The common shape of *op*'s operands."""
+    shapes = {p.shape: None for p in arrays}
+    if len(shapes) == 1:
+        return arrays[0].shape
     try:
-        return np.broadcast_shapes(*(p.shape for p in arrays))
+        return np.broadcast_shapes(*shapes)
     except ValueError:
-        shapes = " and ".join(str(p.shape) for p in arrays)
-        raise ShapeError(f"operands of {op}: shapes {shapes} do not broadcast") from None
+        named = " and ".join(str(p.shape) for p in arrays)
+        raise ShapeError(f"operands of {op}: shapes {named} do not broadcast") from None
 
 
 def compare(x: Operand, y: Operand) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
@@ -80,7 +84,7 @@ def compare(x: Operand, y: Operand) -> np.ndarray[tuple[int, ...], np.dtype[np.i
     arrays = [o for o in (x, y) if isinstance(o, Planes)]
     shape = _broadcast("compare", arrays)
     signs = allocate(_SIGNS, shape, arrays[0].queue)
-    _run("compare", arrays[0].format, (x, y), signs, shape)
+    _run("compare", arrays[0].format, (x, y), signs)
     return signs.read_dense()[0] if signs.size else np.empty(shape, np.int8)
 
 
@@ -88,40 +92,62 @@ _SIGNS = Format("sign", ("int8",), "float32", {}, {}, "signs of differences")
 
 
 def _run(
-    op: str, form: Format, operands: Sequence[Operand], out: Planes, shape: tuple[int, ...],
+    op: str, form: Format, operands: Sequence[Operand], out: Planes,
     schedule: FlatSchedule | None = None,
 ) -> None:  # fmt: skip
     if not out.size:
         return
-    views: Mapping[int, Planes] = {
-        i: o.broadcast_to(shape) for i, o in enumerate(operands) if isinstance(o, Planes)
+    if schedule is None:
+        schedule = tuning.flat(form, out.device)
+    places = tuple([o.place if isinstance(o, Planes) else None for o in operands])
+    plan = _planned(op, form.name, schedule, out.place, places)
+    kernel = program.kernels(out.device, plan.kernel)[plan.kernel.name]
+    args: list[Argument] = [*plan.sizes]
+    for operand, strides in zip((*operands, out), plan.strides, strict=True):
+        args += base.strided(operand, *strides) if isinstance(operand, Planes) else operand
+    out.queue.launch(kernel, (plan.blocks, 1, 1), (plan.threads, 1, 1), args)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A launch: ``sizes`` are the number of elements and all axes' lengths but the first's.
+
+    ``strides``: of each operand and the output those that the kernel is told.
+    """
+
+    kernel: KernelSpec
+    sizes: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+    blocks: int
+    threads: int
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    op: str, form: str, schedule: FlatSchedule, out: Place, operands: tuple[Place | None, ...]
+) -> _Plan:
+    """How to launch operator *op* on operands that lie there; None: scalars."""
+    shape, out_strides, start = out
+    views = {
+        i: broadcast_strides(place[0], place[1], shape) for i, place in enumerate(operands) if place
     }
-    sizes, strides = _collapsed(shape, [out, *views.values()])
+    sizes, strides = _collapsed(shape, [out_strides, *views.values()])
     dense = dense_strides(sizes)
-    rank = len(sizes)
     by_operand = dict(zip(views, strides[1:], strict=True))
     access = tuple(
         "value" if i not in views else "contiguous" if by_operand[i] == dense else "strided"
         for i in range(len(operands))
     )
-    if schedule is None:
-        schedule = tuning.flat(form, out.device)
-    starts = [out.start, *(view.start for view in views.values())]
-    schedule = fitted(schedule, op, form, access, strides[0], starts)
-    kernel_key = kernel_spec(form.name, op, access, rank, schedule)
-    kernel = program.kernels(out.device, kernel_key)[kernel_key.name]
-    args: list[Argument] = [out.size, *sizes[1:]]
-    for i, operand in enumerate(operands):
-        if not isinstance(operand, Planes):
-            args += operand
-        elif access[i] == "contiguous":
-            args += base.strided(views[i])
-        else:
-            args += base.strided(views[i], *by_operand[i])
-    args += base.strided(out, *strides[0])
+    starts = [start, *(place[2] for place in operands if place)]
+    schedule = fitted(schedule, op, formats.get(form), access, strides[0], starts)
+    told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]
+    size = math.prod(sizes)
     each = schedule.items * schedule.width * schedule.neighbours
-    grid = base.blocks(out.size, schedule.threads * each)
-    out.queue.launch(kernel, (grid, 1, 1), (schedule.threads, 1, 1), args)
+    return _Plan(
+        kernel_spec(form, op, access, len(sizes), schedule),
+        (size, *sizes[1:]), (*told, strides[0]),
+        base.blocks(size, schedule.threads * each), schedule.threads,
+    )  # fmt: skip
 
 
 _SCALAR = FlatSchedule()
@@ -149,15 +175,15 @@ def _alone(schedule: FlatSchedule) -> FlatSchedule:
 
 
 def _collapsed(
-    shape: Sequence[int], views: Sequence[Planes]
+    shape: Sequence[int], views: Sequence[tuple[int, ...]]
 ) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Merge axes that every view walks as one; drop axes of length 1."""
+    """Merge axes that every view walks as one, by their strides; drop axes of length 1."""
     sizes: list[int] = []
     strides: list[list[int]] = [[] for _ in views]
     for axis, size in enumerate(shape):
         if size == 1:
             continue
-        steps = [v.strides[axis] for v in views]
+        steps = [v[axis] for v in views]
         if sizes and all(s[-1] == step * size for s, step in zip(strides, steps, strict=True)):
             sizes[-1] *= size
             for s, step in zip(strides, steps, strict=True):
@@ -167,7 +193,7 @@ def _collapsed(
             for s, step in zip(strides, steps, strict=True):
                 s.append(step)
     if not sizes:
-        return (1,), [(0,) if v is not views[0] else (1,) for v in views]
+        return (1,), [(1,)] * len(views)
     return tuple(sizes), [tuple(s) for s in strides]
 
 

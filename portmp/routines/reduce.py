@@ -126,11 +126,12 @@ def gemv(
         raise ShapeError("gemv: beta is not 0 but y is missing")
     if y is None or zero_beta:
         y = target
-    base.same(form, x=x, y=y)
-    if y.shape != target.shape:
-        raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
-    if target.overlaps(y) and not target.same_view(y):
-        base.refuse_overlap(target, y=y)
+    else:
+        base.same(form, x=x, y=y)
+        if y.shape != target.shape:
+            raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
+        if not target.same_view(y):
+            base.refuse_overlap(target, y=y)
     depth = 0 if base.is_number(alpha, 0) else a.shape[1]
     beta_kind = 0 if zero_beta else 1 if base.is_number(beta, 1) else 2
     end: list[Argument] = [
