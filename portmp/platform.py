@@ -64,6 +64,7 @@ class Platform:
     warp_barrier: str
     async_copy: str
     async_wait: str
+    prefetch: str
     clock: str
     vectors: tuple[int, ...]
     out_parameter: str
@@ -155,6 +156,7 @@ CUDA = Platform(
         ' :: "r"((unsigned)__cvta_generic_to_shared({0})), "l"({1}) : "memory");'
     ),
     async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
+    prefetch="",
     clock="clock64()",
     defaults=Traits(warp_size=32, dot4="assembly"),
     **_HIP,  # type: ignore[arg-type]
@@ -176,6 +178,7 @@ ROCM = Platform(
     ),
     async_copy="",
     async_wait="",
+    prefetch="",
     clock="(long long)__builtin_readcyclecounter()",
     defaults=Traits(warp_size=64, sqrt="widened", division="corrected"),
     **_HIP  # type: ignore[arg-type]
@@ -221,6 +224,8 @@ OPENCL = Platform(
     warp_barrier="",
     async_copy="",
     async_wait="",
+    # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.
+    prefetch="__builtin_prefetch({0});",
     clock="",
     vectors=(1, 2, 4, 8),
     out_parameter="{0} *",

@@ -8,7 +8,7 @@ The kernels are those of GPUs, and the explicit-vector ones of CPUs.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -47,17 +47,15 @@ GRAVITY = NbodySchedule(4, 2, 8, 2)
 _kept: list[Buffer] = []
 
 
-def own_memory(whole: Buffer, offset: int, nbytes: int) -> Buffer:
-    """Memory of its own for each plane, never given back, instead of a part of one buffer.
+def own_memory(device: Device, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+    """New memory for each plane, never given back, instead of the pool's.
 
-    Two false reports of Oclgrind 21.10 are avoided so. It takes everything that the host
-    writes through a sub-buffer for uninitialised, even when a kernel does nothing but read
-    it; and where memory is allocated again at an address that was freed, it sometimes goes
-    by what the old content was. New memory always counts as uninitialised, so that this
-    hides nothing, and a bound for each plane is tighter than one for all of them.
+    Where memory is allocated again at an address that was freed, Oclgrind 21.10 sometimes goes
+    by what the old content was: a false report. New memory always counts as uninitialised, so
+    that this hides nothing.
     """
-    own = whole.device.allocate(nbytes)
-    _kept.extend((whole, own))
+    own = tuple([device.allocate(n) for n in sizes])
+    _kept.extend(own)
     return own
 
 
@@ -73,8 +71,7 @@ def simulator() -> Device:
     device.traits = Traits(fma="builtin")
     # No probe: it would run in a process that Oclgrind does not watch.
     discovery._opened[device.name] = device
-    opencl.KEPT = 2**64  # none: memory that is handed out again would look initialised
-    opencl.ClBuffer.part = own_memory  # type: ignore[method-assign,assignment]
+    opencl.ClDevice.allocate_parts = own_memory  # type: ignore[method-assign,assignment]
     return device
 
 

@@ -61,13 +61,17 @@ ${p.function} float${n} decoded_${name}(const ushort${n} p0)
 % endif
 % if w.first(f"store_{rounded}"):
 % if coding.kind == "cut":
-/* the top ${size} bits, ${"as they are" if truncates else "rounded to nearest, ties to even"}; a NaN stays one */
+/* the top ${size} bits, ${"as they are: a NaN stays one, for it is quiet" if truncates else "rounded to nearest, ties to even; a NaN stays one"} */
 % endif
 ${p.function} void store_${rounded}(${places}, const ${p.index} at, const ${word}${n} x)
 {
 % if coding.kind == "cut":
     const ${image}${n} bits = as_${image}${n}(x);
-    const ${image}${n} kept = x != x ? bits | ${hex(quiet)}${suffix} : ${"bits" if truncates else f"bits + ({hex((1 << dropped - 1) - 1)}{suffix} + (bits >> {dropped} & 1{suffix}))"};
+% if truncates:
+    const ${image}${n} kept = bits;
+% else:
+    const ${image}${n} kept = x != x ? bits | ${hex(quiet)}${suffix} : bits + (${hex((1 << dropped - 1) - 1)}${suffix} + (bits >> ${dropped} & 1${suffix}));
+% endif
 % if halves:
     const uint${n} high = convert_uint${n}(kept >> 32);
     ${w.there(coding.parts[0], "p0", "at", const=False)} = convert_${VECTORS[coding.parts[0]]}${n}(high >> ${shifts[0] - 32});
