@@ -269,7 +269,8 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     return Problem(
         {"m": m, "k": k}, 2 * m * k, (m * k + k + m) * form.itemsize, run,
         lambda s: [reduce.kernels_of(
-            "dot", reduce.fitted(turned(s), matrix, y), matrix, k, form, task.accuracy
+            "dot", reduce.fitted(turned(s), matrix.place, y.place), m, k,
+            form.name, task.accuracy, form.name,
         )],
     )  # fmt: skip
 

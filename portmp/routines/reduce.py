@@ -9,7 +9,7 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from typing import Any
 
@@ -20,7 +20,7 @@ from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.networks import Network
-from portmp.planes import Planes, allocate
+from portmp.planes import Place, Planes, allocate
 from portmp.routines import base
 from portmp.schedules import ReduceSchedule, SweepSchedule
 from portmp.spec import KernelSpec, spec
@@ -132,13 +132,21 @@ def gemv(
             raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
         if not target.same_view(y):
             base.refuse_overlap(target, y=y)
-    depth = 0 if base.is_number(alpha, 0) else a.shape[1]
     beta_kind = 0 if zero_beta else 1 if base.is_number(beta, 1) else 2
+    _product(a, x, alpha, beta, beta_kind, y, target, accuracy, schedule)
+    return target
+
+
+def _product(
+    a: Planes, x: Planes, alpha: base.Words, beta: base.Words, beta_kind: int, y: Planes,
+    out: Planes, accuracy: str, schedule: Schedule | None,
+) -> None:  # fmt: skip
+    """out = alpha a x + beta y, all checked; *beta_kind*: 0, 1 or 2 for any other number."""
+    depth = 0 if base.is_number(alpha, 0) else a.shape[1]
     end: list[Argument] = [
         *alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)
     ]  # fmt: skip
-    _reduce("dot", a, depth, target, schedule, accuracy, x, [*base.strided(y, y.strides[0])], end)
-    return target
+    _reduce("dot", a, depth, out, schedule, accuracy, x, base.strided(y, *y.strides), end)
 
 
 def dot(
@@ -151,8 +159,9 @@ def dot(
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
     one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
-    out = gemv(row, y, alpha=one, beta=zero, accuracy=accuracy, schedule=schedule)
-    return out.view((), (), out.start)
+    out = allocate(form, (1,), x.queue)
+    _product(row, y, one, zero, 0, out, out, accuracy, schedule)
+    return out.view((), (), 0)
 
 
 def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
@@ -184,26 +193,26 @@ def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
     return s
 
 
-def fitted(s: Schedule, x: Planes, y: Planes | None) -> Schedule:
+def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
     """Neighbours are read at once only where they lie side by side, from whole words on."""
     if isinstance(s, ReduceSchedule) and s.neighbours > 1:
-        rows, step = x.strides
-        starts = [x.start, rows if x.shape[0] > 1 else 0]
+        shape, (rows, step), start = x
+        starts = [start, rows if shape[0] > 1 else 0]
         steps = [step]
         if y is not None:
-            starts.append(y.start)
-            steps += y.strides
+            starts.append(y[2])
+            steps += y[1]
         if set(steps) != {1} or any(start % s.neighbours for start in starts):
             return _one_by_one(s)
     return s
 
 
 def kernels_of(
-    kind: str, s: Schedule, x: Planes, k: int, form: Format, accuracy: str
+    kind: str, s: Schedule, rows: int, k: int, form: str, accuracy: str, stored: str
 ) -> tuple[KernelSpec, KernelSpec]:
-    """The kernels that reduce k elements of x's rows in the format of the result."""
-    alone = _alone(s, x.shape[0], base.blocks(k, definition.CHUNK))
-    return module(form.name, kind, s, accuracy, x.format.name, alone)
+    """The kernels that reduce k elements of rows in the format *stored* to ones of *form*."""
+    alone = _alone(s, rows, base.blocks(k, definition.CHUNK))
+    return module(form, kind, s, accuracy, stored, alone)
 
 
 def _alone(s: Schedule, rows: int, chunks: int) -> bool:
@@ -230,23 +239,52 @@ def _reduce(
         raise ArgumentError(
             f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
         )
-    chunks = base.blocks(k, definition.CHUNK)
     if schedule is None:
         units = device.properties.compute_units
+        chunks = base.blocks(k, definition.CHUNK)
         schedule = _spread(default(x, accuracy), rows, chunks, units)
     else:
         schedule.check(form, device)
-    s = fitted(schedule, x, y)
-    partial, combine = kernels_of(kind, s, x, k, form, accuracy)
-    kernels = program.kernels(device, partial, combine)
-    work = allocate(form.compute, (rows, max(chunks, 1)), queue)
-    common: list[Argument] = [rows, k, chunks, *base.strided(x, *x.strides)]
+    vector = None if y is None else y.place
+    plan = _planned(kind, schedule, x.place, vector, k, form.name, accuracy, x.format.name)
+    kernels = program.kernels(device, plan.partial, plan.combine)
+    work = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
+    common: list[Argument] = [rows, k, plan.chunks, *base.strided(x, *x.strides)]
     if y is not None:
-        common += base.strided(y, y.strides[0])
+        common += base.strided(y, *y.strides)
     common += work.buffers
-    if chunks:
-        grid = (s.blocks(rows, chunks), 1, 1)
-        queue.launch(kernels[partial.name], grid, (s.threads, 1, 1), common)
-    args = [*common, *addend, *base.strided(out, out.strides[0]), *end]
-    groups = base.blocks(rows, s.combine_threads) if _alone(s, rows, chunks) else rows
-    queue.launch(kernels[combine.name], (groups, 1, 1), (s.combine_threads, 1, 1), args)
+    if plan.blocks:
+        block = (plan.threads, 1, 1)
+        queue.launch(kernels[plan.partial.name], (plan.blocks, 1, 1), block, common)
+    args = [*common, *addend, *base.strided(out, *out.strides), *end]
+    block = (plan.combine_threads, 1, 1)
+    queue.launch(kernels[plan.combine.name], (plan.groups, 1, 1), block, args)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """Launches: ``blocks`` that reduce ``chunks`` of each row, and ``groups`` that combine them."""
+
+    partial: KernelSpec
+    combine: KernelSpec
+    chunks: int
+    blocks: int
+    threads: int
+    groups: int
+    combine_threads: int
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    kind: str, schedule: Schedule, x: Place, y: Place | None, k: int, form: str, accuracy: str,
+    stored: str,
+) -> _Plan:  # fmt: skip
+    """How to reduce k elements of the rows of a matrix that lies there."""
+    rows, chunks = x[0][0], base.blocks(k, definition.CHUNK)
+    s = fitted(schedule, x, y)
+    alone = _alone(s, rows, chunks)
+    return _Plan(
+        *kernels_of(kind, s, rows, k, form, accuracy, stored),
+        chunks, s.blocks(rows, chunks) if chunks else 0, s.threads,
+        base.blocks(rows, s.combine_threads) if alone else rows, s.combine_threads,
+    )  # fmt: skip
