@@ -240,13 +240,16 @@ class Array:
     def astype(self, fmt: str | Format, rounding: str | None = None) -> Array:
         """A copy in another format, each value rounded once from its exact value.
 
-        *rounding* (``nearest`` or ``toward_zero``) is a storage format's.
+        *rounding* (``nearest`` or ``toward_zero``) is a storage format's. Between formats of
+        one limb that compute in the same words the device converts, else the host.
         """
         form = formats.get(fmt)
         if rounding is not None:
             form = formats.rounded_as(form, rounding)
         if form is self.format:
             return self.copy()
+        if elementwise.converts(self.format, form):
+            return Array(elementwise.converted(self.planes, form))
         limbs = self.to_limbs()
         return Array(
             upload(form, convert.change_format(limbs, self.format, form), self.planes.queue)

@@ -275,9 +275,9 @@ def _all_small(data: Array) -> bool:
 
 def _from_floats(data: Array, fmt: Format) -> tuple[list[Array], Array]:
     """Split real numbers that float64 holds into planes; also return what is left over."""
-    rest = np.array(data, dtype=np.float64, order="C", subok=False)
     planes: list[Array] = []
     with np.errstate(all="ignore"):
+        rest = np.array(data, dtype=np.float64, order="C", subok=False)
         for i, coding in enumerate(fmt.codings):
             if coding.kind in ("word", "none"):
                 limb = rest.astype(fmt.dtype(i)) if coding.parts else np.zeros_like(planes[0])

@@ -104,6 +104,12 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 *reduce.module(name, "sum", ReduceSchedule(neighbours=4), alone=True),
             ]
             parent = formats.get(name).arithmetic.name
+            if formats.get(name).limbs == 1:
+                ways = [(name, parent), (parent, name)]
+                kernels += [
+                    elementwise.kernel_spec(to, "copy", access[1:2], 1, side_by_side, of)
+                    for of, to in ways
+                ]
             shared = ReduceSchedule(8, 2, 4, staged=8, neighbours=4)
             kernels += reduce.module(parent, "dot", shared, matrix=name, alone=True)
             if on == "opencl":

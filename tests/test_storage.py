@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import codings, convert, formats, inputs, storage, verify
+from portmp import codings, convert, formats, inputs, storage, tuning, verify
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.formats import Format
 from portmp.routines import reduce
-from portmp.schedules import ReduceSchedule
+from portmp.schedules import FlatSchedule, ReduceSchedule
 
 RECORDED = Path(__file__).parent / "data" / "storage.json"
 ONE_LIMB = [name for name in formats.STORED if formats.get(name).limbs == 1]
@@ -166,6 +166,30 @@ def test_devices_round_as_the_host(name: str, every_device: Device) -> None:
     got = (a * b).to_limbs()
     expected = verify.hostblas.elementwise(form, "mul", x, y)
     assert all(same(g, e) for g, e in zip(got, expected, strict=True))
+
+
+@pytest.mark.parametrize("schedule", [None, FlatSchedule(64, 2, neighbours=4)], ids=["", "gpu"])
+@pytest.mark.parametrize("name", ONE_LIMB)
+def test_devices_convert_as_the_host(
+    name: str, schedule: FlatSchedule | None, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between storage formats and their parents, signaling NaN too; views of all kinds."""
+    if schedule:
+        monkeypatch.setattr(tuning, "flat", lambda *_: schedule)
+    form = formats.get(name)
+    parent = form.arithmetic
+    mates = [f for f in map(formats.get, ONE_LIMB) if f.arithmetic is parent and f is not form]
+    numbers = inputs.hostile(parent, 700, name)[0]
+    bits = numbers.view(f"u{numbers.itemsize}")
+    infinity = int(np.array(np.inf, numbers.dtype).view(bits.dtype))
+    # beside infinity the largest number, and a NaN that signals and is cut to infinity
+    bits[:4] = [infinity, infinity + 1, infinity - 1, 1]
+    plain = mp.from_limbs([numbers], parent, device)
+    short, cut = plain.astype(form), formats.rounded_as(form, "toward_zero")
+    for source, target in ((plain, form), (plain, cut), (short, parent), (short, mates[0])):
+        for view in (source, source[4:], source[3:], source[::-3]):
+            expected = convert.change_format(view.to_limbs(), source.format, target)
+            assert same(view.astype(target).to_limbs()[0], expected[0]), (source.format, target)
 
 
 def test_dense_and_strided_views_agree(device: Device) -> None:

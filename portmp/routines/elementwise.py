@@ -24,13 +24,19 @@ Operand = Planes | base.Words
 
 @cache
 def kernel_spec(
-    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule
-) -> KernelSpec:
+    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule,
+    source: str = "",
+) -> KernelSpec:  # fmt: skip
     """The kernel of operator *op*; access says how each operand is read.
 
     ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.
+    *form* is the output's format, *source* that of x where it is another of these words.
     """
     f = formats.get(form)
+    stored = None
+    if source:
+        both = {"x": formats.get(source), "out": f}
+        f, stored = f.arithmetic, {name: held for name, held in both.items() if held.coded}
     network = f.operator(op)
     template = "elementwise_vectors" if schedule.width > 1 else "elementwise"
     if schedule.neighbours > 1:
@@ -38,7 +44,7 @@ def kernel_spec(
     return spec(
         f"elementwise_{op}", f"blas/{template}.mako", f, {"operator": network},
         width=schedule.width, operands=tuple(zip(NAMES, access, strict=False)), rank=rank,
-        s=schedule, sign_only=op == "compare",
+        stored=stored, s=schedule, sign_only=op == "compare",
     )  # fmt: skip
 
 
@@ -93,14 +99,14 @@ _SIGNS = Format("sign", ("int8",), "float32", {}, {}, "signs of differences")
 
 def _run(
     op: str, form: Format, operands: Sequence[Operand], out: Planes,
-    schedule: FlatSchedule | None = None,
+    schedule: FlatSchedule | None = None, source: str = "",
 ) -> None:  # fmt: skip
     if not out.size:
         return
     if schedule is None:
         schedule = tuning.flat(form, out.device)
     places = tuple([o.place if isinstance(o, Planes) else None for o in operands])
-    plan = _planned(op, form.name, schedule, out.place, places)
+    plan = _planned(op, form.name, schedule, out.place, places, source)
     kernel = program.kernels(out.device, plan.kernel)[plan.kernel.name]
     args: list[Argument] = [*plan.sizes]
     for operand, strides in zip((*operands, out), plan.strides, strict=True):
@@ -124,8 +130,9 @@ class _Plan:
 
 @lru_cache(maxsize=4096)
 def _planned(
-    op: str, form: str, schedule: FlatSchedule, out: Place, operands: tuple[Place | None, ...]
-) -> _Plan:
+    op: str, form: str, schedule: FlatSchedule, out: Place, operands: tuple[Place | None, ...],
+    source: str,
+) -> _Plan:  # fmt: skip
     """How to launch operator *op* on operands that lie there; None: scalars."""
     shape, out_strides, start = out
     views = {
@@ -139,12 +146,13 @@ def _planned(
         for i in range(len(operands))
     )
     starts = [start, *(place[2] for place in operands if place)]
-    schedule = fitted(schedule, op, formats.get(form), access, strides[0], starts)
+    shorter = formats.get(source if source and not formats.get(form).coded else form)
+    schedule = fitted(schedule, op, shorter, access, strides[0], starts)
     told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]
     size = math.prod(sizes)
     each = schedule.items * schedule.width * schedule.neighbours
     return _Plan(
-        kernel_spec(form, op, access, len(sizes), schedule),
+        kernel_spec(form, op, access, len(sizes), schedule, source),
         (size, *sizes[1:]), (*told, strides[0]),
         base.blocks(size, schedule.threads * each), schedule.threads,
     )  # fmt: skip
@@ -202,6 +210,19 @@ def contiguous(planes: Planes) -> Planes:
     if planes.contiguous:
         return planes
     return apply("copy", [planes], allocate(planes.format, planes.shape, planes.queue))
+
+
+def converts(source: Format, target: Format) -> bool:
+    """Whether ``converted`` makes *target* of *source*: one limb of the same words, both."""
+    return source.arithmetic is target.arithmetic and source.limbs == 1
+
+
+def converted(x: Planes, form: Format) -> Planes:
+    """Dense planes in another format of the same words: decoded and encoded on the device."""
+    out = allocate(form, x.shape, x.queue)
+    shorter = form if form.coded else x.format
+    _run("copy", form, [x], out, tuning.flat(shorter, x.device), x.format.name)
+    return out
 
 
 def axpy(alpha: base.Words, x: Planes, y: Planes, out: Planes | None = None) -> Planes:

@@ -7,7 +7,11 @@
     from portmp.formats import ROUNDINGS
     from portmp.writer import VECTORS
 %>
-<% p, n = w.platform, w.width %>
+<%
+    p, n = w.platform, w.width
+    ## Where all operands are stored short, every NaN is quiet: a stored or a computed one.
+    calm = "*" in dict(w.stored)
+%>
 % for part in w.parts:
 % if w.first(f"{VECTORS[part]}{n}_anywhere"):
 typedef ${VECTORS[part]}${n} ${VECTORS[part]}${n}_anywhere __attribute__((aligned(${SIZES[part] // 8})));
@@ -61,16 +65,16 @@ ${p.function} float${n} decoded_${name}(const ushort${n} p0)
 % endif
 % if w.first(f"store_{rounded}"):
 % if coding.kind == "cut":
-/* the top ${size} bits, ${"as they are: a NaN stays one, for it is quiet" if truncates else "rounded to nearest, ties to even; a NaN stays one"} */
+/* the top ${size} bits, ${f"as they are{': a NaN is quiet, and' if calm else ';'} a NaN stays one" if truncates else "rounded to nearest, ties to even; a NaN stays one"} */
 % endif
 ${p.function} void store_${rounded}(${places}, const ${p.index} at, const ${word}${n} x)
 {
 % if coding.kind == "cut":
     const ${image}${n} bits = as_${image}${n}(x);
-% if truncates:
+% if truncates and calm:
     const ${image}${n} kept = bits;
 % else:
-    const ${image}${n} kept = x != x ? bits | ${hex(quiet)}${suffix} : bits + (${hex((1 << dropped - 1) - 1)}${suffix} + (bits >> ${dropped} & 1${suffix}));
+    const ${image}${n} kept = x != x ? bits | ${hex(quiet)}${suffix} : ${"bits" if truncates else f"bits + ({hex((1 << dropped - 1) - 1)}{suffix} + (bits >> {dropped} & 1{suffix}))"};
 % endif
 % if halves:
     const uint${n} high = convert_uint${n}(kept >> 32);
