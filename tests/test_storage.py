@@ -192,6 +192,15 @@ def test_devices_convert_as_the_host(
             assert same(view.astype(target).to_limbs()[0], expected[0]), (source.format, target)
 
 
+def test_cutting_keeps_nan(device: Device) -> None:
+    """Also one that signals by its last bit, as a scalar of an operator that only chooses."""
+    signaling = np.array([0x7FF0 << 48 | 1], "u8").view(np.float64)[0]
+    form = formats.rounded_as(formats.get("slfp64in16b"), "toward_zero")
+    x = mp.from_limbs([np.arange(100.0) % 8], form, device)
+    for got in (mp.maximum(x, signaling), x * signaling, mp.axpy(signaling, x, x)):
+        assert np.isnan(got.to_limbs()[0]).all()
+
+
 def test_dense_and_strided_views_agree(device: Device) -> None:
     """Vectors of parts, tails and odd starts give what single elements give."""
     for name in formats.STORAGE:

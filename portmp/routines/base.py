@@ -41,7 +41,10 @@ def _words(form: Format, value: object, argument: str) -> Words:
     if planes[0].shape != ():
         raise ShapeError(f"{argument}: one number expected, shape {planes[0].shape} given")
     kind = np.dtype(form.word).type
-    return tuple(kind(plane[()]) for plane in planes)
+    # A product with 1 changes nothing but that a signaling NaN becomes a quiet one, as kernels
+    # that cut words expect.
+    with np.errstate(invalid="ignore"):
+        return tuple(kind(plane[()]) * kind(1) for plane in planes)
 
 
 def is_number(value: Words, number: float) -> bool:
