@@ -761,7 +761,7 @@ for batch in (2, 3):
     try:
         blas.multiply(Stub(stream=9), "int8", 7, 5, 12, *rows, batch)
     except DeviceError as error:
-        print(error)
+        print(error, flush=True)
 blas.axpy(Stub(stream=9), "float64", 1000, -0.3, Rows(a, 1), Rows(b, 1, 2))
 """
 

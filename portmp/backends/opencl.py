@@ -197,7 +197,7 @@ class ClDevice(Device):
         """
         pool, most = self.pool, self.properties.memory // KEPT
         if sum(sizes) > most:
-            return tuple([self.allocate(n) for n in sizes])
+            return tuple([self._made(n, sum(sizes)) for n in sizes])
         if pool.held_blocks > BLOCKS or pool.managed_bytes - pool.active_bytes > most:
             pool.free_held()
         try:
@@ -206,16 +206,20 @@ class ClDevice(Device):
             raise self._exhausted(sum(sizes), error) from None
 
     def allocate(self, nbytes: int) -> ClBuffer:
+        return self._made(nbytes, nbytes)
+
+    def _made(self, nbytes: int, total: int) -> ClBuffer:
+        """A buffer, one of those that *total* bytes were asked for."""
         limit = int(self.handle.max_mem_alloc_size)
         if nbytes > limit:
             raise OutOfMemory(
-                f"{self.name} ({self.properties.name}): {nbytes} bytes asked for, one allocation "
+                f"{self.name} ({self.properties.name}): {total} bytes asked for, one allocation "
                 f"may have {limit}, the device has {self.properties.memory}"
             )
         try:
             mem = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1))
         except self._cl.Error as error:
-            raise self._exhausted(nbytes, error) from None
+            raise self._exhausted(total, error) from None
         return ClBuffer(self, mem, nbytes)
 
     def _exhausted(self, nbytes: int, error: Exception) -> OutOfMemory:
