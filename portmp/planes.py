@@ -1,8 +1,8 @@
 """Limb planes on a device: what routines read and write.
 
-A Planes is a strided view of one device allocation that holds a plane for each limb (in
-storage formats for each part of one), each aligned and contiguous. Shapes and strides count
-elements and are common to all planes.
+A Planes is a strided view of planes of words, one for each limb (in storage formats for each
+part of one), each aligned and contiguous. Shapes and strides count elements and are common to
+all planes.
 """
 
 from __future__ import annotations
