@@ -42,7 +42,7 @@ def _schedule(routine: str, form: Format, accuracy: str, shape: str, device: Dev
 
 def _flat(form: Format, op: str, access: tuple[str, ...], device: Device | None) -> Module:
     schedule = _schedule("elementwise", form, "accurate", "flat", device)
-    schedule = elementwise.fitted(schedule, op, form, access, (1,))
+    schedule = elementwise.fitted(schedule, op, form.coded, access, (1,), ())
     return (elementwise.kernel_spec(form.name, op, access, 1, schedule),)
 
 

@@ -266,13 +266,13 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
             schedule=turned(schedule),
         )  # fmt: skip
 
-    return Problem(
-        {"m": m, "k": k}, 2 * m * k, (m * k + k + m) * form.itemsize, run,
-        lambda s: [reduce.kernels_of(
-            "dot", reduce.fitted(turned(s), matrix.place, y.place), m, k,
-            form.name, task.accuracy, form.name,
-        )],
-    )  # fmt: skip
+    def modules(schedule: Schedule) -> list[Module]:
+        plan = reduce.planned(
+            "dot", turned(schedule), matrix.place, y.place, k, form.name, task.accuracy, form.name
+        )
+        return [(plan.partial, plan.combine)]
+
+    return Problem({"m": m, "k": k}, 2 * m * k, (m * k + k + m) * form.itemsize, run, modules)
 
 
 def _flat(task: Task, device: Device, checked: bool) -> Problem:

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -44,19 +44,20 @@ SWEEP_COLUMNS = SweepSchedule(2, 4, across=True)
 GRAVITY = NbodySchedule(4, 2, 8, 2)
 
 
-_kept: list[Buffer] = []
-
-
-def own_memory(device: Device, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-    """New memory for each plane, never given back, instead of the pool's.
+class Simulated(opencl.ClDevice):
+    """Gives each plane new memory, which is never given back, instead of the pool's.
 
     Where memory is allocated again at an address that was freed, Oclgrind 21.10 sometimes goes
     by what the old content was: a false report. New memory always counts as uninitialised, so
     that this hides nothing.
     """
-    own = tuple([device.allocate(n) for n in sizes])
-    _kept.extend(own)
-    return own
+
+    kept: ClassVar[list[Buffer]] = []
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        own = Device.allocate_parts(self, sizes)
+        self.kept.extend(own)
+        return own
 
 
 def simulator() -> Device:
@@ -65,13 +66,14 @@ def simulator() -> Device:
 
     # Oclgrind answers an unknown property with an error, as it may.
     cl.Device.warp_size_nv = cl.Device.wavefront_width_amd = 0
-    device = opencl.find_devices()[0]
+    found = opencl.find_devices()[0]
+    assert isinstance(found, opencl.ClDevice)
+    device = Simulated(found.index, found.handle)
     if "Oclgrind" not in device.properties.name:
         raise SystemExit(f"the first OpenCL device is {device.properties.name}, not Oclgrind's")
     device.traits = Traits(fma="builtin")
     # No probe: it would run in a process that Oclgrind does not watch.
     discovery._opened[device.name] = device
-    opencl.ClDevice.allocate_parts = own_memory  # type: ignore[method-assign,assignment]
     return device
 
 

@@ -75,9 +75,6 @@ class FakeDevice(Device):
     def allocate(self, nbytes: int) -> Buffer:
         raise NotImplementedError
 
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        raise NotImplementedError
-
     def new_queue(self) -> Queue:
         raise NotImplementedError
 

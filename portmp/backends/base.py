@@ -211,9 +211,9 @@ class Device(ABC):
     def allocate(self, nbytes: int) -> Buffer:
         """Allocate device memory (at least one byte)."""
 
-    @abstractmethod
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         """Allocate a buffer for each of *sizes* in bytes."""
+        return tuple([self.allocate(nbytes) for nbytes in sizes])
 
     @abstractmethod
     def new_queue(self) -> Queue:

@@ -146,8 +146,8 @@ def _planned(
         for i in range(len(operands))
     )
     starts = [start, *(place[2] for place in operands if place)]
-    shorter = formats.get(source if source and not formats.get(form).coded else form)
-    schedule = fitted(schedule, op, shorter, access, strides[0], starts)
+    coded = any(formats.get(name).coded for name in (form, source) if name)
+    schedule = fitted(schedule, op, coded, access, strides[0], starts)
     told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]
     size = math.prod(sizes)
     each = schedule.items * schedule.width * schedule.neighbours
@@ -163,17 +163,18 @@ _SCALAR = FlatSchedule()
 
 
 def fitted(
-    schedule: FlatSchedule, op: str, form: Format, access: tuple[str, ...],
-    out_strides: tuple[int, ...], starts: Sequence[int] = (),
+    schedule: FlatSchedule, op: str, coded: bool, access: tuple[str, ...],
+    out_strides: tuple[int, ...], starts: Sequence[int],
 ) -> FlatSchedule:  # fmt: skip
     """Vectors only where neighbours are neighbours in memory.
 
-    Neighbours stored short also begin (*starts*) where a word of each part does.
+    Neighbours of which some are stored short (*coded*) also begin (*starts*) where a word of
+    each part does.
     """
     dense = out_strides == (1,) and "strided" not in access and op != "compare"
     if schedule.neighbours > 1:
         whole = not any(start % schedule.neighbours for start in starts)
-        return schedule if dense and whole and form.coded else _alone(schedule)
+        return schedule if dense and whole and coded else _alone(schedule)
     return schedule if schedule.width == 1 or dense else _SCALAR
 
 

@@ -207,14 +207,6 @@ def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
     return s
 
 
-def kernels_of(
-    kind: str, s: Schedule, rows: int, k: int, form: str, accuracy: str, stored: str
-) -> tuple[KernelSpec, KernelSpec]:
-    """The kernels that reduce k elements of rows in the format *stored* to ones of *form*."""
-    alone = _alone(s, rows, base.blocks(k, definition.CHUNK))
-    return module(form, kind, s, accuracy, stored, alone)
-
-
 def _alone(s: Schedule, rows: int, chunks: int) -> bool:
     """Whether work-items combine rows: a block a row would leave most of its threads idle."""
     return isinstance(s, ReduceSchedule) and chunks <= FEW and rows >= s.combine_threads
@@ -246,7 +238,7 @@ def _reduce(
     else:
         schedule.check(form, device)
     vector = None if y is None else y.place
-    plan = _planned(kind, schedule, x.place, vector, k, form.name, accuracy, x.format.name)
+    plan = planned(kind, schedule, x.place, vector, k, form.name, accuracy, x.format.name)
     kernels = program.kernels(device, plan.partial, plan.combine)
     work = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
     common: list[Argument] = [rows, k, plan.chunks, *base.strided(x, *x.strides)]
@@ -262,7 +254,7 @@ def _reduce(
 
 
 @dataclass(frozen=True)
-class _Plan:
+class Plan:
     """Launches: ``blocks`` that reduce ``chunks`` of each row, and ``groups`` that combine them."""
 
     partial: KernelSpec
@@ -275,16 +267,16 @@ class _Plan:
 
 
 @lru_cache(maxsize=4096)
-def _planned(
+def planned(
     kind: str, schedule: Schedule, x: Place, y: Place | None, k: int, form: str, accuracy: str,
     stored: str,
-) -> _Plan:  # fmt: skip
-    """How to reduce k elements of the rows of a matrix that lies there."""
+) -> Plan:  # fmt: skip
+    """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
     rows, chunks = x[0][0], base.blocks(k, definition.CHUNK)
     s = fitted(schedule, x, y)
     alone = _alone(s, rows, chunks)
-    return _Plan(
-        *kernels_of(kind, s, rows, k, form, accuracy, stored),
+    return Plan(
+        *module(form, kind, s, accuracy, stored, alone),
         chunks, s.blocks(rows, chunks) if chunks else 0, s.threads,
         base.blocks(rows, s.combine_threads) if alone else rows, s.combine_threads,
     )  # fmt: skip
