@@ -561,8 +561,8 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
         "source", nargs="?", default="outer_solar_system",
         help="a .csv table, a saved .npz state, plummer, uniform, or outer_solar_system (default)",
     )  # fmt: skip
-    nbody.add_argument("--number", type=int, default=1024, help="particles of a sphere")
-    nbody.add_argument("--seed", type=int, default=0, help="seed of a sphere")
+    nbody.add_argument("--number", type=int, help="particles of a sphere (default 1024)")
+    nbody.add_argument("--seed", type=int, help="seed of a sphere (default 0)")
     nbody.add_argument("--format", default="float64,dd", help="formats, side by side")
     nbody.add_argument("--device", help="a device, such as cuda:0")
     nbody.add_argument("--scheme", default="yoshida6", help="leapfrog, yoshida4 or yoshida6")

@@ -195,12 +195,22 @@ def command(args: Any) -> int:
     return 0
 
 
+SPHERE = {"number": 1024, "seed": 0}
+"""What only spheres have, by default."""
+
+
 def _plan(args: Any) -> Plan:
     if args.scheme not in SCHEMES:
         raise ArgumentError(f"--scheme: {args.scheme!r} given, {', '.join(SCHEMES)} are allowed")
     dt = system.exact(args.dt, "--dt")
     for name, least in (("steps", 1), ("samples", 1), ("number", 1), ("seed", 0)):
         value = getattr(args, name)
+        if value is None:
+            continue
+        if name in SPHERE and args.source not in particles.SPHERES:
+            raise ArgumentError(
+                f"--{name}: only {' and '.join(particles.SPHERES)} have it, {args.source} given"
+            )
         if value < least:
             raise ArgumentError(f"--{name}: {value} given, at least {least} is needed")
     if min(args.samples, args.steps) > MOST_SAMPLES:
@@ -233,8 +243,12 @@ def _systems(args: Any, forms: list[Format], kept: budget.Kept, device: Device) 
     What many particles take is said first; OutOfMemory where that is too much.
     """
     if args.source in particles.SPHERES:
-        budget.check(budget.sphere(args.number, forms), forms, kept, device)
-        made = particles.SPHERES[args.source](args.number, args.seed)
+        number, seed = (
+            default if getattr(args, name) is None else getattr(args, name)
+            for name, default in SPHERE.items()
+        )
+        budget.check(budget.sphere(number, forms), forms, kept, device)
+        made = particles.SPHERES[args.source](number, seed)
     else:
         budget.check(budget.source(args.source, forms), forms, kept, device)
         if args.source.lower().endswith(".npz") and system.is_saved(args.source):

@@ -331,6 +331,8 @@ def test_picture(tmp_path: Path) -> None:
         (["--scheme", "rk4"], "--scheme: 'rk4' given"),
         (["--steps", "0"], "--steps: 0 given, at least 1"),
         (["--dt", "x"], "--dt: 'x' given"),
+        (["--number", "9"], "--number: only plummer and uniform have it, outer_solar_system given"),
+        (["plummer", "--number", "0"], "--number: 0 given, at least 1"),
         (["--root", "quick"], "--root: 'quick' given"),
         (["--format", "dd,td", "-o", "x.npz"], "--output: one state is saved, 2 formats"),
         (["--trajectory", "x.csv"], "must end with .npz"),
