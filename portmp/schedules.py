@@ -17,6 +17,9 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 
+MOST_RESULTS = 64
+"""Results of a thread in GEMM: a bit of a word each, where it notes those that are not finite."""
+
 ADDRESSES = 40
 """Registers of a GEMM thread that hold no values of the format: about this many."""
 
@@ -121,6 +124,11 @@ class GemmSchedule:
                 raise ArgumentError(
                     f"schedule: {name} {getattr(self, name)} given, at most {most} is allowed"
                 )
+        if self.thread_m * self.thread_n > MOST_RESULTS:
+            raise ArgumentError(
+                f"schedule: {self.thread_m} x {self.thread_n} results of a thread given, at most "
+                f"{MOST_RESULTS} are allowed"
+            )
         if definition.PERIOD % self.tile_k:
             raise ArgumentError(
                 f"schedule: tile_k {self.tile_k} does not divide {definition.PERIOD}"

@@ -244,7 +244,8 @@ def test_dot_is_gemv_with_one_row(device: Device) -> None:
         ({"pad": 1}, "pad 1 is no multiple of vector 2"),
         ({"stages": 3}, "stages 3 given"),
         ({"threads_m": 4096, "threads_n": 4096}, r"threads a block, .* allows \d+"),
-        ({"thread_m": 10**6}, r"\d+ bytes of shared memory, .* has \d+"),
+        ({"thread_m": 16, "thread_n": 8}, "16 x 8 results of a thread given, at most 64"),
+        ({"threads_m": 64, "tile_k": 256}, r"\d+ bytes of shared memory, .* has \d+"),
     ],
 )
 def test_schedules_that_do_not_fit_are_refused(

@@ -8,15 +8,20 @@
     from portmp.neighbours import COUNT
     from portmp.schedules import WIDEST
 
-    def place(s, axis, index):
-        """Row or column in the tile of a thread's index-th result."""
+    def first(s, axis):
+        """Row or column in the tile of a thread's first result."""
+        return f"thread_{axis}" + (f" * {s.vector}" if s.vector > 1 else "")
+
+    def apart(s, axis, index):
+        """Rows or columns from there to its index-th."""
         threads = s.threads_m if axis == "row" else s.threads_n
         if s.vector == 1:
-            return f"thread_{axis} + {index} * {threads}"
-        return (
-            f"thread_{axis} * {s.vector} + {index} / {s.vector} * {threads * s.vector}"
-            f" + {index} % {s.vector}"
-        )
+            return f"{index} * {threads}"
+        return f"{index} / {s.vector} * {threads * s.vector} + {index} % {s.vector}"
+
+    def place(s, axis, index):
+        """Row or column in the tile of a thread's index-th result."""
+        return f"{first(s, axis)} + {apart(s, axis, index)}"
 
     class Tile:
         """How the threads of a block fetch one operand's tile: so many neighbours at a time."""
@@ -125,8 +130,14 @@ ${p.kernel_of(s.threads, s.blocks)} ${name}(
     const ${long} first_row = ((${long})${p.axis(p.group_id, 0)} / tiles_n) * ${s.tile_m};
     const ${long} first_col = ((${long})${p.axis(p.group_id, 0)} % tiles_n) * ${s.tile_n};
     const int thread = (int)${p.axis(p.local_id, 0)};
+% if s.threads_m % 2 == 0:
+    /* neighbours by turns in one row and one column: their equal reads of both tiles are one */
+    const int thread_row = thread / ${2 * s.threads_n} * 2 + thread % 2;
+    const int thread_col = thread / 2 % ${s.threads_n};
+% else:
     const int thread_row = thread / ${s.threads_n};
     const int thread_col = thread % ${s.threads_n};
+% endif
 % if s.split:
     const ${long} slab_count = (k + ${slab - 1}) / ${slab};
     const ${long} batch = (${long})${p.axis(p.group_id, 1)} / slab_count;
@@ -235,38 +246,78 @@ ${kept(t, stage(t.size))}
         }
     }
 % else:
-    /* slabs add up in memory; the last one ends the element */
+    /* slabs add up in memory; the last one ends the elements. A row's loads wait together */
+    const ${long} row = first_row + ${first(s, "row")}, col = first_col + ${first(s, "col")};
+% for operand in ("total", "c", "out"):
+    const ${long} ${operand}_at = ${operand}_start + batch * ${operand}_batch + row * ${operand}_row + col * ${operand}_col;
+% endfor
+    ${long} not_finite = 0;
+
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
+        const int down = ${apart(s, "row", "i")};
+        ${w.value} z[${s.thread_n}], before[${s.thread_n}], added[${s.thread_n}];
+
+        if (slab > 0) {
+            ${p.unroll}
+            for (int j = 0; j < ${s.thread_n}; ++j) {
+                const int across = ${apart(s, "col", "j")};
+                const ${long} at = total_at + down * total_row + across * total_col;
+                before[j] = row + down < m && col + across < n ? ${w.pack(f"total{i}[at]" for i in w.limbs)} : ${w.zero()};
+            }
+        }
+        if (slab_end >= k && beta_kind != 0) {
+            ${p.unroll}
+            for (int j = 0; j < ${s.thread_n}; ++j) {
+                const int across = ${apart(s, "col", "j")};
+                const ${long} at = c_at + down * c_row + across * c_col;
+                added[j] = row + down < m && col + across < n ? ${w.pack(w.limb("c", i, "at") for i in w.limbs)} : ${w.zero()};
+            }
+        }
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
-            const ${long} row = first_row + ${place(s, "row", "i")};
-            const ${long} col = first_col + ${place(s, "col", "j")};
-            const ${long} at = total_start + batch * total_batch + row * total_row + col * total_col;
-            const ${long} c_at = c_start + batch * c_batch + row * c_row + col * c_col;
-            const ${long} out_at = out_start + batch * out_batch + row * out_row + col * out_col;
-            ${w.value} z = ${w.function(networks["finish"])}(sum[i][j]);
-            if (row >= m || col >= n)
-                continue;
+            z[j] = ${w.function(networks["finish"])}(sum[i][j]);
             if (slab > 0)
-                z = ${w.function(networks["add"])}(${w.pack(f"total{i}[at]" for i in w.limbs)}, z);
-            if (slab_end < k) {
-% for i in w.limbs:
-                total${i}[at] = ${w.word_of("z", i)};
-% endfor
-                continue;
-            }
-            if (!(${w.fabs(w.word_of("z", 0))} <= ${w.largest})) {
-                const ${w.scalar} chain = leading_chain(
-                    ${w.leading("a", pass_on=True)}, a_start + batch * a_batch + row * a_row, a_col,
-                    ${w.leading("b", pass_on=True)}, b_start + batch * b_batch + col * b_col, b_row, k);
-                z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
-            }
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 12)}
-% for i in w.limbs:
-            ${w.store("out", i, "out_at", w.word_of("z", i))}
-% endfor
+                z[j] = ${w.function(networks["add"])}(before[j], z[j]);
         }
+        ${p.unroll}
+        for (int j = 0; j < ${s.thread_n}; ++j) {
+            const int across = ${apart(s, "col", "j")};
+            if (row + down >= m || col + across >= n)
+                continue;
+            if (slab_end < k) {
+                const ${long} at = total_at + down * total_row + across * total_col;
+% for i in w.limbs:
+                total${i}[at] = ${w.word_of("z[j]", i)};
+% endfor
+            } else if (${w.fabs(w.word_of("z[j]", 0))} <= ${w.largest}) {
+                const ${long} at = out_at + down * out_row + across * out_col;
+${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
+% for i in w.limbs:
+                ${w.store("out", i, "at", w.word_of("z[j]", i))}
+% endfor
+            } else {
+                not_finite |= (${long})1 << (i * ${s.thread_n} + j);
+            }
+        }
+    }
+    if (not_finite == 0)
+        return;
+    ${p.unroll} 1
+    for (int e = 0; e < ${s.thread_m * s.thread_n}; ++e) {
+        const int i = e / ${s.thread_n}, j = e % ${s.thread_n};
+        const int down = ${apart(s, "row", "i")}, across = ${apart(s, "col", "j")};
+        const ${long} at = out_at + down * out_row + across * out_col;
+        if ((not_finite >> e & 1) == 0)
+            continue;
+        const ${w.scalar} chain = leading_chain(
+            ${w.leading("a", pass_on=True)}, a_start + batch * a_batch + (row + down) * a_row, a_col,
+            ${w.leading("b", pass_on=True)}, b_start + batch * b_batch + (col + across) * b_col, b_row, k);
+        ${w.value} z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
+${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across * c_col") for i in w.limbs), " " * 8)}
+% for i in w.limbs:
+        ${w.store("out", i, "at", w.word_of("z", i))}
+% endfor
     }
 % endif
 }
