@@ -87,6 +87,22 @@ def test_gemm(device: Device, name: str) -> None:
         assert _bits(got) == usual, schedule
 
 
+@pytest.mark.parametrize("transposed", [False, True])
+def test_gemm_of_a_short_format(device: Device, transposed: bool) -> None:
+    """Tiles whose halves are stored apart, by rows and by columns; results that are not finite."""
+    schedule = GemmSchedule(2, 4, 4, 4, 4, vector=2, pad=2, unroll=1)
+    form = formats.get("slfp64in48b")
+    first, second = (inputs.ordinary(form, (24, 24), seed) for seed in "ab")
+    first[0][3, 5], first[0][21, 7], second[0][2, 22] = np.inf, np.nan, -np.inf
+    a, b, c = (mp.from_limbs(v, form, device) for v in (first, second, first))
+    if transposed:
+        a, b = a.T, b.T
+    usual = mp.gemm(a, b, alpha="0.1", beta=3, c=c)
+    got = mp.gemm(a, b, alpha="0.1", beta=3, c=c, schedule=schedule)
+    assert not np.isfinite(usual.to_limbs()[0]).all()
+    assert _bits(got) == _bits(usual)
+
+
 def test_few_tiles_get_finer() -> None:
     """Until each compute unit has one; large products keep their tiles."""
     coarse = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2)

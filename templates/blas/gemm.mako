@@ -8,20 +8,29 @@
     from portmp.neighbours import COUNT
     from portmp.schedules import WIDEST
 
-    def first(s, axis):
-        """Row or column in the tile of a thread's first result."""
-        return f"thread_{axis}" + (f" * {s.vector}" if s.vector > 1 else "")
-
-    def apart(s, axis, index):
-        """Rows or columns from there to its index-th."""
+    def in_tile(s, axis, index):
+        """Where a thread's index-th row or column is in shared memory."""
         threads = s.threads_m if axis == "row" else s.threads_n
+        if s.vector == 1:
+            return f"thread_{axis} + {index} * {threads}"
+        return (
+            f"thread_{axis} * {s.vector} + {index} / {s.vector} * {threads * s.vector}"
+            f" + {index} % {s.vector}"
+        )
+
+    def first(s, t):
+        """The first row or column of a thread in a tile."""
+        return f"thread_{t.axis} * {2 * s.vector if t.halved else s.vector}"
+
+    def apart(s, t, index):
+        """Rows or columns from there to its index-th."""
+        threads, results = (s.threads_m, s.thread_m) if t.axis == "row" else (s.threads_n, s.thread_n)
+        if t.halved:
+            groups = f"{index} / {s.vector} % {results // (2 * s.vector)} * {2 * s.vector * threads}"
+            return f"{groups} + {index} / {results // 2} * {s.vector} + {index} % {s.vector}"
         if s.vector == 1:
             return f"{index} * {threads}"
         return f"{index} / {s.vector} * {threads * s.vector} + {index} % {s.vector}"
-
-    def place(s, axis, index):
-        """Row or column in the tile of a thread's index-th result."""
-        return f"{first(s, axis)} + {apart(s, axis, index)}"
 
     class Tile:
         """How the threads of a block fetch one operand's tile: so many neighbours at a time."""
@@ -40,6 +49,13 @@
             self.wide = neighbours
             stored = min(neighbours, widest)
             self.stored = stored if across and pitch % stored == 0 else 1
+            # Two stores of a thread: the first ones lie together in half a row, without gaps that
+            # would have the same banks, and the second ones in the other half.
+            results = s.thread_m if axis == "row" else s.thread_n
+            self.halved = (
+                1 < self.stored == s.vector == self.wide // 2 and results % self.wide == 0
+            )
+            self.half = length // 2
             scale = f" * {neighbours}" if neighbours > 1 else ""
             first, second = f"thread % {units}{scale}", f"thread / {units}"
             if units > s.threads:
@@ -59,6 +75,15 @@
             dk, d = self.steps[u]
             in_k = f" + {dk} * {self.k_stride}" if dk else ""
             return f"{self.operand}_at" + in_k + (f" + {d} * {self.stride}" if d else "")
+
+        def place(self, u):
+            """Where it goes in shared memory, from a stage's begin."""
+            dk, d = self.steps[u]
+            at = f"{self.operand}_{self.axis}_in_tile"
+            if self.halved:
+                lane = d % self.wide
+                at, d = f"{at} / 2", (d - lane) // 2 + lane // self.stored * self.half
+            return f"({self.operand}_kk + {dk}) * {self.pitch} + {at} + {d}"
 
         def inside(self, u):
             """Whether it lies in the matrix and the slab."""
@@ -235,8 +260,8 @@ ${kept(t, stage(t.size))}
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
             const ${w.value} part = ${w.function(networks["finish"])}(sum[i][j]);
-            const ${long} row = first_row + ${place(s, "row", "i")};
-            const ${long} col = first_col + ${place(s, "col", "j")};
+            const ${long} row = first_row + ${first(s, tiles[0])} + ${apart(s, tiles[0], "i")};
+            const ${long} col = first_col + ${first(s, tiles[1])} + ${apart(s, tiles[1], "j")};
             const ${long} at = total_start + (${long})${p.axis(p.group_id, 1)} * total_batch + row * total_row + col * total_col;
             if (row < m && col < n) {
 % for i in w.limbs:
@@ -247,7 +272,7 @@ ${kept(t, stage(t.size))}
     }
 % else:
     /* slabs add up in memory; the last one ends the elements. A row's loads wait together */
-    const ${long} row = first_row + ${first(s, "row")}, col = first_col + ${first(s, "col")};
+    const ${long} row = first_row + ${first(s, tiles[0])}, col = first_col + ${first(s, tiles[1])};
 % for operand in ("total", "c", "out"):
     const ${long} ${operand}_at = ${operand}_start + batch * ${operand}_batch + row * ${operand}_row + col * ${operand}_col;
 % endfor
@@ -255,13 +280,13 @@ ${kept(t, stage(t.size))}
 
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
-        const int down = ${apart(s, "row", "i")};
+        const int down = ${apart(s, tiles[0], "i")};
         ${w.value} z[${s.thread_n}], before[${s.thread_n}], added[${s.thread_n}];
 
         if (slab > 0) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j) {
-                const int across = ${apart(s, "col", "j")};
+                const int across = ${apart(s, tiles[1], "j")};
                 const ${long} at = total_at + down * total_row + across * total_col;
                 before[j] = row + down < m && col + across < n ? ${w.pack(f"total{i}[at]" for i in w.limbs)} : ${w.zero()};
             }
@@ -269,7 +294,7 @@ ${kept(t, stage(t.size))}
         if (slab_end >= k && beta_kind != 0) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j) {
-                const int across = ${apart(s, "col", "j")};
+                const int across = ${apart(s, tiles[1], "j")};
                 const ${long} at = c_at + down * c_row + across * c_col;
                 added[j] = row + down < m && col + across < n ? ${w.pack(w.limb("c", i, "at") for i in w.limbs)} : ${w.zero()};
             }
@@ -282,7 +307,7 @@ ${kept(t, stage(t.size))}
         }
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
-            const int across = ${apart(s, "col", "j")};
+            const int across = ${apart(s, tiles[1], "j")};
             if (row + down >= m || col + across >= n)
                 continue;
             if (slab_end < k) {
@@ -306,7 +331,7 @@ ${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
     ${p.unroll} 1
     for (int e = 0; e < ${s.thread_m * s.thread_n}; ++e) {
         const int i = e / ${s.thread_n}, j = e % ${s.thread_n};
-        const int down = ${apart(s, "row", "i")}, across = ${apart(s, "col", "j")};
+        const int down = ${apart(s, tiles[0], "i")}, across = ${apart(s, tiles[1], "j")};
         const ${long} at = out_at + down * out_row + across * out_col;
         if ((not_finite >> e & 1) == 0)
             continue;
@@ -355,10 +380,6 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across *
 <%def name="kept(t, stage)">
 <% p = w.platform %>
 % for u in range(0, t.count, t.stored):
-<%
-    dk, d = t.steps[u]
-    at = f"{stage}({t.operand}_kk + {dk}) * {t.pitch} + {t.operand}_{t.axis}_in_tile + {d}"
-%>
 % if t.partial and u == t.count - 1:
         if (thread < ${t.elements - u * s.threads}) {
 % else:
@@ -370,9 +391,9 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across *
 % for lane in range(t.stored):
             here${i}.${"xyzw"[lane]} = ${fetched_word(w, t, i, u + lane)};
 % endfor
-            *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${at}) = here${i};
+            *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${stage}${t.place(u)}) = here${i};
 % else:
-            ${t.operand}_tile${i}[${at}] = ${fetched_word(w, t, i, u)};
+            ${t.operand}_tile${i}[${stage}${t.place(u)}] = ${fetched_word(w, t, i, u)};
 % endif
 % endfor
         }
@@ -383,12 +404,12 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across *
 ${pad}${w.value} b[${s.thread_n}];
 ${pad}${p.unroll}
 ${pad}for (int j = 0; j < ${s.thread_n}; ++j) {
-${pad}    const int at = ${stages[1]}${kk} * ${s.pitch_b} + ${place(s, "col", "j")};
+${pad}    const int at = ${stages[1]}${kk} * ${s.pitch_b} + ${in_tile(s, "col", "j")};
 ${pad}    b[j] = ${w.pack(f"b_tile{i}[at]" for i in w.limbs)};
 ${pad}}
 ${pad}${p.unroll}
 ${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
-${pad}    const int at = ${stages[0]}${kk} * ${s.pitch_a} + ${place(s, "row", "i")};
+${pad}    const int at = ${stages[0]}${kk} * ${s.pitch_a} + ${in_tile(s, "row", "i")};
 ${pad}    const ${w.value} a = ${w.pack(f"a_tile{i}[at]" for i in w.limbs)};
 ${pad}    ${p.unroll}
 ${pad}    for (int j = 0; j < ${s.thread_n}; ++j)
