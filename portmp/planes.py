@@ -10,7 +10,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -20,9 +21,15 @@ from portmp.errors import ShapeError
 from portmp.formats import Format
 
 Shape = tuple[int, ...]
-Place = tuple[Shape, Shape, int]
-"""A view's shape, strides and start."""
 Host = list[np.ndarray[Any, Any]]
+
+
+class Place(NamedTuple):
+    """Where a view's elements lie in its buffers."""
+
+    shape: Shape
+    strides: Shape
+    start: int
 
 
 def dense_strides(shape: Sequence[int]) -> Shape:
@@ -70,10 +77,10 @@ class Planes:
         """Number of axes."""
         return len(self.shape)
 
-    @property
+    @cached_property
     def place(self) -> Place:
         """Where the view's elements lie in its buffers."""
-        return self.shape, self.strides, self.start
+        return Place(self.shape, self.strides, self.start)
 
     @property
     def contiguous(self) -> bool:

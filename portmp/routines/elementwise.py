@@ -136,7 +136,9 @@ def _planned(
     """How to launch operator *op* on operands that lie there; None: scalars."""
     shape, out_strides, start = out
     views = {
-        i: broadcast_strides(place[0], place[1], shape) for i, place in enumerate(operands) if place
+        i: broadcast_strides(place.shape, place.strides, shape)
+        for i, place in enumerate(operands)
+        if place
     }
     sizes, strides = _collapsed(shape, [out_strides, *views.values()])
     dense = dense_strides(sizes)
@@ -145,7 +147,7 @@ def _planned(
         "value" if i not in views else "contiguous" if by_operand[i] == dense else "strided"
         for i in range(len(operands))
     )
-    starts = [start, *(place[2] for place in operands if place)]
+    starts = [start, *(place.start for place in operands if place)]
     coded = any(formats.get(name).coded for name in (form, source) if name)
     schedule = fitted(schedule, op, coded, access, strides[0], starts)
     told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]

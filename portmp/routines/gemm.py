@@ -18,9 +18,10 @@ from portmp import definition, formats, program, tuning
 from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
+from portmp.neighbours import COUNT
 from portmp.planes import Planes, allocate
 from portmp.routines import base
-from portmp.schedules import NEIGHBOURS, WIDEST, GemmSchedule, PanelSchedule
+from portmp.schedules import WIDEST, GemmSchedule, PanelSchedule
 from portmp.spec import KernelSpec, spec
 
 MAX_GRID_Y = 65535
@@ -170,7 +171,7 @@ def fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
 def _aligned(v: Planes) -> bool:
     """Whether elements follow each other along one index, from aligned starts on."""
     form = v.format
-    words = WIDEST // form.dtype(0).itemsize if form.compute is form else NEIGHBOURS[-1]
+    words = WIDEST // form.dtype(0).itemsize if form.compute is form else COUNT
     fast = min(v.strides[-2:])
     others = [s for s in v.strides if s != fast]
     return (

@@ -196,12 +196,12 @@ def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
 def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
     """Neighbours are read at once only where they lie side by side, from whole words on."""
     if isinstance(s, ReduceSchedule) and s.neighbours > 1:
-        shape, (rows, step), start = x
-        starts = [start, rows if shape[0] > 1 else 0]
+        row, step = x.strides
+        starts = [x.start, row if x.shape[0] > 1 else 0]
         steps = [step]
         if y is not None:
-            starts.append(y[2])
-            steps += y[1]
+            starts.append(y.start)
+            steps += y.strides
         if set(steps) != {1} or any(start % s.neighbours for start in starts):
             return _one_by_one(s)
     return s
@@ -272,7 +272,7 @@ def planned(
     stored: str,
 ) -> Plan:  # fmt: skip
     """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
-    rows, chunks = x[0][0], base.blocks(k, definition.CHUNK)
+    rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
     s = fitted(schedule, x, y)
     alone = _alone(s, rows, chunks)
     return Plan(
