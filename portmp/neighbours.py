@@ -11,10 +11,9 @@ from collections.abc import Sequence
 
 from portmp.codings import Coding
 from portmp.formats import ROUNDINGS
-from portmp.schedules import NEIGHBOURS
 from portmp.writer import SCALAR, Writer
 
-COUNT = NEIGHBOURS[-1]
+COUNT = 4
 _LANES = "xyzw"
 _VECTORS = {
     "uint8": "unsigned", "uint16": "uint2", "uint32": "uint4", "float32": "float4",

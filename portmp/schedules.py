@@ -16,6 +16,7 @@ from portmp import definition, platform
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format
+from portmp.neighbours import COUNT
 
 MOST_RESULTS = 64
 """Results of a thread in GEMM: a bit of a word each, where it notes those that are not finite."""
@@ -231,7 +232,7 @@ def check_width(width: int, form: Format, device: Device) -> None:
         )
 
 
-NEIGHBOURS = (1, 4)
+NEIGHBOURS = (1, COUNT)
 """Elements stored short that a work-item may take side by side: whole words of each part."""
 
 
