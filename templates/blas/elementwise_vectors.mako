@@ -4,7 +4,7 @@
 <%
     p, operator = w.platform, networks["operator"]
     arrays = [n for n, access in operands if access != "value"]
-    ## Of words that are decoded a core looks too few ahead to have memory busy: so many bytes are
+    ## Of words that are decoded or converted a core looks too few ahead to have memory busy: so many bytes are
     ## fetched early (by trials with AXPY on two cores; words that are loaded as they are lose by it).
     ahead = 2048 if p.prefetch and w.storage("out").codings[0].kind in ("cut", "single") else 0
 %>

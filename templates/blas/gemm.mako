@@ -8,15 +8,16 @@
     from portmp.neighbours import COUNT
     from portmp.schedules import WIDEST
 
-    def in_tile(s, axis, index):
-        """Where a thread's index-th row or column is in shared memory."""
+    def spaced(s, axis, index):
+        """How far a thread's index-th row or column is from its first one in shared memory."""
         threads = s.threads_m if axis == "row" else s.threads_n
         if s.vector == 1:
-            return f"thread_{axis} + {index} * {threads}"
-        return (
-            f"thread_{axis} * {s.vector} + {index} / {s.vector} * {threads * s.vector}"
-            f" + {index} % {s.vector}"
-        )
+            return f"{index} * {threads}"
+        return f"{index} / {s.vector} * {threads * s.vector} + {index} % {s.vector}"
+
+    def in_tile(s, axis, index):
+        """Where it is there."""
+        return f"thread_{axis} * {s.vector} + {spaced(s, axis, index)}"
 
     def first(s, t):
         """The first row or column of a thread in a tile."""
@@ -24,13 +25,11 @@
 
     def apart(s, t, index):
         """Rows or columns from there to its index-th."""
+        if not t.halved:
+            return spaced(s, t.axis, index)
         threads, results = (s.threads_m, s.thread_m) if t.axis == "row" else (s.threads_n, s.thread_n)
-        if t.halved:
-            groups = f"{index} / {s.vector} % {results // (2 * s.vector)} * {2 * s.vector * threads}"
-            return f"{groups} + {index} / {results // 2} * {s.vector} + {index} % {s.vector}"
-        if s.vector == 1:
-            return f"{index} * {threads}"
-        return f"{index} / {s.vector} * {threads * s.vector} + {index} % {s.vector}"
+        groups = f"{index} / {s.vector} % {results // (2 * s.vector)} * {2 * s.vector * threads}"
+        return f"{groups} + {index} / {results // 2} * {s.vector} + {index} % {s.vector}"
 
     class Tile:
         """How the threads of a block fetch one operand's tile: so many neighbours at a time."""
