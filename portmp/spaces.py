@@ -241,6 +241,8 @@ def _gemm(task: Task, device: Device, checked: bool) -> Problem:
 
 def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     form, gpu = task.format, device.properties.kind == "gpu"
+    # Beside a matrix stored short, vectors have its parent's format.
+    beside = form if task.shape == "one" else form.arithmetic
     if checked:
         # Rows begin at multiples of four, so that neighbours are read at once.
         m, k = (1 if task.shape == "one" else 77), 2 * definition.CHUNK + 77
@@ -252,9 +254,9 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     pitch = -(-k // 4) * 4
     x = values(form, (k, m) if across else (m, pitch), device, 3)
     matrix = x.transposed([1, 0]) if across else x.view((m, k), (pitch, 1), 0)
-    y = values(form, (k,), device, 4)
-    out = allocate(form, (m,), device.queue)
-    one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+    y = values(beside, (k,), device, 4)
+    out = allocate(beside, (m,), device.queue)
+    one, zero = base.words(beside, 1, "alpha"), base.words(beside, 0, "beta")
 
     def turned(schedule: Schedule) -> ReduceSchedule | SweepSchedule:
         assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
@@ -268,11 +270,12 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
 
     def modules(schedule: Schedule) -> list[Module]:
         plan = reduce.planned(
-            "dot", turned(schedule), matrix.place, y.place, k, form.name, task.accuracy, form.name
+            "dot", turned(schedule), matrix.place, y.place, k, beside.name, task.accuracy, form.name
         )
         return [(plan.partial, plan.combine)]
 
-    return Problem({"m": m, "k": k}, 2 * m * k, (m * k + k + m) * form.itemsize, run, modules)
+    nbytes = m * k * form.itemsize + (k + m) * beside.itemsize
+    return Problem({"m": m, "k": k}, 2 * m * k, nbytes, run, modules)
 
 
 def _flat(task: Task, device: Device, checked: bool) -> Problem:

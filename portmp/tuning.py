@@ -20,7 +20,7 @@ from typing import Any
 from portmp import places, platform, schedules
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError
-from portmp.formats import Format
+from portmp.formats import Format, rounded_as
 from portmp.schedules import (
     FlatSchedule,
     GemmSchedule,
@@ -257,17 +257,20 @@ def _names(task: Task) -> list[tuple[str, ...]]:
 
     Storage formats move data differently: they have elementwise kernels and, with one limb,
     reductions of their own, for all or by bits, even where one was measured for their parent; else
-    they run as that.
+    they run as that. Truncated ones read as those that round do.
     """
     form = task.format
-    short = (form.name, f"stored{8 * form.itemsize}", "stored") if form.coded else ()
+    short: tuple[str, ...] = ()
+    if form.coded:
+        rounded = rounded_as(form, "nearest").name
+        short = (form.name, rounded, f"stored{8 * form.itemsize}", "stored")
     if task.routine == "elementwise" and short:
         return [short]
     parent = form.arithmetic
     usual = (parent.name, "branching" if form.scalar else f"{form.word}x{form.limbs}")
     if task.routine == "reduce" and short and form.limbs == 1:
         return [short, usual]
-    return [(form.name, *usual) if short else usual]
+    return [(*short[:2], *usual)]
 
 
 def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:

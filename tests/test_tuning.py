@@ -352,9 +352,9 @@ def test_bad_use(words: list[str], message: str, capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "taken"),
     [
-        ("slfp64in16b_rz", "along", "stored16"), ("slfp32in24b", "one", "stored24"),
+        ("slfp64in16b_rz", "along", "slfp64in16b"), ("slfp64in40b", "one", "stored"),
         ("slfp64in48b", "along", "stored"), ("slfp64in48b", "across", "float64"),
-        ("tsin80b", "along", "ts"), ("float64", "one", "float64"),
+        ("tsin80b_rz", "along", "tsin80b"), ("float64", "one", "float64"),
     ],
 )  # fmt: skip
 def test_storage_formats_have_reductions_of_their_own(name: str, shape: str, taken: str) -> None:

@@ -93,13 +93,6 @@
     def packed(w, t):
         """Whether a tile's elements stay as they are in memory until they go to shared memory."""
         return t.wide > 1 and not w.plain(t.operand)
-
-    def fetched_word(w, t, i, u):
-        """The u-th element that a thread fetched, as a word."""
-        name = f"{t.operand}_next{i}"
-        if packed(w, t):
-            return neighbours.word(w, t.operand, i, name, u % COUNT, u // COUNT)
-        return f"{name}[{u}]"
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -112,12 +105,15 @@
     side_by_side = {
         t: WIDEST // word if w.plain(t) else COUNT for t in "ab"
     } if s.wide else {"a": 1, "b": 1}
-    stage = (lambda size: f"stage * {size} + ") if s.stages > 1 else (lambda size: "")
+    stage = lambda t: f"stage * {t.size} + " if s.stages > 1 else ""
     tiles = (
         Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.a_order == "m", side_by_side["a"], WIDEST // word),
         Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.b_order == "n", side_by_side["b"], WIDEST // word),
     )
     align = word * max(s.vector, *(t.stored for t in tiles))
+    # Compilers weave barriers, unpacking and stores into the arithmetic of a loop over whole
+    # tiles. That of several limbs needs its registers for itself: a branch keeps them apart.
+    tail_inside = w.format.limbs > 1
 %>
 ${arithmetic(w, list(networks.values()))}
 % if not s.split:
@@ -187,72 +183,43 @@ ${p.kernel_of(s.threads, s.blocks)} ${name}(
         for (int j = 0; j < ${s.thread_n}; ++j)
             sum[i][j] = ${w.zero(state)};
     }
-    for (${long} k0 = slab - ${s.tile_k}; k0 < slab_end; k0 += ${s.tile_k}) {
-        /* fetch the next tile while this one is used */
-        const ${long} left = slab_end - k0 - ${s.tile_k};
-        const int there = left < ${s.tile_k} ? (int)left : ${s.tile_k};
-% for t in tiles:
-% for i in w.limbs:
-% if packed(w, t):
-% for line in neighbours.declared(w, t.operand, i, f"{t.operand}_next{i}", t.count // COUNT):
-        ${line}
-% endfor
-% else:
-        ${w.scalar} ${t.operand}_next${i}[${t.count}];
-% endif
-% endfor
-% endfor
-        if (whole && there == ${s.tile_k}) {
-% for t in tiles:
-${fetched(t, False)}
-% endfor
+    const int depth = (int)(slab_end - slab);
+    int done = 0;
+    {
+${fetched_tile("depth")}
+${unpacked(tiles)}
+${kept(tiles)}
+    }
+    ${p.barrier}
+    for (; ${"done < depth" if tail_inside else f"depth - done >= {s.tile_k}"}; done += ${s.tile_k}) {
+        /* fetch the next tile while this one is used; its words are ready before threads wait */
+${fetched_tile(f"depth - done - {s.tile_k}")}
+% if tail_inside:
+        if (depth - done >= ${s.tile_k}) {
+${whole_tile(" " * 12)}
         } else {
-% for t in tiles:
-${fetched(t, True)}
-% endfor
+${tail(" " * 12)}
         }
-% for t in tiles:
-        ${t.operand}_at += ${s.tile_k} * ${t.k_stride};
-% endfor
-        if (k0 >= slab && left >= 0) {
-            ${p.unroll} 1
-            for (int kk = 0; kk < ${s.tile_k}; kk += ${group}) {
-                ${unrolled}
-                for (int step = 0; step < ${group}; ++step) {
-${multiply_add([stage(t.size) for t in tiles], "(kk + step)", " " * 20)}
-% if often:
-                    if (step % ${period} == ${period - 1}) {
-${settled(" " * 24)}
-                    }
+% else:
+${whole_tile(" " * 8)}
 % endif
-                }
-            }
-        } else if (k0 >= slab) {
-            ${p.unroll} 1
-            for (int kk = 0; kk < slab_end - k0; ++kk) {
-${multiply_add([stage(t.size) for t in tiles], "kk", " " * 16)}
-% if often:
-                if (kk % ${period} == ${period - 1}) {
-${settled(" " * 20)}
-                }
-% endif
-            }
-        }
 % if settle is not None and not often:
-        if (k0 >= slab && (k0 + ${s.tile_k}) % ${period} == 0 && left >= 0) {
+        if (depth - done >= ${s.tile_k} && (done + ${s.tile_k}) % ${period} == 0) {
 ${settled(" " * 12)}
         }
 % endif
+${unpacked(tiles)}
 % if s.stages > 1:
         stage ^= 1;
 % else:
         ${p.barrier}
 % endif
-% for t in tiles:
-${kept(t, stage(t.size))}
-% endfor
+${kept(tiles)}
         ${p.barrier}
     }
+% if not tail_inside:
+${tail(" " * 4)}
+% endif
 % if s.split:
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
@@ -345,6 +312,46 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across *
     }
 % endif
 }
+<%def name="fetched_tile(left)">
+## left: how many steps of k the slab has from the tile on
+<% p = w.platform %>
+        const int there = ${left} < ${s.tile_k} ? ${left} : ${s.tile_k};
+% for t in tiles:
+% for i in w.limbs:
+% if packed(w, t):
+% for line in neighbours.declared(w, t.operand, i, f"{t.operand}_next{i}", t.count // COUNT):
+        ${line}
+% endfor
+% else:
+        ${w.scalar} ${t.operand}_next${i}[${t.count}];
+% endif
+% endfor
+% endfor
+        if (whole && there == ${s.tile_k}) {
+% for t in tiles:
+${fetched(t, False)}
+% endfor
+        } else {
+% for t in tiles:
+${fetched(t, True)}
+% endfor
+        }
+% for t in tiles:
+        ${t.operand}_at += ${s.tile_k} * ${t.k_stride};
+% endfor
+</%def>
+<%def name="unpacked(tiles)">
+% for t in tiles:
+% if packed(w, t):
+% for i in w.limbs:
+        ${w.scalar} ${t.operand}_word${i}[${t.count}];
+% for u in range(t.count):
+        ${t.operand}_word${i}[${u}] = ${neighbours.word(w, t.operand, i, f"{t.operand}_next{i}", u % COUNT, u // COUNT)};
+% endfor
+% endfor
+% endif
+% endfor
+</%def>
 <%def name="fetched(t, guarded)">
 <% p = w.platform %>
 % for u in range(0, t.count, 1 if guarded and not packed(w, t) else t.wide):
@@ -376,9 +383,11 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across *
 % endfor
 % endfor
 </%def>
-<%def name="kept(t, stage)">
+<%def name="kept(tiles)">
 <% p = w.platform %>
+% for t in tiles:
 % for u in range(0, t.count, t.stored):
+<% word = f"{t.operand}_{'word' if packed(w, t) else 'next'}" %>
 % if t.partial and u == t.count - 1:
         if (thread < ${t.elements - u * s.threads}) {
 % else:
@@ -388,27 +397,55 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across *
 % if t.stored > 1:
             ${w.scalar}${t.stored} here${i};
 % for lane in range(t.stored):
-            here${i}.${"xyzw"[lane]} = ${fetched_word(w, t, i, u + lane)};
+            here${i}.${"xyzw"[lane]} = ${word}${i}[${u + lane}];
 % endfor
-            *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${stage}${t.place(u)}) = here${i};
+            *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${stage(t)}${t.place(u)}) = here${i};
 % else:
-            ${t.operand}_tile${i}[${stage}${t.place(u)}] = ${fetched_word(w, t, i, u)};
+            ${t.operand}_tile${i}[${stage(t)}${t.place(u)}] = ${word}${i}[${u}];
 % endif
 % endfor
         }
 % endfor
+% endfor
 </%def>
-<%def name="multiply_add(stages, kk, pad)">
+<%def name="whole_tile(pad)">
+<% p = w.platform %>
+${pad}${p.unroll} 1
+${pad}for (int kk = 0; kk < ${s.tile_k}; kk += ${group}) {
+${pad}    ${unrolled}
+${pad}    for (int step = 0; step < ${group}; ++step) {
+${multiply_add("(kk + step)", pad + " " * 8)}
+% if often:
+${pad}        if (step % ${period} == ${period - 1}) {
+${settled(pad + " " * 12)}
+${pad}        }
+% endif
+${pad}    }
+${pad}}
+</%def>
+<%def name="tail(pad)">
+<% p = w.platform %>
+${pad}${p.unroll} 1
+${pad}for (int kk = 0; kk < depth - done; ++kk) {
+${multiply_add("kk", pad + " " * 4)}
+% if often:
+${pad}    if (kk % ${period} == ${period - 1}) {
+${settled(pad + " " * 8)}
+${pad}    }
+% endif
+${pad}}
+</%def>
+<%def name="multiply_add(kk, pad)">
 <% p = w.platform %>
 ${pad}${w.value} b[${s.thread_n}];
 ${pad}${p.unroll}
 ${pad}for (int j = 0; j < ${s.thread_n}; ++j) {
-${pad}    const int at = ${stages[1]}${kk} * ${s.pitch_b} + ${in_tile(s, "col", "j")};
+${pad}    const int at = ${stage(tiles[1])}${kk} * ${s.pitch_b} + ${in_tile(s, "col", "j")};
 ${pad}    b[j] = ${w.pack(f"b_tile{i}[at]" for i in w.limbs)};
 ${pad}}
 ${pad}${p.unroll}
 ${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
-${pad}    const int at = ${stages[0]}${kk} * ${s.pitch_a} + ${in_tile(s, "row", "i")};
+${pad}    const int at = ${stage(tiles[0])}${kk} * ${s.pitch_a} + ${in_tile(s, "row", "i")};
 ${pad}    const ${w.value} a = ${w.pack(f"a_tile{i}[at]" for i in w.limbs)};
 ${pad}    ${p.unroll}
 ${pad}    for (int j = 0; j < ${s.thread_n}; ++j)
