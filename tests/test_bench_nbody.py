@@ -15,6 +15,7 @@ from portmp.backends.base import Device
 from portmp.bench import nbody, nbody_experiments, nbody_kernels, nbody_paper, nbody_static
 from portmp.bench.measure import Budget
 from portmp.bench.nbody_run import SHARES
+from portmp.bench.report import paper_of
 from portmp.cli import main
 from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
@@ -211,7 +212,7 @@ def test_devices_without_float64(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
 
 def test_the_papers_ratios() -> None:
     """Table 3 gives the ratios that its text names."""
-    for name, named in nbody_paper.paper()["ratios"].items():
+    for name, named in paper_of("nbody")["ratios"].items():
         derived = nbody_paper.ratios(name)
         assert {k: round(v, 2) for k, v in derived.items() if k in named} == named
 

@@ -5,12 +5,11 @@ The tables are in portmp/data/nbody_paper.json, with their source; misprints are
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Sequence
-from functools import cache
-from importlib import resources
 from typing import Any
+
+from portmp.bench.report import paper_of
 
 FLOP = 22
 """Operations of an interaction: 3 subtractions, 3 products, 6 fmas as two, a root as four."""
@@ -22,17 +21,9 @@ PLAIN_SLOTS = 12
 """Instructions of an interaction beside its root: 3 subtractions, 3 products, 6 fmas."""
 
 
-@cache
-def paper() -> dict[str, Any]:
-    """The tables."""
-    text = resources.files("portmp").joinpath("data/nbody_paper.json").read_text()
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
 def devices() -> dict[str, dict[str, Any]]:
     """The paper's devices by their short names."""
-    found: dict[str, dict[str, Any]] = paper()["devices"]
+    found: dict[str, dict[str, Any]] = paper_of("nbody")["devices"]
     return found
 
 

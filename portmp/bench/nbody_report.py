@@ -16,6 +16,7 @@ from portmp.bench.report import (
     energy_lines,
     number,
     origin,
+    paper_of,
     quantity,
     sections,
     with_energy,
@@ -29,7 +30,7 @@ Lines = list[str]
 
 def head(start: datetime.datetime) -> Row:
     """What says which portmp made a report, and when."""
-    return origin(SCHEMA, start) | {"rule": RULE, "paper": nbody_paper.paper()["source"]}
+    return origin(SCHEMA, start) | {"rule": RULE, "paper": paper_of("nbody")["source"]}
 
 
 def report(bench: Bench, experiments: Mapping[str, Row], start: datetime.datetime) -> Row:

@@ -8,6 +8,8 @@ import os
 import platform as host_platform
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,14 @@ _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
 def report(devices: Rows, peers: Rows, start: datetime.datetime) -> dict[str, Any]:
     """Everything of one run."""
     return origin(SCHEMA, start) | {"devices": list(devices), "peers": list(peers)}
+
+
+@cache
+def paper_of(name: str) -> dict[str, Any]:
+    """What a paper states, from data/NAME_paper.json."""
+    text = resources.files("portmp").joinpath(f"data/{name}_paper.json").read_text()
+    found: dict[str, Any] = json.loads(text)
+    return found
 
 
 def host() -> dict[str, Any]:

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib import resources
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +16,7 @@ from portmp.bench.report import (
     energy_lines,
     number,
     origin,
+    paper_of,
     quantity,
     sections,
     with_energy,
@@ -28,13 +27,7 @@ SCHEMA = "portmp slfp bench 1"
 Row = dict[str, Any]
 Lines = list[str]
 
-
-@cache
-def paper() -> Row:
-    """What the paper states."""
-    text = resources.files("portmp").joinpath("data/slfp_paper.json").read_text()
-    found: Row = json.loads(text)
-    return found
+paper = partial(paper_of, "slfp")
 
 
 def theirs(kind: str, experiment: str) -> tuple[str, Row]:

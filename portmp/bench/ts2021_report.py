@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import datetime
-import json
 from collections.abc import Callable, Mapping
-from functools import cache
-from importlib import resources
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +17,7 @@ from portmp.bench.report import (
     energy_table,
     number,
     origin,
+    paper_of,
     quantity,
     sections,
 )
@@ -29,13 +28,7 @@ SCHEMA = "portmp ts2021 bench 1"
 Row = dict[str, Any]
 Lines = list[str]
 
-
-@cache
-def paper() -> Row:
-    """What the paper states."""
-    text = resources.files("portmp").joinpath("data/ts2021_paper.json").read_text()
-    found: Row = json.loads(text)
-    return found
+paper = partial(paper_of, "ts2021")
 
 
 def report(bench: Bench, experiments: Mapping[str, Row], start: datetime.datetime) -> Row:
