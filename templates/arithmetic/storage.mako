@@ -45,13 +45,15 @@ ${p.function} ${word} decoded_${name}(${", ".join(f"const unsigned p{j}" for j i
 }
 
 % elif coding.kind == "half" and w.first(f"decoded_{name}"):
-/* binary16: its exponent, scaled by 2^112, is a float's */
+/* binary16: its exponent, scaled by 2^112, is a float's; the largest one's are infinity and NaN */
 ${p.function} float decoded_${name}(const unsigned p0)
 {
-    const unsigned size = (p0 & 0x7fffu) << 13;
-    const float scaled = ${one.bits("as_float", "(int)size")} * ${2.0**112}f;
-    const int bits = size >= 0x0f800000u ? (int)(size | 0x7f800000u) : ${one.bits("as_int", "scaled")};
-    return ${one.bits("as_float", "bits | (int)((p0 & 0x8000u) << 16)")};
+    const int image = (int)(p0 << 16) >> 3 & (int)0x8fffffffu;
+    const float scaled = ${one.bits("as_float", "image")} * ${2.0**112}f;
+    int bits = ${one.bits("as_int", "scaled")};
+    if (${p.fabs["float32"].format("scaled")} >= ${2.0**16}f)
+        bits |= 0x7f800000;
+    return ${one.bits("as_float", "bits")};
 }
 
 % endif
@@ -101,24 +103,20 @@ ${p.function} void encode_${rounded}(const ${word} x, ${", ".join(f"{p.out_param
 % else:
     const unsigned bits = (unsigned)${one.bits("as_int", "x")};
     const unsigned sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
-    unsigned kept;
-    if (size > 0x7f800000u)
-        kept = 0x7e00u | (size >> 13 & 0x3ffu);
-    else if (size < 0x38800000u)
+    /* no branches: neighbours in a warp hold numbers of all kinds */
 % if truncates:
-        kept = (unsigned)(${one.bits("as_float", "(int)size")} * 16777216.0f);
-    else if (size < 0x47800000u)
-        kept = (size - 0x38000000u) >> 13;
-    else
-        kept = size == 0x7f800000u ? 0x7c00u : 0x7bffu;
+    const unsigned held = size < 0x47800000u ? size : 0x477fffffu;
+    const unsigned normal = size == 0x7f800000u ? 0x7c00u : (held - 0x38000000u) >> 13;
+    const unsigned small = size < 0x38800000u ? size : 0u;
+    const unsigned subnormal = (unsigned)(${one.bits("as_float", "(int)small")} * 16777216.0f);
 % else:
-        /* the sum's last bit is that of binary16's subnormals */
-        kept = (unsigned)${one.bits("as_int", one.bits("as_float", "(int)size") + " + 0.5f")} - 0x3f000000u;
-    else if (size < 0x47800000u)
-        kept = (size - 0x38000000u + 0xfffu + (size >> 13 & 1u)) >> 13;
-    else
-        kept = 0x7c00u;
+    const unsigned held = size < 0x47800000u ? size : 0x47800000u;
+    const unsigned normal = (held - 0x38000000u + 0xfffu + (held >> 13 & 1u)) >> 13;
+    /* the sum's last bit is that of binary16's subnormals */
+    const unsigned subnormal = (unsigned)${one.bits("as_int", one.bits("as_float", "(int)size") + " + 0.5f")} - 0x3f000000u;
 % endif
+    const unsigned number = size < 0x38800000u ? subnormal : normal;
+    const unsigned kept = size > 0x7f800000u ? 0x7e00u | (size >> 13 & 0x3ffu) : number;
     *p0 = (unsigned short)(sign | kept);
 % endif
 }

@@ -54,12 +54,13 @@ ${p.function} ${word}${n} decoded_${name}(${", ".join(f"const {VECTORS[part]}{n}
 }
 
 % elif coding.kind == "half" and w.first(f"decoded_{name}"):
-/* binary16: its exponent, scaled by 2^112, is a float's */
+/* binary16: its exponent, scaled by 2^112, is a float's; the largest one's are infinity and NaN */
 ${p.function} float${n} decoded_${name}(const ushort${n} p0)
 {
-    const uint${n} bits = convert_uint${n}(p0), size = (bits & 0x7fffu) << 13;
-    const uint${n} scaled = as_uint${n}(as_float${n}(size) * ${2.0**112}f);
-    return as_float${n}((size >= 0x0f800000u ? size | 0x7f800000u : scaled) | (bits & 0x8000u) << 16);
+    const int${n} image = as_int${n}(convert_uint${n}(p0) << 16) >> 3 & (int)0x8fffffffu;
+    const float${n} scaled = as_float${n}(image) * ${2.0**112}f;
+    const int${n} beyond = ${p.fabs["float32"].format("scaled")} >= ${2.0**16}f;
+    return as_float${n}(as_int${n}(scaled) | (beyond & 0x7f800000));
 }
 
 % endif
