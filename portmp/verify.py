@@ -42,7 +42,7 @@ from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.ozaki import Ozaki1, slices
 from portmp.progress import Progress
-from portmp.routines import ozaki2
+from portmp.routines import elementwise, ozaki2
 
 Host = list[np.ndarray[Any, Any]]
 REFERENCE = "reference"
@@ -141,8 +141,6 @@ def has_fast(form: Format) -> bool:
 
 
 def _signs(x: mp.Array, y: mp.Array) -> np.ndarray[Any, Any]:
-    from portmp.routines import elementwise
-
     return elementwise.compare(x.planes, y.planes)
 
 
@@ -370,6 +368,8 @@ def _short(form: Format) -> Iterator[Case]:
     yield Case("gemm", "alpha-beta-17x19x23", form, (a, b, c),
                lambda a, b, c: mp.gemm(a, b, alpha=ALPHA, beta=BETA, c=c),
                lambda f, a, b, c: hostblas.gemm(f, a, b, alpha, beta, c))  # fmt: skip
+    if elementwise.converts(form, form.arithmetic):
+        yield from _conversions(form)
     if form.rounding != "nearest":
         return
     for name, x, y in _dot_inputs(form):
@@ -383,6 +383,18 @@ def _short(form: Format) -> Iterator[Case]:
 
 def _hostile(form: Format, shape: tuple[int, ...], seed: str) -> Host:
     return [p.reshape(shape) for p in inputs.hostile(form, int(np.prod(shape)), seed)]
+
+
+def _conversions(form: Format) -> Iterator[Case]:
+    """Arrays in the parent's format and back."""
+    parent = form.arithmetic
+    x, y = (inputs.hostile(form, 5 * COUNT, f"astype {seed}") for seed in "xy")
+    yield Case("astype", f"{parent.name}-hostile", form, (x,), lambda x: x.astype(parent),
+               lambda f, x: convert.change_format(x, f, parent))  # fmt: skip
+    yield Case("astype", f"products-of-{parent.name}-hostile", form, (x, y),
+               lambda x, y: (x.astype(parent) * y.astype(parent)).astype(form),
+               lambda f, x, y: convert.change_format(
+                   hostblas.elementwise(parent, "mul", x, y), parent, f))  # fmt: skip
 
 
 def _short_products(form: Format) -> Iterator[Case]:
