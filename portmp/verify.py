@@ -34,6 +34,7 @@ from portmp import (
     inputs,
     nbody,
     places,
+    planes,
     render,
 )
 from portmp.backends.base import Device
@@ -42,7 +43,7 @@ from portmp.formats import Format
 from portmp.networks.operators import ARITY
 from portmp.ozaki import Ozaki1, slices
 from portmp.progress import Progress
-from portmp.routines import elementwise, ozaki2
+from portmp.routines import base, elementwise, ozaki2
 
 Host = list[np.ndarray[Any, Any]]
 REFERENCE = "reference"
@@ -81,8 +82,6 @@ class Case:
 
 def upload(form: Format, host: Host, device: Device) -> Any:
     """Planes with exactly these limbs."""
-    from portmp import planes
-
     return planes.upload(form, host, device.queue)
 
 
@@ -105,8 +104,6 @@ ALPHA, BETA = "0.3", "-1.7"
 
 
 def _scalar(form: Format, text: str) -> tuple[Any, ...]:
-    from portmp.routines import base
-
     return base.words(form, text, "alpha")
 
 

@@ -365,3 +365,12 @@ def test_storage_formats_have_reductions_of_their_own(name: str, shape: str, tak
     }  # fmt: skip
     task = Task("reduce", formats.get(name), "accurate", shape)
     assert next(tuning._candidates(h200, task)).format == taken
+
+
+@pytest.mark.parametrize(("shape", "vectors"), [("along", "float64"), ("one", "slfp64in16b")])
+def test_a_short_matrix_is_timed_beside_vectors_of_its_parent(
+    shape: str, vectors: str, every_device: Device
+) -> None:
+    task = Task("reduce", formats.get("slfp64in16b"), "accurate", shape)
+    problem = spaces.problem(task, every_device, True)
+    assert problem.run(tuning.find(task, every_device)).format.name == vectors
