@@ -71,18 +71,24 @@ _PANELS: Space = (
     ),
     _one("rows", 8, 16, 32, 64, 128),
 )
+_SIDE_BY_SIDE: Group = (
+    ("neighbours", "teams", "rows", "unroll", "staged"),
+    ((1, 1, 1, 4, 0), (1, 4, 1, 4, 0), (4, 8, 1, 4, 0), (4, 16, 1, 4, 16), (4, 16, 2, 4, 16)),
+)
+"""Starts with and without neighbours, whose other parameters have little in common."""
 _REDUCE: Space = (
+    _SIDE_BY_SIDE,
     (("teams", "rows"), tuple((t, r) for t in (1, 2, 4, 8, 16, 32) for r in (1, 2, 4, 8))),
     (("unroll", "staged"), ((1, 0), (2, 0), (4, 0), (8, 0), (12, 0), (4, 2), (4, 4), (4, 8))),
     _one("combine_threads", 32, 64, 128, 256, 512, 1024),
 )
 _REDUCE_NEIGHBOURS: Space = (
-    _REDUCE[0],
+    *_REDUCE[:2],
     (
         ("unroll", "staged"),
         ((2, 0), (4, 0), (8, 0), (16, 0), (2, 32), (4, 16), (4, 32), (4, 64), (8, 32)),
     ),
-    _REDUCE[2],
+    _REDUCE[3],
 )
 _SWEEP: Space = (
     _one("width", 1, 2, 4, 8),
@@ -114,7 +120,7 @@ def _turned(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
 
 
 def space(task: Task, schedule: Schedule) -> Space:
-    """The groups of parameters of *task*, for schedules of the same kind as *schedule*."""
+    """The groups of parameters of *task* about *schedule*: as many for all of its kind."""
     if isinstance(schedule, PanelSchedule):
         return _PANELS
     if isinstance(schedule, ReduceSchedule):

@@ -200,7 +200,8 @@ class Search:
             raise ArgumentError(f"tune {self.task}: the default schedule fails: {first.error}")
         for _ in range(passes):
             before = self.best
-            for group in spaces.space(self.task, self.default):
+            for which in range(len(spaces.space(self.task, self.default))):
+                group = spaces.space(self.task, self.best)[which]
                 self.try_all(spaces.neighbours(self.task, self.best, group, self.device), show)
             if self.best == before or time.monotonic() > self.end:
                 break

@@ -266,6 +266,23 @@ def test_spaces_of_gpus_respect_registers(device: Device, monkeypatch: pytest.Mo
     assert (8, 4) not in tried
 
 
+def test_reductions_are_searched_with_and_without_neighbours(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From either kind the first group leads to the other one, and groups correspond."""
+    facts = replace(device.properties, kind="gpu", max_threads=1024, shared_memory=49152)
+    monkeypatch.setattr(device, "properties", facts)
+    task = Task("reduce", formats.get("d+s"), "accurate", "along")
+    apart, beside = ReduceSchedule(), ReduceSchedule(neighbours=4)
+    assert len(spaces.space(task, apart)) == len(spaces.space(task, beside))
+    for start in (apart, beside):
+        found = spaces.neighbours(task, start, spaces.space(task, start)[0], device)
+        assert {s.neighbours for s in found if isinstance(s, ReduceSchedule)} == {1, 4}
+    across = ReduceSchedule(across=True)
+    kept = spaces.neighbours(task, across, spaces.space(task, across)[0], device)
+    assert {s.neighbours for s in kept if isinstance(s, ReduceSchedule)} == {1}
+
+
 def test_search(
     database: Path,
     device: Device,
