@@ -12,9 +12,12 @@ from dataclasses import dataclass
 
 from portmp import blas, definition, formats
 from portmp.array import Array, operand, zeros
+from portmp.backends.base import Launch, recording, replay
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.planes import Planes
+from portmp.routines import base, reduce
+from portmp.routines.elementwise import apply
 
 SLACK = 16
 """How many units of roundoff of trace(a) |x| + |b| full accuracy may miss: gemv's own errors."""
@@ -190,24 +193,73 @@ def _round(a: Array, b: Array, reduction: float, most: int) -> tuple[Array, int]
     form = a.format.arithmetic
     largest = float(abs(b).max())
     exponent = definition.norm_exponent(b.format.word, largest) or 0
-    residual = _as(blas.scal(math.ldexp(1.0, -exponent), b), form)
-    x, direction = zeros(b.shape, form, b.device), residual
-    square = blas.dot(residual, residual)
-    size = float(square)
+    now = _Iterates(a, _as(blas.scal(math.ldexp(1.0, -exponent), b), form))
+    size = now.start()
     enough = size * reduction * reduction
     count = 0
     while size > enough and count < most:
-        image = blas.gemv(a, direction)
-        curvature = blas.dot(direction, image)
-        step = square / curvature
-        x = blas.fma(direction, step, x)
-        residual = blas.fma(image, -step, residual)
-        before, square = square, blas.dot(residual, residual)
-        direction = blas.fma(direction, square / before, residual)
-        # Read last, so that the device has an iteration's work at once.
-        size, count = float(square), count + 1
-        _refuse(float(curvature), size, a, count)
-    return blas.scal(math.ldexp(1.0, exponent), _as(x, b.format)), count
+        curvature, size = now.iterate()
+        count += 1
+        _refuse(curvature, size, a, count)
+    return blas.scal(math.ldexp(1.0, exponent), _as(Array(now.x), b.format)), count
+
+
+class _Iterates:
+    """Conjugate gradients' vectors and numbers, from x = 0 on, in memory of their own.
+
+    Each iteration launches the same kernels on the same memory, but for the square of the
+    residual, which every other one finds where the one before left it: two are recorded, and
+    their launches repeated. Put together anew, an iteration takes the host longer than a GPU.
+    """
+
+    def __init__(self, a: Array, residual: Array) -> None:
+        self.matrix, self.residual = a.planes, residual.planes
+        self.x, self.direction, self.image = (
+            v.planes for v in (_zeros_like(residual), residual.copy(), _zeros_like(residual))
+        )
+        self.numbers = zeros((3,), residual.format, residual.device)
+        self.curvature, *self.squares = (self.numbers[i].planes for i in range(3))
+        self.step, self.back, self.ratio = (
+            zeros((), residual.format, residual.device).planes for _ in range(3)
+        )
+        self.recorded: list[list[Launch]] = []
+        self.count = 0
+
+    def start(self) -> float:
+        """The square of the first residual."""
+        reduce.dot(self.residual, self.residual, out=self.squares[0])
+        return float(self.numbers.to_float64()[1])
+
+    def iterate(self) -> tuple[float, float]:
+        """One iteration: the direction's curvature p.(a p), and the square of the residual."""
+        turn = self.count % 2
+        if self.count < 2:
+            with recording() as launches:
+                self._launch(self.squares[turn], self.squares[1 - turn])
+            self.recorded.append(launches)
+        else:
+            replay(self.recorded[turn])
+        self.count += 1
+        # Read last, and at once, so that the device has an iteration's work.
+        curvature, *squares = self.numbers.to_float64().tolist()
+        return curvature, squares[1 - turn]
+
+    def _launch(self, before: Planes, square: Planes) -> None:
+        form = self.x.format
+        one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+        reduce.gemv(self.matrix, self.direction, alpha=one, beta=zero, out=self.image)
+        reduce.dot(self.direction, self.image, out=self.curvature)
+        apply("div", [before, self.curvature], self.step)
+        apply("neg", [self.step], self.back)
+        apply("fma", [self.direction, self.step, self.x], self.x)
+        apply("fma", [self.image, self.back, self.residual], self.residual)
+        reduce.dot(self.residual, self.residual, out=square)
+        apply("div", [square, before], self.ratio)
+        apply("fma", [self.direction, self.ratio, self.residual], self.direction)
+
+
+def _zeros_like(x: Array) -> Array:
+    return zeros(x.shape, x.format, x.device)
 
 
 def _as(x: Array, form: Format) -> Array:

@@ -11,8 +11,9 @@ import pytest
 import portmp as mp
 from portmp import discovery, probe
 from portmp.backends import opencl
-from portmp.backends.base import Device
+from portmp.backends.base import Device, recording, replay
 from portmp.errors import DeviceError
+from portmp.routines import elementwise, reduce
 
 
 def test_copies_in_order(every_device: Device) -> None:
@@ -139,6 +140,36 @@ def test_threads_share_kernels(every_device: Device) -> None:
     finally:
         sys.setswitchinterval(interval)
     assert not wrong
+
+
+def test_recorded_launches_are_repeated(every_device: Device) -> None:
+    """Each exactly once, on the memory that they were given, however the device works inside."""
+    x = mp.array([1.0, 3.0, 5.0], "dd", every_device)
+    y = mp.array([1.0, 1.0, 2.0], "dd", every_device)
+    total = mp.zeros((), "dd", every_device)
+    with recording() as launches:
+        elementwise.apply("add", [x.planes, y.planes], x.planes)
+        reduce.dot(x.planes, y.planes, out=total.planes)
+    elementwise.apply("add", [y.planes, y.planes], y.planes)
+    assert len(launches) == 3
+    assert x.to_float64().tolist() == [2.0, 4.0, 7.0]
+    replay(launches)
+    replay(launches)
+    assert x.to_float64().tolist() == [6.0, 8.0, 15.0]
+    assert float(total) == 2.0 * (6 + 8 + 2 * 15)
+    assert len(launches) == 3
+
+
+def test_other_threads_are_not_recorded(device: Device) -> None:
+    """A recording holds what its own thread launches."""
+    x = mp.array([1.0, 2.0], "float64", device)
+    with recording() as launches:
+        other = threading.Thread(target=lambda: elementwise.apply("neg", [x.planes]))
+        other.start()
+        other.join()
+        assert not launches
+        elementwise.apply("neg", [x.planes])
+    assert len(launches) == 1
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ say that they wait.
 
 from __future__ import annotations
 
+import contextlib
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -134,9 +136,23 @@ class Queue(ABC):
         sender.read(source, host, offset)
         self.write(target, host)
 
-    @abstractmethod
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits."""
+        recorded = _recorded.get()
+        if recorded is None:
+            self._launch(kernel, grid, block, args)
+            return
+        # What one device launches on another to do this is no launch of its own.
+        token = _recorded.set(None)
+        try:
+            self._launch(kernel, grid, block, args)
+        finally:
+            _recorded.reset(token)
+        recorded.append(Launch(self, kernel, grid, block, tuple(args)))
+
+    @abstractmethod
+    def _launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
+        """What ``launch`` does, by the backend."""
 
     @abstractmethod
     def record(self) -> Event:
@@ -145,6 +161,39 @@ class Queue(ABC):
     @abstractmethod
     def synchronize(self) -> None:
         """Wait for all work; reports errors of earlier launches."""
+
+
+class Launch(NamedTuple):
+    """A launch that was recorded; it keeps the memory of its arguments."""
+
+    queue: Queue
+    kernel: Kernel
+    grid: Dim3
+    block: Dim3
+    args: tuple[Argument, ...]
+
+
+_recorded: ContextVar[list[Launch] | None] = ContextVar("recorded", default=None)
+
+
+@contextlib.contextmanager
+def recording() -> Iterator[list[Launch]]:
+    """Collect what this thread launches inside, which is done as well.
+
+    Only launches: the work must need no copies, and take its operands where it leaves them.
+    """
+    launches: list[Launch] = []
+    token = _recorded.set(launches)
+    try:
+        yield launches
+    finally:
+        _recorded.reset(token)
+
+
+def replay(launches: Iterable[Launch]) -> None:
+    """Launch once more what was recorded: the host's work is what the drivers do."""
+    for queue, kernel, grid, block, args in launches:
+        queue.launch(kernel, grid, block, args)
 
 
 @dataclass(frozen=True)

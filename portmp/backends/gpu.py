@@ -277,7 +277,7 @@ class GpuQueue(Queue):
             # What the sender does next may change or free the source.
             mine.order(self.stream, sender.stream, on=theirs)
 
-    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
+    def _launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel*; the driver copies the arguments before it returns."""
         if not isinstance(kernel, GpuKernel):
             raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")

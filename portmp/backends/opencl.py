@@ -132,7 +132,7 @@ class ClQueue(Queue):
             with self._explained(f"copy of {nbytes} bytes"):
                 self._cl.enqueue_copy(self.queue, target.mem, source.mem, byte_count=nbytes)
 
-    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
+    def _launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         assert isinstance(kernel, ClKernel)
         values = [a.mem if type(a) is ClBuffer else a for a in args]
         size = tuple(g * b for g, b in zip(grid, block, strict=True))

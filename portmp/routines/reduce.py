@@ -150,8 +150,9 @@ def _product(
 
 
 def dot(
-    x: Planes, y: Planes, accuracy: str = "accurate", schedule: Schedule | None = None
-) -> Planes:
+    x: Planes, y: Planes, accuracy: str = "accurate", schedule: Schedule | None = None,
+    out: Planes | None = None,
+) -> Planes:  # fmt: skip
     """sum_i x_i y_i of two vectors; shape ()."""
     form = x.format
     base.same(form, x=x, y=y)
@@ -159,9 +160,11 @@ def dot(
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
     one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
-    out = allocate(form, (1,), x.queue)
-    _product(row, y, one, zero, 0, out, out, accuracy, schedule)
-    return out.view((), (), 0)
+    target = base.output(out, x, ())
+    base.refuse_overlap(target, x=x, y=y)
+    held = target.view((1,), (1,), target.start)
+    _product(row, y, one, zero, 0, held, held, accuracy, schedule)
+    return target
 
 
 def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
