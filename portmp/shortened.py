@@ -130,9 +130,8 @@ class System:
 
     def __init__(self, size: int, device: Device, say: Say) -> None:
         places = kriging.sites(size)
-        self.host = kriging.covariance(*places)
         self.tolerance = 1e-15 * size
-        self.a = mp.array(self.host, "float64", device)
+        self.a = mp.array(kriging.covariance(*places), "float64", device)
         self.b = mp.array(kriging.observed(*places), "float64", device)
         say(f"solving {size} equations in dd")
         full = (self.a.astype("dd"), self.b.astype("dd"))
@@ -142,12 +141,13 @@ class System:
                 f"--size: {size} equations cannot be solved to a residual of 1e-25 in dd"
             )
         self.solution = found.x
-        self.condition = _norm(self.host) / kriging.VARIANCE
+        self.condition = _norm(self.a) / kriging.VARIANCE
 
     def solve(self, form: Format, say: Say) -> Solve:
         """Solve with the matrix in *form*, alone and refined."""
         short = self.a if form is self.a.format else self.a.astype(form)
-        rounding = _norm(short.to_float64() - self.host) / kriging.VARIANCE
+        say(f"{form.name}: what rounding changes")
+        rounding = _norm(short.astype(self.a.format) - self.a) / kriging.VARIANCE
         say(f"{form.name}: the short matrix alone")
         # Its rounding is the error that remains: iterations far below it would be for nothing.
         alone = max(self.tolerance, form.unit_roundoff / 16)
@@ -182,15 +182,15 @@ class System:
         )  # fmt: skip
 
 
-def _norm(matrix: Plane, steps: int = 30) -> float:
+def _norm(matrix: mp.Array, steps: int = 30) -> float:
     """The largest size of an eigenvalue of a symmetric matrix, by the power method."""
-    vector = np.ones(len(matrix))
-    vector[::3] = -0.5
-    size = 0.0
+    start = np.ones(matrix.shape[0])
+    start[::3] = -0.5
+    vector = mp.array(start, matrix.format, matrix.device)
+    size = float(mp.nrm2(vector))
     for _ in range(steps):
-        vector = vector / np.linalg.norm(vector)
-        vector = matrix @ vector
-        size = float(np.linalg.norm(vector))
+        vector = mp.gemv(matrix, mp.scal(1 / size, vector))
+        size = float(mp.nrm2(vector))
         if not size:
             break
     return size
