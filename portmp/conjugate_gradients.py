@@ -75,7 +75,7 @@ def cg(
     then too short for a's condition number, or *tolerance* beyond the format. Of all rounds' x that
     with the smallest residual is given.
 
-    Bits are the same on every device. Reads two numbers in each iteration (a wait). Raises
+    Bits are the same on every device. Reads numbers in each iteration (a wait). Raises
     ArgumentError where p.(a p) <= 0 shows that a, or its short copy, is not positive definite, and
     where numbers are not finite.
     """

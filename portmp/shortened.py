@@ -145,20 +145,27 @@ class System:
 
     def solve(self, form: Format, say: Say) -> Solve:
         """Solve with the matrix in *form*, alone and refined."""
-        short = self.a if form is self.a.format else self.a.astype(form)
+        same = form is self.a.format
+        short = self.a if same else self.a.astype(form)
         say(f"{form.name}: what rounding changes")
-        rounding = _norm(short.astype(self.a.format) - self.a) / kriging.VARIANCE
+        rounding = 0.0 if same else self._rounding(short)
         say(f"{form.name}: the short matrix alone")
         # Its rounding is the error that remains: iterations far below it would be for nothing.
         alone = max(self.tolerance, form.unit_roundoff / 16)
         plain = self._attempt(short, short, lambda most: mp.linalg.cg(
             short, self.b, tolerance=alone, iterations=most))  # fmt: skip
-        if short is self.a:
+        if same:
             return Solve(form.name, rounding, plain, plain)
         say(f"{form.name}: refined")
         refined = self._attempt(short, self.a, lambda most: mp.linalg.cg(
             self.a, self.b, inner=short, tolerance=self.tolerance, iterations=most))  # fmt: skip
         return Solve(form.name, rounding, plain, refined)
+
+    def _rounding(self, short: mp.Array) -> float:
+        """The norm of what is rounded in *short*, over the least eigenvalue that there can be."""
+        changed = short.astype(self.a.format)
+        # In place: beside the system there is no room for more than dd's copy had.
+        return _norm(mp.axpy(-1, self.a, changed, out=changed)) / kriging.VARIANCE
 
     def _attempt(
         self, short: mp.Array, full: mp.Array, solve: Callable[[int | None], Solution]

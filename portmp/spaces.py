@@ -141,6 +141,8 @@ def space(task: Task, schedule: Schedule) -> Space:
 
 def allowed(task: Task, schedule: Schedule, device: Device) -> bool:
     """Whether a schedule fits the definition, the device and the registers of a GPU."""
+    if isinstance(schedule, ReduceSchedule):
+        schedule = _read_as(task, schedule)
     try:
         schedule.check(task.format, device)
     except ArgumentError:
@@ -245,6 +247,12 @@ def _gemm(task: Task, device: Device, checked: bool) -> Problem:
     )
 
 
+def _read_as(task: Task, schedule: Schedule) -> ReduceSchedule | SweepSchedule:
+    """As reductions of the task's shape use a schedule: entries do not say how they read."""
+    assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
+    return replace(schedule, across=task.shape == "across")
+
+
 def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     form, gpu = task.format, device.properties.kind == "gpu"
     # Beside a matrix stored short, vectors have its parent's format.
@@ -264,19 +272,16 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     out = allocate(beside, (m,), device.queue)
     one, zero = base.words(beside, 1, "alpha"), base.words(beside, 0, "beta")
 
-    def turned(schedule: Schedule) -> ReduceSchedule | SweepSchedule:
-        assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
-        return replace(schedule, across=across)
-
     def run(schedule: Schedule) -> Planes:
         return reduce.gemv(
             matrix, y, alpha=one, beta=zero, out=out, accuracy=task.accuracy,
-            schedule=turned(schedule),
+            schedule=_read_as(task, schedule),
         )  # fmt: skip
 
     def modules(schedule: Schedule) -> list[Module]:
+        s = _read_as(task, schedule)
         plan = reduce.planned(
-            "dot", turned(schedule), matrix.place, y.place, k, beside.name, task.accuracy, form.name
+            "dot", s, matrix.place, y.place, k, beside.name, task.accuracy, form.name
         )
         return [(plan.partial, plan.combine)]
 

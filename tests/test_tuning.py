@@ -278,8 +278,8 @@ def test_reductions_are_searched_with_and_without_neighbours(
     for start in (apart, beside):
         found = spaces.neighbours(task, start, spaces.space(task, start)[0], device)
         assert {s.neighbours for s in found if isinstance(s, ReduceSchedule)} == {1, 4}
-    across = ReduceSchedule(across=True)
-    kept = spaces.neighbours(task, across, spaces.space(task, across)[0], device)
+    across = replace(task, shape="across")
+    kept = spaces.neighbours(across, apart, spaces.space(across, apart)[0], device)
     assert {s.neighbours for s in kept if isinstance(s, ReduceSchedule)} == {1}
 
 

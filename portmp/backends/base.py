@@ -7,9 +7,9 @@ say that they wait.
 from __future__ import annotations
 
 import contextlib
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from contextvars import ContextVar
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -138,16 +138,13 @@ class Queue(ABC):
 
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits."""
-        recorded = _recorded.get()
+        recorded = _recorder.launches
         if recorded is None:
             self._launch(kernel, grid, block, args)
             return
         # What one device launches on another to do this is no launch of its own.
-        token = _recorded.set(None)
-        try:
+        with _recorder.into(None):
             self._launch(kernel, grid, block, args)
-        finally:
-            _recorded.reset(token)
         recorded.append(Launch(self, kernel, grid, block, tuple(args)))
 
     @abstractmethod
@@ -173,7 +170,22 @@ class Launch(NamedTuple):
     args: tuple[Argument, ...]
 
 
-_recorded: ContextVar[list[Launch] | None] = ContextVar("recorded", default=None)
+class _Recorder(threading.local):
+    """Where a thread's launches are collected, if they are."""
+
+    launches: list[Launch] | None = None
+
+    @contextlib.contextmanager
+    def into(self, launches: list[Launch] | None) -> Iterator[None]:
+        """Collect them there, or nowhere, for a while."""
+        before, self.launches = self.launches, launches
+        try:
+            yield
+        finally:
+            self.launches = before
+
+
+_recorder = _Recorder()
 
 
 @contextlib.contextmanager
@@ -183,16 +195,13 @@ def recording() -> Iterator[list[Launch]]:
     Only launches: the work must need no copies, and take its operands where it leaves them.
     """
     launches: list[Launch] = []
-    token = _recorded.set(launches)
-    try:
+    with _recorder.into(launches):
         yield launches
-    finally:
-        _recorded.reset(token)
 
 
 def replay(launches: Iterable[Launch]) -> None:
     """Launch once more what was recorded: the host's work is what the drivers do."""
-    for queue, kernel, grid, block, args in launches:
+    for queue, kernel, grid, block, args in tuple(launches):
         queue.launch(kernel, grid, block, args)
 
 
