@@ -196,12 +196,10 @@ def _round(a: Array, b: Array, reduction: float, most: int) -> tuple[Array, int]
     now = _Iterates(a, _as(blas.scal(math.ldexp(1.0, -exponent), b), form))
     size = now.start()
     enough = size * reduction * reduction
-    count = 0
-    while size > enough and count < most:
+    while size > enough and now.count < most:
         curvature, size = now.iterate()
-        count += 1
-        _refuse(curvature, size, a, count)
-    return blas.scal(math.ldexp(1.0, exponent), _as(Array(now.x), b.format)), count
+        _refuse(curvature, size, a, now.count)
+    return blas.scal(math.ldexp(1.0, exponent), _as(Array(now.x), b.format)), now.count
 
 
 class _Iterates:
@@ -223,7 +221,7 @@ class _Iterates:
             zeros((), residual.format, residual.device).planes for _ in range(3)
         )
         self.recorded: list[list[Launch]] = []
-        self.count = 0
+        self.count = 0  # iterations so far
 
     def start(self) -> float:
         """The square of the first residual."""
@@ -233,7 +231,7 @@ class _Iterates:
     def iterate(self) -> tuple[float, float]:
         """One iteration: the direction's curvature p.(a p), and the square of the residual."""
         turn = self.count % 2
-        if self.count < 2:
+        if turn == len(self.recorded):
             with recording() as launches:
                 self._launch(self.squares[turn], self.squares[1 - turn])
             self.recorded.append(launches)

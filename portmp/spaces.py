@@ -141,8 +141,6 @@ def space(task: Task, schedule: Schedule) -> Space:
 
 def allowed(task: Task, schedule: Schedule, device: Device) -> bool:
     """Whether a schedule fits the definition, the device and the registers of a GPU."""
-    if isinstance(schedule, ReduceSchedule):
-        schedule = _read_as(task, schedule)
     try:
         schedule.check(task.format, device)
     except ArgumentError:
@@ -247,12 +245,6 @@ def _gemm(task: Task, device: Device, checked: bool) -> Problem:
     )
 
 
-def _read_as(task: Task, schedule: Schedule) -> ReduceSchedule | SweepSchedule:
-    """As reductions of the task's shape use a schedule: entries do not say how they read."""
-    assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
-    return replace(schedule, across=task.shape == "across")
-
-
 def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     form, gpu = task.format, device.properties.kind == "gpu"
     # Beside a matrix stored short, vectors have its parent's format.
@@ -273,15 +265,15 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     one, zero = base.words(beside, 1, "alpha"), base.words(beside, 0, "beta")
 
     def run(schedule: Schedule) -> Planes:
+        assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
         return reduce.gemv(
-            matrix, y, alpha=one, beta=zero, out=out, accuracy=task.accuracy,
-            schedule=_read_as(task, schedule),
-        )  # fmt: skip
+            matrix, y, alpha=one, beta=zero, out=out, accuracy=task.accuracy, schedule=schedule
+        )
 
     def modules(schedule: Schedule) -> list[Module]:
-        s = _read_as(task, schedule)
+        assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
         plan = reduce.planned(
-            "dot", s, matrix.place, y.place, k, beside.name, task.accuracy, form.name
+            "dot", schedule, matrix.place, y.place, k, beside.name, task.accuracy, form.name
         )
         return [(plan.partial, plan.combine)]
 

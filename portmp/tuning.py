@@ -306,7 +306,7 @@ def origin(task: Task, device: Device) -> str:
 def _found(task: Task, device: Device) -> tuple[Schedule, str]:
     schedule = None
     for entry in _candidates(identity(device), task):
-        schedule = _allowed_width(entry.schedule, task.format, device)
+        schedule = _read_as(task, _allowed_width(entry.schedule, task.format, device))
         if _fits(schedule, task.format, device):
             return schedule, entry.origin
     while schedule is not None and not _fits(schedule, task.format, device):
@@ -332,6 +332,13 @@ def _allowed_width(schedule: Schedule, form: Format, device: Device) -> Schedule
     return replace(schedule, width=max(w for w in allowed if w <= schedule.width))
 
 
+def _read_as(task: Task, schedule: Schedule) -> Schedule:
+    """Entries do not say how reductions read: the task's shape does."""
+    if isinstance(schedule, (ReduceSchedule, SweepSchedule)):
+        return replace(schedule, across=task.shape == "across")
+    return schedule
+
+
 def gemm(
     form: Format, device: Device, accuracy: str, m: int, n: int
 ) -> GemmSchedule | PanelSchedule:
@@ -347,12 +354,7 @@ def reduce(
     """The schedule of DOT, GEMV and sums: of ``one`` row, of rows read ``along`` or ``across``."""
     found = find(Task("reduce", form, accuracy, shape), device)
     assert isinstance(found, (ReduceSchedule, SweepSchedule))
-    return _across(found) if shape == "across" else found
-
-
-@cache
-def _across(schedule: ReduceSchedule | SweepSchedule) -> ReduceSchedule | SweepSchedule:
-    return replace(schedule, across=True)
+    return found
 
 
 def nbody(form: Format, device: Device, accuracy: str) -> NbodySchedule:

@@ -278,9 +278,19 @@ def test_reductions_are_searched_with_and_without_neighbours(
     for start in (apart, beside):
         found = spaces.neighbours(task, start, spaces.space(task, start)[0], device)
         assert {s.neighbours for s in found if isinstance(s, ReduceSchedule)} == {1, 4}
-    across = replace(task, shape="across")
-    kept = spaces.neighbours(across, apart, spaces.space(across, apart)[0], device)
+    across = ReduceSchedule(across=True)
+    kept = spaces.neighbours(task, across, spaces.space(task, across)[0], device)
     assert {s.neighbours for s in kept if isinstance(s, ReduceSchedule)} == {1}
+
+
+def test_the_shape_says_how_reductions_read(every_device: Device) -> None:
+    """What is found reads across rows for that shape alone, and so does what is searched."""
+    for shape in SHAPES["reduce"]:
+        task = Task("reduce", formats.get("ts"), "accurate", shape)
+        found = tuning.find(task, every_device)
+        assert isinstance(found, (ReduceSchedule, SweepSchedule))
+        assert found.across == (shape == "across")
+        assert tuning.reduce(task.format, every_device, "accurate", shape) == found
 
 
 def test_search(
