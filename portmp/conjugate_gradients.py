@@ -15,7 +15,7 @@ from portmp.array import Array, operand, zeros
 from portmp.backends.base import Launch, recording, replay
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
-from portmp.planes import Planes
+from portmp.planes import allocate
 from portmp.routines import base, reduce
 from portmp.routines.elementwise import apply
 
@@ -24,6 +24,9 @@ SLACK = 16
 
 DEEPEST = {"float32": 2.0**-50, "float64": 2.0**-400}
 """A round reduces residuals no further: their squares must not underflow in these words."""
+
+AHEAD = 8
+"""So many iterations at most are launched before their numbers are read."""
 
 HALVED = 0.5
 """A round that leaves more than this of the residual is the last: more of them would not help."""
@@ -97,11 +100,12 @@ def cg(
         return Solution(x, 0.0, True, (), ())
     goal = _Goal(tolerance, b.format.unit_roundoff, _trace(a) if tolerance is None else 0.0, size)
     residual, now = b, size
+    work = _Iterates(matrix)
     rounds: list[int] = []
     residuals: list[float] = []
     while now > goal.at(x) and left > 0:
         enough = goal.at(x) / now / 2
-        change, count = _round(matrix, residual, max(depth, enough), left)
+        change, count = _round(work, residual, max(depth, enough), left)
         left -= count
         found = x + change
         fresh = blas.gemv(a, found, alpha=-1, beta=1, y=b)
@@ -185,88 +189,111 @@ def _trace(a: Array) -> float:
     return trace
 
 
-def _round(a: Array, b: Array, reduction: float, most: int) -> tuple[Array, int]:
+def _round(work: _Iterates, b: Array, reduction: float, most: int) -> tuple[Array, int]:
     """A correction x with a x near b, and its iterations: conjugate gradients from x = 0.
 
     b is scaled by a power of two, exactly, so that formats of a shorter range hold it.
     """
-    form = a.format.arithmetic
     largest = float(abs(b).max())
     exponent = definition.norm_exponent(b.format.word, largest) or 0
-    now = _Iterates(a, _as(blas.scal(math.ldexp(1.0, -exponent), b), form))
-    size = now.start()
-    enough = size * reduction * reduction
-    while size > enough and now.count < most:
-        curvature, size = now.iterate()
-        _refuse(curvature, size, a, now.count)
-    return blas.scal(math.ldexp(1.0, exponent), _as(Array(now.x), b.format)), now.count
+    first = size = work.start(_as(blas.scal(math.ldexp(1.0, -exponent), b), work.format))
+    enough, count = size * reduction * reduction, 0
+    while size > enough and count < most:
+        more = min(_ahead(count, first, size, enough), most - count)
+        for curvature, size in work.run(more):
+            count += 1
+            _refuse(curvature, size, work.matrix.format, count)
+            if size <= enough:
+                break
+    return blas.scal(math.ldexp(1.0, exponent), _as(work.x(count), b.format)), count
+
+
+def _ahead(count: int, first: float, size: float, enough: float) -> int:
+    """How many iterations to launch at once: half of those that the last *count* let expect.
+
+    Those after the one whose residual is small enough are for nothing. Estimates change no bits.
+    """
+    expected = float(count)
+    if size < first:
+        expected *= math.log(size / enough) / math.log(first / size)
+    return max(1, min(AHEAD, int(expected / 2)))
 
 
 class _Iterates:
-    """Conjugate gradients' vectors and numbers, from x = 0 on, in memory of their own.
+    """Conjugate gradients with one matrix: their vectors and numbers, in memory of their own.
 
-    Each iteration launches the same kernels on the same memory, but for the square of the
-    residual, which every other one finds where the one before left it: two are recorded, and
-    their launches repeated. Put together anew, an iteration takes the host longer than a GPU.
+    A GPU would wait while the host reads numbers and puts an iteration's launches together. So
+    several iterations are launched before their numbers are read: iteration k leaves x and its
+    numbers in place k modulo ``AHEAD``. Each place's launches are recorded the first time, then
+    repeated.
     """
 
-    def __init__(self, a: Array, residual: Array) -> None:
-        self.matrix, self.residual = a.planes, residual.planes
-        self.x, self.direction, self.image = (
-            v.planes for v in (_zeros_like(residual), residual.copy(), _zeros_like(residual))
+    def __init__(self, a: Array) -> None:
+        self.matrix, self.format = a.planes, a.format.arithmetic
+        vectors = [allocate(self.format, a.shape[:1], a.planes.queue) for _ in range(3 + AHEAD)]
+        self.residual, self.direction, self.image, *self.places = vectors
+        self.numbers = zeros((2 * AHEAD,), self.format, a.device)
+        numbers = [self.numbers[i].planes for i in range(2 * AHEAD)]
+        self.curvatures, self.squares = numbers[:AHEAD], numbers[AHEAD:]
+        self.step, self.back, self.ratio, self.zero = (
+            zeros((), self.format, a.device).planes for _ in range(4)
         )
-        self.numbers = zeros((3,), residual.format, residual.device)
-        self.curvature, *self.squares = (self.numbers[i].planes for i in range(3))
-        self.step, self.back, self.ratio = (
-            zeros((), residual.format, residual.device).planes for _ in range(3)
-        )
-        self.recorded: list[list[Launch]] = []
-        self.count = 0  # iterations so far
+        self.recorded: dict[int, list[Launch]] = {}
+        self.launched = 0
 
-    def start(self) -> float:
-        """The square of the first residual."""
+    def start(self, residual: Array) -> float:
+        """Begin at x = 0, whose *residual* is given; its square."""
+        for vector in (self.residual, self.direction):
+            apply("copy", [residual.planes], vector)
+        apply("copy", [self.zero.broadcast_to(residual.shape)], self.places[0])
+        self.launched = 0
         reduce.dot(self.residual, self.residual, out=self.squares[0])
-        return float(self.numbers.to_float64()[1])
+        return float(self.numbers.to_float64()[AHEAD])
 
-    def iterate(self) -> tuple[float, float]:
-        """One iteration: the direction's curvature p.(a p), and the square of the residual."""
-        turn = self.count % 2
-        if turn == len(self.recorded):
-            with recording() as launches:
-                self._launch(self.squares[turn], self.squares[1 - turn])
-            self.recorded.append(launches)
-        else:
-            replay(self.recorded[turn])
-        self.count += 1
-        # Read last, and at once, so that the device has an iteration's work.
-        curvature, *squares = self.numbers.to_float64().tolist()
-        return curvature, squares[1 - turn]
+    def run(self, count: int) -> list[tuple[float, float]]:
+        """*count* iterations, at most ``AHEAD``.
 
-    def _launch(self, before: Planes, square: Planes) -> None:
-        form = self.x.format
+        Of each the direction's curvature p.(a p), and the square of the residual.
+        """
+        places = [(self.launched + i) % AHEAD for i in range(1, count + 1)]
+        for place in places:
+            if place in self.recorded:
+                replay(self.recorded[place])
+            else:
+                with recording() as self.recorded[place]:
+                    self._launch(place)
+        self.launched += count
+        found = self.numbers.to_float64().tolist()
+        return [(found[place], found[AHEAD + place]) for place in places]
+
+    def x(self, count: int) -> Array:
+        """x after *count* iterations, one of the last run."""
+        return Array(self.places[count % AHEAD])
+
+    def _launch(self, place: int) -> None:
+        form = self.format
         one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+        curvature, square = self.curvatures[place], self.squares[place]
+        # Before the first place comes the last.
+        x, before = self.places[place - 1], self.squares[place - 1]
         reduce.gemv(self.matrix, self.direction, alpha=one, beta=zero, out=self.image)
-        reduce.dot(self.direction, self.image, out=self.curvature)
-        apply("div", [before, self.curvature], self.step)
+        reduce.dot(self.direction, self.image, out=curvature)
+        apply("div", [before, curvature], self.step)
         apply("neg", [self.step], self.back)
-        apply("fma", [self.direction, self.step, self.x], self.x)
+        apply("fma", [self.direction, self.step, x], self.places[place])
         apply("fma", [self.image, self.back, self.residual], self.residual)
         reduce.dot(self.residual, self.residual, out=square)
         apply("div", [square, before], self.ratio)
         apply("fma", [self.direction, self.ratio, self.residual], self.direction)
 
 
-def _zeros_like(x: Array) -> Array:
-    return zeros(x.shape, x.format, x.device)
-
-
 def _as(x: Array, form: Format) -> Array:
     return x if x.format is form else x.astype(form)
 
 
-def _refuse(curvature: float, size: float, a: Array, count: int) -> None:
+def _refuse(curvature: float, size: float, form: Format, count: int) -> None:
     """ArgumentError where an iteration shows that it cannot go on."""
-    stored = f"the matrix in {a.format.name}"
+    stored = f"the matrix in {form.name}"
     if not curvature > 0 and not math.isnan(curvature):
         raise ArgumentError(
             f"cg: {stored} is not positive definite: p.(a p) = {curvature:.2g} in iteration "
