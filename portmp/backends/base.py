@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -138,18 +138,24 @@ class Queue(ABC):
 
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits."""
+        run = self._launcher(kernel, grid, block, args)
         recorded = _recorder.launches
         if recorded is None:
-            self._launch(kernel, grid, block, args)
+            run()
             return
         # What one device launches on another to do this is no launch of its own.
         with _recorder.into(None):
-            self._launch(kernel, grid, block, args)
-        recorded.append(Launch(self, kernel, grid, block, tuple(args)))
+            run()
+        recorded.append(Launch(run, tuple(args)))
 
     @abstractmethod
-    def _launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
-        """What ``launch`` does, by the backend."""
+    def _launcher(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> Callable[[], None]:
+        """What launches it, as often as it is called: all else is done beforehand.
+
+        It need not keep memory that *args* name.
+        """
 
     @abstractmethod
     def record(self) -> Event:
@@ -163,10 +169,7 @@ class Queue(ABC):
 class Launch(NamedTuple):
     """A launch that was recorded; it keeps the memory of its arguments."""
 
-    queue: Queue
-    kernel: Kernel
-    grid: Dim3
-    block: Dim3
+    run: Callable[[], None]
     args: tuple[Argument, ...]
 
 
@@ -199,10 +202,13 @@ def recording() -> Iterator[list[Launch]]:
         yield launches
 
 
-def replay(launches: Iterable[Launch]) -> None:
+def replay(launches: Sequence[Launch]) -> None:
     """Launch once more what was recorded: the host's work is what the drivers do."""
-    for queue, kernel, grid, block, args in tuple(launches):
-        queue.launch(kernel, grid, block, args)
+    recorded = _recorder.launches
+    if recorded is not None:
+        recorded += launches
+    for launch in launches:
+        launch.run()
 
 
 @dataclass(frozen=True)

@@ -277,28 +277,34 @@ class GpuQueue(Queue):
             # What the sender does next may change or free the source.
             mine.order(self.stream, sender.stream, on=theirs)
 
-    def _launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
-        """Launch *kernel*; the driver copies the arguments before it returns."""
+    def _launcher(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> Callable[[], None]:
+        """What launches it; the driver copies the packed arguments before it returns."""
         if not isinstance(kernel, GpuKernel):
             raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
-        layout, addresses_of = _layout(tuple(map(type, args)))
+        layout = _layout(tuple(map(type, args)))
         device = self.device
+        memory = ctypes.create_string_buffer(layout.size)
+        values = ctypes.addressof(memory) + 8 * len(args)
         try:
-            content = layout.pack(
-                *[a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args]
-            )
+            layout.pack_into(
+                memory, 0, *range(values, values + 8 * len(args), 8),
+                *[a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args],
+            )  # fmt: skip
         except struct.error:
             raise ArgumentError(_wrong(args, device)) from None
-        values = ctypes.create_string_buffer(content, len(content))
-        addresses = addresses_of(ctypes.addressof(values))
-        try:
-            self._driver.launch(
-                kernel.function, grid, block, self.stream, ctypes.addressof(addresses)
-            )
-        except LaunchError as error:
-            raise LaunchError(
-                f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"
-            ) from error
+        launch, function, stream = self._driver.launch, kernel.function, self.stream
+
+        def run() -> None:
+            try:
+                launch(function, grid, block, stream, ctypes.addressof(memory))
+            except LaunchError as error:
+                raise LaunchError(
+                    f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"
+                ) from error
+
+        return run
 
     def record(self) -> Event:
         """Put a mark in the queue."""
@@ -317,15 +323,10 @@ class GpuQueue(Queue):
 
 
 @cache
-def _layout(kinds: tuple[type, ...]) -> tuple[struct.Struct, Callable[[int], Any]]:
-    """How arguments of these types lie in memory, and the array of their addresses there.
-
-    Each has eight bytes of its own.
-    """
+def _layout(kinds: tuple[type, ...]) -> struct.Struct:
+    """How arguments of these types lie in memory: all their addresses, then eight bytes each."""
     codes = [_CODES.get(kind, "s") for kind in kinds]
-    array = ctypes.c_void_p * max(len(kinds), 1)
-    offsets = range(0, 8 * len(kinds), 8)
-    return struct.Struct("<" + "".join(codes)), lambda base: array(*[base + i for i in offsets])
+    return struct.Struct("<" + "Q" * len(kinds) + "".join(codes))
 
 
 def _wrong(args: Sequence[Any], device: Device) -> str:

@@ -89,6 +89,7 @@ class ClQueue(Queue):
         properties = cl.command_queue_properties.PROFILING_ENABLE
         self.queue = cl.CommandQueue(device.context, device.handle, properties)
         self._cl = cl
+        self._enqueue = cl.enqueue_nd_range_kernel
 
     @contextlib.contextmanager
     def _explained(self, what: str, kind: type[PortmpError] = DeviceError) -> Iterator[None]:
@@ -132,19 +133,28 @@ class ClQueue(Queue):
             with self._explained(f"copy of {nbytes} bytes"):
                 self._cl.enqueue_copy(self.queue, target.mem, source.mem, byte_count=nbytes)
 
-    def _launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
+    def _launcher(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> Callable[[], None]:
         assert isinstance(kernel, ClKernel)
         values = [a.mem if type(a) is ClBuffer else a for a in args]
         size = tuple(g * b for g, b in zip(grid, block, strict=True))
-        # Arguments belong to the kernel object, which all threads share.
+        enqueue, queue, handle, lock = self._enqueue, self.queue, kernel.kernel, kernel.lock
         what = f"kernel {kernel.name}, grid {grid}, block {block}"
-        with self._explained(what, LaunchError), kernel.lock:
+        with self._explained(what, LaunchError), lock:
             if not kernel.typed:
                 # Untyped, pyopencl finds each argument's type anew: microseconds an argument.
-                kernel.kernel.set_scalar_arg_dtypes([_SCALARS.get(type(a), type(a)) for a in args])
+                handle.set_scalar_arg_dtypes([_SCALARS.get(type(a), type(a)) for a in args])
                 kernel.typed = True
-            kernel.kernel.set_args(*values)
-            self._cl.enqueue_nd_range_kernel(self.queue, kernel.kernel, size, block)
+
+        def run() -> None:
+            # Arguments belong to the kernel object, which all threads share. An object for each
+            # launch that is repeated would take longer to make than most save.
+            with self._explained(what, LaunchError), lock:
+                handle.set_args(*values)
+                enqueue(queue, handle, size, block)
+
+        return run
 
     def record(self) -> ClEvent:
         return ClEvent(self._cl.enqueue_marker(self.queue))
