@@ -79,7 +79,10 @@ _SIDE_BY_SIDE: Group = (
 _REDUCE: Space = (
     _SIDE_BY_SIDE,
     (("teams", "rows"), tuple((t, r) for t in (1, 2, 4, 8, 16, 32) for r in (1, 2, 4, 8))),
-    (("unroll", "staged"), ((1, 0), (2, 0), (4, 0), (8, 0), (12, 0), (4, 2), (4, 4), (4, 8))),
+    (
+        ("unroll", "staged"),
+        ((1, 0), (2, 0), (4, 0), (8, 0), (12, 0), (16, 0), (4, 1), (4, 2), (4, 4), (4, 8)),
+    ),
     _one("combine_threads", 32, 64, 128, 256, 512, 1024),
 )
 _REDUCE_NEIGHBOURS: Space = (
@@ -248,10 +251,14 @@ def _gemm(task: Task, device: Device, checked: bool) -> Problem:
 def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     form, gpu = task.format, device.properties.kind == "gpu"
     # Beside a matrix stored short, vectors have its parent's format.
-    beside = form if task.shape == "one" else form.arithmetic
+    vectors = task.shape in ("one", "short")
+    beside = form if vectors else form.arithmetic
     if checked:
         # Rows begin at multiples of four, so that neighbours are read at once.
-        m, k = (1 if task.shape == "one" else 77), 2 * definition.CHUNK + 77
+        m, k = (1 if vectors else 77), 2 * definition.CHUNK + 77
+    elif task.shape == "short":
+        # In the middle of its sizes, by the time that a row of them takes.
+        m, k = 1, reduce.SHORT * device.properties.compute_units * definition.CHUNK // 4
     elif task.shape == "one":
         m, k = 1, 2**26 if gpu else 2**21
     else:

@@ -65,14 +65,14 @@ SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
         "rows-8": ("rows-32", "large"),
         "rows-32": ("large",),
     },
-    "reduce": {"one": (), "along": ("one",), "across": ("along", "one")},
+    "reduce": {"one": (), "short": ("one",), "along": ("one",), "across": ("along", "one")},
     "elementwise": {"flat": ()},
     "nbody": {"all": ()},
 }
 """Classes of shapes of each routine, each with those that stand in for it, nearest first.
 
 GEMM: ``columns-8`` has at most 8 columns, ``rows-8`` at most 8 rows; reductions (DOT, GEMV,
-sums): one row, many rows read along or across.
+sums): one row, one whose few chunks leave a GPU mostly idle, many rows read along or across.
 """
 
 
@@ -351,7 +351,9 @@ def gemm(
 def reduce(
     form: Format, device: Device, accuracy: str, shape: str
 ) -> ReduceSchedule | SweepSchedule:
-    """The schedule of DOT, GEMV and sums: of ``one`` row, of rows read ``along`` or ``across``."""
+    """The schedule of DOT, GEMV and sums: of ``one`` row, a ``short`` one, or many rows that are
+    read ``along`` or ``across``.
+    """
     found = find(Task("reduce", form, accuracy, shape), device)
     assert isinstance(found, (ReduceSchedule, SweepSchedule))
     return found

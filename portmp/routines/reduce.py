@@ -91,6 +91,9 @@ LONG = 600
 FEW = 16
 """Chunks of a row, at most, that a work-item combines alone."""
 
+SHORT = 8
+"""Chunks for each compute unit, at most, of one row that is short: its time is that of a chunk."""
+
 
 def _definition(kind: str) -> dict[str, Any]:
     return {
@@ -184,7 +187,8 @@ def default(x: Planes, accuracy: str) -> Schedule:
 def shape_class(x: Planes) -> str:
     """The class of shapes of portmp.tuning."""
     if x.shape[0] == 1:
-        return "one"
+        few = SHORT * x.device.properties.compute_units
+        return "short" if x.shape[1] <= few * definition.CHUNK else "one"
     return "across" if abs(x.strides[0]) < abs(x.strides[1]) else "along"
 
 
