@@ -19,6 +19,12 @@ FORMATS = tuple(f"slfp64in{bits}b{end}" for bits in (56, 48, 40, 32, 24, 16) for
 SIZE = 1024
 SIZES = (16, 2**15)
 
+SMALL = 0.25
+"""Rounding r leaves r / (1 - r) of a residual, at worst: of this size a third in each round.
+
+Conjugate gradients give up after a round that leaves more than half; its iterations leave some.
+"""
+
 
 @dataclass(frozen=True)
 class Findings:
@@ -33,7 +39,7 @@ class Findings:
     @property
     def passed(self) -> bool:
         """Whether every format converged whose rounding is small beside the least eigenvalue."""
-        return all(s.refined.converged for s in self.solves if s.rounding < 0.5)
+        return all(s.refined.converged for s in self.solves if s.rounding < SMALL)
 
 
 def run(device: Device, size: int, forms: list[Format], progress: Progress) -> Findings:

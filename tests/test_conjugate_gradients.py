@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import discovery
+from portmp import conjugate_gradients, discovery
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 
@@ -147,6 +147,32 @@ def test_sizes_of_right_sides(device: Device) -> None:
     assert nothing.converged and nothing.x.shape == (0,)
     view = mp.array(np.ascontiguousarray(MATRIX[::-1, ::-1]), "float64", device)[::-1, ::-1]
     assert (mp.linalg.cg(view, b).x == mp.linalg.cg(a, b).x).all()
+
+
+def test_iterations_launched_ahead_change_nothing(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither bits nor iterations; and hardly any are for nothing, none beyond the limit."""
+    launched: list[int] = []
+    run = conjugate_gradients._Iterates.run
+
+    def counted(work: Any, count: int) -> list[tuple[float, float]]:
+        launched.append(count)
+        return run(work, count)
+
+    monkeypatch.setattr(conjugate_gradients._Iterates, "run", counted)
+    a, b = system("dd", device)
+    found = set()
+    for ahead in (2, 3, 8):
+        monkeypatch.setattr(conjugate_gradients, "AHEAD", ahead)
+        for most in (7, None):
+            launched.clear()
+            one = mp.linalg.cg(a, b, inner="slfp64in32b", iterations=most)
+            assert max(launched) == ahead or most
+            assert one.iterations <= sum(launched) <= (most or 1.1 * one.iterations)
+            limbs = b"".join(limb.tobytes() for limb in one.x.to_limbs())
+            found.add((most, one.rounds, one.residuals, limbs))
+    assert len(found) == 2
 
 
 def test_bits_are_the_same_on_all_devices() -> None:

@@ -227,7 +227,7 @@ def test_defaults_fit_small_devices(
         form = formats.get(name)
         for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
             tuning.gemm(form, device, "fast", *shape).check(form, device)
-        for rows in ("one", "along", "across"):
+        for rows in tuning.SHAPES["reduce"]:
             tuning.reduce(form, device, "accurate", rows).check(form, device)
         assert tuning.flat(form, device).threads <= 64
     monkeypatch.setattr(device, "properties", replace(facts, kind="cpu", shared_memory=32768))
@@ -236,6 +236,20 @@ def test_defaults_fit_small_devices(
         form = formats.get(name)
         for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
             tuning.gemm(form, device, "fast", *shape).check(form, device)
+
+
+def test_short_rows(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row of few chunks for each compute unit has schedules of its own; bits are the same."""
+    x = _array("qs", (3 * definition.CHUNK + 3,), "x", device)
+    facts, found = device.properties, {}
+    for units in (1, facts.compute_units):
+        monkeypatch.setattr(device, "properties", replace(facts, compute_units=units))
+        monkeypatch.setattr(reduce, "SHORT", 3)
+        found[reduce.shape_class(x.reshape(1, -1).planes)] = _bits(mp.dot(x, x))
+    assert list(found) == ["one", "short"]
+    assert len(set(map(tuple, found.values()))) == 1
+    assert reduce.shape_class(x.reshape(3, -1).planes) == "along"
+    assert reduce.shape_class(x.reshape(-1, 3).T.planes) == "across"
 
 
 def test_dot_is_gemv_with_one_row(device: Device) -> None:
