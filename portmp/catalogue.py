@@ -1,7 +1,7 @@
 """The modules of a format by routine: what ``portmp render`` and ``portmp compile`` know.
 
 A module is what a routine compiles at once; rendered for a device it is exactly the
-text that a plain call of the routine compiles there.
+text that a plain call of the routine compiles there (of DOT and sums, one of long rows).
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ DEEPEST = {"float32": 2.0**-50, "float64": 2.0**-400}
 """A round reduces residuals no further: their squares must not underflow in these words."""
 
 AHEAD = 8
-"""So many iterations at most are launched before their numbers are read."""
+"""So many iterations at most (2 or more) are launched before their numbers are read."""
 
 HALVED = 0.5
 """A round that leaves more than this of the residual is the last: more of them would not help."""
@@ -78,9 +78,9 @@ def cg(
     then too short for a's condition number, or *tolerance* beyond the format. Of all rounds' x that
     with the smallest residual is given.
 
-    Bits are the same on every device. Reads numbers in each iteration (a wait). Raises
-    ArgumentError where p.(a p) <= 0 shows that a, or its short copy, is not positive definite, and
-    where numbers are not finite.
+    Bits are the same on every device. Reads numbers once for up to eight iterations (a wait), the
+    last of which may be for nothing. Raises ArgumentError where p.(a p) <= 0 shows that a, or its
+    short copy, is not positive definite, and where numbers are not finite.
     """
     _check(a, b)
     for name, value, most in (("tolerance", tolerance, 1), ("reduction", reduction, HALVED)):
@@ -211,12 +211,13 @@ def _round(work: _Iterates, b: Array, reduction: float, most: int) -> tuple[Arra
 def _ahead(count: int, first: float, size: float, enough: float) -> int:
     """How many iterations to launch at once: half of those that the last *count* let expect.
 
-    Those after the one whose residual is small enough are for nothing. Estimates change no bits.
+    Those after the one whose residual is small enough are for nothing; so never more than there
+    were so far, as some systems end all at once. Estimates change no bits.
     """
     expected = float(count)
     if size < first:
         expected *= math.log(size / enough) / math.log(first / size)
-    return max(1, min(AHEAD, int(expected / 2)))
+    return max(1, min(AHEAD, count, int(expected / 2)))
 
 
 class _Iterates:

@@ -90,12 +90,14 @@ class Found:
 
 
 class Journal:
-    """Trials on disk, a line each: for one device, driver, compiler and set of templates."""
+    """Trials on disk, a line each: for one device, driver, compiler, set of templates and way
+    of timing.
+    """
 
     def __init__(self, device: Device) -> None:
         facts = (
             device.compiler_key(), device.properties.name, render.templates_digest(),
-            definition.VERSION, mp.__version__,
+            definition.VERSION, mp.__version__, "launches repeated",
         )  # fmt: skip
         name = hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
         folder = places.cache_folder()
@@ -264,7 +266,8 @@ class Search:
 
     def decide(self, show: Callable[[str], None]) -> Found:
         """Readings of the best few in turns; the default stays unless another is faster."""
-        ranked = sorted(self.trials, key=lambda s: self.trials[s].seconds)[:FINALISTS]
+        right = [s for s, trial in self.trials.items() if not trial.error]
+        ranked = sorted(right, key=lambda s: self.trials[s].seconds)[:FINALISTS]
         finalists = list(dict.fromkeys([self.default, *ranked]))
         times: dict[Schedule, list[float]] = {s: [] for s in finalists}
         for _ in range(5):

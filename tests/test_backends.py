@@ -158,6 +158,11 @@ def test_recorded_launches_are_repeated(every_device: Device) -> None:
     assert x.to_float64().tolist() == [6.0, 8.0, 15.0]
     assert float(total) == 2.0 * (6 + 8 + 2 * 15)
     assert len(launches) == 3
+    with recording() as twice:
+        replay(launches)
+        replay(twice)
+    assert [len(launches), len(twice)] == [3, 6]
+    assert x.to_float64().tolist() == [10.0, 12.0, 23.0]
 
 
 def test_other_threads_are_not_recorded(device: Device) -> None:

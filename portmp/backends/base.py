@@ -204,11 +204,13 @@ def recording() -> Iterator[list[Launch]]:
 
 def replay(launches: Sequence[Launch]) -> None:
     """Launch once more what was recorded: the host's work is what the drivers do."""
+    again = tuple(launches)
     recorded = _recorder.launches
+    with _recorder.into(None):
+        for launch in again:
+            launch.run()
     if recorded is not None:
-        recorded += launches
-    for launch in launches:
-        launch.run()
+        recorded += again
 
 
 @dataclass(frozen=True)
