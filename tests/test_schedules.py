@@ -242,9 +242,9 @@ def test_short_rows(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """One row of few chunks for each compute unit has schedules of its own; bits are the same."""
     x = _array("qs", (3 * definition.CHUNK + 3,), "x", device)
     facts, found = device.properties, {}
+    monkeypatch.setattr(reduce, "SHORT", 3)
     for units in (1, 2):
         monkeypatch.setattr(device, "properties", replace(facts, compute_units=units))
-        monkeypatch.setattr(reduce, "SHORT", 3)
         found[reduce.shape_class(x.reshape(1, -1).planes)] = _bits(mp.dot(x, x))
     assert list(found) == ["one", "short"]
     assert len(set(map(tuple, found.values()))) == 1

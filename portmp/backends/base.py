@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple
 
@@ -138,15 +138,7 @@ class Queue(ABC):
 
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits."""
-        run = self._launcher(kernel, grid, block, args)
-        recorded = _recorder.launches
-        if recorded is None:
-            run()
-            return
-        # What one device launches on another to do this is no launch of its own.
-        with _recorder.into(None):
-            run()
-        recorded.append(Launch(run, tuple(args)))
+        _do(Launch(self._launcher(kernel, grid, block, args), args))
 
     @abstractmethod
     def _launcher(
@@ -167,10 +159,10 @@ class Queue(ABC):
 
 
 class Launch(NamedTuple):
-    """A launch that was recorded; it keeps the memory of its arguments."""
+    """What launches a kernel, as often as it is called; it keeps the memory of its arguments."""
 
     run: Callable[[], None]
-    args: tuple[Argument, ...]
+    args: Sequence[Argument]
 
 
 class _Recorder(threading.local):
@@ -191,6 +183,18 @@ class _Recorder(threading.local):
 _recorder = _Recorder()
 
 
+def _do(launch: Launch) -> None:
+    """Launch, and record it where this thread's launches are collected."""
+    recorded = _recorder.launches
+    if recorded is None:
+        launch.run()
+        return
+    # What one device launches on another to do this is no launch of its own.
+    with _recorder.into(None):
+        launch.run()
+    recorded.append(launch)
+
+
 @contextlib.contextmanager
 def recording() -> Iterator[list[Launch]]:
     """Collect what this thread launches inside, which is done as well.
@@ -202,15 +206,10 @@ def recording() -> Iterator[list[Launch]]:
         yield launches
 
 
-def replay(launches: Sequence[Launch]) -> None:
+def replay(launches: Iterable[Launch]) -> None:
     """Launch once more what was recorded: the host's work is what the drivers do."""
-    again = tuple(launches)
-    recorded = _recorder.launches
-    with _recorder.into(None):
-        for launch in again:
-            launch.run()
-    if recorded is not None:
-        recorded += again
+    for launch in tuple(launches):
+        _do(launch)
 
 
 @dataclass(frozen=True)

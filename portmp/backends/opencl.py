@@ -89,7 +89,6 @@ class ClQueue(Queue):
         properties = cl.command_queue_properties.PROFILING_ENABLE
         self.queue = cl.CommandQueue(device.context, device.handle, properties)
         self._cl = cl
-        self._enqueue = cl.enqueue_nd_range_kernel
 
     @contextlib.contextmanager
     def _explained(self, what: str, kind: type[PortmpError] = DeviceError) -> Iterator[None]:
@@ -139,7 +138,8 @@ class ClQueue(Queue):
         assert isinstance(kernel, ClKernel)
         values = [a.mem if type(a) is ClBuffer else a for a in args]
         size = tuple(g * b for g, b in zip(grid, block, strict=True))
-        enqueue, queue, handle, lock = self._enqueue, self.queue, kernel.kernel, kernel.lock
+        enqueue, queue = self._cl.enqueue_nd_range_kernel, self.queue
+        handle, lock = kernel.kernel, kernel.lock
         what = f"kernel {kernel.name}, grid {grid}, block {block}"
         with self._explained(what, LaunchError), lock:
             if not kernel.typed:
