@@ -89,7 +89,7 @@ def parse_number(text: str, argument: str) -> Fraction | float:
     if match := _HEX.fullmatch(stripped):
         sign, whole, part, exponent = match.groups(default="")
         mantissa = int(whole + part, 16)
-        return _signed(sign, _dyadic(mantissa, _clamped(exponent) - 4 * len(part)))
+        return _signed(sign, dyadic(mantissa, _clamped(exponent) - 4 * len(part)))
     if (match := _RATIO.fullmatch(stripped)) and (denominator := _integer(match[3])):
         return _signed(match[1], Fraction(_integer(match[2]), denominator))
     if match := _SPECIAL.fullmatch(stripped):
@@ -134,7 +134,7 @@ def _decimal(whole: str, part: str, exponent: int) -> Fraction | float:
     return Fraction(mantissa * 10**scale) if scale >= 0 else Fraction(mantissa, 10**-scale)
 
 
-def _dyadic(mantissa: int, exponent: int) -> Fraction | float:
+def dyadic(mantissa: int, exponent: int) -> Fraction | float:
     """Return mantissa * 2^exponent, or +-inf or +-0.0 if that is far outside every format."""
     if mantissa == 0:
         return Fraction(0)
@@ -168,10 +168,10 @@ def _round(value: Exact, fmt: Format) -> tuple[tuple[float, ...], bool]:
     """Return the limbs of *value* and whether they hold it exactly (False if not finite)."""
     if isinstance(value, float) and (value == 0 or not math.isfinite(value)):
         return (float(value), *[0.0] * (fmt.limbs - 1)), value == 0
-    return _round_ratio(*value.as_integer_ratio(), fmt)
+    return round_ratio(*value.as_integer_ratio(), fmt)
 
 
-def _round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[float, ...], bool]:
+def round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[float, ...], bool]:
     """Return the limbs of numerator/denominator (not 0) and whether they hold it exactly."""
     limbs: list[float] = []
     for coding in fmt.codings:
@@ -210,10 +210,10 @@ def _rounded(numerator: int, denominator: int, coding: Coding, truncates: bool) 
         exponent -= 1  # now 2^exponent <= value < 2^(exponent + 1)
     quantum = max(exponent - coding.bits + 1, coding.smallest)
     units = numerator << max(-quantum, 0), denominator << max(quantum, 0)
-    return units[0] // units[1] if truncates else _divide(*units), quantum
+    return units[0] // units[1] if truncates else divide_rounded(*units), quantum
 
 
-def _divide(numerator: int, denominator: int) -> int:
+def divide_rounded(numerator: int, denominator: int) -> int:
     """Return numerator/denominator >= 0 rounded to the nearest integer, ties to even."""
     quotient, rest = divmod(numerator, denominator)
     excess = 2 * rest - denominator
@@ -390,7 +390,7 @@ def _from_longdouble(item: Any) -> Exact:
 
 def _binary(item: Any, mantissa: int, exponent: int) -> Exact:
     # Mantissa 0 stands for zero, nan and the infinities, which float() keeps apart.
-    return _dyadic(mantissa, exponent) if mantissa else float(item)
+    return dyadic(mantissa, exponent) if mantissa else float(item)
 
 
 # --- limbs -> exact value
@@ -401,10 +401,10 @@ def to_fraction(limbs_of_one: Sequence[float]) -> Fraction:
     limbs = [float(limb) for limb in limbs_of_one]
     if not all(map(math.isfinite, limbs)):
         raise FormatError(f"limbs {limbs} have no exact value: nan or infinity")
-    return Fraction(*_exact_sum(limbs))
+    return Fraction(*exact_sum(limbs))
 
 
-def _exact_sum(limbs: Sequence[float]) -> tuple[int, int]:
+def exact_sum(limbs: Sequence[float]) -> tuple[int, int]:
     """Return the sum of finite limbs as (numerator, a power of two), not reduced."""
     ratios = [limb.as_integer_ratio() for limb in limbs]
     common = max(denominator for _, denominator in ratios)
@@ -413,11 +413,11 @@ def _exact_sum(limbs: Sequence[float]) -> tuple[int, int]:
 
 def to_fractions(planes: Sequence[Array]) -> Array:
     """Return the exact values as an object array of Fraction, of the planes' shape."""
-    planes = _checked(planes)
-    return _objects([to_fraction(row) for row in _rows(planes)], planes[0].shape)
+    planes = checked_planes(planes)
+    return object_array([to_fraction(row) for row in element_rows(planes)], planes[0].shape)
 
 
-def _checked(planes: Sequence[Array]) -> list[Array]:
+def checked_planes(planes: Sequence[Array]) -> list[Array]:
     """Return the planes as arrays; refuse dtypes and shapes that no format has."""
     arrays = [np.asarray(plane) for plane in planes]
     if not arrays:
@@ -430,12 +430,12 @@ def _checked(planes: Sequence[Array]) -> list[Array]:
     return arrays
 
 
-def _rows(planes: Sequence[Array]) -> Iterator[tuple[float, ...]]:
+def element_rows(planes: Sequence[Array]) -> Iterator[tuple[float, ...]]:
     """Iterate over the values in C order: the limbs of each as Python floats."""
     return zip(*(plane.ravel().tolist() for plane in planes), strict=True)
 
 
-def _objects(items: Sequence[object], shape: tuple[int, ...]) -> Array:
+def object_array(items: Sequence[object], shape: tuple[int, ...]) -> Array:
     array = np.empty(len(items), dtype=object)
     array[:] = items
     return array.reshape(shape)
@@ -451,7 +451,7 @@ def to_float64(planes: Sequence[Array]) -> NDArray[np.float64]:
     the result; below a finite leading limb, they give the floating-point sum. Zeros keep
     the leading limb's sign.
     """
-    checked = _checked(planes)
+    checked = checked_planes(planes)
     words = [plane.astype(np.float64).ravel() for plane in checked]
     with np.errstate(all="ignore"):
         total = _rounded_sum(words)
@@ -522,7 +522,7 @@ def normalise(planes: Sequence[Array], fmt: Format, argument: str = "planes") ->
     that are not *fmt*'s, for a lower limb that is not finite below a finite one, and for a
     sum that *fmt* does not hold exactly.
     """
-    arrays = _checked(planes)
+    arrays = checked_planes(planes)
     given = tuple(plane.dtype.name for plane in arrays)
     if given != fmt.planes:
         raise FormatError(
@@ -592,7 +592,7 @@ def canonical_nan_bits(plane: Array) -> NDArray[np.uint32] | NDArray[np.uint64]:
 
     The shape stays; the dtype is uint32 (0x7fc00000) or uint64 (0x7ff8000000000000).
     """
-    (checked,) = _checked([plane])
+    (checked,) = checked_planes([plane])
     values = np.array(checked, dtype=checked.dtype.newbyteorder("="), order="C", subok=False)
     if values.dtype == np.float32:
         single = values.view(np.uint32)
@@ -685,7 +685,7 @@ def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None)
     limbs = [float(limb) for limb in limbs_of_one]
     if not all(map(math.isfinite, limbs)):
         return repr(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])
-    numerator, denominator = _exact_sum(limbs)
+    numerator, denominator = exact_sum(limbs)
     if numerator == 0:
         return repr(limbs[0] if limbs[0] == 0 else 0.0)
     if digits == "round-trip":
@@ -704,8 +704,10 @@ def _is_count(digits: Any) -> bool:
 
 def to_strings(planes: Sequence[Array], fmt: Format, digits: Digits = None) -> Array:
     """Return the values as to_string gives them: an object array of the planes' shape."""
-    planes = _checked(planes)
-    return _objects([to_string(row, fmt, digits) for row in _rows(planes)], planes[0].shape)
+    planes = checked_planes(planes)
+    return object_array(
+        [to_string(row, fmt, digits) for row in element_rows(planes)], planes[0].shape
+    )
 
 
 def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str:
@@ -727,10 +729,10 @@ def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str
             reach = (denominator * tens) << max(radius, 0)
             if not reach <= distance <= 2 * reach:
                 return distance < reach
-        limbs, _ = _round_ratio(*_scaled(_divide(size * tens, unit), 1, -power), fmt)
+        limbs, _ = round_ratio(*_scaled(divide_rounded(size * tens, unit), 1, -power), fmt)
         if not math.isfinite(limbs[0]):
             return False
-        total, common = _exact_sum(limbs)
+        total, common = exact_sum(limbs)
         return total * denominator == size * common
 
     enough = fmt.digits
@@ -753,7 +755,7 @@ def _radius(numerator: int, denominator: int, fmt: Format) -> int | None:
     long). None where only rounding can tell: *fmt* does not hold the value, or the last limb
     has a shorter range than the others and may have underflowed or overflowed to 0.
     """
-    limbs, exact = _round_ratio(numerator, denominator, fmt)
+    limbs, exact = round_ratio(numerator, denominator, fmt)
     last, coding = limbs[-1], fmt.codings[-1]
     if not exact or (last == 0 and coding != fmt.codings[0]) or fmt.rounding == "toward_zero":
         return None
@@ -764,7 +766,7 @@ def _radius(numerator: int, denominator: int, fmt: Format) -> int | None:
 def _decimal_text(numerator: int, denominator: int, digits: int, exponent: int) -> str:
     """Return the value, which lies in the decade of 10^exponent, to so many digits."""
     digits = min(digits, _MOST_DIGITS)  # past that, only zeros follow
-    mantissa = _divide(*_scaled(abs(numerator), denominator, digits - 1 - exponent))
+    mantissa = divide_rounded(*_scaled(abs(numerator), denominator, digits - 1 - exponent))
     text = str(mantissa)
     exponent += len(text) - digits  # 9.99 may have become 10.0
     return ("-" if numerator < 0 else "") + _layout(text.rstrip("0"), exponent)
@@ -813,6 +815,6 @@ def to_mpmath(limbs_of_one: Sequence[float]) -> Any:
     limbs = [float(limb) for limb in limbs_of_one]
     if not all(map(math.isfinite, limbs)):
         return mpmath.mpf(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])
-    numerator, denominator = _exact_sum(limbs)
+    numerator, denominator = exact_sum(limbs)
     exact = mpmath.mpf(numerator, prec=max(53, numerator.bit_length()))
     return mpmath.ldexp(exact, 1 - denominator.bit_length())

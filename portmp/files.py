@@ -237,11 +237,11 @@ def _line(error: BaseException) -> str:
 # --- decimal text
 
 
-def _read_csv(file: Path, content: bytes, form: Format) -> list[Plane]:
+def read_csv(file: Path, content: bytes, form: Format) -> list[Plane]:
     return _table(file, content, form, header=True)
 
 
-def _read_txt(file: Path, content: bytes, form: Format) -> list[Plane]:
+def read_txt(file: Path, content: bytes, form: Format) -> list[Plane]:
     return _table(file, content, form, header=False)
 
 
@@ -249,7 +249,7 @@ def _table(file: Path, content: bytes, form: Format, header: bool) -> list[Plane
     """Rows of numbers, separated by semicolons, commas or blanks; # begins a comment."""
     lines = [
         (number, text)
-        for number, line in enumerate(_text(file, content).splitlines(), 1)
+        for number, line in enumerate(decoded_text(file, content).splitlines(), 1)
         if (text := line.partition("#")[0].strip())
     ]
     mark = next((mark for mark in ";," if any(mark in text for _, text in lines)), None)
@@ -267,7 +267,7 @@ def _table(file: Path, content: bytes, form: Format, header: bool) -> list[Plane
             )
         for column, field in enumerate(fields, 1):
             place = f"{file}, line {number}, column {column}"
-            limbs.append(convert.round_to_limbs(_number(field, place, form), form))
+            limbs.append(convert.round_to_limbs(parsed_field(field, place, form), form))
     return _stacked(limbs, (len(rows), width), form)
 
 
@@ -285,7 +285,7 @@ def _without_header(file: Path, rows: list[Row]) -> list[Row]:
     )
 
 
-def _text(file: Path, content: bytes) -> str:
+def decoded_text(file: Path, content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -316,7 +316,7 @@ def _is_number(field: str) -> bool:
     return True
 
 
-def _number(field: str, place: str, form: Format, integer: bool = False) -> Number:
+def parsed_field(field: str, place: str, form: Format, integer: bool = False) -> Number:
     """The exact value of a field; InputError where it is none, or an integer that rounds.
 
     An integer is written without a point and an exponent: 17, 0x11 or 34/2.
@@ -371,8 +371,8 @@ _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
-def _read_mtx(file: Path, content: bytes, form: Format) -> list[Plane]:
-    lines = _text(file, content).splitlines()
+def read_mtx(file: Path, content: bytes, form: Format) -> list[Plane]:
+    lines = decoded_text(file, content).splitlines()
     banner = _banner(file, lines[0] if lines else "")
     body = iter([
         (number, line.split())
@@ -499,7 +499,7 @@ def _columns(
 
 
 def _entry(word: str, place: str, banner: _Banner, form: Format) -> Number:
-    return _number(word, place, form, integer=banner.field.endswith("integer"))
+    return parsed_field(word, place, form, integer=banner.field.endswith("integer"))
 
 
 def _put(
@@ -514,7 +514,7 @@ def _put(
 
 
 _READERS: dict[str, Callable[[Path, bytes, Format], list[Plane]]] = {
-    ".npy": _read_npy, ".npz": _read_npz, ".mtx": _read_mtx, ".csv": _read_csv, ".txt": _read_txt,
+    ".npy": _read_npy, ".npz": _read_npz, ".mtx": read_mtx, ".csv": read_csv, ".txt": read_txt,
 }  # fmt: skip
 
 
@@ -598,7 +598,7 @@ def _archive(members: dict[str, Plane]) -> bytes:
     return buffer.getvalue()
 
 
-def _strings(file: Path, planes: list[Plane], form: Format) -> Plane:
+def decimal_strings(file: Path, planes: list[Plane], form: Format) -> Plane:
     """The values as text in a matrix; a vector is one column."""
     texts = convert.to_strings(planes, form, "round-trip")
     if texts.ndim > 2 or not texts.size:
@@ -610,26 +610,26 @@ def _strings(file: Path, planes: list[Plane], form: Format) -> Plane:
 
 def csv_text(array: Array) -> str:
     """What a .csv file of *array* holds."""
-    return _csv_bytes(Path("standard output"), array.to_limbs(), array.format).decode()
+    return csv_bytes(Path("standard output"), array.to_limbs(), array.format).decode()
 
 
-def _csv_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
-    rows = _strings(file, planes, form).tolist()
+def csv_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    rows = decimal_strings(file, planes, form).tolist()
     return "".join(",".join(row) + "\n" for row in rows).encode()
 
 
-def _txt_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
-    rows = _strings(file, planes, form).tolist()
+def txt_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    rows = decimal_strings(file, planes, form).tolist()
     return "".join(" ".join(row) + "\n" for row in rows).encode()
 
 
-def _mtx_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
-    texts = _strings(file, planes, form)
+def mtx_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    texts = decimal_strings(file, planes, form)
     head = f"%%MatrixMarket matrix array real general\n{texts.shape[0]} {texts.shape[1]}\n"
     return (head + "".join(text + "\n" for text in texts.T.ravel().tolist())).encode()
 
 
 _WRITERS: dict[str, Callable[[Path, list[Plane], Format], bytes]] = {
-    ".npy": _npy_bytes, ".npz": _npz_bytes, ".mtx": _mtx_bytes,
-    ".csv": _csv_bytes, ".txt": _txt_bytes,
+    ".npy": _npy_bytes, ".npz": _npz_bytes, ".mtx": mtx_bytes,
+    ".csv": csv_bytes, ".txt": txt_bytes,
 }  # fmt: skip

@@ -66,28 +66,28 @@ class Arithmetic:
         return tuple(np.full(shape, 0.0 if i else first, self.word) for i in range(words))
 
 
-def _patched(value: Value, chain: Plane) -> Value:
+def patched(value: Value, chain: Plane) -> Value:
     """Replace elements that are not finite by *chain* and zeros."""
     bad = ~np.isfinite(value[0])
     lower = [np.where(bad, w.dtype.type(0), w) for w in value[1:]]
     return (np.where(bad, chain, value[0]), *lower)
 
 
-def _scaled(ar: Arithmetic, z: Value | None, alpha: Value, beta: Value, c: Value | None) -> Value:
+def scaled(ar: Arithmetic, z: Value | None, alpha: Value, beta: Value, c: Value | None) -> Value:
     """alpha z + beta c; z is None where there is no product, c where beta is zero."""
-    if z is not None and not _is(alpha, 1):
+    if z is not None and not is_number(alpha, 1):
         shape = z[0].shape
         z = ar.operator("mul", tuple(np.broadcast_to(w, shape) for w in alpha), z)
     if c is None:
         assert z is not None
         return z
     addend = c
-    if not _is(beta, 1):
+    if not is_number(beta, 1):
         addend = ar.operator("mul", tuple(np.broadcast_to(w, c[0].shape) for w in beta), c)
     return addend if z is None else ar.operator("add", z, addend)
 
 
-def _is(value: Value, number: float) -> bool:
+def is_number(value: Value, number: float) -> bool:
     return bool(value[0] == number) and all(bool(w == 0) for w in value[1:])
 
 
@@ -103,14 +103,18 @@ def elementwise(form: Format, op: str, *operands: Sequence[Any]) -> Host:
 
 def axpy(form: Format, alpha: Sequence[Any], x: Host, y: Host) -> Host:
     """alpha x + y."""
-    if _is(tuple(alpha), 1):
+    if is_number(tuple(alpha), 1):
         return elementwise(form, "add", x, y)
-    return [p.copy() for p in y] if _is(tuple(alpha), 0) else elementwise(form, "fma", alpha, x, y)
+    return (
+        [p.copy() for p in y]
+        if is_number(tuple(alpha), 0)
+        else elementwise(form, "fma", alpha, x, y)
+    )
 
 
 def scal(form: Format, alpha: Sequence[Any], x: Host) -> Host:
     """alpha x."""
-    if _is(tuple(alpha), 1):
+    if is_number(tuple(alpha), 1):
         return [p.copy() for p in x]
     return elementwise(form, "mul", alpha, x)
 
@@ -122,12 +126,12 @@ def gemm(
     """alpha a b + beta c for a (m, k), b (k, n)."""
     ar = Arithmetic(form)
     product = None
-    if a[0].shape[1] and not (alpha and _is(ar.load(alpha), 0)):
+    if a[0].shape[1] and not (alpha and is_number(ar.load(alpha), 0)):
         with ieee.quiet():
             av, bv = ar.load(a), ar.load(b)
             product = _gemm_slabs(ar, av, bv, accuracy)
             if not np.isfinite(product[0]).all():
-                product = _patched(product, leading_gemm(av[0], bv[0]))
+                product = patched(product, leading_gemm(av[0], bv[0]))
     return ended(form, (a[0].shape[0], b[0].shape[1]), product, alpha, beta, c)
 
 
@@ -140,11 +144,11 @@ def ended(
     with ieee.quiet():
         scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
         add = ar.load(beta) if beta else ar.zeros(1, ())
-        addend = None if c is None or _is(add, 0) else ar.load(c)
+        addend = None if c is None or is_number(add, 0) else ar.load(c)
         if product is None and addend is None:
             return ar.store(ar.zeros(form.limbs, shape))
         words = None if product is None else tuple(product)
-        return ar.store(_scaled(ar, words, scale, add, addend))
+        return ar.store(scaled(ar, words, scale, add, addend))
 
 
 def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accuracy: str) -> Value:
@@ -196,12 +200,12 @@ def gemv(
         scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
         add = ar.load(beta) if beta else ar.zeros(1, ())
         product = None
-        if a[0].shape[1] and not _is(scale, 0):
+        if a[0].shape[1] and not is_number(scale, 0):
             product = _lanes(ar, "dot", ar.load(a), ar.load(x), accuracy)
-        addend = None if y is None or _is(add, 0) else ar.load(y)
+        addend = None if y is None or is_number(add, 0) else ar.load(y)
         if product is None and addend is None:
             return ar.store(ar.zeros(form.limbs, (a[0].shape[0],)))
-        return ar.store(_scaled(ar, product, scale, add, addend))
+        return ar.store(scaled(ar, product, scale, add, addend))
 
 
 def dot(form: Format, x: Host, y: Host, accuracy: str = "accurate") -> Host:
@@ -244,7 +248,7 @@ def _lanes(
     value = _tree(ar, nets["combine"], value)
     value = tuple(w[..., 0] for w in _tree_of_chunks(ar, nets["combine"], value))
     if kind in ("dot", "sum") and not np.isfinite(value[0]).all():
-        return _patched(
+        return patched(
             value, _leading_lanes(ar, xs[0], None if ys is None else ys[0], x[0].shape[1])
         )
     return value
@@ -432,6 +436,6 @@ def gravity(
         if totals is None:
             totals = [ar.zeros(form.limbs, (n,))] * 4
         totals[3] = tuple(-w for w in totals[3])
-        settled = [_patched(total, total[0]) for total in totals]
+        settled = [patched(total, total[0]) for total in totals]
         force = [np.stack(w, axis=-1) for w in zip(*settled[:3], strict=True)]
         return ar.store(force), ar.store(settled[3])

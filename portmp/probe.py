@@ -220,7 +220,7 @@ def _in_own_process(device: Device) -> Verdict:
         return Verdict(device.traits, refusal=f"the arithmetic probe ended with {how}: {last[0]}")
 
 
-def _as_json(verdict: Verdict) -> dict[str, Any]:
+def as_json(verdict: Verdict) -> dict[str, Any]:
     return {
         "traits": asdict(verdict.traits),
         "repairs": list(verdict.repairs),
@@ -245,7 +245,7 @@ def main(platform: str, key: str) -> int:
         verdict = examine(device)
     except (CompileError, LaunchError, DeviceError) as error:
         verdict = Verdict(device.traits, refusal=str(error))
-    print(json.dumps(_as_json(verdict)))
+    print(json.dumps(as_json(verdict)))
     return 0
 
 
@@ -269,7 +269,7 @@ def _recalled(key: str) -> Verdict | None:
 
 def _remember(key: str, verdict: Verdict) -> None:
     if not verdict.refusal:
-        places.remember(key, _as_json(verdict))
+        places.remember(key, as_json(verdict))
 
 
 if __name__ == "__main__":

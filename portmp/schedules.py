@@ -118,8 +118,8 @@ class GemmSchedule:
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        _positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
-        _positive(self, "vector", "stages", "blocks")
+        check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
+        check_positive(self, "vector", "stages", "blocks")
         for name, most in (("pad", 32), ("stages", 2)):
             if not 0 <= getattr(self, name) <= most:
                 raise ArgumentError(
@@ -152,7 +152,7 @@ class GemmSchedule:
                     f"schedule: {name} {length} and {self.threads} threads a block do not divide "
                     "each other"
                 )
-        _fits(self.threads, self.shared_bytes(form), device)
+        check_block(self.threads, self.shared_bytes(form), device)
 
 
 @dataclass(frozen=True)
@@ -194,23 +194,23 @@ class PanelSchedule:
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the device."""
-        _positive(self, "rows", "results_m", "results_n")
+        check_positive(self, "rows", "results_m", "results_n")
         check_width(self.width, form, device)
-        _fits(self.threads, self.shared_bytes(form), device)
+        check_block(self.threads, self.shared_bytes(form), device)
 
 
 WIDEST = 16
 """Bytes that a thread can read or write at once."""
 
 
-def _positive(schedule: object, *fields: str) -> None:
+def check_positive(schedule: object, *fields: str) -> None:
     for name in fields:
         value = getattr(schedule, name)
         if not isinstance(value, int) or value < 1:
             raise ArgumentError(f"schedule: {name} {value!r} given, positive integers are allowed")
 
 
-def _fits(threads: int, shared: int, device: Device) -> None:
+def check_block(threads: int, shared: int, device: Device) -> None:
     """Raise ArgumentError where a block does not fit the device."""
     limit = device.properties
     if threads > limit.max_threads:
@@ -236,7 +236,7 @@ NEIGHBOURS = (1, COUNT)
 """Elements stored short that a work-item may take side by side: whole words of each part."""
 
 
-def _check_neighbours(schedule: FlatSchedule | ReduceSchedule) -> None:
+def check_neighbours(schedule: FlatSchedule | ReduceSchedule) -> None:
     if type(schedule.neighbours) is not int or schedule.neighbours not in NEIGHBOURS:
         allowed = ", ".join(map(str, NEIGHBOURS))
         raise ArgumentError(
@@ -300,10 +300,10 @@ class ReduceSchedule:
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        _positive(self, "teams", "rows", "unroll", "combine_threads")
+        check_positive(self, "teams", "rows", "unroll", "combine_threads")
         if self.staged:
-            _positive(self, "staged")
-        _check_neighbours(self)
+            check_positive(self, "staged")
+        check_neighbours(self)
         shared = definition.LANES * self.teams * form.compute.itemsize
         if self.neighbours > 1:
             shared = definition.LANES * (self.teams * self.rows + self.staged)
@@ -323,8 +323,8 @@ class ReduceSchedule:
                     f"schedule: {self.threads} threads x staged {self.staged} do not divide "
                     f"{definition.CHUNK}"
                 )
-        _fits(self.threads, shared, device)
-        _fits(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
+        check_block(self.threads, shared, device)
+        check_block(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
         shares, rest = divmod(self.combine_threads, definition.LANES)
         if rest or shares & (shares - 1):
             raise ArgumentError(
@@ -357,7 +357,7 @@ class SweepSchedule:
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        _positive(self, "rows", "unroll")
+        check_positive(self, "rows", "unroll")
         check_width(self.width, form, device)
         if definition.LANES % self.unroll:
             raise ArgumentError(
@@ -387,10 +387,10 @@ class FlatSchedule:
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the device."""
-        _positive(self, "threads", "items")
-        _check_neighbours(self)
+        check_positive(self, "threads", "items")
+        check_neighbours(self)
         check_width(self.width, form, device)
-        _fits(self.threads, 0, device)
+        check_block(self.threads, 0, device)
 
     def smaller(self) -> FlatSchedule | None:
         """The next smaller one, for a device that this one does not fit."""
@@ -428,7 +428,7 @@ class NbodySchedule:
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
-        _positive(self, "threads", "targets", "tile", "unroll", "stages", "ilp")
+        check_positive(self, "threads", "targets", "tile", "unroll", "stages", "ilp")
         check_width(self.width, form, device)
         for name, allowed in (("shared", (0, 1, 2)), ("stages", (1, 2)), ("async_copy", (0, 1))):
             if getattr(self, name) not in allowed:
@@ -461,7 +461,7 @@ class NbodySchedule:
             raise ArgumentError(
                 "schedule: async_copy 1 given, stages 2 and a platform that has it are needed"
             )
-        _fits(self.threads, self.shared_bytes(form, device), device)
+        check_block(self.threads, self.shared_bytes(form, device), device)
 
     def shared_bytes(self, form: Format, device: Device) -> int:
         """Shared memory of a block."""

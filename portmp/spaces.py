@@ -45,21 +45,21 @@ Group = tuple[tuple[str, ...], tuple[tuple[int, ...], ...]]
 Space = tuple[Group, ...]
 
 
-def _one(name: str, *values: int) -> Group:
+def one_field(name: str, *values: int) -> Group:
     return (name,), tuple((v,) for v in values)
 
 
-_THREADS = ((8, 8), (8, 16), (16, 8), (16, 16), (8, 32), (32, 8), (32, 16), (16, 32))
-_COLUMNS = ((16, 8), (32, 4), (32, 8), (64, 2), (64, 1), (64, 4), (128, 1), (128, 2), (256, 1))
+THREADS = ((8, 8), (8, 16), (16, 8), (16, 16), (8, 32), (32, 8), (32, 16), (16, 32))
+COLUMNS = ((16, 8), (32, 4), (32, 8), (64, 2), (64, 1), (64, 4), (128, 1), (128, 2), (256, 1))
 _RESULTS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8))
-_TILES: Space = (
+TILES: Space = (
     (("thread_m", "thread_n"), _RESULTS),
     (("tile_k", "stages"), tuple((k, s) for k in (8, 16, 32, 64) for s in (1, 2))),
     (("vector", "pad"), ((1, 0), (1, 1), (2, 0), (2, 2), (4, 0), (4, 4))),
-    _one("unroll", 1, 2, 4, 8, 16),
-    _one("blocks", 1, 2, 3, 4),
+    one_field("unroll", 1, 2, 4, 8, 16),
+    one_field("blocks", 1, 2, 3, 4),
 )
-_PANELS: Space = (
+PANELS: Space = (
     (
         ("results_m", "results_n", "width"),
         tuple(
@@ -69,42 +69,42 @@ _PANELS: Space = (
             if m * n * width <= 32
         ),
     ),
-    _one("rows", 8, 16, 32, 64, 128),
+    one_field("rows", 8, 16, 32, 64, 128),
 )
 _SIDE_BY_SIDE: Group = (
     ("neighbours", "teams", "rows", "unroll", "staged"),
     ((1, 1, 1, 4, 0), (1, 4, 1, 4, 0), (4, 8, 1, 4, 0), (4, 16, 1, 4, 16), (4, 16, 2, 4, 16)),
 )
 """Starts with and without neighbours, whose other parameters have little in common."""
-_REDUCE: Space = (
+REDUCE: Space = (
     _SIDE_BY_SIDE,
     (("teams", "rows"), tuple((t, r) for t in (1, 2, 4, 8, 16, 32) for r in (1, 2, 4, 8))),
     (
         ("unroll", "staged"),
         ((1, 0), (2, 0), (4, 0), (8, 0), (12, 0), (16, 0), (4, 1), (4, 2), (4, 4), (4, 8)),
     ),
-    _one("combine_threads", 32, 64, 128, 256, 512, 1024),
+    one_field("combine_threads", 32, 64, 128, 256, 512, 1024),
 )
-_REDUCE_NEIGHBOURS: Space = (
-    *_REDUCE[:2],
+REDUCE_NEIGHBOURS: Space = (
+    *REDUCE[:2],
     (
         ("unroll", "staged"),
         ((2, 0), (4, 0), (8, 0), (16, 0), (2, 32), (4, 16), (4, 32), (4, 64), (8, 32)),
     ),
-    _REDUCE[3],
+    REDUCE[3],
 )
-_SWEEP: Space = (
-    _one("width", 1, 2, 4, 8),
-    _one("rows", 1, 2, 4, 8),
-    _one("unroll", 1, 2, 4, 8),
+SWEEP: Space = (
+    one_field("width", 1, 2, 4, 8),
+    one_field("rows", 1, 2, 4, 8),
+    one_field("unroll", 1, 2, 4, 8),
 )
-_FLAT: Space = (
-    _one("width", 1, 2, 4, 8),
-    _one("threads", 1, 32, 64, 128, 256, 512, 1024),
-    _one("items", 1, 2, 4, 8, 16, 64, 256),
+FLAT: Space = (
+    one_field("width", 1, 2, 4, 8),
+    one_field("threads", 1, 32, 64, 128, 256, 512, 1024),
+    one_field("items", 1, 2, 4, 8, 16, 64, 256),
 )
-_GRAVITY: Space = (
-    _one("width", 1, 2, 4, 8),
+GRAVITY: Space = (
+    one_field("width", 1, 2, 4, 8),
     (
         ("threads", "targets"),
         tuple((t, n) for t in (1, 32, 64, 128, 256, 512, 1024) for n in (1, 2, 3, 4, 6, 8)),
@@ -118,28 +118,28 @@ _GRAVITY: Space = (
 )
 
 
-def _turned(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
+def turned(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
     return tuple((n, m) for m, n in pairs)
 
 
 def space(task: Task, schedule: Schedule) -> Space:
     """The groups of parameters of *task* about *schedule*: as many for all of its kind."""
     if isinstance(schedule, PanelSchedule):
-        return _PANELS
+        return PANELS
     if isinstance(schedule, ReduceSchedule):
-        return _REDUCE if schedule.neighbours == 1 else _REDUCE_NEIGHBOURS
+        return REDUCE if schedule.neighbours == 1 else REDUCE_NEIGHBOURS
     if isinstance(schedule, SweepSchedule):
-        return _SWEEP
+        return SWEEP
     if isinstance(schedule, FlatSchedule):
-        return _FLAT[schedule.neighbours > 1 :]  # neighbours come without vectors
+        return FLAT[schedule.neighbours > 1 :]  # neighbours come without vectors
     if isinstance(schedule, NbodySchedule):
-        return _GRAVITY
-    threads: tuple[tuple[int, ...], ...] = _THREADS
+        return GRAVITY
+    threads: tuple[tuple[int, ...], ...] = THREADS
     if task.shape.startswith("columns"):
-        threads = _COLUMNS
+        threads = COLUMNS
     elif task.shape.startswith("rows"):
-        threads = _turned(_COLUMNS)
-    return ((("threads_m", "threads_n"), threads), *_TILES)
+        threads = turned(COLUMNS)
+    return ((("threads_m", "threads_n"), threads), *TILES)
 
 
 def allowed(task: Task, schedule: Schedule, device: Device) -> bool:
@@ -194,7 +194,12 @@ def values(form: Format, shape: tuple[int, ...], device: Device, seed: int) -> P
 
 def problem(task: Task, device: Device, checked: bool) -> Problem:
     """What is timed or, with *checked*, a small odd problem whose bits are compared."""
-    makers = {"gemm": _gemm, "reduce": _reduce, "elementwise": _flat, "nbody": _gravity}
+    makers = {
+        "gemm": gemm_problem,
+        "reduce": reduce_problem,
+        "elementwise": flat_problem,
+        "nbody": gravity_problem,
+    }
     return makers[task.routine](task, device, checked)
 
 
@@ -221,7 +226,7 @@ def _gemm_shape(task: Task, kind: str, checked: bool) -> tuple[int, int, int, in
     return 1, square, square + more, depth if checked else square
 
 
-def _gemm(task: Task, device: Device, checked: bool) -> Problem:
+def gemm_problem(task: Task, device: Device, checked: bool) -> Problem:
     form = task.format
     batch, m, n, k = _gemm_shape(task, device.properties.kind, checked)
     a = values(form, (batch, m, k), device, 1)
@@ -248,7 +253,7 @@ def _gemm(task: Task, device: Device, checked: bool) -> Problem:
     )
 
 
-def _reduce(task: Task, device: Device, checked: bool) -> Problem:
+def reduce_problem(task: Task, device: Device, checked: bool) -> Problem:
     form, gpu = task.format, device.properties.kind == "gpu"
     # Beside a matrix stored short, vectors have its parent's format.
     vectors = task.shape in ("one", "short")
@@ -288,7 +293,7 @@ def _reduce(task: Task, device: Device, checked: bool) -> Problem:
     return Problem({"m": m, "k": k}, 2 * m * k, nbytes, run, modules)
 
 
-def _flat(task: Task, device: Device, checked: bool) -> Problem:
+def flat_problem(task: Task, device: Device, checked: bool) -> Problem:
     """AXPY stands for all elementwise operators: two numbers read, one written."""
     form, gpu = task.format, device.properties.kind == "gpu"
     n = 10007 if checked else 2**26 if gpu else 2**21
@@ -308,7 +313,7 @@ def _flat(task: Task, device: Device, checked: bool) -> Problem:
     return Problem({"n": n}, 2 * n, 3 * n * form.itemsize, run, modules)
 
 
-def _gravity(task: Task, device: Device, checked: bool) -> Problem:
+def gravity_problem(task: Task, device: Device, checked: bool) -> Problem:
     """Enough targets for every compute unit; an interaction counts as 22 operations, as usual."""
     form, gpu = task.format, device.properties.kind == "gpu"
     n, m = (2**20, 2**14) if form.limbs == 1 else (2**17, 2**12)

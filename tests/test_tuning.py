@@ -300,7 +300,7 @@ def test_search(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Finds the fastest by the clock it is given, stores it, and resumes without new trials."""
-    monkeypatch.setattr(spaces, "_FLAT", ((("threads",), ((32,), (64,), (128,))),))
+    monkeypatch.setattr(spaces, "FLAT", ((("threads",), ((32,), (64,), (128,))),))
     trials = []
 
     def slow(schedule: FlatSchedule) -> float:
@@ -334,7 +334,7 @@ def test_wrong_bits_end_with_a_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A candidate that changes the result is never stored, and the exit status says so."""
-    monkeypatch.setattr(spaces, "_FLAT", ((("threads",), ((32,),)),))
+    monkeypatch.setattr(spaces, "FLAT", ((("threads",), ((32,),)),))
     real = spaces.Problem.__init__
 
     def broken(self: Any, shape: Any, operations: int, nbytes: int, run: Any, modules: Any) -> None:

@@ -16,7 +16,7 @@ from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
 
 _INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
-_INSTALL_BLAS = "pip install nvidia-cublas (for drivers of CUDA 12: nvidia-cublas-cu12)"
+INSTALL_BLAS = "pip install nvidia-cublas (for drivers of CUDA 12: nvidia-cublas-cu12)"
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
 _KEPT_SHARE = 16
@@ -216,7 +216,7 @@ class CudaDevice(GpuDevice):
 
     @cached_property
     def _library(self) -> BlasLibrary:
-        return BlasLibrary(CUBLAS, _cublas(), self.driver)
+        return BlasLibrary(CUBLAS, cublas(), self.driver)
 
     def library(self) -> BlasLibrary:
         """cuBLAS; BackendUnavailable where it is not installed."""
@@ -227,14 +227,14 @@ class CudaDevice(GpuDevice):
         return meters(self.driver.pci_address())
 
 
-def _cublas() -> ctypes.CDLL:
+def cublas() -> ctypes.CDLL:
     try:
         from cuda import pathfinder
 
         return ctypes.CDLL(pathfinder.load_nvidia_dynamic_lib("cublas").abs_path)
     except Exception as error:  # several types, for a missing package and a missing library
         reason = str(error).partition("\n")[0]
-        raise BackendUnavailable(f"cuBLAS is missing ({reason}); {_INSTALL_BLAS}") from error
+        raise BackendUnavailable(f"cuBLAS is missing ({reason}); {INSTALL_BLAS}") from error
 
 
 def _api() -> tuple[Any, int]:
