@@ -33,10 +33,12 @@ from pathlib import Path
 from typing import Any
 
 import portmp
-from portmp import catalogue, files, platform, render, spec
+from portmp.codegen import kernel_spec, platform, render
 from portmp.compilers import elf
 from portmp.compilers.nvrtc import NvrtcCompiler, nvdisasm
 from portmp.errors import ArgumentError, BackendUnavailable, CompileError, PortmpError
+from portmp.files import target
+from portmp.routines import compilation_units
 
 PLATFORM = "cuda"
 CASES = {
@@ -191,7 +193,7 @@ def compared(hip: bytes, bare: bytes) -> list[Row]:
 
 def case(form: str, routine: str, build: Build) -> list[Row]:
     """The kernels of one routine, through HIP's header and without."""
-    text = spec.module(catalogue.find(form, routine), PLATFORM).text
+    text = kernel_spec.module(compilation_units.find(form, routine), PLATFORM).text
     header = platform.get(PLATFORM).standalone
     rows = compared(build(header + text, True), build(text, False))
     if not rows:
@@ -254,7 +256,7 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
     """All that was found, with versions."""
     cases = chosen(args.case)
     if args.output:
-        files.check_place(args.output)
+        target.check_place(args.output)
     nvcc = find_nvcc(args.nvcc)
     headers = default_headers() if args.headers is None else args.headers
     if not (args.hip / "hip/hip_runtime.h").is_file():
@@ -280,7 +282,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         found = report(args)
         text = json.dumps(found, indent=1)
         if args.output:
-            files.replace(args.output, f"{text}\n".encode())
+            target.replace(args.output, f"{text}\n".encode())
     except PortmpError as error:
         print(f"hip_against_cuda: {error}", file=sys.stderr)
         return 2

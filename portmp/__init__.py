@@ -5,17 +5,19 @@
 >>> c = a @ a
 """
 
-from portmp import errors, linalg, nbody, particles, system
-from portmp.array import Array, array, from_limbs, from_parts, zeros
-from portmp.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
+from portmp import errors, linalg, nbody
+from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
+from portmp.arrays.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
 from portmp.discovery import devices
 from portmp.errors import PortmpError
+from portmp.nbody import particles, system
+from portmp.routines import ozaki
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Array", "PortmpError", "__version__", "array", "axpy", "devices", "dot", "errors", "fma",
     "from_limbs", "from_parts", "gemm",
-    "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "particles",
+    "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "ozaki", "particles",
     "scal", "sqrt", "system", "zeros",
 ]  # fmt: skip

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, suggestion
 
 if TYPE_CHECKING:
-    from portmp.array import Array
+    from portmp.arrays.array import Array
     from portmp.backends.base import Device
     from portmp.compilers.base import Compiler, KernelReport
 
@@ -85,7 +85,8 @@ def _abandon_output() -> None:
 
 
 def _devices(args: Args) -> int:
-    from portmp import discovery, probe
+    from portmp import discovery
+    from portmp.discovery import probe
 
     rows, problems = [], {}
     for backend in discovery.BACKENDS:
@@ -118,7 +119,8 @@ def _devices(args: Args) -> int:
 
 
 def _cache(args: Args) -> int:
-    from portmp import places, program
+    from portmp import paths
+    from portmp.runtime import program
 
     files = list(program.cached_files())
     if args.clear:
@@ -127,7 +129,7 @@ def _cache(args: Args) -> int:
                 file.unlink(missing_ok=True)
             except OSError as error:
                 raise InputError(f"{file}: cannot be removed: {error.strerror}") from None
-    folder = places.cache_folder()
+    folder = paths.cache_folder()
     size = sum(f.stat().st_size for f in files if f.exists())
     facts = {"folder": str(folder) if folder else None, "files": len(files), "bytes": size,
              "cleared": bool(args.clear)}  # fmt: skip
@@ -147,7 +149,8 @@ def _cache(args: Args) -> int:
 def _finish(args: Args, result: Array) -> int:
     """Write the result, or print it: every value of it."""
     from portmp import files
-    from portmp.array import SHOWN
+    from portmp.arrays.array import SHOWN
+    from portmp.files import text as files_text
 
     facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape}
     if args.output:
@@ -157,7 +160,7 @@ def _finish(args: Args, result: Array) -> int:
         facts["values"] = result.to_strings("round-trip")
     elif result.size > SHOWN:  # print would show the shape only
         width = result.shape[-1] if result.ndim > 1 else 1
-        print(files.csv_text(result.reshape(-1, width)), end="")
+        print(files_text.csv_text(result.reshape(-1, width)), end="")
     else:
         print(result)
     if args.json:
@@ -179,7 +182,7 @@ def _prepare(args: Args, *inputs: str | None) -> Callable[[str], Array]:
 def _stored_format(inputs: list[str]) -> str:
     """The format that the input files name; which of several is meant is not guessed."""
     from portmp import files
-    from portmp.array import DEFAULT_FORMAT
+    from portmp.arrays.array import DEFAULT_FORMAT
 
     stored = {name: form.name for name in inputs if (form := files.stored_format(name))}
     if len(set(stored.values())) > 1:
@@ -229,7 +232,7 @@ def _lstsq(args: Args) -> int:
         if args.b is None:
             raise ArgumentError("lstsq: two files A B expected, or --polynomial DEGREE and one")
         return _finish(args, mp.linalg.lstsq(read(args.a), read(args.b)))
-    from portmp.demo import polynomial_fit
+    from portmp.demos.filip import polynomial_fit
 
     data = read(args.a)
     if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:
@@ -238,40 +241,44 @@ def _lstsq(args: Args) -> int:
 
 
 def _demo(args: Args) -> int:
-    from portmp import demo, storage_demo
+    from portmp.demos import filip, storage
 
     if args.about == "storage":
-        return storage_demo.command(args)
+        return storage.command(args)
     for name in ("format", "size", "output"):
         if getattr(args, name) is not None:
             raise ArgumentError(f"--{name}: belongs to portmp demo storage")
-    return demo.command(args)
+    return filip.command(args)
 
 
 def _verify(args: Args) -> int:
-    from portmp import verify
+    from portmp.verify import command
 
-    return verify.command(args)
+    return command.command(args)
 
 
 def _tune(args: Args) -> int:
-    from portmp import tuner
+    from portmp.tuner import search
 
-    return tuner.command(args)
+    return search.command(args)
 
 
 def _nbody(args: Args) -> int:
-    from portmp import orbits
+    from portmp.nbody import simulate
 
-    return orbits.command(args)
+    return simulate.command(args)
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import command, compare, methods, nbody, slfp, ts2021
+    from portmp.bench import blas as bench_blas
+    from portmp.bench import compare, gemm_methods
+    from portmp.bench.papers.nbody import command as nbody
+    from portmp.bench.papers.slfp import command as slfp
+    from portmp.bench.papers.ts2021 import command as ts2021
 
     commands = {
-        "blas": command.command, "nbody": nbody.command, "ts2021": ts2021.command,
-        "methods": methods.command, "slfp": slfp.command,
+        "blas": bench_blas.command, "nbody": nbody.command, "ts2021": ts2021.command,
+        "methods": gemm_methods.command, "slfp": slfp.command,
         "compare": compare.command,
     }  # fmt: skip
     return commands[args.benchmark](args)
@@ -281,10 +288,12 @@ def _bench(args: Args) -> int:
 
 
 def _rendered(args: Args, name: str, device: Device | None) -> str:
-    from portmp import catalogue, formats, platform, spec
+    from portmp import formats
+    from portmp.codegen import kernel_spec, platform
+    from portmp.routines import compilation_units
 
-    module = catalogue.find(formats.get(args.format).name, args.routine, device)
-    text = spec.module(module, name, device.traits if device else None).text
+    module = compilation_units.find(formats.get(args.format).name, args.routine, device)
+    text = kernel_spec.module(module, name, device.traits if device else None).text
     return platform.get(name).standalone + text if args.standalone else text
 
 
@@ -306,8 +315,11 @@ def _render(args: Args) -> int:
 
 
 def _compile(args: Args) -> int:
-    from portmp import catalogue, formats, program, spec
+    from portmp import formats
+    from portmp.codegen import kernel_spec
     from portmp.errors import CompileError
+    from portmp.routines import compilation_units
+    from portmp.runtime import program
 
     if args.all == (args.routine is not None):
         raise ArgumentError("compile: give a routine or --all")
@@ -315,12 +327,12 @@ def _compile(args: Args) -> int:
     names = formats.NAMES if args.format == "all" else (formats.get(args.format).name,)
     reports = []
     for name in names:
-        routines = list(catalogue.modules(name, device)) if args.all else [args.routine]
+        routines = list(compilation_units.modules(name, device)) if args.all else [args.routine]
         for routine in routines:
             if args.all and sys.stderr.isatty():
                 print(f"compiling {routine} of {name} for {arch} ...", file=sys.stderr)
-            module = catalogue.find(name, routine, device)
-            source = spec.module(module, args.platform, device.traits if device else None)
+            module = compilation_units.find(name, routine, device)
+            source = kernel_spec.module(module, args.platform, device.traits if device else None)
             try:
                 binary = compiler.compile(source.text, arch)
             except CompileError as error:
@@ -341,7 +353,7 @@ def _compiler(args: Args) -> tuple[Compiler, str, Device | None]:
 
     if args.platform == "opencl":
         from portmp import discovery
-        from portmp.backends.opencl import ClDevice
+        from portmp.backends.opencl.runtime import ClDevice
 
         if args.arch:
             raise ArgumentError("--arch: OpenCL compiles for a device; give --device")

@@ -16,21 +16,28 @@ from typing import Any, ClassVar
 import numpy as np
 
 import portmp as mp
-from portmp import discovery, formats, hostblas, hostozaki, inputs, verify
-from portmp.backends import opencl
-from portmp.backends.base import Buffer, Device, Traits
-from portmp.formats import Format
+from portmp import formats
+from portmp.backends.base import Buffer, Device
+from portmp.backends.opencl import runtime as opencl
+from portmp.codegen.platform import Traits
+from portmp.discovery import finding
+from portmp.formats import Format, inputs
 from portmp.networks.operators import ARITY
-from portmp.ozaki import Ozaki1, Ozaki2, slices
-from portmp.routines import base, elementwise, ozaki
-from portmp.schedules import (
-    GemmSchedule,
-    NbodySchedule,
-    PanelSchedule,
-    ReduceSchedule,
-    SweepSchedule,
-)
-from portmp.verify import Case, Host
+from portmp.routines import base, elementwise
+from portmp.routines.elementwise import reference as elementwise_reference
+from portmp.routines.gemm import reference as gemm_reference
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gravity import reference as gravity_reference
+from portmp.routines.gravity.schedule import NbodySchedule
+from portmp.routines.lu import reference as lu_reference
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki import reference as ozaki_reference
+from portmp.routines.ozaki import slices
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.reduce import reference as reduce_reference
+from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.verify import cases as verify
+from portmp.verify.cases import Case, Host
 
 TILES = GemmSchedule(4, 4, 2, 2, 8, unroll=2)
 PADDED = GemmSchedule(2, 8, 4, 2, 4, vector=2, pad=2, stages=2, unroll=1)
@@ -73,7 +80,7 @@ def simulator() -> Device:
         raise SystemExit(f"the first OpenCL device is {device.properties.name}, not Oclgrind's")
     device.traits = Traits(fma="builtin")
     # No probe: it would run in a process that Oclgrind does not watch.
-    discovery._opened[device.name] = device
+    finding._opened[device.name] = device
     return device
 
 
@@ -90,14 +97,14 @@ def elementwise_cases(form: Format) -> Iterator[Case]:
         for name, operands, turned in (("dense", dense, False), ("strided", odd, True)):
             yield Case(
                 op, name, form, tuple(operands), _operator(op, turned),
-                lambda f, *v, op=op, turned=turned: hostblas.elementwise(
+                lambda f, *v, op=op, turned=turned: elementwise_reference.elementwise(
                     f, op, *([p.T if turned else p for p in o] for o in v)
                 ),
             )  # fmt: skip
     alpha = base.words(form, verify.ALPHA, "alpha")
     x, y = ordinary(form, (7,), "x"), ordinary(form, (7,), "y")
     yield Case("axpy", "scalar", form, (x, y), lambda x, y: mp.axpy(verify.ALPHA, x, y),
-               lambda f, x, y: hostblas.axpy(f, alpha, x, y))  # fmt: skip
+               lambda f, x, y: elementwise_reference.axpy(f, alpha, x, y))  # fmt: skip
 
 
 def _operator(op: str, turned: bool) -> Callable[..., Any]:
@@ -127,31 +134,31 @@ def gemm_cases(form: Format) -> Iterator[Case]:
             lambda a, b, c, s=schedule: mp.gemm(
                 a, b, alpha=verify.ALPHA, beta=verify.BETA, c=c, schedule=s
             ),
-            lambda f, a, b, c: hostblas.gemm(f, a, b, alpha, beta, c),
+            lambda f, a, b, c: gemm_reference.gemm(f, a, b, alpha, beta, c),
         )  # fmt: skip
         yield Case(
             "gemm", f"special-{name}", form, (special, b),
-            lambda a, b, s=schedule: mp.gemm(a, b, schedule=s), hostblas.gemm,
+            lambda a, b, s=schedule: mp.gemm(a, b, schedule=s), gemm_reference.gemm,
         )  # fmt: skip
     yield Case(
         "gemm", "aligned", form, (ordinary(form, (9, 20), "a"), ordinary(form, (20, 12), "b")),
-        lambda a, b: mp.gemm(a, b, schedule=PADDED), hostblas.gemm,
+        lambda a, b: mp.gemm(a, b, schedule=PADDED), gemm_reference.gemm,
     )  # fmt: skip
     if verify.has_fast(form):
         yield Case(
             "gemm_fast", "tiles", form, (a, b),
             lambda a, b: mp.gemm(a, b, accuracy="fast", schedule=TILES),
-            lambda f, a, b: hostblas.gemm(f, a, b, accuracy="fast"),
+            lambda f, a, b: gemm_reference.gemm(f, a, b, accuracy="fast"),
         )  # fmt: skip
     yield Case(
         "gemm", "transposed", form, ([p.T.copy() for p in a], [p.T.copy() for p in b]),
         lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True, schedule=TILES),
-        lambda f, a, b: hostblas.gemm(f, [p.T for p in a], [p.T for p in b]),
+        lambda f, a, b: gemm_reference.gemm(f, [p.T for p in a], [p.T for p in b]),
     )  # fmt: skip
     if not form.scalar:  # QD's additions take the simulator too long
         yield Case(
             "gemm", "split", form, deep,
-            lambda a, b: mp.gemm(a, b, schedule=SPLIT), hostblas.gemm,
+            lambda a, b: mp.gemm(a, b, schedule=SPLIT), gemm_reference.gemm,
         )  # fmt: skip
 
 
@@ -164,12 +171,12 @@ def integer_cases(form: Format) -> Iterator[Case]:
         yield Case(
             "gemm", f"ozaki1-{word}", form, (a, b),
             partial(mp.gemm, method=Ozaki1(slices=2, word=word)),
-            partial(hostozaki.gemm1, cut=slices.slices(form, word, count=2)),
+            partial(ozaki_reference.gemm1, cut=slices.slices(form, word, count=2)),
         )  # fmt: skip
     yield Case(
         "gemm", "ozaki2", form, ([p.T.copy() for p in a], [p.T.copy() for p in b]),
         partial(mp.gemm, trans_a=True, trans_b=True, method=Ozaki2(moduli=4)),
-        lambda f, a, b: hostozaki.gemm2(f, [p.T for p in a], [p.T for p in b], moduli=4),
+        lambda f, a, b: ozaki_reference.gemm2(f, [p.T for p in a], [p.T for p in b], moduli=4),
     )  # fmt: skip
 
     def ranged(x: mp.Array) -> mp.Array:
@@ -199,28 +206,28 @@ def reduction_cases(form: Format) -> Iterator[Case]:
             lambda a, x, y, s=schedule: mp.gemv(
                 a, x, alpha=verify.ALPHA, beta=verify.BETA, y=y, schedule=s
             ),
-            lambda f, a, x, y: hostblas.gemv(f, a, x, alpha, beta, y),
+            lambda f, a, x, y: reduce_reference.gemv(f, a, x, alpha, beta, y),
         )  # fmt: skip
-    yield Case("gemv", "special", form, (special, x), mp.gemv, hostblas.gemv)
-    yield Case("dot", "odd", form, (x, x), mp.dot, hostblas.dot)
+    yield Case("gemv", "special", form, (special, x), mp.gemv, reduce_reference.gemv)
+    yield Case("dot", "odd", form, (x, x), mp.dot, reduce_reference.dot)
     for kind in ("sum", "max"):
         yield Case(
             kind, "rows", form, (special,), lambda x, kind=kind: getattr(x, kind)(axis=-1),
-            lambda f, x, kind=kind: hostblas.over_rows(f, kind, x),
+            lambda f, x, kind=kind: reduce_reference.over_rows(f, kind, x),
         )  # fmt: skip
     if form.limbs == 1:
         long = ordinary(form, (2 * 8192 + 3,), "chunks")
         for name, schedule in {"usual": None, "staged": STAGED}.items():
             yield Case(
                 "dot", f"chunks-{name}", form, (long, long),
-                lambda x, y, s=schedule: mp.dot(x, y, schedule=s), hostblas.dot,
+                lambda x, y, s=schedule: mp.dot(x, y, schedule=s), reduce_reference.dot,
             )  # fmt: skip
 
 
 def solve_cases(form: Format) -> Iterator[Case]:
     """LU with rows to swap, and back substitution."""
     a, b = ordinary(form, (6, 6), "solve a"), ordinary(form, (6, 2), "solve b")
-    yield Case("solve", "odd", form, (a, b), mp.linalg.solve, hostblas.solve)
+    yield Case("solve", "odd", form, (a, b), mp.linalg.solve, lu_reference.solve)
 
 
 def gravity_cases(form: Format) -> Iterator[Case]:
@@ -238,7 +245,7 @@ def gravity_cases(form: Format) -> Iterator[Case]:
         yield Case(
             "nbody", name, form, (position, mass),
             lambda r, m, s=schedule: mp.nbody.acceleration(r, m, schedule=s),
-            lambda f, r, m: hostblas.gravity(f, r, r, m, mp.nbody.squared(0, f), 0)[0],
+            lambda f, r, m: gravity_reference.gravity(f, r, r, m, mp.nbody.squared(0, f), 0)[0],
         )  # fmt: skip
 
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import formats, inputs
+from portmp import formats
 from portmp.backends.base import Device
-from portmp.formats import Format
+from portmp.formats import Format, inputs
 
 Host = list[np.ndarray]
 

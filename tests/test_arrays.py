@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import codings, convert, discovery, formats, inputs
+from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.errors import (
     ArgumentError,
@@ -22,8 +22,8 @@ from portmp.errors import (
     PortmpError,
     ShapeError,
 )
-from portmp.formats import Format
-from portmp.planes import upload
+from portmp.formats import Format, convert, encodings, inputs
+from portmp.runtime.planes import upload
 
 Plane = np.ndarray[Any, Any]
 U = 2.0**-53
@@ -417,7 +417,7 @@ ERROR: dict[str, dict[int, Fraction]] = {
 
 def allowed(form: Format, op: str) -> Fraction:
     """The largest relative error of *op*; d+s rounds its low limb once more."""
-    u = Fraction(2) ** -codings.PRECISION[form.word]
+    u = Fraction(2) ** -encodings.PRECISION[form.word]
     if form.limbs == 1:
         return u
     stored = Fraction(0) if form.compute is form else Fraction(2) ** -(form.bits + 1) * (1 + 2 * u)
@@ -781,7 +781,7 @@ def nrm2_inputs(form: Format) -> dict[str, list[float]]:
 def test_norms_neither_overflow_nor_vanish(device: Device, name: str) -> None:
     """The squared norm against the exact one, near both ends of the range."""
     form = formats.get(name)
-    u = Fraction(2) ** -codings.PRECISION[form.word]
+    u = Fraction(2) ** -encodings.PRECISION[form.word]
     # Squares, their sum and the root; scaling back loses what is below the subnormals.
     bound = allowed(form, "sqrt") + 16 * u**form.limbs
     smallest = Fraction(float(np.finfo(form.word).smallest_subnormal))

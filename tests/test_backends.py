@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import discovery, probe
-from portmp.backends import opencl
+from portmp import discovery
 from portmp.backends.base import Device, recording, replay
+from portmp.backends.opencl import runtime as opencl
+from portmp.discovery import finding, probe
 from portmp.errors import DeviceError
 from portmp.routines import elementwise, reduce
 
@@ -105,9 +106,9 @@ def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> Non
 
 def test_a_refused_device_is_refused_however_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     """By its name and as a Device; the default falls back to the next one, with a sentence."""
-    found = sorted(discovery.devices(), key=discovery._rank)
+    found = sorted(discovery.devices(), key=finding._rank)
     refused = probe.Verdict(found[0].traits, refusal="a made-up difference")
-    monkeypatch.setattr(discovery, "_opened", {})
+    monkeypatch.setattr(finding, "_opened", {})
     monkeypatch.setattr(probe, "_verdicts", {found[0].name: refused})
     monkeypatch.delenv("PORTMP_DEVICE", raising=False)
     for wanted in (found[0], found[0].name):

@@ -15,27 +15,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portmp import convert, discovery, formats, inputs
-from portmp.backends import cuda, opencl, rocm
+from portmp import discovery, formats
 from portmp.backends.base import Device
-from portmp.bench import (
-    blas,
-    command,
-    compare,
-    exact,
-    floors,
-    measure,
-    peers,
-    report,
-    schema,
-    words,
-)
-from portmp.bench.blas import Case
+from portmp.backends.cuda import runtime as cuda
+from portmp.backends.opencl import runtime as opencl
+from portmp.backends.rocm import runtime as rocm
+from portmp.bench import blas as bench_blas
+from portmp.bench import cases as blas
+from portmp.bench import compare, exact, measure, options, peers, roofline, schema, tables
+from portmp.bench.cases import Case
 from portmp.bench.exact import Entry, Walk
-from portmp.bench.floors import Ceilings
+from portmp.bench.roofline import Ceilings
 from portmp.bench.values import Values
 from portmp.cli import main
+from portmp.discovery import finding
 from portmp.errors import ArgumentError, DeviceError, InputError
+from portmp.formats import convert, inputs
 
 Run = Callable[..., tuple[int, str, str]]
 RATES = {
@@ -66,7 +61,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.fixture
 def given_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ceilings without measuring them."""
-    monkeypatch.setattr(floors, "measured", lambda device, words: CPU)
+    monkeypatch.setattr(roofline, "measured", lambda device, words: CPU)
 
 
 def case(routine: str, form: str, shape: tuple[int, ...], accuracy: str = "accurate") -> Case:
@@ -82,22 +77,22 @@ def test_floors_by_hand() -> None:
     # dd: 18 a step and 18 every 256 steps; fast: 12 and 3 every 4. Bytes: A, B, C of 16 each.
     shape, steps = (4, 8, 1024), 4 * 8 * 1024
     values = 4 * 1024 + 1024 * 8 + 4 * 8
-    accurate = floors.floor(case("gemm", "dd", shape), GPU)
+    accurate = roofline.floor(case("gemm", "dd", shape), GPU)
     assert accurate.arithmetic == pytest.approx(steps * (18 + 18 / 256) / 2e9, rel=1e-12)
     assert accurate.memory == pytest.approx(16 * values / 1e9, rel=1e-12)
     assert (accurate.seconds, accurate.bound) == (accurate.arithmetic, "arithmetic")
-    fast = floors.floor(case("gemm", "dd", shape, "fast"), GPU)
+    fast = roofline.floor(case("gemm", "dd", shape, "fast"), GPU)
     assert fast.arithmetic == pytest.approx(steps * (12 + 3 / 4) / 2e9, rel=1e-12)
     # A reduction finishes a lane before an accurate sum is renormalised.
-    dot = floors.floor(case("dot", "dd", (1000,)), GPU)
+    dot = roofline.floor(case("dot", "dd", (1000,)), GPU)
     assert dot.arithmetic == pytest.approx(1000 * 18 / 2e9, rel=1e-12)
     assert dot.memory == pytest.approx(16 * 2001 / 1e9, rel=1e-12)
     assert dot.bound == "memory"
     # axpy: add2 (20) of mul2 (9), and the guard's fma. One limb: one fma.
-    axpy = floors.floor(case("axpy", "dd", (1000,)), GPU)
+    axpy = roofline.floor(case("axpy", "dd", (1000,)), GPU)
     assert axpy.arithmetic == pytest.approx(1000 * 30 / 2e9, rel=1e-12)
     assert axpy.memory == pytest.approx(16 * 3000 / 1e9, rel=1e-12)
-    plain = floors.floor(case("gemv", "float32", (10, 20)), GPU)
+    plain = roofline.floor(case("gemv", "float32", (10, 20)), GPU)
     assert plain.arithmetic == pytest.approx(200 / 8e9, rel=1e-12)
     assert plain.memory == pytest.approx(4 * (200 + 20 + 10) / 1e9, rel=1e-12)
 
@@ -105,12 +100,12 @@ def test_floors_by_hand() -> None:
 def test_floors_of_cpus() -> None:
     """Additions have pipes of their own there: the slower kind counts."""
     # A step of dd: 14 additions, 1 product and 3 fmas; renormalisation: 18 additions.
-    floor = floors.floor(case("gemm", "dd", (4, 8, 256)), CPU)
+    floor = roofline.floor(case("gemm", "dd", (4, 8, 256)), CPU)
     assert floor.arithmetic == pytest.approx(4 * 8 * 256 * (14 + 18 / 256) / 1e9, rel=1e-12)
-    assert floors.arithmetic({"add": 2, "mul": 3, "fma": 4, "div": 1, "select": 9}, "cpu", {
+    assert roofline.arithmetic({"add": 2, "mul": 3, "fma": 4, "div": 1, "select": 9}, "cpu", {
         "fma": 2, "add": 1,
     }) == 4  # fmt: skip
-    assert floors.arithmetic({"add": 2, "mul": 3, "fma": 4, "select": 9}, "gpu", {"fma": 3}) == 3
+    assert roofline.arithmetic({"add": 2, "mul": 3, "fma": 4, "select": 9}, "gpu", {"fma": 3}) == 3
 
 
 def test_the_better_ceilings_count() -> None:
@@ -129,7 +124,7 @@ def test_ceilings_need_float64() -> None:
     """A device without it is told so before anything is measured."""
     device: Any = SimpleNamespace(name="x:0", properties=SimpleNamespace(float64=False))
     with pytest.raises(ArgumentError, match="x:0 has no float64"):
-        floors.measured(device, {"float64"})
+        roofline.measured(device, {"float64"})
     assert {f.word for f in blas.usual_formats(False)} == {"float32"}
 
 
@@ -394,7 +389,7 @@ def test_wrong_results_have_status_one(
     status, out, _ = run(*words, "-o", "r.json")
     assert status == 1
     assert "WRONG: axpy float64 500" in out
-    assert report.failed(schema.read("r.json"))
+    assert tables.failed(schema.read("r.json"))
 
 
 def test_what_does_not_fit_is_skipped(run: Run, given_ceilings: None) -> None:
@@ -409,8 +404,8 @@ def test_too_little_memory(
     run: Run, given_ceilings: None, monkeypatch: pytest.MonkeyPatch, device: Device
 ) -> None:
     """What a driver does not allocate is skipped; smaller cases run."""
-    from portmp import planes
     from portmp.errors import OutOfMemory
+    from portmp.runtime import planes
 
     allocate = planes.allocate
 
@@ -437,8 +432,8 @@ def test_a_refused_device_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch)
     def get(name: str) -> None:
         raise DeviceError(f"{name}: does not round")
 
-    monkeypatch.setattr(discovery, "devices", lambda: [device])
-    monkeypatch.setattr(discovery, "get", get)
+    monkeypatch.setattr(finding, "devices", lambda: [device])
+    monkeypatch.setattr(finding, "get", get)
     status, out, _ = run("blas", "--device", "all", "--format", "dd", "-o", "r.json")
     assert status == 1
     assert f"refused: {device.name}: does not round" in out
@@ -459,7 +454,7 @@ def test_peers_that_are_missing_or_broken(monkeypatch: pytest.MonkeyPatch) -> No
     )
     monkeypatch.setattr(peers, "PEERS", table)
     cases = [case("gemm", "float64", (8, 8, 8)), case("axpy", "float64", (8,))]
-    none, broken = peers.run(cases, [], 1, command.Progress(False))
+    none, broken = peers.run(cases, [], 1, bench_blas.Progress(False))
     assert none["problem"] == "not installed: pip install some-package"
     assert broken["problem"] == "gemm float64: RuntimeError: no luck"
     assert [r["routine"] for r in broken["results"]] == ["axpy"]
@@ -500,8 +495,8 @@ def written(name: str, **devices: list[dict[str, Any]]) -> dict[str, Any]:
     facts = {"name": "a device", "vendor": "", "driver": "1", "arch": "", "kind": "gpu",
              "compute_units": 1, "memory": 1, "clock_mhz": 1}  # fmt: skip
     data: dict[str, Any] = {
-        "schema": dict(report.SCHEMA), "portmp": "0", "definition": 1, "templates": "",
-        "date": "today", "host": report.host(), "peers": [],
+        "schema": dict(tables.SCHEMA), "portmp": "0", "definition": 1, "templates": "",
+        "date": "today", "host": tables.host(), "peers": [],
         "devices": [
             {"selected": device, "facts": facts, "compiler": "", "refusal": None, "ceilings": None,
              "results": results, "skipped": [], "seconds": 1.0}
@@ -601,7 +596,7 @@ def test_bad_use(run: Run, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     """Status 2 and one line, before anything is measured."""
     if name == "picture":
         pytest.importorskip("matplotlib")
-    monkeypatch.setattr(floors, "measured", pytest.fail)
+    monkeypatch.setattr(roofline, "measured", pytest.fail)
     words, message = BAD_USE[name]
     status, out, err = run("blas", *words)
     assert (status, out, len(err.splitlines())) == (2, "", 1)
@@ -618,7 +613,7 @@ def test_usage(run: Run) -> None:
 
 def test_lists() -> None:
     """Commas, blanks, repetitions, powers."""
-    assert words.listed(" 64, 2^10,64,", words.size) == [64, 1024]
-    assert words.listed_formats("all")[0].name == "float32"
-    assert len(command._routines("all")) == len(blas.ROUTINES)
+    assert options.listed(" 64, 2^10,64,", options.size) == [64, 1024]
+    assert options.listed_formats("all")[0].name == "float32"
+    assert len(bench_blas._routines("all")) == len(blas.ROUTINES)
     assert inputs.Stream("x").below(3, 5).tolist() == inputs.Stream("x").below(3, 5).tolist()

@@ -9,25 +9,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portmp import cli, convert, formats
+from portmp import cli, formats
 from portmp.backends.base import Device
-from portmp.bench import methods
+from portmp.bench import gemm_methods
+from portmp.formats import convert
 
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few rows and samples."""
-    monkeypatch.setattr(methods, "ORDER", 6)
-    monkeypatch.setattr(methods, "SAMPLES", 9)
+    monkeypatch.setattr(gemm_methods, "ORDER", 6)
+    monkeypatch.setattr(gemm_methods, "SAMPLES", 9)
 
 
 @pytest.mark.parametrize("form", ["float64", "dd", "ts"])
-@pytest.mark.parametrize("kind", list(methods.INPUTS))
+@pytest.mark.parametrize("kind", list(gemm_methods.INPUTS))
 def test_entries_are_exact(form: str, kind: str) -> None:
     """Against sums of Fractions, sampled in all rows; sums that should cancel do."""
-    factors = methods.INPUTS[kind](formats.get(form), 30)
+    factors = gemm_methods.INPUTS[kind](formats.get(form), 30)
     a, b = (np.array(convert.to_fractions(limbs), object) for limbs in (factors.a, factors.b))
-    places, found = methods.entries(factors)
+    places, found = gemm_methods.entries(factors)
     assert {i for i, _ in places} == set(range(6)) and len(set(places)) > 5
     for (i, j), entry in zip(places, found, strict=True):
         terms = a[i] * b[j]
@@ -42,9 +43,9 @@ def test_command(device: Device, tmp_path: Path, capsys: Any) -> None:
     words = ["bench", "methods", "--device", device.name, "--format", "dd,qd", "--size", "40"]
     assert cli.main([*words, "-o", str(output)]) == 0
     shown, data = capsys.readouterr().out, json.loads(output.read_text())
-    assert data["schema"] == methods.SCHEMA and methods.table(data) in shown
+    assert data["schema"] == gemm_methods.SCHEMA and gemm_methods.table(data) in shown
     assert [(r["format"], r["entries"], r["k"]) for r in data["rows"]] == [
-        (form, kind, 40) for form in ("dd", "qd") for kind in methods.INPUTS
+        (form, kind, 40) for form in ("dd", "qd") for kind in gemm_methods.INPUTS
     ]
     for row in data["rows"]:
         assert set(row["errors"]) == {"direct", "ozaki1", "auto"} | (
@@ -60,7 +61,7 @@ def test_command(device: Device, tmp_path: Path, capsys: Any) -> None:
 
 def test_energy(device: Device, metered: str, monkeypatch: Any, capsys: Any) -> None:
     """Of each method, where it is asked for; a second table has it."""
-    monkeypatch.setattr(methods, "INPUTS", {"uniform": methods.INPUTS["uniform"]})
+    monkeypatch.setattr(gemm_methods, "INPUTS", {"uniform": gemm_methods.INPUTS["uniform"]})
     words = ["bench", "methods", "--device", device.name, "--format", "dd", "--size", "40"]
     assert cli.main([*words, "--energy", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
@@ -69,7 +70,7 @@ def test_energy(device: Device, metered: str, monkeypatch: Any, capsys: Any) -> 
     for found in row["energy"].values():
         each = found["joules_per_operation"]
         assert found["joules_per_call"] == pytest.approx(each * 2 * 6 * 6 * 40)
-    assert "energy, dd: GFLOP/s/W and J/op" in methods.table(data)
+    assert "energy, dd: GFLOP/s/W and J/op" in gemm_methods.table(data)
 
 
 @pytest.mark.parametrize(("words", "message"), [

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from tiers import check
 
-from portmp import ceilings, discovery
+from portmp import discovery
 from portmp.backends.base import Device
-from portmp.bench import nbody, nbody_experiments, nbody_kernels, nbody_paper, nbody_static
 from portmp.bench.measure import Budget
-from portmp.bench.nbody_run import SHARES
-from portmp.bench.report import paper_of
+from portmp.bench.papers.nbody import command as nbody
+from portmp.bench.papers.nbody import experiments, kernels, model, static
+from portmp.bench.papers.nbody.measured import SHARES
+from portmp.bench.tables import paper_of
 from portmp.cli import main
 from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
@@ -23,6 +24,7 @@ from portmp.compilers.loops import Instruction
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.compilers.occupancy import occupancy
 from portmp.progress import Progress
+from portmp.routines import ceilings
 
 Run = Callable[..., tuple[int, str, str]]
 TIERS = {"gfx908": ("hiprtc",), "gfx942": ("clang",), "sm_90": ("nvrtc", "nvdisasm")}
@@ -48,10 +50,10 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """Few copies, short chains, and a rate of fmas that is not measured."""
     monkeypatch.setattr(ceilings, "instruction_rate", lambda device, word, op="fma": 1e11)
-    for table in (nbody_experiments.COPY_SIZES,):
+    for table in (experiments.COPY_SIZES,):
         for kind in table:
             monkeypatch.setitem(table, kind, range(10, 13))
-    monkeypatch.setitem(nbody_kernels.ITERATIONS, "cpu", (100, 300))
+    monkeypatch.setitem(kernels.ITERATIONS, "cpu", (100, 300))
 
 
 # --- results ---------------------------------------------------------------------------------
@@ -213,61 +215,61 @@ def test_devices_without_float64(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_papers_ratios() -> None:
     """Table 3 gives the ratios that its text names."""
     for name, named in paper_of("nbody")["ratios"].items():
-        derived = nbody_paper.ratios(name)
+        derived = model.ratios(name)
         assert {k: round(v, 2) for k, v in derived.items() if k in named} == named
 
 
 def test_the_papers_steps() -> None:
     """Times of tables 4 and 5 have the rates of table A.1; misprinted rows are marked."""
-    for about in nbody_paper.devices().values():
+    for about in model.devices().values():
         threads = about["threads"]
         for k, row in enumerate(about["steps"], 1):
             (n, before), (more, after) = row["before"], row["after"]
             assert n == k * about["units"] * threads and more == n + threads
             right = "misprint" not in row
             assert right == (after / before == pytest.approx(row["ratio"], rel=0.015))
-            assert right == (nbody_paper.flops(n, before) < about["best"] * 1e12 * 1.01)
-    assert sum("misprint" in r for d in nbody_paper.devices().values() for r in d["steps"]) == 1
+            assert right == (model.flops(n, before) < about["best"] * 1e12 * 1.01)
+    assert sum("misprint" in r for d in model.devices().values() for r in d["steps"]) == 1
 
 
 def test_the_papers_sizes() -> None:
     """N doubles; medians are at most maxima; the best rate is the table's."""
-    for about in nbody_paper.devices().values():
+    for about in model.devices().values():
         sizes = about["sizes"]
         assert [row[0] for row in sizes] == [2**k for k in range(10, 25)]
         assert all(median <= most for _, most, median in sizes)
         assert max(row[1] for row in sizes) == about["best"]
-    plain = [row[2] for row in nbody_paper.devices()["A100"]["sizes_cuda"]]
-    hip = [row[2] for row in nbody_paper.devices()["A100"]["sizes"]]
+    plain = [row[2] for row in model.devices()["A100"]["sizes_cuda"]]
+    hip = [row[2] for row in model.devices()["A100"]["sizes"]]
     assert all(0.999 < a / b < 1.001 for a, b in zip(plain, hip, strict=True))
 
 
 def test_the_papers_slots_and_cycles() -> None:
     """Slots are cycles over an fma's; bounds and shares as the text has them."""
-    mi100, a100 = (nbody_paper.devices()[name] for name in ("MI100", "A100"))
+    mi100, a100 = (model.devices()[name] for name in ("MI100", "A100"))
     cycles = mi100["cycles"]
     for root, slots in mi100["root_slots"].items():
         assert round(cycles[root] / cycles["fma"]) == slots
     for about, root in ((mi100, "rounded"), (a100, "rsqrt")):
-        assert about["slots"] == nbody_paper.PLAIN_SLOTS + about["root_slots"][root]
+        assert about["slots"] == model.PLAIN_SLOTS + about["root_slots"][root]
     assert 22 / (2 * mi100["slots"]) == pytest.approx(0.73, abs=0.005)
     assert 22 / (2 * a100["slots"]) == pytest.approx(0.69, abs=0.005)
     for name in ("MI100", "A100"):
-        peak = 2 * nbody_paper.lane_rate(name) / 1e12
-        assert peak == pytest.approx(nbody_paper.devices()[name]["peak"], rel=0.005)
+        peak = 2 * model.lane_rate(name) / 1e12
+        assert peak == pytest.approx(model.devices()[name]["peak"], rel=0.005)
     assert mi100["best"] / (mi100["peak"] * 22 / 30) == pytest.approx(0.86, abs=0.005)
 
 
 def test_the_staircase() -> None:
     """Linear up to a full round, then a drop to one half, two thirds, ..."""
-    assert nbody_paper.staircase(50, 100) == 0.5
-    assert [nbody_paper.staircase(100 * k, 100) for k in (1, 2, 3)] == [1, 1, 1]
-    assert nbody_paper.staircase(101, 100) == pytest.approx(0.505)
+    assert model.staircase(50, 100) == 0.5
+    assert [model.staircase(100 * k, 100) for k in (1, 2, 3)] == [1, 1, 1]
+    assert model.staircase(101, 100) == pytest.approx(0.505)
     # Where one block fills a unit, the model is table A.1 within a few per cent.
-    about, at_once = nbody_paper.devices()["A100"], nbody_paper.largest_at_once("A100")
+    about, at_once = model.devices()["A100"], model.largest_at_once("A100")
     assert at_once == 110592
     for n, most, _ in about["sizes"]:
-        assert nbody_paper.staircase(n, at_once) * about["best"] == pytest.approx(most, rel=0.025)
+        assert model.staircase(n, at_once) * about["best"] == pytest.approx(most, rel=0.025)
 
 
 # --- machine code ------------------------------------------------------------------------------
@@ -278,7 +280,7 @@ def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> 
     """The loop of float32 fast: 3 subtractions, 3 products, 6 fmas and one root."""
     for tier in TIERS[arch]:
         check(tier)
-    monkeypatch.setattr(nbody_static, "KERNELS", {"float32": ("fast", "exact")})
+    monkeypatch.setattr(static, "KERNELS", {"float32": ("fast", "exact")})
     status, out, _ = run("--static", arch, "--json")
     assert status == 0
     (part,) = json.loads(out)["static"]
@@ -317,7 +319,7 @@ def test_the_plain_kernel() -> None:
     for tier in TIERS["sm_90"]:
         check(tier)
 
-    text = nbody_kernels.plain_source("cuda").text
+    text = kernels.plain_source("cuda").text
     found = loops.hot_loops("cuda", NvrtcCompiler().compile(text, "sm_90"))
     loop = found["plain_gravity"].with_reads(1)
     assert loop.each("fma32", "add32") == 9
@@ -384,6 +386,6 @@ def test_a_chain_takes_longer_than_a_shorter_one(device: Device) -> None:
     """It is not optimised away: the kernel of a root computes, and gives its fixed point."""
     bench = nbody.Bench(device, [], None, 2, Budget(9.0, {"cycles": 1}), Progress(False))
     form = nbody.formats.get("float32")
-    seconds, cycles = nbody_kernels.latency(bench, form, "division")
+    seconds, cycles = kernels.latency(bench, form, "division")
     assert seconds > 0
     assert cycles is None or cycles > 1

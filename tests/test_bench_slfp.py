@@ -15,23 +15,19 @@ import pytest
 import tiers
 
 import portmp as mp
-from portmp import blas, budget, cli, formats
-from portmp.array import Array
+from portmp import cli, formats
+from portmp.arrays import blas
+from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import (
-    exact,
-    measure,
-    runner,
-    slfp,
-    slfp_accuracy,
-    slfp_interleaved,
-    slfp_report,
-    vendors,
-)
+from portmp.bench import exact, measure, runner, vendors
 from portmp.bench.measure import Budget
+from portmp.bench.papers.slfp import accuracy, layouts
+from portmp.bench.papers.slfp import command as slfp
+from portmp.bench.papers.slfp import report as slfp_report
+from portmp.bench.papers.slfp.experiments import KINDS, Axpy, Bench, values_of
 from portmp.bench.runner import Pool
-from portmp.bench.slfp_experiments import KINDS, Axpy, Bench, values_of
 from portmp.errors import BackendUnavailable
+from portmp.nbody import memory
 from portmp.progress import Progress
 
 
@@ -98,21 +94,21 @@ def test_turns(device: Device) -> None:
         assert len(times) == 4 and 0 <= warm <= measure.MAX_CALLS
 
 
-@pytest.mark.parametrize("name", slfp_interleaved.FORMATS)
+@pytest.mark.parametrize("name", layouts.FORMATS)
 def test_layouts_agree(device: Device, name: str) -> None:
     """Packed elements give the bits of planes, in a length that fills no block."""
     form, n = formats.get(name), 1003
     case = Axpy().case(form, n)
     pool = Pool(values_of(form), case.starts[-1], device)
     x, y = pool.inputs(case)
-    packed = slfp_interleaved.Packed(pool, n, (case.starts[0], case.starts[1]))
+    packed = layouts.Packed(pool, n, (case.starts[0], case.starts[1]))
     before = packed.read(0, n)
     assert all(np.array_equal(p, q) for p, q in zip(before, y.to_parts(), strict=True))
     packed.axpy("0.3")
-    assert not slfp_interleaved.same_bits(packed, y.planes)
+    assert not layouts.same_bits(packed, y.planes)
     blas.axpy("0.3", x, y, out=y)
-    assert slfp_interleaved.same_bits(packed, y.planes)
-    assert slfp_interleaved.kernel_spec(name, 64).values[0] == ("unit", 2 if "48" in name else 1)
+    assert layouts.same_bits(packed, y.planes)
+    assert layouts.kernel_spec(name, 64).values[0] == ("unit", 2 if "48" in name else 1)
 
 
 @pytest.mark.parametrize("kind", ["axpy", "gemm"])
@@ -164,7 +160,7 @@ def test_too_little_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> N
     one.size = 2**38
     assert KINDS["axpy"] and slfp.EXPERIMENTS["axpy"](one) == {"rows": []}
     assert len(one.skipped) == 18 and "may be used" in one.skipped[0]["reason"]
-    monkeypatch.setattr(budget, "free", lambda: 2**20)
+    monkeypatch.setattr(memory, "free", lambda: 2**20)
     facts = dataclasses.replace(device.properties, kind="cpu")
     monkeypatch.setattr(device, "properties", facts)
     assert "host's memory" in runner.lacking(2**20, device)
@@ -180,7 +176,7 @@ def test_without_float64(device: Device, short: None, monkeypatch: pytest.Monkey
     found = slfp.EXPERIMENTS["axpy"](one)
     assert [r["type"] for r in found["rows"]] == ["float32", "slfp32in16b", "slfp32in16b_rz"]
     assert all(list(r["over"]) == ["float32"] for r in found["rows"])
-    assert slfp_interleaved.run(one) == {"rows": []}
+    assert layouts.run(one) == {"rows": []}
     assert {s["what"] for s in one.skipped} == {"formats of float64"}
     data = slfp_report.report(one, {"axpy": found}, "not looked for", _now())
     assert "1 x float32" in slfp_report.table(data)
@@ -199,10 +195,10 @@ def test_time_is_kept(device: Device) -> None:
 
 def test_truncation_takes_away(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cut inputs are too small by a fixed share of an ulp, rounded ones by less with more terms."""
-    monkeypatch.setattr(slfp_accuracy, "LENGTHS", (2**6, 2**10))
-    monkeypatch.setattr(slfp_accuracy, "STEPS", (16,))
-    monkeypatch.setattr(slfp_accuracy, "ONE_LIMB", {"float32": ("slfp32in24b",)})
-    found = slfp_accuracy.run(bench(device))
+    monkeypatch.setattr(accuracy, "LENGTHS", (2**6, 2**10))
+    monkeypatch.setattr(accuracy, "STEPS", (16,))
+    monkeypatch.setattr(accuracy, "ONE_LIMB", {"float32": ("slfp32in24b",)})
+    found = accuracy.run(bench(device))
     rows = {(r["rounding"], r["n"]): r for r in found["inputs"]}
     for n in (2**6, 2**10):
         assert -0.8 < rows["toward_zero", n]["mean"] < -0.5
@@ -217,9 +213,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     few = {"float64": ("slfp64in48b",), "float32": ("slfp32in16b",)}
     for kind in KINDS.values():
         monkeypatch.setattr(type(kind), "families", few)
-    monkeypatch.setattr(slfp_interleaved, "FORMATS", ("slfp64in48b",))
-    monkeypatch.setattr(slfp_accuracy, "ONE_LIMB", {"float32": ("slfp32in16b",)})
-    monkeypatch.setattr(slfp_accuracy, "STEPS", (4,))
+    monkeypatch.setattr(layouts, "FORMATS", ("slfp64in48b",))
+    monkeypatch.setattr(accuracy, "ONE_LIMB", {"float32": ("slfp32in16b",)})
+    monkeypatch.setattr(accuracy, "STEPS", (4,))
     yield
 
 
@@ -258,7 +254,7 @@ def test_wrong_results(
 ) -> None:
     """Rounding errors count as wrong here, and are named; so do layouts that do not agree."""
     monkeypatch.setattr(exact, "WRONG", 0.0)
-    monkeypatch.setattr(slfp_interleaved, "same_bits", lambda *_: False)
+    monkeypatch.setattr(layouts, "same_bits", lambda *_: False)
     words = ["--experiment", "axpy,interleaved", "--size", "300", "--runs", "1"]
     assert cli.main(["bench", "slfp", "--device", device.name, *words]) == 1
     shown = capsys.readouterr().out

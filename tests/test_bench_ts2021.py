@@ -13,22 +13,26 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import cli, convert, formats, planes
-from portmp.array import Array
+from portmp import cli, formats
+from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import ts2021_experiments, ts2021_report, values
+from portmp.bench import values
 from portmp.bench.measure import Budget
-from portmp.bench.ts2021_experiments import Bench
+from portmp.bench.papers.ts2021 import experiments
+from portmp.bench.papers.ts2021 import report as ts2021_report
+from portmp.bench.papers.ts2021.experiments import Bench
 from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.formats import convert
 from portmp.progress import Progress
 from portmp.routines import split2021
+from portmp.runtime import planes
 
 FORM = formats.get(split2021.FORMAT)
 
 
 def factors(n: int, fill: str, device: Device) -> tuple[Array, Array]:
     """Two of the paper's matrices."""
-    return ts2021_experiments.factors(FORM, n, fill, device)
+    return experiments.factors(FORM, n, fill, device)
 
 
 def matrices(a: Array, slices: int) -> list[np.ndarray[Any, Any]]:
@@ -89,7 +93,7 @@ def test_products_of_slices_are_exact(device: Device) -> None:
 
 def test_errors_fall_with_slices(device: Device) -> None:
     """Twelve are as good as the format, whatever fills it; misprints would show."""
-    for fill in ts2021_experiments.FILLS:
+    for fill in experiments.FILLS:
         a, b = factors(40, fill, device)
         left, right = (np.array(v.to_fractions(), object) for v in (a, b))
         exact = left @ right
@@ -124,7 +128,7 @@ def test_ratios() -> None:
             ("ts2021", 128, 90.0), ("ds", 64, 4.0), ("float64", 64, 8.0),
         )
     ]  # fmt: skip
-    assert ts2021_experiments.ratios(rows, "paper") == {
+    assert experiments.ratios(rows, "paper") == {
         "ts_over_d+s": None, "ts_over_dd": 3.0, "df_over_double": 0.5,
     }  # fmt: skip
 
@@ -135,7 +139,7 @@ def test_time_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     passed = iter([0.0, 0.0, 0.5, 0.5, 0.5, 9.0, 9.0, 9.0])
     monkeypatch.setattr(bench.budget, "passed", lambda: next(passed))
     seen = []
-    for n in bench.sizes("split", ts2021_experiments.SPLIT_SIZES):
+    for n in bench.sizes("split", experiments.SPLIT_SIZES):
         seen.append(n)
         bench.once(lambda: None)
     assert seen == [256, 512]
@@ -150,8 +154,8 @@ def test_command(
 ) -> None:
     """A report with all experiments, tables beside the paper's numbers, and a picture."""
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(ts2021_experiments, "SPLIT_SIZES", (32,))
-    monkeypatch.setattr(ts2021_experiments, "COMPILED", {"gpu": 0, "cpu": 0})
+    monkeypatch.setattr(experiments, "SPLIT_SIZES", (32,))
+    monkeypatch.setattr(experiments, "COMPILED", {"gpu": 0, "cpu": 0})
     report, picture = tmp_path / "r.json", tmp_path / "p.png"
     words = ["bench", "ts2021", "--device", device.name, "--size", "32", "--runs", "1"]
     words += ["--seconds", "1000", "-o", str(report), "--plot", str(picture), "--energy"]
@@ -162,7 +166,7 @@ def test_command(
     assert ts2021_report.table(data) in shown and picture.stat().st_size > 1000
     found = data["experiments"]
     assert [r["format"] for r in found["blocked"]["rows"]] == [
-        f for names in ts2021_experiments.BLOCKED.values() for f in names
+        f for names in experiments.BLOCKED.values() for f in names
     ]
     (times,) = found["split"]["rows"]
     assert times["over_blocked"]["blocked"] == 1 and all(t > 0 for t in times["seconds"].values())

@@ -7,30 +7,31 @@ from pathlib import Path
 
 import pytest
 
-from portmp import definition, formats, verify
+from portmp import definition, formats
 from portmp.backends.base import Device
+from portmp.verify import cases, command
 
 
-def _differences(outcomes: list[verify.Outcome]) -> list[str]:
+def _differences(outcomes: list[command.Outcome]) -> list[str]:
     return [f"{o.key} {o.error}".strip() for o in outcomes if not o.ok]
 
 
 @pytest.mark.parametrize("name", formats.NAMES)
 def test_host_reference_gives_the_recorded_digests(name: str) -> None:
     """Every case of the package has a recorded digest, and the reference gives it."""
-    assert _differences(verify.run(None, verify.cases(name))) == []
+    assert _differences(command.run(None, cases.cases(name))) == []
 
 
 @pytest.mark.parametrize("name", formats.NAMES)
 def test_device_gives_the_recorded_digests(every_device: Device, name: str) -> None:
     """All routines, ordinary and hostile inputs: 100 % of the digests."""
-    assert _differences(verify.run(every_device, verify.cases(name))) == []
+    assert _differences(command.run(every_device, cases.cases(name))) == []
 
 
 def test_records_are_complete_and_versioned() -> None:
     """The file holds exactly the cases' keys, and keys carry the definition's version."""
-    keys = {case.key for case in verify.selected(None, None)}
-    assert keys == set(verify.recorded())
+    keys = {case.key for case in cases.selected(None, None)}
+    assert keys == set(cases.recorded())
     assert all(f".{definition.VERSION}/" in key for key in keys)
 
 
@@ -38,11 +39,11 @@ def test_record_writes_what_the_package_holds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Recording is reproducible (a few cases)."""
-    some = [c for c in verify.cases("dd") if c.routine in ("add", "dot")]
-    monkeypatch.setattr(verify, "selected", lambda form, routine: some)
-    assert verify.record(tmp_path / "d.json") == len(some)
+    some = [c for c in cases.cases("dd") if c.routine in ("add", "dot")]
+    monkeypatch.setattr(cases, "selected", lambda form, routine: some)
+    assert cases.record(tmp_path / "d.json") == len(some)
     written = json.loads((tmp_path / "d.json").read_text())["digests"]
-    assert written == {c.key: verify.recorded()[c.key] for c in some}
+    assert written == {c.key: cases.recorded()[c.key] for c in some}
 
 
 def test_a_changed_bit_changes_the_digest() -> None:
@@ -53,17 +54,17 @@ def test_a_changed_bit_changes_the_digest() -> None:
     other = np.array([-0.0, 1.0, np.nan])
     payload = plane.copy()
     payload.view(np.uint64)[2] |= 7
-    assert verify.digest([plane]) != verify.digest([other])
-    assert verify.digest([plane]) == verify.digest([payload])
-    assert verify.digest([plane]) != verify.digest([plane.reshape(3, 1)])
+    assert cases.digest([plane]) != cases.digest([other])
+    assert cases.digest([plane]) == cases.digest([payload])
+    assert cases.digest([plane]) != cases.digest([plane.reshape(3, 1)])
 
 
 def test_report_names_failures() -> None:
     """A wrong digest is counted, listed and marked in the table."""
-    case = verify.cases("dd")[0]
-    good = verify.Outcome(case.key, "a", "a")
-    bad = verify.Outcome(case.key, "a", "b")
-    report = verify.report(None, [good, bad])
+    case = cases.cases("dd")[0]
+    good = command.Outcome(case.key, "a", "a")
+    bad = command.Outcome(case.key, "a", "b")
+    report = command.report(None, [good, bad])
     assert (report["passed"], report["total"]) == (1, 2)
     assert [f["key"] for f in report["failures"]] == [case.key]
-    assert "1/2!" in verify.table([good, bad])
+    assert "1/2!" in command.table([good, bad])

@@ -15,13 +15,16 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import codings, convert, formats, hostblas, inputs
-from portmp.array import Array
+from portmp import formats
+from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, ShapeError
-from portmp.formats import Format
-from portmp.planes import upload
-from portmp.schedules import GemmSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
+from portmp.formats import Format, convert, encodings, inputs
+from portmp.routines.gemm import reference as gemm_reference
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.reduce import reference as reduce_reference
+from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.runtime.planes import upload
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]
@@ -115,8 +118,12 @@ def test_gemm_of_every_shape(device: Device, name: str) -> None:
     sizes = [0, 1, 2, 7, 13, 16, 17]
     a, b = (inputs.ordinary(form, (17, 17), seed) for seed in "ab")
     x, y = mp.from_limbs(a, name, device), mp.from_limbs(b, name, device)
-    whole = {k: hostblas.gemm(form, take(a, lambda p, k=k: p[:, :k]), take(b, lambda p, k=k: p[:k]))
-             for k in sizes}  # fmt: skip
+    whole = {
+        k: gemm_reference.gemm(
+            form, take(a, lambda p, k=k: p[:, :k]), take(b, lambda p, k=k: p[:k])
+        )
+        for k in sizes
+    }
     for m, n, k in itertools.product(sizes, repeat=3):
         product = mp.gemm(x[:m, :k], y[:k, :n])
         assert product.shape == (m, n)
@@ -137,7 +144,7 @@ def test_gemm_of_views(device: Device, name: str) -> None:
         (lambda p: p[3:4, :15], lambda p: p[10:25, 7:8]),
     ]
     for left, right in views:
-        wanted = hostblas.gemm(form, take(a, left), take(b, right))
+        wanted = gemm_reference.gemm(form, take(a, left), take(b, right))
         u, v = left(x), right(y)
         assert bits((u @ v).to_limbs()) == bits(wanted)
         assert bits(mp.gemm(u.T, v.T, trans_a=True, trans_b=True).to_limbs()) == bits(wanted)
@@ -166,10 +173,12 @@ def test_gemm_of_batches(device: Device, name: str) -> None:
         left, right = take(a, lambda p, i=i: p[i, 0]), take(b, lambda p, j=j: p[j])
         other = take(b, lambda p, j=j: p[2 - j])
         addend = take(c, lambda p, i=i, j=j: p[i, j])
-        assert bits(product[i, j].to_limbs()) == bits(hostblas.gemm(form, left, right))
-        wanted = hostblas.gemm(form, left, other, alpha, beta, addend)
+        assert bits(product[i, j].to_limbs()) == bits(gemm_reference.gemm(form, left, right))
+        wanted = gemm_reference.gemm(form, left, other, alpha, beta, addend)
         assert bits(scaled[i, j].to_limbs()) == bits(wanted)
-        wanted = hostblas.gemm(form, left, right, (), words(form, "1"), take(c, lambda p: p[1, 2]))
+        wanted = gemm_reference.gemm(
+            form, left, right, (), words(form, "1"), take(c, lambda p: p[1, 2])
+        )
         assert bits(shared[i, j].to_limbs()) == bits(wanted)
     assert (x[:0] @ y).shape == (0, 3, 3, 5)
     assert bits((x[0, 0, 1] @ y[0]).to_limbs()) == bits(product[0, 0, 1].to_limbs())
@@ -187,7 +196,7 @@ def test_alpha_and_beta(device: Device, name: str) -> None:
     c = inputs.ordinary(form, (5, 6), "ab c")
     x, y, z = (mp.from_limbs(p, name, device) for p in (a, b, c))
     for alpha, beta in itertools.product(("0", "1", ALPHA), ("0", "1", BETA)):
-        wanted = bits(hostblas.gemm(form, a, b, words(form, alpha), words(form, beta), c))
+        wanted = bits(gemm_reference.gemm(form, a, b, words(form, alpha), words(form, beta), c))
         assert bits(mp.gemm(x, y, alpha=alpha, beta=beta, c=z).to_limbs()) == wanted
         own = z.copy()
         mp.gemm(x, y, alpha=alpha, beta=beta, c=own, out=own)
@@ -260,7 +269,7 @@ def test_wrong_operands_of_gemm_are_refused(device: Device) -> None:
 
 def accumulated(form: Format, terms: list[Fraction]) -> Fraction:
     """The bound of the multiply-accumulate's error for these products in one slab."""
-    u = Fraction(2) ** -codings.PRECISION[form.word]
+    u = Fraction(2) ** -encodings.PRECISION[form.word]
     size, result = sum(map(abs, terms), Fraction(0)), abs(sum(terms, Fraction(0)))
     if form.limbs == 1:
         count = len(terms)
@@ -336,12 +345,12 @@ def test_gemv_of_views(device: Device, name: str) -> None:
         vector, addend = w[: 2 * n : 2][::-1], w[m:0:-1][:m]
         factor = take(v, lambda p, n=n: p[: 2 * n : 2][::-1])
         rest = take(v, lambda p, m=m: p[m:0:-1][:m])
-        wanted = bits(hostblas.gemv(form, host, factor))
+        wanted = bits(reduce_reference.gemv(form, host, factor))
         assert bits(mp.gemv(matrix, vector).to_limbs()) == wanted
         assert bits(mp.gemv(matrix.T, vector, trans=True).to_limbs()) == wanted
         target = mp.zeros(2 * m, name, device)[::-2]
         mp.gemv(matrix, vector, alpha=ALPHA, beta=BETA, y=addend, out=target)
-        wanted = bits(hostblas.gemv(form, host, factor, alpha, beta, rest))
+        wanted = bits(reduce_reference.gemv(form, host, factor, alpha, beta, rest))
         assert bits(target.to_limbs()) == wanted
         target[...] = addend
         mp.gemv(matrix, vector, alpha=ALPHA, beta=BETA, y=target, out=target)
@@ -362,7 +371,7 @@ def test_dot_of_views(device: Device, name: str) -> None:
         (lambda a: a.reshape(90, 100)[:, 3], lambda a: a.reshape(90, 100)[4, ::-1][:90]),
     ]
     for left, right in views:
-        wanted = hostblas.dot(form, take(p, left), take(q, right))
+        wanted = reduce_reference.dot(form, take(p, left), take(q, right))
         got = mp.dot(left(x), right(y))
         assert got.shape == ()
         assert bits(got.to_limbs()) == bits(wanted)
@@ -422,7 +431,7 @@ def test_slabs_of_batches_and_special_values(device: Device, name: str) -> None:
     split = mp.gemm(x, y, schedule=GemmSchedule(2, 4, 1, 1, 64, split=True))
     flipped = take(b, lambda p: p.T[::-1])
     for i in range(2):
-        wanted = hostblas.gemm(form, take(a, lambda p, i=i: p[i]), flipped)
+        wanted = gemm_reference.gemm(form, take(a, lambda p, i=i: p[i]), flipped)
         assert bits(split[i].to_limbs()) == bits(wanted)
         assert bits((x[i] @ y).to_limbs()) == bits(wanted)
 

@@ -11,11 +11,12 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from portmp import budget, cli, files, formats, orbits, particles, system
+from portmp import cli, files, formats
 from portmp.backends.base import Device
-from portmp.budget import Kept, Start
 from portmp.errors import InputError, OutOfMemory
-from portmp.routines import nbody as routine
+from portmp.nbody import memory, particles, simulate, system
+from portmp.nbody.memory import Kept, Start
+from portmp.routines.gravity import launch as routine_launch
 
 COUNT = 20_000
 FORMS = [formats.get("float64"), formats.get("dd")]
@@ -54,34 +55,34 @@ def test_particles_made_here(device: Device, name: str) -> None:
     form = formats.get(name)
 
     def made(count: int) -> system.System:
-        return orbits.start(particles.plummer(count), form, device, "0.1", "exact")
+        return simulate.start(particles.plummer(count), form, device, "0.1", "exact")
 
     def sampled(moving: system.System) -> np.ndarray[Any, Any]:
         return moving.position.to_float64()
 
     moving = made(COUNT)
     sampled(moving)  # what is compiled and imported once is none of the particles'
-    start = budget.sphere(COUNT, [form])
+    start = memory.sphere(COUNT, [form])
     assert 0.5 * start.making < peak(lambda: made(COUNT)) < 1.1 * start.making
-    one = budget.on_host(Start(COUNT, 0), [form], Kept(1))
+    one = memory.on_host(Start(COUNT, 0), [form], Kept(1))
     assert 0.1 * one < peak(lambda: sampled(moving)) < one
 
 
 def test_what_is_written(device: Device, tmp_path: Path) -> None:
     """A state, and positions of all samples in both formats."""
     made = particles.plummer(COUNT)
-    moving = orbits.start(made, FORMS[1], device, "0.1", "exact")
+    moving = simulate.start(made, FORMS[1], device, "0.1", "exact")
     moving.save(tmp_path / "warm.npz")
-    state = budget.on_host(Start(COUNT, 0), FORMS[1:], Kept(state=True))
+    state = memory.on_host(Start(COUNT, 0), FORMS[1:], Kept(state=True))
     assert 0.5 * state < peak(lambda: moving.save(tmp_path / "state.npz")) < 1.1 * state
-    courses = [orbits.Course(form.name, times=[0, 1, 2]) for form in FORMS]
+    courses = [simulate.Course(form.name, times=[0, 1, 2]) for form in FORMS]
 
     def followed() -> None:
         for course in courses:
             course.positions = [np.ones((COUNT, 3)) for _ in course.times]
-        orbits._write_trajectory(tmp_path / "way.npz", courses)
+        simulate._write_trajectory(tmp_path / "way.npz", courses)
 
-    ways = budget.on_host(Start(COUNT, 0), FORMS, Kept(3))
+    ways = memory.on_host(Start(COUNT, 0), FORMS, Kept(3))
     assert 0.5 * ways < peak(followed) < ways
 
 
@@ -93,7 +94,7 @@ def test_files(device: Device, tmp_path: Path, kind: str) -> None:
     more = {"G": np.float64(2.5)} if kind == "constant" else {}
     if kind == "state":
         made = particles.plummer(count)
-        orbits.start(made, FORMS[1], device, "0.1", "exact").save(file)
+        simulate.start(made, FORMS[1], device, "0.1", "exact").save(file)
     else:
         (table if kind == "table" else arrays)(file, count, **more)
 
@@ -101,22 +102,22 @@ def test_files(device: Device, tmp_path: Path, kind: str) -> None:
         return system.load(file, device=device) if kind == "state" else particles.read(file)
 
     read()
-    found = budget.source(str(file), FORMS[1:])
+    found = memory.source(str(file), FORMS[1:])
     assert found.count == count
     assert 0.5 * found.making < peak(read) < 1.1 * found.making
     # The way down to float64 goes through fractions, where numbers have more limbs.
-    assert (budget.source(str(file), FORMS).making > 2 * found.making) == (kind == "state")
+    assert (memory.source(str(file), FORMS).making > 2 * found.making) == (kind == "state")
 
 
 def test_no_file(tmp_path: Path) -> None:
     """What cannot be read says so when it is read; packaged examples are small."""
     nothing = Start(0, 0)
-    assert budget.source("outer_solar_system", FORMS) == nothing
-    assert budget.source(str(tmp_path / "nowhere.csv"), FORMS) == nothing
-    assert budget.source(str(tmp_path), FORMS) == nothing
+    assert memory.source("outer_solar_system", FORMS) == nothing
+    assert memory.source(str(tmp_path / "nowhere.csv"), FORMS) == nothing
+    assert memory.source(str(tmp_path), FORMS) == nothing
     (tmp_path / "damaged.npz").write_bytes(b"x" * 100)
     with pytest.raises(InputError, match="does not begin as a"):
-        budget.source(str(tmp_path / "damaged.npz"), FORMS)
+        memory.source(str(tmp_path / "damaged.npz"), FORMS)
     whole = arrays(tmp_path / "whole.npz", 5).read_bytes()
     (tmp_path / "cut.npz").write_bytes(whole.replace(b"\x93NUMPY", b"\x93NUMPX"))
     with pytest.raises(InputError, match=r"cut\.npz: damaged or truncated"):
@@ -134,32 +135,32 @@ class Machine:
 
 def test_stated(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both memories; together where the device's is the host's. Little is not stated."""
-    monkeypatch.setattr(routine, "workspace", lambda *_: 0)
-    monkeypatch.setattr(budget, "free", lambda: 64 * 10**9)
-    start = budget.sphere(10**7, FORMS)
+    monkeypatch.setattr(routine_launch, "workspace", lambda *_: 0)
+    monkeypatch.setattr(memory, "free", lambda: 64 * 10**9)
+    start = memory.sphere(10**7, FORMS)
     gpu, cpu = cast(Device, Machine("gpu")), cast(Device, Machine("cpu"))
     for device, end in ((gpu, ""), (cpu, ", 5.7 GB in all")):
-        budget.check(start, FORMS, Kept(), device)
+        memory.check(start, FORMS, Kept(), device)
         assert capsys.readouterr().err == (
             "10000000 particles take 3.7 GB of some:0's 8 GB and 2 GB of the host's "
             f"64 GB that are free{end}\n"
         )
-    budget.check(budget.sphere(1000, FORMS), FORMS, Kept(), cpu)
-    monkeypatch.setattr(budget, "free", lambda: None)
-    budget.check(start, FORMS, Kept(), cpu)
+    memory.check(memory.sphere(1000, FORMS), FORMS, Kept(), cpu)
+    monkeypatch.setattr(memory, "free", lambda: None)
+    memory.check(start, FORMS, Kept(), cpu)
     assert capsys.readouterr().err.endswith(" of the host's memory, 5.7 GB in all\n")
     with pytest.raises(OutOfMemory, match=r"^100000000000 particles take .* for the device$"):
-        budget.check(budget.sphere(10**11, FORMS), FORMS, Kept(), cpu)
-    monkeypatch.setattr(routine, "workspace", lambda *_: 6 * 10**9)
+        memory.check(memory.sphere(10**11, FORMS), FORMS, Kept(), cpu)
+    monkeypatch.setattr(routine_launch, "workspace", lambda *_: 6 * 10**9)
     with pytest.raises(OutOfMemory, match=r"take 9.7 GB of some:0's 8 GB"):
-        budget.check(start, FORMS, Kept(), gpu)
+        memory.check(start, FORMS, Kept(), gpu)
 
 
 def test_refused(capsys: Captured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """One line, status 2, before any particle is made; what decides is named."""
-    free = budget.free()
+    free = memory.free()
     assert free is None or free > 10**7
-    monkeypatch.setattr(budget, "free", lambda: 10**7)
+    monkeypatch.setattr(memory, "free", lambda: 10**7)
     monkeypatch.setitem(particles.SPHERES, "plummer", lambda *_: pytest.fail("made"))
     words = ["nbody", "plummer", "--number", "100000", "--format", "float64"]
     assert cli.main(words) == 2

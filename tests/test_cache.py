@@ -16,28 +16,34 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portmp import catalogue, places, program
-from portmp.backends import icd
-from portmp.backends.base import Buffer, Device, Kernel, Properties, Queue, Traits
-from portmp.backends.gpu import GpuDevice
+from portmp import paths
+from portmp.backends.base import Buffer, Device, Kernel, Properties, Queue
+from portmp.backends.driver_api import GpuDevice
+from portmp.backends.opencl import drivers
 from portmp.cli import main
+from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import LaunchError
+from portmp.routines import compilation_units
+from portmp.runtime import program
 
 ROOT = Path(__file__).resolve().parents[1]
-ADD = catalogue.kernels("dd")["elementwise_add"]
-MUL = catalogue.kernels("dd")["elementwise_mul"]
+ADD = compilation_units.kernels("dd")["elementwise_add"]
+MUL = compilation_units.kernels("dd")["elementwise_mul"]
 PROPERTIES = Properties(
     name="fake", vendor="", driver="1", arch="a", kind="gpu", compute_units=1, warp_size=32,
     max_threads=1024, shared_memory=1 << 15, memory=1 << 30, float64=True,
 )  # fmt: skip
 SCRIPT = """
 import sys
-from portmp import inputs, formats, planes, verify
-from portmp.backends import opencl
+from portmp import formats
+from portmp.backends.opencl import runtime
+from portmp.formats import inputs
 from portmp.routines import elementwise
+from portmp.runtime import planes
+from portmp.verify import cases
 
-device = opencl.find_devices()[0]
+device = runtime.find_devices()[0]
 compiled = []
 original = device.compile
 device.compile = lambda source: compiled.append(source) or original(source)
@@ -46,7 +52,7 @@ if "wait" in sys.argv:
     sys.stdin.readline()
 form = formats.get("dd")
 x = [planes.upload(form, inputs.ordinary(form, (20,), s), device.queue) for s in "xy"]
-print(len(compiled), verify.digest(elementwise.apply("add", x).read_dense()), len(compiled))
+print(len(compiled), cases.digest(elementwise.apply("add", x).read_dense()), len(compiled))
 """
 
 
@@ -97,9 +103,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A cache folder of the test's own."""
     place = tmp_path / "cache"
     monkeypatch.setenv("PORTMP_CACHE_DIR", str(place))
-    places.cache_folder.cache_clear()
+    paths.cache_folder.cache_clear()
     yield place
-    places.cache_folder.cache_clear()
+    paths.cache_folder.cache_clear()
 
 
 def binary(device: FakeDevice, one: Any = ADD) -> bytes:
@@ -264,11 +270,11 @@ def test_default_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without the setting the user's cache folder is used."""
     monkeypatch.delenv("PORTMP_CACHE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
-    assert places.cache_folder() == tmp_path / "xdg" / "portmp"
-    places.cache_folder.cache_clear()
+    assert paths.cache_folder() == tmp_path / "xdg" / "portmp"
+    paths.cache_folder.cache_clear()
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    assert places.cache_folder() == tmp_path / "home" / ".cache" / "portmp"
+    assert paths.cache_folder() == tmp_path / "home" / ".cache" / "portmp"
     assert list(program.cached_files()) == []
 
 
@@ -355,7 +361,7 @@ def test_keys_of_gpus() -> None:
 def test_keys_of_opencl() -> None:
     """Platform, driver, device and every option are in the key."""
     pytest.importorskip("pyopencl")
-    from portmp.backends import opencl
+    from portmp.backends.opencl import runtime as opencl
 
     keys = set()
     for device in opencl.find_devices():
@@ -393,14 +399,14 @@ def test_files_are_replaced_whole(folder: Path, monkeypatch: pytest.MonkeyPatch)
     """A write that fails midway leaves the old file and nothing else."""
     folder.mkdir()
     path = folder / "x.bin"
-    places.replace_file(path, b"old")
+    paths.replace_file(path, b"old")
 
     def fail(*arguments: Any) -> None:
         raise OSError("disk full")
 
     monkeypatch.setattr(Path, "replace", fail)
     with pytest.raises(OSError, match="disk full"):
-        places.replace_file(path, b"new")
+        paths.replace_file(path, b"new")
     assert only_file(folder) == path and path.read_bytes() == b"old"
     assert np.uint8(path.stat().st_mode & 0o44) == 0o44
 
@@ -409,21 +415,21 @@ def test_replacing_is_writing(tmp_path: Path) -> None:
     """The umask makes the mode of a new file, an old one keeps its own; links are followed."""
     before = os.umask(0o077)
     try:
-        places.replace_file(tmp_path / "new", b"1")
+        paths.replace_file(tmp_path / "new", b"1")
     finally:
         os.umask(before)
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o600
     (tmp_path / "new").chmod(0o640)
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "elsewhere" / "link").symlink_to("../new")
-    places.replace_file(tmp_path / "elsewhere" / "link", b"2")
+    paths.replace_file(tmp_path / "elsewhere" / "link", b"2")
     assert (tmp_path / "elsewhere" / "link").is_symlink()
     assert (tmp_path / "new").read_bytes() == b"2"
     assert (tmp_path / "new").stat().st_mode & 0o777 == 0o640
     (tmp_path / "dangling").symlink_to("later")
-    places.replace_file(tmp_path / "dangling", b"3")
+    paths.replace_file(tmp_path / "dangling", b"3")
     assert (tmp_path / "later").read_bytes() == b"3"
-    places.replace_file(tmp_path / ("n" * 255), b"4")
+    paths.replace_file(tmp_path / ("n" * 255), b"4")
     assert len(list(tmp_path.iterdir())) == 5
 
 
@@ -432,7 +438,7 @@ def test_a_pipe_is_written_to(tmp_path: Path) -> None:
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
     reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
-    places.replace_file(pipe, b"data")
+    paths.replace_file(pipe, b"data")
     assert os.read(reader, 10) == b"data"
     os.close(reader)
     assert list(tmp_path.iterdir()) == [pipe] and pipe.is_fifo()
@@ -447,8 +453,8 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
             monkeypatch.delenv("PORTMP_CACHE_DIR")
             monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
             monkeypatch.setattr(os.path, "expanduser", lambda path: path)
-        places.cache_folder.cache_clear()
-        assert places.cache_folder() is None
+        paths.cache_folder.cache_clear()
+        assert paths.cache_folder() is None
 
 
 # --- the folder of OpenCL drivers --------------------------------------------------------
@@ -457,33 +463,33 @@ def test_a_user_without_a_home_has_no_cache(monkeypatch: pytest.MonkeyPatch) -> 
 def test_the_drivers_folder_is_repaired(folder: Path) -> None:
     """Wrong, missing and added files are mended; right ones are not written again."""
     libraries = ["/lib/one.so", "two.so"]
-    place = icd._folder(libraries)
+    place = drivers._folder(libraries)
     assert place.parent == folder
     right = {"00.icd": "/lib/one.so\n", "01.icd": "two.so\n"}
     assert {p.name: p.read_text() for p in place.iterdir()} == right
     stamps = [p.stat().st_ino for p in sorted(place.iterdir())]
-    assert icd._folder(libraries) == place
+    assert drivers._folder(libraries) == place
     assert [p.stat().st_ino for p in sorted(place.iterdir())] == stamps
     (place / "00.icd").write_text("/lib/ev")
     (place / "01.icd").unlink()
     (place / "02.icd").write_text("/tmp/other.so\n")
-    assert icd._folder(libraries) == place
+    assert drivers._folder(libraries) == place
     assert {p.name: p.read_text() for p in place.iterdir()} == right
 
 
 def test_an_obstacle_in_the_place_of_the_drivers_folder(folder: Path) -> None:
     """A file there is no error: the process has a folder of its own."""
-    place = icd._folder(["x.so"])
+    place = drivers._folder(["x.so"])
     (place / "00.icd").unlink()
     place.rmdir()
     place.write_text("in the way")
-    assert (icd._folder(["x.so"]) / "00.icd").read_text() == "x.so\n"
+    assert (drivers._folder(["x.so"]) / "00.icd").read_text() == "x.so\n"
     assert place.read_text() == "in the way"
 
 
 def test_without_a_cache_the_drivers_folder_is_private(tmp_path: Path) -> None:
     """A new name each time, closed to others, gone with the process."""
-    code = "from portmp.backends import icd; f = icd._folder(['x.so']); "
+    code = "from portmp.backends.opencl import drivers; f = drivers._folder(['x.so']); "
     code += "print(f, oct(f.stat().st_mode & 0o777), (f / '00.icd').read_text().strip())"
     found = []
     for _ in range(2):

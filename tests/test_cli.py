@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import demo
 from portmp.cli import main
+from portmp.demos import filip
 from portmp.errors import ArgumentError, DeviceError, InputError
 
 Run = Callable[..., tuple[int, str, str]]
@@ -108,7 +108,7 @@ def test_demo_checks_the_plot_before_the_fits(
 ) -> None:
     """Folder and extension: nothing is computed for a picture that cannot be written."""
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(demo, "run", pytest.fail)
+    monkeypatch.setattr(filip, "run", pytest.fail)
     status, out, err = run("demo", "--plot", name)
     assert (status, out, len(err.splitlines())) == (2, "", 1)
     assert message in err
@@ -118,7 +118,7 @@ def test_demo_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     """Its absence is said before the fits."""
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
-    monkeypatch.setattr(demo, "run", pytest.fail)
+    monkeypatch.setattr(filip, "run", pytest.fail)
     assert run("demo", "--plot", "bars.png")[::2] == (
         2, "portmp: error: --plot needs matplotlib: pip install matplotlib\n",
     )  # fmt: skip
@@ -131,8 +131,8 @@ def test_demo_prints_before_it_plots(run: Run, monkeypatch: pytest.MonkeyPatch) 
     def fail(*arguments: object) -> None:
         raise InputError("--plot: disk full")
 
-    monkeypatch.setattr(demo, "FORMATS", ("float64",))
-    monkeypatch.setattr(demo, "plot", fail)
+    monkeypatch.setattr(filip, "FORMATS", ("float64",))
+    monkeypatch.setattr(filip, "plot", fail)
     status, out, err = run("demo", "--plot", "bars.png")
     assert status == 2
     assert "certified" in out
@@ -163,8 +163,8 @@ def test_the_demo_script_installs_what_it_needs(
 
 def test_demo_fails_without_its_digits(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit status 1 when quad-double misses."""
-    monkeypatch.setattr(demo, "FORMATS", ("float64", "qd"))
-    monkeypatch.setattr(demo, "agreeing_digits", lambda value, certified: 13)
+    monkeypatch.setattr(filip, "FORMATS", ("float64", "qd"))
+    monkeypatch.setattr(filip, "agreeing_digits", lambda value, certified: 13)
     assert run("demo")[0] == 1
 
 
@@ -177,7 +177,7 @@ def test_agreeing_digits(value: str, certified: str, digits: int) -> None:
     """Both are rounded to the same number of digits and compared."""
     from fractions import Fraction
 
-    assert demo.agreeing_digits(Fraction(value), certified) == digits
+    assert filip.agreeing_digits(Fraction(value), certified) == digits
 
 
 def test_render(run: Run) -> None:
@@ -216,9 +216,9 @@ def test_verify(run: Run) -> None:
 
 def test_verify_fails_on_a_wrong_bit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit status 1, and the case is named."""
-    from portmp import verify
+    from portmp.verify import cases
 
-    monkeypatch.setattr(verify, "recorded", dict)
+    monkeypatch.setattr(cases, "recorded", dict)
     status, out, _ = run("verify", "--device", "reference", "--format", "dd", "--routine", "neg")
     assert status == 1
     assert "differs: neg.1/dd.1/ordinary" in out
@@ -227,14 +227,15 @@ def test_verify_fails_on_a_wrong_bit(run: Run, monkeypatch: pytest.MonkeyPatch) 
 def test_verify_reports_a_refused_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Asked for all, a refused one is an entry with its refusal and the status is 1."""
     from portmp import discovery
+    from portmp.discovery import finding
 
     refused = discovery.get()
 
     def get(name: str) -> None:
         raise DeviceError(f"{name}: does not round")
 
-    monkeypatch.setattr(discovery, "devices", lambda: [refused])
-    monkeypatch.setattr(discovery, "get", get)
+    monkeypatch.setattr(finding, "devices", lambda: [refused])
+    monkeypatch.setattr(finding, "get", get)
     words = ["verify", "--device", "all", "--format", "dd", "--routine", "neg"]
     status, out, err = run(*words, "--json")
     reference, entry = json.loads(out)
@@ -328,10 +329,10 @@ def test_usage_errors(run: Run) -> None:
 def test_out_of_memory_names_the_sizes(device: object) -> None:
     """The device's limit and what was asked for."""
     import portmp as mp
-    from portmp import planes
-    from portmp.array import opened
+    from portmp.arrays.array import opened
     from portmp.errors import OutOfMemory
     from portmp.formats import get
+    from portmp.runtime import planes
 
     queue = opened(get("qd"), None).queue
     with pytest.raises(OutOfMemory, match=rf"{32 * 10**15} bytes asked for.*\d+"):

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 from tiers import TIERS, available, check, need, required
 
-from portmp.backends import cuda, rocm
+from portmp.backends.cuda import runtime as cuda
+from portmp.backends.rocm import runtime as rocm
 from portmp.compilers import amd_code, clang, hiprtc, nvrtc, tools
 from portmp.compilers.base import CLASSES, Compiler, KernelReport
 from portmp.compilers.clang import ClangCompiler

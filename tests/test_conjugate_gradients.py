@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import conjugate_gradients, discovery
+from portmp import discovery
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.linalg import conjugate_gradients
 
 N, CONDITION = 48, 1e3
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from portmp import convert, formats, inputs
+from portmp import formats
 from portmp.errors import (
     ArgumentError,
     BackendUnavailable,
@@ -21,6 +21,7 @@ from portmp.errors import (
     InputError,
     ShapeError,
 )
+from portmp.formats import convert, decimal, inputs, parse
 
 ALL = [formats.get(name) for name in formats.STANDARD]
 MULTIPLE = [fmt for fmt in ALL if fmt.limbs > 1]
@@ -85,7 +86,7 @@ def random_fraction(rng: random.Random, fmt: formats.Format) -> Fraction:
     ids=short,
 )
 def test_parse_exact(text: str, value: Fraction) -> None:
-    parsed = convert.parse_number(text, "x")
+    parsed = parse.parse_number(text, "x")
     assert isinstance(parsed, Fraction)
     assert parsed == value
 
@@ -112,7 +113,7 @@ def test_parse_exact(text: str, value: Fraction) -> None:
 )
 def test_parse_floats(text: str, value: float) -> None:
     started = time.perf_counter()
-    parsed = convert.parse_number(text, "x")
+    parsed = parse.parse_number(text, "x")
     assert isinstance(parsed, float)
     assert bits([parsed]) == bits([value])
     assert time.perf_counter() - started < 1
@@ -120,7 +121,7 @@ def test_parse_floats(text: str, value: float) -> None:
 
 @pytest.mark.parametrize("text", ["nan", "NaN", "-nan", "+NAN"])
 def test_parse_nan(text: str) -> None:
-    assert math.isnan(convert.parse_number(text, "x"))
+    assert math.isnan(parse.parse_number(text, "x"))
 
 
 @pytest.mark.parametrize(
@@ -131,7 +132,7 @@ def test_parse_nan(text: str) -> None:
 )  # fmt: skip
 def test_parse_refuses(text: str) -> None:
     with pytest.raises(InputError, match="weights") as caught:
-        convert.parse_number(text, "weights")
+        parse.parse_number(text, "weights")
     assert repr(text)[:20] in str(caught.value)
     assert len(str(caught.value)) < 300
 
@@ -680,10 +681,10 @@ def test_to_string_of_plain_floats_matches_repr() -> None:
     values = [math.ldexp(rng.uniform(-1, 1), rng.randint(-1070, 1020)) for _ in range(200)]
     values += [0.1, 1e15, 1e22, 1e-5, 0.0001, 123456.0, -2.5, MAX64, 5e-324, 9.5, 1.0]
     for value in values:
-        text = convert.to_string((value,), DOUBLE, "round-trip")
+        text = decimal.to_string((value,), DOUBLE, "round-trip")
         assert float(text) == value
         assert len(text.rstrip("0")) <= len(repr(value).rstrip("0")) + 1
-        assert float(convert.to_string((value,), DOUBLE)) == value
+        assert float(decimal.to_string((value,), DOUBLE)) == value
 
 
 @pytest.mark.parametrize(
@@ -712,7 +713,7 @@ def test_to_string_of_plain_floats_matches_repr() -> None:
     ],
 )
 def test_to_string_layout(value: float, digits: Any, text: str) -> None:
-    assert convert.to_string((value, 0.0), DD, digits) == text
+    assert decimal.to_string((value, 0.0), DD, digits) == text
 
 
 @pytest.mark.parametrize("fmt", ALL, ids=str)
@@ -721,8 +722,8 @@ def test_strings_are_correctly_rounded(fmt: formats.Format) -> None:
     for digits in (1, 2, 7, 30, fmt.digits):
         limbs = convert.round_to_limbs(random_fraction(rng, fmt), fmt)
         value = convert.to_fraction(limbs)
-        text = convert.to_string(limbs, fmt, digits)
-        parsed = Fraction(convert.parse_number(text, "text"))
+        text = decimal.to_string(limbs, fmt, digits)
+        parsed = Fraction(parse.parse_number(text, "text"))
         exponent = math.floor(math.log10(abs(value)))
         assert abs(parsed - value) <= Fraction(10) ** (exponent - digits + 1) / 2
         mantissa = text.lower().split("e")[0].strip("-0").replace(".", "").strip("0")
@@ -734,10 +735,10 @@ def test_strings_round_trip(fmt: formats.Format) -> None:
     rng = random.Random(11)
     rows = [convert.round_to_limbs(random_fraction(rng, fmt), fmt) for _ in range(60)]
     for limbs in rows:
-        text = convert.to_string(limbs, fmt, "round-trip")
-        assert convert.round_to_limbs(convert.parse_number(text, "text"), fmt) == limbs
+        text = decimal.to_string(limbs, fmt, "round-trip")
+        assert convert.round_to_limbs(parse.parse_number(text, "text"), fmt) == limbs
     tenth = convert.round_to_limbs(Fraction(1, 10), fmt)
-    assert convert.to_string(tenth, fmt, "round-trip") == "0.1"
+    assert decimal.to_string(tenth, fmt, "round-trip") == "0.1"
 
 
 def awkward(rng: random.Random, fmt: formats.Format) -> tuple[float, ...]:
@@ -758,7 +759,7 @@ def test_round_trip_is_as_short_as_a_bisection_finds(fmt: formats.Format) -> Non
     """The text gives the value back, and correctly rounded to one digit less it does not."""
 
     def gives_back(text: str, limbs: tuple[float, ...]) -> bool:
-        back = convert.round_to_limbs(convert.parse_number(text, "text"), fmt)
+        back = convert.round_to_limbs(parse.parse_number(text, "text"), fmt)
         finite = math.isfinite(back[0])
         return finite and convert.to_fraction(back) == convert.to_fraction(limbs)
 
@@ -766,12 +767,12 @@ def test_round_trip_is_as_short_as_a_bisection_finds(fmt: formats.Format) -> Non
     rows = [awkward(rng, fmt) for _ in range(120)]
     rows += [convert.round_to_limbs(random_fraction(rng, fmt), fmt) for _ in range(80)]
     for limbs in (row for row in rows if row[0] and math.isfinite(row[0])):
-        text = convert.to_string(limbs, fmt, "round-trip")
+        text = decimal.to_string(limbs, fmt, "round-trip")
         assert gives_back(text, limbs), limbs
         count = len(text.split("e")[0].strip("-").replace(".", "").strip("0"))
-        assert text == convert.to_string(limbs, fmt, count)
+        assert text == decimal.to_string(limbs, fmt, count)
         if count > 1:
-            assert not gives_back(convert.to_string(limbs, fmt, count - 1), limbs), limbs
+            assert not gives_back(decimal.to_string(limbs, fmt, count - 1), limbs), limbs
 
 
 @pytest.mark.parametrize(
@@ -795,7 +796,7 @@ def test_round_trip_is_as_short_as_a_bisection_finds(fmt: formats.Format) -> Non
 )  # fmt: skip
 def test_round_trip_texts(limbs: tuple[float, ...], fmt: formats.Format, text: str) -> None:
     """Powers of two, ties, subnormals, the largest number, last limbs of 0."""
-    assert convert.to_string(limbs, fmt, "round-trip") == text
+    assert decimal.to_string(limbs, fmt, "round-trip") == text
 
 
 def test_round_trip_is_fast() -> None:
@@ -806,7 +807,7 @@ def test_round_trip_is_fast() -> None:
         seconds = []
         for digits in (fmt.digits, "round-trip"):
             started = time.process_time()
-            convert.to_strings(planes, fmt, digits)
+            decimal.to_strings(planes, fmt, digits)
             seconds.append(time.process_time() - started)
         assert seconds[1] < 10 * seconds[0]
 
@@ -826,37 +827,37 @@ def test_round_trip_is_fast() -> None:
     ],
 )
 def test_gaps_round_trip(limbs: tuple[float, ...], fmt: formats.Format) -> None:
-    text = convert.to_string(limbs, fmt, "round-trip")
-    back = convert.round_to_limbs(convert.parse_number(text, "text"), fmt)
+    text = decimal.to_string(limbs, fmt, "round-trip")
+    back = convert.round_to_limbs(parse.parse_number(text, "text"), fmt)
     assert convert.to_fraction(back) == convert.to_fraction(limbs)
 
 
 def test_values_outside_the_format_are_written_out() -> None:
     limbs = (1.0, 2.0**-100, 2.0**-300)
-    text = convert.to_string(limbs, DS, "round-trip")
-    assert convert.parse_number(text, "text") == convert.to_fraction(limbs)
-    cancelled = convert.to_string((1.0, -1.0), DD)
+    text = decimal.to_string(limbs, DS, "round-trip")
+    assert parse.parse_number(text, "text") == convert.to_fraction(limbs)
+    cancelled = decimal.to_string((1.0, -1.0), DD)
     assert cancelled == "0.0"
-    assert convert.to_string((1.0, math.nan), DD) == "nan"
+    assert decimal.to_string((1.0, math.nan), DD) == "nan"
 
 
 def test_to_string_refuses_digits() -> None:
     bad: list[Any] = [0, -1, 2.5, True, "all"]
     for digits in bad:
         with pytest.raises(ArgumentError, match="digits="):
-            convert.to_string((1.0, 0.0), DD, digits)
-    assert convert.to_string((0.125, 0.0), DD, np.int64(2)) == "0.12"  # type: ignore[arg-type]
+            decimal.to_string((1.0, 0.0), DD, digits)
+    assert decimal.to_string((0.125, 0.0), DD, np.int64(2)) == "0.12"  # type: ignore[arg-type]
 
 
 def test_to_strings() -> None:
     planes = convert.to_limbs([["1.1", "-inf"], ["1e-30", "1/3"]], QD)
-    strings = convert.to_strings(planes, QD, "round-trip")
+    strings = decimal.to_strings(planes, QD, "round-trip")
     assert strings.dtype == object
     assert strings[:, 0].tolist() == ["1.1", "1e-30"]
     assert strings[0, 1] == "-inf"
-    assert convert.to_strings(planes, QD, 5)[1, 1] == "0.33333"
-    assert convert.to_strings([np.array(2.0), np.array(0.0)], DD)[()] == "2.0"
-    assert convert.to_strings([np.empty((0, 2))] * 2, DD).shape == (0, 2)
+    assert decimal.to_strings(planes, QD, 5)[1, 1] == "0.33333"
+    assert decimal.to_strings([np.array(2.0), np.array(0.0)], DD)[()] == "2.0"
+    assert decimal.to_strings([np.empty((0, 2))] * 2, DD).shape == (0, 2)
 
 
 def test_to_mpmath() -> None:
@@ -870,15 +871,15 @@ def test_to_mpmath() -> None:
         (2.0**1000, 0.0),
     ]:
         before = mpmath.mp.prec
-        sign, mantissa, exponent, _ = convert.to_mpmath(limbs)._mpf_
+        sign, mantissa, exponent, _ = decimal.to_mpmath(limbs)._mpf_
         value = (-1) ** sign * int(mantissa) * Fraction(2) ** int(exponent)
         assert value == convert.to_fraction(limbs)
         assert mpmath.mp.prec == before
-    assert convert.to_mpmath((-INFINITY, 0.0)) == -mpmath.inf
-    assert mpmath.isnan(convert.to_mpmath((math.nan, 0.0)))
+    assert decimal.to_mpmath((-INFINITY, 0.0)) == -mpmath.inf
+    assert mpmath.isnan(decimal.to_mpmath((math.nan, 0.0)))
 
 
 def test_missing_mpmath_is_explained(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "mpmath", None)
     with pytest.raises(BackendUnavailable, match="pip install mpmath"):
-        convert.to_mpmath((1.0,))
+        decimal.to_mpmath((1.0,))

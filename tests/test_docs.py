@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from portmp import definition, formats, networks, platform
+from portmp import definition, formats, networks
+from portmp.codegen import platform
 
 ROOT = Path(__file__).resolve().parents[1]
 README = ROOT / "README.md"

@@ -19,13 +19,18 @@ import operands
 import pytest
 import tiers
 
-from portmp import discovery, formats, inputs, nbody, planes, verify
-from portmp.array import Array
-from portmp.backends import emulated, rocm
-from portmp.backends.emulator import assembler, hip, instructions
-from portmp.backends.emulator.assembler import Row
-from portmp.backends.emulator.machine import Settings
+from portmp import discovery, formats, nbody
+from portmp.arrays.array import Array
+from portmp.backends.rocm import runtime as rocm
+from portmp.emulator import assembler, hip, instructions
+from portmp.emulator import device as emulated
+from portmp.emulator.assembler import Row
+from portmp.emulator.machine import Settings
 from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory, PortmpError
+from portmp.formats import inputs
+from portmp.runtime import planes
+from portmp.verify import cases as verify
+from portmp.verify import command
 
 ARCHITECTURES = {"gfx908": "hiprtc", "gfx90a": "hiprtc", "gfx1100": "clang"}
 """What CI runs: wave64 with one and with two words in a register pair, and wave32."""
@@ -66,10 +71,10 @@ def test_parts_of_memory() -> None:
     assert got[0] == content[0]
 
 
-def _failures(device: Any, form: str, routines: Sequence[str]) -> list[verify.Outcome]:
+def _failures(device: Any, form: str, routines: Sequence[str]) -> list[command.Outcome]:
     cases = [c for c in verify.selected(form, None) if c.routine in routines]
     assert cases
-    return [o for o in verify.run(device, cases) if not o.ok]
+    return [o for o in command.run(device, cases) if not o.ok]
 
 
 @pytest.mark.parametrize("form", [*formats.NAMES, *SHORT])
@@ -130,7 +135,7 @@ def test_division_as_compilers_expand_it(arch: str, kind: str) -> None:
 def _settled(settings: Settings) -> emulated.EmulatedDevice:
     """The interpreter of gfx908 with settings of a test's own."""
     plain = _device("gfx908")
-    device = emulated.opened("gfx908", "gfx908", settings)
+    device = emulated.opened("gfx908", "gfx908", discovery.interpreter(), settings)
     device.traits = plain.traits
     return device
 
@@ -356,7 +361,7 @@ def test_the_runtime_takes_what_is_asked_for_the_address() -> None:
 
 ASKED = """
 import json, sys
-from portmp.backends import rocm
+from portmp.backends.rocm import runtime as rocm
 from portmp.compilers import hiprtc
 from hip import hip
 

@@ -18,13 +18,14 @@ import pytest
 import tiers
 from operands import BITS, CONTEXTS, number_of, rounded, special
 
-from portmp.backends import emulated
-from portmp.backends.emulator import assembler, instructions, listing
-from portmp.backends.emulator.assembler import Unknown
-from portmp.backends.emulator.codeobject import Argument, Kernel
-from portmp.backends.emulator.instructions import Operation
-from portmp.backends.emulator.machine import Loaded, Machine
+from portmp import discovery
 from portmp.compilers import tools
+from portmp.emulator import assembler, instructions, listing
+from portmp.emulator import device as emulated
+from portmp.emulator.assembler import Unknown
+from portmp.emulator.codeobject import Argument, Kernel
+from portmp.emulator.instructions import Operation
+from portmp.emulator.machine import Loaded, Machine
 from portmp.errors import LaunchError
 
 LANES = 64
@@ -32,7 +33,7 @@ LANES = 64
 
 @cache
 def _machine() -> Machine:
-    return Machine("gfx908", emulated._host())
+    return Machine("gfx908", discovery.interpreter())
 
 
 # --- instructions against exact arithmetic ------------------------------------------------
@@ -876,6 +877,6 @@ def test_addresses_of_shared_memory_wrap_around() -> None:
 
 def test_a_loop_without_end_is_noticed(monkeypatch: pytest.MonkeyPatch) -> None:
     """It ends after a number of rows."""
-    monkeypatch.setattr("portmp.backends.emulator.machine.LIMIT", 1)
+    monkeypatch.setattr("portmp.emulator.machine.LIMIT", 1)
     with pytest.raises(LaunchError, match="does not end"):
         _lanes(["s_branch 65534"])

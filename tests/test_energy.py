@@ -13,13 +13,18 @@ from typing import Any
 
 import pytest
 
-from portmp.backends import amdsmi, cuda, nvml, opencl, powercap, rocm
+from portmp.backends import rapl
 from portmp.backends.base import Device
-from portmp.backends.emulated import EmulatedDevice
+from portmp.backends.cuda import energy as nvml
+from portmp.backends.cuda import runtime as cuda
 from portmp.backends.energy import JOULES, WATTS, Meter
-from portmp.bench import energy, report, schema
+from portmp.backends.opencl import runtime as opencl
+from portmp.backends.rocm import energy as amdsmi
+from portmp.backends.rocm import runtime as rocm
+from portmp.bench import energy, schema, tables
 from portmp.bench.energy import Observer, Spans, Timer
 from portmp.cli import main
+from portmp.emulator.device import EmulatedDevice
 from portmp.errors import BackendUnavailable, DeviceError, OutOfMemory
 
 IDLE, BUSY = 80.0, 300.0
@@ -200,7 +205,7 @@ def test_a_meter_that_fails() -> None:
     assert observe.problem == "counter: GPU is lost"
     observe.meter = good
     assert observe.part(work, 1.0, 0.01)["energy"]["calls"] > 100
-    lines = report.energy_lines(observe.facts())
+    lines = tables.energy_lines(observe.facts())
     assert lines[0].startswith("energy: counter; idle ")
     assert lines[1:] == ["energy: not of all cases: counter: GPU is lost"]
 
@@ -226,7 +231,7 @@ def test_several_ways() -> None:
     assert ratio == pytest.approx(4, rel=0.01)
     nothing = Observer(None)
     assert nothing.parts(works, 1.0, {}) == nothing.part(works["a"], 1.0) == nothing.facts() == {}
-    assert report.energy_lines({}) == []
+    assert tables.energy_lines({}) == []
 
 
 def test_means_by_hand() -> None:
@@ -420,7 +425,7 @@ def zones(tmp_path: Path) -> Path:
 
 def test_powercap(zones: Path) -> None:
     """Packages and their memory once each; a counter that begins again goes on."""
-    (meter,) = powercap.meters(zones)
+    (meter,) = rapl.meters(zones)
     assert meter.about == "RAPL counters of package-0, dram, package-1" and meter.unit == JOULES
     assert meter.read() == 0
     for place, name in ZONES.items():
@@ -437,17 +442,17 @@ def test_powercap(zones: Path) -> None:
 def test_powercap_that_cannot_be_read(zones: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The command that helps; or that there is none."""
 
-    def refused(zone: powercap.Zone) -> int:
+    def refused(zone: rapl.Zone) -> int:
         raise PermissionError(13, "Permission denied", str(zone.folder / "energy_uj"))
 
-    monkeypatch.setattr(powercap.Zone, "_value", refused)
+    monkeypatch.setattr(rapl.Zone, "_value", refused)
     with pytest.raises(BackendUnavailable) as error:
-        powercap.meters(zones)
+        rapl.meters(zones)
     assert str(error.value).startswith(f"{zones}/intel-rapl:0/energy_uj may be read by root alone")
     assert str(error.value).endswith(f"sudo chmod a+r {zones}/intel-rapl:*/energy_uj")
     for folder in (zones / "none", zones / "intel-rapl"):
         with pytest.raises(BackendUnavailable, match="shows no energy counter of a processor"):
-            powercap.meters(folder)
+            rapl.meters(folder)
 
 
 # --- devices find what tells their energy ------------------------------------------------------
@@ -494,7 +499,7 @@ def test_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     """A GPU by its vendor's queries, a CPU by the host's counters, others not at all."""
     fake_nvml(monkeypatch)
     fake_smi(monkeypatch, COUNT, None)
-    monkeypatch.setattr(powercap, "meters", lambda: ["the host's"])
+    monkeypatch.setattr(rapl, "meters", lambda: ["the host's"])
 
     def meters(kind: str, handle: Handle) -> Any:
         facts = SimpleNamespace(kind=kind, vendor="Another")
@@ -526,10 +531,10 @@ BLAS = ["bench", "blas", "--format", "dd", "--routine", "axpy", "--size", "40", 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """In a folder of its own, with ceilings that are not measured."""
-    from portmp.bench import floors
+    from portmp.bench import roofline
 
-    limits = floors.Ceilings("cpu", {"float64": {"fma": 1e9}}, 1e9, "triad")
-    monkeypatch.setattr(floors, "measured", lambda device, words: limits)
+    limits = roofline.Ceilings("cpu", {"float64": {"fma": 1e9}}, 1e9, "triad")
+    monkeypatch.setattr(roofline, "measured", lambda device, words: limits)
     monkeypatch.chdir(tmp_path)
 
 
@@ -548,7 +553,7 @@ def test_bench_blas(quick: None, metered: str, capsys: Any) -> None:
     assert found["joules_per_operation"] == pytest.approx(each)
     assert found["gflops_per_watt"] == pytest.approx(1e-9 / each)
     assert f"energy: {metered}; idle" in shown and "GFLOP/s/W" in shown
-    assert report.joules(each) in shown
+    assert tables.joules(each) in shown
     assert main(["bench", "compare", "r.json", "r.json"]) == 0
     assert "new J/op" in capsys.readouterr().out
     assert main([*BLAS, "-o", "without.json"]) == 0
@@ -589,4 +594,4 @@ def test_joules() -> None:
     """Three digits and a prefix."""
     values = (12.0, 0.5, 2e-4, 3.64e-10, 5e-13)
     texts = ["12 J", "500 mJ", "200 uJ", "364 pJ", "0.5 pJ"]
-    assert list(map(report.joules, values)) == texts
+    assert list(map(tables.joules, values)) == texts

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import files, formats, inputs
+from portmp import files, formats
 from portmp.backends.base import Device
 from portmp.errors import FormatError, InputError, PortmpError, ShapeError
+from portmp.formats import inputs
 
 
 def _read(path: Path, device: Device, form: str = "dd") -> mp.Array:

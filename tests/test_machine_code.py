@@ -30,7 +30,8 @@ from functools import cache
 import pytest
 from tiers import available, check
 
-from portmp import catalogue, formats, networks, spec
+from portmp import formats, networks
+from portmp.codegen import kernel_spec
 from portmp.compilers.amd_code import classify as classify_amd
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.compilers.clang import ClangCompiler
@@ -40,6 +41,7 @@ from portmp.compilers.nvrtc import classify as classify_nvidia
 from portmp.formats import Accumulator, Format
 from portmp.networks import Network
 from portmp.networks.operators import ARITY
+from portmp.routines import compilation_units
 
 EVERYTHING = os.environ.get("PORTMP_ALL_ARCHITECTURES") == "1"
 NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
@@ -78,7 +80,7 @@ TARGETS = [(tier, arch) for tier in COMPILERS for arch in architectures(tier)]
 @cache
 def source(name: str, on: str) -> str:
     """All kernels of a format in one module."""
-    return spec.module(catalogue.kernels(name).values(), on).text
+    return kernel_spec.module(compilation_units.kernels(name).values(), on).text
 
 
 def machine_code(tier: str, arch: str, name: str) -> bytes:
@@ -115,7 +117,7 @@ def counted(lines: list[str], tier: str, word: str) -> dict[str, Range]:
 def check_operator(op: str, form: Format, tier: str, lines: list[str]) -> None:
     """One elementwise kernel against its network's cost, once for each element of a thread."""
     net = form.operator(op)
-    items = dict(catalogue.kernels(form.name)[f"elementwise_{op}"].values)["s"].items
+    items = dict(compilation_units.kernels(form.name)[f"elementwise_{op}"].values)["s"].items
     cost = Counter({kind: count * items for kind, count in net.cost.items()})
     found = counted(lines, tier, form.word)
     low, high = found["fma"]
@@ -138,7 +140,7 @@ def check_product(form: Format, tier: str, accumulator: Accumulator, lines: list
     """The inner loop of gemm: whole accumulations, however often it was unrolled."""
     if tier != "nvrtc" and form.word == "float32":
         return
-    schedule = dict(catalogue.kernels(form.name)["gemm_slabs"].values)["s"]
+    schedule = dict(compilation_units.kernels(form.name)["gemm_slabs"].values)["s"]
     cost = accumulator.networks["accumulate"].cost
     results = schedule.thread_m * schedule.thread_n
     found = counted(lines, tier, form.word)
@@ -175,7 +177,7 @@ def test_machine_code(tier: str, arch: str, name: str) -> None:
     form, compiler = formats.get(name), COMPILERS[tier]
     binary = machine_code(tier, arch, name)
     reports = {report.name: report for report in compiler.report(binary, arch)}
-    assert set(catalogue.kernels(name)) - {"lu"} < set(reports)
+    assert set(compilation_units.kernels(name)) - {"lu"} < set(reports)
     listing = compiler.disassemble(binary)
     for op in COUNTED:
         check_operator(op, form, tier, listing[f"elementwise_{op}"])
@@ -192,7 +194,7 @@ def test_counting_sees_a_contraction(tier: str, arch: str) -> None:
         check("nvdisasm")
     form = formats.get("dd")
     text = (
-        catalogue.kernels("dd")["elementwise_mul"]
+        compilation_units.kernels("dd")["elementwise_mul"]
         .render("cuda" if tier == "nvrtc" else "rocm")
         .text
     )

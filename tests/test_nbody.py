@@ -12,12 +12,17 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import convert, formats, hostblas, ieee, inputs, nbody, reference, tuning
-from portmp import particles as particles_of
+from portmp import formats, nbody
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, OutOfMemory, ShapeError
-from portmp.routines import nbody as routine
-from portmp.schedules import NbodySchedule
+from portmp.formats import convert, inputs
+from portmp.nbody import particles as particles_of
+from portmp.networks import evaluator, ieee
+from portmp.routines import gravity
+from portmp.routines.gravity import launch as gravity_launch
+from portmp.routines.gravity import reference as gravity_reference
+from portmp.routines.gravity import schedule as gravity_schedule
+from portmp.routines.gravity.schedule import NbodySchedule
 
 ROOT = Path(__file__).resolve().parents[1]
 Host = list[np.ndarray[Any, Any]]
@@ -150,7 +155,7 @@ def test_schedules(device: Device, name: str) -> None:
     usual = nbody.acceleration(position, mass, eps=EPS, targets=some)
     host = [limbs.to_limbs() for limbs in (some, position, mass)]
     form = formats.get(name)
-    wanted = hostblas.gravity(form, *host, nbody.squared(EPS, form))[0]
+    wanted = gravity_reference.gravity(form, *host, nbody.squared(EPS, form))[0]
     assert bits(usual) == [plane.tobytes() for plane in wanted]
     for schedule in SCHEDULES:
         got = nbody.acceleration(position, mass, eps=EPS, targets=some, schedule=schedule)
@@ -218,17 +223,17 @@ def test_roots_of_words() -> None:
     """The host's root is the correctly rounded one; float64 is cut, whatever its exponent."""
     x = np.float32(1) + np.arange(0, 2**23, 4099, dtype=np.float32) * np.float32(2.0**-23)
     for scaled in (x, 2 * x, x * np.float32(2.0**-124), x * np.float32(2.0**120)):
-        root = reference.inverse_root(scaled)
+        root = evaluator.inverse_root(scaled)
         with gmpy2.context(precision=100):
             for a, y in zip(scaled[::97], root[::97], strict=True):
                 error = abs(gmpy2.rec_sqrt(gmpy2.mpfr(float(a))) - float(y))
                 assert error <= gmpy2.mpfr(float(np.spacing(y))) / 2
     wide = np.ldexp(x.astype(np.float64) / 3, np.arange(x.size) % 2000 - 1000)
-    assert np.abs(reference.inverse_root(wide) * np.sqrt(wide) - 1).max() < 2.0**-23
+    assert np.abs(evaluator.inverse_root(wide) * np.sqrt(wide) - 1).max() < 2.0**-23
     hard = np.array([0, -1, np.inf, np.nan, 1e-310])
     with ieee.quiet():
-        assert np.isnan(reference.inverse_root_guarded(hard)[[0, 1, 3, 4]]).all()
-        assert np.isnan(reference.inverse_root_guarded(hard.astype(np.float32))).all()
+        assert np.isnan(evaluator.inverse_root_guarded(hard)[[0, 1, 3, 4]]).all()
+        assert np.isnan(evaluator.inverse_root_guarded(hard.astype(np.float32))).all()
 
 
 @pytest.mark.parametrize("name", ["float32", "dd"])
@@ -240,7 +245,7 @@ def test_own_terms_with_any_schedule(device: Device, name: str, eps: Any) -> Non
     r, m = position.to_limbs(), mass.to_limbs()
     wanted = [
         plane.tobytes()
-        for result in hostblas.gravity(form, r, r, m, nbody.squared(eps, form), 0)
+        for result in gravity_reference.gravity(form, r, r, m, nbody.squared(eps, form), 0)
         for plane in result
     ]
     widths = [NbodySchedule(1, 2, 32, 2, 0, w) for w in (2, 4)]
@@ -282,28 +287,28 @@ def test_parts_without_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -
         raise OutOfMemory("full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(routine, "SPARED", 10**9)
-        patch.setattr(routine, "MOST_PARTS", 4 * 1200)
+        patch.setattr(gravity_launch, "SPARED", 10**9)
+        patch.setattr(gravity_launch, "MOST_PARTS", 4 * 1200)
         assert bits(nbody.acceleration(position, mass, eps=EPS, schedule=schedule)) == wanted
-    bodies = routine.packed(position.planes, mass.planes)
+    bodies = gravity.packed(position.planes, mass.planes)
     out = mp.zeros((1200, 3), "dd", device)
-    monkeypatch.setattr(routine, "allocate", full)
+    monkeypatch.setattr(gravity_launch, "allocate", full)
     targets = bodies.view((1200, 3), (4, 1), bodies.start)
     eps2 = nbody.squared(EPS, bodies.format)
-    routine.gravity_sum(targets, bodies, eps2, out.planes, None, 0, schedule=schedule)
+    gravity.gravity_sum(targets, bodies, eps2, out.planes, None, 0, schedule=schedule)
     assert bits(out) == wanted
 
 
 def test_turns_that_blocks_fill() -> None:
     """The last turn's share, by what a unit takes: a warp for each scheduler, or two."""
-    assert routine.filled(528, 32, 132, 32) == 1
-    assert routine.filled(529, 32, 132, 32) == 529 / 1056
-    assert routine.filled(2731, 32, 132, 32) == 2731 / (6 * 528)  # 2^18 targets, three a thread
-    assert routine.filled(5462, 32, 132, 32) == 5462 / (6 * 1056)
-    assert routine.filled(10923, 32, 132, 32) == 10923 / (11 * 1056)
-    assert routine.filled(256, 1024, 132, 32) == 256 / 264
-    assert routine.filled(196, 1024, 132, 32) == 196 / 264
-    assert routine.filled(3, 256, 110, 64) == 3 / 110
+    assert gravity.filled(528, 32, 132, 32) == 1
+    assert gravity.filled(529, 32, 132, 32) == 529 / 1056
+    assert gravity.filled(2731, 32, 132, 32) == 2731 / (6 * 528)  # 2^18 targets, three a thread
+    assert gravity.filled(5462, 32, 132, 32) == 5462 / (6 * 1056)
+    assert gravity.filled(10923, 32, 132, 32) == 10923 / (11 * 1056)
+    assert gravity.filled(256, 1024, 132, 32) == 256 / 264
+    assert gravity.filled(196, 1024, 132, 32) == 196 / 264
+    assert gravity.filled(3, 256, 110, 64) == 3 / 110
 
 
 class Gpu:
@@ -320,7 +325,7 @@ def test_when_slabs_go_to_blocks_of_their_own(monkeypatch: pytest.MonkeyPatch) -
 
     def spread(s: NbodySchedule, form: str, targets: int, device: Any) -> NbodySchedule:
         slabs = -(-targets // 1024)
-        found: NbodySchedule = routine._spread(s, formats.get(form), device, targets, slabs)
+        found: NbodySchedule = gravity_launch._spread(s, formats.get(form), device, targets, slabs)
         return found
 
     gpu, narrow = Gpu(), NbodySchedule(32, 3, 256, 16)
@@ -333,10 +338,10 @@ def test_when_slabs_go_to_blocks_of_their_own(monkeypatch: pytest.MonkeyPatch) -
     assert not spread(wide, "dd", 200_000, Gpu(memory=16 * 10**9)).parts
     assert not spread(wide, "dd", 200_000, Gpu("cpu")).parts
     assert spread(NbodySchedule(512, 4), "float32", 2**18, gpu) == NbodySchedule(512, 2)
-    monkeypatch.setattr(tuning, "nbody", lambda *_: wide)
+    monkeypatch.setattr(gravity_schedule, "nbody", lambda *_: wide)
     dd, device = formats.get("dd"), cast(Device, gpu)
-    assert routine.workspace(dd, device, 200_000) == 3 * 196 * 200_000 * 16
-    assert routine.workspace(dd, device, 2**18) == routine.workspace(dd, device, 0) == 0
+    assert gravity.workspace(dd, device, 200_000) == 3 * 196 * 200_000 * 16
+    assert gravity.workspace(dd, device, 2**18) == gravity.workspace(dd, device, 0) == 0
 
 
 def test_distant_particles(device: Device) -> None:

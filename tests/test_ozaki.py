@@ -18,10 +18,12 @@ import pytest
 from tiers import check
 
 import portmp as mp
-from portmp import convert, discovery, formats, hostozaki, inputs, methods, places, planes, verify
-from portmp.backends import blas_library, clblast, cuda
+from portmp import discovery, formats, paths
+from portmp.backends import blas as blas_library
 from portmp.backends.base import Device, Rows
-from portmp.backends.blas_library import BlasLibrary
+from portmp.backends.blas import BlasLibrary
+from portmp.backends.cuda import blas as cublas
+from portmp.backends.opencl import blas as clblast
 from portmp.compilers import tools
 from portmp.errors import (
     ArgumentError,
@@ -31,13 +33,18 @@ from portmp.errors import (
     OutOfMemory,
     ShapeError,
 )
-from portmp.formats import Format
-from portmp.ozaki import Ozaki1, Ozaki2, residues, slices
-from portmp.ozaki.residues import System
-from portmp.routines import engines, ozaki, ozaki2
+from portmp.formats import Format, convert, inputs
+from portmp.routines import engines
+from portmp.routines.ozaki import choose, residues, slices
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki import reference as ozaki_reference
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki.residues import System
+from portmp.runtime import planes
+from portmp.verify import cases as verify
 
 Host = list[np.ndarray[Any, Any]]
-HOST: dict[str, Any] = {"ozaki1": hostozaki.gemm1, "ozaki2": hostozaki.gemm2}
+HOST: dict[str, Any] = {"ozaki1": ozaki_reference.gemm1, "ozaki2": ozaki_reference.gemm2}
 FORMATS = ["float32", "float64", "ds", "ts", "qs", "dd", "td", "d+s"]
 
 
@@ -139,7 +146,7 @@ def test_engines_agree(form: str, device: Device) -> None:
     """Digits of one width give one result, whatever they are multiplied as, and in any blocks."""
     a, b = pair(form, 33, 21, 90, device)
     cut = slices.slices(formats.get(form), "int8")
-    host = hostozaki.gemm1(a.format, a.to_limbs(), b.to_limbs(), cut=cut)
+    host = ozaki_reference.gemm1(a.format, a.to_limbs(), b.to_limbs(), cut=cut)
     for options in (
         {"word": "int8"},
         {"word": "float32", "workspace": 400 * cut.count * 90},
@@ -279,7 +286,7 @@ def test_more_moduli_keep_more_bits(device: Device) -> None:
     a, b = pair("dd", 5, 5, 20, device)
     small = a * mp.array([[2.0**-j for j in range(20)]], "dd", device)
     for count in (28, 37):
-        want = hostozaki.gemm2(small.format, small.to_limbs(), b.to_limbs(), moduli=count)
+        want = ozaki_reference.gemm2(small.format, small.to_limbs(), b.to_limbs(), moduli=count)
         assert bits(mp.gemm(small, b, method=Ozaki2(moduli=count))) == verify.digest(want)
     lead = mp.array(small.to_limbs()[0], "float64", device)
     ones = mp.array(np.eye(20), "float64", device)
@@ -297,7 +304,7 @@ def test_few_moduli(form: str, moduli: int, device: Device) -> None:
     a, b = mp.array(x, form, device), mp.array(y, form, device)
     c = mp.gemm(a, b, method=Ozaki2(moduli=moduli))
     assert c.to_fractions() == (x @ y).astype(int).tolist()
-    want = hostozaki.gemm2(f, a.to_limbs(), b.to_limbs(), moduli=moduli)
+    want = ozaki_reference.gemm2(f, a.to_limbs(), b.to_limbs(), moduli=moduli)
     assert bits(c) == verify.digest(want)
 
 
@@ -312,7 +319,7 @@ def test_largest_entries(device: Device) -> None:
             mp.array(x, "float64", device), mp.array(y, "float64", device),
             method=Ozaki2(moduli=moduli),
         )  # fmt: skip
-        assert verify.digest(hostozaki.gemm2(f, [x], [y], moduli=moduli)) == bits(got)
+        assert verify.digest(ozaki_reference.gemm2(f, [x], [y], moduli=moduli)) == bits(got)
         lead = got.to_limbs()[0]
         assert lead[0, 0] == 0 and np.isinf(lead[0, 1]) and np.isinf(lead[1, :2]).all()
         assert lead[2, 2] == 0
@@ -326,7 +333,7 @@ def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.Mo
     want = bits(mp.gemm(a, b, method="ozaki2"))
     cut = set()
     for limit in (2**22, 2**20, 2**19, 500000):
-        cut.add(ozaki.blocks(ozaki2.Residues(system), 70, 45, 130, limit))
+        cut.add(ozaki.blocks(residues.Residues(system), 70, 45, 130, limit))
         assert bits(mp.gemm(a, b, method=Ozaki2(workspace=limit))) == want
     assert len(cut) > 1
     monkeypatch.setattr(residues, "DEPTH", 48)
@@ -335,7 +342,7 @@ def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.Mo
 
 def test_workspace_is_a_limit() -> None:
     """Residues and the products of all parts of the depth count; what cannot fit is refused."""
-    scheme = ozaki2.Residues(residues.system(formats.get("dd"), 300000))
+    scheme = residues.Residues(residues.system(formats.get("dd"), 300000))
     for limit in (2 * 10**9, 4 * 10**9, 10**10):
         rows, columns = ozaki.blocks(scheme, 5000, 5000, 300000, limit)
         products = 4 * 3 * rows * columns
@@ -496,15 +503,15 @@ def test_reference_without_a_product() -> None:
     a, b = [p.reshape(2, 3) for p in a], [p.reshape(3, 2) for p in b]
     c = inputs.ordinary(f, (2, 2), "c")
     zero, one = ((np.float64(v), np.float64(0)) for v in (0, 1))
-    assert verify.digest(hostozaki.gemm2(f, a, b, zero, one, c)) == verify.digest(c)
-    nothing = hostozaki.gemm2(f, [p[:, :0] for p in a], [p[:0] for p in b])
+    assert verify.digest(ozaki_reference.gemm2(f, a, b, zero, one, c)) == verify.digest(c)
+    nothing = ozaki_reference.gemm2(f, [p[:, :0] for p in a], [p[:0] for p in b])
     assert not nothing[0].any() and nothing[0].shape == (2, 2)
 
 
 # --- auto -------------------------------------------------------------------------------
 
 
-MATRIX_ENGINE = methods.Rates(
+MATRIX_ENGINE = choose.Rates(
     {"float32": 3e13, "float64": 1.5e13}, {"int8": 7e14, "float64": 3e13}
 )  # fmt: skip
 """A GPU's whose int8 products are far faster than its fmas."""
@@ -513,8 +520,8 @@ MATRIX_ENGINE = methods.Rates(
 @pytest.fixture
 def engine_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if launches took no time on such a device."""
-    monkeypatch.setattr(methods, "measured", lambda _: MATRIX_ENGINE)
-    monkeypatch.setattr(methods, "_LAUNCHES", {"gpu": 0.0, "cpu": 0.0})
+    monkeypatch.setattr(choose, "measured", lambda _: MATRIX_ENGINE)
+    monkeypatch.setattr(choose, "_LAUNCHES", {"gpu": 0.0, "cpu": 0.0})
 
 
 def steep(form: Format, rows: int, columns: int, orders: int, seed: str) -> Host:
@@ -551,15 +558,15 @@ def test_auto_keeps_the_direct_bound(form: str, orders: int) -> None:
     ranges = [int(np.ptp(np.frexp(p[0][p[0] != 0])[1])) for p in (a, b)]
     left, right = convert.to_fractions(a), convert.to_fractions(b)
     unit = Fraction(1, 2**f.compute.bits)
-    c = Fraction(2) ** methods._DIRECT[f.compute.limbs - 1]
-    found = [one.method for one in methods.candidates(f, 40, ranges[0], ranges[1])]
+    c = Fraction(2) ** choose._DIRECT[f.compute.limbs - 1]
+    found = [one.method for one in choose.candidates(f, 40, ranges[0], ranges[1])]
     assert {Ozaki1} | ({Ozaki2} if f.bits < 90 else set()) <= {type(one) for one in found}
     for method in found:
         if isinstance(method, Ozaki1):
             cut = slices.slices(f, method.word, count=method.slices, width=method.width)
-            got = convert.to_fractions(hostozaki.gemm1(f, a, b, cut=cut))
+            got = convert.to_fractions(ozaki_reference.gemm1(f, a, b, cut=cut))
         else:
-            got = convert.to_fractions(hostozaki.gemm2(f, a, b, moduli=method.moduli))
+            got = convert.to_fractions(ozaki_reference.gemm2(f, a, b, moduli=method.moduli))
         for i in range(3):
             for j in range(2):
                 terms = [p * q for p, q in zip(left[i], right[:, j], strict=True)]
@@ -574,7 +581,7 @@ def test_ranges(orders: int, device: Device) -> None:
     f = formats.get("dd")
     a = array("dd", steep(f, 3, 200, orders, "a"), device)
     b = array("dd", [p.T.copy() for p in steep(f, 2, 200, orders // 2, "b")], device)
-    ranges = methods.ranges_of(a.planes, b.planes)
+    ranges = choose.ranges_of(a.planes, b.planes)
     assert orders <= ranges[0] <= orders + 5 and orders // 2 <= ranges[1] <= orders // 2 + 5
 
 
@@ -585,14 +592,14 @@ def test_auto_looks_at_the_range(device: Device, caplog: pytest.LogCaptureFixtur
     f = formats.get("dd")
     b = array("dd", inputs.ordinary(f, (400, 300), "b"), device)
 
-    def method(host: Host) -> methods.Method | None:
-        return methods.chosen(array("dd", host, device).planes, b.planes)
+    def method(host: Host) -> choose.Method | None:
+        return choose.chosen(array("dd", host, device).planes, b.planes)
 
     few, more = (method(steep(f, 300, 400, orders, "a")) for orders in (0, 20))
     assert few is not None and isinstance(more, Ozaki2) and few != more
     assert "over 23 and 3" in caplog.records[-1].getMessage() and repr(more) in caplog.text
     counts = [
-        next(methods.candidates(f, 400, *ranges)).products for ranges in ((0, 0), (20, 3), (3, 40))
+        next(choose.candidates(f, 400, *ranges)).products for ranges in ((0, 0), (20, 3), (3, 40))
     ]
     assert counts == sorted(counts) and len(set(counts)) == 3
     assert isinstance(method(steep(f, 300, 400, 90, "a")), Ozaki1)
@@ -611,14 +618,14 @@ def test_auto_looks_at_the_range(device: Device, caplog: pytest.LogCaptureFixtur
 def test_auto_has_the_bits_of_what_it_takes(device: Device) -> None:
     """Of the method, and of the direct product where that is taken; batches too."""
     a, b = pair("dd", 130, 120, 140, device)
-    method = methods.chosen(a.planes, b.planes)
+    method = choose.chosen(a.planes, b.planes)
     assert method is not None
     assert bits(mp.gemm(a, b, method="auto")) == bits(mp.gemm(a, b, method=method))
     batch = mp.zeros((2, 130, 140), "dd", device)
     batch[1] = a
     assert bits(mp.gemm(batch, b, method="auto")[1]) == bits(mp.gemm(a, b, method=method))
     old = a.astype("dd2011")
-    assert methods.chosen(old.planes, old.planes) is None
+    assert choose.chosen(old.planes, old.planes) is None
     with pytest.raises(ShapeError):
         mp.gemm(a, a, method="auto")
     assert mp.gemm(a[:0], b, method="auto").shape == (0, 120)
@@ -627,7 +634,7 @@ def test_auto_has_the_bits_of_what_it_takes(device: Device) -> None:
 def test_auto_leaves_small_products_alone(device: Device) -> None:
     """By rates that are measured once, and kept."""
     a, b = pair("dd", 8, 8, 8, device)
-    assert methods.chosen(a.planes, b.planes) is None
+    assert choose.chosen(a.planes, b.planes) is None
     assert bits(mp.gemm(a, b, method="auto", accuracy="fast")) == bits(
         mp.gemm(a, b, accuracy="fast")
     )
@@ -637,15 +644,15 @@ def test_rates_are_kept(device: Device, tmp_path: Path, monkeypatch: pytest.Monk
     """In the process and in the cache folder; what is damaged there is measured again."""
     measured: list[Device] = []
 
-    def measure(device: Device) -> methods.Rates:
+    def measure(device: Device) -> choose.Rates:
         measured.append(device)
         return MATRIX_ENGINE
 
-    monkeypatch.setattr(methods, "_measure", measure)
-    monkeypatch.setattr(places, "cache_folder", lambda: tmp_path)
+    monkeypatch.setattr(choose, "_measure", measure)
+    monkeypatch.setattr(paths, "cache_folder", lambda: tmp_path)
     for _ in range(3):
-        monkeypatch.setattr(methods, "_rates", {})
-        assert methods.measured(device) == methods.measured(device) == MATRIX_ENGINE
+        monkeypatch.setattr(choose, "_rates", {})
+        assert choose.measured(device) == choose.measured(device) == MATRIX_ENGINE
     assert len(measured) == 1
     (kept,) = tmp_path.iterdir()
     whole = kept.read_text()
@@ -653,8 +660,8 @@ def test_rates_are_kept(device: Device, tmp_path: Path, monkeypatch: pytest.Monk
     damaged += [whole.replace("7", "-7"), re.sub(r"\d\.?\d*e?\+?\d*", "NaN", whole, count=3)]
     for i, text in enumerate(damaged):
         kept.write_text(text)
-        monkeypatch.setattr(methods, "_rates", {})
-        assert methods.measured(device) == MATRIX_ENGINE
+        monkeypatch.setattr(choose, "_rates", {})
+        assert choose.measured(device) == MATRIX_ENGINE
         assert len(measured) == 2 + i, text
 
 
@@ -698,13 +705,13 @@ def test_library_arguments(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(blas_library, "GpuQueue", Stub)
     monkeypatch.setattr(blas_library, "GpuBuffer", Stub)
     library: Any = Recorder()
-    blas = BlasLibrary(cuda.CUBLAS, library, stub(current=lambda: None))
+    blas = BlasLibrary(cublas.CUBLAS, library, stub(current=lambda: None))
     a, b, c = (stub(pointer=p) for p in (0x1000, 0x2000, 0x3000))
     for _ in range(2):
         rows = Rows(a, 12, 0, 84), Rows(b, 16, 3, 60), Rows(c, 5, 5, 35)
         blas.multiply(stub(stream=9), "int8", 7, 5, 12, *rows, 2)
     names = [name for name, _ in library.calls]
-    one = cuda.CUBLAS
+    one = cublas.CUBLAS
     assert names == [one.create, *[one.set_stream, one.gemm] * 2]
     got = [plain(x) for x in library.calls[2][1]][1:]
     kind, result, _ = one.kinds["int8"]
@@ -747,9 +754,9 @@ int hipblasDaxpy(void *handle, int n, const double *alpha, const void *x, int dx
 """
 
 HIPBLAS_USED = """
-from portmp.backends import blas_library
+from portmp.backends import blas as blas_library
 from portmp.backends.base import Rows
-from portmp.backends.hipblas import HipBlas
+from portmp.backends.rocm.blas import HipBlas
 from portmp.errors import DeviceError
 class Stub:
     def __init__(self, **values): self.__dict__.update(values)
@@ -924,7 +931,7 @@ def test_clblast_calls(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_library_errors(monkeypatch: pytest.MonkeyPatch) -> None:
     """A status is a DeviceError in words; other platforms' memory is refused."""
     failing: Any = Recorder(15)
-    blas = BlasLibrary(cuda.CUBLAS, failing, stub(current=lambda: None))
+    blas = BlasLibrary(cublas.CUBLAS, failing, stub(current=lambda: None))
     with pytest.raises(ArgumentError, match="of another platform"):
         blas.multiply(stub(stream=9), "int8", 1, 1, 4, *[Rows(stub(), 4)] * 3)
     monkeypatch.setattr(blas_library, "GpuQueue", Stub)

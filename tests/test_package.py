@@ -19,20 +19,21 @@ DATA = ("portmp/py.typed", "portmp/compilers/hip_prelude.h")
 SCRIPT = """
 import sys
 import portmp
-from portmp import catalogue, verify
 from portmp.compilers.clang import ClangCompiler
-from portmp.inputs import ordinary
+from portmp.codegen.render import template_folder
 from portmp.formats import get
-from portmp.render import template_folder
+from portmp.formats.inputs import ordinary
+from portmp.routines import compilation_units
+from portmp.verify import cases
 
 print(portmp.__file__)
 print(template_folder())
 for platform in ("cuda", "rocm", "opencl"):
-    text = catalogue.kernels("dd")["gemm"].render(platform).text
+    text = compilation_units.kernels("dd")["gemm"].render(platform).text
     assert "dd_accumulate" in text and "gemm(" in text
-assert len(verify.recorded()) > 100
-case = next(c for c in verify.cases("dd") if c.routine == "dot")
-assert verify.digest(case.host_result()) == verify.recorded()[case.key]
+assert len(cases.recorded()) > 100
+case = next(c for c in cases.cases("dd") if c.routine == "dot")
+assert cases.digest(case.host_result()) == cases.recorded()[case.key]
 assert not {"pyopencl", "cuda", "hip"} & set(sys.modules)
 """
 

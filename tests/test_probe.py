@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from portmp import discovery, probe
-from portmp.backends.base import Device, Traits
-from portmp.backends.opencl import ClDevice
+from portmp import discovery
+from portmp.backends.base import Device
+from portmp.backends.opencl.runtime import ClDevice
+from portmp.codegen.platform import Traits
+from portmp.discovery import probe, probe_process
 from portmp.errors import DeviceError
 
 
@@ -116,5 +118,5 @@ def test_the_probe_process_ignores_files_of_the_current_folder(
     assert "-P" in command
     assert command[-1] == fresh.compiler_key()
     first = environment["PYTHONPATH"].split(os.pathsep)[0]
-    assert (Path(first) / "portmp" / "probe.py").is_file()
-    assert probe.main("opencl", "no such device") == 1
+    assert (Path(first) / "portmp" / "__init__.py").is_file()
+    assert probe_process.main("opencl", "no such device") == 1

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
-from portmp import ieee, networks, reference
+from portmp import networks
+from portmp.networks import evaluator, ieee
 
 Array = npt.NDArray[Any]
 Vector = dict[str, Any]
@@ -213,20 +214,20 @@ def apply(op: str, n: int, dtype: np.dtype[Any], words: list[Array]) -> tuple[Ar
             return GATES[op](*words)
     if op == "rsqrt":
         value = words if n > 2 else words[:2]
-        return tuple(reference.run(f"rsqrt{n}", dtype, value, seed_of(words[0])))
+        return tuple(evaluator.run(f"rsqrt{n}", dtype, value, seed_of(words[0])))
     net = networks.get(NETWORK_OF[op].format(n))
     rest = iter(words)
     arguments = [
         next(rest) if kind.role == "word" else [next(rest) for _ in range(kind.words)]
         for _, kind in net.inputs
     ]
-    result = reference.run(net.name, dtype, *arguments)
+    result = evaluator.run(net.name, dtype, *arguments)
     return result if isinstance(result, tuple) else (result,)
 
 
 def seed_of(x: Array) -> Array:
     """The reciprocal square root of a word, which the vectors take correctly rounded."""
-    return np.asarray(reference.run("rsqrt_word", x.dtype, x))
+    return np.asarray(evaluator.run("rsqrt_word", x.dtype, x))
 
 
 @pytest.mark.parametrize("key", WORDWISE, ids=lambda key: "-".join(map(str, key)))
@@ -256,8 +257,8 @@ def test_recorded_dot_products(op: str, fmt: str) -> None:
         for k in range(length):
             terms = [{"x": v["x"][k], "y": v["y"][k]} for v in vectors]
             x, y = (floats(terms, name, dtype) for name in ("x", "y"))
-            state = reference.run(f"accumulate{n}", dtype, state, x, y)
-        result = reference.run(f"finish{n}", dtype, state)
+            state = evaluator.run(f"accumulate{n}", dtype, state, x, y)
+        result = evaluator.run(f"finish{n}", dtype, state)
         for mine, theirs in zip(result, floats(vectors, "out", dtype), strict=True):
             assert_same(mine, theirs)
 
@@ -271,7 +272,7 @@ def test_rsqrt_word_is_correctly_rounded_in_float32() -> None:
     x = pattern.view(np.float32)
     # Two roundings in float64 leave no float32 on the wrong side of a midpoint.
     wanted = (1 / np.sqrt(x.astype(np.float64))).astype(np.float32)
-    assert_same(reference.run("rsqrt_word", np.float32, x), wanted)
+    assert_same(evaluator.run("rsqrt_word", np.float32, x), wanted)
 
 
 def test_rsqrt_word_is_correctly_rounded_in_float64() -> None:
@@ -284,7 +285,7 @@ def test_rsqrt_word_is_correctly_rounded_in_float64() -> None:
         random = np.ldexp(rng.uniform(1, 2, 3000), rng.integers(-1074, 1024, 3000))
         x = np.concatenate([near, random])
         wanted = np.array([float(gmpy2.rec_sqrt(gmpy2.mpfr(value))) for value in x.tolist()])
-    assert_same(reference.run("rsqrt_word", np.float64, x), wanted)
+    assert_same(evaluator.run("rsqrt_word", np.float64, x), wanted)
 
 
 # --- QD's renormalisation and addition, against branching code ---------------------------
@@ -371,7 +372,7 @@ def elementwise(function: Callable[..., list[Word]], *values: list[Array]) -> li
 @pytest.mark.parametrize("terms", [4, 5])
 def test_renormalisation_by_selects_is_that_by_branches(dtype: np.dtype[Any], terms: int) -> None:
     c = gappy(dtype, terms, 6000, seed=8)
-    got = reference.run(f"renorm{terms}_2011", dtype, c)
+    got = evaluator.run(f"renorm{terms}_2011", dtype, c)
     for mine, theirs in zip(got, elementwise(branching_renorm, c), strict=True):
         assert_same(mine, theirs)
 
@@ -382,14 +383,14 @@ def test_merging_addition_is_that_by_branches(dtype: np.dtype[Any]) -> None:
     for n in range(4):  # cancel the leading limbs of some pairs: one, two, three or all
         for limb in range(n + 1):
             b[limb][n::8] = -a[limb][n::8]
-    got = reference.run("add4_2011", dtype, a, b)
+    got = evaluator.run("add4_2011", dtype, a, b)
     for mine, theirs in zip(got, elementwise(branching_add, a, b), strict=True):
         assert_same(mine, theirs)
 
 
 def test_merging_addition_keeps_shapes() -> None:
     a = [np.full((2, 3), 2.0**-k) for k in (0, 60, 120, 180)]
-    got = reference.run("add4_2011", np.float64, a, [1.0, 0.0, 0.0, 0.0])
+    got = evaluator.run("add4_2011", np.float64, a, [1.0, 0.0, 0.0, 0.0])
     assert [limb.shape for limb in got] == [(2, 3)] * 4
     assert (got[0] == 2).all()
     assert (got[1] == 2.0**-60).all()

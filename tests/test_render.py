@@ -16,32 +16,28 @@ import pytest
 from tiers import check
 
 import portmp as mp
-from portmp import (
-    catalogue,
-    ceilings,
-    discovery,
-    formats,
-    networks,
-    platform,
-    probe,
-    program,
-    render,
-    spec,
-)
-from portmp.backends import opencl
-from portmp.backends.base import Device, Kernel, Traits
-from portmp.backends.emulator import machine
-from portmp.bench import nbody_kernels, slfp_interleaved
+from portmp import discovery, formats, networks
+from portmp.backends.base import Device, Kernel
+from portmp.backends.opencl import runtime as opencl
+from portmp.bench.papers.nbody import kernels as nbody_kernels
+from portmp.bench.papers.slfp import layouts
+from portmp.codegen import kernel_spec, platform, render
+from portmp.codegen.platform import Traits
+from portmp.codegen.render import RenderedSource
 from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
 from portmp.compilers.nvrtc import NvrtcCompiler
+from portmp.discovery import probe
+from portmp.emulator import machine
 from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
 from portmp.networks.operators import ARITY
-from portmp.render import RenderedSource
-from portmp.routines import elementwise, gemm, reduce, split2021
-from portmp.schedules import FlatSchedule, PanelSchedule, ReduceSchedule, SweepSchedule
+from portmp.routines import ceilings, compilation_units, elementwise, gemm, reduce, split2021
+from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.gemm.schedule import PanelSchedule
+from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.runtime import program
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
@@ -65,8 +61,8 @@ LITERAL = "    if (i >= n)"
 
 def gemm_and_root(on: str) -> str:
     """Two kernels that use most of a dialect."""
-    known = catalogue.kernels("dd")
-    return spec.module([known["gemm"], known["elementwise_sqrt"]], on).text
+    known = compilation_units.kernels("dd")
+    return kernel_spec.module([known["gemm"], known["elementwise_sqrt"]], on).text
 
 
 def everything() -> Iterator[tuple[str, str, RenderedSource]]:
@@ -74,7 +70,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
     for on in platform.PLATFORMS:
         for name in ("float32", "dd", "d+s", "ts", "qd2011"):
             kernels = [
-                *catalogue.kernels(name).values(),
+                *compilation_units.kernels(name).values(),
                 gemm.kernel_spec(name, PanelSchedule()),
                 *reduce.module(name, "dot", ReduceSchedule(staged=2)),
                 *reduce.module(name, "dot", SweepSchedule(2)),
@@ -98,7 +94,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             access = ("value", "contiguous", "contiguous")
             side_by_side = FlatSchedule(neighbours=4)
             kernels = [
-                *catalogue.kernels(name).values(),
+                *compilation_units.kernels(name).values(),
                 elementwise.kernel_spec(name, "fma", access, 1, side_by_side),
                 *reduce.module(name, "dot", ReduceSchedule(neighbours=4)),
                 *reduce.module(name, "sum", ReduceSchedule(neighbours=4), alone=True),
@@ -119,8 +115,8 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 ]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
-        for name in slfp_interleaved.FORMATS:
-            one = slfp_interleaved.kernel_spec(name, 256)
+        for name in layouts.FORMATS:
+            one = layouts.kernel_spec(name, 256)
             yield on, f"{name} {one.name}", one.render(on)
     for lanes in (32, 64):
         yield "opencl", f"interpreter of {lanes} lanes", machine.interpreter(lanes).render("opencl")
@@ -154,7 +150,7 @@ def test_rendered_text_is_clean() -> None:
 
 def test_traits_change_the_spelling() -> None:
     """What the probe finds reaches the text."""
-    one = catalogue.kernels("ds")["elementwise_div"]
+    one = compilation_units.kernels("ds")["elementwise_div"]
     native = one.render("opencl", Traits()).text
     widened = one.render("opencl", Traits(division="widened")).text
     contracted = one.render("opencl", Traits(fma="contracted")).text
@@ -188,9 +184,10 @@ def test_text_does_not_depend_on_the_process() -> None:
     """The same spec renders the same text, whatever order sets have."""
     script = (
         "import hashlib\n"
-        "from portmp import catalogue, platform\n"
+        "from portmp.codegen import platform\n"
+        "from portmp.routines import compilation_units\n"
         "for form in ('float64', 'dd', 'qd2011'):\n"
-        "    for one in catalogue.kernels(form).values():\n"
+        "    for one in compilation_units.kernels(form).values():\n"
         "        for on in platform.PLATFORMS:\n"
         "            print(hashlib.sha256(one.render(on).text.encode()).hexdigest(), one.name)\n"
     )
@@ -207,8 +204,8 @@ def test_text_does_not_depend_on_the_process() -> None:
 
 def test_modules_define_arithmetic_once() -> None:
     """Kernels of one module share their functions."""
-    known = catalogue.kernels("td")
-    text = spec.module(known.values(), "opencl").text
+    known = compilation_units.kernels("td")
+    text = kernel_spec.module(known.values(), "opencl").text
     for function in ("two_sum", "fast_two_sum", "two_prod", "td_add", "td_mul", "make_td"):
         assert len(re.findall(rf"^static inline \w+ {function}\(", text, re.MULTILINE)) == 1
     several = 3 + 2  # of LU and of the searches for exponents and ranges
@@ -258,7 +255,7 @@ def test_line_map() -> None:
 
 def test_line_map_of_literal_lines() -> None:
     """Lines without substitutions come from exactly their template line."""
-    source = catalogue.kernels("td")["elementwise_add"].render("opencl")
+    source = compilation_units.kernels("td")["elementwise_add"].render("opencl")
     written = template_lines()
     lines = source.text.splitlines()
     for file, literal in (
@@ -274,8 +271,8 @@ def test_line_map_of_literal_lines() -> None:
 
 def test_line_map_of_modules() -> None:
     """In a module of two kernels the second one's lines are found too."""
-    known = catalogue.kernels("td")
-    source = spec.module([known["elementwise_add"], known["elementwise_mul"]], "cuda")
+    known = compilation_units.kernels("td")
+    source = kernel_spec.module([known["elementwise_add"], known["elementwise_mul"]], "cuda")
     lines = source.text.splitlines()
     expected = ("elementwise.mako", template_lines()["elementwise.mako"].index(LITERAL) + 1)
     numbers = [i for i, line in enumerate(lines, 1) if line == LITERAL]
@@ -289,7 +286,7 @@ def test_line_map_of_modules() -> None:
 
 def broken(on: str) -> tuple[RenderedSource, int, int]:
     """A kernel with one bad line, that line's number, and its template's."""
-    source = catalogue.kernels("td")["elementwise_add"].render(on)
+    source = compilation_units.kernels("td")["elementwise_add"].render(on)
     lines = source.text.splitlines()
     number = lines.index(LITERAL) + 1
     lines[number - 1] = "    if (i >= nothing)"
@@ -373,7 +370,9 @@ def test_a_broken_template_is_named(own_templates: Path, device: Device) -> None
     number = lines.index(LITERAL) + 1
     lines[number - 1] = "    if (i >= nothing)"
     file.write_text("\n".join(lines) + "\n")
-    source = catalogue.kernels("td")["elementwise_add"].render(device.platform, device.traits)
+    source = compilation_units.kernels("td")["elementwise_add"].render(
+        device.platform, device.traits
+    )
     with pytest.raises(
         CompileError, match=rf"elementwise\.mako line {number}\): if \(i >= nothing"
     ):
@@ -389,7 +388,7 @@ def test_errors_in_templates(own_templates: Path, bad: str, words: str) -> None:
     file = own_templates / "blas" / "elementwise.mako"
     file.write_text(file.read_text().replace(LITERAL, f"{bad}\n{LITERAL}"))
     with pytest.raises(RenderError, match=words) as caught:
-        catalogue.kernels("td")["elementwise_add"].render("opencl")
+        compilation_units.kernels("td")["elementwise_add"].render("opencl")
     assert "elementwise.mako" in str(caught.value)
 
 
@@ -398,7 +397,7 @@ def test_unknown_templates_and_platforms() -> None:
     with pytest.raises(RenderError, match=r"no template 'blas/nothing\.mako'"):
         render.render("blas/nothing.mako", {})
     with pytest.raises(ValueError, match=r"unknown platform 'opencI'.*mean 'opencl'"):
-        catalogue.kernels("dd")["gemm"].render("opencI")
+        compilation_units.kernels("dd")["gemm"].render("opencI")
 
 
 # --- networks --------------------------------------------------------------------------
@@ -479,7 +478,7 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
 
 
 @pytest.mark.parametrize("routine", CALLS)
-def test_catalogue_has_what_is_compiled(
+def test_compilation_units_are_what_is_compiled(
     device: Device, routine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A plain call loads exactly the text that ``portmp render --device`` prints."""
@@ -496,5 +495,5 @@ def test_catalogue_has_what_is_compiled(
     monkeypatch.setattr(program, "_loaded", WeakKeyDictionary())
     monkeypatch.setattr(program, "_remembered", lambda on, note: None)
     CALLS[routine](a, x)
-    shown = program.source(device, *catalogue.find("dd", routine, device)).text
+    shown = program.source(device, *compilation_units.find("dd", routine, device)).text
     assert shown in loaded

@@ -10,17 +10,21 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import convert, definition, formats, inputs, platform, tuning
+from portmp import definition, formats
 from portmp.backends.base import Device
+from portmp.codegen import platform
 from portmp.errors import ArgumentError
-from portmp.routines import elementwise, gemm, reduce
-from portmp.schedules import (
-    FlatSchedule,
-    GemmSchedule,
-    PanelSchedule,
-    ReduceSchedule,
-    SweepSchedule,
-)
+from portmp.formats import convert, inputs
+from portmp.routines import elementwise, reduce
+from portmp.routines.elementwise import schedule as elementwise_schedule
+from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.gemm import launch as gemm_launch
+from portmp.routines.gemm import schedule as gemm_schedule
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.reduce import launch as reduce_launch
+from portmp.routines.reduce import schedule as reduce_schedule
+from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.schedules import database
 
 FORMATS = ("float32", "dd", "qs", "qd", "d+s")
 GEMM = (
@@ -106,16 +110,16 @@ def test_gemm_of_a_short_format(device: Device, transposed: bool) -> None:
 def test_few_tiles_get_finer() -> None:
     """Until each compute unit has one; large products keep their tiles."""
     coarse = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2)
-    assert gemm._spread(coarse, 4096, 4096, 1, 132) == coarse
-    assert gemm._spread(coarse, 64, 64, 100, 132) == coarse
-    two = gemm._spread(coarse, 256, 256, 1, 120)
+    assert gemm_launch._spread(coarse, 4096, 4096, 1, 132) == coarse
+    assert gemm_launch._spread(coarse, 64, 64, 100, 132) == coarse
+    two = gemm_launch._spread(coarse, 256, 256, 1, 120)
     assert two == GemmSchedule(16, 8, 2, 2, 8, vector=2, pad=2)
-    assert gemm._spread(coarse, 8, 8, 1, 132) == GemmSchedule(16, 8, 1, 1, 8)
+    assert gemm_launch._spread(coarse, 8, 8, 1, 132) == GemmSchedule(16, 8, 1, 1, 8)
     rows = ReduceSchedule(16, 8, 1, across=True)
-    assert reduce._spread(rows, 2**14, 2, 132) == rows
-    assert reduce._spread(rows, 2**13, 1, 132).rows == 2
-    assert reduce._spread(rows, 100, 1, 132).rows == 1
-    assert reduce._spread(SweepSchedule(8), 1, 1, 64).rows == 8
+    assert reduce_launch._spread(rows, 2**14, 2, 132) == rows
+    assert reduce_launch._spread(rows, 2**13, 1, 132).rows == 2
+    assert reduce_launch._spread(rows, 100, 1, 132).rows == 1
+    assert reduce_launch._spread(SweepSchedule(8), 1, 1, 64).rows == 8
 
 
 @pytest.mark.parametrize("name", ["ts", "dd"])
@@ -212,7 +216,7 @@ def test_other_things_are_no_schedules(device: Device) -> None:
 def forgetful() -> Iterator[None]:
     """What was found for a changed device is not kept for others."""
     yield
-    tuning.reload()
+    database.reload()
 
 
 def test_defaults_fit_small_devices(
@@ -222,27 +226,27 @@ def test_defaults_fit_small_devices(
     facts = device.properties
     small = replace(facts, kind="gpu", max_threads=64)
     monkeypatch.setattr(device, "properties", small)
-    tuning.reload()
+    database.reload()
     for name in formats.STANDARD:
         form = formats.get(name)
         for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
-            tuning.gemm(form, device, "fast", *shape).check(form, device)
-        for rows in tuning.SHAPES["reduce"]:
-            tuning.reduce(form, device, "accurate", rows).check(form, device)
-        assert tuning.flat(form, device).threads <= 64
+            gemm_schedule.gemm(form, device, "fast", *shape).check(form, device)
+        for rows in database.SHAPES["reduce"]:
+            reduce_schedule.reduce(form, device, "accurate", rows).check(form, device)
+        assert elementwise_schedule.flat(form, device).threads <= 64
     monkeypatch.setattr(device, "properties", replace(facts, kind="cpu", shared_memory=32768))
-    tuning.reload()
+    database.reload()
     for name in formats.STANDARD:
         form = formats.get(name)
         for shape in ((1000, 1000), (100, 100), (1000, 1), (20, 1000)):
-            tuning.gemm(form, device, "fast", *shape).check(form, device)
+            gemm_schedule.gemm(form, device, "fast", *shape).check(form, device)
 
 
 def test_short_rows(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """One row of few chunks for each compute unit has schedules of its own; bits are the same."""
     x = _array("qs", (3 * definition.CHUNK + 3,), "x", device)
     facts, found = device.properties, {}
-    monkeypatch.setattr(reduce, "SHORT", 3)
+    monkeypatch.setattr(reduce_launch, "SHORT", 3)
     for units in (1, 2):
         monkeypatch.setattr(device, "properties", replace(facts, compute_units=units))
         found[reduce.shape_class(x.reshape(1, -1).planes)] = _bits(mp.dot(x, x))

@@ -12,12 +12,15 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import codings, convert, formats, inputs, storage, tuning, verify
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
-from portmp.formats import Format
+from portmp.formats import Format, convert, encode, encodings, inputs
 from portmp.routines import reduce
-from portmp.schedules import FlatSchedule, ReduceSchedule
+from portmp.routines.elementwise import reference
+from portmp.routines.elementwise import schedule as elementwise_schedule
+from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.reduce.schedule import ReduceSchedule
 
 RECORDED = Path(__file__).parent / "data" / "storage.json"
 ONE_LIMB = [name for name in formats.STORED if formats.get(name).limbs == 1]
@@ -30,7 +33,7 @@ def every(form: Format) -> list[np.ndarray[Any, Any]]:
     bits = np.arange(1 << 8 * form.itemsize, dtype=np.uint32)
     (coding,) = form.codings
     return [
-        (bits >> (coding.size - offset - codings.SIZES[part])).astype(part)
+        (bits >> (coding.size - offset - encodings.SIZES[part])).astype(part)
         for part, offset in zip(coding.parts, coding.offsets, strict=True)
     ]
 
@@ -46,26 +49,26 @@ def test_every_number_survives(name: str) -> None:
     form = formats.get(name)
     (coding,) = form.codings
     parts = every(form)
-    words = storage.decoded(parts, coding)
+    words = encode.decoded(parts, coding)
     for rounding in formats.ROUNDINGS:
-        again = storage.encoded(words, coding, rounding)
+        again = encode.encoded(words, coding, rounding)
         number = ~np.isnan(words)
         assert all((a[number] == b[number]).all() for a, b in zip(again, parts, strict=True))
-        assert np.isnan(storage.decoded(again, coding)[~number]).all()
+        assert np.isnan(encode.decoded(again, coding)[~number]).all()
 
 
 def test_binary16_is_numpys() -> None:
     """All 2^16 numbers decoded, and a million floats encoded, as NumPy does it."""
     (coding,) = formats.get("float16").codings
     (parts,) = every(formats.get("float16"))
-    assert same(storage.decoded([parts], coding), parts.view(np.float16).astype(np.float32))
+    assert same(encode.decoded([parts], coding), parts.view(np.float16).astype(np.float32))
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2**32, 2**20, np.uint32)
     near = rng.integers(0x33000000, 0x48000000, 2**20, np.uint32) & np.uint32(0xFFFFF800)
     words = np.concatenate([bits, near, near | np.uint32(0x1000)]).view(np.float32)
     with np.errstate(all="ignore"):
         expected = words.astype(np.float16).astype(np.float32)
-    assert same(storage.decoded(storage.encoded(words, coding), coding), expected)
+    assert same(encode.decoded(encode.encoded(words, coding), coding), expected)
 
 
 @pytest.mark.parametrize("name", SHORT)
@@ -73,23 +76,23 @@ def test_middles_between_all_neighbours(name: str) -> None:
     """Every midpoint of two numbers goes to the even one, its neighbours to the nearer one."""
     form = formats.get(name)
     (coding,) = form.codings
-    words = storage.decoded(every(form), coding)
+    words = encode.decoded(every(form), coding)
     finite = np.unique(words[np.isfinite(words) & (words > 0)]).astype(np.float64)
     lower, upper = finite[:-1], finite[1:]
     middle = lower / 2 + upper / 2
-    low_parts = storage.encoded(lower.astype(coding.word), coding)
+    low_parts = encode.encoded(lower.astype(coding.word), coding)
     even = np.where(low_parts[-1] & 1, upper, lower)
     zero = np.zeros(middle.shape)
     for value, rest, expected in (
         (middle, zero, even), (middle, zero + 1, upper), (middle, zero - 1, lower),
         (-middle, zero, -even), (-middle, zero + 1, -lower),
     ):  # fmt: skip
-        assert same(storage.rounded(value, rest, coding, "nearest"), expected.astype(coding.word))
+        assert same(encode.rounded(value, rest, coding, "nearest"), expected.astype(coding.word))
     for value, rest, expected in (
         (middle, zero, lower), (upper, zero - 1, lower), (upper, zero, upper),
         (-upper, zero + 1, -lower), (upper, zero + 1, upper),
     ):  # fmt: skip
-        got = storage.rounded(value, rest, coding, "toward_zero")
+        got = encode.rounded(value, rest, coding, "toward_zero")
         assert same(got, expected.astype(coding.word))
 
 
@@ -100,7 +103,7 @@ def test_conversions_are_exact_values_rounded_once(name: str) -> None:
     hostile = inputs.hostile(formats.get("float64"), 3000, name)[0]
     pairs = inputs.hostile(formats.get("dd"), 500, name)
     with np.errstate(all="ignore"):
-        ties = storage.stored(form, [hostile.astype(form.word)])[0].astype(np.float64)
+        ties = encode.stored(form, [hostile.astype(form.word)])[0].astype(np.float64)
         near = np.concatenate([ties * (1 + k * 2.0**-form.bits) for k in (-1, 0, 1)])
     for values in (hostile, near):
         got = convert.to_limbs(values, form)[0]
@@ -149,7 +152,7 @@ def test_recorded_conversions(vector: dict[str, Any]) -> None:
     dtype = np.uint64 if word == "64" else np.uint32
     x = np.array([int(vector["bits"], 16)], dtype).view(form.word)
     for rounding, key in (("nearest", "rne"), ("toward_zero", "rz")):
-        parts = storage.encoded(x, coding, rounding)
+        parts = encode.encoded(x, coding, rounding)
         got = 0
         for part in parts:
             got = got << 8 * part.itemsize | int(part[0])
@@ -164,7 +167,7 @@ def test_devices_round_as_the_host(name: str, every_device: Device) -> None:
     x, y = (inputs.hostile(form, 700, f"{name}{i}") for i in range(2))
     a, b = (mp.from_limbs(v, form, every_device) for v in (x, y))
     got = (a * b).to_limbs()
-    expected = verify.hostblas.elementwise(form, "mul", x, y)
+    expected = reference.elementwise(form, "mul", x, y)
     assert all(same(g, e) for g, e in zip(got, expected, strict=True))
 
 
@@ -175,7 +178,7 @@ def test_devices_convert_as_the_host(
 ) -> None:
     """Between storage formats and their parents, signaling NaN too; views of all kinds."""
     if schedule:
-        monkeypatch.setattr(tuning, "flat", lambda *_: schedule)
+        monkeypatch.setattr(elementwise_schedule, "flat", lambda *_: schedule)
     form = formats.get(name)
     parent = form.arithmetic
     mates = [f for f in map(formats.get, ONE_LIMB) if f.arithmetic is parent and f is not form]
@@ -224,12 +227,12 @@ def test_parts_and_bytes() -> None:
     image = np.array([1.5, -2.25, math.pi]).view(np.uint64)
     assert (parts[0] == image >> np.uint64(32)).all()
     assert mp.from_parts(parts, form).to_limbs()[0].tolist() == x.to_limbs()[0].tolist()
-    content = storage.interleaved(form, parts)
+    content = encode.interleaved(form, parts)
     assert content.shape == (3, 7)
-    again = storage.planar(form, content)
+    again = encode.planar(form, content)
     assert all((a == b).all() for a, b in zip(again, parts, strict=True))
     with pytest.raises(ShapeError, match="last axis of 7"):
-        storage.planar(form, content[:, :6])
+        encode.planar(form, content[:, :6])
     with pytest.raises(FormatError, match="uint32, uint16, uint8"):
         mp.from_parts(parts[:2], form)
     with pytest.raises(ShapeError, match="one shape"):

@@ -9,28 +9,29 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import formats, kriging, shortened, storage_demo
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.cli import main
-from portmp.shortened import System
+from portmp.demos import kriging, storage, storage_accuracy
+from portmp.demos.storage_accuracy import System
 
 
 def test_exact_dot() -> None:
     """As Python's integers have it, over more than one block."""
-    x, y = (shortened.operand(1000, "signed", name) for name in "xy")
+    x, y = (storage_accuracy.operand(1000, "signed", name) for name in "xy")
     assert min(x) < 0 < max(x)
     assert abs(x).min() >= 2**52 and abs(x).max() < 2**53
     expected = sum(a * b for a, b in zip(x.tolist(), y.tolist(), strict=True))
-    assert shortened.exact_dot(x, y) == expected
+    assert storage_accuracy.exact_dot(x, y) == expected
 
 
 @pytest.mark.parametrize("name", ["slfp64in40b", "slfp64in24b_rz", "slfp64in16b"])
-@pytest.mark.parametrize("data", shortened.DATA)
+@pytest.mark.parametrize("data", storage_accuracy.DATA)
 def test_errors_of_dot_products(name: str, data: str, device: Device) -> None:
     """Within the bound; truncation of positive numbers does not average out, all else does."""
     form = formats.get(name)
     truncates = form.rounding == "toward_zero"
-    found = [shortened.dot_error(form, data, n, device) for n in (2**10, 2**16)]
+    found = [storage_accuracy.dot_error(form, data, n, device) for n in (2**10, 2**16)]
     unit = form.unit_roundoff * (2 if truncates else 1)
     assert all(0 < f.error <= 2 * unit + unit * unit for f in found)
     biased = truncates and data == "positive"
@@ -89,7 +90,7 @@ def test_command(
     """The table, and as JSON what it shows; a report and a picture."""
     pytest.importorskip("matplotlib")
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(shortened, "LENGTHS", (256, 1024))
+    monkeypatch.setattr(storage_accuracy, "LENGTHS", (256, 1024))
     status, out, _ = _run(
         capsys, "--size", "96", "--format", "slfp64in32b, slfp64in16b", "-o", "r.json",
         "--plot", "r.png",
@@ -107,8 +108,9 @@ def test_command(
     full, short = (data["solves"][i]["refined"] for i in (0, 1))
     assert f"{len(short['rounds'])}/{sum(short['rounds'])}" in row
     assert f"{short['bytes'] / full['bytes']:.2f}" in row
-    failed = storage_demo.Findings(1, 1.0, 1.0, [], [
-        shortened.Solve("slfp64in32b", 0.1, shortened.Attempt(), shortened.Attempt())])  # fmt: skip
+    nothing = storage_accuracy.Attempt()
+    solve = storage_accuracy.Solve("slfp64in32b", 0.1, nothing, nothing)
+    failed = storage.Findings(1, 1.0, 1.0, [], [solve])
     assert not failed.passed
 
 
@@ -126,7 +128,7 @@ def test_bad_use(
 ) -> None:  # fmt: skip
     """One line, before anything is computed."""
     pytest.importorskip("matplotlib")
-    monkeypatch.setattr(storage_demo, "run", pytest.fail)
+    monkeypatch.setattr(storage, "run", pytest.fail)
     status, out, err = _run(capsys, *words)
     assert (status, out, len(err.splitlines())) == (2, "", 1)
     assert message in err

@@ -11,12 +11,15 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import cli, formats, hostblas, nbody, orbits, particles, system
+from portmp import cli, formats, nbody
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
+from portmp.nbody import particles, simulate, system
+from portmp.nbody.system import SCHEMES, System
 from portmp.progress import Progress
 from portmp.routines import base
-from portmp.system import SCHEMES, System
+from portmp.routines.elementwise import reference as elementwise_reference
+from portmp.routines.gravity import reference as gravity_reference
 
 mpmath = pytest.importorskip("mpmath")
 
@@ -52,13 +55,13 @@ def test_a_step_is_kicks_and_drifts(device: Device, name: str, scheme: str) -> N
     def moved(y: Any, factor: Fraction, x: Any) -> Any:
         words = base.words(form, factor, "dt")
         full = [np.full(plane.shape, w, plane.dtype) for w, plane in zip(words, y, strict=True)]
-        return hostblas.elementwise(form, "fma", full, x, y)
+        return elementwise_reference.elementwise(form, "fma", full, x, y)
 
     dt, weights = Fraction("0.01"), SCHEMES[scheme]
     ends = [0, *weights, 0]
     for _ in range(2):
         for k in range(len(weights) + 1):
-            force = hostblas.gravity(form, host_r, host_r, host_m, eps2)[0]
+            force = gravity_reference.gravity(form, host_r, host_r, host_m, eps2)[0]
             host_v = moved(host_v, dt * (ends[k] + ends[k + 1]) / 2, force)
             if k < len(weights):
                 host_r = moved(host_r, dt * weights[k], host_v)
@@ -272,9 +275,9 @@ def test_positions_are_kept_only_where_they_are_used(device: Device) -> None:
     """Samples of many particles would take more than the particles."""
     made = particles.plummer(20)
     for ways in (False, True):
-        moving = orbits.start(made, formats.get("float64"), device, "0.1", "exact")
-        plan = orbits.Plan("leapfrog", Fraction(1, 100), 4, 2, False, ways)
-        course = orbits.follow(moving, plan, Progress(False))
+        moving = simulate.start(made, formats.get("float64"), device, "0.1", "exact")
+        plan = simulate.Plan("leapfrog", Fraction(1, 100), 4, 2, False, ways)
+        course = simulate.follow(moving, plan, Progress(False))
         assert len(course.positions) == (3 if ways else 0) and len(course.times) == 3
 
 

@@ -12,17 +12,22 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import cli, formats, places, schedules, spaces, tuner, tuning
+from portmp import cli, formats, paths
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError
-from portmp.schedules import (
-    FlatSchedule,
-    GemmSchedule,
-    PanelSchedule,
-    ReduceSchedule,
-    SweepSchedule,
-)
-from portmp.tuning import SHAPES, Task
+from portmp.routines import problem as search_problem
+from portmp.routines.elementwise import schedule as elementwise_schedule
+from portmp.routines.elementwise import space
+from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.gemm import schedule as gemm_schedule
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.reduce import schedule as reduce_schedule
+from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.schedules import base as schedules
+from portmp.schedules import database as tuning
+from portmp.schedules.database import SHAPES, Task
+from portmp.tuner import search
+from portmp.tuner import space as spaces
 
 Captured = pytest.CaptureFixture[str]
 
@@ -31,11 +36,11 @@ Captured = pytest.CaptureFixture[str]
 def database(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty database of the user's."""
     monkeypatch.setenv("PORTMP_CONFIG_DIR", str(tmp_path))
-    places.settings_folder.cache_clear()
+    paths.settings_folder.cache_clear()
     tuning.reload()
     yield tmp_path / tuning.FILE
     monkeypatch.undo()
-    places.settings_folder.cache_clear()
+    paths.settings_folder.cache_clear()
     tuning.reload()
 
 
@@ -62,7 +67,7 @@ def test_shapes() -> None:
         (100, 32): "columns-32", (1, 2): "rows-1", (8, 4096): "rows-8", (31, 33): "rows-32",
         (33, 33): "small", (128, 33): "small",
     }  # fmt: skip
-    assert {shape: tuning.gemm_shape(*shape) for shape in expected} == expected
+    assert {shape: gemm_schedule.gemm_shape(*shape) for shape in expected} == expected
     for chains in SHAPES.values():
         for shape, chain in chains.items():
             assert shape not in chain
@@ -142,14 +147,16 @@ def test_a_call_takes_the_users_schedule(
     database: Path, device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """And gives the same bits."""
-    from portmp.routines import gemm
+    from portmp.routines.gemm import launch as gemm_launch
 
     a = mp.array(np.arange(12.0).reshape(3, 4) / 7, "dd", device)
     before = (a @ a.T).to_limbs()
     stored(database, entry(tuning.identity(device), PanelSchedule(2, 1, 1, 1), shape="small"))
     seen = []
-    real = gemm._launch
-    monkeypatch.setattr(gemm, "_launch", lambda f, s, *rest: (seen.append(s), real(f, s, *rest)))
+    real = gemm_launch._launch
+    monkeypatch.setattr(
+        gemm_launch, "_launch", lambda f, s, *rest: (seen.append(s), real(f, s, *rest))
+    )
     after = (a @ a.T).to_limbs()
     assert seen == [PanelSchedule(2, 1, 1, 1)]
     assert all(np.array_equal(x, y) for x, y in zip(before, after, strict=True))
@@ -290,7 +297,7 @@ def test_the_shape_says_how_reductions_read(every_device: Device) -> None:
         found = tuning.find(task, every_device)
         assert isinstance(found, (ReduceSchedule, SweepSchedule))
         assert found.across == (shape == "across")
-        assert tuning.reduce(task.format, every_device, "accurate", shape) == found
+        assert reduce_schedule.reduce(task.format, every_device, "accurate", shape) == found
 
 
 def test_search(
@@ -300,14 +307,14 @@ def test_search(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """Finds the fastest by the clock it is given, stores it, and resumes without new trials."""
-    monkeypatch.setattr(spaces, "FLAT", ((("threads",), ((32,), (64,), (128,))),))
+    monkeypatch.setattr(space, "FLAT", ((("threads",), ((32,), (64,), (128,))),))
     trials = []
 
     def slow(schedule: FlatSchedule) -> float:
         trials.append(schedule)
         return 1.0 / schedule.threads if schedule.threads < 128 else 1.0
 
-    monkeypatch.setattr(tuner, "reading", lambda device, problem, schedule, *rest: slow(schedule))
+    monkeypatch.setattr(search, "reading", lambda device, problem, schedule, *rest: slow(schedule))
     task = Task("elementwise", formats.get("float32"), "accurate", "flat")
     start = tuning.find(task, device)
     words = ["tune", "axpy", "--format", "float32", "--device", device.name, "--workers", "1"]
@@ -334,8 +341,8 @@ def test_wrong_bits_end_with_a_failure(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A candidate that changes the result is never stored, and the exit status says so."""
-    monkeypatch.setattr(spaces, "FLAT", ((("threads",), ((32,),)),))
-    real = spaces.Problem.__init__
+    monkeypatch.setattr(space, "FLAT", ((("threads",), ((32,),)),))
+    real = search_problem.Problem.__init__
 
     def broken(self: Any, shape: Any, operations: int, nbytes: int, run: Any, modules: Any) -> None:
         def other(schedule: Any) -> Any:
@@ -346,12 +353,12 @@ def test_wrong_bits_end_with_a_failure(
 
         real(self, shape, operations, nbytes, other, modules)
 
-    monkeypatch.setattr(spaces.Problem, "__init__", broken)
+    monkeypatch.setattr(search_problem.Problem, "__init__", broken)
     words = ["tune", "axpy", "--format", "float32", "--device", device.name, "--workers", "1"]
     assert cli.main([*words, "--again"]) == 1
     assert "bits differ" in capsys.readouterr().out
     task = Task("elementwise", formats.get("float32"), "accurate", "flat")
-    assert tuning.flat(task.format, device).threads != 32
+    assert elementwise_schedule.flat(task.format, device).threads != 32
 
 
 @pytest.mark.parametrize(

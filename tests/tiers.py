@@ -76,7 +76,7 @@ def _oclgrind() -> None:
 
 
 def _opencl(wanted: Callable[[str], bool]) -> None:
-    from portmp.backends import opencl
+    from portmp.backends.opencl import runtime as opencl
 
     found = [str(device.properties.extra.get("platform", "")) for device in opencl.find_devices()]
     if not any(wanted(platform) for platform in found):
@@ -88,7 +88,7 @@ def _is_pocl(platform: str, debian: bool) -> bool:
 
 
 def _clblast() -> None:
-    from portmp.backends.clblast import Clblast
+    from portmp.backends.opencl.blas import Clblast
 
     Clblast()
 

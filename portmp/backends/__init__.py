@@ -1,1 +1,1 @@
-"""Backends: find devices, move memory, launch kernels, time. One file a driver."""
+"""Backends: find devices, move memory, launch kernels, time. One folder a driver."""

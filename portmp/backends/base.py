@@ -16,31 +16,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp.backends.energy import Meter
+from portmp.codegen.platform import Traits
 from portmp.errors import BackendUnavailable
 
 Dim3 = tuple[int, int, int]
-
-
-@dataclass(frozen=True)
-class Traits:
-    """What rendered text depends on beside the platform: found by the driver or the probe.
-
-    ``fma``: ``builtin``, or ``contracted`` where the built-in function is missing, slow or
-    wrong and a contracted expression gives the instruction. ``division`` and ``sqrt``
-    (float32): ``native``, or ``widened`` through float64 where the native one is not
-    correctly rounded. Division may also be ``corrected`` by its residual (both words), where the
-    native one may err in its last bit. ``root``: 1/sqrt starts from the hardware's ``estimate``
-    (as an instruction, ``assembly``, where the function does more) or, ``ieee``, from a square
-    root and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
-    which compilers may turn into an instruction.
-    """
-
-    warp_size: int = 32
-    fma: str = "builtin"
-    division: str = "native"
-    sqrt: str = "native"
-    root: str = "estimate"
-    dot4: str = "plain"
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from portmp.bench import report, schema
-from portmp.bench.blas import shape_text
+from portmp.bench import schema, tables
+from portmp.bench.cases import shape_text
 
 Row = dict[str, Any]
 Key = tuple[str, str, str, tuple[int, ...]]
@@ -83,7 +83,7 @@ def _title(which: str, data: Row, device: Row | None) -> str:
 
 
 def _cells(row: Row) -> tuple[str, ...]:
-    rates = ["missing" if row[k] is None else report.quantity(row[k], "/s") for k in ("old", "new")]
+    rates = ["missing" if row[k] is None else tables.quantity(row[k], "/s") for k in ("old", "new")]
     shares = [
         "-" if row[k] is None else f"{100 * row[k]:.0f} %" for k in ("old_share", "new_share")
     ]
@@ -95,7 +95,7 @@ def _cells(row: Row) -> tuple[str, ...]:
 def _joule_cells(row: Row) -> tuple[str, ...]:
     old, new = (row[f"{which}_joules_per_operation"] for which in ("old", "new"))
     ratio = f"{new / old:.3f}" if old and new else "-"
-    return *("-" if j is None else report.joules(j) for j in (old, new)), ratio
+    return *("-" if j is None else tables.joules(j) for j in (old, new)), ratio
 
 
 def table(old: Row, new: Row) -> str:
@@ -110,7 +110,7 @@ def table(old: Row, new: Row) -> str:
                 for line, more in zip(table, [_JOULES, *map(_joule_cells, found)], strict=True)
             ]
         lines += [_title("old", old, a), _title("new", new, b), ""]
-        lines += [*report.aligned(table, range(4, len(table[0]))), ""]
+        lines += [*tables.aligned(table, range(4, len(table[0]))), ""]
     return "\n".join(lines).rstrip()
 
 

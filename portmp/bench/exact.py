@@ -10,9 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from portmp import convert
 from portmp.bench.values import Values
-from portmp.formats import Format
+from portmp.formats import Format, convert
 
 WRONG = 2.0**13
 """Errors beyond this many u^N T are no rounding errors: a limb is wrong."""

@@ -23,8 +23,9 @@ import numpy as np
 
 from portmp import formats
 from portmp.backends.base import Device
-from portmp.bench import blas, exact, measure
-from portmp.bench.blas import Case, Routine
+from portmp.bench import cases as blas
+from portmp.bench import exact, measure
+from portmp.bench.cases import Case, Routine
 from portmp.bench.values import Plane, Values, exponent, integers
 from portmp.formats import Format
 from portmp.progress import Progress

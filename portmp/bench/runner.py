@@ -10,19 +10,20 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from portmp import budget, planes, program, storage
-from portmp.array import Array
+from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import exact, floors, measure
-from portmp.bench.blas import Case
+from portmp.bench import exact, measure, roofline
+from portmp.bench.cases import Case
 from portmp.bench.energy import Observer
 from portmp.bench.exact import Errors
-from portmp.bench.floors import Ceilings
+from portmp.bench.roofline import Ceilings
 from portmp.bench.values import Values
+from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import OutOfMemory, PortmpError
-from portmp.formats import Format
+from portmp.formats import Format, encode
+from portmp.nbody import memory as budget
 from portmp.progress import Progress
-from portmp.spec import KernelSpec
+from portmp.runtime import planes, program
 
 USED = 0.7
 """The share of a device's memory that a case may take."""
@@ -47,7 +48,7 @@ class Remaining:
 
 def _weight(case: Case, limits: Ceilings, runs: int, observer: Observer) -> float:
     """Seconds that a case takes if it reaches 70 % of its floor."""
-    once = floors.floor(case, limits).seconds / 0.7
+    once = roofline.floor(case, limits).seconds / 0.7
     count = runs or measure.runs_of(once, measure.BUDGET[limits.kind])
     return OVERHEAD + once * (count + 2) + observer.duration(once)
 
@@ -58,7 +59,7 @@ class Pool:
     def __init__(self, values: Values, size: int, device: Device) -> None:
         self.values = values
         self.planes = planes.allocate(values.form, (size,), device.queue)
-        self.block = storage.parts_of(values.form, values.block)
+        self.block = encode.parts_of(values.form, values.block)
         self.fill(0, size)
 
     def fill(self, start: int, end: int) -> None:
@@ -101,7 +102,7 @@ def run(
     """
     words = {case.word for case in cases}
     progress.show(f"bench {device.name}: measuring the ceilings")
-    limits = floors.measured(device, words)
+    limits = roofline.measured(device, words)
     rows: list[tuple[Case, dict[str, Any]]] = []
     skipped: list[dict[str, Any]] = []
     fitting = []
@@ -123,7 +124,7 @@ def run(
             done += 1
     progress.show(f"bench {device.name}: measuring the ceilings")
     if rows:
-        limits = limits.best(floors.measured(device, words))
+        limits = limits.best(roofline.measured(device, words))
     progress.clear()
     return Run(limits, [row | bounded(case, row, limits) for case, row in rows], skipped)
 
@@ -207,7 +208,7 @@ def measured(pool: Pool, case: Case, runs: int, observer: Observer) -> dict[str,
 
 def bounded(case: Case, row: dict[str, Any], limits: Ceilings) -> dict[str, Any]:
     """A case's floor, and the share of it that was reached."""
-    floor = floors.floor(case, limits)
+    floor = roofline.floor(case, limits)
     return {
         "floor": {
             "seconds": floor.seconds, "bound": floor.bound,

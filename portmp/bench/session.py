@@ -10,8 +10,8 @@ from portmp import discovery
 from portmp.backends.base import Device
 from portmp.bench.energy import Observer, observing
 from portmp.bench.measure import Budget
-from portmp.bench.report import duration
-from portmp.bench.words import check_runs, check_seconds, choice, listed
+from portmp.bench.options import check_runs, check_seconds, choice, listed
+from portmp.bench.tables import duration
 from portmp.progress import Progress
 
 

@@ -13,10 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from portmp import storage
-from portmp.codings import PRECISION
-from portmp.formats import Format
-from portmp.inputs import Stream
+from portmp.formats import Format, encode
+from portmp.formats.encodings import PRECISION
+from portmp.formats.inputs import Stream
 
 Plane = np.ndarray[Any, Any]
 FULL, SHORT = "full", "float64"
@@ -98,7 +97,7 @@ class Values:
 
     def __init__(self, form: Format, positive: bool = False) -> None:
         self.form = form
-        self.block = storage.stored(form, full_limbs(form, PERIOD, "blas", positive))
+        self.block = encode.stored(form, full_limbs(form, PERIOD, "blas", positive))
         self.exponent = exponent(self.block)
         self._asked = 0
 

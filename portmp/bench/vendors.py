@@ -17,11 +17,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from portmp.array import Array
+from portmp.arrays.array import Array
 from portmp.backends.base import Device, Library, Queue, Rows
 from portmp.bench.runner import Pool, entry_of
 from portmp.errors import BackendUnavailable, PortmpError
-from portmp.planes import allocate
+from portmp.runtime.planes import allocate
 
 Plane = np.ndarray[Any, Any]
 Signs = Iterator[float]

@@ -21,11 +21,11 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 
+from portmp import paths
 from portmp.compilers import amd_code
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable, CompileError
 
-_PACKAGES = Path(__file__).resolve().parents[2]
 _REMEDY = (
     "install ROCm, or on Debian and Ubuntu apt-get install libamdhip64-5 libhiprtc-builtins5 "
     "rocm-device-libs, and pip install hip-python"
@@ -100,8 +100,7 @@ def _loads(name: str) -> bool:
 def _environment() -> dict[str, str]:
     """Environment of the worker: it finds this package, and hiprtc under any name."""
     environment = dict(os.environ)
-    paths = [str(_PACKAGES), environment.get("PYTHONPATH", "")]
-    environment["PYTHONPATH"] = os.pathsep.join(filter(None, paths))
+    environment["PYTHONPATH"] = paths.python_path()
     library = _hiprtc_library()
     if library and library.name != "libhiprtc.so":
         # Only the worker's loader sees this folder; a hiprtc that it finds first wins.

@@ -1,8 +1,8 @@
 """Arithmetic as data: straight-line programs over words and expansions."""
 
-from portmp.networks.language import Kind, Network, evaluate, network
-from portmp.networks.library import NETWORKS, get
+from portmp.networks.language import NETWORKS, Kind, Network, evaluate, get, network
 
-from portmp.networks import gravity  # isort: skip  (adds to the library)
+# These add their networks to NETWORKS; gravity's are written with those of expansions.
+from portmp.networks import expansions, gravity  # isort: skip
 
-__all__ = ["NETWORKS", "Kind", "Network", "evaluate", "get", "gravity", "network"]
+__all__ = ["NETWORKS", "Kind", "Network", "evaluate", "expansions", "get", "gravity", "network"]

@@ -9,8 +9,7 @@ each device gives the same bits. The inexact roots of ROOTS are for one limb onl
 from __future__ import annotations
 
 from portmp.errors import ArgumentError, FormatError
-from portmp.networks.language import Network
-from portmp.networks.library import declare, define, get
+from portmp.networks.language import Network, declare, define, get
 
 ROOTS = {
     "exact": "correctly rounded to float32, then refined: the same bits on every device",

@@ -16,7 +16,7 @@ calls of other networks. Literals are exact: powers of two, 3/4, 3/8, 0 or 1. A 
 feeds an addition within one expression: fused operations are written ``fma``.
 
 The same program is rendered into device functions (templates/arithmetic) and evaluated
-on the host (portmp.reference), which is why the two cannot differ.
+on the host (portmp.networks.evaluator), which is why the two cannot differ.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from portmp.errors import FormatError
+from portmp.errors import FormatError, suggestion
 
 GATE_RESULTS = {
     "two_sum": 2, "fast_two_sum": 2, "two_prod": 2,
@@ -159,7 +159,7 @@ class Network:
             for arg in expr.args:
                 visit(arg)
             if expr.op == "call":
-                from portmp.networks.library import get
+                from portmp.networks.language import get
 
                 total.update(get(expr.name).cost)
             elif expr.op == "gate":
@@ -237,7 +237,7 @@ class _Parser:
         return Expr(op, (a, b))
 
     def _call(self, node: ast.Call, name: str) -> tuple[Expr, Kind]:
-        from portmp.networks.library import get
+        from portmp.networks.language import get
 
         args = tuple(self.expression(a)[0] for a in node.args)
         if name in GATE_RESULTS:
@@ -280,7 +280,7 @@ def _parse(net: Network) -> tuple[list[Step], Expr]:
 
 def kinds_of(net: Network) -> dict[str, Kind]:
     """Return the kind of every name of *net* (inputs and locals)."""
-    from portmp.networks.library import get
+    from portmp.networks.language import get
 
     kinds = dict(net.inputs)
     for step in net.steps:
@@ -308,7 +308,7 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
     gate names, the operator names (add, sub, mul, div, neg), ``literal`` and any
     network that has its own implementation to functions. Returns a word or a tuple.
     """
-    from portmp.networks.library import get
+    from portmp.networks.language import get
 
     if net.name in gates:
         return gates[net.name](*arguments)
@@ -345,3 +345,25 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
         else:
             names.update(zip(step.targets, result, strict=True))
     return value(net.returned)
+
+
+NETWORKS: dict[str, Network] = {}
+
+
+def get(name: str) -> Network:
+    """Return the network called *name*."""
+    try:
+        return NETWORKS[name]
+    except KeyError:
+        near = suggestion(name, list(NETWORKS))
+        raise FormatError(f"unknown network {name!r}{near}") from None
+
+
+def define(name: str, signature: str, listing: str, *, source: str, bound: str) -> None:
+    """Add a network to the library."""
+    NETWORKS[name] = network(name, signature, listing, source=source, bound=bound)
+
+
+def declare(name: str, signature: str, template: str, *, source: str, bound: str) -> None:
+    """Add a foreign network: a device template, and a Python twin in portmp.networks.evaluator."""
+    NETWORKS[name] = network(name, signature, "", source=source, bound=bound, template=template)

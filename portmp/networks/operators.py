@@ -12,8 +12,7 @@ import re
 from functools import cache
 
 from portmp.errors import FormatError
-from portmp.networks.language import Network, network
-from portmp.networks.library import NETWORKS, get
+from portmp.networks.language import NETWORKS, Network, get, network
 
 ARITY = {
     "add": 2, "sub": 2, "mul": 2, "div": 2, "sqrt": 1, "fma": 3,

@@ -5,7 +5,7 @@ corrected. ``dd2011`` and ``qd2011``: Mukunoki and Takahashi's double-double and
 quad-double, which are the QD library's, with two_prod by FMA or by splitting.
 Branches on exact zeros are written as compare-and-select, which gives the same bits.
 QD's accurate addition branches on magnitudes and has its own device function
-(templates/arithmetic/add4_2011.mako) with a Python twin in portmp.reference.
+(templates/arithmetic/add4_2011.mako) with a Python twin in portmp.networks.evaluator.
 """
 
 from __future__ import annotations

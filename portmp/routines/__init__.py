@@ -1,1 +1,6 @@
-"""Routines: what runs on planes. One file a routine: checks, definition, launches."""
+"""Routines on devices, a folder each: schedules, launches, search spaces, the host's reference."""
+
+# Each routine registers its schedules: the database cannot read entries of kinds it does not know.
+from portmp.routines import elementwise, gemm, gravity, reduce
+
+__all__ = ["elementwise", "gemm", "gravity", "reduce"]

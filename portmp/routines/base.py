@@ -8,11 +8,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from portmp import convert
 from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
-from portmp.formats import Format
-from portmp.planes import Planes, allocate
+from portmp.formats import Format, convert
+from portmp.runtime.planes import Planes, allocate
 
 Scalar = int | float | str | Fraction
 Words = tuple[np.generic, ...]

@@ -11,14 +11,14 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 
-from portmp import formats, planes, program
+from portmp import formats
 from portmp.backends.base import Device, Library, Queue, Rows
+from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, OutOfMemory, suggestion
 from portmp.formats import Format
-from portmp.planes import Planes
-from portmp.routines import base
-from portmp.routines import gemm as direct
-from portmp.spec import KernelSpec, spec
+from portmp.routines import base, gemm
+from portmp.runtime import planes, program
+from portmp.runtime.planes import Planes
 
 CHOICES = ("auto", "library", "own")
 TRIAL = 32
@@ -54,7 +54,7 @@ class Own(Library):
                 for v, s in ((a, (m, k)), (b, (n, k)), (c, (m, n)))
             )
             one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
-            direct.gemm(va, vb.transposed((0, 2, 1)), alpha=one, beta=zero, out=vc)
+            gemm.gemm(va, vb.transposed((0, 2, 1)), alpha=one, beta=zero, out=vc)
             return
         key = product_spec()
         kernel = program.kernels(queue.device, key)[key.name]

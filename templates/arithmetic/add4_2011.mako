@@ -1,4 +1,4 @@
-## QD's ieee_add: merges the eight limbs by magnitude. Scalar; its Python twin is in portmp.reference.
+## QD's ieee_add: merges the eight limbs by magnitude. Scalar; its Python twin is in portmp.networks.evaluator.
 <%page args="w, net"/>
 /* Hida, Li and Bailey 2001, accurate addition: merge by decreasing magnitude, accumulate in two words */
 ${w.platform.function + " " + w.value + " " + w.function("add4_2011") + "(const " + w.value + " x, const " + w.value + " y)"}

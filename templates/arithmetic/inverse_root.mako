@@ -1,6 +1,6 @@
 ## Reciprocal square roots of words, for gravity: by kind, from what the platform has.
 ## The exact kinds are correctly rounded to float32, for any seed within one ulp (every
-## float32 was tried): so all devices agree. Their Python twin is in portmp.reference.
+## float32 was tried): so all devices agree. Their Python twin is in portmp.networks.evaluator.
 <%page args="w, net"/>
 <%
     p, f = w.platform, w.single

@@ -2,7 +2,7 @@
 ## w: Writer
 <%page args="w"/>
 <%!
-    from portmp.codings import SIZES
+    from portmp.formats.encodings import SIZES
     from portmp.formats import ROUNDINGS
 
     def joined(coding, first, last):

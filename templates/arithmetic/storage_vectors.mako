@@ -3,9 +3,9 @@
 ## w: Writer of vectors
 <%page args="w"/>
 <%!
-    from portmp.codings import SIZES
+    from portmp.formats.encodings import SIZES
     from portmp.formats import ROUNDINGS
-    from portmp.writer import VECTORS
+    from portmp.codegen.writer import VECTORS
 %>
 <%
     p, n = w.platform, w.width

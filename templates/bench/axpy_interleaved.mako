@@ -2,9 +2,9 @@
 ## w: Writer, networks["operator"], unit: bytes of the largest word that divides an element, threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
-    from portmp.codings import SIZES
+    from portmp.formats.encodings import SIZES
     from portmp.formats import ROUNDINGS
-    from portmp.writer import SCALAR
+    from portmp.codegen.writer import SCALAR
 
     def pieces(coding, unit):
         """Of each part the places of its words in an element, least significant first."""

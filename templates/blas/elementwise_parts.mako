@@ -3,8 +3,8 @@
 ## w: Writer, networks["operator"], operands: [(name, access)], s: the schedule
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
-    from portmp import neighbours
-    from portmp.neighbours import COUNT
+    from portmp.codegen import packed
+    from portmp.codegen.packed import COUNT
 %>
 <%
     p, operator = w.platform, networks["operator"]
@@ -35,7 +35,7 @@ ${p.kernel.format(s.threads)} ${name}(
 % for item in range(s.items):
 % for operand in arrays:
 % for k in w.limbs:
-% for line in neighbours.loads(w, operand, k, f"{operand}_start + first + {item * step}", f"{operand}{item}_{k}"):
+% for line in packed.loads(w, operand, k, f"{operand}_start + first + {item * step}", f"{operand}{item}_{k}"):
         ${line}
 % endfor
 % endfor
@@ -44,12 +44,12 @@ ${p.kernel.format(s.threads)} ${name}(
 % for item in range(s.items):
 % for e in range(COUNT):
 % for operand in arrays:
-        const ${w.value} ${operand}${item}e${e} = ${w.pack(neighbours.word(w, operand, k, f"{operand}{item}_{k}", e) for k in w.limbs)};
+        const ${w.value} ${operand}${item}e${e} = ${w.pack(packed.word(w, operand, k, f"{operand}{item}_{k}", e) for k in w.limbs)};
 % endfor
         const ${w.value} result${item}e${e} = ${w.function(operator)}(${", ".join(n if a == "value" else f"{n}{item}e{e}" for n, a in operands)});
 % endfor
 % for k in w.limbs:
-% for line in neighbours.stores(w, "out", k, f"out_start + first + {item * step}", [w.word_of(f"result{item}e{e}", k) for e in range(COUNT)]):
+% for line in packed.stores(w, "out", k, f"out_start + first + {item * step}", [w.word_of(f"result{item}e{e}", k) for e in range(COUNT)]):
         ${line}
 % endfor
 % endfor

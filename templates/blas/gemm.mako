@@ -4,9 +4,9 @@
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%!
-    from portmp import neighbours
-    from portmp.neighbours import COUNT
-    from portmp.schedules import WIDEST
+    from portmp.codegen import packed
+    from portmp.codegen.packed import COUNT
+    from portmp.codegen.packed import WIDEST
 
     def spaced(s, axis, index):
         """How far a thread's index-th row or column is from its first one in shared memory."""
@@ -90,7 +90,7 @@
             place = f"first_{self.axis} + {self.operand}_{self.axis}_in_tile + {d}"
             return f"{self.operand}_kk + {dk} < there && {place} < {self.extent}"
 
-    def packed(w, t):
+    def stays_packed(w, t):
         """Whether a tile's elements stay as they are in memory until they go to shared memory."""
         return t.wide > 1 and not w.plain(t.operand)
 %>
@@ -318,8 +318,8 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across *
         const int there = ${left} < ${s.tile_k} ? ${left} : ${s.tile_k};
 % for t in tiles:
 % for i in w.limbs:
-% if packed(w, t):
-% for line in neighbours.declared(w, t.operand, i, f"{t.operand}_next{i}", t.count // COUNT):
+% if stays_packed(w, t):
+% for line in packed.declared(w, t.operand, i, f"{t.operand}_next{i}", t.count // COUNT):
         ${line}
 % endfor
 % else:
@@ -342,11 +342,11 @@ ${fetched(t, True)}
 </%def>
 <%def name="unpacked(tiles)">
 % for t in tiles:
-% if packed(w, t):
+% if stays_packed(w, t):
 % for i in w.limbs:
         ${w.scalar} ${t.operand}_word${i}[${t.count}];
 % for u in range(t.count):
-        ${t.operand}_word${i}[${u}] = ${neighbours.word(w, t.operand, i, f"{t.operand}_next{i}", u % COUNT, u // COUNT)};
+        ${t.operand}_word${i}[${u}] = ${packed.word(w, t.operand, i, f"{t.operand}_next{i}", u % COUNT, u // COUNT)};
 % endfor
 % endfor
 % endif
@@ -354,18 +354,18 @@ ${fetched(t, True)}
 </%def>
 <%def name="fetched(t, guarded)">
 <% p = w.platform %>
-% for u in range(0, t.count, 1 if guarded and not packed(w, t) else t.wide):
+% for u in range(0, t.count, 1 if guarded and not stays_packed(w, t) else t.wide):
 <%
     at, inside = t.at_step(u), t.inside(u)
 %>
 % for i in w.limbs:
-% if packed(w, t):
+% if stays_packed(w, t):
 <%
     apart = [(t.inside(u + e), t.at_step(u + e)) for e in range(COUNT)]
     limb = t.operand, i
     name, group = f"{t.operand}_next{i}", u // COUNT
 %>
-% for line in neighbours.gathered(w, *limb, apart, name, group) if guarded else neighbours.loads(w, *limb, at, name, group):
+% for line in packed.gathered(w, *limb, apart, name, group) if guarded else packed.loads(w, *limb, at, name, group):
             ${line}
 % endfor
 % elif t.wide > 1 and not guarded:
@@ -387,7 +387,7 @@ ${fetched(t, True)}
 <% p = w.platform %>
 % for t in tiles:
 % for u in range(0, t.count, t.stored):
-<% word = f"{t.operand}_{'word' if packed(w, t) else 'next'}" %>
+<% word = f"{t.operand}_{'word' if stays_packed(w, t) else 'next'}" %>
 % if t.partial and u == t.count - 1:
         if (thread < ${t.elements - u * s.threads}) {
 % else:

@@ -3,9 +3,9 @@
 ## w: Writer, s: ReduceSchedule, networks: step, finish, combine, renormalise (where there is one)
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
-    from portmp import neighbours
-    from portmp.neighbours import COUNT
-    from portmp.schedules import WIDEST
+    from portmp.codegen import packed
+    from portmp.codegen.packed import COUNT
+    from portmp.codegen.packed import WIDEST
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -19,12 +19,12 @@
 
     def x_value(e):
         """Element e of what a step has read of x."""
-        return w.pack(neighbours.word(w, "x", i, f"x_read{i}", e, f"step * {s.rows} + r") for i in w.limbs)
+        return w.pack(packed.word(w, "x", i, f"x_read{i}", e, f"step * {s.rows} + r") for i in w.limbs)
 
     def y_value(e):
         """Element e of what a step has read of y: from shared memory words, else what lay in memory."""
         if not staged:
-            return w.pack(neighbours.word(w, "y", i, f"y_read{i}", e, "step") for i in w.limbs)
+            return w.pack(packed.word(w, "y", i, f"y_read{i}", e, "step") for i in w.limbs)
         half, lane = divmod(e, COUNT // halves)
         return w.pack(f"y_read{i}_{half}[step].{'xyzw'[lane]}" for i in w.limbs)
 
@@ -84,7 +84,7 @@ ${p.kernel.format(s.threads)} ${name}(
     }
     int done = 0;
 % for i in w.limbs:
-% for line in neighbours.declared(w, "x", i, f"x_read{i}", s.unroll * s.rows):
+% for line in packed.declared(w, "x", i, f"x_read{i}", s.unroll * s.rows):
     ${line}
 % endfor
 % endfor
@@ -94,7 +94,7 @@ ${p.kernel.format(s.threads)} ${name}(
             ${p.unroll}
             for (int r = 0; r < ${s.rows}; ++r) {
 % for i in w.limbs:
-% for line in neighbours.loads(w, "x", i, f"x_at[r] + step * {lanes}", f"x_read{i}", f"step * {s.rows} + r"):
+% for line in packed.loads(w, "x", i, f"x_at[r] + step * {lanes}", f"x_read{i}", f"step * {s.rows} + r"):
                 ${line}
 % endfor
 % endfor
@@ -150,14 +150,14 @@ ${p.kernel.format(s.threads)} ${name}(
             }
 % elif product:
 % for i in w.limbs:
-% for line in neighbours.declared(w, "y", i, f"y_read{i}", s.unroll):
+% for line in packed.declared(w, "y", i, f"y_read{i}", s.unroll):
             ${line}
 % endfor
 % endfor
             ${p.unroll}
             for (int step = 0; step < ${s.unroll}; ++step) {
 % for i in w.limbs:
-% for line in neighbours.loads(w, "y", i, f"y_at + step * {lanes}", f"y_read{i}", "step"):
+% for line in packed.loads(w, "y", i, f"y_at + step * {lanes}", f"y_read{i}", "step"):
                 ${line}
 % endfor
 % endfor
@@ -186,7 +186,7 @@ ${p.kernel.format(s.threads)} ${name}(
                     }
 % endif
 % for i in w.limbs:
-% for line in neighbours.loads(w, "x", i, f"x_at[r] + ahead + step * {lanes}", f"x_read{i}", f"step * {s.rows} + r"):
+% for line in packed.loads(w, "x", i, f"x_at[r] + ahead + step * {lanes}", f"x_read{i}", f"step * {s.rows} + r"):
                     ${line}
 % endfor
 % endfor

@@ -1,0 +1,536 @@
+"""Arrays of multi-limb numbers on a device."""
+
+from __future__ import annotations
+
+import math
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from portmp import discovery, formats
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
+from portmp.formats import Format, convert, decimal
+from portmp.routines import base, elementwise, gemm, reduce
+from portmp.runtime.planes import Planes, allocate, moved, upload
+
+Number = int | float | str | Fraction
+Comparison = np.ndarray[tuple[int, ...], np.dtype[np.bool_]]
+DEFAULT_FORMAT = "dd"
+SHOWN = 1000
+
+
+def operand(value: object, argument: str) -> Array:
+    """*value* itself, an Array; ArgumentError for anything else."""
+    if not isinstance(value, Array):
+        raise ArgumentError(
+            f"{argument}: {type(value).__name__} given, an Array is needed: portmp.array(...)"
+        )
+    return value
+
+
+class Array:
+    """A strided view of limb planes on one device.
+
+    Operators work elementwise with NumPy's broadcasting and return new arrays without
+    waiting for the device; Python numbers and decimal strings mix in as exact scalars.
+    ``@`` is the matrix product. Comparisons and conversions to the host wait.
+    """
+
+    __slots__ = ("planes",)
+    __array_ufunc__ = None
+
+    def __init__(self, planes: Planes) -> None:
+        self.planes = planes
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(f"bool: one element expected, shape {self.shape} given")
+        return bool(self.to_limbs()[0].ravel()[0] != 0)
+
+    # --- facts ----------------------------------------------------------------------------
+
+    @property
+    def format(self) -> Format:
+        """The number format."""
+        return self.planes.format
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Lengths of the axes."""
+        return self.planes.shape
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return self.planes.ndim
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return self.planes.size
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the limbs."""
+        return self.planes.device
+
+    @property
+    def limbs(self) -> tuple[Planes, ...]:
+        """The planes on the device, leading limb first, each as Planes of one float plane."""
+        p = self.planes
+        base.computes(p.format, "limbs")
+        return tuple(
+            Planes(formats.get(p.format.planes[i]), p.shape, p.strides, p.start, (b,), p.queue)
+            for i, b in enumerate(p.buffers)
+        )
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise ShapeError("len: an array of shape () has no length")
+        return self.shape[0]
+
+    # --- views ----------------------------------------------------------------------------
+
+    def reshape(self, *shape: int | Sequence[int]) -> Array:
+        """Another shape of the same elements, a view where possible; -1 is worked out."""
+        sizes = _integers(shape, "reshape")
+        if sizes.count(-1) == 1:
+            known = math.prod(n for n in sizes if n != -1)
+            if known and self.size % known == 0:
+                sizes[sizes.index(-1)] = self.size // known
+        if math.prod(sizes) != self.size or any(n < 0 for n in sizes):
+            raise ShapeError(
+                f"reshape: {self.shape} has {self.size} elements, {tuple(sizes)} given"
+            )
+        view = self.planes.reshaped(sizes)
+        return Array(view or elementwise.contiguous(self.planes).view_as(sizes))
+
+    def transpose(self, *axes: int | Sequence[int]) -> Array:
+        """A view with the axes reversed, or in the given order."""
+        order = _integers(axes, "transpose") or list(reversed(range(self.ndim)))
+        order = [a + self.ndim if a < 0 else a for a in order]
+        if sorted(order) != list(range(self.ndim)):
+            raise ShapeError(f"transpose: {axes} is no order of {self.ndim} axes")
+        return Array(self.planes.transposed(order))
+
+    @property
+    def T(self) -> Array:
+        """The view with all axes reversed."""
+        return self.transpose()
+
+    def __getitem__(self, key: Any) -> Array:
+        """A view by integers, slices, None and ``...``."""
+        p = self.planes
+        shape: list[int] = []
+        strides: list[int] = []
+        start, axis = p.start, 0
+        for item in _expanded(key, self.ndim):
+            if item is None:
+                shape.append(1)
+                strides.append(0)
+                continue
+            size, stride = p.shape[axis], p.strides[axis]
+            if isinstance(item, slice):
+                first, last, step = item.indices(size)
+                count = len(range(first, last, step))
+                start += first * stride if count else 0
+                shape.append(count)
+                strides.append(stride * step)
+            else:
+                index = item + size if item < 0 else item
+                if not 0 <= index < size:
+                    raise IndexError(
+                        f"index {item} is out of range for axis {axis} of length {size}"
+                    )
+                start += index * stride
+            axis += 1
+        return Array(p.view(shape, strides, start))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Copy a value (broadcast) into the elements of a view."""
+        target = self[key].planes
+        source = self._operand(value, "value")
+        if not isinstance(source, Planes):
+            source = upload(
+                self.format,
+                [np.asarray(w, self.format.dtype(i)) for i, w in enumerate(source)],
+                target.queue,
+            )
+        if target.overlaps(source):
+            source = elementwise.apply(
+                "copy", [source], allocate(source.format, source.shape, source.queue)
+            )
+        elementwise.apply("copy", [source.broadcast_to(target.shape)], target)
+
+    def __iter__(self) -> Iterator[Array]:
+        return (self[i] for i in range(len(self)))
+
+    def copy(self) -> Array:
+        """A dense copy on the same device."""
+        p = self.planes
+        return Array(elementwise.apply("copy", [p], allocate(p.format, p.shape, p.queue)))
+
+    # --- host -----------------------------------------------------------------------------
+
+    def to_limbs(self) -> list[np.ndarray[Any, Any]]:
+        """The limb planes as NumPy arrays, leading limb first."""
+        if not self.size:
+            return [np.empty(self.shape, self.format.dtype(i)) for i in range(self.format.limbs)]
+        return elementwise.contiguous(self.planes).read_dense()
+
+    def to_parts(self) -> list[np.ndarray[Any, Any]]:
+        """The planes as they lie in memory: of storage formats integers, leading bits first."""
+        if not self.size:
+            return [np.empty(self.shape, part) for part in self.format.parts]
+        return elementwise.contiguous(self.planes).read_parts()
+
+    def to_float64(self) -> np.ndarray[Any, Any]:
+        """Values rounded correctly to float64."""
+        return convert.to_float64(self.to_limbs())
+
+    def to_fractions(self) -> Any:
+        """Exact values as Fractions: nested lists, or one Fraction for shape ()."""
+        return convert.to_fractions(self.to_limbs()).tolist()
+
+    def to_strings(self, digits: int | Literal["round-trip", "short"] | None = None) -> Any:
+        """Decimal strings (nested lists, or one string).
+
+        *digits* are significant digits, by default as many as the format holds;
+        ``"round-trip"`` gives enough to recover every value exactly, ``"short"`` the same
+        but never more than the format's digits.
+        """
+        return decimal.to_strings(self.to_limbs(), self.format, digits).tolist()
+
+    def to_mpmath(self) -> Any:
+        """Exact values as mpmath numbers: nested lists, or one number."""
+        limbs = self.to_limbs()
+        columns = (p.ravel().tolist() for p in limbs)
+        flat = [decimal.to_mpmath(w) for w in zip(*columns, strict=True)]
+        result = np.empty(len(flat), object)
+        result[:] = flat
+        return result.reshape(self.shape).tolist()
+
+    def __float__(self) -> float:
+        if self.size != 1:
+            raise ShapeError(f"float: one element expected, shape {self.shape} given")
+        return float(self.to_float64().ravel()[0])
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
+        values = self.to_float64()
+        return values if dtype is None else values.astype(dtype)
+
+    def __str__(self) -> str:
+        if self.size > SHOWN:
+            return f"<{self.size} values of shape {self.shape}>"
+        texts = decimal.to_strings(self.to_limbs(), self.format, "short")
+        return np.array2string(
+            texts, separator=", ", formatter={"all": str}, threshold=SHOWN, max_line_width=100
+        )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"portmp.Array({self}, format={self.format.name!r}, device={self.device.name!r})"
+
+    # --- conversion -------------------------------------------------------------------------
+
+    def astype(self, fmt: str | Format, rounding: str | None = None) -> Array:
+        """A copy in another format, each value rounded once from its exact value.
+
+        *rounding* (``nearest`` or ``toward_zero``) is a storage format's. Between formats of
+        one limb that compute in the same words the device converts, else the host.
+        """
+        form = formats.get(fmt)
+        if rounding is not None:
+            form = formats.rounded_as(form, rounding)
+        if form is self.format:
+            return self.copy()
+        if elementwise.converts(self.format, form):
+            return Array(elementwise.converted(self.planes, form))
+        limbs = self.to_limbs()
+        return Array(
+            upload(form, convert.change_format(limbs, self.format, form), self.planes.queue)
+        )
+
+    def to(self, device: str | Device) -> Array:
+        """The array on another device (itself if it is there already)."""
+        target = opened(self.format, device)
+        if target is self.device:
+            return self
+        return Array(moved(elementwise.contiguous(self.planes), target.queue))
+
+    # --- arithmetic -----------------------------------------------------------------------
+
+    def _operand(self, value: Any, argument: str = "operand") -> elementwise.Operand:
+        if isinstance(value, Array):
+            base.same(self.format, self=self.planes, **{argument: value.planes})
+            return value.planes
+        if isinstance(value, (list, tuple)) or (isinstance(value, np.ndarray) and value.ndim):
+            raise ArgumentError(
+                f"{argument}: {type(value).__name__} given; make it an array first: "
+                f"portmp.array(x, {self.format.name!r})"
+            )
+        return base.words(self.format, value, argument)
+
+    def _apply(self, op: str, *others: Any) -> Array:
+        operands = [self.planes, *(self._operand(o) for o in others)]
+        return Array(elementwise.apply(op, operands))
+
+    def _reflected(self, op: str, other: Any) -> Array:
+        return Array(elementwise.apply(op, [self._operand(other), self.planes]))
+
+    def __add__(self, other: Any) -> Array:
+        return self._apply("add", other)
+
+    def __radd__(self, other: Any) -> Array:
+        return self._reflected("add", other)
+
+    def __sub__(self, other: Any) -> Array:
+        return self._apply("sub", other)
+
+    def __rsub__(self, other: Any) -> Array:
+        return self._reflected("sub", other)
+
+    def __mul__(self, other: Any) -> Array:
+        return self._apply("mul", other)
+
+    def __rmul__(self, other: Any) -> Array:
+        return self._reflected("mul", other)
+
+    def __truediv__(self, other: Any) -> Array:
+        return self._apply("div", other)
+
+    def __rtruediv__(self, other: Any) -> Array:
+        return self._reflected("div", other)
+
+    def __neg__(self) -> Array:
+        return self._apply("neg")
+
+    def __pos__(self) -> Array:
+        return self.copy()
+
+    def __abs__(self) -> Array:
+        return self._apply("abs")
+
+    def __matmul__(self, other: Array) -> Array:
+        if not isinstance(other, Array):
+            return NotImplemented
+        a, b = self, other
+        if a.ndim == 0 or b.ndim == 0:
+            raise ShapeError("@: operands of shape () given; use *")
+        if a.ndim == 1 and b.ndim == 1:
+            return Array(reduce.dot(a.planes, b.planes))
+        one, zero = base.words(a.format, 1, "alpha"), base.words(a.format, 0, "beta")
+        left = a[None, :] if a.ndim == 1 else a
+        right = b[:, None] if b.ndim == 1 else b
+        product = Array(gemm.gemm(left.planes, right.planes, alpha=one, beta=zero))
+        if a.ndim == 1:
+            return product[..., 0, :]
+        return product[..., 0] if b.ndim == 1 else product
+
+    def _compare(self, other: Any, test: Callable[[Any], Any]) -> Comparison:
+        result: Comparison = test(elementwise.compare(self.planes, self._operand(other)))
+        return result
+
+    def __eq__(self, other: object) -> Comparison:  # type: ignore[override]
+        return self._compare(other, lambda s: s == 0)
+
+    def __ne__(self, other: object) -> Comparison:  # type: ignore[override]
+        return self._compare(other, lambda s: s != 0)
+
+    def __lt__(self, other: Any) -> Comparison:
+        return self._compare(other, lambda s: s == -1)
+
+    def __le__(self, other: Any) -> Comparison:
+        return self._compare(other, lambda s: (s == -1) | (s == 0))
+
+    def __gt__(self, other: Any) -> Comparison:
+        return self._compare(other, lambda s: s == 1)
+
+    def __ge__(self, other: Any) -> Comparison:
+        return self._compare(other, lambda s: (s == 1) | (s == 0))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # --- reductions -----------------------------------------------------------------------
+
+    def _rows(self, axis: int | None) -> tuple[Planes, tuple[int, ...]]:
+        """The array as a matrix whose rows are reduced, and the result's shape."""
+        if axis is None:
+            flat = elementwise.contiguous(self.planes)
+            return flat.view((1, self.size), (0, 1), flat.start), ()
+        if not isinstance(axis, (int, np.integer)):
+            raise ArgumentError(f"axis: {axis!r} given, one axis or None is allowed")
+        if not -self.ndim <= axis < self.ndim:
+            raise ShapeError(f"axis: {axis} given, the array has {self.ndim}")
+        axis %= self.ndim
+        order = [i for i in range(self.ndim) if i != axis] + [axis]
+        moved = self.planes.transposed(order)
+        shape = moved.shape[:-1]
+        if len(shape) > 1:
+            # A dense view may have any stride along an axis of length 1.
+            moved = elementwise.contiguous(moved).view_as(moved.shape)
+        rows = math.prod(shape)
+        step = moved.strides[-2] if shape else 0
+        return moved.view((rows, moved.shape[-1]), (step, moved.strides[-1]), moved.start), shape
+
+    def _reduce(self, kind: str, axis: int | None) -> Array:
+        rows, shape = self._rows(axis)
+        return Array(reduce.over_rows(kind, rows).view_as(shape))
+
+    def sum(self, axis: int | None = None) -> Array:
+        """The sum over all elements or one axis."""
+        return self._reduce("sum", axis)
+
+    def max(self, axis: int | None = None) -> Array:
+        """The maximum; NaN propagates."""
+        return self._reduce("max", axis)
+
+    def min(self, axis: int | None = None) -> Array:
+        """The minimum; NaN propagates."""
+        return self._reduce("min", axis)
+
+
+def _integers(values: Sequence[Any], argument: str) -> list[int]:
+    """Integers given one by one or as one sequence."""
+    if len(values) == 1 and isinstance(values[0], Sequence) and not isinstance(values[0], str):
+        values = values[0]
+    try:
+        return [operator.index(n) for n in values]
+    except TypeError:
+        raise ArgumentError(f"{argument}: integers are needed, {values!r} given") from None
+
+
+def _expanded(key: Any, ndim: int) -> list[Any]:
+    """An index as a list with one entry an axis (and None for new axes)."""
+    items = list(key) if isinstance(key, tuple) else [key]
+    for item in items:
+        if not (item is None or item is Ellipsis or isinstance(item, (int, np.integer, slice))):
+            raise IndexError(f"index: integers, slices, None and ... are allowed, {item!r} given")
+        if isinstance(item, bool):
+            raise IndexError("index: a truth value is no index")
+    if sum(item is Ellipsis for item in items) > 1:
+        raise IndexError("index: ... is allowed once")
+    items = [operator.index(i) if isinstance(i, np.integer) else i for i in items]
+    used = sum(item is not None and item is not Ellipsis for item in items)
+    if used > ndim:
+        raise IndexError(f"index: {used} indices for {ndim} axes")
+    rest = [slice(None)] * (ndim - used)
+    if any(item is Ellipsis for item in items):
+        place = next(i for i, item in enumerate(items) if item is Ellipsis)
+        return items[:place] + rest + items[place + 1 :]
+    return items + rest
+
+
+# --- creation -------------------------------------------------------------------------------
+
+
+def array(
+    data: Any,
+    format: str | Format | None = None,
+    device: str | Device | None = None,
+    rounding: str | None = None,
+) -> Array:
+    """An array of *data* on *device*.
+
+    *data*: nested sequences or NumPy arrays of decimal strings (correctly rounded),
+    ints, Fractions, Decimals, floats (exact, as far as the format holds them), mpmath
+    and gmpy2 numbers, or an Array (which is copied). Without a format: that of an Array,
+    else dd. *rounding*: how a storage format rounds, ``nearest`` (ties to even) or
+    ``toward_zero``; results in the array's format are rounded so, too.
+    """
+    if isinstance(data, Array):
+        converted = data.astype(data.format if format is None else format, rounding)
+        return converted.to(device) if device is not None else converted
+    form = formats.get(format if format is not None else DEFAULT_FORMAT)
+    if rounding is not None:
+        form = formats.rounded_as(form, rounding)
+    host = convert.to_limbs(data, form)
+    return Array(upload(form, host, opened(form, device).queue))
+
+
+def from_limbs(
+    limbs: Sequence[Any], format: str | Format, device: str | Device | None = None
+) -> Array:
+    """An array from limb planes, leading limb first: NumPy arrays or anything with DLPack.
+
+    Planes are normalised; a finite value that the format cannot hold is refused.
+    """
+    form = formats.get(format)
+    count = len(limbs) if isinstance(limbs, Sequence) else repr(limbs)
+    if count != form.limbs:
+        raise FormatError(f"limbs: {count} given, {form.name} has {form.limbs} planes")
+    host: list[np.ndarray[Any, Any]] = []
+    for i, plane in enumerate(limbs):
+        values = _host(plane)
+        if values.dtype != form.dtype(i):
+            raise FormatError(
+                f"limbs[{i}]: dtype {values.dtype} given, "
+                f"plane {i} of {form.name} is {form.planes[i]}"
+            )
+        if values.shape != (host[0].shape if host else values.shape):
+            raise ShapeError(f"limbs[{i}]: shape {values.shape}, limbs[0] has {host[0].shape}")
+        host.append(values)
+    return Array(upload(form, convert.normalise(host, form), opened(form, device).queue))
+
+
+def from_parts(
+    parts: Sequence[Any], format: str | Format, device: str | Device | None = None
+) -> Array:
+    """An array from planes as they lie in memory (``to_parts``), leading bits first."""
+    form = formats.get(format)
+    given = [np.asarray(part) for part in parts]
+    found = ", ".join(f"{part.dtype} {part.shape}" for part in given)
+    if tuple(part.dtype.name for part in given) != form.parts:
+        raise FormatError(f"parts: {found} given, {form.name} has {', '.join(form.parts)}")
+    if any(part.shape != given[0].shape for part in given):
+        raise ShapeError(f"parts: {found} given, one shape is needed")
+    planes = allocate(form, given[0].shape, opened(form, device).queue)
+    if planes.size:
+        planes.write_parts(given)
+    return Array(planes)
+
+
+def _host(plane: Any) -> np.ndarray[Any, Any]:
+    if isinstance(plane, Planes):
+        return elementwise.contiguous(plane).read_dense()[0]
+    if hasattr(plane, "__dlpack__") and not isinstance(plane, np.ndarray):
+        kind = plane.__dlpack_device__()[0]
+        if int(kind) == 1:
+            return np.from_dlpack(plane)
+        if hasattr(plane, "get"):
+            return np.asarray(plane.get())
+        if hasattr(plane, "cpu"):
+            return np.asarray(plane.cpu())
+    return np.asarray(plane)
+
+
+def opened(form: Format, device: str | Device | None) -> Device:
+    """A device that can hold values of *form*."""
+    target = discovery.get(device)
+    if form.word == "float64" and not target.properties.float64:
+        raise FormatError(
+            f"format {form.name}: {target.name} ({target.properties.name}) has no float64; "
+            "use float32, ds, ts or qs"
+        )
+    return target
+
+
+def zeros(
+    shape: int | Sequence[int],
+    format: str | Format = DEFAULT_FORMAT,
+    device: str | Device | None = None,
+) -> Array:
+    """An array of zeros."""
+    form = formats.get(format)
+    sizes = _integers((shape,), "shape")
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"zeros: shape {tuple(sizes)} given, lengths cannot be negative")
+    target = opened(form, device)
+    needed, memory = math.prod(sizes) * form.itemsize, target.properties.memory
+    if needed > memory:
+        raise OutOfMemory(f"zeros: {needed} bytes asked for, {target.name} has {memory}")
+    host = [np.zeros(sizes, form.dtype(i)) for i in range(form.limbs)]
+    return Array(upload(form, host, target.queue))

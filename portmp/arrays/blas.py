@@ -1,0 +1,187 @@
+"""The BLAS on arrays: gemm, gemv, dot, axpy, scal, and elementwise functions.
+
+alpha and beta are exact scalars: Python numbers, decimal strings, or an Array of shape
+(), which is read from the device (a wait).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from portmp import definition
+from portmp.arrays.array import Array, Number, operand
+from portmp.errors import ShapeError
+from portmp.routines import base, elementwise, reduce
+from portmp.routines import gemm as gemm_routine
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.ozaki import choose, residues, slices
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+
+
+def _scalar(like: Array, value: Number | Array, argument: str) -> base.Words:
+    """Limbs of a scalar; an Array of shape () is read from the device."""
+    if not isinstance(value, Array):
+        return base.words(like.format, value, argument)
+    base.same(like.format, **{"the array": like.planes, argument: value.planes})
+    if value.shape != ():
+        raise ShapeError(f"{argument}: one number expected, shape {value.shape} given")
+    kind = np.dtype(like.format.word).type
+    return tuple(kind(plane[()]) for plane in value.to_limbs())
+
+
+def _swapped(a: Array, trans: bool) -> Array:
+    order = [*range(a.ndim - 2), a.ndim - 1, a.ndim - 2]
+    return a.transpose(*order) if trans and a.ndim >= 2 else a
+
+
+def gemm(
+    a: Array,
+    b: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    c: Array | None = None,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: GemmSchedule | PanelSchedule | None = None,
+    method: str | Ozaki1 | Ozaki2 = "direct",
+) -> Array:
+    """alpha op(a) op(b) + beta c, with op the transpose where asked for.
+
+    a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
+    axes broadcast. beta = 0 does not read c, alpha = 0 does not read a and b.
+    *accuracy* chooses the multiply-accumulate: ``accurate``, or ``fast``, which keeps one
+    word less and takes about three quarters of the time. Error per element, with u the
+    word's roundoff, N limbs, T the sum of |a_i b_i| and S_i the running sums of a slab of
+    1024 products: accurate u^2 sum|S_i| + 9u^2 T (two limbs), 0.7u^3 T (three), 0.07u^4 T
+    (four); fast 6u^2 sum|S_i| + 21u^2 T, 0.1u^3 sum|S_i| + 5u^3 T, 0.1u^4 sum|S_i| + 5u^4 T;
+    plus 2u^N of the result (docs/bits.md says which are proved). One limb: a chain of fma.
+    Beside its operands a product over more than 1024 steps takes memory for one more C
+    where C is read or the format is stored short.
+
+    *method*: ``direct``, or the Ozaki scheme, where *accuracy* and *schedule* do not apply:
+    ``ozaki2`` (or an ``Ozaki2`` with options), residues modulo eight-bit numbers, multiplied by
+    int8 matrix engines, exactly; ``ozaki1`` (or an ``Ozaki1``), slices of a few bits whose
+    products float64, float32 or int8 engines add up exactly, for all formats. Rows of a and
+    columns of b are rounded to K bits below their largest entry, K at least the format's (two
+    fewer for one limb) unless fewer moduli or slices are asked for. Error per element, with
+    alpha_i and beta_j the powers of two above the largest entries of the row and the column (and
+    above the smallest normal number) and N limbs: N/2 2^-K (alpha_i sum|b| + beta_j sum|a|) + k
+    (N/2 2^-K)^2 alpha_i beta_j, plus 2u^N of the result: entries far below the largest lose
+    digits. Slices leave out products below 1.1 k s 2^-K alpha_i beta_j, s their number. An element
+    whose row or column holds an infinity or NaN comes from leading limbs, as in direct. ``auto``
+    takes what should be fastest of those whose bound is not above the direct product's (it reads
+    the range of exponents of rows and columns: a wait), with as many bits as that takes; its bits
+    are those of the method it takes, which the log ``portmp`` tells at level debug.
+    """
+    left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
+    chosen = choose.resolve(method, accuracy, schedule, left.planes, right.planes)
+    operands: dict[str, Any] = {
+        "alpha": _scalar(left, alpha, "alpha"),
+        "beta": _scalar(left, beta, "beta"),
+        "c": None if c is None else operand(c, "c").planes,
+        "out": None if out is None else operand(out, "out").planes,
+    }
+    factors = left.planes, right.planes
+    if isinstance(chosen, Ozaki1):
+        return Array(slices.gemm(*factors, **operands, method=chosen))
+    if isinstance(chosen, Ozaki2):
+        return Array(residues.gemm(*factors, **operands, method=chosen))
+    return Array(gemm_routine.gemm(*factors, **operands, accuracy=accuracy, schedule=schedule))
+
+
+def gemv(
+    a: Array,
+    x: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    y: Array | None = None,
+    trans: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
+) -> Array:
+    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* as in gemm.
+
+    The matrix may be in a storage format of the vectors': it is read short, all else is done and
+    stored in the vectors' format.
+    """
+    matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
+    return Array(
+        reduce.gemv(
+            matrix.planes, vector.planes,
+            alpha=_scalar(vector, alpha, "alpha"), beta=_scalar(vector, beta, "beta"),
+            y=None if y is None else operand(y, "y").planes,
+            out=None if out is None else operand(out, "out").planes,
+            accuracy=accuracy,
+            schedule=schedule,
+        )
+    )  # fmt: skip
+
+
+def dot(
+    x: Array,
+    y: Array,
+    *,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
+) -> Array:
+    """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm."""
+    return Array(reduce.dot(operand(x, "x").planes, operand(y, "y").planes, accuracy, schedule))
+
+
+def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
+    """alpha x + y, elementwise."""
+    words = _scalar(operand(x, "x"), alpha, "alpha")
+    target = None if out is None else operand(out, "out").planes
+    return Array(elementwise.axpy(words, x.planes, operand(y, "y").planes, target))
+
+
+def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
+    """alpha x."""
+    words = _scalar(operand(x, "x"), alpha, "alpha")
+    target = None if out is None else operand(out, "out").planes
+    return Array(elementwise.scal(words, x.planes, target))
+
+
+def fma(x: Array, y: Any, z: Any) -> Array:
+    """x y + z, elementwise: add(mul(x, y), z); one limb: the fused operation."""
+    return operand(x, "x")._apply("fma", y, z)
+
+
+def sqrt(x: Array) -> Array:
+    """Square roots, elementwise; negative numbers give NaN."""
+    return operand(x, "x")._apply("sqrt")
+
+
+def minimum(x: Array, y: Any) -> Array:
+    """The smaller of two, elementwise; NaN propagates, -0 < +0."""
+    return operand(x, "x")._apply("min", y)
+
+
+def maximum(x: Array, y: Any) -> Array:
+    """The larger of two, elementwise; NaN propagates, -0 < +0."""
+    return operand(x, "x")._apply("max", y)
+
+
+def nrm2(x: Array) -> Array:
+    """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
+
+    Definition: s = 2^-e with e the exponent of the largest |x_i|, then
+    2^e sqrt(dot(s x, s x)); without scaling where that is zero, infinite or NaN. Reads
+    one number back from the device.
+    """
+    largest = float(abs(operand(x, "x")).max().to_limbs()[0]) if x.size else 0.0
+    flat = x.reshape(-1)
+    exponent = definition.norm_exponent(x.format.word, largest)
+    if exponent is None:
+        return sqrt(dot(flat, flat))
+    scaled = scal(math.ldexp(1.0, -exponent), flat)
+    return scal(math.ldexp(1.0, exponent), sqrt(dot(scaled, scaled)))

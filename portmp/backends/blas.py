@@ -1,0 +1,132 @@
+"""A GPU's BLAS library: what both vendors' have in common.
+
+They count by columns and take the same arguments but for the codes of types.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from portmp.backends.base import Library, Queue, Rows
+from portmp.backends.driver_api import Driver, GpuBuffer, GpuQueue
+from portmp.errors import ArgumentError, DeviceError
+
+_Scalar = type[ctypes.c_int32] | type[ctypes.c_float] | type[ctypes.c_double]
+_SCALARS: dict[str, _Scalar] = {
+    "int8": ctypes.c_int32, "float32": ctypes.c_float, "float64": ctypes.c_double,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Interface:
+    """Names and codes of one library.
+
+    ``kinds``: for each word the codes of its type, of the results' type, and of how sums are
+    computed. ``end``: the last arguments. ``axpy``: functions by word.
+    """
+
+    name: str
+    create: str
+    set_stream: str
+    gemm: str
+    plain: int
+    transposed: int
+    kinds: Mapping[str, tuple[int, int, int]]
+    end: tuple[int, ...]
+    statuses: Mapping[int, str] = field(default_factory=dict)
+    axpy: Mapping[str, str] = field(default_factory=dict)
+
+
+class BlasLibrary(Library):
+    """One library on one device; its handle is made when it is first needed."""
+
+    def __init__(self, interface: Interface, library: Any, driver: Driver) -> None:
+        self.name = interface.name
+        self._interface, self._library, self._driver = interface, library, driver
+        self._handle: Any = None
+        self._lock = threading.Lock()
+
+    def multiply(
+        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        batch: int = 1,
+    ) -> None:  # fmt: skip
+        """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
+        if max(m, n, k, a.row, b.row, c.row) >= 2**31:
+            raise DeviceError(f"{self.name}: {m}x{n}x{k} in rows of {a.row} is beyond its 32 bits")
+        names, scalar = self._interface, _SCALARS[word]
+        kind, result, compute = names.kinds[word]
+        alpha, beta = scalar(1), scalar(0)
+        # By columns, C is b's transpose times a.
+        nbytes = np.dtype(word).itemsize
+        factors = [_matrix(b, kind, nbytes), _matrix(a, kind, nbytes)]
+        target = _matrix(c, result, ctypes.sizeof(scalar))
+        with self._on(queue) as handle:
+            self._call(
+                names.gemm, handle, names.transposed, names.plain, n, m, k, _address(alpha),
+                *factors[0], *factors[1], _address(beta), *target, batch, compute, *names.end,
+            )  # fmt: skip
+
+    def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
+        """y = alpha x + y."""
+        if n >= 2**31:
+            raise DeviceError(f"{self.name}: vectors of {n} are beyond its 32 bits")
+        factor = (ctypes.c_float if word == "float32" else ctypes.c_double)(alpha)
+        vectors = [_pointer(v, ctypes.sizeof(factor)) for v in (x, y)]
+        with self._on(queue) as handle:
+            self._call(
+                self._interface.axpy[word], handle, n, _address(factor), vectors[0], 1,
+                vectors[1], 1,
+            )  # fmt: skip
+
+    @contextmanager
+    def _on(self, queue: Queue) -> Iterator[Any]:
+        """The handle, which works on this queue meanwhile."""
+        if not isinstance(queue, GpuQueue):
+            raise ArgumentError(f"{self.name}: the queue is of another platform")
+        with self._lock:
+            handle = self._open()
+            self._call(self._interface.set_stream, handle, ctypes.c_void_p(int(queue.stream)))
+            yield handle
+
+    def _open(self) -> Any:
+        """The handle, with the device current in the calling thread."""
+        self._driver.current()
+        if self._handle is None:
+            self._handle = self._create()
+        return self._handle
+
+    def _create(self) -> Any:
+        handle = ctypes.c_void_p()
+        self._call(self._interface.create, ctypes.byref(handle))
+        return handle
+
+    def _call(self, function: str, *arguments: object) -> None:
+        self._check(function, getattr(self._library, function)(*arguments))
+
+    def _check(self, function: str, status: int) -> None:
+        if status:
+            words = self._interface.statuses.get(status, f"status {status}")
+            raise DeviceError(f"{self.name}: {function}: {words}")
+
+
+def _address(value: Any) -> ctypes.c_void_p:
+    return ctypes.c_void_p(ctypes.addressof(value))
+
+
+def _matrix(rows: Rows, kind: int, nbytes: int) -> tuple[object, ...]:
+    """Arguments of a batch of matrices: address, type, steps from column to column and on."""
+    return _pointer(rows, nbytes), kind, rows.row, ctypes.c_int64(rows.batch)
+
+
+def _pointer(rows: Rows, nbytes: int) -> ctypes.c_void_p:
+    """Where the first entry is."""
+    if not isinstance(rows.buffer, GpuBuffer):
+        raise ArgumentError("the buffer is of another platform")
+    return ctypes.c_void_p(rows.buffer.pointer + rows.start * nbytes)

@@ -1,0 +1,463 @@
+"""What the CUDA and the ROCm backend share: all of it, but for the names of driver calls.
+
+A ``Driver`` wraps these calls for one device; the classes here build the protocol of
+``base`` on it.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import struct
+import sys
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+
+from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel, Properties, Queue
+from portmp.codegen.platform import Traits
+from portmp.compilers.base import Compiler
+from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory
+
+SCALARS: dict[type, str] = {
+    int: "q", np.int32: "i4x", np.int64: "q", np.uint32: "I4x", np.uint64: "Q",
+    np.float32: "f4x", np.float64: "d",
+}  # fmt: skip
+"""Types of kernel arguments that pass by value, and how struct packs them in eight bytes."""
+
+
+class Driver(ABC):
+    """Calls of one vendor's driver for one device; handles are the vendor's objects.
+
+    Every call makes the device current first, so that any thread may use it. Failures
+    raise DeviceError, or LaunchError from ``launch``.
+    """
+
+    @abstractmethod
+    def current(self) -> Any:
+        """The vendor's API, with this device current in the calling thread."""
+
+    @abstractmethod
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes."""
+
+    @abstractmethod
+    def allocate(self, nbytes: int, stream: Any) -> int | None:
+        """Address of new memory that is usable in *stream*; None when there is not enough."""
+
+    @abstractmethod
+    def free(self, pointer: int, stream: Any) -> None:
+        """Give memory back once *stream* has reached this point."""
+
+    @abstractmethod
+    def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
+        """Copy from the host."""
+
+    @abstractmethod
+    def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
+        """Copy to the host."""
+
+    @abstractmethod
+    def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
+        """Copy within the device."""
+
+    def reaches(self, other: Driver) -> bool:
+        """Whether this device can copy *other*'s memory itself; from then on it may."""
+        if other not in self._reached:
+            self._reached[other] = self.open(other)
+        return self._reached[other]
+
+    @cached_property
+    def _reached(self) -> dict[Driver, bool]:
+        return {}
+
+    @abstractmethod
+    def open(self, other: Driver) -> bool:
+        """Let this device copy *other*'s memory; False where it cannot."""
+
+    @abstractmethod
+    def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
+        """Copy memory of *other*, a device that this one reaches."""
+
+    @abstractmethod
+    def new_stream(self) -> Any:
+        """A stream that does not wait for the driver's default stream."""
+
+    @abstractmethod
+    def delete_stream(self, stream: Any) -> None:
+        """Destroy a stream; work in it still completes."""
+
+    @abstractmethod
+    def synchronize(self, stream: Any) -> None:
+        """Wait for all work in *stream*."""
+
+    @abstractmethod
+    def record(self, stream: Any) -> Any:
+        """A new event at this point of *stream*."""
+
+    @abstractmethod
+    def follow(self, stream: Any, event: Any) -> None:
+        """Let further work in *stream* wait for *event*."""
+
+    @abstractmethod
+    def wait(self, event: Any) -> None:
+        """Let the host wait for *event*."""
+
+    @abstractmethod
+    def elapsed(self, start: Any, stop: Any) -> float:
+        """Seconds between two events that were reached."""
+
+    @abstractmethod
+    def delete_event(self, event: Any) -> None:
+        """Destroy an event."""
+
+    @abstractmethod
+    def load(self, binary: bytes) -> Any:
+        """Load a module."""
+
+    @abstractmethod
+    def function(self, module: Any, name: str) -> Any:
+        """A kernel of a module."""
+
+    @abstractmethod
+    def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
+        """Launch a kernel; *arguments* is the address of an array of argument addresses."""
+
+    def clock_mhz(self) -> float | None:
+        """The clock at this moment; None where it cannot be read."""
+        return None
+
+    def pci_address(self) -> str:
+        """Where the device is on the bus, ``0000:19:00.0``; empty where the driver tells nothing.
+
+        Other libraries know the device by it: their numbers may differ.
+        """
+        return ""
+
+    def order(self, first: Any, then: Any, on: Driver | None = None) -> None:
+        """Let further work in *then*, a stream *on* any device, wait for that so far in *first*."""
+        event = self.record(first)
+        (on or self).follow(then, event)
+        self.delete_event(event)
+
+
+class GpuBuffer(Buffer):
+    """Device memory at the address ``pointer``; a part keeps its parent alive."""
+
+    device: GpuDevice
+
+    def __init__(
+        self, device: GpuDevice, pointer: int, nbytes: int, parent: GpuBuffer | None = None
+    ) -> None:
+        self.device = device
+        self.pointer = pointer
+        self.nbytes = nbytes
+        self._parent = parent
+
+    def __del__(self) -> None:
+        # At the interpreter's end the driver is gone. A finalizer of weakref, which others
+        # here have, takes longer than all else that an allocation does.
+        if self._parent is None and not sys.is_finalizing():
+            _quietly(self.device.free, self.pointer)
+
+    def part(self, offset: int, nbytes: int) -> GpuBuffer:
+        """A view; *offset* is a multiple of the device's alignment."""
+        _check_range(self, offset, nbytes)
+        alignment = self.device.properties.alignment
+        if offset % alignment:
+            raise ArgumentError(f"offset={offset} is not a multiple of the alignment {alignment}")
+        return GpuBuffer(self.device, self.pointer + offset, nbytes, self)
+
+
+_CODES: dict[type, str] = {**SCALARS, GpuBuffer: "Q"}
+
+
+class GpuKernel(Kernel):
+    """A kernel of a loaded module.
+
+    Modules are never unloaded: they are small, and unloading would have to wait for
+    every launch that is still queued.
+    """
+
+    def __init__(self, name: str, function: Any, module: Any) -> None:
+        self.name = name
+        self.function = function
+        self.module = module
+
+
+class GpuEvent(Event):
+    """An event of the driver."""
+
+    def __init__(self, driver: Driver, handle: Any) -> None:
+        self._driver = driver
+        self._handle = handle
+        _at_end(self, driver.delete_event, handle)
+
+    def wait(self) -> None:
+        """Wait until the queue has reached this mark."""
+        self._driver.wait(self._handle)
+
+    def seconds_since(self, earlier: Event) -> float:
+        """Device time from *earlier* to this mark; waits for both."""
+        if not isinstance(earlier, GpuEvent) or earlier._driver is not self._driver:
+            raise ArgumentError("seconds_since: the events belong to different devices")
+        earlier.wait()
+        self.wait()
+        return self._driver.elapsed(earlier._handle, self._handle)
+
+
+class GpuQueue(Queue):
+    """A stream of the driver."""
+
+    def __init__(self, device: GpuDevice, stream: Any) -> None:
+        self.device: GpuDevice = device
+        self.stream = stream
+        self._driver = device.driver
+
+    def write(
+        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        """Copy a C-contiguous host array to *target*.
+
+        Without *wait*, drivers that read pageable memory in place (those of machines with
+        one address space) see later changes of the array.
+        """
+        _check_array("source", source)
+        if source.nbytes:
+            pointer = self._pointer(target, offset, source.nbytes)
+            self._driver.upload(pointer, source.ctypes.data, source.nbytes, self.stream)
+            if wait:
+                self.synchronize()
+
+    def read(
+        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        """Copy to a C-contiguous host array."""
+        _check_array("target", target)
+        if not target.flags.writeable:
+            raise ArgumentError("target: the array is read-only")
+        if target.nbytes:
+            pointer = self._pointer(source, offset, target.nbytes)
+            self._driver.download(target.ctypes.data, pointer, target.nbytes, self.stream)
+        if wait:
+            self.synchronize()
+
+    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
+        """Copy device memory on the same device."""
+        if nbytes:
+            to, start = self._pointer(target, 0, nbytes), self._pointer(source, 0, nbytes)
+            self._driver.copy(to, start, nbytes, self.stream)
+
+    def receive(
+        self, target: Buffer, sender: Queue, source: Buffer, nbytes: int, offset: int = 0
+    ) -> None:
+        """Copy memory of another device; without the host where this device reaches it."""
+        mine = self._driver
+        theirs = sender._driver if isinstance(sender, GpuQueue) else None
+        if theirs is None or type(theirs) is not type(mine) or not mine.reaches(theirs):
+            super().receive(target, sender, source, nbytes, offset)
+        elif nbytes:
+            assert isinstance(sender, GpuQueue)
+            to = self._pointer(target, 0, nbytes)
+            start = sender._pointer(source, offset, nbytes)
+            theirs.order(sender.stream, self.stream, on=mine)
+            mine.fetch(to, theirs, start, nbytes, self.stream)
+            # What the sender does next may change or free the source.
+            mine.order(self.stream, sender.stream, on=theirs)
+
+    def _launcher(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> Callable[[], None]:
+        """What launches it; the driver copies the packed arguments before it returns."""
+        if not isinstance(kernel, GpuKernel):
+            raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
+        layout = _layout(tuple(map(type, args)))
+        device = self.device
+        memory = ctypes.create_string_buffer(layout.size)
+        values = ctypes.addressof(memory) + 8 * len(args)
+        try:
+            layout.pack_into(
+                memory, 0, *range(values, values + 8 * len(args), 8),
+                *[a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args],
+            )  # fmt: skip
+        except struct.error:
+            raise ArgumentError(_wrong(args, device)) from None
+        launch, function, stream = self._driver.launch, kernel.function, self.stream
+
+        def run() -> None:
+            try:
+                launch(function, grid, block, stream, ctypes.addressof(memory))
+            except LaunchError as error:
+                raise LaunchError(
+                    f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"
+                ) from error
+
+        return run
+
+    def record(self) -> Event:
+        """Put a mark in the queue."""
+        return GpuEvent(self._driver, self._driver.record(self.stream))
+
+    def synchronize(self) -> None:
+        """Wait for all work; reports errors of earlier launches."""
+        self._driver.synchronize(self.stream)
+
+    def _pointer(self, buffer: Buffer, offset: int, nbytes: int) -> int:
+        """Address in a buffer of this device."""
+        if not isinstance(buffer, GpuBuffer) or buffer.device is not self.device:
+            raise ArgumentError(f"the buffer is not on device {self.device.name}")
+        _check_range(buffer, offset, nbytes)
+        return buffer.pointer + offset
+
+
+@cache
+def _layout(kinds: tuple[type, ...]) -> struct.Struct:
+    """How arguments of these types lie in memory: all their addresses, then eight bytes each."""
+    codes = [_CODES.get(kind, "s") for kind in kinds]
+    return struct.Struct("<" + "Q" * len(kinds) + "".join(codes))
+
+
+def _wrong(args: Sequence[Any], device: Device) -> str:
+    """What is wrong with arguments that cannot be packed."""
+    for index, value in enumerate(args):
+        if isinstance(value, Buffer):
+            if not isinstance(value, GpuBuffer) or value.device is not device:
+                return f"args[{index}]: the buffer is not on device {device.name}"
+        elif type(value) not in _CODES:
+            allowed = ", ".join(sorted(kind.__name__ for kind in SCALARS))
+            return (
+                f"args[{index}] is a {type(value).__name__}; allowed are buffers and "
+                f"scalars of {allowed}"
+            )
+    return "args: a value does not fit its type"
+
+
+class GpuDevice(Device):
+    """A device with a driver and a compiler."""
+
+    def __init__(
+        self,
+        index: int,
+        driver: Driver,
+        properties: Properties,
+        traits: Traits,
+        compiler: Compiler,
+    ) -> None:
+        self.index = index
+        self.driver = driver
+        self.properties = properties
+        self.traits = traits
+        self.compiler = compiler
+        self._key: str | None = None
+        self._others: weakref.WeakSet[GpuQueue] = weakref.WeakSet()
+        self._shared = False
+
+    @cached_property
+    def queue(self) -> GpuQueue:  # type: ignore[override]
+        """The first queue, made on first use: listing devices should open none of them."""
+        return GpuQueue(self, self.driver.new_stream())
+
+    @property
+    def _home(self) -> Any:
+        return self.queue.stream
+
+    def allocate(self, nbytes: int) -> GpuBuffer:
+        """Allocate device memory (at least one byte)."""
+        if nbytes < 0:
+            raise ArgumentError(f"nbytes={nbytes} is negative")
+        pointer = self.driver.allocate(max(nbytes, 1), self._home)
+        if pointer is None:
+            free, total = self.driver.memory()
+            raise OutOfMemory(
+                f"{self.name} cannot allocate {nbytes} bytes: {free} of {total} bytes are free"
+            )
+        # Memory belongs to the first queue: the others use it after it was allocated,
+        # and it goes back after they have used it.
+        for queue in self._others_now():
+            self.driver.order(self._home, queue.stream)
+        return GpuBuffer(self, pointer, nbytes)
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """Aligned parts of one allocation."""
+        alignment = self.properties.alignment
+        offsets = [0]
+        for nbytes in sizes:
+            offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
+        whole = self.allocate(offsets[-1])
+        return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
+
+    def new_queue(self) -> GpuQueue:
+        """Another in-order queue on this device."""
+        queue = GpuQueue(self, self.driver.new_stream())
+        self.driver.order(self._home, queue.stream)
+        self._others.add(queue)
+        self._shared = True
+        _at_end(queue, self._close, queue.stream)
+        return queue
+
+    def compile(self, source: str) -> bytes:
+        """Compile rendered source for exactly this device."""
+        return self.compiler.compile(source, self.properties.arch)
+
+    def compiler_key(self) -> str:
+        """Compiler, version, options, driver and architecture: part of the cache's key."""
+        if self._key is None:
+            compiler, facts = self.compiler, self.properties
+            words = [compiler.name, compiler.version(), *compiler.options(facts.arch)]
+            words += [f"driver={facts.driver}", facts.arch, f"warp={facts.warp_size}"]
+            self._key = " ".join(words)
+        return self._key
+
+    def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
+        """Load machine code and return the named kernels."""
+        module = self.driver.load(binary)
+        return {
+            name: GpuKernel(name, self.driver.function(module, name), module) for name in kernels
+        }
+
+    def current_clock_mhz(self) -> float | None:
+        """The clock at this moment; None where it cannot be read."""
+        return self.driver.clock_mhz()
+
+    def _others_now(self) -> Sequence[GpuQueue]:
+        """The queues beside the first one; without any, as a rule, at no cost."""
+        return list(self._others) if self._shared else ()
+
+    def free(self, pointer: int) -> None:
+        """Give memory back after what all queues still do with it."""
+        for queue in self._others_now():
+            self.driver.order(queue.stream, self._home)
+        self.driver.free(pointer, self._home)
+
+    def _close(self, stream: Any) -> None:
+        # Buffers that were freed meanwhile must outlive what this queue still does.
+        self.driver.order(stream, self._home)
+        self.driver.delete_stream(stream)
+
+
+def _check_range(buffer: Buffer, offset: int, nbytes: int) -> None:
+    if offset < 0 or nbytes < 0 or offset + nbytes > buffer.nbytes:
+        raise ArgumentError(
+            f"offset={offset}, nbytes={nbytes} is outside of a buffer of {buffer.nbytes} bytes"
+        )
+
+
+def _check_array(name: str, array: np.ndarray[Any, Any]) -> None:
+    if not array.flags.c_contiguous:
+        raise ArgumentError(f"{name}: the array is not C-contiguous")
+
+
+def _quietly(release: Any, *handles: Any) -> None:
+    # Nobody can handle an error of a finalizer; the next call reports a lost device.
+    try:
+        release(*handles)
+    except DeviceError:
+        return
+
+
+def _at_end(owner: object, release: Any, *handles: Any) -> None:
+    """Release driver objects with their owner, but not at exit: the driver is gone then."""
+    weakref.finalize(owner, _quietly, release, *handles).atexit = False

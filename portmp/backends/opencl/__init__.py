@@ -1,0 +1,1 @@
+"""Any GPU, and CPUs, through OpenCL drivers."""

@@ -1,0 +1,120 @@
+"""Finding OpenCL drivers before the loader is imported.
+
+The OpenCL loader inside pyopencl's wheels reads one folder of ``.icd`` files, named by
+OCL_ICD_VENDORS; setting it hides every other place. So the places are gathered into
+one folder: the user's setting, the system's folder, and the CPU runtimes that pip
+installed (PoCL, Intel).
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+from functools import cache
+from importlib import metadata
+from pathlib import Path
+
+from portmp.paths import cache_folder, replace_file
+
+SYSTEM = Path("/etc/OpenCL/vendors")
+PIP_RUNTIMES = (
+    ("pocl-binary-distribution", "libpocl"),
+    ("intel-opencl-rt", "libintelocl."),
+)
+"""Packages whose shared library is an OpenCL driver, and how the library's name begins."""
+
+
+def pip_libraries() -> list[str]:
+    """Paths of OpenCL drivers installed by pip."""
+    found = []
+    for package, prefix in PIP_RUNTIMES:
+        try:
+            files = metadata.files(package) or []
+        except metadata.PackageNotFoundError:
+            continue
+        for file in files:
+            if file.name.startswith(prefix) and file.suffix == ".so":
+                path = Path(str(file.locate())).resolve()
+                if path.is_file():
+                    found.append(str(path))
+                    break
+    return found
+
+
+def _libraries_in(place: Path) -> list[str]:
+    """Libraries that a folder of .icd files names, or *place* itself if it is a library."""
+    if place.is_file() and place.suffix != ".icd":
+        return [str(place)]
+    files = [place] if place.is_file() else sorted(place.glob("*.icd")) if place.is_dir() else []
+    libraries = []
+    for file in files:
+        try:
+            name = file.read_text().strip()
+        except OSError:
+            continue
+        beside = file.parent / name
+        libraries.append(str(beside) if not Path(name).is_absolute() and beside.is_file() else name)
+    return libraries
+
+
+def gather() -> Path | None:
+    """Make the folder of all drivers and point OCL_ICD_VENDORS to it; None when there is none.
+
+    With PORTMP_ICD_ONLY=1 the user's OCL_ICD_VENDORS is used as it stands.
+    """
+    setting = os.environ.get("OCL_ICD_VENDORS")
+    if setting and os.environ.get("PORTMP_ICD_ONLY") == "1":
+        return Path(setting)
+    libraries = _libraries_in(Path(setting)) if setting else []
+    libraries += _libraries_in(SYSTEM)
+    libraries += pip_libraries()
+    unique: dict[str, str] = {}
+    for library in libraries:
+        absolute = Path(library).is_absolute()
+        unique.setdefault(os.path.realpath(library) if absolute else library, library)
+    if not unique:
+        return None
+    folder = _folder(list(unique.values()))
+    os.environ["OCL_ICD_VENDORS"] = str(folder)
+    return folder
+
+
+def _folder(libraries: list[str]) -> Path:
+    """A folder with exactly one .icd file for each library."""
+    key = hashlib.sha256("\n".join(libraries).encode()).hexdigest()[:16]
+    wanted = {f"{i:02d}.icd": f"{library}\n".encode() for i, library in enumerate(libraries)}
+    base = cache_folder()
+    if base is not None:
+        with contextlib.suppress(OSError):
+            return _filled(base / f"opencl-drivers-{key}", wanted)
+    return _filled(_private_folder(), wanted)
+
+
+def _filled(folder: Path, wanted: dict[str, bytes]) -> Path:
+    """*folder*, mended where its .icd files are not the wanted ones: the loader runs them."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for file in folder.glob("*.icd"):
+        if file.name not in wanted:
+            file.unlink(missing_ok=True)
+    for name, content in wanted.items():
+        file = folder / name
+        if not file.is_file() or file.read_bytes() != content:
+            replace_file(file, content)
+    return folder
+
+
+@cache
+def _private_folder() -> Path:
+    """A folder of this process, removed when it ends; no one else can have prepared it."""
+    folder, owner = Path(tempfile.mkdtemp(prefix="portmp-opencl-")), os.getpid()
+
+    def remove() -> None:
+        if os.getpid() == owner:  # a forked process leaves it to its parent
+            shutil.rmtree(folder, ignore_errors=True)
+
+    atexit.register(remove)
+    return folder

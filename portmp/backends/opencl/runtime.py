@@ -1,0 +1,393 @@
+"""OpenCL through pyopencl: any GPU, and CPUs through PoCL or Intel's runtime."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from portmp.backends import rapl
+from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel, Properties, Queue
+from portmp.backends.cuda import energy as nvml
+from portmp.backends.energy import Meter
+from portmp.backends.opencl import drivers
+from portmp.backends.opencl.blas import Clblast
+from portmp.backends.rocm import energy as amdsmi
+from portmp.codegen.platform import Traits
+from portmp.compilers.opencl import OpenclCompiler
+from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory, PortmpError
+
+INSTALL = "pip install pyopencl pocl-binary-distribution"
+
+
+class ClBuffer(Buffer):
+    """A cl_mem."""
+
+    def __init__(self, device: Device, mem: Any, nbytes: int) -> None:
+        self.device = device
+        self.mem = mem
+        self.nbytes = nbytes
+
+
+KEPT, BLOCKS = 16, 256
+"""Of memory given back one part in so many is kept for the next arrays; and so many blocks."""
+
+_SCALARS: dict[type, type | None] = {ClBuffer: None, int: np.int64}
+"""Types that pyopencl names otherwise."""
+
+
+class ClKernel(Kernel):
+    """A cl_kernel; its program stays alive with it."""
+
+    def __init__(self, name: str, kernel: Any) -> None:
+        self.name = name
+        self.kernel = kernel
+        self.lock = threading.Lock()
+        self.typed = False
+
+
+class ClEvent(Event):
+    """A profiled marker."""
+
+    def __init__(self, event: Any) -> None:
+        self.event = event
+
+    def wait(self) -> None:
+        self.event.wait()
+
+    def seconds_since(self, earlier: Event) -> float:
+        assert isinstance(earlier, ClEvent)
+        earlier.wait()
+        self.wait()
+        return float(self.event.profile.end - earlier.event.profile.end) * 1e-9
+
+
+class ClQueue(Queue):
+    """An in-order command queue with profiling."""
+
+    def __init__(self, device: ClDevice) -> None:
+        import pyopencl as cl
+
+        self.device: ClDevice = device
+        properties = cl.command_queue_properties.PROFILING_ENABLE
+        self.queue = cl.CommandQueue(device.context, device.handle, properties)
+        self._cl = cl
+
+    @contextlib.contextmanager
+    def _explained(self, what: str, kind: type[PortmpError] = DeviceError) -> Iterator[None]:
+        """Turn pyopencl's exceptions into ours; memory is often taken only at first use."""
+        facts = self.device.properties
+        try:
+            yield
+        except self._cl.MemoryError as error:
+            raise OutOfMemory(
+                f"{self.device.name}, {what}: the device's {facts.memory} bytes are used up "
+                f"({error})"
+            ) from None
+        except self._cl.Error as error:
+            raise kind(f"{self.device.name}, {what}: {error}") from None
+
+    def write(
+        self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        assert isinstance(target, ClBuffer)
+        if source.nbytes:
+            with self._explained(f"copy of {source.nbytes} bytes to the device"):
+                self._cl.enqueue_copy(
+                    self.queue, target.mem, source, dst_offset=offset, is_blocking=wait
+                )
+
+    def read(
+        self, source: Buffer, target: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
+    ) -> None:
+        assert isinstance(source, ClBuffer)
+        with self._explained(f"copy of {target.nbytes} bytes to the host"):
+            if target.nbytes:
+                self._cl.enqueue_copy(
+                    self.queue, target, source.mem, src_offset=offset, is_blocking=wait
+                )
+            elif wait:
+                self.queue.finish()
+
+    def copy(self, target: Buffer, source: Buffer, nbytes: int) -> None:
+        assert isinstance(target, ClBuffer) and isinstance(source, ClBuffer)
+        if nbytes:
+            with self._explained(f"copy of {nbytes} bytes"):
+                self._cl.enqueue_copy(self.queue, target.mem, source.mem, byte_count=nbytes)
+
+    def _launcher(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> Callable[[], None]:
+        assert isinstance(kernel, ClKernel)
+        values = [a.mem if type(a) is ClBuffer else a for a in args]
+        size = tuple(g * b for g, b in zip(grid, block, strict=True))
+        enqueue, queue = self._cl.enqueue_nd_range_kernel, self.queue
+        handle, lock = kernel.kernel, kernel.lock
+        what = f"kernel {kernel.name}, grid {grid}, block {block}"
+        with self._explained(what, LaunchError), lock:
+            if not kernel.typed:
+                # Untyped, pyopencl finds each argument's type anew: microseconds an argument.
+                handle.set_scalar_arg_dtypes([_SCALARS.get(type(a), type(a)) for a in args])
+                kernel.typed = True
+
+        def run() -> None:
+            # Arguments belong to the kernel object, which all threads share. An object for each
+            # launch that is repeated would take longer to make than most save.
+            with self._explained(what, LaunchError), lock:
+                handle.set_args(*values)
+                enqueue(queue, handle, size, block)
+
+        return run
+
+    def record(self) -> ClEvent:
+        return ClEvent(self._cl.enqueue_marker(self.queue))
+
+    def synchronize(self) -> None:
+        with self._explained("waiting"):
+            self.queue.finish()
+
+
+class ClDevice(Device):
+    """One OpenCL device in a context of its own."""
+
+    platform = "opencl"
+    fragile = True
+
+    def __init__(self, index: int, handle: Any) -> None:
+        import pyopencl as cl
+        from pyopencl import tools
+
+        self._cl = cl
+        self.index = index
+        self.handle = handle
+        self.context = cl.Context([handle])
+        self.properties = _properties(handle)
+        gpu = self.properties.kind == "gpu"
+        # CPU runtimes call fma() as a function (or fail on wide vectors): contract instead.
+        # Their estimates of roots are coarse or none at all.
+        self.traits = Traits(
+            warp_size=self.properties.warp_size,
+            fma="builtin" if gpu else "contracted",
+            root=_root(self.properties),
+            dot4=_dot4(self.properties),
+        )
+        self.compiler = OpenclCompiler(self.context, handle)
+        self.queue = ClQueue(self)
+        self.pool = tools.MemoryPool(tools.ImmediateAllocator(self.queue.queue))
+
+    library_words = ("float32", "float64")
+
+    def library(self) -> Clblast:
+        """CLBlast; BackendUnavailable where pyclblast is not installed."""
+        return Clblast()
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """All but large buffers come from a pool: drivers take long to make memory.
+
+        The queue runs in order: what it still does with memory that went back to the pool is
+        over before the next owner's work starts. Parts of one cl_mem would be no gain: NVIDIA's
+        driver 580 takes seconds to release parts of many gigabytes that were written piecewise.
+        """
+        pool, most = self.pool, self.properties.memory // KEPT
+        if sum(sizes) > most:
+            return tuple([self._made(n, sum(sizes)) for n in sizes])
+        if pool.held_blocks > BLOCKS or pool.managed_bytes - pool.active_bytes > most:
+            pool.free_held()
+        try:
+            return tuple([ClBuffer(self, self.pool.allocate(n), n) for n in sizes])
+        except self._cl.Error as error:
+            raise self._exhausted(sum(sizes), error) from None
+
+    def allocate(self, nbytes: int) -> ClBuffer:
+        return self._made(nbytes, nbytes)
+
+    def _made(self, nbytes: int, total: int) -> ClBuffer:
+        """A buffer, one of those that *total* bytes were asked for."""
+        limit = int(self.handle.max_mem_alloc_size)
+        if nbytes > limit:
+            raise OutOfMemory(
+                f"{self.name} ({self.properties.name}): {total} bytes asked for, one allocation "
+                f"may have {limit}, the device has {self.properties.memory}"
+            )
+        try:
+            mem = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1))
+        except self._cl.Error as error:
+            raise self._exhausted(total, error) from None
+        return ClBuffer(self, mem, nbytes)
+
+    def _exhausted(self, nbytes: int, error: Exception) -> OutOfMemory:
+        facts = self.properties
+        return OutOfMemory(
+            f"{self.name} ({facts.name}): {nbytes} bytes asked for, the device has "
+            f"{facts.memory}: {error}"
+        )
+
+    def new_queue(self) -> ClQueue:
+        # Another queue could still use what the pool hands out again.
+        self.pool.stop_holding()
+        return ClQueue(self)
+
+    def compile(self, source: str) -> bytes:
+        return self.compiler.compile(source, self.properties.arch)
+
+    def compiler_key(self) -> str:
+        p = self.properties
+        options = " ".join(self.compiler.options(p.arch))
+        return f"opencl {self.compiler.version()} {p.name} {p.arch} {options}"
+
+    def current_clock_mhz(self) -> float | None:
+        return _host_clock(Path("/proc/cpuinfo")) if self.properties.kind == "cpu" else None
+
+    def energy_meters(self) -> Sequence[Meter]:
+        """Those of the host's processors for a CPU, of its vendor's library for a GPU."""
+        if self.properties.kind == "cpu":
+            return rapl.meters()
+        for place_of, meters in _BOARDS:
+            try:
+                address = place_of(self.handle)
+            except (self._cl.Error, AttributeError):  # the query is another vendor's, or too new
+                continue
+            return meters(address)
+        raise BackendUnavailable(
+            f"{self.name}: no library is known that tells the energy of a GPU of "
+            f"{self.properties.vendor}"
+        )
+
+    def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
+        try:
+            program = self.compiler.program(binary)
+            return {name: ClKernel(name, self._cl.Kernel(program, name)) for name in kernels}
+        except self._cl.Error as error:
+            raise LaunchError(f"{self.name}: the binary does not load: {error}") from None
+
+
+_BUS_DEVICES = 32
+"""Devices that a bus may have."""
+
+
+def _nvidia_place(handle: Any) -> str:
+    """The address on the bus by NVIDIA's queries; pyopencl's errors where they are not known.
+
+    The slot is the device's number (driver 580 on an H200). Numbers that no device has would be
+    the device's and the function's together.
+    """
+    slot = int(handle.pci_slot_id_nv)
+    device, function = (slot, 0) if slot < _BUS_DEVICES else divmod(slot, 8)
+    domain = int(handle.pci_domain_id_nv)
+    return f"{domain:04x}:{int(handle.pci_bus_id_nv):02x}:{device:02x}.{function}"
+
+
+def _amd_place(handle: Any) -> str:
+    """The same by AMD's query, which tells no domain. Its numbers are signed bytes."""
+    found = handle.topology_amd
+    bus, slot, function = (int(n) & 0xFF for n in (found.bus, found.device, found.function))
+    return f"0000:{bus:02x}:{slot:02x}.{function}"
+
+
+_BOARDS: tuple[tuple[Callable[[Any], str], Callable[[str], Sequence[Meter]]], ...] = (
+    (_nvidia_place, nvml.meters), (_amd_place, amdsmi.meters),
+)  # fmt: skip
+"""How a vendor's driver tells where a GPU is, and what tells its energy."""
+
+
+def _root(facts: Properties) -> str:
+    """The trait: NVIDIA's native_rsqrt scales subnormals, which its instruction does not."""
+    if facts.kind == "cpu":
+        return "ieee"
+    return "assembly" if facts.vendor.startswith("NVIDIA") else "estimate"
+
+
+def _dot4(facts: Properties) -> str:
+    """The trait: NVIDIA's instruction came with compute capability 6.1."""
+    number = facts.arch.removeprefix("sm_")
+    return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
+
+
+def _properties(handle: Any) -> Properties:
+    import pyopencl as cl
+
+    gpu = bool(handle.type & (cl.device_type.GPU | cl.device_type.ACCELERATOR))
+    warp = 1
+    if gpu:
+        warp = int(getattr(handle, "warp_size_nv", 0) or 0) or int(
+            getattr(handle, "wavefront_width_amd", 0) or 0
+        ) or 32  # fmt: skip
+    return Properties(
+        name=handle.name.strip(),
+        vendor=handle.vendor.strip(),
+        driver=handle.driver_version.strip(),
+        arch=_architecture(handle),
+        kind="gpu" if gpu else "cpu",
+        compute_units=int(handle.max_compute_units),
+        warp_size=warp,
+        max_threads=int(handle.max_work_group_size),
+        shared_memory=int(handle.local_mem_size),
+        memory=int(handle.global_mem_size),
+        float64="cl_khr_fp64" in handle.extensions,
+        alignment=max(int(handle.mem_base_addr_align) // 8, 128),
+        clock_mhz=int(handle.max_clock_frequency),
+        extra={"platform": f"{handle.platform.name.strip()} {handle.platform.version.strip()}"},
+    )
+
+
+def _host_clock(table: Path) -> float | None:
+    """The fastest core's clock: the others may be idle. OpenCL itself tells none."""
+    try:
+        clocks = re.findall(r"^cpu MHz\s*:\s*([0-9.]+)", table.read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return max(map(float, clocks), default=None)
+
+
+def _architecture(handle: Any) -> str:
+    major = getattr(handle, "compute_capability_major_nv", None) if "NVIDIA" in handle.vendor else 0
+    if major:
+        return f"sm_{major}{handle.compute_capability_minor_nv}"
+    return str(handle.name).strip().replace(" ", "-")
+
+
+def _preference(handle: Any) -> tuple[bool, bool, list[int]]:
+    """Sort key: GPUs first, then PoCL (newest first), then other CPU runtimes."""
+    import pyopencl as cl
+
+    version = str(handle.platform.version)
+    pocl = re.search(r"PoCL (\d+)\.(\d+)", version)
+    newest = [-int(n) for n in pocl.groups()] if pocl else [0]
+    return (not handle.type & cl.device_type.GPU, pocl is None, newest)
+
+
+def find_devices() -> list[Device]:
+    """All OpenCL devices of all platforms, GPUs first; BackendUnavailable when there are none."""
+    drivers.gather()
+    try:
+        import pyopencl as cl
+    except ImportError as error:
+        raise BackendUnavailable(f"pyopencl cannot be imported ({error}): {INSTALL}") from None
+    try:
+        platforms = cl.get_platforms()
+    except cl.Error:
+        platforms = []
+    handles = []
+    for platform in {(p.name, p.version): p for p in platforms}.values():
+        try:
+            handles += platform.get_devices()
+        except cl.Error:
+            continue
+    if not handles:
+        raise BackendUnavailable(f"no OpenCL device found; a CPU device is installed by: {INSTALL}")
+    handles.sort(key=_preference)
+    found: list[Device] = []
+    problems = []
+    for handle in handles:
+        try:
+            found.append(ClDevice(len(found), handle))
+        except cl.Error as error:
+            problems.append(f"{handle.name.strip()}: {error}")
+    if not found:
+        raise BackendUnavailable(f"no OpenCL device opens ({'; '.join(problems)})")
+    return found

@@ -1,0 +1,1 @@
+"""Papers' experiments, repeated on a device: one folder a paper."""

@@ -1,0 +1,1 @@
+"""Gravity in extended precision: the experiments of a paper."""

@@ -1,0 +1,200 @@
+"""Experiments with small kernels: cycles of each root, and a rendered against a plain kernel."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Sequence
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from portmp import formats, nbody, networks
+from portmp.arrays.array import Array
+from portmp.backends.base import Argument, Device, Kernel
+from portmp.bench.measure import summary
+from portmp.bench.papers.nbody import model
+from portmp.bench.papers.nbody.measured import EPS, Bench, Row, roots_of, timed
+from portmp.codegen import platform
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.render import RenderedSource
+from portmp.compilers import loops
+from portmp.errors import BackendUnavailable
+from portmp.formats import Format
+from portmp.routines import base, ceilings, gravity
+from portmp.routines.gravity.schedule import NbodySchedule
+from portmp.runtime import program
+from portmp.runtime.planes import allocate
+
+STEPS = 32
+"""Operations of a chain that are written out."""
+ITERATIONS = {"gpu": (64, 192), "cpu": (4000, 12000)}
+"""Lengths of two chains: the difference is free of what surrounds them."""
+FMA = "fma"
+PLAIN = {"cuda": "plain_gravity.cu"}
+"""Plain programs to compare rendered kernels with, by platform."""
+PLAIN_THREADS = 256
+PLAIN_SIZES = {"gpu": 2**20, "cpu": 2**13}
+
+
+# --- cycles ----------------------------------------------------------------------------------
+
+
+@cache
+def chain_spec(form: str, op: str, threads: int) -> KernelSpec:
+    """The kernel of one dependent chain of *op*: fma, or a kind of root."""
+    f = formats.get(form)
+    tail = "" if op == "exact" else f"_{op}"
+    if op == "exact" and f.word == "float64":
+        tail = "_double"
+    roles = {} if op == FMA else {"root": networks.get(f"inverse_root{tail}")}
+    return spec(
+        f"{op}_chain", "bench/root_cycles.mako", f, roles, steps=STEPS, threads=threads
+    )  # fmt: skip
+
+
+def cycles(bench: Bench) -> Row:
+    """Cycles from an operation to the next one that needs its result, beside those of an fma.
+
+    By the device's own clock where the platform has one; else times by the queue's marks,
+    which give the same ratios.
+    """
+    rows: list[Row] = []
+    for form in bench.forms:
+        if form.limbs > 1:
+            bench.skip("cycles", form.name, "has no inverse root of one word")
+            continue
+        latencies: dict[str, tuple[float, float | None]] = {}
+        for op in (FMA, *roots_of(form, bench.device)):
+            bench.progress.show(f"cycles: {form.name} {op}")
+            latencies[op] = latency(bench, form, op)
+        first = 1 if latencies[FMA][1] is not None else 0
+        for op, found in latencies.items():
+            one, fma = found[first], latencies[FMA][first]
+            assert one is not None and fma is not None
+            rows.append({
+                "format": form.name, "op": op, "seconds": found[0], "cycles": found[1],
+                "over_fma": one / fma if fma > 0 else None,
+            })  # fmt: skip
+    paper = {n: d["cycles"] for n, d in model.devices().items() if "cycles" in d}
+    clock = platform.get(bench.device.platform).clock
+    return {"clock": clock or None, "rows": rows, "paper": paper}
+
+
+def latency(bench: Bench, form: Format, op: str) -> tuple[float, float | None]:
+    """Seconds and, by the device's clock, cycles of one step of a dependent chain of *op*."""
+    device = bench.device
+    threads = device.properties.warp_size if bench.kind == "gpu" else 1
+    key = chain_spec(form.name, op, threads)
+    kernel = program.kernels(device, key)[key.name]
+    clocked = bool(platform.get(device.platform).clock)
+    short, long = (_chain(bench, form, kernel, threads, count) for count in ITERATIONS[bench.kind])
+    more = STEPS * (ITERATIONS[bench.kind][1] - ITERATIONS[bench.kind][0])
+    counted = (long[1] - short[1]) / more if clocked else None
+    return (long[0] - short[0]) / more, counted
+
+
+def _chain(
+    bench: Bench, form: Format, kernel: Kernel, threads: int, iterations: int
+) -> tuple[float, int]:
+    """Least seconds and cycles of a chain."""
+    device, queue = bench.device, bench.device.queue
+    kind = np.dtype(form.word).type
+    out, counter = device.allocate(8), device.allocate(8)
+    queue.write(counter, np.zeros(1, np.int64))
+    args = [np.int32(iterations), kind(3.0), kind(0.5), kind(1.0), out, counter]
+
+    def work() -> None:
+        queue.launch(kernel, (1, 1, 1), (threads, 1, 1), args)
+
+    least = min(ceilings.times(device, work, bench.runs))
+    found = np.zeros(1, np.int64)
+    counts = []
+    for _ in range(bench.runs):
+        work()
+        queue.read(counter, found)
+        counts.append(int(found[0]))
+    return least, min(counts)
+
+
+# --- rendered and plain ------------------------------------------------------------------------
+
+
+def build(bench: Bench) -> Row:
+    """The rendered kernel beside a plain program's of the same algorithm, one compiler for both.
+
+    The rendered text is itself valid for the plain compiler, so there is no translation whose
+    cost could be measured; what is compared is generated code with code written by hand.
+    """
+    device, form = bench.device, formats.get("float32")
+    if device.platform not in PLAIN:
+        bench.skip("build", "all", f"there is no plain kernel for the platform {device.platform}")
+        return {"rows": []}
+    s = NbodySchedule(PLAIN_THREADS, 1, PLAIN_THREADS, unroll=8, shared=1)
+    root = "rsqrt"
+    most = bench.size or PLAIN_SIZES[bench.kind]
+    n = bench.size or bench.affordable("build", [(form, root)] * 2, most)
+    if bench.too_long("build", f"N = {n}", 2 * bench.expected(form, root, n, s)):
+        return {"rows": []}
+    bench.progress.show(f"build: N = {n}")
+    text = plain_source(device.platform)
+    kernel = program.load(device, text)["plain_gravity"]
+    position, mass, out = bench.bodies.of(form, n)
+    result = Array(allocate(form, (n, 3), device.queue))
+    bodies = gravity.packed(position.planes, mass.planes)
+    args: list[Argument] = [n, *bodies.buffers, *nbody.squared(EPS, form), *result.planes.buffers]
+
+    def plain() -> None:
+        grid = base.blocks(n, PLAIN_THREADS)
+        device.queue.launch(kernel, (grid, 1, 1), (PLAIN_THREADS, 1, 1), args)
+
+    works = {"rendered": bench.work(form, root, n, s), "plain": plain}
+    times = {name: ceilings.times(device, work, bench.runs) for name, work in works.items()}
+    module = gravity.module(form.name, s, ("acceleration",), root=root)
+    texts = {"rendered": program.source(device, *module), "plain": text}
+    rows: list[Row] = [
+        {"kernel": name, "n": n, "seconds": timed(found), "spread": summary(found, 1).spread,
+         "flops_median": model.flops(n, statistics.median(found)),
+         "loop": _loop(device, texts[name]), **bench.energy(works[name], n, found)}
+        for name, found in times.items()
+    ]  # fmt: skip
+    medians = {name: statistics.median(found) for name, found in times.items()}
+    return {
+        "rows": rows, "plain_over_rendered": medians["plain"] / medians["rendered"],
+        "same_loop": _same([row["loop"] for row in rows]),
+        "largest_difference": _difference(out, result),
+    }  # fmt: skip
+
+
+def plain_source(on: str) -> RenderedSource:
+    """The text of a platform's plain program."""
+    text = resources.files("portmp").joinpath(f"data/{PLAIN[on]}").read_text()
+    whole = f"#define THREADS {PLAIN_THREADS}\n{text}"
+    return RenderedSource(whole, (None,) * len(whole.splitlines()), ("plain_gravity",))
+
+
+def _loop(device: Device, text: RenderedSource) -> dict[str, Any] | None:
+    """What the innermost loop issues; None where the disassembler is missing.
+
+    Both kernels read a source at once, for one target.
+    """
+    try:
+        found = loops.hot_loops(device.platform, device.compile(text.text))
+    except BackendUnavailable:
+        return None
+    return next((loop.with_reads(1).as_dict() for loop in found.values()), None)
+
+
+def _same(mixes: Sequence[dict[str, Any] | None]) -> bool | None:
+    """Whether the loops hold the same instructions by class for each interaction."""
+    first, second = mixes
+    if first is None or second is None:
+        return None
+    return bool(first["an_interaction"] == second["an_interaction"])
+
+
+def _difference(a: Array, b: Array) -> float:
+    """The largest difference of components over the largest component."""
+    x, y = (v.planes.view(v.shape, (3, 1), 0).read_dense()[0] for v in (a, b))
+    return float(np.abs(x - y).max() / np.abs(x).max())

@@ -1,0 +1,199 @@
+"""What the experiments on gravity share: particles, one measurement, and the time that is left."""
+
+from __future__ import annotations
+
+import dataclasses
+import statistics
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from portmp import nbody
+from portmp.arrays.array import Array
+from portmp.backends.base import Device
+from portmp.bench import values
+from portmp.bench.energy import Observer
+from portmp.bench.measure import Budget
+from portmp.bench.papers.nbody import model
+from portmp.bench.session import Session
+from portmp.codegen.kernel_spec import KernelSpec
+from portmp.errors import ArgumentError, FormatError
+from portmp.formats import Format
+from portmp.networks import gravity
+from portmp.progress import Progress
+from portmp.routines import ceilings
+from portmp.routines import gravity as routine
+from portmp.routines.gravity.schedule import NbodySchedule
+from portmp.runtime import planes, program
+
+EPS = 0.01
+"""The softening length: particles fill a cube of edge 1."""
+SMALLEST, LARGEST = 2**10, 2**24
+"""Numbers of particles: those of the paper's table A.1."""
+LONG_ENOUGH = 0.01
+"""Seconds of a run that says how fast larger ones are."""
+BESIDE = 2
+"""Runs of a measurement that do not count: the warm-up and the first one in the queue."""
+SHARES = {
+    "roots": 4, "sizes": 6, "steps": 3, "cycles": 2, "build": 2, "copies": 1, "bound": 2,
+}  # fmt: skip
+"""The experiments, and how they share the time."""
+
+Row = dict[str, Any]
+
+
+class Bodies:
+    """Particles of one format at a time, in one array of x, y, z, mass, and room for results."""
+
+    def __init__(self, device: Device) -> None:
+        self.device = device
+        self._bodies: Array | None = None
+        self._out: Array | None = None
+
+    def of(self, form: Format, n: int) -> tuple[Array, Array, Array]:
+        """Positions, masses and the output for *n* particles: views, nothing is packed anew."""
+        if self._bodies is None or self._bodies.format is not form or self._bodies.shape[0] < n:
+            self._bodies = self._out = None  # freed before more is asked for
+            limbs = values.full_limbs(form, 4 * n, "nbody", positive=True)
+            made = planes.allocate(form, (n, 4), self.device.queue)
+            made.write([limb.reshape(n, 4) for limb in limbs])
+            self._bodies = Array(made)
+            self._out = Array(planes.allocate(form, (n, 3), self.device.queue))
+        assert self._out is not None
+        return self._bodies[:n, :3], self._bodies[:n, 3], self._out[:n]
+
+
+def roots_of(form: Format, device: Device) -> list[str]:
+    """The inverse square roots that a format has on a device, in the order of gravity.ROOTS."""
+    found = []
+    for root in gravity.ROOTS:
+        try:
+            routine.check_root(form, device.platform, root)
+        except (ArgumentError, FormatError):
+            continue
+        found.append(root)
+    return found
+
+
+def schedule_of(specs: Sequence[KernelSpec]) -> NbodySchedule | None:
+    """The schedule of a call, from the kernels that it looked up."""
+    plans = (dict(spec.values).get("s") for spec in specs)
+    return next((plan for plan in plans if isinstance(plan, NbodySchedule)), None)
+
+
+@dataclass
+class Bench(Session):
+    """One run on one device. ``best``: interactions a second by format and root."""
+
+    device: Device
+    forms: Sequence[Format]
+    size: int | None
+    runs: int
+    budget: Budget
+    progress: Progress
+    skipped: list[Row] = field(default_factory=list)
+    best: dict[tuple[str, str], float] = field(default_factory=dict)
+    ceilings: dict[str, dict[str, float]] = field(default_factory=dict)
+    observer: Observer = field(default_factory=lambda: Observer(None))
+
+    def __post_init__(self) -> None:
+        self.bodies = Bodies(self.device)
+        self._rates: dict[tuple[str, str, NbodySchedule | None], float] = {}
+        self.last: Callable[[], object] | None = None
+
+    def work(
+        self, form: Format, root: str, n: int, schedule: NbodySchedule | None = None
+    ) -> Callable[[], object]:
+        """The call that is measured."""
+        position, mass, out = self.bodies.of(form, n)
+        return lambda: nbody.acceleration(
+            position, mass, eps=EPS, out=out, root=root, schedule=schedule
+        )
+
+    def measure(
+        self, form: Format, root: str, n: int, schedule: NbodySchedule | None = None, runs: int = 0
+    ) -> Row:
+        """Times and rates of accelerations of *n* particles."""
+        work = self.work(form, root, n, schedule)
+        with program.watching() as specs:
+            times = ceilings.times(self.device, work, runs or self.runs)
+        used, self.last = schedule_of(specs), work
+        rate = float(n) ** 2 / min(times)
+        key = form.name, root
+        if not runs:  # a short run that only says how fast longer ones are is no result
+            self.best[key] = max(rate, self.best.get(key, 0.0))
+        self._rates[form.name, root, schedule] = rate
+        return {
+            "format": form.name, "root": root, "n": n,
+            "seconds": timed(times), **rates(n, times),
+            "schedule": dataclasses.asdict(used) if used else None,
+            # Not of short runs, nor where only times are compared, with a schedule for it.
+            **({} if runs or schedule else self.energy(work, n, times)),
+        }  # fmt: skip
+
+    def energy(self, work: Callable[[], object], n: int, times: Sequence[float]) -> Row:
+        """The energy of accelerations that take these times, beside the limit of time."""
+        with self.budget.beside():
+            return self.observer.part(work, model.FLOP * n**2, statistics.median(times))
+
+    def rate(self, form: Format, root: str, schedule: NbodySchedule | None = None) -> float:
+        """Interactions a second that the last run had; of short runs until one is long enough."""
+        key = form.name, root, schedule
+        n = SMALLEST
+        while key not in self._rates:
+            row = self.measure(form, root, n, schedule, runs=1)
+            if row["seconds"]["least"] < LONG_ENOUGH and n < LARGEST:
+                del self._rates[key]
+                n *= 2
+        return self._rates[key]
+
+    def expected(
+        self, form: Format, root: str, n: int, schedule: NbodySchedule | None = None
+    ) -> float:
+        """Seconds that a measurement will take, at the rate of the last run."""
+        each = float(n) ** 2 / self.rate(form, root, schedule)
+        return each * (self.runs + BESIDE)
+
+    def affordable(self, experiment: str, pairs: Sequence[tuple[Format, str]], most: int) -> int:
+        """The largest power of two, up to *most*, for which all *pairs* can be measured."""
+        n = most
+        while n > SMALLEST and sum(
+            self.expected(form, root, n) for form, root in pairs
+        ) > self.budget.left(experiment):
+            n //= 2
+        return n
+
+    def fma_rate(self, word: str) -> float:
+        """The measured rate of fmas in a word, in words a second; measured once."""
+        if word not in self.ceilings:
+            self.progress.show(f"bench {self.device.name}: measuring the rate of {word} fmas")
+            self.ceilings[word] = {"fma": ceilings.instruction_rate(self.device, word)}
+        return self.ceilings[word]["fma"]
+
+    def clock_mhz(self) -> float | None:
+        """The clock while the device does what it did last."""
+        if self.last is None:
+            return self.device.current_clock_mhz()
+        for _ in range(3):
+            self.last()
+        clock = self.device.current_clock_mhz()
+        self.device.queue.synchronize()
+        return clock
+
+
+def timed(times: Sequence[float]) -> Row:
+    """Seconds of runs: median, least and most, and how many."""
+    return {
+        "median": statistics.median(times), "least": min(times), "most": max(times),
+        "runs": len(times),
+    }  # fmt: skip
+
+
+def rates(n: int, times: Sequence[float]) -> Row:
+    """Rates of the fastest run and of the median, by 22 flop an interaction."""
+    least, median = min(times), statistics.median(times)
+    return {
+        "interactions_per_second": float(n) ** 2 / least,
+        "flops_max": model.flops(n, least),
+        "flops_median": model.flops(n, median),
+    }

@@ -1,0 +1,136 @@
+"""What compiled gravity kernels issue and occupy: without a device, and without running them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+from portmp import formats
+from portmp.bench.papers.nbody import model
+from portmp.codegen import kernel_spec
+from portmp.codegen.kernel_spec import KernelSpec
+from portmp.compilers import loops
+from portmp.compilers.base import KernelReport
+from portmp.compilers.loops import Loop
+from portmp.compilers.occupancy import UNITS, occupancy
+from portmp.compilers.select import compiler_for
+from portmp.errors import ArgumentError, suggestion
+from portmp.progress import Progress
+from portmp.routines import gravity
+from portmp.routines.gravity.schedule import NbodySchedule
+from portmp.schedules import database
+
+KERNELS: dict[str, tuple[str, ...]] = {
+    "float32": ("fast", "rounded", "rsqrt", "division", "exact"),
+    "float64": ("fast", "exact"),
+    "ds": ("exact",),
+    "dd": ("exact",),
+}
+"""Formats, and the roots of each that are compiled."""
+_PLATFORMS = {"sm_": "cuda", "gfx": "rocm"}
+CAVEAT = (
+    "compiled, not run: static counts of the innermost loop; nothing here was measured on a device"
+)
+Row = dict[str, Any]
+
+
+def reads(form: str, s: NbodySchedule) -> float:
+    """Reads of shared memory an interaction: 16 bytes at once, a source for all targets."""
+    f = formats.get(form)
+    return 4 * f.itemsize / 16 / (s.targets * s.width)
+
+
+def platform_of(arch: str) -> str:
+    """The platform of an architecture; ArgumentError for an unknown one."""
+    if arch not in UNITS:
+        near = suggestion(arch, list(UNITS))
+        raise ArgumentError(f"--static: {arch!r} given{near}; allowed are {', '.join(UNITS)}")
+    return next(name for start, name in _PLATFORMS.items() if arch.startswith(start))
+
+
+def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySchedule]:
+    """Kernels of several roots, named after them, for one compilation; their schedule."""
+    f = formats.get(form)
+    schedule = database.default(database.Task("nbody", f, "accurate", "all"))
+    assert isinstance(schedule, NbodySchedule)
+    kernels = []
+    for root in roots:
+        main = gravity.module(form, schedule, ("acceleration",), root=root)[0]
+        kernels.append(dataclasses.replace(main, name=f"gravity_{root}"))
+    return kernels, schedule
+
+
+def report(arch: str, progress: Progress) -> Row:
+    """Every kernel's loop, resources and, for float32, bounds by its issue slots."""
+    on = platform_of(arch)
+    compiler = compiler_for(on, arch)
+    version = compiler.version()
+    rows: list[Row] = []
+    for form, roots in KERNELS.items():
+        progress.show(f"compiling gravity of {form} for {arch}")
+        kernels, schedule = _module(form, roots)
+        binary = compiler.compile(kernel_spec.module(kernels, on).text, arch)
+        reports = {r.name: r for r in compiler.report(binary, arch)}
+        found = loops.hot_loops(on, binary)
+        for root in roots:
+            name = f"gravity_{root}"
+            loop = found[name].with_reads(reads(form, schedule)) if name in found else None
+            rows.append(_row(form, root, reports[name], loop, schedule))
+    progress.clear()
+    return {
+        "arch": arch, "compiler": f"{compiler.name} {version}", "note": CAVEAT, "rows": rows,
+        "paper": _bounds(arch, rows),
+    }  # fmt: skip
+
+
+def _row(
+    form: str, root: str, report: KernelReport, loop: Loop | None, schedule: NbodySchedule
+) -> Row:
+    held = occupancy(report, schedule.threads)
+    return {
+        "format": form, "root": root, "schedule": dataclasses.asdict(schedule),
+        "registers": report.registers, "spills": report.spills, "scratch": report.scratch,
+        "shared": report.shared, "occupancy": held.as_dict() if held else None,
+        "loop": loop.as_dict() if loop else None,
+        "slots": slots(loop, report.arch, form) if loop else None,
+    }  # fmt: skip
+
+
+def slots(loop: Loop, arch: str, form: str) -> Row | None:
+    """Turns at the vector units for each interaction, counted in two ways; None with float64.
+
+    ``counted``: the float32 instructions, or all that the loop issues if they take longer,
+    with special ones as the architecture has them. ``paper``, for float32: 12 and the root as
+    3 or 4.
+    Loops with instructions of 64 bits are left out: their rate differs among architectures.
+    """
+    if any(name.endswith("64") for name, count in loop.instructions.items() if count):
+        return None
+    floats = loop.each("fma32", "add32", "mul32")
+    counted = max(floats, loop.turns / UNITS[arch].issue)
+    paper = {"paper": _paper_slots(platform_of(arch))} if form == "float32" else {}
+    return {"counted": counted, **paper}
+
+
+def _paper_slots(on: str) -> float:
+    """What the paper counts for its device of this platform, with its best root."""
+    return next(
+        float(about["slots"])
+        for about in model.devices().values()
+        if platform_of(about["arch"]) == on
+    )
+
+
+def _bounds(arch: str, rows: Sequence[Row]) -> dict[str, Row]:
+    """For the paper's devices of this architecture: rates by slots, beside the measured one."""
+    found: dict[str, Row] = {}
+    fast = next(r for r in rows if (r["format"], r["root"]) == ("float32", "fast"))
+    for name, about in model.devices().items():
+        if about["arch"] == arch and fast["slots"]:
+            lanes = model.lane_rate(name)
+            found[name] = {
+                "lane_rate": lanes, "measured": about["best"] * 1e12, "slots": fast["slots"],
+                "bounds": {k: model.FLOP * lanes / v for k, v in fast["slots"].items()},
+            }  # fmt: skip
+    return found

@@ -1,0 +1,1 @@
+"""Short storage formats: the experiments of a paper."""

@@ -1,0 +1,118 @@
+"""What storing short does to sums of products: errors by length, rounded and truncated.
+
+Two ways: a matrix is stored short and multiplies vectors of its parent (only inputs are rounded),
+and a running sum is stored short after each product. All terms are positive, so that what
+truncation takes away adds up. Errors are over the sum of the terms, in units of 2^-p, p the bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import portmp as mp
+from portmp import formats
+from portmp.arrays import blas
+from portmp.arrays.array import Array
+from portmp.bench import exact, runner
+from portmp.bench.exact import Entry, Walk
+from portmp.bench.papers.slfp.experiments import ONE_LIMB, Bench, Row
+from portmp.bench.values import Values
+from portmp.errors import PortmpError
+from portmp.formats import Format, encode
+from portmp.runtime import planes
+
+Plane = np.ndarray[Any, Any]
+LENGTHS = (2**6, 2**10, 2**14, 2**18)
+TRIALS = 4
+"""Rows of inputs stored short whose errors are averaged: few, as exact sums take long."""
+STEPS = (2**4, 2**6, 2**8, 2**10)
+"""Products after which running sums are looked at."""
+LANES = 256
+"""Running sums at once."""
+
+
+def run(bench: Bench) -> Row:
+    """Both tables, for each format and rounding."""
+    inputs: list[Row] = []
+    sums: list[Row] = []
+    lengths = [n for n in LENGTHS if n <= max(LENGTHS[0], bench.size or LENGTHS[-1])]
+    last = 0.0
+    for parent, shorts in ONE_LIMB.items():
+        if not bench.usable(parent):
+            bench.skip("accuracy", f"formats of {parent}", f"{bench.device.name} has no float64")
+            continue
+        values = Values(formats.get(parent), positive=True)
+        wanted = {n: _exact(values, n) for n in lengths}
+        for name in shorts:
+            if bench.too_long("accuracy", name, last):
+                continue
+            bench.progress.show(f"bench {bench.device.name}: accuracy, {name}")
+            forms = [formats.rounded_as(formats.get(name), r) for r in formats.ROUNDINGS]
+            try:
+                with bench.budget.beside():  # kernels are compiled
+                    for form in forms:
+                        _inputs(bench, form, values, {lengths[0]: wanted[lengths[0]]})
+                        _sums(bench, form, values, 1)
+                start = bench.budget.passed()
+                for form in forms:
+                    inputs += _inputs(bench, form, values, wanted)
+                    sums += _sums(bench, form, values, STEPS[-1])
+            except PortmpError as error:
+                bench.skip("accuracy", name, str(error))
+            else:
+                last = bench.budget.passed() - start
+    return {"inputs": inputs, "sums": sums}
+
+
+def _exact(values: Values, n: int) -> list[Entry]:
+    """What the rows times the vector should be."""
+    return [exact.dot(values, Walk(i * n), Walk(values.period // 2), n) for i in range(TRIALS)]
+
+
+def _inputs(
+    bench: Bench, form: Format, values: Values, wanted: Mapping[int, Sequence[Entry]]
+) -> list[Row]:
+    """Rows of n positive numbers stored short, times a vector that is not."""
+    rows: list[Row] = []
+    for n, entries in wanted.items():
+        queue = bench.device.queue
+        matrix = Array(planes.upload(form, values.take(0, (TRIALS, n)), queue))
+        vector = values.take(values.period // 2, (n,))
+        out = blas.gemv(matrix, Array(planes.upload(values.form, vector, queue)))
+        errors = []
+        for i, entry in enumerate(entries):
+            found = exact.fraction(runner.entry_of(out, i))
+            assert found is not None
+            errors.append(float((found - entry.exact) / exact.power(-form.bits)) / entry.terms)
+        rows.append({**_about(form), "n": n, **_spread(errors)})
+    return rows
+
+
+def _sums(bench: Bench, form: Format, values: Values, length: int) -> list[Row]:
+    """Sums of products of numbers that the format holds, stored after each product."""
+    stored = partial(encode.stored, form)
+    x, y = (stored(values.take(at, (length, LANES))) for at in (0, values.period // 2))
+    terms = (x[0].astype(np.float64) * y[0].astype(np.float64)).cumsum(axis=0)
+    a, b = (Array(planes.upload(form, v, bench.device.queue)) for v in (x, y))
+    total = mp.zeros((LANES,), form, bench.device)
+    rows: list[Row] = []
+    for k in range(length):
+        total = blas.fma(a[k], b[k], total)
+        if k + 1 in STEPS:
+            off = (total.to_float64() - terms[k]) / terms[k] * 2.0**form.bits
+            rows.append({**_about(form), "n": k + 1, **_spread(off)})
+    return rows
+
+
+def _about(form: Format) -> Row:
+    return {"format": form.name.removesuffix("_rz"), "rounding": form.rounding}
+
+
+def _spread(errors: Sequence[float] | Plane) -> Row:
+    """The mean, which is what does not cancel, and the root of the mean square."""
+    found = np.asarray(errors, np.float64)
+    return {"mean": float(found.mean()), "rms": float(np.sqrt((found**2).mean()))}

@@ -1,0 +1,169 @@
+"""AXPY with the parts of each number one behind another, beside parts in planes of their own.
+
+The paper's element types and array types: struct {u32 hi; u16 lo;} against struct {u32 *hi; u16
+*lo;}. Elements are packed, so that a kernel reads and writes words of the largest power of two
+that divides them: 48 bits in three words, 56, 40 and 24 in bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from portmp import formats
+from portmp.arrays import blas
+from portmp.arrays.array import Array
+from portmp.backends.base import Argument, Buffer, Device
+from portmp.bench import measure, runner
+from portmp.bench.cases import ALIGNMENT, ALPHA
+from portmp.bench.papers.slfp.experiments import (
+    ONE_LIMB,
+    SECONDS,
+    Axpy,
+    Bench,
+    Row,
+    factors,
+    first_call,
+    values_of,
+)
+from portmp.bench.runner import Pool
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.errors import PortmpError
+from portmp.formats import Format, encode
+from portmp.routines import base
+from portmp.runtime import program
+from portmp.runtime.planes import Planes
+
+Plane = np.ndarray[Any, Any]
+SIZES = {"gpu": 2**26, "cpu": 2**24}
+THREADS = 256
+COMPARED = 2**20
+"""Elements at either end whose bits are compared."""
+FORMATS = tuple(
+    name for names in ONE_LIMB.values() for name in names if len(formats.get(name).parts) > 1
+)
+"""Those of several parts: of one part, both are the same."""
+
+
+@cache
+def kernel_spec(form: str, threads: int) -> KernelSpec:
+    """AXPY of packed elements."""
+    f = formats.get(form)
+    unit = f.itemsize & -f.itemsize
+    return spec(
+        "axpy_interleaved", "bench/axpy_interleaved.mako", f, {"operator": f.operator("fma")},
+        unit=unit, threads=threads,
+    )  # fmt: skip
+
+
+class Packed:
+    """x and y of n elements each, packed, as a pool has them in planes."""
+
+    def __init__(self, pool: Pool, n: int, starts: tuple[int, int]) -> None:
+        self.form, self.n, self.queue = pool.values.form, n, pool.planes.queue
+        device = self.queue.device
+        block = encode.interleaved(self.form, pool.block)
+        self.x, self.y = (device.allocate(n * self.form.itemsize) for _ in range(2))
+        for buffer, start in ((self.x, starts[0]), (self.y, starts[1])):
+            self._fill(buffer, block, start)
+        self.threads = min(THREADS, device.properties.max_threads)
+        key = kernel_spec(self.form.name, self.threads)
+        self.kernel = program.kernels(device, key)[key.name]
+
+    def _fill(self, buffer: Buffer, block: Plane, start: int) -> None:
+        """The pool's values from *start* on."""
+        done = 0
+        while done < self.n:
+            first = (start + done) % len(block)
+            part = block[first : first + self.n - done]
+            self.queue.write(buffer, part, done * self.form.itemsize)
+            done += len(part)
+
+    def axpy(self, factor: str) -> None:
+        """y = factor x + y."""
+        words = base.words(self.form, factor, "alpha")
+        grid = (base.blocks(self.n, self.threads), 1, 1)
+        args: list[Argument] = [self.n, *words, self.x, self.y]
+        self.queue.launch(self.kernel, grid, (self.threads, 1, 1), args)
+
+    def read(self, first: int, count: int) -> list[Plane]:
+        """Parts of some elements of y."""
+        content = np.empty((count, self.form.itemsize), np.uint8)
+        self.queue.read(self.y, content, first * self.form.itemsize)
+        return encode.planar(self.form, content)
+
+
+def same_bits(packed: Packed, y: Planes) -> bool:
+    """Whether both ends of the results have the same bits."""
+    count = min(COMPARED, packed.n)
+    return all(
+        np.array_equal(mine, other)
+        for first in (0, packed.n - count)
+        for mine, other in zip(
+            packed.read(first, count), y.view((count,), (1,), y.start + first).read_parts(),
+            strict=True,
+        )
+    )  # fmt: skip
+
+
+def run(bench: Bench) -> Row:
+    """Rates of both layouts, by turns."""
+    rows: list[Row] = []
+    n = bench.size or SIZES[bench.kind]
+    for i, name in enumerate(f for f in FORMATS if bench.usable(formats.get(f).word)):
+        what = f"{name}, n = {n}"
+        bench.progress.show(f"bench {bench.device.name}: interleaved, {what}")
+        memory = 4 * (n + ALIGNMENT) * formats.get(name).itemsize
+        reason = runner.lacking(memory, bench.device)
+        if reason:
+            bench.skip("interleaved", what, reason)
+            continue
+        expected = bench.expected(_AXPY, [name, name], n, memory) if i else 0.0
+        if bench.too_long("interleaved", what, expected):
+            continue
+        try:
+            rows.append(_measured(bench, formats.get(name), n))
+        except PortmpError as error:
+            bench.skip("interleaved", what, str(error))
+    return {"rows": rows}
+
+
+_AXPY = Axpy()
+
+
+def _measured(bench: Bench, form: Format, n: int) -> Row:
+    device: Device = bench.device
+    case = _AXPY.case(form, n)
+    pool = Pool(values_of(form), case.starts[-1], device)
+    x, y = pool.inputs(case)
+    packed = Packed(pool, n, (case.starts[0], case.starts[1]))
+
+    def planar() -> Array:
+        return blas.axpy(ALPHA, x, y, out=y)
+
+    def interleaved() -> Array:
+        packed.axpy(ALPHA)
+        return y
+
+    first = first_call(planar)[1] + first_call(interleaved)[1]
+    same = same_bits(packed, y.planes)
+    one, two = factors(), factors()
+    works: dict[str, Callable[[], object]] = {
+        "planar": lambda: blas.axpy(next(one), x, y, out=y),
+        "interleaved": lambda: packed.axpy(next(two)),
+    }
+    left = bench.budget.left("interleaved")
+    rounds = measure.by_turns(device, works, bench.runs, min(left, SECONDS[bench.kind]))
+    times = {name: rounds.timing(name) for name in works}
+    bench.budget.leave_out(max(0.0, first - sum(t.median for t in times.values())))
+    return {
+        "format": form.name, "n": n, "word": form.itemsize & -form.itemsize, "same_bits": same,
+        "seconds": {name: t.as_dict() for name, t in times.items()},
+        "bytes_per_second": {
+            name: _AXPY.nbytes(form, n) / t.median for name, t in times.items()
+        },
+        "planar_over_interleaved": rounds.faster("planar", "interleaved"),
+    }  # fmt: skip

@@ -1,0 +1,1 @@
+"""Triple-single arithmetic: the experiments of a paper."""

@@ -1,0 +1,1 @@
+"""From a kernel's description to source text: dialects, networks as functions, templates."""

@@ -1,0 +1,96 @@
+"""What identifies a kernel: template, format, schedule and the numbers of its definition.
+
+A KernelSpec is plain, hashable data. Rendered for a platform it gives source text;
+the same spec always gives the same text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from portmp import formats, networks
+from portmp.codegen import platform, render
+from portmp.codegen.platform import Traits
+from portmp.codegen.render import RenderedSource
+from portmp.codegen.writer import Writer
+from portmp.networks import Network
+
+
+@dataclass(frozen=True)
+class KernelSpec:
+    """One kernel (or a few that belong together) of a template.
+
+    ``roles`` names networks by role; ``values`` are the template's other parameters; ``stored``
+    names the storage formats of operands ("*": of all that are not named), where they have one.
+    """
+
+    name: str
+    template: str
+    format: str
+    width: int = 1
+    roles: tuple[tuple[str, str], ...] = ()
+    values: tuple[tuple[str, Any], ...] = ()
+    stored: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def _hash(self) -> int:
+        parts = self.name, self.template, self.format, self.width, self.roles, self.values
+        return hash((*parts, self.stored))
+
+    def __hash__(self) -> int:
+        # Looked up at every launch: computed once.
+        return self._hash
+
+    def render(
+        self, on: str, traits: Traits | None = None, emitted: set[str] | None = None
+    ) -> RenderedSource:
+        """Source text for platform *on*; *emitted* collects what the module defines."""
+        table = platform.get(on)
+        form = formats.get(self.format)
+        known = set() if emitted is None else emitted
+        device = traits or table.defaults
+        nets: Mapping[str, Network] = {role: networks.get(n) for role, n in self.roles}
+        context: dict[str, Any] = {
+            "name": self.name,
+            "w": Writer(table, device, form, self.width, known, self.stored),
+            "v": Writer(table, device, form, 1, known, self.stored),
+            "networks": nets,
+            **dict(self.values),
+        }
+        return render.render(self.template, context)
+
+
+def spec(
+    name: str,
+    template: str,
+    form: formats.Format,
+    roles: Mapping[str, Network],
+    *,
+    width: int = 1,
+    stored: Mapping[str, formats.Format] | None = None,
+    **values: Any,
+) -> KernelSpec:
+    """Build a KernelSpec from networks and keyword parameters.
+
+    A storage format is that of all operands; *stored* gives single ones theirs.
+    """
+    known = dict(stored or {}) | ({"*": form} if form.coded else {})
+    return KernelSpec(
+        name, template, form.arithmetic.name, width,
+        tuple((role, net.name) for role, net in roles.items()), tuple(values.items()),
+        tuple((operand, f.name) for operand, f in known.items()),
+    )  # fmt: skip
+
+
+def module(specs: Iterable[KernelSpec], on: str, traits: Traits | None = None) -> RenderedSource:
+    """One source text with all *specs*, which share a format; arithmetic appears once."""
+    emitted: set[str] = set()
+    parts = [s.render(on, traits, emitted) for s in specs]
+    text = "\n".join(p.text for p in parts)
+    line_map: list[tuple[str, int] | None] = []
+    for i, part in enumerate(parts):
+        line_map += ([None] if i else []) + list(part.line_map)
+    return RenderedSource(text, tuple(line_map), tuple(k for p in parts for k in p.kernels))

@@ -1,0 +1,165 @@
+"""Four neighbours at once of operands in any storage format: the text that reads and writes them.
+
+Each part of a limb is read in one load for four elements: 4 bytes of bytes, 8 of halves, 16 of
+words. Indices are multiples of four, and planes are aligned, so that no load is misaligned. What
+was read stays packed until a word of it is needed: unpacking waits for memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from portmp.codegen.writer import SCALAR, Writer
+from portmp.formats import ROUNDINGS
+from portmp.formats.encodings import Coding
+
+COUNT = 4
+
+WIDEST = 16
+"""Bytes that a thread can read or write at once."""
+
+_LANES = "xyzw"
+_VECTORS = {
+    "uint8": "unsigned", "uint16": "uint2", "uint32": "uint4", "float32": "float4",
+    "float64": "double2",
+}  # fmt: skip
+"""What four (of float64 two) neighbours of a part are read as."""
+
+
+def declared(w: Writer, operand: str, i: int, name: str, groups: int) -> list[str]:
+    """Statements that declare arrays for limb *i* of so many times four elements."""
+    return [
+        f"{_VECTORS[part]} {', '.join(f'{v}[{groups}]' for v in _variables(part, name, j))};"
+        for j, (part, _) in enumerate(_planes(w, operand, i))
+    ]
+
+
+def loads(
+    w: Writer, operand: str, i: int, index: str, name: str, group: int | str | None = None
+) -> list[str]:
+    """Statements that read limb *i* of four elements from *index* on.
+
+    They define *name*_0, *name*_1 ..., or set a *group* of the arrays of ``declared``.
+    """
+    lines = []
+    for j, (part, place) in enumerate(_planes(w, operand, i)):
+        pointer = f"({w.platform.const_pointer.format(_VECTORS[part])})({place} + {index})"
+        for half, variable in enumerate(_variables(part, name, j)):
+            target = f"const {_VECTORS[part]} {variable}" if group is None else variable
+            lines.append(f"{target}{_at(group)} = ({pointer})[{half}];")
+    return lines
+
+
+def gathered(
+    w: Writer, operand: str, i: int, places: Sequence[tuple[str, str]], name: str, group: int
+) -> list[str]:
+    """The same for four elements apart: conditions, where false zero is taken, and indices."""
+    lines = []
+    for j, (part, plane) in enumerate(_planes(w, operand, i)):
+        zero = "0" if part.startswith("float") else "0u"
+        values = [f"({inside} ? {plane}[{index}] : {zero})" for inside, index in places]
+        variables = [f"{variable}{_at(group)}" for variable in _variables(part, name, j)]
+        for variable, lanes in zip(variables, _packed(part, values), strict=True):
+            if len(lanes) == 1:
+                lines.append(f"{variable} = {lanes[0]};")
+            else:
+                lines += [f"{variable}.{_LANES[e]} = {lane};" for e, lane in enumerate(lanes)]
+    return lines
+
+
+def word(w: Writer, operand: str, i: int, name: str, e: int, group: int | str | None = None) -> str:
+    """The word of element *e* (0 to 3) of what was read."""
+    coding = w.storage(operand).codings[i]
+    if coding.kind == "none":
+        return w.literal(0)
+    parts = [
+        _taken(part, [f"{v}{_at(group)}" for v in _variables(part, name, j)], e)
+        for j, part in enumerate(coding.parts)
+    ]
+    if coding.kind in ("word", "single"):
+        return parts[0] if coding.parts[0] == w.format.word else f"({w.scalar})({parts[0]})"
+    return f"decoded_{coding.name}({', '.join(parts)})"
+
+
+def _at(group: int | str | None) -> str:
+    return "" if group is None else f"[{group}]"
+
+
+def _variables(part: str, name: str, j: int) -> list[str]:
+    """The variables that hold four neighbours of part *j*: two for doubles."""
+    return [f"{name}_{j}a", f"{name}_{j}b"] if part == "float64" else [f"{name}_{j}"]
+
+
+def _taken(part: str, variables: Sequence[str], e: int) -> str:
+    """Element *e* of a part."""
+    if part == "float64":
+        return f"{variables[e // 2]}.{_LANES[e % 2]}"
+    (name,) = variables
+    if part == "uint8":
+        return f"({name} >> {8 * e} & 0xffu)"
+    if part == "uint16":
+        word = f"{name}.{_LANES[e // 2]}"
+        return f"({word} >> 16)" if e % 2 else f"({word} & 0xffffu)"
+    return f"{name}.{_LANES[e]}"
+
+
+def stores(w: Writer, operand: str, i: int, index: str, words: Sequence[str]) -> list[str]:
+    """Statements that write limb *i* of four elements from *index* on."""
+    form = w.storage(operand)
+    coding = form.codings[i]
+    if coding.kind == "none":
+        return []
+    if coding.kind == "word":
+        values = [[w.narrow(i, text)] for text in words]
+        lines = []
+    else:
+        rounded = f"encode_{coding.name}{ROUNDINGS[form.rounding]}"
+        parts = range(len(coding.parts))
+        values = [[f"{operand}{i}_{e}_{j}" for j in parts] for e in range(COUNT)]
+        lines = _declared(coding, f"{operand}{i}")
+        lines += [
+            f"{rounded}({text}, {', '.join(f'&{name}' for name in names)});"
+            for text, names in zip(words, values, strict=True)
+        ]
+    for j, (part, place) in enumerate(_planes(w, operand, i)):
+        pointer = f"({w.platform.pointer.format(_VECTORS[part])})({place} + {index})"
+        lines += _put(part, pointer, [value[j] for value in values])
+    return ["{", *lines, "}"]
+
+
+def _declared(coding: Coding, name: str) -> list[str]:
+    """Variables for the parts of four elements."""
+    return [
+        f"{SCALAR[part]} {', '.join(f'{name}_{e}_{j}' for e in range(COUNT))};"
+        for j, part in enumerate(coding.parts)
+    ]
+
+
+def _put(part: str, pointer: str, values: Sequence[str]) -> list[str]:
+    """Four values of a part in one store, of float64 in two."""
+    lines = []
+    for half, lanes in enumerate(_packed(part, values)):
+        target = f"({pointer})[{half}]"
+        if len(lanes) == 1:
+            lines.append(f"{target} = {lanes[0]};")
+        else:
+            sets = " ".join(f"here.{_LANES[e]} = {text};" for e, text in enumerate(lanes))
+            lines.append(f"{{ {_VECTORS[part]} here; {sets} {target} = here; }}")
+    return lines
+
+
+def _packed(part: str, values: Sequence[str]) -> list[list[str]]:
+    """The lanes of the vectors that hold four values of a part."""
+    if part == "float64":
+        return [list(values[:2]), list(values[2:])]
+    if part == "uint8":
+        return [[" | ".join(f"(unsigned){v} << {8 * e}" for e, v in enumerate(values))]]
+    if part == "uint16":
+        return [[f"{a} | (unsigned){b} << 16" for a, b in (values[:2], values[2:])]]
+    return [list(values)]
+
+
+def _planes(w: Writer, operand: str, i: int) -> list[tuple[str, str]]:
+    """The dtypes and names of the planes of an operand's limb."""
+    form = w.storage(operand)
+    return list(zip(form.codings[i].parts, w.places(operand, i), strict=True))

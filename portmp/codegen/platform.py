@@ -1,0 +1,264 @@
+"""Platforms as data: what differs between CUDA-via-HIP, ROCm/HIP and OpenCL C.
+
+Templates read these tables by capability and never ask for a vendor. Every entry that
+is a trap when porting is explained in docs/porting.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from portmp.errors import ArgumentError, suggestion
+
+
+@dataclass(frozen=True)
+class Traits:
+    """What rendered text depends on beside the platform: found by the driver or the probe.
+
+    ``fma``: ``builtin``, or ``contracted`` where the built-in function is missing, slow or
+    wrong and a contracted expression gives the instruction. ``division`` and ``sqrt``
+    (float32): ``native``, or ``widened`` through float64 where the native one is not
+    correctly rounded. Division may also be ``corrected`` by its residual (both words), where the
+    native one may err in its last bit. ``root``: 1/sqrt starts from the hardware's ``estimate``
+    (as an instruction, ``assembly``, where the function does more) or, ``ieee``, from a square
+    root and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
+    which compilers may turn into an instruction.
+    """
+
+    warp_size: int = 32
+    fma: str = "builtin"
+    division: str = "native"
+    sqrt: str = "native"
+    root: str = "estimate"
+    dot4: str = "plain"
+
+
+@dataclass(frozen=True)
+class Platform:
+    """One platform's dialect.
+
+    ``{0}`` stands for what fills the entry: an axis, a type, an argument, or for
+    ``kernel`` the threads of a block, all in one axis. ``resident_kernel`` also asks for
+    registers that let {1} blocks, {2} warps a scheduler, share a compute unit. ``roots``:
+    statements that set y to 1/sqrt(x), by kind and word, {0}: lanes; ``estimate`` is the
+    hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
+    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``dot4``:
+    statements that set y to c and the products of four bytes of a and b, by the trait's kind
+    and the sign. ``unrolled``: steps of a loop over a table that
+    GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
+    compute unit's cycles. An empty entry is something
+    that the platform does not have.
+    """
+
+    name: str
+    title: str
+    prologue: str
+    standalone: str
+    kernel: str
+    resident_kernel: str
+    function: str
+    pointer: str
+    const_pointer: str
+    constant: str
+    shared: str
+    shared_pointer: str
+    barrier: str
+    device_barrier: str
+    local_id: str
+    group_id: str
+    index: str
+    int8: str
+    unroll: str
+    unrolled: int
+    fma: Mapping[str, str]
+    sqrt: Mapping[str, str]
+    fabs: Mapping[str, str]
+    roots: Mapping[tuple[str, str], str]
+    high_word: str
+    low_word: str
+    double_of: str
+    as_int: str
+    as_float: str
+    unsigned_shift: str
+    dot4: Mapping[tuple[str, str], str]
+    warp_barrier: str
+    async_copy: str
+    async_wait: str
+    prefetch: str
+    clock: str
+    vectors: tuple[int, ...]
+    out_parameter: str
+    defaults: Traits
+
+    def kernel_of(self, threads: int, blocks: int = 1) -> str:
+        """A kernel's qualifiers for *threads* a block, *blocks* resident in a compute unit."""
+        if blocks == 1:
+            return self.kernel.format(threads)
+        warps = -(-blocks * threads // (self.defaults.warp_size * _SCHEDULERS))
+        return self.resident_kernel.format(threads, blocks, warps)
+
+    def root(self, kind: str, word: str, width: int = 1) -> str:
+        """The statement that sets y to 1/sqrt(x); ArgumentError where there is no such kind."""
+        if (kind, word) not in self.roots:
+            known = ", ".join(
+                sorted({k for k, w in self.roots if w == word} - {"estimate", "assembly"})
+            )
+            raise ArgumentError(
+                f"root: {kind!r} given, {self.title} has for {word}: exact, fast, division, {known}"
+            )
+        return self.roots[kind, word].format(width if width > 1 else "")
+
+    def axis(self, text: str, axis: int) -> str:
+        """Index text of one axis: ``threadIdx.x`` or ``get_local_id(0)``."""
+        return text.format("xyz"[axis] if "." in text else axis)
+
+
+_SCHEDULERS = 4
+"""SIMD units of a compute unit, on every GPU that has a way to ask for resident warps."""
+
+_ASSEMBLY = {
+    "float32": 'asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(y) : "f"(x));',
+    "float64": 'asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(y) : "d"(x));',
+}
+_ROOTS = {
+    ("rsqrt", "float32"): "y = rsqrtf(x);",
+    ("rsqrt", "float64"): "y = rsqrt(x);",
+    ("rounded", "float32"): "y = __frsqrt_rn(x);",
+}
+
+_DOT_ASSEMBLY = {
+    ("assembly", sign): (
+        f'asm("dp4a.{kind}.{kind} %0, %1, %2, %3;" : "=r"(y) : "r"(a), "r"(b), "r"(c));'
+    )
+    for sign, kind in (("signed", "s32"), ("unsigned", "u32"))
+}
+
+_HIP: dict[str, object] = {
+    "prologue": "",
+    "standalone": "#include <hip/hip_runtime.h>\n",
+    "kernel": 'extern "C" __global__ void __launch_bounds__({0})',
+    "resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {1})',
+    "function": "static __device__ __forceinline__",
+    "pointer": "{0} *",
+    "const_pointer": "const {0} *",
+    "constant": "__constant__",
+    "shared": "__shared__",
+    "shared_pointer": "{0} *",
+    "barrier": "__syncthreads();",
+    "device_barrier": "__syncthreads();",
+    "local_id": "threadIdx.{0}",
+    "group_id": "blockIdx.{0}",
+    "index": "long long",
+    "int8": "signed char",
+    "unroll": "#pragma unroll",
+    "fabs": {"float32": "fabsf({0})", "float64": "fabs({0})"},
+    "high_word": "__double2hiint({0})",
+    "low_word": "__double2loint({0})",
+    "double_of": "y = __hiloint2double({0}, {1});",
+    "as_int": "__float_as_int({0})",
+    "as_float": "__int_as_float({0})",
+    "unsigned_shift": "(int)((unsigned)({0}) >> {1})",
+    "vectors": (1,),
+    "out_parameter": "{0} *",
+}
+
+CUDA = Platform(
+    name="cuda", title="CUDA via HIP (NVIDIA)", unrolled=64,
+    fma={"float32": "__fmaf_rn({0}, {1}, {2})", "float64": "__fma_rn({0}, {1}, {2})"},
+    sqrt={"float32": "__fsqrt_rn({0})", "float64": "__dsqrt_rn({0})"},
+    roots=_ROOTS | {
+        ("estimate", word): text for word, text in _ASSEMBLY.items()
+    },
+    dot4=_DOT_ASSEMBLY,
+    warp_barrier="__syncwarp();",
+    async_copy=(
+        'asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"'
+        ' :: "r"((unsigned)__cvta_generic_to_shared({0})), "l"({1}) : "memory");'
+    ),
+    async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
+    prefetch="",
+    clock="clock64()",
+    defaults=Traits(warp_size=32, dot4="assembly"),
+    **_HIP,  # type: ignore[arg-type]
+)  # fmt: skip
+
+ROCM = Platform(
+    name="rocm", title="ROCm/HIP (AMD)", unrolled=5,
+    fma={"float32": "fmaf({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
+    sqrt={"float32": "sqrtf({0})", "float64": "sqrt({0})"},
+    roots=_ROOTS | {
+        ("estimate", "float32"): "y = __builtin_amdgcn_rsqf(x);",
+        ("estimate", "float64"): "y = __builtin_amdgcn_rsq(x);",
+    },
+    dot4={},
+    # hiprtc turns sqrtf into the bare instruction, which is not correctly rounded. Quotients of
+    # powers of two by numbers with all bits set depend on how exact the reciprocal's estimate is.
+    warp_barrier=(
+        '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();'
+    ),
+    async_copy="",
+    async_wait="",
+    prefetch="",
+    clock="(long long)__builtin_readcyclecounter()",
+    defaults=Traits(warp_size=64, sqrt="widened", division="corrected"),
+    **_HIP  # type: ignore[arg-type]
+    | {"resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {2})'},
+)  # fmt: skip
+
+OPENCL = Platform(
+    name="opencl", title="OpenCL C (any GPU, CPUs)",
+    prologue="#pragma OPENCL FP_CONTRACT OFF\n",
+    standalone="",
+    kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
+    resident_kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
+    function="static inline",
+    pointer="__global {0} *",
+    const_pointer="__global const {0} *",
+    constant="__constant const",
+    shared="__local",
+    shared_pointer="__local {0} *",
+    barrier="barrier(CLK_LOCAL_MEM_FENCE);",
+    device_barrier="barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
+    local_id="get_local_id({0})",
+    group_id="get_group_id({0})",
+    index="long",
+    int8="char",
+    unroll="#pragma unroll",
+    unrolled=64,
+    fma={"float32": "fma({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
+    sqrt={"float32": "sqrt({0})", "float64": "sqrt({0})"},
+    fabs={"float32": "fabs({0})", "float64": "fabs({0})"},
+    roots={
+        ("estimate", "float32"): "y = native_rsqrt(x);",
+        ("estimate", "float64"): "y = rsqrt(x);",
+        ("rsqrt", "float32"): "y = rsqrt(x);",
+        ("rsqrt", "float64"): "y = rsqrt(x);",
+    } | {("assembly", word): text for word, text in _ASSEMBLY.items()},
+    high_word="as_int{d}({0}).odd",
+    low_word="as_int{d}({0}).even",
+    double_of="{{ int{d} words; words.odd = {0}; words.even = {1}; y = as_double{l}(words); }}",
+    as_int="as_int{l}({0})",
+    as_float="as_float{l}({0})",
+    unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
+    dot4=_DOT_ASSEMBLY,
+    warp_barrier="",
+    async_copy="",
+    async_wait="",
+    # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.
+    prefetch="__builtin_prefetch({0});",
+    clock="",
+    vectors=(1, 2, 4, 8),
+    out_parameter="{0} *",
+    defaults=Traits(),
+)  # fmt: skip
+
+PLATFORMS = {p.name: p for p in (CUDA, ROCM, OPENCL)}
+
+
+def get(name: str) -> Platform:
+    """Return the platform called *name*: cuda, rocm or opencl."""
+    if name in PLATFORMS:
+        return PLATFORMS[name]
+    near = suggestion(name, list(PLATFORMS))
+    raise ArgumentError(f"unknown platform {name!r}{near}; platforms: {', '.join(PLATFORMS)}")

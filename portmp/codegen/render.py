@@ -1,0 +1,124 @@
+"""Templates to source text, with the way back from a rendered line to its template line.
+
+Mako keeps no line map. The lexer below puts a private mark before each line end of a
+template's text; rendering carries the marks along, and they are read and removed
+afterwards. So the map also holds through defs, loops and included files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from portmp import paths
+from portmp.errors import PortmpError, RenderError
+
+_MARK = re.compile("\x02([^\x03]*)\x03")
+_KERNEL = re.compile(r"(?:__global__|__kernel) [^\n]*?(\w+)\($", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class RenderedSource:
+    """Source text and, for each of its lines, (template, line) or None."""
+
+    text: str
+    line_map: tuple[tuple[str, int] | None, ...]
+    kernels: tuple[str, ...] = ()
+
+    def origin(self, line: int) -> tuple[str, int] | None:
+        """The template and line that rendered *line* (counted from 1)."""
+        return self.line_map[line - 1] if 0 < line <= len(self.line_map) else None
+
+
+@cache
+def template_folder() -> Path:
+    """The folder of templates: packaged with an installed portmp, else beside it."""
+    here = paths.PACKAGE
+    for folder in (here / "templates", here.parent / "templates"):
+        if folder.is_dir():
+            return folder
+    raise RenderError(f"no templates folder in {here} or beside it: reinstall portmp")
+
+
+@cache
+def templates_digest() -> str:
+    """Which templates these are: 16 hexadecimal digits of all of them."""
+    state = hashlib.sha256()
+    for path in sorted(template_folder().rglob("*.mako")):
+        state.update(path.read_bytes())
+    return state.hexdigest()[:16]
+
+
+@cache
+def _lookup() -> Any:
+    from mako.lexer import Lexer
+    from mako.lookup import TemplateLookup
+    from mako.parsetree import Text
+
+    root = template_folder()
+
+    class MarkingLexer(Lexer):  # type: ignore[misc]
+        """Puts ``name:line`` before every line end of plain text."""
+
+        def append_node(self, nodecls: Any, *args: Any, **kwargs: Any) -> Any:
+            if nodecls is Text and args and "\n" in args[0]:
+                name = Path(self.filename).name if self.filename else "?"
+                line = self.matched_lineno
+                pieces = args[0].split("\n")
+                marked = [
+                    f"{piece}\x02{name}:{line + i}\x03" for i, piece in enumerate(pieces[:-1])
+                ]
+                args = ("\n".join([*marked, pieces[-1]]), *args[1:])
+            return super().append_node(nodecls, *args, **kwargs)
+
+    return TemplateLookup([str(root)], lexer_cls=MarkingLexer, strict_undefined=True)
+
+
+def render(template: str, context: Mapping[str, Any]) -> RenderedSource:
+    """Render *template* (a path below the templates folder).
+
+    Raises RenderError with Mako's account of the failing template line.
+    """
+    from mako import exceptions
+
+    try:
+        text = _lookup().get_template(template).render_unicode(**context)
+    except PortmpError:
+        raise
+    except Exception as error:
+        if isinstance(error, exceptions.TopLevelLookupException):
+            raise RenderError(f"no template {template!r} in {template_folder()}") from None
+        trace = exceptions.text_error_template().render_unicode().strip()
+        raise RenderError(f"template {template}: {error}\n{trace}") from error
+    return _tidy(text)
+
+
+def _tidy(text: str) -> RenderedSource:
+    """Take the marks out, drop runs of blank lines, end with one line end."""
+    lines: list[str] = []
+    origins: list[tuple[str, int] | None] = []
+    for raw in text.split("\n"):
+        marks = _MARK.findall(raw)
+        line = _MARK.sub("", raw).rstrip()
+        if not line and (not lines or not lines[-1]):
+            continue
+        lines.append(line)
+        if marks:
+            name, number = marks[-1].rsplit(":", 1)
+            origins.append((name, int(number)))
+        else:
+            origins.append(None)
+    while lines and not lines[-1]:
+        lines.pop()
+        origins.pop()
+    known: tuple[str, int] | None = None
+    for i in range(len(origins) - 1, -1, -1):
+        known = origins[i] = origins[i] or known
+    source = "\n".join(lines) + "\n"
+    kernels = _KERNEL.findall(source)
+    return RenderedSource(source, tuple(origins), tuple(kernels))

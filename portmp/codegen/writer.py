@@ -1,0 +1,535 @@
+"""From networks to the text of device functions, in a platform's dialect.
+
+Templates hold the layout of the rendered source; this module spells names, types,
+expressions, loads and stores.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from portmp import formats, networks
+from portmp.codegen.platform import Platform, Traits
+from portmp.errors import RenderError
+from portmp.formats import ROUNDINGS, Format
+from portmp.formats.encodings import Coding
+from portmp.networks import Kind, Network
+from portmp.networks.language import WORD, Expr, Step, kinds_of
+
+SCALAR = {
+    "float32": "float", "float64": "double",
+    "uint32": "unsigned", "uint16": "unsigned short", "uint8": "unsigned char",
+    "int8": "signed char",
+}  # fmt: skip
+PREFIX = {
+    ("float32", 1): "f32", ("float32", 2): "ds", ("float32", 3): "ts", ("float32", 4): "qs",
+    ("float64", 1): "f64", ("float64", 2): "dd", ("float64", 3): "td", ("float64", 4): "qd",
+}  # fmt: skip
+LARGEST = {"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}
+VECTORS = {
+    "float32": "float", "float64": "double", "uint32": "uint", "uint16": "ushort", "uint8": "uchar",
+}  # fmt: skip
+"""What types of vectors begin with."""
+_INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
+
+
+@dataclass(frozen=True, eq=False)
+class Writer:
+    """Spells one format's arithmetic for one platform; ``width`` words a vector (1: scalar).
+
+    ``emitted`` holds what the module already defines, so that kernels can share a module;
+    ``stored`` names operands' storage formats, "*" that of all others.
+    """
+
+    platform: Platform
+    traits: Traits
+    format: Format
+    width: int = 1
+    emitted: set[str] = field(default_factory=set)
+    stored: tuple[tuple[str, str], ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.width not in self.platform.vectors:
+            raise RenderError(f"platform {self.platform.name} has no vectors of {self.width} words")
+        if self.width > 1 and self.format.scalar:
+            raise RenderError(f"format {self.format.name} has no explicit-vector form")
+
+    def first(self, what: str) -> bool:
+        """Whether *what* is not yet defined in this module; it counts as defined from now on."""
+        new = what not in self.emitted
+        self.emitted.add(what)
+        return new
+
+    # --- types ------------------------------------------------------------------------
+
+    @property
+    def scalar(self) -> str:
+        """The C type of one word."""
+        return SCALAR[self.format.word]
+
+    @property
+    def word(self) -> str:
+        """The C type that the functions compute with: a word or a vector of words."""
+        return self.scalar + (str(self.width) if self.width > 1 else "")
+
+    @property
+    def flag(self) -> str:
+        """The C type of a comparison's result."""
+        if self.width == 1:
+            return "int"
+        return ("int" if self.scalar == "float" else "long") + str(self.width)
+
+    def type(self, kind: Kind) -> str:
+        """The C type of a word, a value or an unnormalised sum."""
+        if kind.role == "flag":
+            return self.flag
+        if kind.words == 1:
+            return self.word
+        if kind.role == "sum":
+            return self._named(f"sum{kind.words}")
+        return self._prefix(kind.words)
+
+    @property
+    def lanes(self) -> str:
+        """What ends the names of vector types and functions: ``dd4``, ``two_sum4``."""
+        return str(self.width) if self.width > 1 else ""
+
+    def _named(self, name: str) -> str:
+        """A type's name with the number of lanes."""
+        return name + ("x" if self.lanes and name[-1].isdigit() else "") + self.lanes
+
+    def _prefix(self, words: int) -> str:
+        return self._named(PREFIX.get((self.format.word, words), f"words{words}"))
+
+    @cached_property
+    def value(self) -> str:
+        """The C type of a value of the format."""
+        return self.type(Kind(self.format.limbs))
+
+    @cached_property
+    def sum(self) -> str:
+        """The C type of the accumulator."""
+        return self.type(networks.get(self.format.accumulator().step).result)
+
+    def function(self, net: Network | str) -> str:
+        """The C name of a network: ``add3`` becomes ``td_add``."""
+        name = net if isinstance(net, str) else net.name
+        match = re.match(r"([a-z_]+?)(\d)(_.*)?$", name)
+        if not match:
+            return name + self.lanes
+        op, words, suffix = match.groups()
+        return f"{self._prefix(int(words))}_{op}{suffix or ''}"
+
+    def make(self, kind: Kind) -> str:
+        """The name of the function that builds a value from words."""
+        return f"make_{self.type(kind)}"
+
+    # --- words --------------------------------------------------------------------------
+
+    def literal(self, value: float, *, scalar: bool = False) -> str:
+        """A constant of the word type."""
+        suffix = "f" if self.scalar == "float" else ""
+        text = f"{float(value)!r}{suffix}"
+        if math.isinf(value):
+            text = f"({'-' if value < 0 else ''}1.0{suffix} / 0.0{suffix})"
+        return text if scalar or self.width == 1 else f"({self.word})({text})"
+
+    def zero(self, kind: Kind | None = None) -> str:
+        """Zero as a value of the format, or of *kind*."""
+        return self.first_of(kind or Kind(self.format.limbs), 0)
+
+    def first_of(self, kind: Kind, value: float) -> str:
+        """A value of *kind* with one leading word, zeros below."""
+        words = [self.literal(value)] + [self.literal(0)] * (kind.words - 1)
+        return words[0] if kind.words == 1 else f"{self.make(kind)}({', '.join(words)})"
+
+    @property
+    def largest(self) -> str:
+        """The largest finite word."""
+        text = LARGEST[self.format.word]
+        return text if self.width == 1 else f"({self.word})({text})"
+
+    @property
+    def fused(self) -> str:
+        """The name of the function that stands in for a fused multiply-add."""
+        return ("fused" if self.scalar == "double" else "fusedf") + self.lanes
+
+    @property
+    def quotient(self) -> str:
+        """The name of the function that corrects quotients."""
+        return "quotient" if self.scalar == "double" else "quotientf"
+
+    @property
+    def table_steps(self) -> int:
+        """How many steps of a loop over a table are written out."""
+        return self.platform.unrolled if self.traits.warp_size > 1 else 1
+
+    @cached_property
+    def one(self) -> Writer:
+        """The same for single lanes."""
+        return replace(self, width=1) if self.width > 1 else self
+
+    @cached_property
+    def single(self) -> Writer:
+        """The same for float32: what seeds are computed with."""
+        return replace(self, format=formats.get("float32"))
+
+    @cached_property
+    def double(self) -> Writer:
+        """The same for float64: what scales and rebuilds integers."""
+        return replace(self, format=formats.get("float64"))
+
+    def bits(self, what: str, *arguments: object) -> str:
+        """The platform's way to the bits of words, in all lanes."""
+        text: str = getattr(self.platform, what)
+        return text.format(*arguments, l=self.lanes, d=2 * self.width)
+
+    def fma(self, a: str, b: str, c: str) -> str:
+        """A fused multiply-add as this device spells it."""
+        if self.traits.fma == "contracted":
+            return f"{self.fused}({a}, {b}, {c})"
+        return self.platform.fma[self.format.word].format(a, b, c)
+
+    def sqrt(self, a: str) -> str:
+        """A correctly rounded square root."""
+        if self.format.word == "float32" and self.traits.sqrt == "widened":
+            return self._widened(f"sqrt({self._to_double(a)})")
+        return self.platform.sqrt[self.format.word].format(a)
+
+    def divide(self, a: str, b: str) -> str:
+        """A correctly rounded quotient."""
+        if self.traits.division == "corrected":
+            return f"{self.quotient}({a}, {b})"
+        if self.format.word == "float32" and self.traits.division == "widened":
+            return self._widened(f"{self._to_double(a)} / {self._to_double(b)}")
+        return f"{a} / {b}"
+
+    def fabs(self, a: str) -> str:
+        """The absolute value of a word."""
+        return self.platform.fabs[self.format.word].format(a)
+
+    def _to_double(self, a: str) -> str:
+        return f"convert_double{self.width}({a})" if self.width > 1 else f"(double)({a})"
+
+    def _widened(self, a: str) -> str:
+        return f"convert_float{self.width}({a})" if self.width > 1 else f"(float)({a})"
+
+    # --- networks -----------------------------------------------------------------------
+
+    def closure(self, roots: Iterable[Network]) -> list[Network]:
+        """The networks that *roots* need, callees first."""
+        order: dict[str, Network] = {}
+
+        def visit(net: Network) -> None:
+            for name in net.calls:
+                visit(networks.get(name))
+            order.setdefault(net.name, net)
+
+        for root in roots:
+            visit(root)
+        return list(order.values())
+
+    def kinds(self, nets: Iterable[Network]) -> list[Kind]:
+        """The struct types that *nets* use, without repetition."""
+        found: dict[Kind, None] = {}
+        for net in nets:
+            for kind in (*kinds_of(net).values(), net.result):
+                if kind.words > 1 and kind.role != "flag":
+                    found[kind] = None
+        return sorted(found, key=lambda k: (k.role, k.words), reverse=True)
+
+    def negated(self, nets: Iterable[Network]) -> list[Kind]:
+        """The value types that some network negates as a whole."""
+        found: dict[Kind, None] = {}
+        for net in nets:
+            kinds = kinds_of(net)
+
+            def visit(expr: Expr, kinds: dict[str, Kind] = kinds) -> None:
+                for arg in expr.args:
+                    visit(arg)
+                if expr.op == "neg" and (kind := self._kind(expr.args[0], kinds)).words > 1:
+                    found[kind] = None
+
+            for step in net.steps:
+                visit(step.expr)
+            visit(net.returned)
+        return list(found)
+
+    def corrects_quotients(self, nets: Iterable[Network]) -> bool:
+        """Whether *nets* divide on a device whose own quotients are corrected."""
+
+        def divides(expr: Expr) -> bool:
+            return expr.op == "div" or any(map(divides, expr.args))
+
+        if self.traits.division != "corrected":
+            return False
+        return any(
+            divides(net.returned) or any(divides(step.expr) for step in net.steps) for net in nets
+        )
+
+    @staticmethod
+    def _kind(expr: Expr, kinds: dict[str, Kind]) -> Kind:
+        if expr.op == "name":
+            return kinds[expr.name]
+        if expr.op == "call":
+            return networks.get(expr.name).result
+        if expr.op == "neg":
+            return Writer._kind(expr.args[0], kinds)
+        return Kind(len(expr.args)) if expr.op == "tuple" else WORD
+
+    def signature(self, net: Network) -> str:
+        """``static inline dd dd_add(const dd x, const dd y)`` without the body."""
+        parameters = ", ".join(f"const {self.type(k)} {n}" for n, k in net.inputs)
+        head = f"{self.platform.function} {self.type(net.result)}"
+        return f"{head} {self.function(net)}({parameters})"
+
+    def body(self, net: Network) -> list[str]:
+        """The statements of a network's device function, declarations first."""
+        kinds = kinds_of(net)
+        inputs = dict(net.inputs)
+        declared: dict[str, list[str]] = {}
+        for name, kind in kinds.items():
+            if name not in inputs:
+                declared.setdefault(self.type(kind), []).append(name)
+        for step in net.steps:
+            if len(step.targets) > 1 and step.expr.op == "call":
+                ctype = self.type(networks.get(step.expr.name).result)
+                declared.setdefault(ctype, []).append("_".join(step.targets))
+        lines = [f"{ctype} {', '.join(names)};" for ctype, names in declared.items()]
+        for step in net.steps:
+            lines += self._statements(step, kinds)
+        lines.append(f"return {self._returned(net, kinds)};")
+        return lines
+
+    def _statements(self, step: Step, kinds: dict[str, Kind]) -> list[str]:
+        expr = step.expr
+        if len(step.targets) == 1:
+            return [f"{step.targets[0]} = {self._text(expr, kinds)};"]
+        if expr.op == "call":
+            whole = "_".join(step.targets)
+            parts = [f"{name} = {whole}.x{i};" for i, name in enumerate(step.targets)]
+            return [f"{whole} = {self._text(expr, kinds)};", *parts]
+        first, second = step.targets
+        arguments = ", ".join(self._text(a, kinds) for a in expr.args)
+        return [f"{first} = {expr.name}{self.lanes}({arguments}, &{second});"]
+
+    def _returned(self, net: Network, kinds: dict[str, Kind]) -> str:
+        expr = net.returned
+        if expr.op == "tuple":
+            arguments = ", ".join(self._text(a, kinds) for a in expr.args)
+            return f"{self.make(net.result)}({arguments})"
+        return self._text(expr, kinds)
+
+    def _text(self, expr: Expr, kinds: dict[str, Kind], nested: bool = False) -> str:
+        def text(arg: Expr, nested: bool = False) -> str:
+            return self._text(arg, kinds, nested)
+
+        match expr.op:
+            case "name":
+                return expr.name
+            case "limb":
+                return f"{expr.name}.x{expr.index}"
+            case "literal":
+                return self.literal(expr.value)
+            case "tuple":
+                return f"{self.make(Kind(len(expr.args)))}({', '.join(map(text, expr.args))})"
+            case "neg":
+                kind = self._kind(expr.args[0], kinds)
+                if kind.words > 1:
+                    return f"{self.type(kind)}_negated({text(expr.args[0])})"
+                return f"-{text(expr.args[0], True)}"
+            case "call":
+                return f"{self.function(expr.name)}({', '.join(map(text, expr.args))})"
+            case "gate":
+                return self._gate(expr, [text(a) for a in expr.args])
+            case "div":
+                quotient = self.divide(text(expr.args[0], True), text(expr.args[1], True))
+                return f"({quotient})" if nested else quotient
+            case _:
+                both = f" {_INFIX[expr.op]} ".join(text(a, True) for a in expr.args)
+                return f"({both})" if nested else both
+
+    def _gate(self, expr: Expr, args: list[str]) -> str:
+        match expr.name:
+            case "fma":
+                return self.fma(*args)
+            case "sqrt":
+                return self.sqrt(args[0])
+            case "fabs":
+                return self.fabs(args[0])
+            case "finite":
+                return f"{self.fabs(args[0])} <= {self.largest}"
+            case "nonzero":
+                return f"{args[0]} != {self.literal(0)}"
+            case "isnan":
+                return f"{args[0]} != {args[0]}"
+            case "less":
+                return f"{args[0]} < {args[1]}"
+            case "select":
+                flag = f"({args[0]})" if " " in args[0] else args[0]
+                return f"({flag} ? {args[1]} : {args[2]})"
+            case _:
+                raise RenderError(f"gate {expr.name} gives two results; assign them")
+
+    # --- memory -------------------------------------------------------------------------
+
+    @property
+    def limbs(self) -> range:
+        """Indices of the limbs."""
+        return range(self.format.limbs)
+
+    def planes(self, name: str, *, const: bool, compute: bool = False) -> str:
+        """Kernel parameters of an operand's planes."""
+        form = self.format.compute if compute else self.storage(name)
+        pointer = self.platform.const_pointer if const else self.platform.pointer
+        places = [p for i, one in enumerate(form.codings) for p in _places(one, name, i)]
+        return ", ".join(
+            pointer.format(SCALAR[part]) + place
+            for part, place in zip(form.parts, places, strict=True)
+        )
+
+    def plane_names(self, name: str) -> str:
+        """Arguments that pass an operand's planes on."""
+        return ", ".join(p for i in self.limbs for p in self.places(name, i))
+
+    def scalars(self, name: str) -> str:
+        """Kernel parameters of a value passed by value."""
+        return ", ".join(f"const {self.scalar} {name}{i}" for i in self.limbs)
+
+    def limb(self, name: str, i: int, index: str) -> str:
+        """One limb loaded from memory, as a scalar word."""
+        form = self.storage(name)
+        coding = form.codings[i]
+        if coding.kind == "none":
+            return self.literal(0, scalar=True)
+        if coding.kind in ("word", "single"):
+            cast = "" if coding.parts[0] == self.format.word else f"({self.scalar})"
+            return f"{cast}{name}{i}[{index}]"
+        parts = ", ".join(f"{place}[{index}]" for place in self.places(name, i))
+        return f"decoded_{coding.name}({parts})"
+
+    def places(self, name: str, i: int) -> list[str]:
+        """The names of the planes that hold an operand's limb."""
+        return _places(self.storage(name).codings[i], name, i)
+
+    def storage(self, name: str) -> Format:
+        """The format in which an operand lies in memory."""
+        known = dict(self.stored)
+        found = known.get(name) or known.get("*")
+        return formats.get(found) if found else self.format
+
+    @cached_property
+    def codings(self) -> list[tuple[Coding, str]]:
+        """What this kernel decodes and encodes, each with a rounding."""
+        storage = [formats.get(name) for _, name in self.stored]
+        found = {
+            (one, form.rounding): None
+            for form in storage for one in form.codings if one.kind not in ("word", "none")
+        }  # fmt: skip
+        return list(found)
+
+    def store(self, name: str, i: int, index: str, word: str) -> str:
+        """The statement that stores a scalar word as one limb."""
+        form = self.storage(name)
+        coding = form.codings[i]
+        if coding.kind == "none":
+            return ";"
+        if coding.kind == "word":
+            return f"{name}{i}[{index}] = {self.narrow(i, word)};"
+        places = ", ".join(self.places(name, i))
+        return f"store_{coding.name}{ROUNDINGS[form.rounding]}({places}, {index}, {word});"
+
+    def leading(self, name: str, *, pass_on: bool = False) -> str:
+        """Parameters for the planes of an operand's leading limb, or arguments for these."""
+        form = self.storage(name)
+        places = self.places(name, 0)
+        if pass_on:
+            return ", ".join(places)
+        return ", ".join(
+            self.platform.const_pointer.format(SCALAR[part]) + place
+            for part, place in zip(form.codings[0].parts, places, strict=True)
+        )
+
+    def plain(self, name: str) -> bool:
+        """Whether an operand's limbs lie in memory as words of the arithmetic."""
+        form = self.storage(name)
+        return all(c.kind == "word" and c.word == self.format.word for c in form.codings)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the format's own planes are not all words of the arithmetic."""
+        return any(plane != self.format.word for plane in self.format.planes)
+
+    @cached_property
+    def parts(self) -> list[str]:
+        """The dtypes in memory that are no words of the arithmetic."""
+        storage = [self.format, *(formats.get(name) for _, name in self.stored)]
+        found = {part: None for form in storage for part in form.parts}
+        return [part for part in found if part != self.format.word]
+
+    @property
+    def anywhere(self) -> str:
+        """The name of the vector type that needs a word's alignment only."""
+        return f"{self.word}_anywhere"
+
+    def there(self, part: str, place: str, index: str, *, const: bool = True) -> str:
+        """``width`` neighbours of a plane of this dtype, as one vector."""
+        pointer = self.platform.const_pointer if const else self.platform.pointer
+        return f"*({pointer.format(f'{VECTORS[part]}{self.width}_anywhere')})({place} + {index})"
+
+    def neighbours(self, name: str, i: int, index: str) -> str:
+        """A limb of ``width`` neighbours loaded from memory, as words."""
+        coding = self.storage(name).codings[i]
+        if self.width == 1 or coding.kind == "none":
+            return self.limb(name, i, index) if self.width == 1 else self.literal(0)
+        places = zip(coding.parts, self.places(name, i), strict=True)
+        vectors = [self.there(part, place, index) for part, place in places]
+        if coding.kind not in ("word", "single"):
+            return f"decoded_{coding.name}x{self.width}({', '.join(vectors)})"
+        same = coding.parts[0] == self.format.word
+        return vectors[0] if same else f"convert_{self.word}({vectors[0]})"
+
+    def put(self, name: str, i: int, index: str, words: str) -> str:
+        """The statement that stores ``width`` neighbours' words as one limb."""
+        form = self.storage(name)
+        coding = form.codings[i]
+        if self.width == 1 or coding.kind == "none":
+            return self.store(name, i, index, words)
+        places = self.places(name, i)
+        if coding.kind == "word":
+            same = coding.parts[0] == self.format.word
+            held = words if same else f"narrowedx{self.width}({words})"
+            return f"{self.there(coding.parts[0], places[0], index, const=False)} = {held};"
+        rounded = f"{coding.name}{ROUNDINGS[form.rounding]}x{self.width}"
+        return f"store_{rounded}({', '.join(places)}, {index}, {words});"
+
+    def pack(self, words: Iterable[str]) -> str:
+        """A value of the format from words (vectors when ``width`` > 1)."""
+        words = list(words)
+        return words[0] if len(words) == 1 else f"make_{self.value}({', '.join(words)})"
+
+    def word_of(self, value: str, i: int) -> str:
+        """The i-th limb of a value."""
+        return value if self.format.limbs == 1 else f"{value}.x{i}"
+
+    def narrow(self, i: int, word: str) -> str:
+        """A word as plane *i* stores it."""
+        if self.format.planes[i] == self.format.word:
+            return word
+        return f"narrowed({word})"
+
+    def splat(self, word: str) -> str:
+        """A scalar word in every lane."""
+        return word if self.width == 1 else f"({self.word})({word})"
+
+    def lane(self, word: str, lane: str) -> str:
+        """One lane of a word held in a variable."""
+        return word if self.width == 1 else f"((const {self.scalar} *)&{word})[{lane}]"
+
+
+def _places(coding: Coding, name: str, i: int) -> list[str]:
+    return [f"{name}{i}" + (f"_{j}" if j else "") for j in range(len(coding.parts))]

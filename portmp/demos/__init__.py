@@ -1,0 +1,1 @@
+"""Demonstrations: what formats and storage do to real data."""

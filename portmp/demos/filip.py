@@ -1,0 +1,185 @@
+"""The demonstration: a regression that float64 cannot do, solved to its certified digits.
+
+Filip (NIST StRD, linear least squares): a polynomial of degree 10 through 82 points. Its
+normal equations are singular in float64; every step below runs in the chosen format.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import portmp as mp
+from portmp import discovery, formats
+from portmp.backends.base import Device
+from portmp.errors import PortmpError, ShapeError
+from portmp.files import pictures
+from portmp.formats import parse
+
+FORMATS = ("float64", "dd", "td", "qd")
+CERTIFIED_DIGITS = 15
+
+
+def _rows(name: str) -> list[dict[str, str]]:
+    text = resources.files("portmp").joinpath(f"data/{name}").read_text()
+    lines = [line for line in text.splitlines() if line and not line.startswith("#")]
+    return list(csv.DictReader(lines))
+
+
+def polynomial_fit(x: mp.Array, y: mp.Array, degree: int) -> mp.Array:
+    """Coefficients, lowest power first, of the least-squares polynomial through (x, y)."""
+    if degree >= x.shape[0]:
+        raise ShapeError(
+            f"polynomial: degree {degree} needs {degree + 1} points, {x.shape[0]} given"
+        )
+    powers = mp.zeros((x.shape[0], degree + 1), x.format, x.device)
+    power = mp.array(["1"] * x.shape[0], x.format, x.device)
+    for k in range(degree + 1):
+        powers[:, k] = power
+        power = power * x
+    return mp.linalg.lstsq(powers, y)
+
+
+def agreeing_digits(value: Fraction, certified: str) -> int:
+    """Leading significant digits of *value*, rounded to as many, that equal the certified ones."""
+    exact = parse.parse_number(certified, "certified")
+    for digits in range(CERTIFIED_DIGITS, 0, -1):
+        if _rounded(value, digits) == _rounded(Fraction(exact), digits):
+            return digits
+    return 0
+
+
+def _rounded(value: Fraction, digits: int) -> Fraction:
+    """*value* to *digits* significant decimal digits, half away from zero."""
+    if value == 0:
+        return value
+    size = abs(value)
+    exponent = len(str(size.numerator)) - len(str(size.denominator))
+    if size < Fraction(10) ** exponent:
+        exponent -= 1
+    unit = Fraction(10) ** (exponent - digits + 1)
+    count = int(size / unit + Fraction(1, 2))
+    return (count if value > 0 else -count) * unit
+
+
+@dataclass(frozen=True)
+class Fit:
+    """The coefficients in one format, or why there are none."""
+
+    format: str
+    coefficients: list[str]
+    digits: list[int]
+    seconds: float
+    problem: str = ""
+
+
+def run(device: Device, progress: Callable[[str], None]) -> tuple[list[str], list[Fit]]:
+    """Fit in every format; returns the certified coefficients and the fits."""
+    certified = [row["estimate"] for row in _rows("filip_certified.csv")]
+    points = _rows("filip.csv")
+    fits = []
+    for name in FORMATS:
+        progress(f"fitting in {name} (the first run of a format compiles its kernels) ...")
+        start = time.perf_counter()
+        try:
+            x = mp.array([p["x"] for p in points], name, device)
+            y = mp.array([p["y"] for p in points], name, device)
+            fit = polynomial_fit(x, y, len(certified) - 1)
+            values, texts = fit.to_fractions(), fit.to_strings(CERTIFIED_DIGITS)
+            digits = [agreeing_digits(v, c) for v, c in zip(values, certified, strict=True)]
+            fits.append(Fit(name, texts, digits, time.perf_counter() - start))
+        except PortmpError as error:
+            nothing = [0] * len(certified)
+            fits.append(Fit(name, [], nothing, time.perf_counter() - start, str(error)))
+    return certified, fits
+
+
+def table(device: Device, certified: list[str], fits: list[Fit]) -> str:
+    """Coefficients by format, with the number of digits that agree with the certified values."""
+    width = 23
+    lines = [
+        "Filip: 82 points, a polynomial of degree 10, by the normal equations in each format",
+        f"device {device.name}: {device.properties.name} ({_driver(device)})",
+        "",
+        f"{'':4}{'certified':>{width}}"
+        + "".join(f"{formats.get(f.format).name:>{width}}  ok" for f in fits),
+    ]
+    for k, value in enumerate(certified):
+        row = f"B{k:<3}{value:>{width}}"
+        for fit in fits:
+            text = fit.coefficients[k] if fit.coefficients else "-"
+            row += f"{text:>{width}} {fit.digits[k]:>3}"
+        lines.append(row)
+    lines.append("")
+    for fit in fits:
+        least = f"{fit.format:8} at least {min(fit.digits):2} of {CERTIFIED_DIGITS} digits agree"
+        note = f" ({fit.problem})" if fit.problem else ""
+        lines.append(f"{least}, {fit.seconds:6.2f} s{note}")
+    lines.append("ok: significant digits that agree with the certified value")
+    return "\n".join(lines)
+
+
+def _driver(device: Device) -> str:
+    """The driver's name and version, short."""
+    facts = device.properties
+    return str(facts.extra.get("platform", f"driver {facts.driver}")).split(",")[0].strip()
+
+
+def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
+    """Bars of agreeing digits, a group for each coefficient."""
+    figure, axes = pictures.pyplot().subplots(figsize=(9, 4))
+    width = 0.8 / len(fits)
+    for i, fit in enumerate(fits):
+        left = [k + (i - (len(fits) - 1) / 2) * width for k in range(len(certified))]
+        axes.bar(left, fit.digits, width, label=fit.format)
+    axes.axhline(CERTIFIED_DIGITS, color="black", linewidth=0.8, linestyle=":")
+    axes.set_xticks(range(len(certified)), [f"B{k}" for k in range(len(certified))])
+    axes.set_ylabel("digits that agree")
+    axes.set_title("Filip regression: agreement with the certified coefficients")
+    axes.legend(ncols=len(fits), loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False)
+    figure.tight_layout()
+    pictures.write(path, figure)
+
+
+def passed(fits: list[Fit]) -> bool:
+    """Whether quad-double has all certified digits (14 where the fifteenth is a rounding)."""
+    return all(min(f.digits) >= CERTIFIED_DIGITS - 1 for f in fits if f.format == "qd")
+
+
+def as_json(device: Device, certified: list[str], fits: list[Fit]) -> dict[str, Any]:
+    """Everything, for machines."""
+    return {
+        "device": {"name": device.name, **device.properties.as_dict()},
+        "certified": certified,
+        "fits": [f.__dict__ for f in fits],
+        "passed": passed(fits),
+    }
+
+
+def say(text: str) -> None:
+    """A progress line on standard error."""
+    print(text, file=sys.stderr, flush=True)
+
+
+def command(args: Any) -> int:
+    """``portmp demo``: 0 if quad-double reaches the certified digits, else 1."""
+    if args.plot:
+        pictures.check(Path(args.plot))
+    say("opening the device (the first time it is probed, which takes some seconds) ...")
+    device = discovery.get(args.device)
+    certified, fits = run(device, say)
+    if args.json:
+        print(json.dumps(as_json(device, certified, fits), indent=1))
+    else:
+        print(table(device, certified, fits))
+    if args.plot:
+        plot(Path(args.plot), certified, fits)
+    return 0 if passed(fits) else 1

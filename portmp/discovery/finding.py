@@ -1,0 +1,166 @@
+"""Finding and choosing devices.
+
+Backends are imported on the first call, never with portmp. A device is opened once a
+process and probed when it is opened (``probe``).
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+import threading
+from dataclasses import dataclass
+from functools import cache
+
+from portmp.backends.base import Device
+from portmp.discovery import probe
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, PortmpError, suggestion
+
+BACKENDS = ("cuda", "rocm", "opencl")
+INTERPRETED = "emulated"
+"""The backend whose devices are found only when they are asked for: ``emulated:gfx908``."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What one backend found, or why it found nothing."""
+
+    backend: str
+    devices: tuple[Device, ...]
+    problem: str = ""
+
+
+_lock = threading.RLock()
+
+
+def find(backend: str) -> Found:
+    """Ask one backend for its devices, once."""
+    with _lock:
+        return _found(backend)
+
+
+@cache
+def _found(backend: str) -> Found:
+    module = importlib.import_module(f"portmp.backends.{backend}.runtime")
+    try:
+        return Found(backend, tuple(module.find_devices()))
+    except BackendUnavailable as error:
+        return Found(backend, (), str(error))
+
+
+def devices() -> list[Device]:
+    """Every device of every backend, in the order cuda, rocm, opencl."""
+    return [d for backend in BACKENDS for d in find(backend).devices]
+
+
+def opened() -> list[tuple[Device, str]]:
+    """Every device, opened, each with the reason of its refusal or nothing."""
+    found = []
+    for device in devices():
+        try:
+            found.append((get(device.name), ""))
+        except PortmpError as error:
+            found.append((device, str(error)))
+    return found
+
+
+def _rank(device: Device) -> tuple[bool, bool, bool]:
+    """Order of preference: with float64, GPUs, a vendor's own platform before OpenCL."""
+    facts = device.properties
+    return (not facts.float64, facts.kind != "gpu", device.platform == "opencl")
+
+
+_opened: dict[str, Device] = {}
+
+
+def get(name: str | Device | None = None) -> Device:
+    """Open a device: ``"cuda:0"``, ``"opencl:1"``, ``"cuda"``, part of its name, or a Device.
+
+    Without a name: PORTMP_DEVICE, else the best device that the arithmetic probe accepts
+    (GPUs first), with a sentence on standard error for each better one that it refuses.
+    Raises DeviceError for an unknown or refused device.
+    """
+    if isinstance(name, Device):
+        return _open(name)
+    if not (name is None or isinstance(name, str)):
+        raise ArgumentError(f"device: {name!r} given, a name such as 'cuda:0' is needed")
+    wanted = name or os.environ.get("PORTMP_DEVICE", "").strip()
+    with _lock:
+        if wanted not in _opened:
+            _opened[wanted] = _open(_choose(wanted)) if wanted else _best()
+        return _opened[wanted]
+
+
+def hardware(name: str | Device | None = None) -> Device:
+    """The same for a device that is timed: DeviceError for one that is interpreted."""
+    device = get(name)
+    if device.interpreted:
+        raise DeviceError(
+            f"device {device.name!r} is an interpreter, whose times say nothing of any GPU; "
+            f"portmp verify checks results on it"
+        )
+    return device
+
+
+@cache
+def interpreter() -> Device:
+    """The CPU that interprets: the first OpenCL one that the arithmetic probe accepts."""
+    answer = find("opencl")
+    for device in answer.devices:
+        if device.properties.kind == "cpu":
+            return get(device)
+    raise DeviceError(
+        f"an interpreted device needs an OpenCL CPU device: {answer.problem or 'there is none'}; "
+        "pip install 'portmp[opencl]' installs one"
+    )
+
+
+def _open(device: Device) -> Device:
+    """Probe *device* unless it was probed before."""
+    with _lock:
+        if _opened.get(device.name) is not device:
+            probe.approve(device)
+            _opened[device.name] = device
+    return device
+
+
+def _best() -> Device:
+    """The first device in the order of preference that the probe accepts."""
+    found = sorted(devices(), key=_rank)
+    for device in found:
+        try:
+            return _open(device)
+        except PortmpError as error:
+            if device is found[-1]:
+                raise
+            print(f"portmp: {error}; trying the next device", file=sys.stderr)
+    problems = "; ".join(f"{b}: {find(b).problem}" for b in BACKENDS)
+    raise DeviceError(f"no device found ({problems})")
+
+
+def _choose(wanted: str) -> Device:
+    backend, _, index = wanted.lower().partition(":")
+    if backend == INTERPRETED:
+        from portmp.emulator import device as emulated
+
+        return emulated.find(index, interpreter())
+    if backend in BACKENDS:
+        answer = find(backend)
+        if not answer.devices:
+            raise DeviceError(f"device {wanted!r}: {answer.problem}")
+        if index == "":
+            return answer.devices[0]
+        if index.isascii() and index.isdigit() and int(index) < len(answer.devices):
+            return answer.devices[int(index)]
+        names = ", ".join(d.name for d in answer.devices)
+        raise DeviceError(f"device {wanted!r} does not exist; {backend} has {names}")
+    matches = [
+        d for d in sorted(devices(), key=_rank)
+        if wanted.lower() in f"{d.properties.name} {d.properties.extra.get('platform', '')}".lower()
+    ]  # fmt: skip
+    if matches:
+        return matches[0]
+    known = [d.name for d in devices()] + [d.properties.name for d in devices()]
+    near = suggestion(wanted, known)
+    raise DeviceError(f"no device called {wanted!r}{near}; devices: {', '.join(known)}")

@@ -1,0 +1,619 @@
+"""Instructions to the rows of eight numbers that the interpreter runs.
+
+A row: operation, target, second target, three sources, an immediate, a fourth source. A
+place in a wave's registers is an offset; bit 20 says that each lane has its own word, bits 21
+and 22 of a source negate it and take its absolute value. What an encoding adds to an operation
+(packed halves, parts of words, two operations at once) becomes rows of its own, through
+registers that no instruction names.
+"""
+
+from __future__ import annotations
+
+import re
+import struct
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from portmp.emulator import instructions
+from portmp.emulator.listing import Instruction
+from portmp.errors import DeviceError
+
+ROW = 8
+EVERY_LANE = 1 << 31
+SHORT_ADDRESS = 1 << 30
+LANE, NEGATED, ABSOLUTE = 1 << 20, 1 << 21, 1 << 22
+
+_VECTOR, _OWN, _ACCUMULATION = 1 << 29, 1 << 30, 1 << 31
+"""Places that are counted from where registers of a kind begin, until all of them are known."""
+
+EXEC, VCC, M0, SCC, SINK = 126, 106, 124, 128, 132
+SCALARS = 160
+"""Scalar registers and the interpreter's own words; constants follow."""
+
+_NAMED = {
+    "vcc": VCC, "vcc_lo": VCC, "vcc_hi": VCC + 1, "exec": EXEC, "exec_lo": EXEC,
+    "exec_hi": EXEC + 1, "m0": M0, "scc": SCC, "flat_scratch": 102, "flat_scratch_lo": 102,
+    "flat_scratch_hi": 103,
+}  # fmt: skip
+_TRAP = 108
+_INVERSE_OF_TWO_PI = {False: 0x3E22F983, True: 0x3FC45F306DC9C882}
+_NUMBER = re.compile(r"-?\d+|-?0x[0-9a-f]+")
+_REFUSED = frozenset(
+    {"clamp", "lds", "idxen", "mul", "div", "quad_perm", "row_shr", "row_shl", "row_ror",
+     "row_xmask", "row_bcast", "row_newbcast", "wave_shr", "wave_ror", "dpp8"}
+)  # fmt: skip
+"""Modifiers that change what an operation does, and that none of the kernels has."""
+
+_REGISTER = re.compile(r"(s|v|a|ttmp)(?:(\d+)|\[(\d+):(\d+)\])")
+
+
+class Unknown(DeviceError):
+    """An instruction or operand that the interpreter does not have."""
+
+
+@dataclass
+class Row:
+    """One step of the interpreter; ``address`` is its instruction's, ``to`` a branch's aim."""
+
+    operation: str
+    target: int = 0
+    second: int = 0
+    sources: tuple[int, ...] = ()
+    immediate: int = 0
+    flags: int = 0
+    address: int = 0
+    to: int | None = None
+
+
+@dataclass(frozen=True)
+class Program:
+    """Rows, the constants that they name, and where a wave's lanes' words begin."""
+
+    rows: np.ndarray
+    constants: np.ndarray
+    vectors: int
+    registers: int
+    instructions: tuple[Instruction, ...]
+
+    def instruction(self, row: int) -> Instruction:
+        """The instruction that *row* belongs to."""
+        return self.instructions[row]
+
+
+Mutation = Callable[[Row], Row]
+"""Changes rows before they run: for tests that break an instruction."""
+
+
+class Assembler:
+    """The rows of one kernel."""
+
+    def __init__(self, lanes: int, base: int) -> None:
+        self.lanes = lanes
+        self.base = base
+        self.table = instructions.operations()
+        self.constants: list[int] = []
+        self._places: dict[int, int] = {}
+        self._known: dict[tuple[str, str, bool], int] = {}
+        self.rows: list[Row] = []
+        self.most = {"v": 3, "a": 0}
+        self.temporaries = 0
+
+    # --- operands -----------------------------------------------------------------------
+
+    def constant(self, value: int) -> int:
+        """The place of a constant of two words."""
+        if value not in self._places:
+            self._places[value] = SCALARS + len(self.constants)
+            self.constants += [value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF]
+        return self._places[value]
+
+    def temporary(self) -> str:
+        """A register of lanes that no instruction names: ``t0``, ``t1`` ..."""
+        self.temporaries += 1
+        return f"t{self.temporaries - 1}"
+
+    def place(self, text: str, kind: str, written: bool = False) -> int:
+        """The place that an operand names, with its modifiers, for a type of operand."""
+        known = self._known.get((text, kind, written))
+        if known is None:
+            known = self._known[text, kind, written] = self._placed(text, kind, written)
+        return known
+
+    def _placed(self, text: str, kind: str, written: bool) -> int:
+        flags = 0
+        if text.startswith("-") and not _NUMBER.fullmatch(text) and not _is_float(text):
+            flags, text = NEGATED, text[1:]
+        if text.startswith("|") and text.endswith("|"):
+            flags, text = flags | ABSOLUTE, text[1:-1]
+        if text in ("null", "off"):
+            return SINK if written else self.constant(0)
+        if text in _NAMED:
+            return _NAMED[text] | flags
+        if found := _REGISTER.fullmatch(text):
+            return self._register(found) | flags
+        if found := re.fullmatch(r"t(\d+)", text):
+            return int(found[1]) * self.lanes | LANE | flags | _OWN
+        if written:
+            raise Unknown(f"{text!r} is no register")
+        return self._literal(text, kind) | flags
+
+    def _register(self, found: re.Match[str]) -> int:
+        family, first = found[1], int(found[2] or found[3])
+        last = int(found[4] or first)
+        if family == "s":
+            return first
+        if family == "ttmp":
+            return _TRAP + first
+        self.most[family] = max(self.most[family], last + 1)
+        # Where AGPRs and the interpreter's own registers begin is known at the end.
+        return first * self.lanes | LANE | (_ACCUMULATION if family == "a" else _VECTOR)
+
+    def _literal(self, text: str, kind: str) -> int:
+        if _is_float(text):
+            return self.constant(_float_bits(text, wide=kind in "lqd"))
+        if not _NUMBER.fullmatch(text):
+            raise Unknown(f"{text!r} is no operand that the interpreter knows")
+        value = int(text, 0)
+        if kind not in "lqd":
+            return self.constant(value & 0xFFFFFFFF)
+        if text.startswith("0x") and kind == "d":
+            # A literal of a double is its upper word.
+            return self.constant(value << 32 if value <= 0xFFFFFFFF else value)
+        # Literals of unsigned types are extended with zeros: so LLVM's s_mov_b64 takes them.
+        if kind == "q" and text.startswith("0x") and 0x80000000 <= value <= 0xFFFFFFFF:
+            raise Unknown(f"{text!r}: how it extends to 64 bits is not known")
+        return self.constant(value & 0xFFFFFFFFFFFFFFFF)
+
+    # --- rows ---------------------------------------------------------------------------
+
+    def add(self, name: str, target: int = 0, sources: Iterable[int] = (), **more: int) -> Row:
+        """Append a row."""
+        if name not in self.table:
+            raise Unknown(f"operation {name!r} is not known")
+        row = Row(name, target, sources=tuple(sources), **more)
+        self.rows.append(row)
+        return row
+
+    def instruction(self, one: Instruction) -> None:
+        """Append the rows of an instruction."""
+        start = len(self.rows)
+        try:
+            self._translate(one)
+        except Unknown as error:
+            raise Unknown(f"instruction {one.text!r} at {one.address:#x}: {error}") from None
+        for row in self.rows[start:]:
+            row.address = one.address
+
+    def _translate(self, one: Instruction) -> None:
+        name = instructions.canonical(one.mnemonic)
+        if name in instructions.IGNORED:
+            return
+        for word in (*one.words, *one.modifiers):
+            if word in _REFUSED:
+                raise Unknown(f"the modifier {word}")
+        if one.second:
+            self._pair(one, one.second)
+        elif one.mnemonic.endswith("_sdwa"):
+            self._parts(name, one)
+        else:
+            self._translator(name)(name, one)
+
+    def _translator(self, name: str) -> Callable[[str, Instruction], None]:
+        """What makes the rows of an instruction of this name."""
+        if "saveexec" in name:
+            return self._save_exec
+        families: dict[str | tuple[str, ...], Callable[[str, Instruction], None]] = {
+            tuple(_HALVES): self._packed_halves,
+            "v_pk_": self._packed,
+            ("global_", "buffer_", "scratch_", "ds_", "s_load"): self._memory,
+            "v_cmpx_": self._compare_exec,
+            ("s_cbranch", "s_branch"): self._branch,
+            "s_getpc": self._here,
+            "s_barrier": self._barrier,
+        }
+        for start, method in families.items():
+            if name.startswith(start):
+                return method
+        return self._plain
+
+    def _plain(self, name: str, one: Instruction) -> None:
+        # Since gfx10 (whose operations on halves have one encoding, hence a name without its
+        # suffix) the other half of the result's register stays; before, it becomes zero.
+        if name.endswith(("rev_b16", "_u16")) and one.mnemonic[-4:] not in ("_e32", "_e64"):
+            self._low_half(name, one)
+        else:
+            self._operation(name, one.operands)
+
+    def _low_half(self, name: str, one: Instruction) -> None:
+        if any(one.numbers("op_sel", 3, 0)):
+            raise Unknown("op_sel of an operation on halves")
+        target, kept = one.operands[0], self.temporary()
+        self._operation(name, [kept, *one.operands[1:]])
+        self._insert(target, kept)
+
+    def _insert(self, target: str, half: str) -> None:
+        """The low half of a register, whose high one stays."""
+        self._operation("v_and_b32", [target, "0xffff0000", target])
+        self._operation("v_or_b32", [target, half, target])
+
+    def _barrier(self, name: str, one: Instruction) -> None:
+        # since gfx12 in two halves, with the number of a barrier: -1 is that of all waves
+        if one.operands not in ((), ("0xffff",), ("-1",)):
+            raise Unknown("its barrier")
+        self.add(name)
+
+    def _branch(self, name: str, one: Instruction) -> None:
+        offset = int(one.operands[0]) & 0xFFFF
+        offset -= (offset & 0x8000) << 1
+        self.add(name).to = one.following + 4 * offset
+
+    def _here(self, name: str, one: Instruction) -> None:
+        here = self.constant(self.base + one.following)
+        self.add("s_mov_b64", self.place(one.operands[0], "l", True), [here])
+
+    def _operation(self, name: str, operands: Sequence[str]) -> Row:
+        """A plain operation with its operands in the order of the assembler."""
+        known = self.table.get(name)
+        if known is None or known.kind == "memory":
+            raise Unknown("it is not one of those that the interpreter has")
+        if known.kind == "lane":
+            return self._lane(name, operands)
+        given = list(operands)
+        row = self.add(name)
+        if known.result or known.kind == "compare":
+            row.target = self.place(given.pop(0), known.result or "l", True)
+        if known.kind == "carry":
+            row.second = self.place(given.pop(0), "l", True)
+        if name in ("s_addk_i32", "s_mulk_i32"):
+            given = [operands[0], given[0]]
+        if name in ("s_movk_i32", "s_addk_i32", "s_mulk_i32") or name.startswith("s_cmpk_"):
+            signed = not name.endswith("u32")
+            given[-1] = str(_halfword(given[-1], signed))
+        if len(given) == len(known.sources) - 1 and known.sources[-1] == "m":
+            given.append("vcc")
+        if len(given) != len(known.sources):
+            raise Unknown(f"{len(given)} sources, {len(known.sources)} expected")
+        row.sources = tuple(self.place(t, k) for t, k in zip(given, known.sources, strict=True))
+        return row
+
+    def _lane(self, name: str, operands: Sequence[str]) -> Row:
+        row = self.add(name, self.place(operands[0], "u", True))
+        row.sources = tuple(self.place(text, "u") for text in operands[1:])
+        return row
+
+    def _compare_exec(self, name: str, one: Instruction) -> None:
+        plain = name.replace("v_cmpx_", "v_cmp_")
+        if len(one.operands) == 3:
+            # Before GCN's successors it also writes the mask that it names.
+            self._operation(plain, one.operands)
+            mask = self.place(one.operands[0], "l", True)
+            self.add("s_mov_b64", EXEC, [mask])
+        else:
+            self._operation(plain, ["exec", *one.operands])
+
+    def _save_exec(self, name: str, one: Instruction) -> None:
+        bits = name[-3:]
+        logic = name.removesuffix(f"_saveexec_{bits}")
+        target, source = self.place(one.operands[0], "l", True), self.place(one.operands[1], "l")
+        saved = SINK + 2
+        self.add(f"s_mov_{bits}", saved, [EXEC])
+        self.add(f"{logic}_{bits}", EXEC, [source, EXEC])
+        self.add(f"s_mov_{bits}", target, [saved])
+
+    # --- what encodings add -------------------------------------------------------------
+
+    def _pair(self, one: Instruction, other: Instruction) -> None:
+        """Two operations at once: both read before one writes."""
+        first = instructions.canonical(one.mnemonic)
+        kept = self.temporary()
+        row = self._operation(first, one.operands)
+        if "old" in self.table[first].text:
+            self.rows.pop()
+            self.add("v_mov_b32", self.place(kept, "u", True), [self.place(one.operands[0], "u")])
+            self.rows.append(row)
+        target, row.target = row.target, self.place(kept, "u", True)
+        self._operation(instructions.canonical(other.mnemonic), other.operands)
+        self.add("v_mov_b32", target, [row.target])
+
+    def _packed(self, name: str, one: Instruction) -> None:
+        """An operation on two words of a pair of registers."""
+        plain = "v_" + name.removeprefix("v_pk_")
+        count = len(one.operands) - 1
+        if plain == "v_mov_b32":
+            choice = one.numbers("op_sel", 2, 0)
+            halves = [[(one.operands[1], choice[0], 0)], [(one.operands[2], choice[1], 0)]]
+        else:
+            ways = (("op_sel", "neg_lo", 0), ("op_sel_hi", "neg_hi", 1))
+            halves = [
+                list(zip(one.operands[1:], one.numbers(select, count, default),
+                         one.numbers(negate, count, 0), strict=True))
+                for select, negate, default in ways
+            ]  # fmt: skip
+        kept = [self.temporary() for _ in halves]
+        for half, target in zip(halves, kept, strict=True):
+            sources = [_word(text, which, negated) for text, which, negated in half]
+            self._operation(plain, [target, *sources])
+        for which, source in enumerate(kept):
+            self._operation("v_mov_b32", [_word(one.operands[0], which, 0), source])
+
+    def _packed_halves(self, name: str, one: Instruction) -> None:
+        """An operation on both halves of words."""
+        target, *sources = one.operands
+        if not all(_REGISTER.fullmatch(source) for source in sources):
+            raise Unknown("which half holds a constant is not known")
+        kept = []
+        for select, default in (("op_sel", 0), ("op_sel_hi", 1)):
+            choice = one.numbers(select, len(sources), default)
+            halves = [self._part(s, f"WORD_{c}") for s, c in zip(sources, choice, strict=True)]
+            kept.append(self.temporary())
+            self._operation(_HALVES[name], [kept[-1], *halves])
+        low, high = kept
+        self._operation("v_and_b32", [low, "0xffff", low])
+        self._operation("v_lshl_or_b32", [target, high, "16", low])
+
+    def _parts(self, name: str, one: Instruction) -> None:
+        """An operation on bytes or halves of words (SDWA)."""
+        known = self.table.get(name)
+        if known is None:
+            raise Unknown("it is not one of those that the interpreter has")
+        first = 1 + (known.kind == "carry") if known.result or known.kind == "compare" else 0
+        given = list(one.operands)
+        for index, kind in enumerate(known.sources):
+            choice = one.modifiers.get(f"src{index}_sel", "DWORD")
+            if kind != "m" and choice != "DWORD":
+                given[first + index] = self._part(given[first + index], choice)
+        choice = one.modifiers.get("dst_sel", "DWORD")
+        if choice == "DWORD" or known.kind == "compare":
+            self._operation(name, given)
+            return
+        target, given[0] = given[0], self.temporary()
+        self._operation(name, given)
+        shift, size = _PARTS[choice]
+        mask = (1 << size) - 1
+        kept = given[0]
+        self._operation("v_and_b32", [kept, str(mask), kept])
+        self._operation("v_lshlrev_b32", [kept, str(shift), kept])
+        unused = one.modifiers.get("dst_unused", "UNUSED_PAD")
+        if unused == "UNUSED_PRESERVE":
+            others = self.temporary()
+            self._operation("v_and_b32", [others, str(0xFFFFFFFF ^ mask << shift), target])
+            self._operation("v_or_b32", [kept, kept, others])
+        elif unused != "UNUSED_PAD":
+            raise Unknown(f"dst_unused:{unused}")
+        self._operation("v_mov_b32", [target, kept])
+
+    def _part(self, text: str, choice: str) -> str:
+        """A register that holds the chosen bits of a source."""
+        signed = text.startswith("sext(")
+        plain = text[5:-1] if signed else text
+        if plain.startswith(("-", "|")):
+            raise Unknown(f"{text!r} of a part of a word")
+        shift, size = _PARTS[choice]
+        kept = self.temporary()
+        self._operation(
+            "v_bfe_i32" if signed else "v_bfe_u32", [kept, plain, str(shift), str(size)]
+        )
+        return kept
+
+    # --- memory -------------------------------------------------------------------------
+
+    def _memory(self, name: str, one: Instruction) -> None:
+        offset = int(one.modifiers.get("offset", "0"), 0)
+        if name.startswith("s_load_"):
+            self._scalar_load(name, one, offset)
+        elif name.startswith("ds_"):
+            self._shared(name, one)
+        else:
+            space, way, width = name.split("_", 2)
+            if "_d16" in width:
+                self._half(name, one)
+                return
+            if width not in instructions.WIDTHS:
+                raise Unknown("its width")
+            nbytes = instructions.WIDTHS[width]
+            if space == "global":
+                self._global(way, nbytes, one.operands, offset)
+            else:
+                self._scratch(space, way, nbytes, one, offset)
+
+    def _scalar_load(self, name: str, one: Instruction, offset: int) -> None:
+        width = name.removeprefix("s_load_dword")
+        words = int(width[1:]) if width else 1
+        target, base, *rest = one.operands
+        index = self.constant(0)
+        for text in rest:
+            if _NUMBER.fullmatch(text):
+                offset += int(text, 0)
+            elif text != "null":
+                index = self.place(text, "u")
+        row = self.add("s_load", self.place(target, "l", True), immediate=offset)
+        row.sources = (self.place(base, "l"), index)
+        row.second = 4 * words
+
+    def _half(self, name: str, one: Instruction) -> None:
+        """A byte or half from or to one half of a word, whose other half stays."""
+        plain, _, high = name.partition("_d16")
+        kept = self.temporary()
+        operands = list(one.operands)
+        data = 0 if "_load_" in name else 1
+        target, operands[data] = operands[data], kept
+        if data:
+            self._operation("v_lshrrev_b32", [kept, "16" if high else "0", target])
+        if plain == "global_load_short":
+            plain = "global_load_ushort"
+        self._memory(plain, replace(one, operands=tuple(operands)))
+        if not data and high:
+            self._operation("v_and_b32", [target, "0xffff", target])
+            self._operation("v_lshl_or_b32", [target, kept, "16", target])
+        elif not data:
+            self._insert(target, kept)
+
+    def _global(self, way: str, nbytes: int, operands: Sequence[str], offset: int) -> None:
+        if way == "load":
+            target, address, scalar = operands
+            data = 0
+        else:
+            address, text, scalar = operands
+            target, data = "null", self.place(text, "u")
+        row = self.add(f"global_{way}", self.place(target, "u", True), immediate=offset)
+        row.sources = (self.place(address, "u"), self.place(scalar, "l"), data)
+        row.second = nbytes
+        row.flags = 0 if scalar == "off" else SHORT_ADDRESS
+
+    def _scratch(self, space: str, way: str, nbytes: int, one: Instruction, offset: int) -> None:
+        operands = list(one.operands)
+        if space == "buffer":
+            # The descriptor is the one that the launch gave: only scratch memory is reached so.
+            data, address, _, index = operands
+        else:
+            data, address, index = operands if way == "load" else (
+                operands[1], operands[0], operands[2]
+            )  # fmt: skip
+        place = self.place(data, "u", written=way == "load")
+        row = self.add(f"scratch_{way}", place if way == "load" else SINK, immediate=offset)
+        sources = [self.place(address, "u"), self.place(index, "u")]
+        row.sources = tuple([*sources, place] if way == "store" else sources)
+        row.second = nbytes
+
+    def _shared(self, name: str, one: Instruction) -> None:
+        found = re.fullmatch(r"ds_(read|write)(2?)(st64)?_(?:b(\d+)|(u8|b8))", name)
+        if not found or found[5]:
+            raise Unknown("it is not one of those that the interpreter has")
+        nbytes = int(found[4]) // 8
+        way = {"read": "load", "write": "store"}[found[1]]
+        if not found[2]:
+            offsets = [int(one.modifiers.get("offset", "0"), 0)]
+        else:
+            unit = nbytes * (64 if found[3] else 1)
+            offsets = [int(one.modifiers.get(f"offset{i}", "0"), 0) * unit for i in (0, 1)]
+        if way == "store":
+            address, *values = one.operands
+            for offset, value in zip(offsets, values, strict=True):
+                row = self.add("shared_store", SINK, immediate=offset)
+                row.sources = (self.place(address, "u"), SINK, self.place(value, "u"))
+                row.second = nbytes
+            return
+        target, address = one.operands
+        place = self.place(address, "u")
+        if len(offsets) > 1:
+            # The first result may lie where the address does.
+            kept = self.place(self.temporary(), "u", True)
+            self.add("v_mov_b32", kept, [place])
+            place = kept
+        for i, offset in enumerate(offsets):
+            at = self.place(target, "u", True) + i * (nbytes // 4) * self.lanes
+            row = self.add("shared_load", at, immediate=offset)
+            row.sources = (place,)
+            row.second = nbytes
+
+    # --- the end ------------------------------------------------------------------------
+
+    def finish(self, listed: Sequence[Instruction], mutation: Mutation | None = None) -> Program:
+        """Numbers for all rows."""
+        first: dict[int, int] = {}
+        for index, row in enumerate(self.rows):
+            first.setdefault(row.address, index)
+        aims = self._aims(listed, first)
+        number = {name: i for i, name in enumerate(self.table)}
+        constants = len(self.constants) + 2
+        vectors = SCALARS + constants
+        accumulation = vectors + self.most["v"] * self.lanes
+        own = accumulation + self.most["a"] * self.lanes
+        starts = {_VECTOR: vectors, _ACCUMULATION: accumulation, _OWN: own}
+
+        def settled(place: int) -> int:
+            for bit, start in starts.items():
+                if place & bit:
+                    return (place & ~bit) + start
+            return place
+
+        table = np.zeros((len(self.rows), ROW), np.uint32)
+        for index, plain in enumerate(self.rows):
+            row = mutation(replace(plain)) if mutation else plain
+            sources = [settled(place) for place in row.sources] + [SINK] * 4
+            aim = row.immediate if row.to is None else aims[row.to]
+            table[index] = (
+                number[row.operation] | row.flags, settled(row.target), _second(row, settled),
+                sources[0], sources[1], sources[2], aim & 0xFFFFFFFF, sources[3],
+            )  # fmt: skip
+        total = own + self.temporaries * self.lanes
+        by_address = {one.address: one for one in listed}
+        return Program(
+            table, np.array([*self.constants, 0, 0], np.uint32), vectors, total,
+            tuple(by_address[row.address] for row in self.rows),
+        )  # fmt: skip
+
+    def _aims(self, listed: Sequence[Instruction], first: dict[int, int]) -> dict[int, int]:
+        """The row at which each instruction, also one without rows, continues."""
+        aims: dict[int, int] = {}
+        following = len(self.rows)
+        for one in reversed(listed):
+            following = first.get(one.address, following)
+            aims[one.address] = following
+        return aims
+
+
+def _second(row: Row, settled: Callable[[int], int]) -> int:
+    """The second target is a place, or for memory a number of bytes."""
+    memory = row.operation == "s_load" or row.operation.endswith(("_load", "_store"))
+    return row.second if memory else settled(row.second)
+
+
+_HALVES = {
+    "v_pk_add_u16": "v_add_u32", "v_pk_sub_i16": "v_sub_u32", "v_pk_mul_lo_u16": "v_mul_lo_u32",
+}  # fmt: skip
+"""Packed operations of 16 bits, and what gives their 16 bits in a whole word."""
+
+_PARTS = {
+    "BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24, 8),
+    "WORD_0": (0, 16), "WORD_1": (16, 16), "DWORD": (0, 32),
+}  # fmt: skip
+
+
+def _halfword(text: str, signed: bool) -> int:
+    value = int(text, 0) & 0xFFFF
+    return value - ((value & 0x8000) << 1) if signed else value
+
+
+def _is_float(text: str) -> bool:
+    return re.fullmatch(r"-?\d+\.\d+(e[+-]?\d+)?", text) is not None
+
+
+def _float_bits(text: str, wide: bool) -> int:
+    if text.startswith("0.15915494"):
+        return _INVERSE_OF_TWO_PI[wide]
+    value = float(text)
+    if wide:
+        return int(struct.unpack("<Q", struct.pack("<d", value))[0])
+    return int(struct.unpack("<I", struct.pack("<f", value))[0])
+
+
+def _word(text: str, which: int, negated: int) -> str:
+    """One word of a pair of registers."""
+    found = re.fullmatch(r"(-?)(s|v|a)\[(\d+):(\d+)\]", text)
+    named = {"vcc": ("vcc_lo", "vcc_hi"), "exec": ("exec_lo", "exec_hi")}
+    if found:
+        word = f"{found[2]}{int(found[3]) + which}"
+        sign = bool(found[1]) != bool(negated)
+        return f"-{word}" if sign else word
+    if text in named:
+        return named[text][which]
+    if text == "0":
+        return "-0.0" if negated else text
+    if which:
+        raise Unknown(f"the upper word of {text!r}")
+    if negated:
+        raise Unknown(f"{text!r} negated")
+    return text
+
+
+def assemble(
+    listed: Sequence[Instruction], lanes: int, base: int, mutation: Mutation | None = None
+) -> Program:
+    """The rows of a function; raises Unknown for what the interpreter does not have."""
+    one = Assembler(lanes, base)
+    for instruction in listed:
+        one.instruction(instruction)
+    return one.finish(listed, mutation)

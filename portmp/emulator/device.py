@@ -1,0 +1,102 @@
+"""Interpreted devices: code objects of AMD architectures, run instruction by instruction on a CPU.
+
+Such a device appears only when it is asked for: ``emulated:gfx908``. It is no hardware: it
+checks results, not times. ``emulated:gfx908+1`` and ``-1`` let every approximate reciprocal and
+root err upwards or downwards by as much as is documented, an ulp (float32) or 2^-23 (float64);
+``~1`` either way by its bits.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from portmp.backends.base import Device
+from portmp.backends.energy import Meter
+from portmp.backends.rocm import runtime as rocm
+from portmp.backends.rocm.blas import HipBlas
+from portmp.backends.rocm.runtime import RocmDevice, RocmDriver
+from portmp.compilers.select import compiler_for
+from portmp.emulator.hip import Hip
+from portmp.emulator.machine import CAPACITY, LIMIT, SLOTS, Machine, Settings
+from portmp.errors import BackendUnavailable, DeviceError, suggestion
+
+UNITS = {
+    "gfx906": 60, "gfx908": 120, "gfx90a": 104, "gfx942": 304, "gfx1030": 40, "gfx1100": 48,
+    "gfx1201": 32,
+}  # fmt: skip
+"""Architectures, with the compute units of a card that has it: schedules depend on them."""
+
+_NAME = re.compile(r"(gfx[0-9a-f]+)(?:([+~-])1)?")
+_SHIFTS = {None: 0, "+": 1, "-": -1, "~": 2}
+
+
+class EmulatedDevice(RocmDevice):
+    """A device whose runtime is the interpreter."""
+
+    interpreted = True
+
+    def __init__(self, label: str, hip: Hip, **given: Any) -> None:
+        super().__init__(0, RocmDriver(hip, 0), **given)
+        self.hip = hip
+        self._label = label
+
+    @property
+    def name(self) -> str:
+        """The name that selects this device: ``emulated:gfx908``."""
+        return f"emulated:{self._label}"
+
+    @property
+    def remark(self) -> str:
+        """How fast the interpreter was, and what it does not take."""
+        machine = self.hip.machine
+        rate = machine.rows_run / machine.seconds / 1e6 if machine.seconds else 0.0
+        return (
+            f"interpreter: {machine.rows_run / 1e6:.0f} million rows, each an operation of a wave "
+            f"of {self.properties.warp_size} lanes, in {machine.seconds:.1f} s ({rate:.0f} million "
+            f"a second); limits: {CAPACITY >> 20} MiB of memory, blocks of one axis and at most "
+            f"1024 threads, {LIMIT << 20} rows of a launch on each of {SLOTS} slots, no atomic, "
+            f"matrix or half-precision operations"
+        )
+
+    def library(self) -> HipBlas:
+        """None: a library's own code is not interpreted."""
+        raise BackendUnavailable(f"{self.name} has no BLAS library: it is no hardware")
+
+    def energy_meters(self) -> Sequence[Meter]:
+        """None: what the interpreter takes says nothing of a GPU."""
+        raise BackendUnavailable(f"{self.name} takes no energy of its own: it is no hardware")
+
+    def compiler_key(self) -> str:
+        """That of the compiler, marked: nothing kept for hardware is taken for this device."""
+        return f"{super().compiler_key()} interpreted"
+
+
+def find(label: str, cpu: Device, settings: Settings | None = None) -> EmulatedDevice:
+    """The device of an architecture that *cpu* interprets; DeviceError says which there are."""
+    found = _NAME.fullmatch(label)
+    if not found or found[1] not in UNITS:
+        near = suggestion(label, list(UNITS))
+        raise DeviceError(
+            f"device 'emulated:{label}'{near}: interpreted are {', '.join(UNITS)}, each also with "
+            f"+1, -1 or ~1 behind it"
+        )
+    return opened(label, found[1], cpu, settings or Settings(shift=_SHIFTS[found[2]]))
+
+
+@cache
+def opened(label: str, arch: str, cpu: Device, settings: Settings) -> EmulatedDevice:
+    """One device an architecture and settings."""
+    lanes = 32 if arch >= "gfx1" and not arch.startswith("gfx9") else 64
+    facts = {
+        "name": f"interpreter of {arch} code, no hardware", "gcnArchName": arch,
+        "multiProcessorCount": UNITS[arch], "warpSize": lanes, "maxThreadsPerBlock": 1024,
+        "sharedMemPerBlock": 65536, "totalGlobalMem": CAPACITY, "clockRate": 0,
+    }  # fmt: skip
+    hip = Hip(Machine(arch, cpu, settings), facts)
+    properties, traits = rocm.facts_of(hip, 0)
+    return EmulatedDevice(
+        label, hip, properties=properties, traits=traits, compiler=compiler_for("rocm", arch)
+    )

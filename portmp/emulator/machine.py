@@ -1,0 +1,342 @@
+"""Memory with guards, and launches of kernels on the interpreter.
+
+Everything lies in one buffer of an OpenCL device, the arena; addresses are its offsets above
+``BASE``. Between any two allocations lies a gap that belongs to nobody. Fresh memory,
+registers and shared memory hold a pattern that is a NaN and no address.
+"""
+
+from __future__ import annotations
+
+import bisect
+import struct
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from portmp.backends.base import Buffer, Device, Dim3
+from portmp.emulator import assembler, instructions
+from portmp.emulator.codeobject import CodeObject, Kernel
+from portmp.errors import DeviceError, LaunchError
+
+if TYPE_CHECKING:
+    from portmp.codegen.kernel_spec import KernelSpec
+
+BASE = 0x7F20_0000_0000
+"""Address of the arena's first byte."""
+
+CAPACITY = 1 << 28
+GAP = 4096
+ALIGNMENT = 256
+POISON = 0xFFF7A5A5
+LIMIT = 4096
+"""Rows that a slot may run in one launch, in units of 2^20, before it counts as endless."""
+
+SLOTS = 16
+"""Blocks that run at a time."""
+
+_STATE_BYTES = 1 << 28
+_SCRATCH_DESCRIPTOR = (0x1000, 0x1000, 0xFFFFFFFF, 0)
+_FAULTS = {
+    1: "reads {n} bytes at address {a:#x}, outside of every buffer",
+    2: "writes {n} bytes at address {a:#x}, outside of every buffer or in one for reading only",
+    3: "uses {n} bytes at {a} of the block's shared memory, beyond its {s}",
+    4: "uses {n} bytes at {a} of its private memory, beyond its {p} or misaligned",
+    5: "uses {n} bytes at {a:#x}, which is misaligned",
+    6: "does not end",
+    7: "is no operation of the interpreter",
+}
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How kernels run: approximations on the upper (``shift`` 1) or lower side (-1) of what they
+    approximate, or by their bits on either (2); waves of a block in descending order; a change
+    of rows that a test makes.
+    """
+
+    shift: int = 0
+    descending: bool = False
+    mutation: assembler.Mutation | None = None
+
+
+@dataclass(frozen=True)
+class Loaded:
+    """A kernel in memory: its module's address, its rows and their copies on the host device."""
+
+    kernel: Kernel
+    program: assembler.Program
+    rows: Buffer
+
+
+class Memory:
+    """The arena: allocations by address, with gaps between them."""
+
+    def __init__(self, host: Device, capacity: int = CAPACITY) -> None:
+        self.host = host
+        self.capacity = capacity
+        self.arena = host.allocate(capacity)
+        self._starts: list[int] = []
+        self._regions: dict[int, tuple[int, bool]] = {}
+        self.free_bytes = capacity
+
+    def allocate(self, nbytes: int, *, readonly: bool = False) -> int | None:
+        """The address of new memory; None where there is not enough."""
+        size = _aligned(nbytes)
+        at = GAP
+        for start in self._starts:
+            if start - at >= size + GAP:
+                break
+            at = _aligned(start + self._regions[start][0] + GAP)
+        if at + size + GAP > self.capacity:
+            return None
+        bisect.insort(self._starts, at)
+        self._regions[at] = (nbytes, readonly)
+        self.free_bytes -= size
+        words = np.full(-(-nbytes // 4), POISON, np.uint32)
+        if words.size:
+            self.host.queue.write(self.arena, words, at)
+        return BASE + at
+
+    def free(self, address: int) -> bool:
+        """Give memory back; whether there was any at this address."""
+        at = address - BASE
+        if at not in self._regions:
+            return False
+        nbytes, _ = self._regions.pop(at)
+        self._starts.remove(at)
+        self.free_bytes += _aligned(nbytes)
+        return True
+
+    def holds(self, address: int, nbytes: int) -> bool:
+        """Whether all these bytes belong to one allocation."""
+        at = address - BASE
+        index = bisect.bisect_right(self._starts, at) - 1
+        if index < 0:
+            return False
+        start = self._starts[index]
+        return at + nbytes <= start + self._regions[start][0]
+
+    @property
+    def allocations(self) -> int:
+        """How many allocations there are."""
+        return len(self._starts)
+
+    def table(self) -> np.ndarray[Any, Any]:
+        """First address, end and whether it is for reading only, of each allocation."""
+        rows = [
+            (BASE + at, BASE + at + self._regions[at][0], self._regions[at][1])
+            for at in self._starts
+        ]
+        return np.array(rows, np.uint64).reshape(-1)
+
+    def write(self, address: int, content: np.ndarray[Any, Any]) -> None:
+        """Copy from the host."""
+        self.host.queue.write(self.arena, content, address - BASE)
+
+    def read(self, address: int, target: np.ndarray[Any, Any]) -> None:
+        """Copy to the host."""
+        self.host.queue.read(self.arena, target, address - BASE)
+
+
+def _aligned(nbytes: int) -> int:
+    return -(-max(nbytes, 1) // ALIGNMENT) * ALIGNMENT
+
+
+class Machine:
+    """Loads code objects of one architecture and runs their kernels on *host*, a CPU."""
+
+    def __init__(self, arch: str, host: Device, settings: Settings | None = None) -> None:
+        self.arch = arch
+        self.host = host
+        self.memory = Memory(host)
+        self.settings = settings or Settings()
+        self.rows_run = 0
+        self.seconds = 0.0
+        """Rows that ran, and the time that they took."""
+        self._state: Buffer | None = None
+
+    def load(self, binary: bytes) -> dict[str, Loaded]:
+        """Put a code object into memory; its kernels by name."""
+        code = CodeObject(binary)
+        if code.arch != self.arch:
+            raise DeviceError(f"a code object for {code.arch} was given, this is {self.arch}")
+        image = np.frombuffer(_widened(code.image), np.uint8)
+        base = self.memory.allocate(image.size, readonly=True)
+        if base is None:
+            raise DeviceError("there is no memory for a code object")
+        self.memory.write(base, image)
+        return {name: self._assembled(kernel, base) for name, kernel in code.kernels.items()}
+
+    def _assembled(self, kernel: Kernel, base: int) -> Loaded:
+        rows = assembler.assemble(kernel.code, kernel.lanes, base, self.settings.mutation)
+        buffer = self.host.allocate(rows.rows.nbytes)
+        self.host.queue.write(buffer, rows.rows)
+        return Loaded(kernel, rows, buffer)
+
+    def launch(self, loaded: Loaded, grid: Dim3, block: Dim3, values: Sequence[bytes]) -> None:
+        """Run a kernel; LaunchError says which instruction and lane did what it must not."""
+        kernel = loaded.kernel
+        threads = block[0] * block[1] * block[2]
+        if block[1] != 1 or block[2] != 1 or not 0 < threads <= 1024:
+            raise LaunchError(f"block={block}: one axis of 1 to 1024 threads is interpreted")
+        groups = grid[0] * grid[1] * grid[2]
+        if not groups:
+            raise LaunchError(f"grid={grid} has no blocks")
+        content = _arguments(kernel, grid, block, values)
+        arguments = self.memory.allocate(len(content), readonly=True)
+        packet = self.memory.allocate(64, readonly=True)
+        try:
+            if arguments is None or packet is None:
+                raise LaunchError("there is no memory for arguments")
+            self.memory.write(arguments, np.frombuffer(content, np.uint8))
+            self.memory.write(packet, _packet(kernel, grid, block, arguments))
+            self._run(loaded, grid, groups, threads, {"arguments": arguments, "dispatch": packet})
+        finally:
+            for address in (arguments, packet):
+                if address is not None:
+                    self.memory.free(address)
+
+    def _run(
+        self, loaded: Loaded, grid: Dim3, groups: int, threads: int, given: dict[str, int]
+    ) -> None:
+        from portmp.runtime import program
+
+        kernel, rows = loaded.kernel, loaded.program
+        waves = -(-threads // kernel.lanes)
+        words = rows.registers + -(-kernel.scratch // 4) * kernel.lanes
+        slots = max(1, min(groups, SLOTS, _STATE_BYTES // (4 * waves * words)))
+        scalars, group_registers = _registers(kernel, given)
+        table = self.memory.table()
+        numbers = np.array(
+            [
+                grid[0], grid[1], groups, threads, waves, words, rows.vectors, rows.registers,
+                kernel.scratch, kernel.shared, table.size // 3, slots, group_registers,
+                kernel.packed_ids, self.settings.descending, POISON, rows.constants.size, LIMIT,
+                assembler.SCALARS,
+            ],
+            np.uint32,
+        )  # fmt: skip
+        host, one = self.host, interpreter(kernel.lanes)
+        run = program.kernels(host, one)[one.name]
+        block = np.concatenate([numbers, scalars, rows.constants])
+        parameters, regions = self._given(block), self._given(table)
+        state = self._workspace(4 * slots * waves * words)
+        shared = host.allocate(slots * (kernel.shared + 8))
+        report = self._given(np.zeros(6 * slots, np.uint64))
+        start = time.perf_counter()
+        host.queue.launch(
+            run, (slots, 1, 1), (1, 1, 1),
+            [self.memory.arena, np.uint64(BASE), loaded.rows, parameters, regions, state, shared,
+             report, np.int32(self.settings.shift)],
+        )  # fmt: skip
+        found = np.empty(6 * slots, np.uint64)
+        host.queue.read(report, found)
+        self.seconds += time.perf_counter() - start
+        self.rows_run += int(found[5::6].sum())
+        for fault in found.reshape(slots, 6):
+            if fault[0]:
+                raise LaunchError(_explained(loaded, fault))
+
+    def _given(self, content: np.ndarray[Any, Any]) -> Buffer:
+        buffer = self.host.allocate(content.nbytes)
+        self.host.queue.write(buffer, content)
+        return buffer
+
+    def _workspace(self, nbytes: int) -> Buffer:
+        if self._state is None or self._state.nbytes < nbytes:
+            self._state = self.host.allocate(nbytes)
+        return self._state
+
+
+@cache
+def interpreter(lanes: int) -> KernelSpec:
+    """The OpenCL kernel that runs waves of so many lanes."""
+    from portmp import formats
+    from portmp.codegen import kernel_spec
+
+    table = tuple(instructions.operations().values())
+    form = formats.get("float64")
+    return kernel_spec.spec(
+        "interpreter", "emulator/interpreter.mako", form, {}, lanes=lanes, operations=table
+    )
+
+
+def _registers(kernel: Kernel, given: dict[str, int]) -> tuple[np.ndarray[Any, Any], int]:
+    """Scalar registers at the start, and where the block's indices go."""
+    words = np.full(assembler.SCALARS, POISON, np.uint32)
+    at = 0
+    for name, count in kernel.user:
+        if name == "private_segment_buffer":
+            words[at : at + 4] = _SCRATCH_DESCRIPTOR
+        elif name in given:
+            words[at : at + 2] = (given[name] & 0xFFFFFFFF, given[name] >> 32)
+        elif name == "flat_scratch":
+            words[at : at + 2] = 0
+        elif name == "private_segment_size":
+            words[at] = kernel.scratch
+        else:
+            raise LaunchError(f"kernel {kernel.name!r} wants its {name}, which is not interpreted")
+        at += count
+    at = kernel.user_count
+    places = 1 << 24 if kernel.trap_ids else 0
+    for axis, wanted in enumerate(kernel.group_ids):
+        own = wanted and not kernel.trap_ids
+        places |= (at if own else 255) << 8 * axis
+        at += own
+    if kernel.scratch_offset and at < assembler.VCC:
+        words[at] = 0
+    words[assembler.SCC] = 0
+    return words, places
+
+
+def _arguments(kernel: Kernel, grid: Dim3, block: Dim3, values: Sequence[bytes]) -> bytes:
+    """The argument segment: explicit arguments as given, hidden ones as a launch fills them."""
+    content = bytearray(kernel.argument_bytes)
+    explicit = [a for a in kernel.arguments if not a.kind.startswith("hidden_")]
+    if len(explicit) != len(values):
+        raise LaunchError(
+            f"kernel {kernel.name!r} takes {len(explicit)} arguments, {len(values)} given"
+        )
+    for argument, value in zip(explicit, values, strict=True):
+        content[argument.offset : argument.offset + argument.nbytes] = value[: argument.nbytes]
+    hidden = {"hidden_grid_dims": 1}
+    for axis, letter in enumerate("xyz"):
+        hidden[f"hidden_block_count_{letter}"] = grid[axis]
+        hidden[f"hidden_group_size_{letter}"] = block[axis]
+    for argument in kernel.arguments:
+        if argument.kind in hidden:
+            value = hidden[argument.kind].to_bytes(argument.nbytes, "little")
+            content[argument.offset : argument.offset + argument.nbytes] = value
+    return _widened(content)
+
+
+def _widened(content: bytes | bytearray) -> bytes:
+    """Filled up: compilers widen scalar loads, which may so end behind tables and arguments."""
+    return bytes(content).ljust(max(64, -(-len(content) // 64) * 64), b"\0")
+
+
+def _packet(kernel: Kernel, grid: Dim3, block: Dim3, arguments: int) -> np.ndarray[Any, Any]:
+    """The dispatch packet that some kernels read their sizes from."""
+    sizes = [blocks * threads for blocks, threads in zip(grid, block, strict=True)]
+    content = struct.pack(
+        "<HHHHHHIIIIIQQQQ", 0, 3, *block, 0, *sizes, kernel.scratch, kernel.shared, 0, arguments,
+        0, 0,
+    )  # fmt: skip
+    return np.frombuffer(content, np.uint8)
+
+
+def _explained(loaded: Loaded, fault: np.ndarray[Any, Any]) -> str:
+    kind, row, lane, address, group, _ = (int(n) for n in fault)
+    kernel, rows = loaded.kernel, loaded.program
+    one = rows.instruction(min(row, len(rows.instructions) - 1))
+    what = _FAULTS[kind].format(
+        n=int(rows.rows[row, 2]), a=address, s=kernel.shared, p=kernel.scratch
+    )
+    return (
+        f"{kernel.name}, instruction {one.text!r} at {one.address:#x}: thread {lane} of block "
+        f"{group} {what}"
+    )

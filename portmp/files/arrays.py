@@ -1,0 +1,276 @@
+"""Matrices in files: NumPy's .npy and .npz, Matrix Market, and decimal text.
+
+Reading gives limb planes on the host. Text is parsed exactly and rounded once; integers
+(17, 0x11, 34/2: no point, no exponent) are exact or refused. Writing is lossless, and a
+reader sees the old file or the whole new one. Pickled objects are never loaded. Each
+failure is one InputError that names the file and, in text, the line.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+import numpy as np
+
+from portmp import formats
+from portmp.arrays.array import Array, from_limbs
+from portmp.backends.base import Device
+from portmp.errors import FormatError, InputError, PortmpError, ShapeError, suggestion
+from portmp.files.matrix_market import mtx_bytes, read_mtx
+from portmp.files.target import check_place, replace
+from portmp.files.text import Plane, csv_bytes, read_csv, read_txt, txt_bytes
+from portmp.formats import Format, convert, encode
+
+FORMAT_KEY = "format"
+LIMB_KEY = "limb"
+PART_KEY = "part"
+_NPY_MAGIC = b"\x93NUMPY"
+_ZIP_MAGIC = b"PK"
+_HEADERS = {True: np.lib.format.read_array_header_1_0, False: np.lib.format.read_array_header_2_0}
+"""What reads an array's header of version 1.0, and of later ones."""
+
+
+# --- reading ----------------------------------------------------------------------------------
+
+
+def read(path: str | Path, form: Format, device: Device) -> Array:
+    """The array in *path*, in format *form* on *device*.
+
+    Limb planes that were stored in another format are converted from their exact values.
+    """
+    file = Path(path)
+    reader = _READERS[_suffix(file)]
+    try:
+        planes = reader(file, _content(file), form)
+    except MemoryError:
+        raise InputError(f"{file}: the array does not fit this machine's memory") from None
+    return from_limbs(planes, form, device)
+
+
+def stored_format(path: str | Path) -> Format | None:
+    """The format that a .npz file of limb planes names; None for files that name none."""
+    file = Path(path)
+    if _suffix(file) != ".npz":
+        return None
+    members = _members(file, _content(file))
+    return _named_format(file, members[FORMAT_KEY]) if FORMAT_KEY in members else None
+
+
+def _suffix(file: Path) -> str:
+    suffix = file.suffix.lower()
+    if suffix not in _READERS:
+        near = suggestion(suffix, list(_READERS)) if suffix else ""
+        raise InputError(
+            f"{file}: unknown file type {file.suffix!r}{near}; allowed are {', '.join(_READERS)}"
+        )
+    return suffix
+
+
+def _content(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+
+
+# --- NumPy's files
+
+
+def _read_npy(file: Path, content: bytes, form: Format) -> list[Plane]:
+    return convert.to_limbs(_parsed_npy(str(file), content), form, str(file))
+
+
+def _parsed_npy(name: str, content: bytes) -> Plane:
+    """The array in the bytes of a .npy file."""
+    if not content.startswith(_NPY_MAGIC):
+        raise InputError(
+            f"{name}: does not begin as a .npy file does; pickled objects are never loaded"
+        )
+    try:
+        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
+    except MemoryError:
+        raise
+    except Exception as error:  # damaged headers reach NumPy's parser, which raises many types
+        if "Object" in str(error):
+            raise InputError(f"{name}: holds pickled objects, which are never loaded") from None
+        raise InputError(f"{name}: damaged or truncated: {_line(error)}") from None
+    return np.asarray(array)
+
+
+def _read_npz(file: Path, content: bytes, form: Format) -> list[Plane]:
+    members = _members(file, content)
+    if FORMAT_KEY in members:
+        stored = _named_format(file, members.pop(FORMAT_KEY))
+        return convert.change_format(_limb_planes(file, members, stored), stored, form)
+    if len(members) != 1:
+        keys = ", ".join(sorted(members)) or "nothing"
+        raise InputError(
+            f"{file}: holds {keys}; expected are limb0, limb1 ... with format, or a single array"
+        )
+    return convert.to_limbs(next(iter(members.values())), form, str(file))
+
+
+def members(path: str | Path) -> dict[str, Plane]:
+    """The arrays of a .npz file by name; pickled objects are refused."""
+    file = Path(path)
+    return _members(file, _content(file))
+
+
+def _members(file: Path, content: bytes) -> dict[str, Plane]:
+    """The arrays of a .npz file by key."""
+    if not content.startswith(_ZIP_MAGIC):
+        raise InputError(_no_archive(file))
+    found = {}
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            for member in archive.namelist():
+                array = _parsed_npy(f"{file}, {member}", archive.read(member))
+                found[member.removesuffix(".npy")] = array
+    except (PortmpError, MemoryError):
+        raise
+    except Exception as error:  # zipfile and zlib raise many types for damaged archives
+        raise InputError(f"{file}: damaged or truncated: {_line(error)}") from None
+    return found
+
+
+@dataclass(frozen=True)
+class Header:
+    """What a stored array is, without its numbers."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    nbytes: int
+
+
+def headers(path: str | Path) -> dict[str, Header]:
+    """The arrays of a .npz file by name, as ``members`` has them; their numbers are not read."""
+    file, found = Path(path), {}
+    try:
+        with file.open("rb") as content:
+            if content.read(len(_ZIP_MAGIC)) != _ZIP_MAGIC:
+                raise InputError(_no_archive(file))
+            with zipfile.ZipFile(content) as archive:
+                for member in archive.infolist():
+                    name = member.filename.removesuffix(".npy")
+                    with archive.open(member) as stream:
+                        found[name] = _header(stream, member.file_size)
+    except PortmpError:
+        raise
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
+    except Exception as error:  # as in _members
+        raise InputError(f"{file}: damaged or truncated: {_line(error)}") from None
+    return found
+
+
+def _header(stream: IO[bytes], nbytes: int) -> Header:
+    first = np.lib.format.read_magic(stream) == (1, 0)
+    shape, _, kind = _HEADERS[first](stream)
+    return Header(shape, kind.name, nbytes)
+
+
+def _no_archive(file: Path) -> str:
+    return f"{file}: does not begin as a .npz file does; pickles are never loaded"
+
+
+def _named_format(file: Path, value: Plane) -> Format:
+    if value.dtype.kind != "U" or value.shape != ():
+        raise InputError(f"{file}: 'format' must be one string, {value.dtype} {value.shape} found")
+    try:
+        return formats.get(str(value))
+    except FormatError as error:
+        raise FormatError(f"{file}: {error}") from None
+
+
+def _limb_planes(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
+    if form.coded:
+        return _parts(file, members, form)
+    wanted = [f"{LIMB_KEY}{i}" for i in range(form.limbs)]
+    if sorted(members) != wanted:
+        raise InputError(
+            f"{file}: {form} needs {', '.join(wanted)}; found {', '.join(sorted(members))}"
+        )
+    try:
+        return convert.normalise([members[key] for key in wanted], form, str(file))
+    except ShapeError as error:
+        raise ShapeError(f"{file}: {error}") from None
+
+
+def _parts(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
+    """The limbs of a storage format, which is in files as it is in memory."""
+    wanted = {f"{PART_KEY}{i}": dtype for i, dtype in enumerate(form.parts)}
+    found = {name: plane.dtype.name for name, plane in sorted(members.items())}
+    if found != wanted or len({plane.shape for plane in members.values()}) > 1:
+        text = ", ".join(f"{name} {plane.dtype} {plane.shape}" for name, plane in members.items())
+        raise InputError(
+            f"{file}: {form} needs {', '.join(f'{n} {d}' for n, d in wanted.items())}, all of one "
+            f"shape; found {text or 'nothing'}"
+        )
+    return encode.limbs_of(form, [members[name] for name in wanted])
+
+
+def _line(error: BaseException) -> str:
+    """An error's message on one line."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+_READERS: dict[str, Callable[[Path, bytes, Format], list[Plane]]] = {
+    ".npy": _read_npy, ".npz": _read_npz, ".mtx": read_mtx, ".csv": read_csv, ".txt": read_txt,
+}  # fmt: skip
+
+
+# --- writing ----------------------------------------------------------------------------------
+
+
+def check_target(path: str | Path, form: Format) -> None:
+    """Refuse, before anything is computed, a file that *form* cannot be written to."""
+    file = Path(path)
+    if _suffix(file) == ".npy" and form.limbs != 1:
+        raise InputError(
+            f"{file}: .npy holds one plane, {form} has {form.limbs}; use .npz (limb planes) "
+            "or .csv (decimal strings)"
+        )
+    check_place(file)
+
+
+def write(path: str | Path, array: Array) -> None:
+    """Write an array, losslessly, in the kind of file that the extension names."""
+    file, form = Path(path), array.format
+    check_target(file, form)
+    replace(file, _WRITERS[_suffix(file)](file, array.to_limbs(), form))
+
+
+def _npy_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, planes[0], allow_pickle=False)
+    return buffer.getvalue()
+
+
+def _npz_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    members = {f"{LIMB_KEY}{i}": plane for i, plane in enumerate(planes)}
+    if form.coded:
+        parts = encode.parts_of(form, planes)
+        members = {f"{PART_KEY}{i}": part for i, part in enumerate(parts)}
+    return _archive({**members, FORMAT_KEY: np.array(form.name)})
+
+
+def write_members(file: Path, members: dict[str, Plane]) -> None:
+    """Write arrays by name to a .npz file; ``members`` reads them."""
+    replace(file, _archive(members))
+
+
+def _archive(members: dict[str, Plane]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **members)
+    return buffer.getvalue()
+
+
+_WRITERS: dict[str, Callable[[Path, list[Plane], Format], bytes]] = {
+    ".npy": _npy_bytes, ".npz": _npz_bytes, ".mtx": mtx_bytes,
+    ".csv": csv_bytes, ".txt": txt_bytes,
+}  # fmt: skip

@@ -1,0 +1,183 @@
+"""Matrix Market files, of numbers in any format."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from portmp.errors import InputError
+from portmp.files.text import Number, Plane, decimal_strings, decoded_text, parsed_field
+from portmp.formats import Format, convert
+
+# --- Matrix Market
+
+
+@dataclass(frozen=True)
+class _Banner:
+    """The first line of a Matrix Market file."""
+
+    layout: str
+    field: str
+    symmetry: str
+
+    def mirrored(self, value: Number) -> Number:
+        """The value on the other side of the diagonal."""
+        return -value if self.symmetry == "skew-symmetric" else value
+
+
+_LAYOUTS = ("coordinate", "array")
+_FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+_SYMMETRIES = ("general", "symmetric", "skew-symmetric")
+
+
+def read_mtx(file: Path, content: bytes, form: Format) -> list[Plane]:
+    lines = decoded_text(file, content).splitlines()
+    banner = _banner(file, lines[0] if lines else "")
+    body = iter([
+        (number, line.split())
+        for number, line in enumerate(lines[1:], 2)
+        if line.strip() and not line.lstrip().startswith("%")
+    ])  # fmt: skip
+    rows, columns, stored = _size(file, banner, next(body, None))
+    planes = _blank(file, (rows, columns), form)
+    entries = _coordinates if banner.layout == "coordinate" else _columns
+    seen: set[tuple[int, int]] = set()
+    count = 0
+    for place, row, column, value in entries(file, banner, body, (rows, columns), form):
+        count += 1
+        if count > stored:
+            raise InputError(f"{place}: more than the {stored} entries that the size line says")
+        _put(planes, seen, place, (row, column), value, form)
+        if banner.symmetry != "general" and row != column:
+            _put(planes, seen, place, (column, row), banner.mirrored(value), form)
+    if count < stored:
+        raise InputError(f"{file}: truncated: {stored} values expected, {count} found")
+    return planes
+
+
+def _banner(file: Path, line: str) -> _Banner:
+    words = line.lower().split()
+    if len(words) != 5 or words[:2] != ["%%matrixmarket", "matrix"]:
+        raise InputError(
+            f"{file}, line 1: no Matrix Market header (%%MatrixMarket matrix LAYOUT FIELD "
+            f"SYMMETRY) but {line[:60]!r}"
+        )
+    for word, allowed in zip(words[2:], (_LAYOUTS, _FIELDS, _SYMMETRIES), strict=True):
+        if word not in allowed:
+            raise InputError(
+                f"{file}, line 1: {word!r} is not accepted; allowed are {', '.join(allowed)}"
+            )
+    if words[2] == "array" and words[3] == "pattern":
+        raise InputError(f"{file}, line 1: a pattern has no array layout")
+    return _Banner(*words[2:])
+
+
+def _size(file: Path, banner: _Banner, found: tuple[int, list[str]] | None) -> tuple[int, int, int]:
+    """Rows, columns and stored entries."""
+    need = 3 if banner.layout == "coordinate" else 2
+    if found is None:
+        raise InputError(f"{file}: truncated: the size line is missing")
+    number, words = found
+    if len(words) != need or not all(w.isascii() and w.isdigit() and len(w) < 19 for w in words):
+        raise InputError(
+            f"{file}, line {number}: {need} sizes expected, {' '.join(words)[:60]!r} found"
+        )
+    rows, columns, *entries = map(int, words)
+    if banner.symmetry != "general" and rows != columns:
+        raise InputError(f"{file}, line {number}: {rows} x {columns} cannot be {banner.symmetry}")
+    stored = {
+        "general": rows * columns,
+        "symmetric": rows * (rows + 1) // 2,
+        "skew-symmetric": rows * (rows - 1) // 2,
+    }[banner.symmetry]
+    return rows, columns, entries[0] if entries else stored
+
+
+def _first_row(banner: _Banner, column: int) -> int:
+    """The first row that the array layout stores of a column."""
+    return {"general": 0, "symmetric": column, "skew-symmetric": column + 1}[banner.symmetry]
+
+
+def _blank(file: Path, shape: tuple[int, int], form: Format) -> list[Plane]:
+    """Zeros, unless they would take most of this machine's memory."""
+    needed = shape[0] * shape[1] * form.itemsize
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    if 4 * needed > memory:
+        raise InputError(
+            f"{file}: {shape[0]} x {shape[1]} values of {form} take {needed} bytes; "
+            f"this machine has {memory}, of which a quarter may be used"
+        )
+    return [np.zeros(shape, form.dtype(i)) for i in range(form.limbs)]
+
+
+Lines = Iterator[tuple[int, list[str]]]
+Entry = tuple[str, int, int, Number]
+
+
+def _coordinates(
+    file: Path, banner: _Banner, lines: Lines, shape: tuple[int, int], form: Format
+) -> Iterator[Entry]:
+    """Entries of lines ``row column value``, counted from 1 in the file."""
+    pattern = banner.field == "pattern"
+    for number, words in lines:
+        place = f"{file}, line {number}"
+        if len(words) != (2 if pattern else 3):
+            kind = "row and column" if pattern else "row, column and value"
+            raise InputError(f"{place}: {kind} expected, {' '.join(words)[:60]!r} found")
+        row, column = _position(words[:2], shape, place)
+        value = Fraction(1) if pattern else _entry(words[2], f"{place}, column 3", banner, form)
+        if banner.symmetry == "skew-symmetric" and row == column and value != 0:
+            raise InputError(f"{place}: a skew-symmetric matrix has a diagonal of zeros")
+        yield place, row, column, value
+
+
+def _position(words: list[str], shape: tuple[int, int], place: str) -> tuple[int, int]:
+    """Row and column, counted from 0."""
+    numbers = all(w.isascii() and w.isdigit() and len(w) < 19 for w in words)
+    row, column = (int(w) - 1 for w in words) if numbers else (-1, -1)
+    if not (0 <= row < shape[0] and 0 <= column < shape[1]):
+        raise InputError(
+            f"{place}: ({words[0][:20]}, {words[1][:20]}) is no place in {shape[0]} x {shape[1]}"
+        )
+    return row, column
+
+
+def _columns(
+    file: Path, banner: _Banner, lines: Lines, shape: tuple[int, int], form: Format
+) -> Iterator[Entry]:
+    """Entries one a line, column by column; of symmetric matrices the lower triangle."""
+    rows, columns = shape
+    where = ((i, j) for j in range(columns) for i in range(_first_row(banner, j), rows))
+    for number, words in lines:
+        place = f"{file}, line {number}"
+        if len(words) != 1:
+            raise InputError(f"{place}: one value expected, {' '.join(words)[:60]!r} found")
+        # One past the end is reported by the caller, which counts.
+        row, column = next(where, (0, 0))
+        yield place, row, column, _entry(words[0], place, banner, form)
+
+
+def _entry(word: str, place: str, banner: _Banner, form: Format) -> Number:
+    return parsed_field(word, place, form, integer=banner.field.endswith("integer"))
+
+
+def _put(
+    planes: list[Plane], seen: set[tuple[int, int]], place: str, at: tuple[int, int],
+    value: Number, form: Format,
+) -> None:  # fmt: skip
+    if at in seen:
+        raise InputError(f"{place}: entry ({at[0] + 1}, {at[1] + 1}) is given twice")
+    seen.add(at)
+    for plane, limb in zip(planes, convert.round_to_limbs(value, form), strict=True):
+        plane[at] = limb
+
+
+def mtx_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    texts = decimal_strings(file, planes, form)
+    head = f"%%MatrixMarket matrix array real general\n{texts.shape[0]} {texts.shape[1]}\n"
+    return (head + "".join(text + "\n" for text in texts.T.ravel().tolist())).encode()

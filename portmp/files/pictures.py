@@ -1,0 +1,52 @@
+"""Pictures of results with matplotlib, which is optional: checked first, written last."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+from portmp.errors import BackendUnavailable, InputError, suggestion
+from portmp.files import target
+
+
+def check(path: Path) -> None:
+    """Refuse, before anything is computed, a picture that could not be written after it."""
+    try:
+        from matplotlib.backend_bases import FigureCanvasBase
+    except ImportError:
+        raise BackendUnavailable("--plot needs matplotlib: pip install matplotlib") from None
+    kinds = FigureCanvasBase.get_supported_filetypes()
+    if _kind(path) not in kinds:
+        raise InputError(
+            f"--plot {path}: unknown kind of picture {path.suffix!r}"
+            f"{suggestion(_kind(path), list(kinds))}; allowed are {', '.join(sorted(kinds))}"
+        )
+    target.check_place(path)
+
+
+def _kind(path: Path) -> str:
+    """The kind of picture that the extension names."""
+    return path.suffix.removeprefix(".").lower() or "png"
+
+
+def pyplot() -> Any:
+    """matplotlib's pyplot, drawing without a screen."""
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    from matplotlib import pyplot as plt
+
+    return plt
+
+
+def write(path: Path, figure: Any) -> None:
+    """Write *figure* and close it; InputError where that fails."""
+    picture = io.BytesIO()
+    try:
+        figure.savefig(picture, dpi=150, format=_kind(path))
+    except (OSError, ValueError, RuntimeError, ImportError) as error:  # pgf runs LaTeX
+        raise InputError(f"--plot {path}: {' '.join(str(error).split())}") from None
+    finally:
+        pyplot().close(figure)
+    target.replace(path, picture.getvalue())

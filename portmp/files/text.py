@@ -1,0 +1,170 @@
+"""Text files of numbers: CSV, and one number a line."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from portmp.arrays.array import Array
+from portmp.errors import InputError
+from portmp.formats import Format, convert, decimal, parse
+
+Plane = np.ndarray[Any, Any]
+Number = Fraction | float
+Row = tuple[int, list[str]]
+"""A line's number and its fields."""
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_POINTED = re.compile(r"[.p]|^[^x]*e", re.IGNORECASE)
+"""A point or an exponent; the e of a hexadecimal number is a digit."""
+_FIELD = re.compile(r'"([^"]*)"|([^"]*)')
+_MARKS = {None: "blank", ",": "comma", ";": "semicolon"}
+_HEADING = re.compile(
+    r"(?!(?:nan|inf|infinity)(?: |$))[^\W\d](?:[\w ()\[\]]|-(?=[^\W\d]))*", re.IGNORECASE
+)
+"""Words: nothing that a slip of the keyboard makes of a number, such as O.5, 1.0x or e-3."""
+
+
+# --- decimal text
+
+
+def read_csv(file: Path, content: bytes, form: Format) -> list[Plane]:
+    return _table(file, content, form, header=True)
+
+
+def read_txt(file: Path, content: bytes, form: Format) -> list[Plane]:
+    return _table(file, content, form, header=False)
+
+
+def _table(file: Path, content: bytes, form: Format, header: bool) -> list[Plane]:
+    """Rows of numbers, separated by semicolons, commas or blanks; # begins a comment."""
+    lines = [
+        (number, text)
+        for number, line in enumerate(decoded_text(file, content).splitlines(), 1)
+        if (text := line.partition("#")[0].strip())
+    ]
+    mark = next((mark for mark in ";," if any(mark in text for _, text in lines)), None)
+    rows = [(number, _fields(text, mark, f"{file}, line {number}")) for number, text in lines]
+    if header and rows:
+        rows = _without_header(file, rows)
+    if not rows:
+        raise InputError(f"{file}: holds no numbers")
+    first, width = rows[0][0], len(rows[0][1])
+    limbs = []
+    for number, fields in rows:
+        if len(fields) != width:
+            raise InputError(
+                f"{file}, line {number}: {len(fields)} fields, line {first} has {width}"
+            )
+        for column, field in enumerate(fields, 1):
+            place = f"{file}, line {number}, column {column}"
+            limbs.append(convert.round_to_limbs(parsed_field(field, place, form), form))
+    return _stacked(limbs, (len(rows), width), form)
+
+
+def _without_header(file: Path, rows: list[Row]) -> list[Row]:
+    """The rows, less a first one of words; a first row with a misspelt number is no header."""
+    number, fields = rows[0]
+    strange = [column for column, field in enumerate(fields, 1) if not _is_number(field)]
+    if not strange:
+        return rows
+    if len(strange) == len(fields) and all(map(_HEADING.fullmatch, fields)):
+        return rows[1:]
+    raise InputError(
+        f"{file}, line {number}, column {strange[0]}: {fields[strange[0] - 1][:60]!r} is not a "
+        "number; a line of headings has only words (letters, digits, blanks, _, (), [], -)"
+    )
+
+
+def decoded_text(file: Path, content: bytes) -> str:
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InputError(f"{file}, line {line}: not a text file (UTF-8)") from None
+
+
+def _fields(text: str, mark: str | None, place: str) -> list[str]:
+    """The fields of a line, without the quotes that may enclose a whole one."""
+    fields = []
+    for column, part in enumerate(text.split(mark), 1):
+        match = _FIELD.fullmatch(part.strip())
+        # Half of a quoted decimal comma would otherwise be read as a number.
+        if match is None:
+            raise InputError(
+                f"{place}, column {column}: quotes must enclose one whole field, without the "
+                f"separator ({_MARKS[mark]}) in it; {text[:60]!r} found"
+            )
+        fields.append((match[1] or match[2] or "").strip())
+    return fields
+
+
+def _is_number(field: str) -> bool:
+    try:
+        parse.parse_number(field, "field")
+    except InputError:
+        return False
+    return True
+
+
+def parsed_field(field: str, place: str, form: Format, integer: bool = False) -> Number:
+    """The exact value of a field; InputError where it is none, or an integer that rounds.
+
+    An integer is written without a point and an exponent: 17, 0x11 or 34/2.
+    """
+    if integer and not _INTEGER.fullmatch(field):
+        raise InputError(f"{place}: {field[:60]!r} is not an integer")
+    value = parse.parse_number(field, place)
+    # Integers of up to 7 characters are exact in every format (0xfffff, 9999999).
+    if len(field) > 7 and _is_integral(field, value) and not _holds(value, form):
+        raise InputError(
+            f"{place}: the integer {field[:60]} is not exact in {form}; "
+            "write it in decimal with a point (such as 12.0) to have it rounded"
+        )
+    return value
+
+
+def _is_integral(field: str, value: Number) -> bool:
+    return isinstance(value, Fraction) and value.denominator == 1 and not _POINTED.search(field)
+
+
+def _holds(value: Number, form: Format) -> bool:
+    limbs = convert.round_to_limbs(value, form)
+    return bool(np.isfinite(limbs[0])) and convert.to_fraction(limbs) == value
+
+
+def _stacked(
+    limbs: Sequence[tuple[float, ...]], shape: tuple[int, ...], form: Format
+) -> list[Plane]:
+    """Planes from the limbs of each value."""
+    columns = zip(*limbs, strict=True) if limbs else iter([()] * form.limbs)
+    return [np.array(words, dtype=form.dtype(i)).reshape(shape) for i, words in enumerate(columns)]
+
+
+def decimal_strings(file: Path, planes: list[Plane], form: Format) -> Plane:
+    """The values as text in a matrix; a vector is one column."""
+    texts = decimal.to_strings(planes, form, "round-trip")
+    if texts.ndim > 2 or not texts.size:
+        raise InputError(
+            f"{file}: text holds matrices with elements, not shape {texts.shape}; use .npz"
+        )
+    return texts if texts.ndim == 2 else texts.reshape(-1, 1)
+
+
+def csv_text(array: Array) -> str:
+    """What a .csv file of *array* holds."""
+    return csv_bytes(Path("standard output"), array.to_limbs(), array.format).decode()
+
+
+def csv_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    rows = decimal_strings(file, planes, form).tolist()
+    return "".join(",".join(row) + "\n" for row in rows).encode()
+
+
+def txt_bytes(file: Path, planes: list[Plane], form: Format) -> bytes:
+    rows = decimal_strings(file, planes, form).tolist()
+    return "".join(" ".join(row) + "\n" for row in rows).encode()

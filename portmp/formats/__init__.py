@@ -1,0 +1,29 @@
+"""Number formats: their registry, encodings in memory, conversions."""
+
+from portmp.formats.registry import (
+    ACCURACIES,
+    NAMES,
+    ROLES,
+    ROUNDINGS,
+    STANDARD,
+    STORAGE,
+    STORED,
+    Accumulator,
+    Format,
+    get,
+    rounded_as,
+)
+
+__all__ = [
+    "ACCURACIES",
+    "NAMES",
+    "ROLES",
+    "ROUNDINGS",
+    "STANDARD",
+    "STORAGE",
+    "STORED",
+    "Accumulator",
+    "Format",
+    "get",
+    "rounded_as",
+]

@@ -1,0 +1,186 @@
+"""Exact numbers to decimal texts: so many digits, or as few as find the number again."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import operator
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+
+from portmp.errors import ArgumentError, BackendUnavailable
+from portmp.formats.convert import (
+    Array,
+    checked_planes,
+    divide_rounded,
+    element_rows,
+    exact_sum,
+    object_array,
+    round_ratio,
+)
+from portmp.formats.registry import Format
+
+_MOST_DIGITS = 1_400
+"""More than the significant digits of any sum of binary64 numbers (at most about 1,384)."""
+
+_PLAIN_EXPONENTS = range(-4, 17)
+"""Decimal exponents that are printed without an e."""
+
+
+# --- limbs -> text
+
+
+Digits = int | Literal["round-trip", "short"] | None
+
+
+def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None) -> str:
+    """Return one value in decimal, correctly rounded (ties to even) to *digits* digits.
+
+    Without *digits*, fmt.digits: enough for values with contiguous limbs. "round-trip"
+    gives a short text that parse_number and round_to_limbs turn back into exactly this
+    value, with as many digits as gaps between limbs need (a value that *fmt* itself cannot
+    hold is written out in full); "short" is the same with at most fmt.digits digits.
+    Trailing zeros are dropped; exponents outside -4 ... 16 are written d.ddde+XX.
+    """
+    if digits not in (None, "round-trip", "short") and not _is_count(digits):
+        raise ArgumentError(
+            f'digits={digits!r}: allowed are integers from 1, "round-trip" and "short"'
+        )
+    limbs = [float(limb) for limb in limbs_of_one]
+    if not all(map(math.isfinite, limbs)):
+        return repr(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])
+    numerator, denominator = exact_sum(limbs)
+    if numerator == 0:
+        return repr(limbs[0] if limbs[0] == 0 else 0.0)
+    if digits == "round-trip":
+        return _round_trip(numerator, denominator, fmt, _MOST_DIGITS)
+    if digits == "short":
+        return _round_trip(numerator, denominator, fmt, fmt.digits)
+    wanted = fmt.digits if digits is None else int(digits)
+    exponent = _decimal_exponent(abs(numerator), denominator)
+    return _decimal_text(numerator, denominator, wanted, exponent)
+
+
+def _is_count(digits: Any) -> bool:
+    whole = isinstance(digits, (int, np.integer)) and not isinstance(digits, bool)
+    return whole and bool(digits >= 1)
+
+
+def to_strings(planes: Sequence[Array], fmt: Format, digits: Digits = None) -> Array:
+    """Return the values as to_string gives them: an object array of the planes' shape."""
+    planes = checked_planes(planes)
+    return object_array(
+        [to_string(row, fmt, digits) for row in element_rows(planes)], planes[0].shape
+    )
+
+
+def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str:
+    """Return the text with the fewest digits that a bisection finds to give the value back.
+
+    Where *most* digits do not, the text with *most* digits.
+    """
+    size = abs(numerator)
+    exponent = _decimal_exponent(size, denominator)
+    radius = _radius(size, denominator, fmt)
+
+    def gives_back(digits: int) -> bool:
+        power = digits - 1 - exponent
+        tens: int = 10 ** max(power, 0)
+        unit: int = denominator * 10 ** max(-power, 0)
+        rest = size * tens % unit
+        if radius is not None:
+            distance = min(rest, unit - rest) << max(-radius, 0)
+            reach = (denominator * tens) << max(radius, 0)
+            if not reach <= distance <= 2 * reach:
+                return distance < reach
+        limbs, _ = round_ratio(*_scaled(divide_rounded(size * tens, unit), 1, -power), fmt)
+        if not math.isfinite(limbs[0]):
+            return False
+        total, common = exact_sum(limbs)
+        return total * denominator == size * common
+
+    enough = fmt.digits
+    while enough < most and not gives_back(enough):
+        enough = min(2 * enough, most)
+    too_few = 0
+    while enough < most and enough - too_few > 1:
+        middle = (enough + too_few) // 2
+        if gives_back(middle):
+            enough = middle
+        else:
+            too_few = middle
+    return _decimal_text(numerator, denominator, enough, exponent)
+
+
+def _radius(numerator: int, denominator: int, fmt: Format) -> int | None:
+    """Return e such that what is nearer than 2^e is rounded to this value, past 2^(e+1) not.
+
+    That is a quarter and half of the last limb's ulp (below a power of two ulps are half as
+    long). None where only rounding can tell: *fmt* does not hold the value, or the last limb
+    has a shorter range than the others and may have underflowed or overflowed to 0.
+    """
+    limbs, exact = round_ratio(numerator, denominator, fmt)
+    last, coding = limbs[-1], fmt.codings[-1]
+    if not exact or (last == 0 and coding != fmt.codings[0]) or fmt.rounding == "toward_zero":
+        return None
+    ulp = math.frexp(last)[1] - coding.bits if last else coding.smallest
+    return max(ulp, coding.smallest) - 2
+
+
+def _decimal_text(numerator: int, denominator: int, digits: int, exponent: int) -> str:
+    """Return the value, which lies in the decade of 10^exponent, to so many digits."""
+    digits = min(digits, _MOST_DIGITS)  # past that, only zeros follow
+    mantissa = divide_rounded(*_scaled(abs(numerator), denominator, digits - 1 - exponent))
+    text = str(mantissa)
+    exponent += len(text) - digits  # 9.99 may have become 10.0
+    return ("-" if numerator < 0 else "") + _layout(text.rstrip("0"), exponent)
+
+
+def _scaled(numerator: int, denominator: int, power: int) -> tuple[int, int]:
+    """Return numerator/denominator * 10^power as a ratio."""
+    return numerator * 10 ** max(power, 0), denominator * 10 ** max(-power, 0)
+
+
+def _decimal_exponent(numerator: int, denominator: int) -> int:
+    """Return e with 10^e <= numerator/denominator < 10^(e+1)."""
+    bits = numerator.bit_length() - denominator.bit_length()
+    exponent = math.floor(bits * math.log10(2)) + 1  # never too small, too large by at most 2
+    while operator.lt(*_scaled(numerator, denominator, -exponent)):
+        exponent -= 1
+    return exponent
+
+
+def _layout(digits: str, exponent: int) -> str:
+    """Place the point in d.ddd * 10^exponent, as Python's repr of floats does."""
+    if exponent not in _PLAIN_EXPONENTS:
+        point = "." if len(digits) > 1 else ""
+        return f"{digits[0]}{point}{digits[1:]}e{exponent:+03d}"
+    if exponent < 0:
+        return "0." + "0" * (-exponent - 1) + digits
+    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
+    return f"{whole}.{digits[exponent + 1 :] or '0'}"
+
+
+# --- limbs -> mpmath
+
+
+def to_mpmath(limbs_of_one: Sequence[float]) -> Any:
+    """Return the exact sum of the limbs of one value as an mpmath mpf (which has no -0).
+
+    mpmath's working precision is neither used nor changed. Raises BackendUnavailable
+    without mpmath.
+    """
+    try:
+        mpmath = importlib.import_module("mpmath")
+    except ImportError as error:
+        raise BackendUnavailable(
+            "mpmath is not installed; `pip install mpmath` installs it"
+        ) from error
+    limbs = [float(limb) for limb in limbs_of_one]
+    if not all(map(math.isfinite, limbs)):
+        return mpmath.mpf(sum(limbs) if math.isfinite(limbs[0]) else limbs[0])
+    numerator, denominator = exact_sum(limbs)
+    exact = mpmath.mpf(numerator, prec=max(53, numerator.bit_length()))
+    return mpmath.ldexp(exact, 1 - denominator.bit_length())

@@ -1,0 +1,112 @@
+"""Texts to exact numbers: decimal, hexadecimal, fractions, special values."""
+
+from __future__ import annotations
+
+import math
+import re
+from decimal import Decimal
+from fractions import Fraction
+
+from portmp.errors import InputError
+
+_DECIMAL_RANGE = 20_000
+_BINARY_RANGE = 66_500
+"""Exponents past these are infinite or zero in every format, so they are never expanded."""
+
+_LONGEST_TEXT = 100_000
+"""Characters of a number's text; reducing a ratio takes time quadratic in them."""
+
+
+_DECIMAL = re.compile(
+    r"([+-]?)(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]+))?", re.IGNORECASE
+)
+_HEX = re.compile(
+    r"([+-]?)0x(?=\.?[0-9a-f])([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]+))?", re.IGNORECASE
+)
+_RATIO = re.compile(r"([+-]?)([0-9]+)\s*/\s*([0-9]+)")
+_SPECIAL = re.compile(r"([+-]?)(?:(nan)|inf|infinity)", re.IGNORECASE)
+
+
+# --- text -> exact value
+
+
+def parse_number(text: str, argument: str) -> Fraction | float:
+    """Return the exact value of *text*; InputError names *argument* if it is not a number.
+
+    Accepted are decimals (``-3e-400``), ratios of integers (``1/3``), hexadecimal floats
+    (``0x1.8p3``), nan, inf and infinity in any case, each with a sign and with blanks around
+    it. Zero with a minus is the float -0.0. Past 10^+-20000 the result is the float +-inf or
+    +-0.0, which is what every format makes of such a value. Texts of more than 100,000
+    characters are refused.
+    """
+    stripped = text.strip()
+    if len(stripped) > _LONGEST_TEXT:
+        raise InputError(
+            f"{argument}: {_shown(text)} is too long; a number has at most "
+            f"{_LONGEST_TEXT} characters"
+        )
+    if match := _DECIMAL.fullmatch(stripped):
+        sign, whole, part, exponent = match.groups(default="")
+        return _signed(sign, _decimal(whole, part, _clamped(exponent)))
+    if match := _HEX.fullmatch(stripped):
+        sign, whole, part, exponent = match.groups(default="")
+        mantissa = int(whole + part, 16)
+        return _signed(sign, dyadic(mantissa, _clamped(exponent) - 4 * len(part)))
+    if (match := _RATIO.fullmatch(stripped)) and (denominator := _integer(match[3])):
+        return _signed(match[1], Fraction(_integer(match[2]), denominator))
+    if match := _SPECIAL.fullmatch(stripped):
+        return math.nan if match[2] else _signed(match[1], math.inf)
+    raise InputError(
+        f"{argument}: {_shown(text)} is not a number; allowed are decimals (-1.5e-3), "
+        "ratios p/q with q not 0, hexadecimal floats (0x1.8p3), nan and inf"
+    )
+
+
+def _shown(text: object) -> str:
+    shown = repr(text)
+    return shown if len(shown) <= 60 else f"{shown[:50]}... ({len(shown)} characters)"
+
+
+def _signed(sign: str, value: Fraction | float) -> Fraction | float:
+    if sign != "-":
+        return value
+    return -value if value else -0.0
+
+
+def _integer(digits: str) -> int:
+    # int(str) refuses more than 4300 digits and takes quadratic time; Decimal does neither.
+    return int(Decimal(digits))
+
+
+def _clamped(exponent: str) -> int:
+    """Return the exponent as an int, cut to +-10^9: enough to know that it is absurd."""
+    if len(exponent.lstrip("+-0")) > 9:
+        return -(10**9) if exponent.startswith("-") else 10**9
+    return int(exponent or "0")
+
+
+def _decimal(whole: str, part: str, exponent: int) -> Fraction | float:
+    digits = (whole + part).lstrip("0")
+    scale = exponent - len(part)
+    if not digits:
+        return Fraction(0)
+    if abs(scale + len(digits)) > _DECIMAL_RANGE:
+        return math.inf if scale + len(digits) > 0 else 0.0
+    mantissa = _integer(digits)
+    return Fraction(mantissa * 10**scale) if scale >= 0 else Fraction(mantissa, 10**-scale)
+
+
+def dyadic(mantissa: int, exponent: int) -> Fraction | float:
+    """Return mantissa * 2^exponent, or +-inf or +-0.0 if that is far outside every format."""
+    if mantissa == 0:
+        return Fraction(0)
+    magnitude = exponent + mantissa.bit_length()
+    if abs(magnitude) > _BINARY_RANGE:
+        return math.copysign(math.inf if magnitude > 0 else 0.0, 1 if mantissa > 0 else -1)
+    return _power_scaled(mantissa, exponent)
+
+
+def _power_scaled(mantissa: int, exponent: int) -> Fraction:
+    if exponent >= 0:
+        return Fraction(mantissa << exponent)
+    return Fraction(mantissa, 1 << -exponent)

@@ -1,0 +1,311 @@
+"""Number formats: how a value is stored in planes and which networks compute with it.
+
+A format is a table entry. ``planes`` are the dtypes of its limbs on the host, most
+significant first; ``word`` is the dtype that computes; ``networks`` maps the roles
+(add, mul, div, sqrt) to networks of portmp.networks; ``accumulators`` says how sums of
+products run, accurately and fast. A storage format computes as another format,
+``arithmetic``, and is shorter in memory: ``codings`` says how each limb lies there.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from portmp import definition, networks
+from portmp.errors import ArgumentError, FormatError, suggestion
+from portmp.formats.encodings import Coding, coding
+from portmp.networks import Network, operators
+
+ROLES = ("add", "mul", "div", "sqrt")
+ACCURACIES = ("accurate", "fast")
+
+
+@dataclass(frozen=True)
+class Accumulator:
+    """How a sum of products runs: names of networks.
+
+    ``step`` takes one product, ``renormalise`` (None: nothing) follows every ``period``
+    steps, ``finish`` turns the state into a value. ``suffix`` ends the names of kernels.
+    """
+
+    step: str
+    renormalise: str | None
+    period: int
+    finish: str
+    suffix: str = ""
+
+    @property
+    def networks(self) -> dict[str, Network]:
+        """The networks by role."""
+        roles = {"accumulate": self.step, "renormalise": self.renormalise, "finish": self.finish}
+        return {role: networks.get(name) for role, name in roles.items() if name}
+
+
+@dataclass(frozen=True, eq=False)
+class Format:
+    """One number format.
+
+    ``definition`` counts changes of the networks: it is part of every digest's key.
+    ``scalar`` marks arithmetic that has no explicit-vector form. ``codings`` names how limbs are
+    stored (nothing: as they are), ``rounding`` is how: ``nearest``, ties to even, or
+    ``toward_zero``. ``parent`` is the format that computes where that is another one.
+    """
+
+    name: str
+    planes: tuple[str, ...]
+    word: str
+    networks: Mapping[str, str]
+    accumulators: Mapping[str, Accumulator]
+    about: str
+    aliases: tuple[str, ...] = ()
+    definition: int = 1
+    scalar: bool = False
+    paper: str = ""
+    stored: tuple[str, ...] = ()
+    rounding: str = "nearest"
+    parent: str = ""
+
+    @property
+    def limbs(self) -> int:
+        """Number of limbs of a value."""
+        return len(self.planes)
+
+    @cached_property
+    def codings(self) -> tuple[Coding, ...]:
+        """How each limb lies in memory."""
+        return tuple(coding(name) for name in self.stored or self.planes)
+
+    @cached_property
+    def parts(self) -> tuple[str, ...]:
+        """The dtypes of the planes in memory, leading limb and bits first."""
+        return tuple(part for one in self.codings for part in one.parts)
+
+    @property
+    def coded(self) -> bool:
+        """Whether this is a storage format: limbs are not words in memory."""
+        return bool(self.stored)
+
+    @cached_property
+    def arithmetic(self) -> Format:
+        """The format that computes: itself, or a storage format's parent."""
+        return get(self.parent) if self.parent else self
+
+    @cached_property
+    def bits(self) -> int:
+        """Significand bits of a value with contiguous limbs."""
+        return sum(one.bits for one in self.codings)
+
+    @cached_property
+    def digits(self) -> int:
+        """Decimal digits that distinguish values with contiguous limbs."""
+        return math.ceil(1 + (self.bits + self.limbs - 1) * math.log10(2))
+
+    @cached_property
+    def unit_roundoff(self) -> float:
+        """u^N, the relative accuracy that one operation reaches up to a small factor."""
+        return 2.0**-self.bits
+
+    @cached_property
+    def itemsize(self) -> int:
+        """Bytes of one value in memory."""
+        return sum(one.size for one in self.codings) // 8
+
+    @cached_property
+    def compute(self) -> Format:
+        """The format of this one's intermediate results: all limbs are words."""
+        if self.coded:
+            return self.arithmetic.compute
+        if all(p == self.word for p in self.planes):
+            return self
+        return get(_UNIFORM[self.word, self.limbs])
+
+    def dtype(self, plane: int) -> np.dtype:
+        """NumPy dtype of a limb on the host."""
+        return np.dtype(self.planes[plane])
+
+    def network(self, role: str) -> Network:
+        """The network that plays *role* here."""
+        return networks.get(self.networks[role])
+
+    def accumulator(self, accuracy: str = "accurate") -> Accumulator:
+        """How this format sums products: ``accurate`` or ``fast``."""
+        if accuracy in self.accumulators:
+            return self.accumulators[accuracy]
+        if accuracy in ACCURACIES:
+            raise FormatError(
+                f"accuracy: {accuracy!r} given, {self.name} has only {', '.join(self.accumulators)}"
+            )
+        near = suggestion(str(accuracy), list(ACCURACIES))
+        raise ArgumentError(
+            f"accuracy: {accuracy!r} given{near}; allowed are {', '.join(ACCURACIES)}"
+        )
+
+    def operator(self, op: str) -> Network:
+        """The public operator *op* (add, sub, fma, min ...), special values settled."""
+        n = self.networks
+        return operators.operator(op, n["add"], n["mul"], n["div"], n["sqrt"])
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _fpan(n: int) -> dict[str, str]:
+    return {role: f"{role}{n}" for role in ROLES}
+
+
+def _sums(n: int) -> dict[str, Accumulator]:
+    steps, settle, end, s = f"accumulate{n}", f"renormalise{n}", f"finish{n}", "_fast"
+    return {
+        "accurate": Accumulator(steps, settle, definition.PERIOD, end),
+        "fast": Accumulator(steps + s, settle + s, definition.FAST_PERIOD, end + s, s),
+    }
+
+
+def _plain(name: str, n: int) -> Accumulator:
+    """Textbook sums: acc = add(mul(a, b), acc), nothing to renormalise or finish."""
+    return Accumulator(name, None, definition.PERIOD, f"keep{n}")
+
+
+_FMA = dict.fromkeys(ACCURACIES, _plain("accumulate1", 1))
+
+
+def _paper(n: int, accumulate: str, add: str, mul: str) -> dict[str, Any]:
+    return {
+        "networks": _fpan(n) | {"add": add, "mul": mul},
+        "accumulators": {"accurate": _plain(accumulate, n)},
+    }
+
+
+def _standard(
+    name: str, planes: tuple[str, ...], about: str, aliases: tuple[str, ...] = ()
+) -> Format:
+    n = len(planes)
+    return Format(name, planes, planes[0], _fpan(n), _FMA if n == 1 else _sums(n), about, aliases)
+
+
+def _stored(
+    name: str, parent: str, stored: tuple[str, ...], about: str, aliases: tuple[str, ...] = ()
+) -> list[Format]:
+    """A storage format with either rounding; the paper's suffix marks truncation."""
+    base = next(f for f in _TABLE if f.name == parent)
+    given: dict[str, Any] = {
+        "planes": base.planes, "word": base.word, "networks": base.networks,
+        "accumulators": base.accumulators, "stored": stored, "parent": parent,
+    }  # fmt: skip
+    return [
+        Format(name, about=about, aliases=aliases, **given),
+        Format(
+            f"{name}_rz", about=f"{about}, truncated", rounding="toward_zero", **given,
+            aliases=tuple(f"{alias}_rz" for alias in aliases),
+        ),
+    ]  # fmt: skip
+
+
+_F32, _F64 = "float32", "float64"
+_TABLE = [
+    _standard("float32", (_F32,), "IEEE binary32"),
+    _standard("float64", (_F64,), "IEEE binary64"),
+    _standard("ds", (_F32,) * 2, "double-single", ("float32x2", "df")),
+    _standard("ts", (_F32,) * 3, "triple-single", ("float32x3",)),
+    _standard("qs", (_F32,) * 4, "quad-single", ("float32x4",)),
+    _standard("dd", (_F64,) * 2, "double-double", ("float64x2",)),
+    _standard("td", (_F64,) * 3, "triple-double", ("float64x3",)),
+    _standard("qd", (_F64,) * 4, "quad-double", ("float64x4",)),
+    _standard("d+s", (_F64, _F32), "double plus single: stored short, computed as dd", ("dps",)),
+    Format(
+        "ts2021", (_F32,) * 3, _F32, **_paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
+        about="the triple-single paper's arithmetic (GPU listing, corrected)", paper="004",
+    ),
+    Format(
+        "dd2011", (_F64,) * 2, _F64, **_paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
+        about="seed paper's double-double, QD's with FMA", paper="001",
+    ),
+    Format(
+        "dd2011nofma", (_F64,) * 2, _F64,
+        **_paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
+        about="the same without FMA", paper="001",
+    ),
+    Format(
+        "qd2011", (_F64,) * 4, _F64, **_paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
+        about="seed paper's quad-double, QD's accurate operations with FMA", scalar=True,
+        paper="001",
+    ),
+    Format(
+        "qd2011nofma", (_F64,) * 4, _F64,
+        **_paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
+        about="the same without FMA", scalar=True, paper="001",
+    ),
+]  # fmt: skip
+
+_CUT = (
+    ("float64", (56, 48, 40, 32, 24, 16)),
+    ("float32", (24, 16)),
+)
+_NAMED = {("float32", 16): ("bfloat16", "bf16")}
+_STORED = [
+    form
+    for parent, sizes in _CUT
+    for size in sizes
+    for form in _stored(
+        f"slfp{parent[5:]}in{size}b", parent, (f"{parent}in{size}b",),
+        f"the top {size} bits of {parent}", _NAMED.get((parent, size), ()),
+    )
+] + [
+    *_stored("fp64infp32", _F64, ("float64infp32",), "binary32 in memory, computed as float64"),
+    *_stored("float16", _F32, ("float16",), "binary16 in memory, computed as float32", ("half",)),
+    *_stored("tsin80b", "ts", (_F32, _F32, "float32in16b"), "ts with a last limb of 16 bits"),
+    *_stored("qdin192b", "qd", (_F64, _F64, _F64, "unstored"), "qd without its last limb"),
+]  # fmt: skip
+
+_UNIFORM = {
+    (f.word, f.limbs): f.name for f in _TABLE if not f.paper and all(p == f.word for p in f.planes)
+}
+_REGISTRY = {name: f for f in [*_TABLE, *_STORED] for name in (f.name, *f.aliases)}
+
+NAMES = tuple(f.name for f in _TABLE)
+"""All formats, the papers' own included."""
+
+STANDARD = tuple(f.name for f in _TABLE if not f.paper)
+"""The formats meant for use."""
+
+STORED = tuple(f.name for f in _STORED)
+"""Formats that are shorter in memory, with either rounding."""
+
+STORAGE = tuple(f.name for f in _STORED if f.rounding == "nearest")
+"""Those that round to nearest; each also with ``_rz``, truncated."""
+
+ROUNDINGS = {"nearest": "", "toward_zero": "_rz"}
+"""How storage formats round, and how the names of those that do so end."""
+
+
+def get(name: str | Format) -> Format:
+    """Return the format called *name* (or one of its aliases)."""
+    if isinstance(name, Format):
+        return name
+    if isinstance(name, str) and name in _REGISTRY:
+        return _REGISTRY[name]
+    near = suggestion(str(name), list(_REGISTRY))
+    known = ", ".join((*NAMES, *STORAGE))
+    raise FormatError(f"unknown format {name!r}{near}; formats: {known}")
+
+
+def rounded_as(form: Format, rounding: str) -> Format:
+    """The storage format *form* with another rounding; other formats have only ``nearest``."""
+    if rounding not in ROUNDINGS:
+        near = suggestion(str(rounding), list(ROUNDINGS))
+        allowed = ", ".join(ROUNDINGS)
+        raise ArgumentError(f"rounding: {rounding!r} given{near}; allowed are {allowed}")
+    if form.rounding == rounding:
+        return form
+    if not form.coded:
+        raise FormatError(
+            f"rounding: {rounding!r} given, {form.name} has only nearest; storage formats have "
+            f"both: {', '.join(STORAGE)}"
+        )
+    return get(form.name.removesuffix("_rz") + ROUNDINGS[rounding])

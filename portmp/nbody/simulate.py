@@ -1,0 +1,329 @@
+"""``portmp nbody``: move particles, and watch what should not change.
+
+The same particles move in each format that is asked for, side by side; energy and angular
+momentum are sampled on the way, a reversed run shows how far from the start it ends.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import portmp as mp
+from portmp import discovery, files, formats
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, InputError
+from portmp.files import pictures, target
+from portmp.formats import Format, convert
+from portmp.nbody import memory, particles, system
+from portmp.nbody.system import SCHEMES, System
+from portmp.networks.gravity import ROOTS
+from portmp.progress import Progress
+
+BURST = 64
+"""Steps that are launched before the host waits: a progress line in between costs little."""
+
+
+BLOCK = 4096
+"""Particles whose exact positions are compared at once: fractions take much memory."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How the particles move."""
+
+    scheme: str
+    dt: Fraction
+    steps: int
+    samples: int
+    reverse: bool
+    ways: bool
+    """Whether positions are kept at each sample."""
+
+
+@dataclass
+class Course:
+    """What a format's run gave; errors are relative to the values at the start.
+
+    ``returned``: the largest distance of a particle from its start after the way back,
+    relative to its distance from the origin.
+    """
+
+    format: str
+    times: list[float] = field(default_factory=list)
+    energy_errors: list[float] = field(default_factory=list)
+    momentum_errors: list[float] = field(default_factory=list)
+    energy: str = ""
+    returned: float | None = None
+    seconds: float = 0.0
+    positions: list[Any] = field(default_factory=list, repr=False)
+
+
+def start(made: particles.Particles, form: Format, device: Device, eps: str, root: str) -> System:
+    """The particles at rest in the device's memory, rounded once to the format."""
+    arrays = [mp.array(x, form, device) for x in (made.position, made.velocity, made.mass)]
+    return System(*arrays, eps=eps, root=root)
+
+
+class Watch:
+    """Energy and angular momentum of a system against those at its start."""
+
+    def __init__(self, moving: System, course: Course, ways: bool) -> None:
+        self.system, self.course, self.ways = moving, course, ways
+        self.energy, self.momentum = self._values()
+        course.energy = str(mp.array([self.energy], moving.format, moving.device).to_strings()[0])
+        self.sample()
+
+    def _values(self) -> tuple[Fraction, list[Fraction]]:
+        read = [self.system.energy(), *self.system.angular_momentum()]
+        first, *others = (_fraction(value) for value in read)
+        return first, others
+
+    def sample(self) -> None:
+        """Note the present state."""
+        energy, momentum = self._values()
+        size = math.sqrt(float(sum(x * x for x in self.momentum)))
+        change = math.sqrt(
+            float(sum((x - y) ** 2 for x, y in zip(momentum, self.momentum, strict=True)))
+        )
+        self.course.times.append(float(self.system.time))
+        self.course.energy_errors.append(_relative(energy - self.energy, self.energy))
+        self.course.momentum_errors.append(change / size if size else change)
+        if self.ways:
+            self.course.positions.append(self.system.position.to_float64())
+
+
+def _fraction(value: mp.Array) -> Fraction:
+    number = float(value)
+    if not math.isfinite(number):
+        raise InputError(
+            f"the particles' energy is {number}: two met without softening (--eps), or the "
+            "step (--dt) is too long"
+        )
+    found: Fraction = value.to_fractions()
+    return found
+
+
+def _relative(error: Fraction, size: Fraction) -> float:
+    return abs(float(error / size)) if size else abs(float(error))
+
+
+def follow(moving: System, plan: Plan, progress: Progress) -> Course:
+    """Move a system as planned, sampling on the way."""
+    course = Course(moving.format.name)
+    watch = Watch(moving, course, plan.ways)
+    began = time.monotonic()
+    origin = moving.position.to_limbs() if plan.reverse else []
+    marks = sorted({round(plan.steps * k / plan.samples) for k in range(1, plan.samples + 1)})
+    total, done = plan.steps * (2 if plan.reverse else 1), 0
+
+    def advance(steps: int, dt: Fraction) -> None:
+        nonlocal done
+        while steps:
+            burst = min(steps, BURST)
+            moving.step(dt, burst, plan.scheme)
+            moving.device.queue.synchronize()
+            steps, done = steps - burst, done + burst
+            left = (time.monotonic() - began) * (total - done) / done
+            progress.show(
+                f"{course.format}: step {done} of {total}, energy error "
+                f"{course.energy_errors[-1]:.1e}, {left:.0f} s left"
+            )
+
+    previous = 0
+    for mark in marks:
+        advance(mark - previous, plan.dt)
+        previous = mark
+        watch.sample()
+    if plan.reverse:
+        advance(plan.steps, -plan.dt)
+        course.returned = _distance(moving.position.to_limbs(), origin)
+    course.seconds = time.monotonic() - began
+    progress.clear()
+    return course
+
+
+def _distance(now: Sequence[Any], origin: Sequence[Any]) -> float:
+    """The largest distance between rows, relative to the rows' lengths where they have one."""
+    largest = 0.0
+    for first in range(0, len(now[0]), BLOCK):
+        rows = [convert.to_fractions([p[first : first + BLOCK] for p in x]) for x in (now, origin)]
+        for new, old in zip(*rows, strict=True):
+            size = float(sum(x * x for x in old))
+            gap = float(sum((x - y) ** 2 for x, y in zip(new, old, strict=True)))
+            largest = max(largest, math.sqrt(gap / size if size else gap))
+    return largest
+
+
+# --- the command ------------------------------------------------------------------------------
+
+
+def command(args: Any) -> int:
+    """``portmp nbody``."""
+    plan = _plan(args)
+    forms = list(dict.fromkeys(formats.get(name.strip()) for name in args.format.split(",")))
+    if args.root not in (None, *ROOTS):
+        raise ArgumentError(f"--root: {args.root!r} given, {', '.join(ROOTS)} are allowed")
+    if args.eps is not None:
+        system.exact(args.eps, "--eps")
+    output, path, picture = (
+        Path(name) if name else None for name in (args.output, args.trajectory, args.plot)
+    )
+    _check_outputs(output, path, picture, forms)
+    device = discovery.get(args.device)
+    progress = Progress(sys.stderr.isatty())
+    kept = memory.Kept((plan.samples + 1) * plan.ways, plan.reverse, bool(output))
+    systems = _systems(args, forms, kept, device)
+    courses = [follow(moving, plan, progress) for moving in systems]
+    if output:
+        systems[0].save(output)
+    if path:
+        _write_trajectory(path, courses)
+    if args.json:
+        print(json.dumps(_report(args, plan, systems[0], courses), indent=1))
+    else:
+        print(_table(args, plan, device, len(systems[0]), courses))
+    if picture:
+        _plot(picture, plan, courses)
+    return 0
+
+
+SPHERE = {"number": 1024, "seed": 0}
+"""What only spheres have, by default."""
+
+
+def _plan(args: Any) -> Plan:
+    if args.scheme not in SCHEMES:
+        raise ArgumentError(f"--scheme: {args.scheme!r} given, {', '.join(SCHEMES)} are allowed")
+    dt = system.exact(args.dt, "--dt")
+    for name, least in (("steps", 1), ("samples", 1), ("number", 1), ("seed", 0)):
+        value = getattr(args, name)
+        if value is None:
+            continue
+        if name in SPHERE and args.source not in particles.SPHERES:
+            raise ArgumentError(
+                f"--{name}: only {' and '.join(particles.SPHERES)} have it, {args.source} given"
+            )
+        if value < least:
+            raise ArgumentError(f"--{name}: {value} given, at least {least} is needed")
+    if min(args.samples, args.steps) > MOST_SAMPLES:
+        raise ArgumentError(
+            f"--samples: {args.samples} given, at most {MOST_SAMPLES} are kept in memory"
+        )
+    samples = min(args.samples, args.steps)
+    return Plan(
+        args.scheme, dt, args.steps, samples, args.reverse, bool(args.trajectory or args.plot)
+    )
+
+
+def _check_outputs(
+    output: Path | None, path: Path | None, picture: Path | None, forms: list[Format]
+) -> None:
+    for name, file in (("--output", output), ("--trajectory", path)):
+        if file and file.suffix.lower() != ".npz":
+            raise InputError(f"{name} {file}: the file's name must end with .npz")
+        if file:
+            target.check_place(file)
+    if output and len(forms) > 1:
+        raise ArgumentError(f"--output: one state is saved, {len(forms)} formats are given")
+    if picture:
+        pictures.check(picture)
+
+
+def _systems(args: Any, forms: list[Format], kept: memory.Kept, device: Device) -> list[System]:
+    """The source in each format: a saved state, a sphere, or a table of initial values.
+
+    What many particles take is said first; OutOfMemory where that is too much.
+    """
+    if args.source in particles.SPHERES:
+        number, seed = (
+            default if getattr(args, name) is None else getattr(args, name)
+            for name, default in SPHERE.items()
+        )
+        memory.check(memory.sphere(number, forms), forms, kept, device)
+        made = particles.SPHERES[args.source](number, seed)
+    else:
+        memory.check(memory.source(args.source, forms), forms, kept, device)
+        if args.source.lower().endswith(".npz") and system.is_saved(args.source):
+            for name in ("eps", "root"):
+                if getattr(args, name) is not None:
+                    raise ArgumentError(f"--{name}: a saved state has its own")
+            return [system.load(args.source, form.name, device) for form in forms]
+        made = particles.read(args.source)
+    eps, root = args.eps or "0", args.root or "exact"
+    return [start(made, form, device, eps, root) for form in forms]
+
+
+def _report(args: Any, plan: Plan, moved: System, courses: list[Course]) -> dict[str, Any]:
+    device, facts = moved.device, moved.device.properties
+    return {
+        "source": args.source, "particles": len(moved), "device": device.name, "name": facts.name,
+        "driver": facts.driver, "scheme": plan.scheme, "dt": str(plan.dt), "steps": plan.steps,
+        "eps": str(moved.eps), "root": moved.root,
+        "runs": [
+            {k: v for k, v in asdict(course).items() if k != "positions"} for course in courses
+        ],
+    }  # fmt: skip
+
+
+def _table(args: Any, plan: Plan, device: Device, count: int, courses: list[Course]) -> str:
+    lines = [
+        f"{args.source}: {count} particles, {plan.steps} steps of {float(plan.dt):g}, "
+        f"{plan.scheme}, on {device.name} ({device.properties.name})",
+        "",
+        f"{'format':8} {'energy':>24} {'energy error':>13} {'largest':>9} "
+        f"{'momentum error':>15} {'way back':>9} {'seconds':>8}",
+    ]
+    for course in courses:
+        back = "" if course.returned is None else f"{course.returned:.1e}"
+        lines.append(
+            f"{course.format:8} {course.energy[:24]:>24} {course.energy_errors[-1]:13.1e} "
+            f"{max(course.energy_errors):9.1e} {max(course.momentum_errors):15.1e} {back:>9} "
+            f"{course.seconds:8.1f}"
+        )
+    return "\n".join(lines)
+
+
+def _write_trajectory(path: Path, courses: list[Course]) -> None:
+    """Times (samples,) and, for each format, positions (samples, n, 3) in float64."""
+    arrays = {course.format: np.array(course.positions) for course in courses}
+    files.write_members(path, {"times": np.array(courses[0].times), **arrays})
+
+
+MOST_SAMPLES = 1_000_000
+
+MOST_ORBITS = 50
+"""Particles whose ways are drawn; of more only the last places."""
+
+
+def _plot(path: Path, plan: Plan, courses: list[Course]) -> None:
+    """Orbits of the last format, errors of energy and angular momentum of all."""
+    plt = pictures.pyplot()
+    figure, (left, middle, right) = plt.subplots(1, 3, figsize=(16, 5))
+    ways = np.array(courses[-1].positions)
+    if ways.shape[1] <= MOST_ORBITS:
+        left.plot(ways[:, :, 0], ways[:, :, 1], linewidth=0.8)
+    left.plot(ways[-1, :, 0], ways[-1, :, 1], ".", color="black", markersize=2)
+    left.set_aspect("equal")
+    left.set_title(f"{courses[-1].format}: x, y", fontsize=9)
+    for axes, name in ((middle, "energy_errors"), (right, "momentum_errors")):
+        for course in courses:
+            points = [(t, e) for t, e in zip(course.times, getattr(course, name), strict=True) if e]
+            if points:
+                axes.plot(*zip(*points, strict=True), ".-", label=course.format, linewidth=0.6)
+                axes.set_yscale("log")
+        axes.set_xlabel("time")
+        axes.legend()
+    middle.set_title(f"relative energy error, {plan.scheme}", fontsize=9)
+    right.set_title("relative error of the angular momentum", fontsize=9)
+    figure.tight_layout()
+    pictures.write(path, figure)

@@ -1,0 +1,263 @@
+"""Particles that move: their state stays on the device, symplectic schemes advance it.
+
+A step is a symmetric composition of kick-drift-kick leapfrogs (Yoshida 1990). Its kicks and
+drifts are fused multiply-adds in the particles' format, its forces those of portmp.nbody; so
+an orbit has the same bits on every device, also where it is saved and continued.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+
+from portmp import files, formats, nbody
+from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
+from portmp.arrays.blas import dot
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, suggestion
+from portmp.formats import convert, parse
+from portmp.routines import base, elementwise, gravity
+from portmp.runtime.planes import allocate
+
+_Y6 = (
+    "-1.1776799841788710069464156809643157346392692526345984844753685137967415561815089",
+    "0.23557321335935813368479318297853460168646808210340111900349313095621471215222265",
+    "0.78451361047755726381949763386634987577682441745149338456794779895125997479544942",
+)
+
+
+def _symmetric(*outer: Fraction) -> tuple[Fraction, ...]:
+    """Weights around the middle one, which makes them sum to 1."""
+    return (*outer, 1 - 2 * sum(outer, Fraction(0)), *reversed(outer))
+
+
+def _triple_jump() -> tuple[Fraction, ...]:
+    # 1 / (2 - 2^(1/3)) to more digits than any format has.
+    digits = 10**90
+    root = Fraction(_integer_cube_root(2 * digits**3), digits)
+    return _symmetric(1 / (2 - root))
+
+
+def _integer_cube_root(n: int) -> int:
+    x = 1 << -(-n.bit_length() // 3)
+    while (y := (2 * x + n // (x * x)) // 3) < x:
+        x = y
+    return x
+
+
+SCHEMES: dict[str, tuple[Fraction, ...]] = {
+    "leapfrog": (Fraction(1),),
+    "yoshida4": _triple_jump(),
+    "yoshida6": _symmetric(*(Fraction(w) for w in reversed(_Y6))),
+}
+"""Weights of the leapfrogs of a step; orders 2, 4 and 6 (Yoshida 1990, solution A)."""
+
+FILE_VERSION = 1
+
+
+class System:
+    """Particles with velocities: position (n, 3), velocity (n, 3), mass (n,) (G is in it).
+
+    ``time`` is exact: the sum of the steps as they were given. Masses stay; *eps* and *root*
+    are those of ``nbody.acceleration``.
+    """
+
+    def __init__(
+        self,
+        position: Array,
+        velocity: Array,
+        mass: Array,
+        *,
+        eps: Number = 0,
+        root: str = "exact",
+        time: Fraction = Fraction(0),
+        steps: int = 0,
+    ) -> None:
+        given = {"position": position, "velocity": velocity, "mass": mass}
+        planes = {name: operand(value, name).planes for name, value in given.items()}
+        form = planes["position"].format
+        base.same(form, **planes)
+        n = planes["mass"].size
+        for name, shape in (("position", (n, 3)), ("velocity", (n, 3)), ("mass", (n,))):
+            if planes[name].shape != shape:
+                raise ShapeError(f"{name}: shape {planes[name].shape} given, {shape} needed")
+        gravity.check_root(form, position.device.platform, root)
+        self._bodies = zeros((n, 4), form, position.device)
+        self._bodies[:, :3] = position
+        self._bodies[:, 3] = mass
+        self._velocity = velocity.copy()
+        self._eps, self._root = exact(eps, "eps"), root
+        self.time, self.steps = exact(time, "time"), _count(steps, "steps")
+        self._eps2 = nbody.squared(eps, form)
+        self._acceleration = Array(allocate(form, (n, 3), position.planes.queue))
+        self._current = False
+
+    @property
+    def position(self) -> Array:
+        """Positions (n, 3): a copy."""
+        return self._bodies[:, :3].copy()
+
+    @property
+    def velocity(self) -> Array:
+        """Velocities (n, 3): a copy."""
+        return self._velocity.copy()
+
+    @property
+    def mass(self) -> Array:
+        """Masses (n,), times the gravitational constant: a copy."""
+        return self._bodies[:, 3].copy()
+
+    @property
+    def eps(self) -> Fraction:
+        """The softening length."""
+        return self._eps
+
+    @property
+    def root(self) -> str:
+        """Where the inverse square roots come from."""
+        return self._root
+
+    @property
+    def format(self) -> formats.Format:
+        """The number format of all quantities."""
+        return self._bodies.format
+
+    @property
+    def device(self) -> Device:
+        """Where the state is."""
+        return self._bodies.device
+
+    def __len__(self) -> int:
+        return self._bodies.shape[0]
+
+    def acceleration(self) -> Array:
+        """Accelerations (n, 3) at the present positions: a copy."""
+        return self._forces().copy()
+
+    def _forces(self) -> Array:
+        """Accelerations, computed where the particles have moved since."""
+        if not self._current:
+            position = self._bodies[:, :3].planes
+            gravity.gravity_sum(
+                position, self._bodies.planes, self._eps2, self._acceleration.planes, None, 0,
+                root=self._root,
+            )  # fmt: skip
+            self._current = True
+        return self._acceleration
+
+    def step(self, dt: Number, count: int = 1, scheme: str = "leapfrog") -> None:
+        """Advance by *count* steps of *dt* (negative: back in time). SCHEMES has the schemes.
+
+        Nothing is read back: the device may still be at work on return.
+        """
+        if not isinstance(scheme, str) or scheme not in SCHEMES:
+            near = suggestion(str(scheme), list(SCHEMES))
+            raise ArgumentError(f"scheme: {scheme!r} given{near}; schemes: {', '.join(SCHEMES)}")
+        count = _count(count, "count")
+        weights = SCHEMES[scheme]
+        length = exact(dt, "dt")
+        ends = [weights[0] / 2, *((a + b) / 2 for a, b in itertools.pairwise(weights))]
+        ends.append(weights[-1] / 2)
+        kicks = [base.words(self.format, length * w, "dt") for w in ends]
+        drifts = [base.words(self.format, length * w, "dt") for w in weights]
+        if not all(np.isfinite(words[0]) for words in (*kicks, *drifts)):
+            raise ArgumentError(f"dt: {dt!r} given, too large for {self.format.name}")
+        position, velocity = self._bodies[:, :3].planes, self._velocity.planes
+        for _ in range(count):
+            for kick, drift in zip(kicks, drifts, strict=False):
+                force = self._forces().planes
+                elementwise.apply("fma", [kick, force, velocity], velocity)
+                elementwise.apply("fma", [drift, velocity, position], position)
+                self._current = False
+            elementwise.apply("fma", [kicks[-1], self._forces().planes, velocity], velocity)
+            self.time += length
+            self.steps += 1
+
+    # --- what should not change ---------------------------------------------------------------
+
+    def energy(self) -> Array:
+        """Kinetic and potential energy, of shape (): see nbody.energy."""
+        r, m = self._bodies[:, :3], self._bodies[:, 3]
+        return nbody.energy(r, self._velocity, m, eps=self._eps, root=self._root)  # fmt: skip
+
+    def angular_momentum(self) -> list[Array]:
+        """Sum of m r x v: three arrays of shape ()."""
+        r, v, m = self._bodies[:, :3], self._velocity, self._bodies[:, 3]
+        turns = ((1, 2), (2, 0), (0, 1))
+        return [dot(m * r[:, i], v[:, j]) - dot(m * r[:, j], v[:, i]) for i, j in turns]
+
+    # --- files ----------------------------------------------------------------------------------
+
+    def save(self, path: str | Path) -> None:
+        """Write the whole state to a .npz file; ``load`` goes on from there with the same bits."""
+        file = Path(path)
+        if file.suffix.lower() != ".npz":
+            raise InputError(f"{file}: a state is saved as .npz")
+        facts = {
+            "version": FILE_VERSION, "format": self.format.name, "time": str(self.time),
+            "steps": self.steps, "eps": str(self._eps), "root": self._root,
+        }  # fmt: skip
+        planes = {"facts": np.array(json.dumps(facts))}
+        for name, value in (("bodies", self._bodies), ("velocity", self._velocity)):
+            planes |= {f"{name}{i}": plane for i, plane in enumerate(value.to_limbs())}
+        files.write_members(file, planes)
+
+
+_RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
+
+
+def load(path: str | Path, form: str | None = None, device: str | Device | None = None) -> System:
+    """The system that ``System.save`` wrote, where asked for in another format."""
+    file = Path(path)
+    found = files.members(file)
+    try:
+        facts = json.loads(str(found["facts"][()]))
+        if facts["version"] != FILE_VERSION:
+            raise InputError(f"version {facts['version']!r}, {FILE_VERSION} is read")
+        stored = formats.get(facts["format"])
+        wanted = formats.get(form) if form else stored
+        bodies, velocity = (
+            convert.change_format(
+                [found[f"{name}{i}"] for i in range(stored.limbs)], stored, wanted
+            )
+            for name in ("bodies", "velocity")
+        )
+        if bodies[0].ndim != 2 or bodies[0].shape[1] != 4:
+            raise InputError(f"bodies of shape {bodies[0].shape}, (n, 4) is needed")
+        texts = [str(facts[name]) for name in ("time", "eps")]
+        if not all(map(_RATIONAL.fullmatch, texts)):
+            raise InputError(f"time and eps {texts!r:.80}, rational numbers are needed")
+        return System(
+            from_limbs([x[:, :3] for x in bodies], wanted, device),
+            from_limbs(velocity, wanted, device),
+            from_limbs([x[:, 3] for x in bodies], wanted, device),
+            time=Fraction(texts[0]), eps=Fraction(texts[1]), root=facts["root"],
+            steps=facts["steps"],
+        )  # fmt: skip
+    except (KeyError, ValueError, TypeError, PortmpError) as error:
+        raise InputError(f"{file}: is no saved system: {error}") from None
+
+
+def is_saved(path: str | Path) -> bool:
+    """Whether a .npz file claims to hold a state that ``System.save`` wrote."""
+    return "facts" in files.headers(path)
+
+
+def exact(value: Number, argument: str) -> Fraction:
+    """A number as it was given: a decimal string exactly, a float by its value."""
+    try:
+        plain = value.item() if isinstance(value, np.generic) else value
+        return Fraction(parse.parse_number(plain, argument) if isinstance(plain, str) else plain)
+    except (InputError, ValueError, TypeError, OverflowError, ZeroDivisionError):
+        raise ArgumentError(f"{argument}: {value!r} given, a finite number is needed") from None
+
+
+def _count(value: object, argument: str) -> int:
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 0:
+        raise ArgumentError(f"{argument}: {value!r} given, an integer from 0 on is needed")
+    return int(value)

@@ -1,0 +1,702 @@
+"""All networks: the arithmetic of every format, with sources and bounds.
+
+The fixed floating-point accumulation networks (FPANs) are those of Zhang and Aiken
+(CAV 2025; SC 2025) as in MultiFloats.jl; accumulators keep one word more than the
+format and are normalised at the end. ``u`` is the unit roundoff of the word.
+"""
+
+from __future__ import annotations
+
+from portmp.networks import papers
+from portmp.networks.language import NETWORKS, define
+
+_GATES = {"TS": "two_sum", "QS": "fast_two_sum"}
+
+
+def wires(text: str) -> str:
+    """Expand a gate list such as ``TS a b; QS a c; AD b d`` into a listing.
+
+    Each gate replaces its wires: TS is two_sum, QS fast_two_sum, AD an addition that
+    drops its second wire.
+    """
+    lines = []
+    for gate in text.replace("\n", " ").split(";"):
+        if not gate.strip():
+            continue
+        op, i, j = gate.split()
+        if op == "AD":
+            lines.append(f"{i} = {i} + {j}")
+        else:
+            lines.append(f"{i}, {j} = {_GATES[op]}({i}, {j})")
+    return "\n".join(lines) + "\n"
+
+
+def _unpack(**values: int) -> str:
+    """Name the limbs of inputs: x0, x1 ... for x."""
+    return "".join(f"{v}{i} = {v}[{i}]\n" for v, n in values.items() for i in range(n))
+
+
+# --- one limb -----------------------------------------------------------------------
+
+_IEEE = {"source": "IEEE 754", "bound": "u/(1+u), correctly rounded"}
+define("add1", "x:word y:word -> word", "return x + y", **_IEEE)
+define("mul1", "x:word y:word -> word", "return x * y", **_IEEE)
+define("div1", "x:word y:word -> word", "return x / y", **_IEEE)
+define("sqrt1", "x:word -> word", "return sqrt(x)", **_IEEE)
+define("keep1", "s:word -> word", "return s", source="-", bound="exact")
+define("accumulate1", "s:word x:word y:word -> word", "return fma(x, y, s)", **_IEEE)
+
+# --- two limbs ----------------------------------------------------------------------
+
+define(
+    "add2", "x:2 y:2 -> 2",
+    """
+x0, y0 = two_sum(x[0], y[0])
+x1, y1 = two_sum(x[1], y[1])
+x0, x1 = fast_two_sum(x0, x1)
+y0 = y0 + y1
+y0 = y0 + x1
+x0, y0 = fast_two_sum(x0, y0)
+return x0, y0
+""",
+    source="FPAN addition, Zhang and Aiken, CAV 2025", bound="2u^2 (proved)",
+)  # fmt: skip
+define(
+    "add2_jmp6", "x:2 y:2 -> 2",
+    """
+s, e = two_sum(x[0], y[0])
+t, f = two_sum(x[1], y[1])
+e = e + t
+s, e = fast_two_sum(s, e)
+e = e + f
+s, e = fast_two_sum(s, e)
+return s, e
+""",
+    source="AccurateDWPlusDW, Joldes, Muller and Popescu, TOMS 2017, algorithm 6 (QD's ieee_add)",
+    bound="3u^2 + 13u^3 (proved)",
+)  # fmt: skip
+define(
+    "add2_word", "x:2 y:word -> 2",
+    """
+s, e = two_sum(x[0], y)
+v = x[1] + e
+s, v = fast_two_sum(s, v)
+return s, v
+""",
+    source="DWPlusFP, Joldes, Muller and Popescu, algorithm 4", bound="2u^2 (proved)",
+)  # fmt: skip
+define(
+    "mul2", "x:2 y:2 -> 2",
+    """
+p, e = two_prod(x[0], y[0])
+c = x[0] * y[1]
+d = x[1] * y[0]
+c = c + d
+e = e + c
+p, e = fast_two_sum(p, e)
+return p, e
+""",
+    source="FPAN multiplication, Zhang and Aiken; Joldes, Muller and Popescu, algorithm 10",
+    bound="7u^2 (proved), 5u^2 (measured)",
+)  # fmt: skip
+define(
+    "mul2_jmp12", "x:2 y:2 -> 2",
+    """
+p, e = two_prod(x[0], y[0])
+t = x[1] * y[1]
+t = fma(x[0], y[1], t)
+t = fma(x[1], y[0], t)
+e = e + t
+p, e = fast_two_sum(p, e)
+return p, e
+""",
+    source="DWTimesDW3, Joldes, Muller and Popescu, algorithm 12", bound="4u^2 (proved)",
+)  # fmt: skip
+define(
+    "mul2_word", "x:2 y:word -> 2",
+    """
+p, e = two_prod(x[0], y)
+e = fma(x[1], y, e)
+p, e = fast_two_sum(p, e)
+return p, e
+""",
+    source="DWTimesFP3, Joldes, Muller and Popescu, algorithm 9", bound="2u^2 (proved)",
+)  # fmt: skip
+define(
+    "div2", "x:2 y:2 -> 2",
+    """
+t = x[0] / y[0]
+r = mul2_word(y, t)
+p = x[0] - r[0]
+d = x[1] - r[1]
+d = p + d
+c = d / y[0]
+t, c = fast_two_sum(t, c)
+return t, c
+""",
+    source="DWDivDW2, Joldes, Muller and Popescu, algorithm 17",
+    bound="15u^2 + 56u^3 (proved), 7.8u^2 (measured)",
+)  # fmt: skip
+define(
+    "sqrt2", "x:2 -> 2",
+    """
+s = sqrt(x[0])
+r = fma(-s, s, x[0])
+r = x[1] + r
+l = r / (s + s)
+s, l = fast_two_sum(s, l)
+return s, l
+""",
+    source="SQRTDWtoDW, Lefevre, Louvet, Muller, Picot and Rideau, TOMS 2023",
+    bound="25/8 u^2 (proved)",
+)  # fmt: skip
+define(
+    "reciprocal2", "y:2 -> 2",
+    """
+v = 1 / y[0]
+r = fma(-y[0], v, 1)
+r = fma(-y[1], v, r)
+l = r * v
+l = fma(r, l, l)
+v, l = fast_two_sum(v, l)
+return v, l
+""",
+    source="Newton step of second order from one division", bound="a start value",
+)  # fmt: skip
+define(
+    "rsqrt_word", "x:word -> word",
+    """
+y = 1 / sqrt(x)
+h, f = two_prod(x, y)
+r = fma(-h, y, 1)
+r = fma(-f, y, r)
+c = 0.75 * r
+r = fma(c, r, r)
+h = 0.5 * y
+return fma(h, r, y)
+""",
+    source="one residual step of third order on 1/sqrt(x), free of overflow and underflow",
+    bound="correctly rounded for every positive float32 (exhaustive); no float64 found that is not",
+)  # fmt: skip
+define(
+    "rsqrt2", "x:2 y:word -> 2",
+    """
+p, e = two_prod(y, y)
+q, f = two_prod(x[0], p)
+r = 1 - q
+r = r - f
+r = fma(-x[0], e, r)
+r = fma(-x[1], p, r)
+h = 0.5 * y
+l = h * r
+c = 0.75 * r
+l = fma(c, l, l)
+z, l = fast_two_sum(y, l)
+return z, l
+""",
+    source="one residual step of third order from the seed y of x0^-1/2",
+    bound="3.49u^2 (measured, correctly rounded seed)",
+)  # fmt: skip
+
+# --- three limbs --------------------------------------------------------------------
+
+define(
+    "add3", "x:3 y:3 -> 3",
+    _unpack(x=3, y=3)
+    + wires("""TS x0 y0; TS x1 y1; TS x2 y2; QS x0 x1; AD y0 y2; TS y1 x2; QS x0 y1; TS y0 x1;
+               AD x1 x2; TS x1 y1; TS y0 x1; QS x0 y0; AD x1 y1; QS y0 x1; QS x0 y0; QS y0 x1""")
+    + "return x0, y0, x1",
+    source="FPAN addition, MultiFloats.jl v3", bound="8u^3 (declared), 2u^3 (measured)",
+)  # fmt: skip
+define(
+    "add3_word", "x:3 y:word -> 3",
+    """
+a, e = two_sum(x[0], y)
+b, f = two_sum(x[1], e)
+c = x[2] + f
+"""
+    + wires("QS a b; TS b c; QS a b; QS b c")
+    + "return a, b, c",
+    source="two_sum cascade", bound="2u^3 (measured)",
+)  # fmt: skip
+define(
+    "mul3", "x:3 y:3 -> 3",
+    """
+p00, e00 = two_prod(x[0], y[0])
+p01, e01 = two_prod(x[0], y[1])
+p10, e10 = two_prod(x[1], y[0])
+p02 = x[0] * y[2]
+p11 = x[1] * y[1]
+p20 = x[2] * y[0]
+"""
+    + wires("""TS p01 p10; AD e01 e10; AD p02 p20; TS e00 p01; AD p02 p11; QS p00 e00; AD p01 p10;
+               AD e01 p02; AD p01 e01; TS e00 p01; QS p00 e00; QS e00 p01; QS p00 e00""")
+    + "return p00, e00, p01",
+    source="FPAN multiplication, MultiFloats.jl v3",
+    bound="8u^3 (declared), 7.98u^3 (measured)",
+)  # fmt: skip
+define(
+    "mul3_word", "x:3 y:word -> 3",
+    """
+a, e0 = two_prod(x[0], y)
+p1, e1 = two_prod(x[1], y)
+c = fma(x[2], y, e1)
+b, t = two_sum(e0, p1)
+c = c + t
+"""
+    + wires("QS a b; QS b c; QS a b; QS b c")
+    + "return a, b, c",
+    source="products of the limbs with fast renormalisation", bound="2.99u^3 (measured)",
+)  # fmt: skip
+define(
+    "div3", "x:3 y:3 -> 3",
+    """
+v = reciprocal2((y[0], y[1]))
+q = mul2((x[0], x[1]), v)
+r = add3(x, -mul3((q[0], q[1], 0), y))
+c = r[0] * v[0]
+q0 = q[0]
+q1 = q[1]
+q1, c = fast_two_sum(q1, c)
+q0, q1 = fast_two_sum(q0, q1)
+q1, c = fast_two_sum(q1, c)
+return q0, q1, c
+""",
+    source="two-limb reciprocal, one residual step", bound="12.6u^3 (measured)",
+)  # fmt: skip
+define(
+    "rsqrt3", "x:3 seed:word -> 3",
+    """
+v = rsqrt2((x[0], x[1]), seed)
+s = mul3((v[0], v[1], 0), (v[0], v[1], 0))
+r = add3_word(-mul3(x, s), 1)
+h = 0.5 * v[0]
+c = h * r[0]
+v0 = v[0]
+v1 = v[1]
+v1, c = fast_two_sum(v1, c)
+v0, v1 = fast_two_sum(v0, v1)
+v1, c = fast_two_sum(v1, c)
+return v0, v1, c
+""",
+    source="two-limb reciprocal square root, one residual step",
+    bound="6.71u^3 (measured, correctly rounded seed)",
+)  # fmt: skip
+define(
+    "sqrt3", "x:3 -> 3",
+    """
+v = rsqrt2((x[0], x[1]), rsqrt_word(x[0]))
+g = mul2((x[0], x[1]), v)
+r = add3(x, -mul3((g[0], g[1], 0), (g[0], g[1], 0)))
+h = 0.5 * v[0]
+c = h * r[0]
+g0 = g[0]
+g1 = g[1]
+g1, c = fast_two_sum(g1, c)
+g0, g1 = fast_two_sum(g0, g1)
+g1, c = fast_two_sum(g1, c)
+return g0, g1, c
+""",
+    source="two-limb reciprocal square root, one residual step", bound="10u^3 (measured)",
+)  # fmt: skip
+
+# --- four limbs ---------------------------------------------------------------------
+
+define(
+    "add4", "x:4 y:4 -> 4",
+    _unpack(x=4, y=4)
+    + wires("""TS x0 y0; TS x1 y1; TS x2 y2; TS x3 y3; QS x0 x1; AD y0 y3; TS y1 x2; TS y2 x3;
+               TS y0 x3; QS x1 y1; TS x2 y2; QS x0 x1; QS y1 x2; TS y0 y1; QS x1 x3; AD x2 y2;
+               TS y0 x1; TS y1 x2; QS x0 y0; TS x1 y1; AD x2 x3; QS y0 x1; TS y1 x2; QS x0 y0;
+               QS x1 y1; QS y0 x1; AD y1 x2; QS x0 y0; QS x1 y1; QS y0 x1; QS x1 y1""")
+    + "return x0, y0, x1, y1",
+    source="FPAN addition, MultiFloats.jl v3", bound="16u^4 (declared), 2u^4 (measured)",
+)  # fmt: skip
+define(
+    "add4_word", "x:4 y:word -> 4",
+    """
+a, e = two_sum(x[0], y)
+b, f = two_sum(x[1], e)
+c, g = two_sum(x[2], f)
+d = x[3] + g
+"""
+    + wires("QS a b; TS b c; TS c d; QS a b; TS b c; QS c d; QS a b; QS b c; QS c d")
+    + "return a, b, c, d",
+    source="two_sum cascade", bound="1.54u^4 (measured)",
+)  # fmt: skip
+define(
+    "mul4", "x:4 y:4 -> 4",
+    """
+p00, e00 = two_prod(x[0], y[0])
+p01, e01 = two_prod(x[0], y[1])
+p10, e10 = two_prod(x[1], y[0])
+p02, e02 = two_prod(x[0], y[2])
+p11, e11 = two_prod(x[1], y[1])
+p20, e20 = two_prod(x[2], y[0])
+p03 = x[0] * y[3]
+p12 = x[1] * y[2]
+p21 = x[2] * y[1]
+p30 = x[3] * y[0]
+"""
+    + wires("""TS p01 p10; TS e01 e10; TS p02 p20; AD e02 e20; AD p03 p30; AD p12 p21; TS e00 p01;
+               TS e01 p11; AD e10 e02; AD p20 e11; AD p03 p12; QS p00 e00; QS p01 p10; TS e01 p02;
+               AD e10 p03; AD p11 p20; TS p01 e01; AD p10 p11; AD e10 p02; AD p10 e01; TS p01 p10;
+               TS e00 p01; AD p10 e10; QS p00 e00; TS p01 p10; TS e00 p01; QS p00 e00; QS p01 p10;
+               QS e00 p01; QS p00 e00; QS p01 p10; QS e00 p01; QS p01 p10""")
+    + "return p00, e00, p01, p10",
+    source="FPAN multiplication, MultiFloats.jl v3",
+    bound="16u^4 (declared), 9.49u^4 (measured)",
+)  # fmt: skip
+define(
+    "mul4_word", "x:4 y:word -> 4",
+    """
+a, e0 = two_prod(x[0], y)
+p1, e1 = two_prod(x[1], y)
+p2, e2 = two_prod(x[2], y)
+d = fma(x[3], y, e2)
+b, t = two_sum(e0, p1)
+c, t2 = two_sum(e1, p2)
+c, t3 = two_sum(c, t)
+d = d + (t2 + t3)
+"""
+    + wires("QS a b; QS c d; QS b c; QS a b; QS c d; QS b c; QS c d")
+    + "return a, b, c, d",
+    source="products of the limbs with fast renormalisation", bound="2.63u^4 (measured)",
+)  # fmt: skip
+_TAIL4 = """
+g1, k = two_sum(g[1], c[0])
+k, d = two_sum(k, c[1])
+g0 = g[0]
+""" + wires("QS g0 g1; QS g1 k; QS k d; QS g0 g1; QS g1 k; QS k d")
+define(
+    "div4", "x:4 y:4 -> 4",
+    """
+v = reciprocal2((y[0], y[1]))
+g = mul2((x[0], x[1]), v)
+r = add4(x, -mul4((g[0], g[1], 0, 0), y))
+c = mul2((r[0], r[1]), v)
+"""
+    + _TAIL4
+    + "return g0, g1, k, d",
+    source="two-limb reciprocal, one two-limb residual step", bound="20.6u^4 (measured)",
+)  # fmt: skip
+define(
+    "rsqrt4", "x:4 seed:word -> 4",
+    """
+g = rsqrt2((x[0], x[1]), seed)
+s = mul4((g[0], g[1], 0, 0), (g[0], g[1], 0, 0))
+r = add4_word(-mul4(x, s), 1)
+h0 = 0.5 * g[0]
+h1 = 0.5 * g[1]
+c = mul2((r[0], r[1]), (h0, h1))
+"""
+    + _TAIL4
+    + "return g0, g1, k, d",
+    source="two-limb reciprocal square root, one two-limb residual step",
+    bound="18.6u^4 (measured, correctly rounded seed)",
+)  # fmt: skip
+define(
+    "sqrt4", "x:4 -> 4",
+    """
+v = rsqrt2((x[0], x[1]), rsqrt_word(x[0]))
+g = mul2((x[0], x[1]), v)
+r = add4(x, -mul4((g[0], g[1], 0, 0), (g[0], g[1], 0, 0)))
+h0 = 0.5 * v[0]
+h1 = 0.5 * v[1]
+c = mul2((r[0], r[1]), (h0, h1))
+"""
+    + _TAIL4
+    + "return g0, g1, k, d",
+    source="two-limb reciprocal square root, one two-limb residual step",
+    bound="30u^4 (measured)",
+)  # fmt: skip
+
+# --- multiply-accumulate, normalised once (NUMERICS: F2P, F4c, F5c) -------------------
+
+define(
+    "accumulate2", "s:+3 x:2 y:2 -> +3",
+    """
+p, e = two_prod(x[0], y[0])
+e = fma(x[0], y[1], e)
+e = fma(x[1], y[0], e)
+a, t = two_sum(s[0], p)
+v = t + e
+b, w = two_sum(s[1], v)
+c = s[2] + w
+return a, b, c
+""",
+    source="F2P: three running words, 18 instructions",
+    bound="u^2 sum|S_i| + 9u^2 T + 2u^2|result| (proved, first order)",
+)  # fmt: skip
+define(
+    "renormalise2", "s:+3 -> +3",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+"""
+    + wires("TS b c; TS a b; TS b c")
+    + "return a, b, c",
+    source="one sweep of two_sum up and down", bound="exact",
+)  # fmt: skip
+define(
+    "finish2", "s:+3 -> 2",
+    """
+a, b = two_sum(s[0], s[1])
+b = b + s[2]
+a, b = fast_two_sum(a, b)
+return a, b
+""",
+    source="F2P's end", bound="2u^2|result|",
+)  # fmt: skip
+define(
+    "accumulate3", "s:+4 x:3 y:3 -> +4",
+    """
+p00, e00 = two_prod(x[0], y[0])
+p01, e01 = two_prod(x[0], y[1])
+p10, e10 = two_prod(x[1], y[0])
+r = fma(x[1], y[1], e01 + e10)
+r = fma(x[0], y[2], r)
+r = fma(x[2], y[0], r)
+p01, f1 = two_sum(p01, p10)
+m, f2 = two_sum(e00, p01)
+v = r + (f1 + f2)
+a, t = two_sum(s[0], p00)
+b, t1 = two_sum(s[1], m)
+b, t2 = two_sum(b, t)
+c, w1 = two_sum(s[2], v)
+c, w2 = two_sum(c, t1)
+c, w3 = two_sum(c, t2)
+d = s[3] + ((w1 + w2) + w3)
+return a, b, c, d
+""",
+    source="F4c: four running words, 63 instructions", bound="0.7u^3 T + 2u^3|result| (measured)",
+)  # fmt: skip
+define(
+    "renormalise3", "s:+4 -> +4",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+d = s[3]
+"""
+    + wires("TS c d; TS b c; TS a b; TS b c; TS c d")
+    + "return a, b, c, d",
+    source="one sweep of two_sum up and down", bound="exact",
+)  # fmt: skip
+define(
+    "finish3", "s:+4 -> 3",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+d = s[3]
+"""
+    + wires("TS c d; TS b c; TS c d; TS a b; TS b c; AD c d; QS a b; QS b c")
+    + "return a, b, c",
+    source="F4c's end", bound="2u^3|result|",
+)  # fmt: skip
+define(
+    "accumulate4", "s:+5 x:4 y:4 -> +5",
+    """
+p00, e00 = two_prod(x[0], y[0])
+p01, e01 = two_prod(x[0], y[1])
+p10, e10 = two_prod(x[1], y[0])
+p02, e02 = two_prod(x[0], y[2])
+p20, e20 = two_prod(x[2], y[0])
+p11, e11 = two_prod(x[1], y[1])
+r = (e02 + e20) + e11
+r = fma(x[0], y[3], r)
+r = fma(x[3], y[0], r)
+r = fma(x[1], y[2], r)
+r = fma(x[2], y[1], r)
+m1, f1 = two_sum(p01, p10)
+m1, f2 = two_sum(m1, e00)
+m2, g0 = two_sum(p02, p20)
+m2, g1 = two_sum(m2, p11)
+n, g2 = two_sum(e01, e10)
+h, g3 = two_sum(f1, f2)
+n, g4 = two_sum(n, h)
+m2, g5 = two_sum(m2, n)
+m3 = r + (((g0 + g1) + (g2 + g3)) + (g4 + g5))
+a, t = two_sum(s[0], p00)
+b, a1 = two_sum(s[1], m1)
+b, b1 = two_sum(b, t)
+c, c1 = two_sum(s[2], m2)
+c, c2 = two_sum(c, a1)
+c, c3 = two_sum(c, b1)
+d, d0 = two_sum(s[3], m3)
+d, d1 = two_sum(d, c1)
+d, d2 = two_sum(d, c2)
+d, d3 = two_sum(d, c3)
+e = s[4] + ((d0 + d1) + (d2 + d3))
+return a, b, c, d, e
+""",
+    source="F5c: five running words, 136 instructions",
+    bound="0.07u^4 T + 2u^4|result| (measured)",
+)  # fmt: skip
+define(
+    "renormalise4", "s:+5 -> +5",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+d = s[3]
+e = s[4]
+"""
+    + wires("TS d e; TS c d; TS b c; TS a b; TS b c; TS c d; TS d e")
+    + "return a, b, c, d, e",
+    source="one sweep of two_sum up and down", bound="exact",
+)  # fmt: skip
+define(
+    "finish4", "s:+5 -> 4",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+d = s[3]
+e = s[4]
+"""
+    + 4 * wires("TS d e; TS c d; TS b c; TS a b")
+    + wires("AD d e; QS c d")
+    + "return a, b, c, d",
+    source="F5c's end: four sweeps", bound="2u^4|result|",
+)  # fmt: skip
+
+# --- the same, faster: no word below the last limb, settled every few steps (F2/K, F3/K) ----
+
+define(
+    "accumulate2_fast", "s:+2 x:2 y:2 -> +2",
+    """
+p, e = two_prod(x[0], y[0])
+e = fma(x[0], y[1], e)
+e = fma(x[1], y[0], e)
+a, t = two_sum(s[0], p)
+b = s[1] + (t + e)
+return a, b
+""",
+    source="F2/K: two running words, 12 instructions",
+    bound="6u^2 sum|S_i| + 21u^2 T (proved, first order)",
+)  # fmt: skip
+define(
+    "renormalise2_fast", "s:+2 -> +2",
+    """
+a, b = fast_two_sum(s[0], s[1])
+return a, b
+""",
+    source="F2/K's settling", bound="exact where |s_0| >= |s_1|",
+)  # fmt: skip
+define(
+    "finish2_fast", "s:+2 -> 2",
+    """
+a, b = two_sum(s[0], s[1])
+return a, b
+""",
+    source="F2/K's end", bound="exact",
+)  # fmt: skip
+define(
+    "accumulate3_fast", "s:+3 x:3 y:3 -> +3",
+    """
+p00, e00 = two_prod(x[0], y[0])
+p01, e01 = two_prod(x[0], y[1])
+p10, e10 = two_prod(x[1], y[0])
+r = fma(x[1], y[1], e01 + e10)
+r = fma(x[0], y[2], r)
+r = fma(x[2], y[0], r)
+p01, f1 = two_sum(p01, p10)
+m, f2 = two_sum(e00, p01)
+v = r + (f1 + f2)
+a, t = two_sum(s[0], p00)
+b, t1 = two_sum(s[1], m)
+b, t2 = two_sum(b, t)
+c = s[2] + (v + (t1 + t2))
+return a, b, c
+""",
+    source="F3/K: three running words, 45 instructions",
+    bound="0.1u^3 sum|S_i| + 5u^3 T (measured)",
+)  # fmt: skip
+define(
+    "renormalise3_fast", "s:+3 -> +3",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+"""
+    + wires("TS a b; TS b c")
+    + "return a, b, c",
+    source="F3/K's settling", bound="exact",
+)  # fmt: skip
+define(
+    "finish3_fast", "s:+3 -> 3",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+"""
+    + wires("TS b c; TS a b; TS b c; TS a b; QS b c")
+    + "return a, b, c",
+    source="F3/K's end", bound="exact",
+)  # fmt: skip
+define(
+    "accumulate4_fast", "s:+4 x:4 y:4 -> +4",
+    """
+p00, e00 = two_prod(x[0], y[0])
+p01, e01 = two_prod(x[0], y[1])
+p10, e10 = two_prod(x[1], y[0])
+p02, e02 = two_prod(x[0], y[2])
+p20, e20 = two_prod(x[2], y[0])
+p11, e11 = two_prod(x[1], y[1])
+r = (e02 + e20) + e11
+r = fma(x[0], y[3], r)
+r = fma(x[3], y[0], r)
+r = fma(x[1], y[2], r)
+r = fma(x[2], y[1], r)
+m1, f1 = two_sum(p01, p10)
+m1, f2 = two_sum(m1, e00)
+m2, g0 = two_sum(p02, p20)
+m2, g1 = two_sum(m2, p11)
+n, g2 = two_sum(e01, e10)
+h, g3 = two_sum(f1, f2)
+n, g4 = two_sum(n, h)
+m2, g5 = two_sum(m2, n)
+m3 = r + (((g0 + g1) + (g2 + g3)) + (g4 + g5))
+a, t = two_sum(s[0], p00)
+b, a1 = two_sum(s[1], m1)
+b, b1 = two_sum(b, t)
+c, c1 = two_sum(s[2], m2)
+c, c2 = two_sum(c, a1)
+c, c3 = two_sum(c, b1)
+d = s[3] + ((m3 + c1) + (c2 + c3))
+return a, b, c, d
+""",
+    source="F4/K: four running words, 112 instructions",
+    bound="0.1u^4 sum|S_i| + 5u^4 T (measured)",
+)  # fmt: skip
+define(
+    "renormalise4_fast", "s:+4 -> +4",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+d = s[3]
+"""
+    + wires("TS a b; TS b c; TS c d")
+    + "return a, b, c, d",
+    source="F4/K's settling", bound="exact",
+)  # fmt: skip
+define(
+    "finish4_fast", "s:+4 -> 4",
+    """
+a = s[0]
+b = s[1]
+c = s[2]
+d = s[3]
+"""
+    + 3 * wires("TS c d; TS b c; TS a b")
+    + wires("QS b c; QS c d")
+    + "return a, b, c, d",
+    source="F4/K's end: three sweeps", bound="exact",
+)  # fmt: skip
+
+for _network in papers.NETWORKS:
+    NETWORKS[_network.name] = _network

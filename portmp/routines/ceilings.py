@@ -1,0 +1,164 @@
+"""What the hardware can do: the rates of its own instructions and of plain memory traffic.
+
+Every share of a floor that portmp reports divides by these, measured in the same run. A
+ceiling is the fastest of several runs: what disturbs a run only makes it slower.
+"""
+
+from __future__ import annotations
+
+import itertools
+import statistics
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Device, Rows
+from portmp.codegen import platform
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.routines import engines
+from portmp.runtime import program
+from portmp.runtime.planes import allocate
+
+CHAINS, STEPS, THREADS = 8, 32, 256
+RUNS = 20
+_CPU_WIDTHS = (4, 8)
+_PRODUCT_ORDER = {"gpu": 8192, "cpu": 1024}
+_LARGEST = {"gpu": 2**30, "cpu": 2**27}
+"""Bytes of an array whose traffic is measured: far more than any cache."""
+
+
+@cache
+def rate_spec(form: str, op: str, width: int, threads: int) -> KernelSpec:
+    """The kernel of independent chains of *op* (add or fma)."""
+    return spec(
+        f"{op}_rate", "bench/rate.mako", formats.get(form), {}, width=width,
+        chains=CHAINS, steps=STEPS, threads=threads, op=op,
+    )  # fmt: skip
+
+
+@cache
+def triad_spec(form: str, width: int) -> KernelSpec:
+    """The kernel of STREAM's triad, out = x + scale y, for CPUs."""
+    return spec("triad", "bench/triad.mako", formats.get(form), {}, width=width)
+
+
+def times(device: Device, work: Callable[[], object], runs: int = 5) -> list[float]:
+    """Device time of *work*'s launches in seconds, for each run, after a warm-up.
+
+    All runs are in the queue before the first is waited for. The first of them starts when
+    the host has launched it and is not counted: launching takes tens of microseconds.
+    """
+    queue = device.queue
+    work()
+    queue.synchronize()
+    marks = [queue.record()]
+    for _ in range(runs + 1):
+        work()
+        marks.append(queue.record())
+    return [end.seconds_since(start) for start, end in itertools.pairwise(marks)][1:]
+
+
+def seconds(device: Device, work: Callable[[], object], repeats: int = 5) -> float:
+    """Median device time of *work*'s launches, after one warm-up."""
+    return statistics.median(times(device, work, repeats))
+
+
+def instruction_rate(device: Device, word: str, op: str = "fma") -> float:
+    """Words a second that *op* (add or fma) produces on *device*: ``word`` float32 or float64.
+
+    On CPUs the best of the vector widths: wider vectors than the hardware's run out of
+    registers, narrower ones leave a part of it idle.
+    """
+    if device.properties.kind == "gpu":
+        return _rate(device, word, op, 1)
+    widths = [w for w in platform.get(device.platform).vectors if w in _CPU_WIDTHS]
+    return max(_rate(device, word, op, width) for width in widths or [1])
+
+
+def _rate(device: Device, word: str, op: str, width: int) -> float:
+    gpu = device.properties.kind == "gpu"
+    threads = min(THREADS, device.properties.max_threads) if gpu else 1
+    key = rate_spec(word, op, width, threads)
+    kernel = program.kernels(device, key)[key.name]
+    blocks = device.properties.compute_units * (16 if gpu else 4)
+    kind = np.dtype(word).type
+    out = allocate(formats.get(word), (1,), device.queue)
+    iterations = 256 if gpu else 20000
+
+    def work() -> None:
+        args = [np.int32(iterations), kind(0.5), kind(1.0), *out.buffers]
+        device.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
+
+    words = blocks * threads * width * CHAINS * STEPS * iterations
+    return words / min(times(device, work, RUNS))
+
+
+def product_rate(device: Device, word: str, order: int = 0, runs: int = RUNS) -> float:
+    """Products a second (each added to a sum) of matrices of *word*, by the fastest engine."""
+    n = order or _PRODUCT_ORDER[device.properties.kind]
+    a, b = (allocate(engines.FACTORS[word], (n, n), device.queue) for _ in range(2))
+    c = allocate(engines.SUMS[word], (n, n), device.queue)
+    for factor in (a, b):
+        factor.write([np.resize(np.arange(-128, 128), (n, n))])
+    engine = engines.get(device, "auto", word)
+    x, y, z = (Rows(v.buffers[0], n) for v in (a, b, c))
+
+    def work() -> None:
+        engine.multiply(device.queue, word, n, n, n, x, y, z)
+
+    return float(n) ** 3 / min(times(device, work, runs))
+
+
+def memory_rate(device: Device) -> tuple[str, float]:
+    """What memory gives, in bytes a second, and how it was found: ``copy`` or ``triad``.
+
+    GPUs copy; CPUs run STREAM's triad, whose bytes are counted as STREAM does (a line
+    that is fetched in order to be written is not counted).
+    """
+    if device.properties.kind == "gpu":
+        return "copy", copy_rate(device)
+    return "triad", triad_rate(device)
+
+
+def copy_rate(device: Device, nbytes: int = 0) -> float:
+    """Bytes read and written a second by a plain copy of *nbytes* (default 1/32 of memory)."""
+    from portmp.routines import elementwise
+
+    form = _plain(device)
+    count = (nbytes or _array_bytes(device)) // form.itemsize
+    source, target = (allocate(form, (count,), device.queue) for _ in range(2))
+    elementwise.apply("sub", [source, source], source)
+    best = min(times(device, lambda: elementwise.apply("copy", [source], target), RUNS))
+    return 2 * count * form.itemsize / best
+
+
+def triad_rate(device: Device, nbytes: int = 0) -> float:
+    """Bytes read and written a second by STREAM's triad on arrays of *nbytes* each."""
+    form = _plain(device)
+    width = max(w for w in platform.get(device.platform).vectors if w <= 64 // form.itemsize)
+    blocks = device.properties.compute_units * 64
+    vectors = (nbytes or _array_bytes(device)) // (form.itemsize * width * blocks)
+    count = vectors * width * blocks
+    x, y, out = (allocate(form, (count,), device.queue) for _ in range(3))
+    for planes in (x, y):
+        planes.write([np.ones(count, form.word)])
+    key = triad_spec(form.name, width)
+    kernel = program.kernels(device, key)[key.name]
+    scale = np.dtype(form.word).type(0.5)
+
+    def work() -> None:
+        args = [vectors, scale, *x.buffers, *y.buffers, *out.buffers]
+        device.queue.launch(kernel, (blocks, 1, 1), (1, 1, 1), args)
+
+    return 3 * count * form.itemsize / min(times(device, work, RUNS))
+
+
+def _plain(device: Device) -> formats.Format:
+    return formats.get("float64" if device.properties.float64 else "float32")
+
+
+def _array_bytes(device: Device) -> int:
+    facts = device.properties
+    return min(facts.memory // 32, _LARGEST[facts.kind])

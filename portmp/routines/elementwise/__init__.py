@@ -1,0 +1,29 @@
+"""Elementwise operations, AXPY and SCAL, with strides and broadcasting."""
+
+from portmp.routines.elementwise.launch import (
+    NAMES,
+    Operand,
+    apply,
+    axpy,
+    compare,
+    contiguous,
+    converted,
+    converts,
+    fitted,
+    kernel_spec,
+    scal,
+)
+
+__all__ = [
+    "NAMES",
+    "Operand",
+    "apply",
+    "axpy",
+    "compare",
+    "contiguous",
+    "converted",
+    "converts",
+    "fitted",
+    "kernel_spec",
+    "scal",
+]

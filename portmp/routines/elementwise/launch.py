@@ -1,0 +1,247 @@
+"""Elementwise operators, AXPY and SCAL: out[i] = f(x[i], y[i], z[i])."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Argument
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.routines import base
+from portmp.routines.elementwise import schedule as schedules
+from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.runtime import program
+from portmp.runtime.planes import Place, Planes, allocate, broadcast_strides, dense_strides
+
+NAMES = ("x", "y", "z")
+Operand = Planes | base.Words
+
+
+@cache
+def kernel_spec(
+    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule,
+    source: str = "",
+) -> KernelSpec:  # fmt: skip
+    """The kernel of operator *op*; access says how each operand is read.
+
+    ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.
+    *form* is the output's format, *source* that of x where it is another of these words.
+    """
+    f = formats.get(form)
+    stored = None
+    if source:
+        both = {"x": formats.get(source), "out": f}
+        f, stored = f.arithmetic, {name: held for name, held in both.items() if held.coded}
+    network = f.operator(op)
+    template = "elementwise_vectors" if schedule.width > 1 else "elementwise"
+    if schedule.neighbours > 1:
+        template = "elementwise_parts"
+    return spec(
+        f"elementwise_{op}", f"blas/{template}.mako", f, {"operator": network},
+        width=schedule.width, operands=tuple(zip(NAMES, access, strict=False)), rank=rank,
+        stored=stored, s=schedule, sign_only=op == "compare",
+    )  # fmt: skip
+
+
+def apply(
+    op: str,
+    operands: Sequence[Operand],
+    out: Planes | None = None,
+    names: Sequence[str] = NAMES,
+    schedule: FlatSchedule | None = None,
+) -> Planes:
+    """Apply operator *op* to planes and scalar words, with broadcasting.
+
+    At least one operand is Planes. Scalars are limbs in the word type; messages call the
+    operands *names*. Returns *out*.
+    """
+    arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
+    first = next(iter(arrays.values()))
+    form = first.format
+    base.same(form, **arrays)
+    shape = _broadcast(op, list(arrays.values()))
+    target = base.output(out, first, shape)
+    for name, planes in arrays.items():
+        if not target.same_view(planes) and target.overlaps(planes):
+            raise ArgumentError(f"out: overlaps {name} without being the same view")
+    _run(op, form, operands, target, schedule)
+    return target
+
+
+def _broadcast(op: str, arrays: Sequence[Planes]) -> tuple[int, ...]:
+    """The common shape of *op*'s operands."""
+    shapes = {p.shape: None for p in arrays}
+    if len(shapes) == 1:
+        return arrays[0].shape
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        named = " and ".join(str(p.shape) for p in arrays)
+        raise ShapeError(f"operands of {op}: shapes {named} do not broadcast") from None
+
+
+def compare(x: Operand, y: Operand) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
+    """Signs of x - y on the host: -1, 0, 1, or 2 where unordered. Waits for the device."""
+    arrays = [o for o in (x, y) if isinstance(o, Planes)]
+    shape = _broadcast("compare", arrays)
+    signs = allocate(_SIGNS, shape, arrays[0].queue)
+    _run("compare", arrays[0].format, (x, y), signs)
+    return signs.read_dense()[0] if signs.size else np.empty(shape, np.int8)
+
+
+_SIGNS = Format("sign", ("int8",), "float32", {}, {}, "signs of differences")
+
+
+def _run(
+    op: str, form: Format, operands: Sequence[Operand], out: Planes,
+    schedule: FlatSchedule | None = None, source: str = "",
+) -> None:  # fmt: skip
+    if not out.size:
+        return
+    if schedule is None:
+        schedule = schedules.flat(form, out.device)
+    places = tuple([o.place if isinstance(o, Planes) else None for o in operands])
+    plan = _planned(op, form.name, schedule, out.place, places, source)
+    kernel = program.kernels(out.device, plan.kernel)[plan.kernel.name]
+    args: list[Argument] = [*plan.sizes]
+    for operand, strides in zip((*operands, out), plan.strides, strict=True):
+        args += base.strided(operand, *strides) if isinstance(operand, Planes) else operand
+    out.queue.launch(kernel, (plan.blocks, 1, 1), (plan.threads, 1, 1), args)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """A launch: ``sizes`` are the number of elements and all axes' lengths but the first's.
+
+    ``strides``: of each operand and the output those that the kernel is told.
+    """
+
+    kernel: KernelSpec
+    sizes: tuple[int, ...]
+    strides: tuple[tuple[int, ...], ...]
+    blocks: int
+    threads: int
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    op: str, form: str, schedule: FlatSchedule, out: Place, operands: tuple[Place | None, ...],
+    source: str,
+) -> _Plan:  # fmt: skip
+    """How to launch operator *op* on operands that lie there; None: scalars."""
+    shape, out_strides, start = out
+    views = {
+        i: broadcast_strides(place.shape, place.strides, shape)
+        for i, place in enumerate(operands)
+        if place
+    }
+    sizes, strides = _collapsed(shape, [out_strides, *views.values()])
+    dense = dense_strides(sizes)
+    by_operand = dict(zip(views, strides[1:], strict=True))
+    access = tuple(
+        "value" if i not in views else "contiguous" if by_operand[i] == dense else "strided"
+        for i in range(len(operands))
+    )
+    starts = [start, *(place.start for place in operands if place)]
+    coded = any(formats.get(name).coded for name in (form, source) if name)
+    schedule = fitted(schedule, op, coded, access, strides[0], starts)
+    told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]
+    size = math.prod(sizes)
+    each = schedule.items * schedule.width * schedule.neighbours
+    return _Plan(
+        kernel_spec(form, op, access, len(sizes), schedule, source),
+        (size, *sizes[1:]), (*told, strides[0]),
+        base.blocks(size, schedule.threads * each), schedule.threads,
+    )  # fmt: skip
+
+
+_SCALAR = FlatSchedule()
+"""Instead of one with vectors, where operands are strided."""
+
+
+def fitted(
+    schedule: FlatSchedule, op: str, coded: bool, access: tuple[str, ...],
+    out_strides: tuple[int, ...], starts: Sequence[int],
+) -> FlatSchedule:  # fmt: skip
+    """Vectors only where neighbours are neighbours in memory.
+
+    Neighbours of which some are stored short (*coded*) also begin (*starts*) where a word of
+    each part does.
+    """
+    dense = out_strides == (1,) and "strided" not in access and op != "compare"
+    if schedule.neighbours > 1:
+        whole = not any(start % schedule.neighbours for start in starts)
+        return schedule if dense and whole and coded else _alone(schedule)
+    return schedule if schedule.width == 1 or dense else _SCALAR
+
+
+@cache
+def _alone(schedule: FlatSchedule) -> FlatSchedule:
+    return replace(schedule, neighbours=1)
+
+
+def _collapsed(
+    shape: Sequence[int], views: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Merge axes that every view walks as one, by their strides; drop axes of length 1."""
+    sizes: list[int] = []
+    strides: list[list[int]] = [[] for _ in views]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        steps = [v[axis] for v in views]
+        if sizes and all(s[-1] == step * size for s, step in zip(strides, steps, strict=True)):
+            sizes[-1] *= size
+            for s, step in zip(strides, steps, strict=True):
+                s[-1] = step
+        else:
+            sizes.append(size)
+            for s, step in zip(strides, steps, strict=True):
+                s.append(step)
+    if not sizes:
+        return (1,), [(1,)] * len(views)
+    return tuple(sizes), [tuple(s) for s in strides]
+
+
+def contiguous(planes: Planes) -> Planes:
+    """*planes* itself if dense, else a dense copy."""
+    if planes.contiguous:
+        return planes
+    return apply("copy", [planes], allocate(planes.format, planes.shape, planes.queue))
+
+
+def converts(source: Format, target: Format) -> bool:
+    """Whether ``converted`` makes *target* of *source*: one limb of the same words, both."""
+    return source.arithmetic is target.arithmetic and source.limbs == 1
+
+
+def converted(x: Planes, form: Format) -> Planes:
+    """Dense planes in another format of the same words: decoded and encoded on the device."""
+    out = allocate(form, x.shape, x.queue)
+    shorter = form if form.coded else x.format
+    _run("copy", form, [x], out, schedules.flat(shorter, x.device), x.format.name)
+    return out
+
+
+def axpy(alpha: base.Words, x: Planes, y: Planes, out: Planes | None = None) -> Planes:
+    """alpha x + y: add(mul(alpha, x), y); one limb: fma; alpha = 1 skips the product."""
+    if base.is_number(alpha, 1):
+        return apply("add", [x, y], out)
+    if base.is_number(alpha, 0):
+        base.same(x.format, x=x, y=y)
+        return apply("copy", [y.broadcast_to(_broadcast("axpy", [x, y]))], out, ("y",))
+    return apply("fma", [alpha, x, y], out, ("alpha", "x", "y"))
+
+
+def scal(alpha: base.Words, x: Planes, out: Planes | None = None) -> Planes:
+    """alpha x; alpha = 1 copies."""
+    if base.is_number(alpha, 1):
+        return apply("copy", [x], out)
+    return apply("mul", [alpha, x], out, ("alpha", "x"))

@@ -1,0 +1,59 @@
+"""Schedules of elementwise kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.schedules.base import (
+    Schedule,
+    check_block,
+    check_neighbours,
+    check_positive,
+    check_width,
+    kind,
+    widest,
+)
+from portmp.schedules.database import Task, find
+
+
+@kind("flat")
+@dataclass(frozen=True)
+class FlatSchedule(Schedule):
+    """Elementwise kernels: threads of a block, elements of a thread.
+
+    With a ``width`` dense operands are taken in explicit vectors, ``items`` of them a thread.
+    ``neighbours`` (1 or 4) elements that are stored short are read and written at once.
+    """
+
+    threads: int = 256
+    items: int = 1
+    width: int = 1
+    neighbours: int = 1
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the device."""
+        check_positive(self, "threads", "items")
+        check_neighbours(self.neighbours)
+        check_width(self.width, form, device)
+        check_block(self.threads, 0, device)
+
+    def narrowed(self, widths: Collection[int]) -> FlatSchedule:
+        """The same with vectors of one of *widths*."""
+        return replace(self, width=widest(self.width, widths))
+
+    def smaller(self) -> FlatSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        for name in ("width", "threads"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+
+def flat(form: Format, device: Device) -> FlatSchedule:
+    """The schedule of elementwise kernels."""
+    found = find(Task("elementwise", form, "accurate", "flat"), device)
+    assert isinstance(found, FlatSchedule)
+    return found

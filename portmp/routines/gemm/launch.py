@@ -1,0 +1,262 @@
+"""GEMM: C = alpha A B + beta C, any strides, batches, schedules.
+
+Definition: k is cut into slabs of definition.SLAB; each slab starts from a zero state,
+accumulates in ascending order, is renormalised every definition.PERIOD steps and
+finished; slabs are added in ascending order. An element that is not finite is
+recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffic.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from functools import cache, lru_cache
+
+import numpy as np
+
+from portmp import definition, formats
+from portmp.backends.base import Argument
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.codegen.packed import COUNT, WIDEST
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.routines import base
+from portmp.routines.gemm import schedule as schedules
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate
+
+MAX_GRID_Y = 65535
+COMBINE_THREADS = 64
+Schedule = GemmSchedule | PanelSchedule
+
+
+@cache
+def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> KernelSpec:
+    """The product kernel; with ``schedule.split`` it stores slabs for the combining kernel."""
+    f = formats.get(form)
+    accumulator = f.accumulator(accuracy)
+    roles = accumulator.networks
+    if not schedule.split:
+        roles |= {op: f.operator(op) for op in ("add", "mul")}
+    name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
+    return spec(
+        name, schedule.template, f, roles,
+        width=schedule.width, s=schedule, slab=definition.SLAB, period=accumulator.period,
+    )  # fmt: skip
+
+
+@cache
+def module(form: str, schedule: Schedule, accuracy: str = "accurate") -> tuple[KernelSpec, ...]:
+    """The product kernel and, for split slabs, the one that adds them and ends the element."""
+    product = kernel_spec(form, schedule, accuracy)
+    if not schedule.split:
+        return (product,)
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("add", "mul")}
+    combine = spec(
+        "gemm_combine", "blas/gemm_combine.mako", f, roles,
+        threads=COMBINE_THREADS, slab=definition.SLAB,
+    )  # fmt: skip
+    return product, combine
+
+
+def gemm(
+    a: Planes,
+    b: Planes,
+    *,
+    alpha: base.Words,
+    beta: base.Words,
+    c: Planes | None = None,
+    out: Planes | None = None,
+    accuracy: str = "accurate",
+    schedule: Schedule | None = None,
+) -> Planes:
+    """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
+    form = a.format
+    c, target = operands(a, b, c, out, beta)
+    batch = target.shape[:-2]
+    if not isinstance(schedule, (GemmSchedule, PanelSchedule, type(None))):
+        raise ArgumentError(
+            f"schedule: {schedule!r} given, a GemmSchedule or PanelSchedule is needed"
+        )
+    if not target.size:
+        return target
+    depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
+    views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
+    chosen = fitted(schedule or default(target, a.shape[-1], accuracy), a, b)
+    if schedule is not None:
+        chosen.check(form, a.device)
+    for va, vb, vc, vo in _batches(views):
+        _launch(form, chosen, accuracy, va, vb, vc, vo, depth, alpha, beta)
+    return target
+
+
+def operands(
+    a: Planes, b: Planes, c: Planes | None, out: Planes | None, beta: base.Words
+) -> tuple[Planes, Planes]:
+    """The addend (where there is none, the output) and the output, once all shapes fit."""
+    form = a.format
+    base.same(form, a=a, b=b)
+    if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
+        raise ShapeError(f"gemm: a {a.shape} and b {b.shape} cannot be multiplied")
+    try:
+        batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ShapeError(f"gemm: batches {a.shape[:-2]} and {b.shape[:-2]} differ") from None
+    shape = (*batch, a.shape[-2], b.shape[-1])
+    target = base.output(out, a, shape)
+    base.refuse_overlap(target, a=a, b=b)
+    zero_beta = base.is_number(beta, 0)
+    if zero_beta or c is None:
+        if c is None and not zero_beta:
+            raise ShapeError("gemm: beta is not 0 but c is missing")
+        c = target
+    else:
+        base.same(form, a=a, c=c)
+        if c.shape != shape:
+            if c.shape[-2:] != shape[-2:]:
+                raise ShapeError(f"gemm: c {c.shape} given, {shape} needed")
+            c = c.broadcast_to(shape)
+        if target.overlaps(c) and not target.same_view(c):
+            base.refuse_overlap(target, c=c)
+    return c, target
+
+
+def default(target: Planes, k: int, accuracy: str) -> Schedule:
+    """The schedule of a product over k steps with this output."""
+    m, n = target.shape[-2:]
+    s = schedules.gemm(target.format, target.device, accuracy, m, n)
+    if isinstance(s, PanelSchedule):
+        return s
+    copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
+    return shared_out(_spread(s, m, n, copies, target.device.properties.compute_units), target)
+
+
+@lru_cache(maxsize=1024)
+def _spread(s: GemmSchedule, m: int, n: int, copies: int, units: int) -> GemmSchedule:
+    """With fewer results a thread, where compute units would be left without a tile."""
+    finer = s.finer()
+    while finer and _tiles(s, m, n) * copies < units:
+        s, finer = finer, finer.finer()
+    return s
+
+
+def _tiles(s: GemmSchedule | PanelSchedule, m: int, n: int) -> int:
+    return base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n)
+
+
+def shared_out(s: Schedule, target: Planes) -> Schedule:
+    """Where tiles are too few for the device, blocks share out the slabs of k."""
+    if isinstance(s, PanelSchedule):
+        return s
+    m, n = target.shape[-2:]
+    tiles = _tiles(s, m, n) * (target.size // (m * n))
+    if tiles >= 2 * target.device.properties.compute_units:
+        return s
+    return _chosen(s, s.a_order, s.b_order, s.wide, True)
+
+
+def fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
+    """Threads read operands along their contiguous index; one slab needs no split."""
+    if isinstance(schedule, PanelSchedule):
+        return schedule
+    return _chosen(
+        schedule,
+        "m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
+        "k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
+        _aligned(a) and _aligned(b),
+        schedule.split and 1 < base.blocks(a.shape[-1], definition.SLAB) <= MAX_GRID_Y,
+    )
+
+
+def _aligned(v: Planes) -> bool:
+    """Whether elements follow each other along one index, from aligned starts on."""
+    form = v.format
+    words = WIDEST // form.dtype(0).itemsize if form.compute is form else COUNT
+    fast = min(v.strides[-2:])
+    others = [s for s in v.strides if s != fast]
+    return (
+        fast == 1 and not any(n % words for n in (v.start, *others)) and len(others) == v.ndim - 1
+    )
+
+
+@cache
+def _chosen(s: GemmSchedule, a_order: str, b_order: str, wide: bool, split: bool) -> GemmSchedule:
+    return replace(s, a_order=a_order, b_order=b_order, wide=wide, split=split)
+
+
+def _batches(views: list[Planes]) -> list[list[Planes]]:
+    """Cut leading axes into pieces of one batch axis of at most MAX_GRID_Y entries."""
+    lead = views[0].shape[:-2]
+    if len(lead) == 0 or (len(lead) == 1 and lead[0] <= MAX_GRID_Y):
+        return [views]
+    pieces = []
+    for outer in itertools.product(*(range(n) for n in lead[:-1])):
+        for first in range(0, lead[-1], MAX_GRID_Y):
+            count = min(MAX_GRID_Y, lead[-1] - first)
+            row = []
+            for v in views:
+                steps = zip((*outer, first), v.strides[: len(lead)], strict=True)
+                start = v.start + sum(i * s for i, s in steps)
+                row.append(v.view((count, *v.shape[-2:]), v.strides[-3:], start))
+            pieces.append(row)
+    return pieces
+
+
+def _launch(
+    form: Format, s: Schedule, accuracy: str, a: Planes, b: Planes, c: Planes, out: Planes,
+    k: int, alpha: base.Words, beta: base.Words,
+) -> None:  # fmt: skip
+    m, n = out.shape[-2:]
+    batch = out.shape[0] if out.ndim == 3 else 1
+    if isinstance(s, GemmSchedule) and s.split and k <= definition.SLAB:
+        s = replace(s, split=False)
+    slabs = base.blocks(k, definition.SLAB) if s.split else 1
+    per_launch = MAX_GRID_Y // slabs
+    if batch > per_launch:
+        for first in range(0, batch, per_launch):
+            count = min(per_launch, batch - first)
+            pa, pb, pc, po = (
+                v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
+                for v in (a, b, c, out)
+            )
+            _launch(form, s, accuracy, pa, pb, pc, po, k, alpha, beta)
+        return
+    beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
+    operands: list[Argument] = [m, n, k, *_matrix(a), *_matrix(b)]
+    end: list[Argument] = [
+        *_matrix(c), *_matrix(out), *alpha, *beta,
+        np.int32(base.is_number(alpha, 1)), np.int32(beta_kind),
+    ]  # fmt: skip
+    specs = module(form.name, s, accuracy)
+    kernels = program.kernels(out.device, *specs)
+    kernel = kernels[specs[0].name]
+    block = (s.threads, 1, 1)
+    tiles = _tiles(s, m, n)
+    if not s.split:
+        operands += _matrix(_total(form, k, c, out, beta_kind))
+        for slab in range(0, max(k, 1), definition.SLAB):
+            out.queue.launch(kernel, (tiles, batch, 1), block, [*operands, slab, *end])
+        return
+    work = allocate(form.compute, (batch * slabs, m, n), out.queue)
+    out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *_matrix(work)])
+    threads = COMBINE_THREADS
+    out.queue.launch(
+        kernels["gemm_combine"], (base.blocks(m * n, threads), batch, 1), (threads, 1, 1),
+        [*operands, *work.buffers, *end],
+    )  # fmt: skip
+
+
+def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Planes:
+    """Where slabs add up: the output itself, unless it is read at the end or stored short."""
+    if form.compute is form and (k <= definition.SLAB or not (beta_kind and out.overlaps(c))):
+        return out
+    if k <= definition.SLAB:  # nothing adds up: any memory does for the argument
+        return replace(out, format=form.compute, buffers=out.buffers[:1] * form.limbs)
+    return allocate(form.compute, out.shape, out.queue)
+
+
+def _matrix(v: Planes) -> list[Argument]:
+    """Kernel arguments of a batch of matrices: planes, start, row, column, batch strides."""
+    return base.strided(v, *v.strides[-2:], v.strides[0] if v.ndim == 3 else 0)

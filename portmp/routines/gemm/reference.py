@@ -1,0 +1,84 @@
+"""GEMM on the host, bit for bit as on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp import definition
+from portmp.formats import Format
+from portmp.networks import ieee
+from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number, patched, scaled
+
+
+def gemm(
+    form: Format, a: Host, b: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
+    c: Host | None = None, accuracy: str = "accurate",
+) -> Host:  # fmt: skip
+    """alpha a b + beta c for a (m, k), b (k, n)."""
+    ar = Arithmetic(form)
+    product = None
+    if a[0].shape[1] and not (alpha and is_number(ar.load(alpha), 0)):
+        with ieee.quiet():
+            av, bv = ar.load(a), ar.load(b)
+            product = _gemm_slabs(ar, av, bv, accuracy)
+            if not np.isfinite(product[0]).all():
+                product = patched(product, leading_gemm(av[0], bv[0]))
+    return ended(form, (a[0].shape[0], b[0].shape[1]), product, alpha, beta, c)
+
+
+def ended(
+    form: Format, shape: tuple[int, ...], product: Sequence[Plane] | None,
+    alpha: Sequence[Any], beta: Sequence[Any], c: Host | None,
+) -> Host:  # fmt: skip
+    """What a product ends with: alpha times it (None: zero), plus beta c."""
+    ar = Arithmetic(form)
+    with ieee.quiet():
+        scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
+        add = ar.load(beta) if beta else ar.zeros(1, ())
+        addend = None if c is None or is_number(add, 0) else ar.load(c)
+        if product is None and addend is None:
+            return ar.store(ar.zeros(form.limbs, shape))
+        words = None if product is None else tuple(product)
+        return ar.store(scaled(ar, words, scale, add, addend))
+
+
+def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accuracy: str) -> Value:
+    accumulator = ar.form.accumulator(accuracy)
+    nets = accumulator.networks
+    accumulate, renormalise = nets["accumulate"], nets.get("renormalise")
+    shape = (a[0].shape[0], b[0].shape[1])
+    k = a[0].shape[1]
+    total: Value | None = None
+    for slab in range(0, k, definition.SLAB):
+        state = ar.zeros(accumulate.result.words, shape)
+        end = min(slab + definition.SLAB, k)
+        for i in range(slab, end):
+            left = tuple(np.broadcast_to(w[:, i, None], shape) for w in a)
+            right = tuple(np.broadcast_to(w[None, i, :], shape) for w in b)
+            state = ar.run(accumulate, state, left, right)
+            if renormalise is not None and (i + 1 - slab) % accumulator.period == 0:
+                state = ar.run(renormalise, state)
+        part = ar.run(nets["finish"], state)
+        total = part if total is None else ar.operator("add", total, part)
+    assert total is not None
+    return total
+
+
+def leading_gemm(a: Plane, b: Plane) -> Plane:
+    """The chain of leading limbs, slab by slab."""
+    k = a.shape[1]
+    total: Plane | None = None
+    for slab in range(0, k, definition.SLAB):
+        chain = np.zeros((a.shape[0], b.shape[1]), a.dtype)
+        for i in range(slab, min(slab + definition.SLAB, k)):
+            chain = ieee.fma(
+                np.broadcast_to(a[:, i, None], chain.shape),
+                np.broadcast_to(b[None, i, :], chain.shape),
+                chain,
+            )
+        total = chain if total is None else total + chain
+    assert total is not None
+    return total

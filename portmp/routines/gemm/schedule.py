@@ -1,0 +1,232 @@
+"""Schedules of GEMM: tiles of a block on GPUs, panels of a work-item on CPUs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from portmp import definition
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
+from portmp.schedules.database import SMALL, WIDTHS, Task, find
+
+MOST_RESULTS = 64
+"""Results of a thread in GEMM: a bit of a word each, where it notes those that are not finite."""
+
+ADDRESSES = 40
+"""Registers of a GEMM thread that hold no values of the format: about this many."""
+
+
+REGISTERS, OF_A_THREAD = 65536, 255
+"""32-bit registers of a compute unit and of a thread, as most GPUs have them."""
+
+
+@kind("tiles")
+@dataclass(frozen=True)
+class GemmSchedule(Schedule):
+    """Tile shape of GEMM: threads of a block, results of a thread, depth of a tile.
+
+    ``vector`` results of a thread are neighbours (so that it reads them from shared
+    memory at once), ``pad`` words are appended to a row of a tile; ``stages``: 2 holds
+    two tiles, with one barrier a tile; ``unroll`` steps of k are written out; ``blocks``
+    share a compute unit. ``split`` gives each slab of k to a block of its own;
+    ``a_order``, ``b_order`` say along which index neighbouring threads read, and ``wide``
+    that they read several neighbours at once there.
+    """
+
+    threads_m: int = 16
+    threads_n: int = 16
+    thread_m: int = 2
+    thread_n: int = 2
+    tile_k: int = 8
+    vector: int = 1
+    pad: int = 0
+    stages: int = 1
+    unroll: int = 4
+    blocks: int = 1
+    split: bool = False
+    a_order: str = "k"
+    b_order: str = "n"
+    wide: bool = True
+
+    template: ClassVar[str] = "blas/gemm.mako"
+    width: ClassVar[int] = 1
+    at_the_call: ClassVar[tuple[str, ...]] = ("split", "a_order", "b_order", "wide")
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return self.threads_m * self.threads_n
+
+    @property
+    def tile_m(self) -> int:
+        """Rows of C of a block."""
+        return self.threads_m * self.thread_m
+
+    @property
+    def tile_n(self) -> int:
+        """Columns of C of a block."""
+        return self.threads_n * self.thread_n
+
+    @property
+    def pitch_a(self) -> int:
+        """Words from one step of k to the next in A's tile."""
+        return self.tile_m + self.pad
+
+    @property
+    def pitch_b(self) -> int:
+        """Words from one step of k to the next in B's tile."""
+        return self.tile_n + self.pad
+
+    def shared_bytes(self, form: Format) -> int:
+        """Shared memory of a block."""
+        words = self.tile_k * (self.pitch_a + self.pitch_b) * self.stages
+        return words * form.limbs * np.dtype(form.word).itemsize
+
+    def registers(self, form: Format) -> int:
+        """About how many 32-bit registers a thread needs at least: sums, operands, addresses."""
+        fetched = -(-self.tile_k * (self.tile_m + self.tile_n) // self.threads)
+        sums = self.thread_m * self.thread_n * (form.limbs + (form.limbs > 1))
+        held = (self.thread_m + self.thread_n + fetched) * form.limbs
+        return (sums + held) * np.dtype(form.word).itemsize // 4 + ADDRESSES
+
+    def consistent(self) -> GemmSchedule:
+        """With neighbours, padding and unrolling that fit the results and the depth."""
+        vector = math.gcd(self.vector, self.thread_m, self.thread_n)
+        pad = min(self.pad, vector) if vector > 1 else self.pad % 2
+        return replace(self, vector=vector, pad=pad, unroll=min(self.unroll, self.tile_k))
+
+    def affordable(self, form: Format) -> bool:
+        """Whether a GPU's registers hold what its threads need at least."""
+        needed = self.registers(form)
+        return needed <= OF_A_THREAD and needed * self.threads * self.blocks <= REGISTERS
+
+    def finer(self) -> GemmSchedule | None:
+        """With half the results a thread, for products with few tiles; None at one."""
+        name = "thread_m" if self.thread_m >= self.thread_n else "thread_n"
+        length = getattr(self, name)
+        return None if length % 2 else replace(self, **{name: length // 2}).consistent()
+
+    def smaller(self) -> GemmSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        if self.stages > 1 or self.blocks > 1:
+            return replace(self, stages=1, blocks=1)
+        if self.tile_k > 8:
+            return replace(self, tile_k=self.tile_k // 2, unroll=min(self.unroll, self.tile_k // 2))
+        for name in ("thread_m", "thread_n", "threads_m", "threads_n"):
+            length = getattr(self, name)
+            if length % 2 == 0:
+                return replace(self, vector=1, pad=0, **{name: length // 2})
+        return None
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        check_positive(self, "threads_m", "threads_n", "thread_m", "thread_n", "tile_k", "unroll")
+        check_positive(self, "vector", "stages", "blocks")
+        for name, most in (("pad", 32), ("stages", 2)):
+            if not 0 <= getattr(self, name) <= most:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} given, at most {most} is allowed"
+                )
+        if self.thread_m * self.thread_n > MOST_RESULTS:
+            raise ArgumentError(
+                f"schedule: {self.thread_m} x {self.thread_n} results of a thread given, at most "
+                f"{MOST_RESULTS} are allowed"
+            )
+        if definition.PERIOD % self.tile_k:
+            raise ArgumentError(
+                f"schedule: tile_k {self.tile_k} does not divide {definition.PERIOD}"
+            )
+        if self.tile_k % self.unroll:
+            raise ArgumentError(f"schedule: unroll {self.unroll} does not divide {self.tile_k}")
+        if self.tile_k % definition.FAST_PERIOD:
+            raise ArgumentError(
+                f"schedule: tile_k {self.tile_k} is no multiple of {definition.FAST_PERIOD}"
+            )
+        for name in ("thread_m", "thread_n", "pad"):
+            if getattr(self, name) % self.vector:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} is no multiple of vector {self.vector}"
+                )
+        for name in ("tile_k", "tile_m", "tile_n"):
+            length = getattr(self, name)
+            if self.threads % length and length % self.threads:
+                raise ArgumentError(
+                    f"schedule: {name} {length} and {self.threads} threads a block do not divide "
+                    "each other"
+                )
+        check_block(self.threads, self.shared_bytes(form), device)
+
+
+@kind("panels")
+@dataclass(frozen=True)
+class PanelSchedule(Schedule):
+    """GEMM on a CPU: a work-item computes ``rows`` rows of a packed panel of B.
+
+    It holds ``results_m`` rows x ``results_n`` vectors of ``width`` columns at a time.
+    """
+
+    rows: int = 64
+    results_m: int = 4
+    results_n: int = 2
+    width: int = 1
+
+    template: ClassVar[str] = "blas/gemm_panels.mako"
+    threads: ClassVar[int] = 1
+    split: ClassVar[bool] = False
+
+    @property
+    def tile_m(self) -> int:
+        """Rows of C of a work-item."""
+        return self.rows
+
+    @property
+    def tile_n(self) -> int:
+        """Columns of C of a work-item."""
+        return self.results_n * self.width
+
+    def shared_bytes(self, form: Format) -> int:
+        """Memory of the packed panel."""
+        return definition.SLAB * self.tile_n * form.limbs * np.dtype(form.word).itemsize
+
+    def narrowed(self, widths: Collection[int]) -> PanelSchedule:
+        """The same with vectors of one of *widths*."""
+        return replace(self, width=widest(self.width, widths))
+
+    def smaller(self) -> PanelSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        for name in ("width", "results_n", "results_m"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the device."""
+        check_positive(self, "rows", "results_m", "results_n")
+        check_width(self.width, form, device)
+        check_block(self.threads, self.shared_bytes(form), device)
+
+
+def gemm_shape(m: int, n: int) -> str:
+    """The class of a product's shape (..., m, n)."""
+    for width in WIDTHS:
+        if n <= width < m:
+            return f"columns-{width}"
+        if m <= width < n:
+            return f"rows-{width}"
+    return "small" if max(m, n) <= SMALL else "large"
+
+
+def gemm(
+    form: Format, device: Device, accuracy: str, m: int, n: int
+) -> GemmSchedule | PanelSchedule:
+    """The schedule of a product (..., m, n)."""
+    found = find(Task("gemm", form, accuracy, gemm_shape(m, n)), device)
+    assert isinstance(found, (GemmSchedule, PanelSchedule))
+    return found

@@ -1,0 +1,35 @@
+"""Gravity by direct summation."""
+
+from portmp.routines.gravity.launch import (
+    BUSY,
+    COMBINE_THREADS,
+    FULL,
+    MOST_PARTS,
+    MOST_SLABS,
+    SCHEDULERS,
+    SPARED,
+    check_root,
+    filled,
+    gravity_sum,
+    module,
+    packed,
+    steps,
+    workspace,
+)
+
+__all__ = [
+    "BUSY",
+    "COMBINE_THREADS",
+    "FULL",
+    "MOST_PARTS",
+    "MOST_SLABS",
+    "SCHEDULERS",
+    "SPARED",
+    "check_root",
+    "filled",
+    "gravity_sum",
+    "module",
+    "packed",
+    "steps",
+    "workspace",
+]

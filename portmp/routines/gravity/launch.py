@@ -1,0 +1,247 @@
+"""Softened gravity by direct summation: accelerations and potentials of targets.
+
+Definition: the sources are taken in order, in slabs of SLAB; a slab's terms m d / r^3 are
+summed by the format's accurate accumulator, renormalised every PERIOD steps; slabs are
+added in ascending order. docs/bits.md has the interaction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache, lru_cache
+
+import numpy as np
+
+from portmp import definition, formats, networks
+from portmp.backends.base import Argument, Device
+from portmp.codegen import platform
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.errors import ArgumentError, FormatError, OutOfMemory
+from portmp.formats import Format
+from portmp.networks import Network, gravity
+from portmp.routines import base, elementwise
+from portmp.routines.gravity import schedule as schedules
+from portmp.routines.gravity.schedule import NbodySchedule
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate
+from portmp.runtime.program import Module
+
+COMBINE_THREADS = 128
+
+MOST_PARTS, MOST_SLABS = 2**26, 65535
+"""Words of a limb that slabs' sums may take until a second kernel adds them; slabs of a launch."""
+
+BUSY = {"gpu": 2048, "cpu": 1}
+"""Work-items that keep a compute unit busy."""
+
+FULL, SCHEDULERS = 0.9, 4
+"""Share of their turns that a GPU's units should work; schedulers of a unit."""
+
+SPARED = 16
+"""Slabs' sums may take this part of the device's memory where blocks fill the turns badly."""
+
+
+def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, Network]:
+    """The networks of a sum of interactions; FormatError for a paper's own format."""
+    if form.paper:
+        known = ", ".join(formats.STANDARD)
+        raise FormatError(f"nbody: format {form.name} has none; formats: {known}")
+    base.computes(form, "nbody")
+    form.operator("sub")  # derives the plain difference
+    return {
+        **gravity.roles(form.limbs, form.word, root, guarded),
+        "sub": networks.get(f"sub{form.limbs}"),
+        **form.accumulator().networks,
+        "add": form.operator("add"),
+    }
+
+
+def check_root(form: Format, on: str, root: str) -> None:
+    """ArgumentError or FormatError where the format or the platform has no such root."""
+    if not isinstance(root, str):
+        raise ArgumentError(f"root: {root!r} given, {', '.join(gravity.ROOTS)} are allowed")
+    _check_root(form, on, root)
+
+
+@cache
+def _check_root(form: Format, on: str, root: str) -> None:
+    steps(form, root)
+    if root not in ("exact", "fast", "division"):
+        platform.get(on).root(root, form.word)
+
+
+@cache
+def module(
+    form: str,
+    s: NbodySchedule,
+    wanted: tuple[str, ...],
+    distinct: bool = True,
+    root: str = "exact",
+    guarded: bool = False,
+) -> Module:
+    """The kernels; *wanted*: acceleration, potential; *distinct*: no target acts on itself."""
+    f = formats.get(form)
+    nets = steps(f, root, guarded)
+    words = ["gravity", "field" if len(wanted) > 1 else wanted[0]]
+    words += ["parts"] * s.parts + [root] * (root != "exact")
+    main = spec(
+        "_".join(words), "nbody/gravity.mako", f, nets, width=s.width, s=s, wanted=wanted,
+        distinct=distinct, parts=s.parts, slab=definition.SLAB, period=definition.PERIOD,
+    )  # fmt: skip
+    return (main, _combine(f, wanted)) if s.parts else (main,)
+
+
+def _combine(form: Format, wanted: tuple[str, ...]) -> KernelSpec:
+    return spec(
+        "gravity_combine", "nbody/gravity_combine.mako", form, {"add": form.operator("add")},
+        threads=COMBINE_THREADS, wanted=wanted,
+    )  # fmt: skip
+
+
+def packed(position: Planes, mass: Planes) -> Planes:
+    """Particles as x, y, z, mass (n, 4): the operands themselves if they are such views."""
+    n = mass.shape[0]
+    if (
+        position.strides == (4, 1) and mass.strides == (4,) and not position.start % 4
+        and position.start + 3 == mass.start
+        and all(a is b for a, b in zip(position.buffers, mass.buffers, strict=True))
+    ):  # fmt: skip
+        return position.view((n, 4), (4, 1), position.start)
+    bodies = allocate(position.format, (n, 4), position.queue)
+    if n:
+        elementwise.apply("copy", [position], bodies.view((n, 3), (4, 1), 0))
+        elementwise.apply("copy", [mass], bodies.view((n,), (4,), 3))
+    return bodies
+
+
+def gravity_sum(
+    targets: Planes,
+    bodies: Planes,
+    eps2: base.Words,
+    acceleration: Planes | None,
+    potential: Planes | None,
+    first: int | None,
+    *,
+    root: str = "exact",
+    schedule: NbodySchedule | None = None,
+) -> None:
+    """Fill *acceleration* (n, 3) and *potential* (n,), where given.
+
+    *targets* (n, 3), *bodies* (m, 4): packed sources; *first* is the source that the first
+    target is, the others follow; None where they are apart.
+    """
+    form, device, n = targets.format, targets.device, targets.shape[0]
+    if not n:
+        return
+    slabs = base.blocks(bodies.shape[0], definition.SLAB)
+    if schedule is None:
+        schedule = _usual(form, device, root, n, slabs)
+    elif not isinstance(schedule, NbodySchedule):
+        raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
+    else:
+        schedule.check(form, device)
+    results = {"acceleration": acceleration, "potential": potential}
+    wanted = tuple(name for name, planes in results.items() if planes is not None)
+    sums = 3 * (acceleration is not None) + (potential is not None)
+    work = _room(schedule, targets, slabs, sums)
+    if work is None and schedule.parts:
+        schedule = replace(schedule, parts=False)
+    guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
+    # Also where softening makes a particle's own term zero: m y^3 may overflow.
+    distinct = first is not None
+    specs = module(form.name, schedule, wanted, distinct, root, guarded)
+    kernels = program.kernels(device, *specs)
+    outputs: list[Argument] = []
+    for planes in results.values():
+        if planes is not None:
+            outputs += base.strided(planes, *planes.strides)
+    args = [n, bodies.shape[0], *base.strided(targets, *targets.strides)]
+    args += [*base.strided(bodies), *eps2]
+    if distinct:
+        assert first is not None
+        args.append(first)
+    grid = base.blocks(n, schedule.threads * schedule.targets * schedule.width)
+    block, queue = (schedule.threads, 1, 1), targets.queue
+    main = kernels[specs[0].name]
+    if work is None:
+        queue.launch(main, (grid, 1, 1), block, [*args, *outputs])
+        return
+    queue.launch(main, (grid, slabs, 1), block, [*args, *work.buffers])
+    queue.launch(
+        kernels["gravity_combine"], (base.blocks(n, COMBINE_THREADS), 1, 1),
+        (COMBINE_THREADS, 1, 1), [n, slabs, *work.buffers, *outputs],
+    )  # fmt: skip
+
+
+def _room(s: NbodySchedule, targets: Planes, slabs: int, sums: int) -> Planes | None:
+    """Memory for slabs' sums; None where there are none, or where they do not fit it."""
+    form, device, n = targets.format, targets.device, targets.shape[0]
+    if not s.parts or not (_separable(n, slabs) or _spared(form, device, n, slabs)):
+        return None
+    try:
+        return allocate(form.compute, (slabs, sums, n), targets.queue)
+    except OutOfMemory:
+        return None
+
+
+def workspace(form: Format, device: Device, count: int, root: str = "exact") -> int:
+    """Bytes on the device that accelerations of so many particles take beside the arrays."""
+    if not count:
+        return 0
+    slabs = base.blocks(count, definition.SLAB)
+    parts = _usual(form, device, root, count, slabs).parts
+    return 3 * slabs * count * form.compute.itemsize * parts
+
+
+def _usual(form: Format, device: Device, root: str, targets: int, slabs: int) -> NbodySchedule:
+    """The schedule of a call without one."""
+    accuracy = "accurate" if root == "exact" else "fast"
+    return _spread(schedules.nbody(form, device, accuracy), form, device, targets, slabs)
+
+
+def _separable(targets: int, slabs: int) -> bool:
+    """Whether slabs may go to blocks of their own."""
+    return 0 < slabs <= MOST_SLABS and 4 * targets * slabs <= MOST_PARTS
+
+
+def _spared(form: Format, device: Device, targets: int, slabs: int) -> bool:
+    """Whether they may where that is worth more memory."""
+    needed = 4 * targets * slabs * form.compute.itemsize
+    return 0 < slabs <= MOST_SLABS and SPARED * needed <= device.properties.memory
+
+
+def filled(blocks: int, threads: int, units: int, warp: int) -> float:
+    """The share of their turns in which units work, for *blocks* equal blocks.
+
+    A turn is as many blocks as all units take at once; the last one is seldom full. What a
+    unit takes is not known here: at least so many blocks that each scheduler has a warp of
+    *warp* threads, or twice that, if there are more. The lesser of both shares counts.
+    """
+    least = max(1, SCHEDULERS * warp // threads)
+    turns = [units * least, units * least * 2]
+    return min(
+        blocks / (base.blocks(blocks, turn) * turn)
+        for turn in turns if turn == turns[0] or turn < blocks
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=1024)
+def _spread(
+    s: NbodySchedule, form: Format, device: Device, targets: int, slabs: int
+) -> NbodySchedule:
+    """A block takes one slab where targets are too few or leave units idle; then fewer targets."""
+    facts = device.properties
+    units = facts.compute_units
+
+    def blocks(s: NbodySchedule) -> int:
+        count = base.blocks(targets, s.threads * s.targets * s.width)
+        return count * slabs if s.parts else count
+
+    few = blocks(s) * s.threads < units * BUSY[facts.kind] and _separable(targets, slabs)
+    idle = facts.kind == "gpu" and filled(blocks(s), s.threads, units, facts.warp_size) < FULL
+    if slabs > 1 and (few or (idle and _spared(form, device, targets, slabs))):
+        s = replace(s, parts=True)
+    finer = s.finer()
+    while finer and blocks(s) < units:
+        s, finer = finer, finer.finer()
+    return s

@@ -1,0 +1,126 @@
+"""Schedules of direct sums over particles."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from portmp import definition
+from portmp.backends.base import Device
+from portmp.codegen import platform
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
+from portmp.schedules.database import Task, find
+
+WRITTEN_OUT = 128
+"""Interactions of one limb that a loop may write out; one of n limbs counts as n^3."""
+
+
+@kind("nbody")
+@dataclass(frozen=True)
+class NbodySchedule(Schedule):
+    """Direct sums over sources: ``targets`` of them (or vectors of ``width``) a work-item.
+
+    Sources come in tiles of ``tile``: with ``shared`` = 1 through memory that a block
+    shares, 2 that a warp shares, 0 straight from global memory; with ``stages`` = 2 the next
+    tile is on its way meanwhile, with ``async_copy`` = 1 without passing through registers.
+    ``ilp`` interactions go through their steps side by side, ``unroll`` are written out.
+    With ``parts`` a block takes one slab of sources.
+    """
+
+    threads: int = 128
+    targets: int = 1
+    tile: int = 128
+    unroll: int = 4
+    shared: int = 1
+    width: int = 1
+    stages: int = 1
+    async_copy: int = 0
+    ilp: int = 1
+    parts: bool = False
+
+    at_the_call: ClassVar[tuple[str, ...]] = ("parts",)
+
+    def team(self, device: Device) -> int:
+        """Threads that fetch a tile together."""
+        return {0: 1, 1: self.threads, 2: device.traits.warp_size}[self.shared]
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        check_positive(self, "threads", "targets", "tile", "unroll", "stages", "ilp")
+        check_width(self.width, form, device)
+        for name, allowed in (("shared", (0, 1, 2)), ("stages", (1, 2)), ("async_copy", (0, 1))):
+            if getattr(self, name) not in allowed:
+                raise ArgumentError(
+                    f"schedule: {name} {getattr(self, name)} given, "
+                    f"{', '.join(map(str, allowed))} are allowed"
+                )
+        if definition.PERIOD % self.tile or self.tile % self.unroll or self.unroll % self.ilp:
+            raise ArgumentError(
+                f"schedule: tile {self.tile}, unroll {self.unroll} and ilp {self.ilp} given, a "
+                f"divisor of {definition.PERIOD}, one of the tile and one of unroll are needed"
+            )
+        if self.width > 1 and device.traits.root != "ieee":
+            raise ArgumentError(
+                f"schedule: width {self.width} given, {device.name} has 1: its estimate of roots "
+                "was tried for single words"
+            )
+        dialect, warp = platform.get(device.platform), device.traits.warp_size
+        if self.shared == 2 and (not dialect.warp_barrier or self.threads % warp):
+            raise ArgumentError(
+                f"schedule: shared 2 with {self.threads} threads given; {device.name} "
+                + (f"needs multiples of {warp}" if dialect.warp_barrier else "has 0 and 1")
+            )
+        if self.stages == 2 and (not self.shared or self.tile % self.team(device)):
+            raise ArgumentError(
+                f"schedule: stages 2 with shared {self.shared} and tile {self.tile} given, a "
+                f"shared tile of a multiple of {self.team(device)} is needed"
+            )
+        if self.async_copy and (self.stages == 1 or not dialect.async_copy):
+            raise ArgumentError(
+                "schedule: async_copy 1 given, stages 2 and a platform that has it are needed"
+            )
+        check_block(self.threads, self.shared_bytes(form, device), device)
+
+    def shared_bytes(self, form: Format, device: Device) -> int:
+        """Shared memory of a block."""
+        if not self.shared:
+            return 0
+        tiles = self.stages * (self.threads // self.team(device))
+        return tiles * self.tile * 4 * form.itemsize
+
+    def affordable(self, form: Format) -> bool:
+        """Whether a GPU's registers hold the interactions that are written out."""
+        return self.targets * self.unroll * form.limbs**3 <= WRITTEN_OUT
+
+    def narrowed(self, widths: Collection[int]) -> NbodySchedule:
+        """The same with vectors of one of *widths*."""
+        return replace(self, width=widest(self.width, widths))
+
+    def smaller(self) -> NbodySchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        if self.stages > 1 or self.shared > 1:
+            return replace(self, stages=1, async_copy=0, shared=1)
+        if self.tile > 32:
+            return replace(self, tile=32, unroll=min(self.unroll, 32))
+        for name in ("width", "targets", "threads"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+    def finer(self) -> NbodySchedule | None:
+        """With half the targets a thread, or half the threads; None at one warp or so."""
+        if self.targets % 2 == 0:
+            return replace(self, targets=self.targets // 2)
+        if self.threads % 2 == 0 and self.threads > 64 and self.shared != 2:
+            return replace(self, threads=self.threads // 2)
+        return None
+
+
+def nbody(form: Format, device: Device, accuracy: str) -> NbodySchedule:
+    """The schedule of direct sums over particles; *accuracy* fast: with an inexact root."""
+    found = find(Task("nbody", form, accuracy, "all"), device)
+    assert isinstance(found, NbodySchedule)
+    return found

@@ -1,0 +1,274 @@
+"""GEMM by integers: what products by slices and by residues share.
+
+Definition: with K bits row i of A is scaled by 2^(K - e), e the least exponent with
+|leading limb| < 2^e in the row, each limb is rounded to an integer, half to even, and a row's
+integers are the sums; columns of B alike. A scheme cuts integers into words, whose products
+an engine adds up exactly; sums are rounded to the format once (docs/bits.md). An element of a
+row or a column with a leading limb that is not finite is the direct product's: computed from
+leading limbs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Argument, Buffer, Device, Library, Queue
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.errors import ArgumentError, FormatError, OutOfMemory
+from portmp.formats import Format
+from portmp.routines import base, engines
+from portmp.routines import gemm as direct
+from portmp.routines.ozaki.integers import Integers
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate
+
+THREADS = 256
+TILE = 32
+"""Rows and depth of cut operands come in whole tiles."""
+
+SLAB, MOST_SLABS = 256, 65535
+"""Columns, at least, that a work-item searches where rows are neighbours; slabs of a launch."""
+
+SPECIAL = 1 << 14
+"""Instead of the exponent of a row with infinities or NaN."""
+
+ROOM = 4
+"""The workspace takes at most one part in so many of the device's memory by default."""
+
+
+class Scheme(ABC):
+    """A way to multiply integers: words that they are cut into, and sums of words' products.
+
+    ``count``: words of an operand's integer; ``cuts``, ``sums``: formats of the words and of sums
+    of their products.
+    """
+
+    integers: Integers
+    count: int
+    cuts: Format
+    sums: Format
+
+    @abstractmethod
+    def cut_spec(self, form: Format, second: bool, tiled: bool) -> KernelSpec:
+        """The kernel that cuts rows, of the *second* factor; *tiled*: rows are neighbours."""
+
+    @abstractmethod
+    def rebuild_spec(self, form: Format) -> KernelSpec:
+        """The kernel that rebuilds and rounds sums."""
+
+    @abstractmethod
+    def parts(self, k: int) -> list[tuple[int, int]]:
+        """First step and length of the parts of the depth that are cut apart."""
+
+    @abstractmethod
+    def planes(self, k: int) -> int:
+        """Matrices of sums that one block of C takes."""
+
+    @abstractmethod
+    def layout(self, k: int, plane: int) -> list[Argument]:
+        """What the rebuilding kernel is told of planes of *plane* sums."""
+
+    @abstractmethod
+    def multiply(
+        self, engine: Library, queue: Queue, m: int, n: int, k: int,
+        left: list[Buffer], right: list[Buffer], found: Buffer,
+    ) -> None:  # fmt: skip
+        """All sums of a block of *m* rows and *n* columns, whole tiles, over *k* steps."""
+
+
+@cache
+def exponent_spec(word: str, across: bool, ranges: bool = False) -> KernelSpec:
+    """The kernels that find exponents of rows, with *ranges* the least ones too."""
+    name = "ozaki_ranges" if ranges else "ozaki_exponents"
+    return spec(
+        name, "ozaki/exponents.mako", formats.get(word), {},
+        threads=THREADS, across=across, ranges=ranges, special=SPECIAL,
+    )  # fmt: skip
+
+
+def doubles(form: Format) -> int:
+    """How many float64 words hold a sum until it is rounded to the format."""
+    return form.limbs if form.word == "float64" else (1, 2, 2, 3)[form.limbs - 1]
+
+
+def padded(count: int) -> int:
+    """*count* in whole tiles."""
+    return base.blocks(count, TILE) * TILE
+
+
+@dataclass(frozen=True)
+class Operand:
+    """A factor as rows of integers: *view* (rows, depth) and the exponents of its rows."""
+
+    view: Planes
+    exponents: Buffer
+    second: bool
+
+    def cut(self, scheme: Scheme, first: int, rows: int, start: int, depth: int) -> Buffer:
+        """Words of *rows* rows from *first* on, *depth* columns from *start* on, in tiles."""
+        v = self.view
+        tiled = abs(v.strides[0]) < abs(v.strides[1])
+        rows_padded, depth_padded = padded(rows), padded(depth)
+        size = scheme.count * rows_padded * depth_padded
+        out = allocate(scheme.cuts, (size,), v.queue).buffers[0]
+        key = scheme.cut_spec(v.format, self.second, tiled)
+        kernel = program.kernels(v.device, key)[key.name]
+        tiles = rows_padded * depth_padded // (TILE * TILE)
+        blocks = tiles if tiled else base.blocks(tiles * TILE * TILE // 4, THREADS)
+        at = v.start + first * v.strides[0] + start * v.strides[1]
+        args: list[Argument] = [
+            rows, depth, rows_padded, depth_padded, *v.buffers, at, *v.strides,
+            self.exponents, first, out,
+        ]  # fmt: skip
+        v.queue.launch(kernel, (blocks, 1, 1), (THREADS, 1, 1), args)
+        return out
+
+
+def operand(view: Planes, *, second: bool) -> Operand:
+    """*view* (rows, depth) and the exponents of its rows."""
+    return Operand(view, _exponents(view, ranges=False)[0].buffers[0], second)
+
+
+def widest_range(view: Planes) -> int:
+    """By how much exponents of a row's entries differ from its largest, at most; 0 is not counted.
+
+    *view* (rows, depth). Rows with infinities or NaN do not count. Waits for the device.
+    """
+    rows = view.shape[0]
+    most, least = (found.read_dense()[0][:rows] for found in _exponents(view, ranges=True))
+    counted = (most != SPECIAL) & (least != SPECIAL)
+    return int((most - least)[counted].max(initial=0))
+
+
+def _exponents(view: Planes, *, ranges: bool) -> list[Planes]:
+    """Exponents of rows, in the first places; with *ranges* the least ones too."""
+    rows, depth = view.shape
+    across = abs(view.strides[0]) < abs(view.strides[1])
+    slab = max(SLAB, base.blocks(depth, MOST_SLABS)) if across else depth
+    slabs = base.blocks(depth, slab)
+    found = [allocate(engines.INTS, (slabs * rows,), view.queue) for _ in range(1 + ranges)]
+    out = [each.buffers[0] for each in found]
+    key = exponent_spec(view.format.word, across, ranges)
+    kernels = program.kernels(view.device, key)
+    grid = (base.blocks(rows, THREADS) if across else rows, slabs, 1)
+    args: list[Argument] = [rows, depth, slab, view.buffers[0], view.start, *view.strides, *out]
+    view.queue.launch(kernels[key.name], grid, (THREADS, 1, 1), args)
+    if slabs > 1:
+        grid = (base.blocks(rows, THREADS), 1, 1)
+        view.queue.launch(
+            kernels[f"{key.name}_combine"], grid, (THREADS, 1, 1), [rows, slabs, *out]
+        )
+    return found
+
+
+def check(form: Format, device: Device, method: str, engine: str, workspace: object) -> None:
+    """Refuse formats, devices and options that no scheme has."""
+    if form.paper:
+        known = ", ".join(formats.STANDARD)
+        raise FormatError(f"method: {method} given, format {form.name} has none; formats: {known}")
+    if not device.properties.float64:
+        raise ArgumentError(f"method: {method} given, {device.name} has no float64")
+    engines.check(engine)
+    if workspace is not None and (
+        isinstance(workspace, bool)
+        or not isinstance(workspace, (int, np.integer))
+        or workspace <= 0
+    ):
+        raise ArgumentError(f"workspace: {workspace!r} given, a positive number of bytes is needed")
+
+
+def gemm(
+    a: Planes, b: Planes, *, alpha: base.Words, beta: base.Words, c: Planes | None,
+    out: Planes | None, scheme: Scheme, engine: Library, workspace: int | None,
+) -> Planes:  # fmt: skip
+    """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
+    addend, target = direct.operands(a, b, c, out, beta)
+    if not a.shape[-1] or base.is_number(alpha, 0):
+        return direct.gemm(a, b, alpha=alpha, beta=beta, c=c, out=target)
+    if not target.size:
+        return target
+    batch = target.shape[:-2]
+    limit = workspace or a.device.properties.memory // ROOM
+    views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, addend, target)]
+    for each in np.ndindex(*batch):
+        va, vb, vc, vo = (matrix_of(v, each) for v in views)
+        _matrices(va, vb, vc, vo, alpha, beta, scheme, engine, limit)
+    return target
+
+
+def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
+    """One matrix of a batch."""
+    start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))
+    return v.view(v.shape[-2:], v.strides[-2:], start)
+
+
+def _matrices(
+    a: Planes, b: Planes, c: Planes, out: Planes, alpha: base.Words, beta: base.Words,
+    scheme: Scheme, engine: Library, limit: int,
+) -> None:  # fmt: skip
+    """The same of matrices; k > 0."""
+    (m, n), k, queue = out.shape, a.shape[1], out.queue
+    left = operand(a, second=False)
+    right = operand(b.transposed((1, 0)), second=True)
+    held_bytes = left.exponents.nbytes + right.exponents.nbytes
+    rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
+    beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
+    end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
+    key = scheme.rebuild_spec(a.format)
+    kernel = program.kernels(a.device, key)[key.name]
+    parts = scheme.parts(k)
+    for j in range(0, n, columns):
+        width = min(columns, n - j)
+        held = [right.cut(scheme, j, width, *part) for part in parts]
+        for i in range(0, m, rows):
+            height = min(rows, m - i)
+            plane = padded(height) * padded(width)
+            found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue).buffers[0]
+            scheme.multiply(
+                engine, queue, padded(height), padded(width), k,
+                [left.cut(scheme, i, height, *part) for part in parts], held, found,
+            )  # fmt: skip
+            views = [(v.start + i * v.strides[0] + j * v.strides[1], v) for v in (c, out)]
+            args: list[Argument] = [
+                height, width, k, *scheme.layout(k, plane), padded(width), found,
+                left.exponents, i, right.exponents, j,
+                *a.buffers, a.start + i * a.strides[0], *a.strides,
+                *b.buffers, b.start + j * b.strides[1], *b.strides,
+            ]  # fmt: skip
+            for start, v in views:
+                args += [*v.buffers, start, *v.strides]
+            grid = (base.blocks(height * width, THREADS), 1, 1)
+            queue.launch(kernel, grid, (THREADS, 1, 1), [*args, *end])
+            del found, args  # before memory for the next block is asked for
+        del held
+
+
+def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) -> tuple[int, int]:
+    """Rows and columns of C at a time, so that cut operands and sums stay below *limit* bytes.
+
+    *held* bytes of them are taken already. OutOfMemory where even the smallest block takes more.
+    """
+    depth = sum(padded(steps) for _, steps in scheme.parts(k))
+    of_cuts = scheme.count * depth * scheme.cuts.dtype(0).itemsize
+    of_sums = scheme.planes(k) * scheme.sums.dtype(0).itemsize
+
+    def needed(rows: int, columns: int) -> int:
+        return of_cuts * (rows + columns) + of_sums * rows * columns + held
+
+    rows, columns = padded(m), padded(n)
+    while needed(rows, columns) > limit:
+        if rows == columns == TILE:
+            raise OutOfMemory(
+                f"workspace: {limit} bytes allowed, the smallest block of a product over {k} "
+                f"steps needs {needed(rows, columns)}"
+            )
+        if rows >= columns:
+            rows = padded(rows // 2)
+        else:
+            columns = padded(columns // 2)
+    return rows, columns

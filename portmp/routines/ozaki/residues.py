@@ -1,0 +1,261 @@
+"""Residue number systems for products of integer matrices: moduli, and what kernels need of them.
+
+The scheme (Ozaki, Uchino, Imamura 2025, "Ozaki Scheme II"): rows of A and columns of B are
+scaled to integers of ``bits`` bits, their residues modulo ``count`` coprime numbers of eight
+bits are multiplied by int8 matrix engines, exactly, and the Chinese remainder theorem gives
+the product's integers back. The result depends on ``bits`` only: not on the moduli.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+
+from portmp import definition, formats
+from portmp.backends.base import Argument, Buffer, Device, Library, Queue, Rows
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.errors import ArgumentError, FormatError
+from portmp.formats import Format
+from portmp.routines import base, engines
+from portmp.routines.ozaki import integers
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki.integers import LEAST_BITS, Integers
+from portmp.routines.ozaki.options import Ozaki2
+from portmp.runtime.planes import Planes
+from portmp.runtime.program import Module
+
+LARGEST = 256
+DIGIT = 40
+"""Bits of a digit of the product: ``count`` digits times residues add up in a float64."""
+
+DEPTH = 2**17 - 16
+"""Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
+
+SHALLOW = 1024
+"""Products over fewer steps use the system of so many: few systems mean few kernels."""
+
+
+@cache
+def moduli() -> tuple[int, ...]:
+    """Pairwise coprime numbers from 256 downwards, each the largest that is left."""
+    found: list[int] = []
+    for m in range(LARGEST, 1, -1):
+        if all(math.gcd(m, other) == 1 for other in found):
+            found.append(m)
+    return tuple(found)
+
+
+LEAST, MOST = 4, 49
+"""How many moduli make sense, and how many there are."""
+
+
+@cache
+def _capacity(count: int, depth: int) -> int:
+    """Bits of operands whose sums of *depth* products *count* moduli tell apart."""
+    product = math.prod(moduli()[:count])
+    # |sum| <= depth 4^bits must stay below 0.497 of the product: its multiple is rounded.
+    room = product * 497 // (1000 * max(depth, 1))
+    return (room.bit_length() - 1) // 2
+
+
+@dataclass(frozen=True)
+class System(Integers):
+    """*count* moduli for operands of ``bits`` bits and sums of up to *depth* products."""
+
+    count: int
+    bits: int
+    bias: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bias", 1 << (self.bits + 1))
+
+    @property
+    def moduli(self) -> tuple[int, ...]:
+        """The moduli."""
+        return moduli()[: self.count]
+
+    @cached_property
+    def product(self) -> int:
+        """Of all moduli."""
+        return math.prod(self.moduli)
+
+    @property
+    def digits(self) -> int:
+        """Digits of the product of all moduli, and of sums with a sign."""
+        return -(-self.product.bit_length() // DIGIT)
+
+    def weights(self, m: int, *, inverted: bool) -> list[int]:
+        """What an operand's bytes weigh modulo *m*, four in each 32-bit word.
+
+        *inverted*: times the inverse of the product of the other moduli, so that residues
+        of the product are the coefficients of the Chinese remainder theorem.
+        """
+        factor = self.inverse(m) if inverted else 1
+        bytes_ = [pow(2, 8 * i, m) * factor % m for i in range(4 * self.words)]
+        return [
+            sum(b << (8 * i) for i, b in enumerate(bytes_[4 * w : 4 * w + 4]))
+            for w in range(self.words)
+        ]
+
+    def unbias(self, m: int, *, inverted: bool) -> int:
+        """What takes the bias away again, modulo *m*."""
+        factor = self.inverse(m) if inverted else 1
+        return -self.bias * factor % m
+
+    def inverse(self, m: int) -> int:
+        """Of the product of the other moduli, modulo *m*."""
+        return pow(self.product // m, -1, m) if m > 1 else 0
+
+    def digits_of(self, number: int) -> list[float]:
+        """*number* in digits of DIGIT bits, the lowest first."""
+        mask = (1 << DIGIT) - 1
+        return [float((number >> (DIGIT * t)) & mask) for t in range(self.digits)]
+
+    def other(self, m: int) -> list[float]:
+        """The product of the other moduli in digits."""
+        return self.digits_of(self.product // m)
+
+
+def holding(bits: int, depth: int) -> System | None:
+    """The system of the fewest moduli for operands of *bits* bits; None where all are too few."""
+    depth = _counted(depth)
+    for count in range(2, MOST + 1):
+        if (capacity := _capacity(count, depth)) >= bits:
+            return System(count, capacity)
+    return None
+
+
+def system(form: Format, depth: int, count: int | None = None) -> System:
+    """The residue system of a format's products over *depth* steps.
+
+    Without *count* the fewest moduli for operands of as many bits as the format has, two fewer
+    for one limb; what they can hold beyond is used too. The depth counts as the next power of
+    two, and as 1024 at least. ArgumentError where *count* leaves fewer than 8 bits; FormatError
+    where all moduli are too few.
+    """
+    count = integers.number("moduli", count, LEAST, MOST)
+    return _system(form, _counted(depth), count)
+
+
+def _counted(depth: int) -> int:
+    return max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length())
+
+
+@cache
+def _system(form: Format, depth: int, count: int | None) -> System:
+    if count is not None:
+        bits = _capacity(count, depth)
+        if bits < LEAST_BITS:
+            raise ArgumentError(
+                f"moduli: {count} given, sums of {depth} products need more: "
+                f"they leave {bits} bits for an operand"
+            )
+        return System(count, bits)
+    needed = integers.needed(form)
+    if found := holding(needed, depth):
+        return found
+    raise FormatError(
+        f"method: ozaki2 given, operands of format {form.name} need {needed} bits; in sums "
+        f"of {depth} products {MOST} moduli hold {_capacity(MOST, depth)}"
+    )
+
+
+class Residues(ozaki.Scheme):
+    """Integers modulo the numbers of a residue system."""
+
+    cuts, sums = engines.BYTES, engines.INTS
+
+    def __init__(self, system: System) -> None:
+        self.integers = self.system = system
+        self.count = system.count
+
+    def cut_spec(self, form: Format, second: bool, tiled: bool) -> KernelSpec:
+        """The first factor's residues carry the factors of the Chinese remainder theorem."""
+        return residue_spec(form.name, self.system, not second, tiled)
+
+    def rebuild_spec(self, form: Format) -> KernelSpec:
+        """The kernel that rebuilds and rounds sums."""
+        return rebuild_spec(form.name, self.system)
+
+    def parts(self, k: int) -> list[tuple[int, int]]:
+        """As many steps as an int32 holds."""
+        return [(s, min(DEPTH, k - s)) for s in range(0, k, DEPTH)]
+
+    def planes(self, k: int) -> int:
+        """A plane for each modulus and part."""
+        return self.count * base.blocks(k, DEPTH)
+
+    def layout(self, k: int, plane: int) -> list[Argument]:
+        """Parts, steps from modulus to modulus and from part to part."""
+        return [base.blocks(k, DEPTH), plane, self.count * plane]
+
+    def multiply(
+        self, engine: Library, queue: Queue, m: int, n: int, k: int,
+        left: list[Buffer], right: list[Buffer], found: Buffer,
+    ) -> None:  # fmt: skip
+        """A batch of one product for each modulus, part by part."""
+        for part, (_, steps) in enumerate(self.parts(k)):
+            d = ozaki.padded(steps)
+            engine.multiply(
+                queue, "int8", m, n, d, Rows(left[part], d, 0, m * d),
+                Rows(right[part], d, 0, n * d), Rows(found, n, part * self.count * m * n, m * n),
+                self.count,
+            )  # fmt: skip
+
+
+@cache
+def residue_spec(form: str, system: System, inverted: bool, tiled: bool) -> KernelSpec:
+    """The kernel that takes residues of rows."""
+    return spec(
+        f"ozaki_residues{'_a' if inverted else '_b'}", "ozaki/residues.mako", formats.get(form), {},
+        threads=ozaki.THREADS, integers=system, inverted=inverted, tiled=tiled, tile=ozaki.TILE,
+        special=ozaki.SPECIAL,
+    )  # fmt: skip
+
+
+@cache
+def rebuild_spec(form: str, system: System) -> KernelSpec:
+    """The kernel that rebuilds and rounds sums."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("add", "mul")}
+    return spec(
+        "ozaki_rebuild", "ozaki/rebuild.mako", f, roles, threads=ozaki.THREADS, system=system,
+        doubles=ozaki.doubles(f), slab=definition.SLAB, special=ozaki.SPECIAL,
+    )  # fmt: skip
+
+
+def modules(form: Format) -> dict[str, Module]:
+    """The modules of products over few steps, by name; none where moduli are too few."""
+    try:
+        numbers = system(form, 1)
+    except FormatError:
+        return {}
+    found = [
+        ozaki.exponent_spec(form.word, False),
+        residue_spec(form.name, numbers, True, False),
+        residue_spec(form.name, numbers, False, True),
+        rebuild_spec(form.name, numbers),
+        engines.product_spec(),
+    ]
+    return {one.name: (one,) for one in found}
+
+
+def check(form: Format, device: Device, k: int, method: Ozaki2) -> Residues:
+    """The scheme, once formats, devices and options are refused that have none."""
+    if not isinstance(method, Ozaki2):
+        raise ArgumentError(f"method: {method!r} given, an Ozaki2 is needed")
+    ozaki.check(form, device, "ozaki2", method.engine, method.workspace)
+    return Residues(system(form, k, method.moduli))
+
+
+def gemm(
+    a: Planes, b: Planes, *, alpha: base.Words, beta: base.Words, c: Planes | None,
+    out: Planes | None, method: Ozaki2,
+) -> Planes:  # fmt: skip
+    """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
+    scheme = check(a.format, a.device, a.shape[-1], method)
+    return ozaki.gemm(
+        a, b, alpha=alpha, beta=beta, c=c, out=out, scheme=scheme,
+        engine=engines.get(a.device, method.engine, "int8"), workspace=method.workspace,
+    )  # fmt: skip

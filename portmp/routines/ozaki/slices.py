@@ -1,0 +1,256 @@
+"""Digits for products of integer matrices: how many, how wide, and how far sums of them reach.
+
+The scheme (Ozaki, Ogita, Oishi, Rump 2012): an operand of ``bits`` bits is the sum of ``count``
+signed digits of ``width`` bits. Products of digits of one weight, digits t of A and u of B with
+t + u = d, form an antidiagonal; those with d < count are summed, exactly, and the rest is less
+than the operands' own rounding. Digits are rounded, not cut: they have a sign, which is the bit
+that a splitting constant of 3/4 gains over one of 1 (Mukunoki, Ozaki, Ogita, Imamura 2020).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cache
+
+from portmp import definition, formats
+from portmp.backends.base import Argument, Buffer, Device, Library, Queue, Rows
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.errors import ArgumentError, suggestion
+from portmp.formats import Format
+from portmp.routines import base, engines
+from portmp.routines.ozaki import integers
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki.integers import LEAST_BITS, Integers
+from portmp.routines.ozaki.options import Ozaki1
+from portmp.runtime.planes import Planes
+from portmp.runtime.program import Module
+
+SUMS = {"float64": 53, "float32": 24, "int8": 31}
+"""Bits of the integers that sums of products of each word hold."""
+
+STEP = 32
+"""Sums are cut after whole tiles of so many steps."""
+
+DIGIT = 40
+"""Most bits of the digits that sums are rounded from: several of an operand's width."""
+
+WIDEST = {"float64": 22, "float32": 8, "int8": 8}
+"""Bits of digits, at most: sums of 2048, 1024 and 131040 products are exact then."""
+
+NARROWEST, MOST = 4, 64
+"""Bits of digits, at least, and the most digits."""
+
+MOST_BITS = 880
+"""Of operands: sums stay within float64's range until they are scaled, in two steps."""
+
+
+@dataclass(frozen=True)
+class Slices(Integers):
+    """*count* digits of *width* bits, from -2^(width-1) to 2^(width-1) - 1."""
+
+    count: int
+    width: int
+    bits: int = field(init=False)
+    bias: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "bits", self.count * self.width - 2)
+        half = 1 << (self.width - 1)
+        object.__setattr__(self, "bias", sum(half << (self.width * t) for t in range(self.count)))
+
+    @property
+    def gathered(self) -> int:
+        """Digits of *width* bits in a digit of sums."""
+        return max(1, DIGIT // self.width)
+
+    @property
+    def base(self) -> int:
+        """Bits of a digit of sums."""
+        return self.gathered * self.width
+
+    @property
+    def digits(self) -> int:
+        """Digits of sums; the last is what is left, below 2^52."""
+        # Sums over 2^30 steps: |product| <= 4^bits, the unit is 2^shift.
+        sums = 2 * self.bits - self.shift + 31
+        return 1 + max(
+            -(-(self.count - 1) // self.gathered), -(-max(sums - 52, 0) // self.base)
+        )  # fmt: skip
+
+    @property
+    def shift(self) -> int:
+        """The weight of sums is 2^shift times that of products of operands."""
+        return self.width * (self.count - 1)
+
+
+def longest(word: str, width: int) -> int:
+    """Most products of digits that a sum holds, in whole tiles."""
+    largest = (1 << SUMS[word]) - (word == "int8")
+    return (largest >> (2 * (width - 1))) // STEP * STEP
+
+
+def check_word(word: object) -> str:
+    """ArgumentError for a word that digits cannot be multiplied as."""
+    if not isinstance(word, str) or word not in SUMS:
+        near = suggestion(str(word), list(SUMS))
+        raise ArgumentError(f"word: {word!r} given{near}; allowed are {', '.join(SUMS)}")
+    return word
+
+
+def slices(
+    form: Format, word: str, *,
+    count: int | None = None, width: int | None = None, bits: int | None = None,
+) -> Slices:  # fmt: skip
+    """How operands are cut: the fewest digits, and the narrowest of as few.
+
+    They hold *bits* bits, by default the format's, and so much more that the products left out
+    change bounds no more than the limbs' rounding. Where *count* is given digits are as wide as
+    they may be, so that more of them hold more bits. ArgumentError for what is not possible.
+    """
+    most = WIDEST[check_word(word)]
+    count = integers.number("slices", count, 1, MOST)
+    width = integers.number("width", width, NARROWEST, most)
+    bits = integers.number("bits", bits, LEAST_BITS, MOST_BITS)
+    if bits is not None and count is not None:
+        raise ArgumentError(f"bits: {bits} given, but slices: {count} too; one of them is enough")
+    widths = range(NARROWEST, most + 1) if width is None else range(width, width + 1)
+    if count is None:
+        wanted = bits or integers.needed(form)
+        cut = _fewest(wanted, form.limbs, tuple(range(1, MOST + 1)), tuple(widths))
+        if cut is None:
+            raise ArgumentError(
+                f"bits: {bits} given, {MOST} digits of {max(widths)} bits hold fewer"
+            )
+        found = cut
+    else:
+        fitting = [Slices(count, w) for w in widths if w == widths[0] or count * w <= MOST_BITS + 2]
+        found = fitting[-1]
+    if not LEAST_BITS <= found.bits <= MOST_BITS:
+        raise ArgumentError(
+            f"slices: {found.count} of {found.width} bits given, they leave {found.bits} bits "
+            f"for an operand; {LEAST_BITS} to {MOST_BITS} are allowed"
+        )
+    return found
+
+
+@cache
+def _fewest(
+    bits: int, limbs: int, counts: tuple[int, ...], widths: tuple[int, ...]
+) -> Slices | None:
+    for count in counts:
+        for width in widths:
+            found = Slices(count, width)
+            # Limbs' rounding is bounded by limbs 2^-K, what is left out by (count - 1) 2^-K.
+            if limbs << found.bits >= (limbs + count - 1) << bits:
+                return found
+    return None
+
+
+class Digits(ozaki.Scheme):
+    """Digits side by side: of A the first one first, of B the last one first.
+
+    So the digits whose products have one weight stand in the same columns, and an antidiagonal is
+    one product of matrices, cut where a sum of the word is full.
+    """
+
+    def __init__(self, cut: Slices, word: str) -> None:
+        self.integers = self.slices = cut
+        self.word = word
+        self.count = cut.count
+        self.cuts, self.sums = engines.FACTORS[word], engines.SUMS[word]
+        self.length = longest(word, cut.width)
+
+    def cut_spec(self, form: Format, second: bool, tiled: bool) -> KernelSpec:
+        """The kernel that cuts rows into digits."""
+        return digit_spec(form.name, self.slices, self.word, second, tiled)
+
+    def rebuild_spec(self, form: Format) -> KernelSpec:
+        """The kernel that adds up antidiagonals and rounds."""
+        return gather_spec(form.name, self.slices, self.word)
+
+    def parts(self, k: int) -> list[tuple[int, int]]:
+        """The depth in one part: it is the sums that are cut."""
+        return [(0, k)]
+
+    def planes(self, k: int) -> int:
+        """All pieces of all antidiagonals."""
+        return sum(base.blocks((d + 1) * ozaki.padded(k), self.length) for d in range(self.count))
+
+    def layout(self, k: int, plane: int) -> list[Argument]:
+        """Columns of a digit, the longest sum, steps from sum to sum."""
+        return [ozaki.padded(k), self.length, plane]
+
+    def multiply(
+        self, engine: Library, queue: Queue, m: int, n: int, k: int,
+        left: list[Buffer], right: list[Buffer], found: Buffer,
+    ) -> None:  # fmt: skip
+        """Antidiagonals, the one of the least weight first."""
+        depth, plane = ozaki.padded(k), 0
+        row = self.count * depth
+        for d in reversed(range(self.count)):
+            whole = (d + 1) * depth
+            piece = ozaki.padded(base.blocks(whole, base.blocks(whole, self.length)))
+            for start in range(0, whole, piece):
+                steps = min(piece, whole - start)
+                engine.multiply(
+                    queue, self.word, m, n, steps, Rows(left[0], row, start),
+                    Rows(right[0], row, (self.count - 1 - d) * depth + start),
+                    Rows(found, n, plane * m * n),
+                )  # fmt: skip
+                plane += 1
+
+
+@cache
+def digit_spec(form: str, cut: Slices, word: str, second: bool, tiled: bool) -> KernelSpec:
+    """The kernel that cuts rows into digits."""
+    return spec(
+        f"ozaki_digits_{word}_{'b' if second else 'a'}", "ozaki/digits.mako", formats.get(form), {},
+        threads=ozaki.THREADS, integers=cut, word=word, reverse=second, tiled=tiled,
+        tile=ozaki.TILE, special=ozaki.SPECIAL,
+    )  # fmt: skip
+
+
+@cache
+def gather_spec(form: str, cut: Slices, word: str) -> KernelSpec:
+    """The kernel that adds up antidiagonals and rounds."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("add", "mul")}
+    return spec(
+        f"ozaki_gather_{word}", "ozaki/gather.mako", f, roles,
+        threads=ozaki.THREADS, slices=cut, word=word,
+        doubles=ozaki.doubles(f), slab=definition.SLAB, special=ozaki.SPECIAL,
+    )  # fmt: skip
+
+
+def modules(form: Format) -> dict[str, Module]:
+    """The modules of all words' products, by name."""
+    found = [ozaki.exponent_spec(form.word, False, ranges=True)]
+    for word in SUMS:
+        cut = slices(form, word)
+        found += [
+            digit_spec(form.name, cut, word, False, False),
+            digit_spec(form.name, cut, word, True, True),
+            gather_spec(form.name, cut, word),
+        ]
+    return {one.name: (one,) for one in found}
+
+
+def check(form: Format, device: Device, method: Ozaki1) -> Digits:
+    """The scheme, once formats, devices and options are refused that have none."""
+    if not isinstance(method, Ozaki1):
+        raise ArgumentError(f"method: {method!r} given, an Ozaki1 is needed")
+    ozaki.check(form, device, "ozaki1", method.engine, method.workspace)
+    cut = slices(form, method.word, count=method.slices, width=method.width, bits=method.bits)
+    return Digits(cut, method.word)
+
+
+def gemm(
+    a: Planes, b: Planes, *, alpha: base.Words, beta: base.Words, c: Planes | None,
+    out: Planes | None, method: Ozaki1,
+) -> Planes:  # fmt: skip
+    """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
+    scheme = check(a.format, a.device, method)
+    return ozaki.gemm(
+        a, b, alpha=alpha, beta=beta, c=c, out=out, scheme=scheme,
+        engine=engines.get(a.device, method.engine, method.word), workspace=method.workspace,
+    )  # fmt: skip

@@ -1,0 +1,291 @@
+"""DOT, GEMV, sums and extrema: lanes, chunks and a fixed tree.
+
+Definition: element i belongs to lane i mod LANES of chunk i div CHUNK; a lane
+accumulates in order; lanes, then chunks, combine pairwise with halving distance.
+Vectors are extended to a multiple of LANES by the identity. Products and sums that
+are not finite are recomputed from leading limbs in the same lanes and tree.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from typing import Any
+
+import numpy as np
+
+from portmp import definition, formats, networks
+from portmp.backends.base import Argument
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.networks import Network
+from portmp.routines import base
+from portmp.routines.reduce import schedule as schedules
+from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.runtime import program
+from portmp.runtime.planes import Place, Planes, allocate
+
+Schedule = ReduceSchedule | SweepSchedule
+IDENTITY = {"dot": 0.0, "sum": 0.0, "max": -math.inf, "min": math.inf}
+
+
+def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Network]:
+    """The networks of a reduction: step, finish, combine, and renormalise where it is needed."""
+    keep = networks.get(f"keep{form.limbs}")
+    if kind == "dot":
+        accumulator = form.accumulator(accuracy)
+        nets = accumulator.networks
+        found = {
+            "step": nets["accumulate"], "finish": nets["finish"], "combine": form.operator("add"),
+        }  # fmt: skip
+        # A lane of a chunk is finished before an accurate accumulator is renormalised.
+        if accumulator.period < definition.CHUNK // definition.LANES:
+            found |= {role: nets[role] for role in ("renormalise",) if role in nets}
+        return found
+    if kind == "sum":
+        return {"step": form.network("add"), "finish": keep, "combine": form.operator("add")}
+    return {"step": form.operator(kind), "finish": keep, "combine": form.operator(kind)}
+
+
+@cache
+def module(
+    form: str, kind: str, schedule: Schedule, accuracy: str = "accurate", matrix: str = "",
+    alone: bool = False,
+) -> tuple[KernelSpec, KernelSpec]:  # fmt: skip
+    """The kernels that reduce each chunk of each row, and that combine a row's chunks.
+
+    *matrix* is the rows' format where it is not *form*: a storage format of it; *alone*: a GPU's
+    work-item combines a row alone.
+    """
+    f = formats.get(form)
+    nets = steps(f, kind, accuracy)
+    accumulator = f.accumulator(accuracy)
+    suffix = accumulator.suffix if kind == "dot" else ""
+    stored = {"x": formats.get(matrix)} if matrix and matrix != form else None
+    partial = spec(
+        f"{kind}{suffix}_chunks", schedule.template, f, nets, width=schedule.width,
+        stored=stored, s=schedule, period=accumulator.period, **_definition(kind),
+    )  # fmt: skip
+    roles = {"combine": nets["combine"]}
+    if kind == "dot":
+        roles |= {op: f.operator(op) for op in ("add", "mul")}
+    combining = "blas/reduce_combine_rows.mako" if alone else schedule.combining
+    combine = spec(
+        f"{kind}_combine", combining, f, roles, stored=stored,
+        threads=schedule.combine_threads, held=_held(nets["combine"]),
+        recompute=kind in ("dot", "sum"), **_definition(kind),
+    )  # fmt: skip
+    return partial, combine
+
+
+def _held(combine: Network) -> int:
+    """How many chunks a thread combines in registers: as many as keep the kernel short."""
+    cost = sum(combine.cost.values())
+    return (
+        1 if combine.foreign else max(n for n in (1, 2, 4, 8) if n == 1 or (n - 1) * cost <= LONG)
+    )
+
+
+LONG = 600
+"""Instructions of combinations written one after the other in a kernel."""
+FEW = 16
+"""Chunks of a row, at most, that a work-item combines alone."""
+
+SHORT = 8
+"""Chunks for each compute unit, at most, of one row that is short: its time is that of a chunk."""
+
+
+def _definition(kind: str) -> dict[str, Any]:
+    return {
+        "terms": "product" if kind == "dot" else "value",
+        "identity": IDENTITY[kind] if kind in ("max", "min") else 0.0,
+        "start": IDENTITY[kind],
+        "lanes": definition.LANES,
+        "chunk": definition.CHUNK,
+    }
+
+
+def gemv(
+    a: Planes,
+    x: Planes,
+    *,
+    alpha: base.Words,
+    beta: base.Words,
+    y: Planes | None = None,
+    out: Planes | None = None,
+    accuracy: str = "accurate",
+    schedule: Schedule | None = None,
+) -> Planes:
+    """alpha a x + beta y for a (m, n), x (n,); a may be in a storage format of x's."""
+    form = x.format
+    base.same(form, x=x, **({} if a.format.arithmetic is form else {"a": a}))
+    base.neighbours(x, a=a)
+    if a.ndim != 2 or x.ndim != 1 or a.shape[1] != x.shape[0]:
+        raise ShapeError(f"gemv: a {a.shape} and x {x.shape} cannot be multiplied")
+    target = base.output(out, x, (a.shape[0],))
+    base.refuse_overlap(target, a=a, x=x)
+    zero_beta = base.is_number(beta, 0)
+    if y is None and not zero_beta:
+        raise ShapeError("gemv: beta is not 0 but y is missing")
+    if y is None or zero_beta:
+        y = target
+    else:
+        base.same(form, x=x, y=y)
+        if y.shape != target.shape:
+            raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
+        if not target.same_view(y):
+            base.refuse_overlap(target, y=y)
+    beta_kind = 0 if zero_beta else 1 if base.is_number(beta, 1) else 2
+    _product(a, x, alpha, beta, beta_kind, y, target, accuracy, schedule)
+    return target
+
+
+def _product(
+    a: Planes, x: Planes, alpha: base.Words, beta: base.Words, beta_kind: int, y: Planes,
+    out: Planes, accuracy: str, schedule: Schedule | None,
+) -> None:  # fmt: skip
+    """out = alpha a x + beta y, all checked; *beta_kind*: 0, 1 or 2 for any other number."""
+    depth = 0 if base.is_number(alpha, 0) else a.shape[1]
+    end: list[Argument] = [
+        *alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)
+    ]  # fmt: skip
+    _reduce("dot", a, depth, out, schedule, accuracy, x, base.strided(y, *y.strides), end)
+
+
+def dot(
+    x: Planes, y: Planes, accuracy: str = "accurate", schedule: Schedule | None = None,
+    out: Planes | None = None,
+) -> Planes:  # fmt: skip
+    """sum_i x_i y_i of two vectors; shape ()."""
+    form = x.format
+    base.same(form, x=x, y=y)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
+    one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+    row = x.view((1, *x.shape), (0, *x.strides), x.start)
+    target = base.output(out, x, ())
+    base.refuse_overlap(target, x=x, y=y)
+    held = target.view((1,), (1,), target.start)
+    _product(row, y, one, zero, 0, held, held, accuracy, schedule)
+    return target
+
+
+def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
+    """sum, max or min of each row of x (m, n); shape (m,)."""
+    if kind in ("max", "min") and not x.shape[1]:
+        raise ShapeError(f"{kind}: an empty array has none")
+    out = allocate(x.format, (x.shape[0],), x.queue)
+    _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, [], [])
+    return out
+
+
+def default(x: Planes, accuracy: str) -> Schedule:
+    """The schedule that reduces the rows of x: threads read along its contiguous index."""
+    return schedules.reduce(x.format, x.device, accuracy, shape_class(x))
+
+
+def shape_class(x: Planes) -> str:
+    """The class of shapes, as the database of schedules names it."""
+    if x.shape[0] == 1:
+        few = SHORT * x.device.properties.compute_units
+        return "short" if x.shape[1] <= few * definition.CHUNK else "one"
+    return "across" if abs(x.strides[0]) < abs(x.strides[1]) else "along"
+
+
+@lru_cache(maxsize=1024)
+def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
+    """With fewer rows a work-item, where a GPU's compute units would be left without work."""
+    while isinstance(s, ReduceSchedule) and s.rows > 1 and s.blocks(rows, chunks) < units:
+        s = replace(s, rows=s.rows // 2)
+    return s
+
+
+def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
+    """Neighbours are read at once only where they lie side by side, from whole words on."""
+    if isinstance(s, ReduceSchedule) and s.neighbours > 1:
+        row, step = x.strides
+        starts = [x.start, row if x.shape[0] > 1 else 0]
+        steps = [step]
+        if y is not None:
+            starts.append(y.start)
+            steps += y.strides
+        if set(steps) != {1} or any(start % s.neighbours for start in starts):
+            return _one_by_one(s)
+    return s
+
+
+def _alone(s: Schedule, rows: int, chunks: int) -> bool:
+    """Whether work-items combine rows: a block a row would leave most of its threads idle."""
+    return isinstance(s, ReduceSchedule) and chunks <= FEW and rows >= s.combine_threads
+
+
+@cache
+def _one_by_one(s: ReduceSchedule) -> ReduceSchedule:
+    """The same load on each thread, an element at a time."""
+    return replace(s, neighbours=1, staged=0, teams=max(1, s.teams // s.neighbours))
+
+
+def _reduce(
+    kind: str, x: Planes, k: int, out: Planes, schedule: Schedule | None,
+    accuracy: str, y: Planes | None, addend: list[Argument],
+    end: list[Argument],
+) -> None:  # fmt: skip
+    rows = x.shape[0]
+    if not rows:
+        return
+    form, device, queue = out.format, x.device, x.queue
+    if not isinstance(schedule, (ReduceSchedule, SweepSchedule, type(None))):
+        raise ArgumentError(
+            f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
+        )
+    if schedule is None:
+        units = device.properties.compute_units
+        chunks = base.blocks(k, definition.CHUNK)
+        schedule = _spread(default(x, accuracy), rows, chunks, units)
+    else:
+        schedule.check(form, device)
+    vector = None if y is None else y.place
+    plan = planned(kind, schedule, x.place, vector, k, form.name, accuracy, x.format.name)
+    kernels = program.kernels(device, plan.partial, plan.combine)
+    work = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
+    common: list[Argument] = [rows, k, plan.chunks, *base.strided(x, *x.strides)]
+    if y is not None:
+        common += base.strided(y, *y.strides)
+    common += work.buffers
+    if plan.blocks:
+        block = (plan.threads, 1, 1)
+        queue.launch(kernels[plan.partial.name], (plan.blocks, 1, 1), block, common)
+    args = [*common, *addend, *base.strided(out, *out.strides), *end]
+    block = (plan.combine_threads, 1, 1)
+    queue.launch(kernels[plan.combine.name], (plan.groups, 1, 1), block, args)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Launches: ``blocks`` that reduce ``chunks`` of each row, and ``groups`` that combine them."""
+
+    partial: KernelSpec
+    combine: KernelSpec
+    chunks: int
+    blocks: int
+    threads: int
+    groups: int
+    combine_threads: int
+
+
+@lru_cache(maxsize=4096)
+def planned(
+    kind: str, schedule: Schedule, x: Place, y: Place | None, k: int, form: str, accuracy: str,
+    stored: str,
+) -> Plan:  # fmt: skip
+    """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
+    rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
+    s = fitted(schedule, x, y)
+    alone = _alone(s, rows, chunks)
+    return Plan(
+        *module(form, kind, s, accuracy, stored, alone),
+        chunks, s.blocks(rows, chunks) if chunks else 0, s.threads,
+        base.blocks(rows, s.combine_threads) if alone else rows, s.combine_threads,
+    )  # fmt: skip

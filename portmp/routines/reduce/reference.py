@@ -1,0 +1,162 @@
+"""DOT, GEMV, sums and norms on the host, bit for bit as on devices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp import definition, networks
+from portmp.definition import norm_exponent
+from portmp.formats import Format
+from portmp.networks import Network, ieee
+from portmp.routines.elementwise.reference import elementwise, scal
+from portmp.routines.reduce import IDENTITY, steps
+from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number, patched, scaled
+
+
+def gemv(
+    form: Format, a: Host, x: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
+    y: Host | None = None, accuracy: str = "accurate",
+) -> Host:  # fmt: skip
+    """alpha a x + beta y for a (m, n), x (n,)."""
+    ar = Arithmetic(form)
+    with ieee.quiet():
+        scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
+        add = ar.load(beta) if beta else ar.zeros(1, ())
+        product = None
+        if a[0].shape[1] and not is_number(scale, 0):
+            product = _lanes(ar, "dot", ar.load(a), ar.load(x), accuracy)
+        addend = None if y is None or is_number(add, 0) else ar.load(y)
+        if product is None and addend is None:
+            return ar.store(ar.zeros(form.limbs, (a[0].shape[0],)))
+        return ar.store(scaled(ar, product, scale, add, addend))
+
+
+def dot(form: Format, x: Host, y: Host, accuracy: str = "accurate") -> Host:
+    """sum_i x_i y_i."""
+    return [p[0] for p in gemv(form, [p[None, :] for p in x], y, accuracy=accuracy)]
+
+
+def over_rows(form: Format, kind: str, x: Host) -> Host:
+    """sum, max or min of each row."""
+    ar = Arithmetic(form)
+    with ieee.quiet():
+        if not x[0].shape[1]:
+            return ar.store(ar.zeros(form.limbs, (x[0].shape[0],)))
+        return ar.store(_lanes(ar, kind, ar.load(x), None))
+
+
+def _lanes(
+    ar: Arithmetic, kind: str, x: Value, y: Value | None, accuracy: str = "accurate"
+) -> Value:
+    """Lanes in order, then the tree over lanes, then the tree over chunks."""
+    nets = steps(ar.form, kind, accuracy)
+    period = ar.form.accumulator(accuracy).period
+    first = IDENTITY[kind]
+    fill = first if kind in ("max", "min") else 0.0
+    xs = _by_lane(x, fill)
+    ys = None if y is None else _by_lane(tuple(w[None, :] for w in y), 0.0)
+    rows, count, length, lanes = xs[0].shape
+    state = ar.zeros(nets["step"].result.words, (rows, count, lanes), first)
+    done = _chunk_lengths(x[0].shape[1], count)
+    for i in range(length):
+        active = (i * lanes < done)[None, :, None]
+        terms = [tuple(w[:, :, i, :] for w in xs)]
+        if ys is not None:
+            terms.append(tuple(np.broadcast_to(w[:, :, i, :], state[0].shape) for w in ys))
+        new = ar.run(nets["step"], state, *terms)
+        if "renormalise" in nets and (i + 1) % period == 0:
+            new = ar.run(nets["renormalise"], new)
+        state = tuple(np.where(active, n, s) for n, s in zip(new, state, strict=True))
+    value = ar.run(nets["finish"], state)
+    value = _tree(ar, nets["combine"], value)
+    value = tuple(w[..., 0] for w in _tree_of_chunks(ar, nets["combine"], value))
+    if kind in ("dot", "sum") and not np.isfinite(value[0]).all():
+        return patched(
+            value, _leading_lanes(ar, xs[0], None if ys is None else ys[0], x[0].shape[1])
+        )
+    return value
+
+
+def _by_lane(value: Value, fill: float) -> Value:
+    """Rows (m, n) as (m, chunks, steps, lanes), extended by (*fill*, 0, 0 ...)."""
+    rows, n = value[0].shape
+    chunks = -(-n // definition.CHUNK)
+    shape = (rows, chunks, definition.CHUNK // definition.LANES, definition.LANES)
+    result = []
+    for i, word in enumerate(value):
+        padded = np.full((rows, chunks * definition.CHUNK), 0.0 if i else fill, word.dtype)
+        padded[:, :n] = word
+        result.append(padded.reshape(shape))
+    return tuple(result)
+
+
+def _chunk_lengths(n: int, chunks: int) -> Plane:
+    starts = np.arange(chunks) * definition.CHUNK
+    return np.minimum(n - starts, definition.CHUNK)
+
+
+def _tree(ar: Arithmetic, combine: Network, value: Value) -> Value:
+    """Combine the last axis (LANES) pairwise with halving distance; drop it."""
+    distance = definition.LANES // 2
+    while distance:
+        value = ar.run(
+            combine,
+            tuple(w[..., :distance] for w in value),
+            tuple(w[..., distance : 2 * distance] for w in value),
+        )
+        distance //= 2
+    return tuple(w[..., 0] for w in value)
+
+
+def _tree_of_chunks(ar: Arithmetic, combine: Network, value: Value) -> Value:
+    """Combine the last axis pairwise with halving distance, missing partners skipped."""
+    count = value[0].shape[-1]
+    distance = 1
+    while distance < count:
+        distance *= 2
+    distance //= 2
+    while distance:
+        upper = tuple(w[..., distance:count] for w in value)
+        width = upper[0].shape[-1]
+        if width:
+            merged = ar.run(combine, tuple(w[..., :width] for w in value), upper)
+            value = tuple(
+                np.concatenate([m, w[..., width:distance]], axis=-1)
+                for m, w in zip(merged, value, strict=True)
+            )
+        count = min(count, distance)
+        distance //= 2
+    return value
+
+
+def _leading_lanes(ar: Arithmetic, x: Plane, y: Plane | None, n: int) -> Plane:
+    """The same lanes and trees on leading limbs alone; each lane stops at the last element."""
+    chain = np.zeros((x.shape[0], x.shape[1], x.shape[3]), x.dtype)
+    counts = _chunk_lengths(n, x.shape[1])[:, None]
+    for i in range(x.shape[2]):
+        term = x[:, :, i, :]
+        if y is None:
+            longer = chain + term
+        else:
+            longer = ieee.fma(term, np.broadcast_to(y[:, :, i, :], chain.shape), chain)
+        active = i * x.shape[3] + np.arange(x.shape[3]) < counts
+        chain = np.where(active[None], longer, chain)
+    add = networks.get("add1")
+    lanes = _tree(ar, add, (chain,))
+    return _tree_of_chunks(ar, add, lanes)[0][..., 0]
+
+
+def nrm2(form: Format, x: Host) -> Host:
+    """The Euclidean norm, scaled by a power of two (portmp.nrm2)."""
+    flat = [p.reshape(-1) for p in x]
+    exponent = norm_exponent(form.word, float(np.abs(flat[0]).max()) if flat[0].size else 0.0)
+    if exponent is None:
+        return elementwise(form, "sqrt", dot(form, flat, flat))
+    zeros = [0.0] * (form.limbs - 1)
+    scaled = scal(form, [np.dtype(form.word).type(math.ldexp(1.0, -exponent)), *zeros], flat)
+    root = elementwise(form, "sqrt", dot(form, scaled, scaled))
+    return scal(form, [np.dtype(form.word).type(math.ldexp(1.0, exponent)), *zeros], root)

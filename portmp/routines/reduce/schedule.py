@@ -1,0 +1,177 @@
+"""Schedules of DOT, GEMV and sums: teams of work-items on GPUs, sweeps on CPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from portmp import definition
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+from portmp.schedules.base import (
+    Schedule,
+    check_block,
+    check_neighbours,
+    check_positive,
+    check_width,
+    kind,
+    widest,
+)
+from portmp.schedules.database import Task, find
+
+
+@kind("reduce")
+@dataclass(frozen=True)
+class ReduceSchedule(Schedule):
+    """DOT, GEMV, sums: a team of 32 work-items, one for each lane, takes ``rows`` rows.
+
+    ``teams`` share a block, a work-item loads ``unroll`` steps at once; with ``across``
+    neighbouring work-items read neighbouring rows. With ``staged`` a block takes one chunk of
+    one row: its threads fetch ``staged`` elements each at a time, and 32 of them are the lanes.
+    With ``neighbours`` = 4 a work-item of contiguous rows holds four lanes, a team has 8, and
+    ``staged`` steps of the vector at a time go through memory that the block's teams share.
+    """
+
+    teams: int = 4
+    rows: int = 1
+    unroll: int = 4
+    across: bool = False
+    combine_threads: int = 64
+    staged: int = 0
+    neighbours: int = 1
+
+    width: ClassVar[int] = 1
+    at_the_call: ClassVar[tuple[str, ...]] = ("across",)
+    combining: ClassVar[str] = "blas/reduce_combine.mako"
+
+    @property
+    def template(self) -> str:
+        """The template of the first half."""
+        if self.neighbours > 1:
+            return "blas/reduce_neighbours.mako"
+        return "blas/reduce_staged.mako" if self.staged else "blas/reduce.mako"
+
+    @property
+    def threads(self) -> int:
+        """Threads of a block."""
+        return definition.LANES // self.neighbours * self.teams
+
+    def blocks(self, rows: int, chunks: int) -> int:
+        """Blocks for *rows* rows of so many chunks."""
+        if self.staged and self.neighbours == 1:
+            return rows * chunks
+        groups = -(-rows // self.rows)
+        if self.across or self.staged:
+            return -(-groups // self.teams) * chunks
+        return -(-groups * chunks // self.teams)
+
+    def for_shape(self, shape: str) -> ReduceSchedule:
+        """Read along rows, or across them where they lie side by side."""
+        return replace(self, across=shape == "across")
+
+    def smaller(self) -> ReduceSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        if self.combine_threads > definition.LANES:
+            return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
+        if self.neighbours > 1 and self.staged:
+            return replace(self, staged=0)
+        for name in ("staged", "teams"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        check_positive(self, "teams", "rows", "unroll", "combine_threads")
+        if self.staged:
+            check_positive(self, "staged")
+        check_neighbours(self.neighbours)
+        shared = definition.LANES * self.teams * form.compute.itemsize
+        if self.neighbours > 1:
+            shared = definition.LANES * (self.teams * self.rows + self.staged)
+            shared *= form.compute.itemsize
+            if self.across:
+                raise ArgumentError("schedule: neighbours need across False")
+            if self.staged % self.unroll:
+                raise ArgumentError(
+                    f"schedule: staged {self.staged} is no multiple of unroll {self.unroll}"
+                )
+        elif self.staged:
+            shared *= 2 * self.staged
+            if self.rows != 1 or self.across:
+                raise ArgumentError("schedule: staged needs rows 1 and across False")
+            if definition.CHUNK % (self.threads * self.staged):
+                raise ArgumentError(
+                    f"schedule: {self.threads} threads x staged {self.staged} do not divide "
+                    f"{definition.CHUNK}"
+                )
+        check_block(self.threads, shared, device)
+        check_block(self.combine_threads, self.combine_threads * form.compute.itemsize, device)
+        shares, rest = divmod(self.combine_threads, definition.LANES)
+        if rest or shares & (shares - 1):
+            raise ArgumentError(
+                f"schedule: combine_threads {self.combine_threads} given, {definition.LANES} times "
+                "a power of two is needed"
+            )
+
+
+@kind("sweep")
+@dataclass(frozen=True)
+class SweepSchedule(Schedule):
+    """DOT, GEMV, sums on a CPU: a work-item goes through a chunk in order, with all its lanes.
+
+    It takes ``rows`` rows, vectors of ``width`` lanes, ``unroll`` of them written out; or,
+    where rows lie side by side (``across``), ``rows`` vectors of ``width`` rows.
+    """
+
+    rows: int = 1
+    width: int = 1
+    unroll: int = 1
+    across: bool = False
+
+    template: ClassVar[str] = "blas/reduce_sweep.mako"
+    combining: ClassVar[str] = "blas/reduce_combine_sweep.mako"
+    threads: ClassVar[int] = 1
+    combine_threads: ClassVar[int] = 1
+    at_the_call: ClassVar[tuple[str, ...]] = ("across",)
+
+    def blocks(self, rows: int, chunks: int) -> int:
+        """Blocks for *rows* rows of so many chunks."""
+        return -(-rows // (self.rows * (self.width if self.across else 1))) * chunks
+
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+        check_positive(self, "rows", "unroll")
+        check_width(self.width, form, device)
+        if definition.LANES % self.unroll:
+            raise ArgumentError(
+                f"schedule: unroll {self.unroll} does not divide {definition.LANES}"
+            )
+
+    def narrowed(self, widths: Collection[int]) -> SweepSchedule:
+        """The same with vectors of one of *widths*."""
+        return replace(self, width=widest(self.width, widths))
+
+    def for_shape(self, shape: str) -> SweepSchedule:
+        """Read along rows, or across them where they lie side by side."""
+        return replace(self, across=shape == "across")
+
+    def smaller(self) -> SweepSchedule | None:
+        """The next smaller one, for a device that this one does not fit."""
+        for name in ("width", "rows"):
+            if getattr(self, name) > 1:
+                return replace(self, **{name: getattr(self, name) // 2})
+        return None
+
+
+def reduce(
+    form: Format, device: Device, accuracy: str, shape: str
+) -> ReduceSchedule | SweepSchedule:
+    """The schedule of DOT, GEMV and sums: of ``one`` row, a ``short`` one, or many rows that are
+    read ``along`` or ``across``.
+    """
+    found = find(Task("reduce", form, accuracy, shape), device)
+    assert isinstance(found, (ReduceSchedule, SweepSchedule))
+    return found

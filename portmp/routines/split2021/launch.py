@@ -1,0 +1,83 @@
+"""The triple-single paper's own Ozaki scheme, as printed but for its misprints.
+
+A and B are split into k float32 matrices each, all k^2 products are SGEMMs, added up in
+triple-single, the first of A with all of B first. A slice takes the bits above 2^(e + ceil((24 +
+log2 n) / 2)), e the exponent of its row's largest rest; the last one takes the leading word of
+what is left, whose products round: results depend on the SGEMM. ``portmp.ozaki`` has neither
+limit. Corrected (the paper's algorithm 1): the last slice is not taken away twice, products are
+a-th by b-th slices, and C is added to. The exponent is that of the least power of two above the
+largest entry: the paper's logarithm differs for entries that are powers of two, which is as exact.
+As in the paper nothing is scaled: entries must stay below about 2^100, and far above 2^-126.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from functools import cache
+
+import numpy as np
+
+from portmp import formats, networks
+from portmp.backends.base import Argument, Buffer, Rows
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.errors import ArgumentError, ShapeError
+from portmp.routines import base, elementwise, engines
+from portmp.routines.ozaki import launch as ozaki
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate
+
+FORMAT = "ts2021"
+MOST = 32
+"""Slices, at most: by then nothing is left."""
+
+_PRECISION = 24
+"""Bits of float32."""
+
+
+@cache
+def kernel_spec() -> KernelSpec:
+    """The kernels that split and add."""
+    return spec(
+        "split2021_slice", "ozaki/split2021.mako", formats.get(FORMAT),
+        {"add": networks.get("add3_2021")}, threads=ozaki.THREADS,
+    )  # fmt: skip
+
+
+def gemm(a: Planes, b: Planes, slices: int) -> Planes:
+    """a b for a (m, k), b (k, n) of format ts2021, by *slices* slices of each; k > 0."""
+    base.same(formats.get(FORMAT), a=a, b=b)
+    if a.ndim != 2 or b.ndim != 2 or a.shape[1] != b.shape[0] or not a.size or not b.size:
+        raise ShapeError(f"split2021: a {a.shape} and b {b.shape} cannot be multiplied")
+    if not 1 <= slices <= MOST:
+        raise ArgumentError(f"slices: {slices} given, 1 to {MOST} are allowed")
+    (m, k), n, queue = a.shape, b.shape[1], a.queue
+    engine = engines.get(a.device, "auto", "float32")
+    left, right = split(a, slices), split(b.transposed((1, 0)), slices)
+    product = allocate(formats.get("float32"), (m, n), queue).buffers[0]
+    out = allocate(a.format, (m, n), queue)
+    kernel = program.kernels(a.device, kernel_spec())["split2021_add"]
+    for i, (x, y) in enumerate(itertools.product(left, right)):
+        engine.multiply(queue, "float32", m, n, k, Rows(x, k), Rows(y, k), Rows(product, n))
+        args: list[Argument] = [m * n, np.int32(i == 0), product, *out.buffers]
+        queue.launch(kernel, (base.blocks(m * n, ozaki.THREADS), 1, 1), (ozaki.THREADS, 1, 1), args)
+    return out
+
+
+def split(view: Planes, slices: int) -> list[Buffer]:
+    """The slices of *view* (rows, depth), by its rows, as dense float32 matrices."""
+    rows, depth = view.shape
+    rest = elementwise.apply("copy", [view], allocate(view.format, view.shape, view.queue))
+    above = -(-(_PRECISION + math.ceil(math.log2(depth))) // 2)
+    kernel = program.kernels(view.device, kernel_spec())["split2021_slice"]
+    found = []
+    for _ in range(slices - 1):
+        exponents = ozaki.operand(rest, second=False).exponents
+        out = allocate(formats.get("float32"), view.shape, view.queue).buffers[0]
+        args: list[Argument] = [
+            rows * depth, depth, np.int32(above), exponents, *rest.buffers, out,
+        ]  # fmt: skip
+        blocks = base.blocks(rows * depth, ozaki.THREADS)
+        view.queue.launch(kernel, (blocks, 1, 1), (ozaki.THREADS, 1, 1), args)
+        found.append(out)
+    return [*found, rest.buffers[0]]

@@ -1,0 +1,187 @@
+"""Limb planes on a device: what routines read and write.
+
+A Planes is a strided view of planes of words, one for each limb (in storage formats for each
+part of one), each aligned and contiguous. Shapes and strides count elements and are common to
+all planes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp.backends.base import Buffer, Device, Queue
+from portmp.errors import ShapeError
+from portmp.formats import Format, encode
+
+Shape = tuple[int, ...]
+Host = list[np.ndarray[Any, Any]]
+
+
+class Place(NamedTuple):
+    """Where a view's elements lie in its buffers."""
+
+    shape: Shape
+    strides: Shape
+    start: int
+
+
+def dense_strides(shape: Sequence[int]) -> Shape:
+    """Strides (elements) of a C-contiguous array."""
+    strides = []
+    step = 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def broadcast_strides(shape: Shape, strides: Shape, wanted: Sequence[int]) -> Shape:
+    """Strides that show an array of *shape* as one of shape *wanted*: 0 where it is repeated."""
+    lead = len(wanted) - len(shape)
+    if lead < 0 or any(n not in (1, want) for n, want in zip(shape, wanted[lead:], strict=True)):
+        raise ShapeError(f"shape {shape} cannot be broadcast to {tuple(wanted)}")
+    rest = zip(shape, strides, wanted[lead:], strict=True)
+    return (0,) * lead + tuple([0 if n == 1 != want else step for n, step, want in rest])
+
+
+@dataclass(frozen=True, eq=False)
+class Planes:
+    """Limb planes of *format*: ``buffers[i]`` holds part i, this view starts at ``start``."""
+
+    format: Format
+    shape: Shape
+    strides: Shape
+    start: int
+    buffers: tuple[Buffer, ...]
+    queue: Queue
+
+    @property
+    def device(self) -> Device:
+        """The device that holds the planes."""
+        return self.queue.device
+
+    @property
+    def size(self) -> int:
+        """Number of elements."""
+        return math.prod(self.shape)
+
+    @property
+    def ndim(self) -> int:
+        """Number of axes."""
+        return len(self.shape)
+
+    @cached_property
+    def place(self) -> Place:
+        """Where the view's elements lie in its buffers."""
+        return Place(self.shape, self.strides, self.start)
+
+    @property
+    def contiguous(self) -> bool:
+        """Whether elements follow each other in C order."""
+        step = 1
+        for size, stride in zip(reversed(self.shape), reversed(self.strides), strict=True):
+            if size != 1 and stride != step and self.size:
+                return False
+            step *= size
+        return True
+
+    # --- views ----------------------------------------------------------------------------
+
+    def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Planes:
+        """Another view of the same memory."""
+        return Planes(self.format, tuple(shape), tuple(strides), start, self.buffers, self.queue)
+
+    def transposed(self, axes: Sequence[int]) -> Planes:
+        """Axes in another order."""
+        shape = [self.shape[a] for a in axes]
+        return self.view(shape, [self.strides[a] for a in axes], self.start)
+
+    def broadcast_to(self, shape: Sequence[int]) -> Planes:
+        """NumPy's broadcasting, without a copy (stride 0)."""
+        if self.shape == shape:
+            return self
+        return self.view(shape, broadcast_strides(self.shape, self.strides, shape), self.start)
+
+    def reshaped(self, shape: Sequence[int]) -> Planes | None:
+        """A view with another shape, or None where only a copy can have it."""
+        if not self.contiguous:
+            return None
+        return self.view_as(shape)
+
+    def view_as(self, shape: Sequence[int]) -> Planes:
+        """Dense planes with another shape of the same size."""
+        return self.view(shape, dense_strides(shape), self.start)
+
+    def overlaps(self, other: Planes) -> bool:
+        """Whether the two views may share an element."""
+        if self.buffers[0] is not other.buffers[0] or not self.size or not other.size:
+            return False
+        low, high = self._extent()
+        other_low, other_high = other._extent()
+        return low <= other_high and other_low <= high
+
+    def same_view(self, other: Planes) -> bool:
+        """Whether both name the same elements in the same order."""
+        return self.buffers[0] is other.buffers[0] and self.place == other.place
+
+    def _extent(self) -> tuple[int, int]:
+        reach = [(n - 1) * s for n, s in zip(self.shape, self.strides, strict=True)]
+        return (
+            self.start + sum(r for r in reach if r < 0),
+            self.start + sum(r for r in reach if r > 0),
+        )
+
+    # --- host -----------------------------------------------------------------------------
+
+    def write(self, host: Host) -> None:
+        """Copy limbs of this shape to the device; only for contiguous views."""
+        self.write_parts(encode.parts_of(self.format, host))
+
+    def write_parts(self, parts: Host) -> None:
+        """Copy planes as they lie in memory to the device; only for contiguous views."""
+        for buffer, part in zip(self.buffers, parts, strict=True):
+            self.queue.write(buffer, np.ascontiguousarray(part), self.start * part.itemsize)
+
+    def read_dense(self) -> Host:
+        """Copy the limbs of a contiguous view to the host and wait."""
+        return encode.limbs_of(self.format, self.read_parts())
+
+    def read_parts(self) -> Host:
+        """Copy a contiguous view to the host as it lies in memory, and wait."""
+        parts = []
+        for dtype, buffer in zip(self.format.parts, self.buffers, strict=True):
+            part = np.empty(self.shape, dtype)
+            self.queue.read(buffer, part, self.start * part.itemsize)
+            parts.append(part)
+        return parts
+
+
+def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
+    """New planes with undefined content."""
+    size = max(math.prod(shape), 1)
+    sizes = [size * np.dtype(part).itemsize for part in form.parts]
+    buffers = queue.device.allocate_parts(sizes)
+    return Planes(form, tuple(shape), dense_strides(shape), 0, buffers, queue)
+
+
+def upload(form: Format, host: Host, queue: Queue) -> Planes:
+    """Copy host planes to new device planes."""
+    planes = allocate(form, host[0].shape, queue)
+    if planes.size:
+        planes.write(host)
+    return planes
+
+
+def moved(planes: Planes, queue: Queue) -> Planes:
+    """Copy a contiguous view to new planes on the device of *queue*."""
+    made = allocate(planes.format, planes.shape, queue)
+    for i, (target, source) in enumerate(zip(made.buffers, planes.buffers, strict=True)):
+        step = np.dtype(planes.format.parts[i]).itemsize
+        queue.receive(target, planes.queue, source, planes.size * step, planes.start * step)
+    return made

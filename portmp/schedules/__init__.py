@@ -1,0 +1,1 @@
+"""Which schedule a call takes: what every schedule is, and the database of measured ones."""

@@ -1,0 +1,146 @@
+"""Schedules: how a kernel is cut up. They change speed, never bits.
+
+Plain data with checks: what the definition and a device allow. Routines have classes of their
+own, which register here; which schedule a call takes is the business of ``database``.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from dataclasses import fields
+from typing import Any, ClassVar, Self, TypeVar
+
+from portmp.backends.base import Device
+from portmp.codegen import platform
+from portmp.codegen.packed import COUNT
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+
+
+class Schedule(ABC):
+    """How a routine's kernel is cut up for a device: frozen, of integers.
+
+    ``kind`` is what it is called in a file. ``at_the_call`` names what follows from the shape and
+    the strides of a call, and is therefore not kept in files.
+    """
+
+    kind: ClassVar[str]
+    at_the_call: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def check(self, form: Format, device: Device) -> None:
+        """Raise ArgumentError where the schedule does not fit the definition or the device."""
+
+    @abstractmethod
+    def smaller(self) -> Self | None:
+        """The next smaller one, for a device that this one does not fit; None at the smallest."""
+
+    def narrowed(self, widths: Collection[int]) -> Self:
+        """The same with vectors of one of *widths*: defaults are written for wide ones."""
+        return self
+
+    def for_shape(self, shape: str) -> Self:
+        """The same for a class of shapes: entries do not say how operands are read."""
+        return self
+
+    def consistent(self) -> Self:
+        """The same with fields that follow from others set right."""
+        return self
+
+    def affordable(self, form: Format) -> bool:
+        """Whether a GPU's registers hold what a thread needs, before anything is compiled."""
+        return True
+
+
+Kind = TypeVar("Kind", bound=type[Schedule])
+KINDS: dict[str, type[Schedule]] = {}
+"""What a schedule is called in a file."""
+
+
+def kind(name: str) -> Callable[[Kind], Kind]:
+    """Register a class of schedules, a frozen dataclass, under the name that files use."""
+
+    def registered(cls: Kind) -> Kind:
+        cls.kind = name
+        KINDS[name] = cls
+        return cls
+
+    return registered
+
+
+def widest(width: int, widths: Collection[int]) -> int:
+    """The widest of *widths* that is no wider than *width*."""
+    return max(w for w in widths if w <= width)
+
+
+def check_positive(schedule: Schedule, *fields: str) -> None:
+    """Raise ArgumentError where a field is no positive integer."""
+    for name in fields:
+        value = getattr(schedule, name)
+        if not isinstance(value, int) or value < 1:
+            raise ArgumentError(f"schedule: {name} {value!r} given, positive integers are allowed")
+
+
+def check_block(threads: int, shared: int, device: Device) -> None:
+    """Raise ArgumentError where a block does not fit the device."""
+    limit = device.properties
+    if threads > limit.max_threads:
+        raise ArgumentError(
+            f"schedule: {threads} threads a block, {device.name} allows {limit.max_threads}"
+        )
+    most = int(limit.extra.get("static_shared_memory", limit.shared_memory))
+    if shared > most:
+        raise ArgumentError(f"schedule: {shared} bytes of shared memory, {device.name} has {most}")
+
+
+def widths(form: Format, device: Device) -> tuple[int, ...]:
+    """The vector widths that the platform and the format have."""
+    return (1,) if form.scalar else platform.get(device.platform).vectors
+
+
+def check_width(width: int, form: Format, device: Device) -> None:
+    """Refuse a vector width that the platform or the format does not have."""
+    allowed = widths(form, device)
+    if width not in allowed:
+        known = ", ".join(map(str, allowed))
+        raise ArgumentError(
+            f"schedule: width {width} given, {form.name} on {device.name} has {known}"
+        )
+
+
+NEIGHBOURS = (1, COUNT)
+"""Elements stored short that a work-item may take side by side: whole words of each part."""
+
+
+def check_neighbours(neighbours: int) -> None:
+    """Raise ArgumentError for another number of elements side by side."""
+    if type(neighbours) is not int or neighbours not in NEIGHBOURS:
+        allowed = ", ".join(map(str, NEIGHBOURS))
+        raise ArgumentError(f"schedule: neighbours {neighbours} given, allowed are {allowed}")
+
+
+def _kept(cls: type[Schedule]) -> list[str]:
+    """The fields that files keep."""
+    return [f.name for f in fields(cls) if f.name not in cls.at_the_call]  # type: ignore[arg-type]
+
+
+def as_data(schedule: Schedule) -> dict[str, Any]:
+    """Plain data for a file."""
+    return {"kind": schedule.kind, **{k: getattr(schedule, k) for k in _kept(type(schedule))}}
+
+
+def from_data(data: dict[str, Any]) -> Schedule:
+    """The schedule that *data* describes; ArgumentError where it describes none."""
+    given = dict(data)
+    kind = given.pop("kind", None)
+    cls = KINDS.get(kind) if isinstance(kind, str) else None
+    if cls is None:
+        raise ArgumentError(f"schedule: kind {kind!r} given, {', '.join(KINDS)} are allowed")
+    known = _kept(cls)
+    for name, value in given.items():
+        if name not in known or isinstance(value, bool) or not isinstance(value, int):
+            raise ArgumentError(
+                f"schedule: {name}={value!r} given, {kind} has the integers {', '.join(known)}"
+            )
+    return cls(**given)

@@ -1,0 +1,307 @@
+"""Which schedule a call takes: the user's measurements, those in the package, defaults.
+
+An entry says for which devices, routine, format, accuracy and class of shapes a schedule
+was found. The class of shapes counts most (a schedule for large products wastes most of
+its work on narrow ones), then how well the entry fits the device: the device itself, its
+architecture, its vendor or runtime, any device of its kind. Bits never depend on it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from portmp import paths
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, InputError
+from portmp.formats import Format, rounded_as
+from portmp.schedules import base as schedules
+from portmp.schedules.base import Schedule, widths
+
+VERSION = 1
+FILE = "schedules.json"
+LEVELS = (
+    ("platform", "device"),
+    ("platform", "arch"),
+    ("device",),
+    ("arch",),
+    ("platform", "vendor"),
+    ("vendor",),
+    ("platform",),
+    (),
+)
+"""How an entry fits a device, best first: by the fields that it shares with it."""
+
+DEFAULTS = (("platform",), ())
+"""Levels for entries that name no device."""
+
+WIDTHS = (1, 8, 32)
+"""Products with so few columns or rows have schedules of their own."""
+
+SMALL = 128
+"""Up to so many rows and columns a product is small: one of a batch, as a rule."""
+
+SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
+    "gemm": {
+        "large": (),
+        "small": ("large",),
+        "columns-1": ("columns-8", "columns-32", "large"),
+        "columns-8": ("columns-32", "large"),
+        "columns-32": ("large",),
+        "rows-1": ("rows-8", "rows-32", "large"),
+        "rows-8": ("rows-32", "large"),
+        "rows-32": ("large",),
+    },
+    "reduce": {"one": (), "short": ("one",), "along": ("one",), "across": ("along", "one")},
+    "elementwise": {"flat": ()},
+    "nbody": {"all": ()},
+}
+"""Classes of shapes of each routine, each with those that stand in for it, nearest first.
+
+GEMM: ``columns-8`` has at most 8 columns, ``rows-8`` at most 8 rows; reductions (DOT, GEMV,
+sums): one row, one whose few chunks leave a GPU mostly idle, many rows read along or across.
+"""
+
+
+@dataclass(frozen=True)
+class Task:
+    """What a schedule is for. *routine*: gemm, reduce or elementwise."""
+
+    routine: str
+    format: Format
+    accuracy: str
+    shape: str
+
+    def __str__(self) -> str:
+        suffix = "" if self.accuracy == "accurate" else f" {self.accuracy}"
+        return f"{self.routine} {self.format.name}{suffix}, {self.shape}"
+
+
+# --- entries ---------------------------------------------------------------------------------
+
+
+def identity(device: Device) -> dict[str, str]:
+    """What entries are compared with. For CPUs the OpenCL runtime counts as the vendor."""
+    facts = device.properties
+    runtime = " ".join(facts.extra.get("platform", "").split()[:3])
+    return {
+        "platform": device.platform,
+        "kind": facts.kind,
+        "device": facts.name if facts.kind == "gpu" else f"{facts.name}, {facts.driver}",
+        "arch": facts.arch,
+        "vendor": facts.vendor if facts.kind == "gpu" else runtime,
+    }
+
+
+Purpose = tuple[str, str, str, str]
+Key = tuple[tuple[str, ...], tuple[str, ...], Purpose]
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A schedule, what it is for, and where it was measured (nothing for a default)."""
+
+    where: tuple[tuple[str, tuple[str, ...]], ...]
+    routine: str
+    format: str
+    accuracy: str
+    shape: str
+    schedule: Schedule
+    origin: str
+
+    def answers(self) -> Iterator[Key]:
+        """What a lookup may ask for to find this entry."""
+        where = dict(self.where)
+        for level in LEVELS:
+            # What was measured on one device is no default for all.
+            if set(where) == {*level, "kind"} or (
+                set(level) <= set(where) and level not in DEFAULTS
+            ):
+                for values in itertools.product(*(where[name] for name in (*level, "kind"))):
+                    yield level, values, self.purpose
+
+    @property
+    def purpose(self) -> Purpose:
+        """Routine, format, accuracy, shape."""
+        return self.routine, self.format, self.accuracy, self.shape
+
+
+def parsed(text: str, source: str, name: str) -> list[Entry]:
+    """The entries of the file *source*, whose *name* says where a schedule comes from.
+
+    InputError for one that is none.
+    """
+    try:
+        data = json.loads(text)
+        if data["version"] != VERSION:
+            raise InputError(f"{source}: version {data['version']!r}, {VERSION} is read")
+        return [_entry(item, name) for item in data["entries"]]
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if isinstance(error, InputError):
+            raise
+        what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
+        raise InputError(f"{source}: not a file of schedules: {what}") from None
+
+
+def _origin(item: dict[str, Any], source: str) -> str:
+    measured = item.get("measured")
+    return f"{source} {measured['date']}" if measured else f"{source} default"
+
+
+def _entry(item: dict[str, Any], source: str) -> Entry:
+    where = {
+        name: (value,) if isinstance(value, str) else tuple(value)
+        for name, value in item["where"].items()
+    }
+    if "kind" not in where or any(not isinstance(v, str) for vs in where.values() for v in vs):
+        raise ArgumentError(f"where: {item['where']!r} given, texts are needed, kind among them")
+    shapes = SHAPES.get(item["routine"], {})
+    if item["shape"] not in shapes:
+        raise ArgumentError(
+            f"routine {item['routine']!r}, shape {item['shape']!r} given; allowed are "
+            + "; ".join(f"{routine}: {', '.join(known)}" for routine, known in SHAPES.items())
+        )
+    return Entry(
+        tuple(sorted(where.items())),
+        item["routine"], item["format"], item.get("accuracy", ""), item["shape"],
+        schedules.from_data(item["schedule"]), _origin(item, source),
+    )  # fmt: skip
+
+
+# --- databases -------------------------------------------------------------------------------
+
+
+def user_file() -> Path | None:
+    """The user's database, or None where there is no folder for it."""
+    folder = paths.settings_folder()
+    return folder / FILE if folder else None
+
+
+@cache
+def packaged() -> tuple[Entry, ...]:
+    """The entries in the package."""
+    text = resources.files("portmp").joinpath(f"data/{FILE}").read_text()
+    return tuple(parsed(text, FILE, "package"))
+
+
+@cache
+def users() -> tuple[Entry, ...]:
+    """The user's entries, read once."""
+    path = user_file()
+    if path is None or not path.is_file():
+        return ()
+    return tuple(parsed(path.read_text(), str(path), "user"))
+
+
+@cache
+def _index() -> dict[Key, Entry]:
+    found: dict[Key, Entry] = {}
+    for entry in (*users(), *packaged()):
+        for key in entry.answers():
+            found.setdefault(key, entry)
+    return found
+
+
+def reload() -> None:
+    """Read the databases again."""
+    for cached in (users, _index, _found):
+        cached.cache_clear()
+
+
+def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
+    """Add entries to a database, in place of those for the same device and purpose."""
+
+    def purpose(item: dict[str, Any]) -> str:
+        kept = {k: v for k, v in item.items() if k not in ("schedule", "measured")}
+        return json.dumps(kept, sort_keys=True)
+
+    old: list[dict[str, Any]] = []
+    if path.is_file():
+        parsed(path.read_text(), str(path), "")
+        old = json.loads(path.read_text())["entries"]
+    merged = {purpose(item): item for item in (*old, *entries)}
+    lines = ",\n".join(json.dumps(merged[key]) for key in sorted(merged))
+    text = f'{{"version": {VERSION}, "entries": [\n{lines}\n]}}\n'
+    path.parent.mkdir(parents=True, exist_ok=True)
+    paths.replace_file(path, text.encode())
+
+
+# --- lookup ----------------------------------------------------------------------------------
+
+
+def _names(task: Task) -> list[tuple[str, ...]]:
+    """What entries call a format: itself, or all of its word and length; best first.
+
+    Storage formats move data differently: they have elementwise kernels and, with one limb,
+    reductions of their own, for all or by bits, even where one was measured for their parent; else
+    they run as that. Truncated ones read as those that round do.
+    """
+    form = task.format
+    short: tuple[str, ...] = ()
+    if form.coded:
+        rounded = rounded_as(form, "nearest").name
+        short = (form.name, rounded, f"stored{8 * form.itemsize}", "stored")
+    if task.routine == "elementwise" and short:
+        return [short]
+    parent = form.arithmetic
+    usual = (parent.name, "branching" if form.scalar else f"{form.word}x{form.limbs}")
+    if task.routine == "reduce" and short and form.limbs == 1:
+        return [short, usual]
+    return [(*short[:2], *usual)]
+
+
+def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:
+    """Entries for *task*, best first."""
+    index = _index()
+    shapes = (task.shape, *SHAPES[task.routine][task.shape])
+    for shape, names, level in itertools.product(shapes, _names(task), LEVELS):
+        if not set(level) <= set(where):
+            continue
+        values = tuple(where[name] for name in (*level, "kind"))
+        for name, accuracy in itertools.product(names, (task.accuracy, "")):
+            entry = index.get((level, values, (task.routine, name, accuracy, shape)))
+            if entry is not None:
+                yield entry
+
+
+def default(task: Task) -> Schedule:
+    """The schedule of *task* without a device: that of a large GPU."""
+    return next(_candidates({"kind": "gpu", "platform": "cuda"}, task)).schedule
+
+
+def find(task: Task, device: Device) -> Schedule:
+    """The schedule of *task* on *device*: the best entry that fits, else a default made smaller."""
+    return _found(task, device)[0]
+
+
+def origin(task: Task, device: Device) -> str:
+    """Where that schedule comes from."""
+    return _found(task, device)[1]
+
+
+@cache
+def _found(task: Task, device: Device) -> tuple[Schedule, str]:
+    schedule = None
+    for entry in _candidates(identity(device), task):
+        schedule = entry.schedule.narrowed(widths(task.format, device)).for_shape(task.shape)
+        if _fits(schedule, task.format, device):
+            return schedule, entry.origin
+    while schedule is not None and not _fits(schedule, task.format, device):
+        schedule = schedule.smaller()
+    if schedule is None:
+        raise ArgumentError(f"schedule: {device.name} has no room for any schedule of {task}")
+    return schedule, "default, made smaller"
+
+
+def _fits(schedule: Schedule, form: Format, device: Device) -> bool:
+    try:
+        schedule.check(form, device)
+    except ArgumentError:
+        return False
+    return True

@@ -1,0 +1,1 @@
+"""Digests of results: the cases, those recorded, and the command that compares them."""
