@@ -13,6 +13,7 @@ from portmp import discovery
 from portmp.backends.base import Device, recording, replay
 from portmp.backends.opencl import runtime as opencl
 from portmp.discovery import finding, probe
+from portmp.discovery.verdict import Verdict
 from portmp.errors import DeviceError
 from portmp.routines import elementwise, reduce
 
@@ -104,21 +105,28 @@ def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> Non
     assert discovery.get() is every_device
 
 
-def test_a_refused_device_is_refused_however_it_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By its name and as a Device; the default falls back to the next one, with a sentence."""
+def test_a_refused_device_is_refused_however_it_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """By its name and as a Device; other names fall back to the next one, with a line."""
     found = sorted(discovery.devices(), key=finding._rank)
-    refused = probe.Verdict(found[0].traits, refusal="a made-up difference")
+    refused = Verdict(found[0].traits, refusal="a made-up difference")
     monkeypatch.setattr(finding, "_opened", {})
     monkeypatch.setattr(probe, "_verdicts", {found[0].name: refused})
     monkeypatch.delenv("PORTMP_DEVICE", raising=False)
     for wanted in (found[0], found[0].name):
         with pytest.raises(DeviceError, match="made-up"):
             discovery.get(wanted)
-    if len(found) > 1:
-        assert discovery.get() is not found[0]
-    else:
-        with pytest.raises(DeviceError, match="made-up"):
-            discovery.get()
+    for wanted in (None, found[0].platform):
+        others = [d for d in found[1:] if wanted in (None, d.platform)]
+        capsys.readouterr()
+        if others:
+            assert discovery.get(wanted) in others
+            said = capsys.readouterr().err.splitlines()
+            assert "made-up" in said[0] and found[0].name in said[0]
+        else:
+            with pytest.raises(DeviceError, match="made-up"):
+                discovery.get(wanted)
 
 
 def test_threads_share_kernels(every_device: Device) -> None:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
+import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -11,28 +14,32 @@ from typing import Any
 
 import pytest
 
-from portmp import discovery
+from portmp import discovery, formats, paths
 from portmp.backends.base import Device
 from portmp.backends.opencl.runtime import ClDevice
+from portmp.codegen import kernel_spec
 from portmp.codegen.platform import Traits
-from portmp.discovery import probe, probe_process
+from portmp.discovery import isolated, probe, probe_process
+from portmp.discovery.verdict import Verdict
 from portmp.errors import DeviceError
+from portmp.routines import compilation_units
 
 
 @pytest.fixture
 def fresh() -> Device:
     """A CPU device of its own, so that its options and traits may be spoiled."""
-    found = [d for d in discovery.find("opencl").devices if d.properties.kind == "cpu"]
-    if not found:
-        pytest.skip("no OpenCL CPU device")
-    assert isinstance(found[0], ClDevice)
-    device = ClDevice(90, found[0].handle)
-    device.traits = discovery.get(found[0].name).traits
+    try:
+        found = discovery.interpreter()
+    except DeviceError as error:
+        pytest.skip(str(error))
+    assert isinstance(found, ClDevice)
+    device = ClDevice(90, found.handle)
+    device.traits = found.traits
     return device
 
 
 def test_every_device_found_is_approved(every_device: Device) -> None:
-    """Opening probes: the verdict is known and holds."""
+    """Opening probes: the verdict is known and holds; a fresh probe gives it again."""
     assert probe.approve(every_device).refusal == ""
 
 
@@ -48,7 +55,7 @@ def test_options_that_break_arithmetic_are_noticed(fresh: ClDevice, option: str)
 def _failing(check: str, until: Traits) -> Any:
     """Checks of which one fails until the device has the given traits."""
 
-    def checks(device: Device) -> Iterator[tuple[str, str, int, int]]:
+    def checks(device: Device, started: Any) -> Iterator[tuple[str, str, int, int]]:
         yield check, f"{check} made to fail", int(device.traits != until), 10
 
     return checks
@@ -89,17 +96,82 @@ def test_widened_division_and_root_are_correctly_rounded(fresh: Device) -> None:
     assert probe.examine(fresh).refusal == ""
 
 
+def _answering(answers: list[str]) -> Any:
+    """Instead of ``Popen``: processes that run lines of Python, the last one ever on."""
+    real = subprocess.Popen
+
+    def start(command: list[str], **options: Any) -> subprocess.Popen[str]:
+        code = answers.pop(0) if len(answers) > 1 else answers[0]
+        return real(
+            [sys.executable, "-c", f"import json, os, signal, sys, time; {code}"], **options
+        )
+
+    return start
+
+
+CRASH = "sys.stderr.write('LLVM ERROR: cannot select\\n'); sys.stderr.flush(); os.abort()"
+
+
 def test_a_crash_refuses_the_device(fresh: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A driver that kills the probe process does not kill the caller."""
-
-    def crash(*args: Any, **kwargs: Any) -> subprocess.CompletedProcess[str]:
-        return subprocess.CompletedProcess(args, -11, "", "LLVM ERROR: cannot select\n")
-
+    """A driver that always kills the probe process does not kill the caller."""
     monkeypatch.setattr(probe, "_recalled", lambda key: None)
-    monkeypatch.setattr(subprocess, "run", crash)
-    with pytest.raises(DeviceError, match=r"refused.*signal 11: LLVM ERROR"):
+    monkeypatch.setattr(subprocess, "Popen", _answering([CRASH]))
+    with pytest.raises(DeviceError, match=r"refused.*signal 6.*LLVM ERROR.*pocl-opencl-icd"):
         probe.approve(fresh)
     probe._verdicts.pop(fresh.name)
+
+
+def test_one_crash_is_tried_again(fresh: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An accident narrows nothing."""
+    verdict = json.dumps(json.dumps(Verdict(fresh.traits).as_json()))
+    monkeypatch.setattr(subprocess, "Popen", _answering([CRASH, f"print({verdict})"]))
+    assert isolated.examine(fresh) == Verdict(fresh.traits)
+
+
+STAND_IN = """
+import os, re, sys, time
+from portmp.compilers.opencl import OpenclCompiler
+compile = OpenclCompiler.compile
+def fragile(self, source, arch):
+    if re.search(r"\\b(double|long|ulong)8\\b|\\b(float|int|uint)16\\b", source):
+        if "hangs" in os.environ["STAND_IN"]:
+            time.sleep(600)
+        print("LLVM ERROR: Cannot select: i64 = fsqrt", file=sys.stderr, flush=True)
+        os.abort()
+    return compile(self, source, arch)
+OpenclCompiler.compile = fragile
+"""
+"""A module that each Python process loads first: a compiler that cannot do 512 bits."""
+
+
+@pytest.fixture(params=["dies", "hangs"])
+def stand_in(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> str:
+    """Processes that are started find a compiler that dies of long vectors, or hangs."""
+    (tmp_path / "sitecustomize.py").write_text(STAND_IN)
+    monkeypatch.setenv("STAND_IN", request.param)
+    own = paths.python_path()
+    monkeypatch.setattr(paths, "python_path", lambda: os.pathsep.join([str(tmp_path), own]))
+    if request.param == "hangs":
+        monkeypatch.setattr(isolated, "SILENCE", 30.0)
+    return str(request.param)
+
+
+def test_a_compiler_that_cannot_do_long_vectors_gets_shorter_ones(
+    fresh: Device, stand_in: str
+) -> None:
+    """As PoCL 3.0 on CPUs with AVX-512: repaired by half the width, nothing else is lost."""
+    usual = replace(fresh.traits, vector_bits=512)
+    fresh.traits = usual
+    verdict = isolated.examine(fresh)
+    assert verdict.refusal == ""
+    assert verdict.traits == replace(usual, vector_bits=256)
+    (repair,) = verdict.repairs
+    assert repair.startswith("vectors of 512 bits: ")
+    assert ("signal 6" in repair and "fsqrt" in repair) or (
+        stand_in == "hangs" and "hung" in repair
+    )
 
 
 def test_the_probe_process_ignores_files_of_the_current_folder(
@@ -107,16 +179,40 @@ def test_the_probe_process_ignores_files_of_the_current_folder(
 ) -> None:
     """It finds this package and the device itself, not by place or number."""
     asked: list[tuple[list[str], dict[str, str]]] = []
+    real = subprocess.Popen
 
-    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+    def start(command: list[str], **options: Any) -> subprocess.Popen[str]:
         asked.append((command, options["env"]))
-        return subprocess.CompletedProcess(command, 1, "", "stopped here\n")
+        return real([sys.executable, "-c", "import sys; sys.exit('stopped here')"], **options)
 
-    monkeypatch.setattr(subprocess, "run", run)
-    assert "stopped here" in probe._in_own_process(fresh).refusal
+    monkeypatch.setattr(subprocess, "Popen", start)
+    with pytest.raises(isolated.Ended, match="stopped here"):
+        isolated._attempt(fresh, fresh.traits)
     ((command, environment),) = asked
     assert "-P" in command
-    assert command[-1] == fresh.compiler_key()
+    assert command[-2] == fresh.compiler_key()
     first = environment["PYTHONPATH"].split(os.pathsep)[0]
     assert (Path(first) / "portmp" / "__init__.py").is_file()
-    assert probe_process.main("opencl", "no such device") == 1
+    traits = json.dumps(Verdict(fresh.traits).as_json())
+    assert probe_process.main("opencl", "no such device", traits) == 1
+
+
+VECTOR = re.compile(
+    r"\b(?:as_|convert_)?(u?(?:char|short|int|long)|float|double)(2|4|8|16)(?:_anywhere|_rt[enpz])?\b"
+)
+BITS = {"char": 8, "short": 16, "int": 32, "long": 64, "float": 32, "double": 64}
+
+
+@pytest.mark.parametrize("bits", [256, 128])
+@pytest.mark.parametrize("name", formats.NAMES)
+def test_no_text_has_longer_vectors_than_the_device(fresh: Device, name: str, bits: int) -> None:
+    """All that is compiled for a device: types, conversions, reinterpretations."""
+    fresh.traits = replace(fresh.traits, vector_bits=bits)
+    longest = 0
+    for module in compilation_units.modules(name, fresh).values():
+        text = kernel_spec.module(module, fresh.platform, fresh.traits).text
+        for kind, lanes in VECTOR.findall(text):
+            longest = max(longest, BITS[kind.removeprefix("u")] * int(lanes))
+    assert longest <= bits
+    if not formats.get(name).scalar:
+        assert longest == bits

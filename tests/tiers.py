@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import pytest
 
-from portmp.errors import BackendUnavailable
+from portmp.errors import BackendUnavailable, DeviceError
 
 TIERS = (
     "nvrtc",
@@ -76,11 +76,18 @@ def _oclgrind() -> None:
 
 
 def _opencl(wanted: Callable[[str], bool]) -> None:
-    from portmp.backends.opencl import runtime as opencl
+    from portmp import discovery
 
-    found = [str(device.properties.extra.get("platform", "")) for device in opencl.find_devices()]
-    if not any(wanted(platform) for platform in found):
-        raise BackendUnavailable(f"not among the OpenCL platforms {found}")
+    found = {
+        str(d.properties.extra.get("platform", "")): d for d in discovery.find("opencl").devices
+    }
+    meant = [device for platform, device in found.items() if wanted(platform)]
+    if not meant:
+        raise BackendUnavailable(f"not among the OpenCL platforms {list(found)}")
+    try:
+        discovery.get(meant[0])
+    except DeviceError as error:
+        raise BackendUnavailable(str(error)) from None
 
 
 def _is_pocl(platform: str, debian: bool) -> bool:

@@ -11,7 +11,9 @@ import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
-from typing import Any, NamedTuple
+from pathlib import Path
+from typing import Any, Concatenate, Generic, NamedTuple, ParamSpec, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -137,6 +139,32 @@ class Queue(ABC):
         """Wait for all work; reports errors of earlier launches."""
 
 
+Arguments = ParamSpec("Arguments")
+Result = TypeVar("Result")
+
+
+class per_device(Generic[Arguments, Result]):
+    """Keep a function's results for each device, as long as it lives, and for its traits.
+
+    The device comes first, the other arguments are hashable.
+    """
+
+    def __init__(self, function: Callable[Concatenate[Device, Arguments], Result]) -> None:
+        self._function = function
+        self._kept: WeakKeyDictionary[Device, dict[Any, Result]] = WeakKeyDictionary()
+
+    def __call__(self, device: Device, *args: Arguments.args, **given: Arguments.kwargs) -> Result:
+        mine = self._kept.setdefault(device, {})
+        key = (device.traits, args, tuple(given.items()))
+        if key not in mine:
+            mine[key] = self._function(device, *args, **given)
+        return mine[key]
+
+    def cache_clear(self) -> None:
+        """Forget all results."""
+        self._kept.clear()
+
+
 class Launch(NamedTuple):
     """What launches a kernel, as often as it is called; it keeps the memory of its arguments."""
 
@@ -240,6 +268,8 @@ class Device(ABC):
     """Whether no hardware runs its code: results count, times do not."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
+    remedy: str = ""
+    """What else may be installed where the device is refused, as a sentence's end."""
 
     @property
     def remark(self) -> str:
@@ -274,6 +304,10 @@ class Device(ABC):
     @abstractmethod
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         """Load machine code and return the named kernels."""
+
+    def separate_caches(self, folder: Path) -> dict[str, str]:
+        """Environment variables that make its driver keep what it compiles in *folder*."""
+        return {}
 
     def library(self) -> Library:
         """The platform's BLAS; BackendUnavailable says how to install it."""

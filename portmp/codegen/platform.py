@@ -23,7 +23,8 @@ class Traits:
     native one may err in its last bit. ``root``: 1/sqrt starts from the hardware's ``estimate``
     (as an instruction, ``assembly``, where the function does more) or, ``ieee``, from a square
     root and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
-    which compilers may turn into an instruction.
+    which compilers may turn into an instruction. ``vector_bits``: the longest explicit vectors that
+    the device's compiler is given.
     """
 
     warp_size: int = 32
@@ -32,6 +33,7 @@ class Traits:
     sqrt: str = "native"
     root: str = "estimate"
     dot4: str = "plain"
+    vector_bits: int = 512
 
 
 @dataclass(frozen=True)
@@ -97,6 +99,15 @@ class Platform:
             return self.kernel.format(threads)
         warps = -(-blocks * threads // (self.defaults.warp_size * _SCHEDULERS))
         return self.resident_kernel.format(threads, blocks, warps)
+
+    def widths(self, traits: Traits, word: str) -> tuple[int, ...]:
+        """Lanes that vectors of *word* may have: none longer than the device takes.
+
+        Where quotients or roots of float32 are widened, its vectors turn into float64's.
+        """
+        widened = "widened" in (traits.division, traits.sqrt)
+        bits = 32 if word == "float32" and not widened else 64
+        return tuple(w for w in self.vectors if w == 1 or w * bits <= traits.vector_bits)
 
     def root(self, kind: str, word: str, width: int = 1) -> str:
         """The statement that sets y to 1/sqrt(x); ArgumentError where there is no such kind."""

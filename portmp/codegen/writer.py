@@ -53,8 +53,11 @@ class Writer:
     stored: tuple[tuple[str, str], ...] = ()
 
     def __post_init__(self) -> None:
-        if self.width not in self.platform.vectors:
-            raise RenderError(f"platform {self.platform.name} has no vectors of {self.width} words")
+        if self.width not in self.platform.widths(self.traits, self.format.word):
+            raise RenderError(
+                f"platform {self.platform.name} has no vectors of {self.width} words of "
+                f"{self.format.word}, {self.traits.vector_bits} bits at most"
+            )
         if self.width > 1 and self.format.scalar:
             raise RenderError(f"format {self.format.name} has no explicit-vector form")
 

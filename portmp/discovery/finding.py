@@ -78,8 +78,9 @@ def get(name: str | Device | None = None) -> Device:
     """Open a device: ``"cuda:0"``, ``"opencl:1"``, ``"cuda"``, part of its name, or a Device.
 
     Without a name: PORTMP_DEVICE, else the best device that the arithmetic probe accepts
-    (GPUs first), with a sentence on standard error for each better one that it refuses.
-    Raises DeviceError for an unknown or refused device.
+    (GPUs first). A name that means several (``"cuda"``, part of a name) takes the first of them
+    that is accepted. Each better one that is refused is told in a line on standard error.
+    Raises DeviceError for an unknown device, and where all that the name means are refused.
     """
     if isinstance(name, Device):
         return _open(name)
@@ -88,7 +89,7 @@ def get(name: str | Device | None = None) -> Device:
     wanted = name or os.environ.get("PORTMP_DEVICE", "").strip()
     with _lock:
         if wanted not in _opened:
-            _opened[wanted] = _open(_choose(wanted)) if wanted else _best()
+            _opened[wanted] = _first(_meant(wanted) if wanted else _all())
         return _opened[wanted]
 
 
@@ -107,9 +108,9 @@ def hardware(name: str | Device | None = None) -> Device:
 def interpreter() -> Device:
     """The CPU that interprets: the first OpenCL one that the arithmetic probe accepts."""
     answer = find("opencl")
-    for device in answer.devices:
-        if device.properties.kind == "cpu":
-            return get(device)
+    cpus = [device for device in answer.devices if device.properties.kind == "cpu"]
+    if cpus:
+        return _first(cpus)
     raise DeviceError(
         f"an interpreted device needs an OpenCL CPU device: {answer.problem or 'there is none'}; "
         "pip install 'portmp[opencl]' installs one"
@@ -125,34 +126,44 @@ def _open(device: Device) -> Device:
     return device
 
 
-def _best() -> Device:
-    """The first device in the order of preference that the probe accepts."""
+def _all() -> list[Device]:
+    """Every device, the best first; DeviceError where there is none."""
     found = sorted(devices(), key=_rank)
-    for device in found:
+    if not found:
+        problems = "; ".join(f"{b}: {find(b).problem}" for b in BACKENDS)
+        raise DeviceError(f"no device found ({problems})")
+    return found
+
+
+def _first(candidates: list[Device]) -> Device:
+    """The first that the probe accepts: a refused one stops nothing while another works."""
+    refusals = []
+    for device in candidates:
         try:
             return _open(device)
         except PortmpError as error:
-            if device is found[-1]:
-                raise
-            print(f"portmp: {error}; trying the next device", file=sys.stderr)
-    problems = "; ".join(f"{b}: {find(b).problem}" for b in BACKENDS)
-    raise DeviceError(f"no device found ({problems})")
+            refusals.append(str(error))
+            if device is not candidates[-1]:
+                why = str(error).partition("\n")[0]
+                print(f"portmp: {why}; trying the next device", file=sys.stderr)
+    raise DeviceError("; ".join(refusals))
 
 
-def _choose(wanted: str) -> Device:
+def _meant(wanted: str) -> list[Device]:
+    """The devices that a name means, the best first."""
     backend, _, index = wanted.lower().partition(":")
     if backend == INTERPRETED:
         from portmp.emulator import device as emulated
 
-        return emulated.find(index, interpreter())
+        return [emulated.find(index, interpreter())]
     if backend in BACKENDS:
         answer = find(backend)
         if not answer.devices:
             raise DeviceError(f"device {wanted!r}: {answer.problem}")
         if index == "":
-            return answer.devices[0]
+            return list(answer.devices)
         if index.isascii() and index.isdigit() and int(index) < len(answer.devices):
-            return answer.devices[int(index)]
+            return [answer.devices[int(index)]]
         names = ", ".join(d.name for d in answer.devices)
         raise DeviceError(f"device {wanted!r} does not exist; {backend} has {names}")
     matches = [
@@ -160,7 +171,7 @@ def _choose(wanted: str) -> Device:
         if wanted.lower() in f"{d.properties.name} {d.properties.extra.get('platform', '')}".lower()
     ]  # fmt: skip
     if matches:
-        return matches[0]
+        return matches
     known = [d.name for d in devices()] + [d.properties.name for d in devices()]
     near = suggestion(wanted, known)
     raise DeviceError(f"no device called {wanted!r}{near}; devices: {', '.join(known)}")

@@ -1,51 +1,44 @@
 """The arithmetic probe: a device must round as IEEE 754 says before portmp uses it.
 
 Operations that everything rests on run on hostile inputs (subnormals, infinities, wide
-exponents) and are compared bit for bit with the host reference. A difference that
-another spelling cures is repaired (``Traits``); any other refuses the device, with
-words. Where reciprocal roots start from the hardware's estimate, all of them are tried.
-The verdict is kept on disk by compiler, driver and device. Where a driver can take the
-process down with it, the probe runs in a process of its own.
+exponents), in the widest vectors that the device is given, and are compared bit for bit with the
+host reference. A difference that another spelling or narrower vectors cure is repaired
+(``Traits``); any other refuses the device, with words. Where reciprocal roots start from the
+hardware's estimate, all of them are tried. The verdict is kept on disk by compiler, driver and
+device. Where a driver can take the process down with it, the probe runs in a process of its own
+(``isolated``).
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
-import os
-import subprocess
-import sys
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 
-from portmp import definition, formats, paths
+from portmp import definition, formats, networks, paths
 from portmp.backends.base import Device
-from portmp.codegen.kernel_spec import KernelSpec
+from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.platform import Traits
-from portmp.errors import CompileError, DeviceError
+from portmp.discovery import isolated
+from portmp.discovery.verdict import Verdict, narrower
+from portmp.errors import CompileError, DeviceError, LaunchError
+from portmp.formats import inputs
+from portmp.networks.operators import ARITY
+from portmp.routines import base
+from portmp.routines.elementwise import reference
+from portmp.runtime import planes, program
+from portmp.schedules.base import widths
 
-PROCESS = "portmp.discovery.probe_process"
-
-TIMEOUT = 300
-"""Seconds after which a probe process counts as hung."""
-
-COUNT = 400
+COUNT, THREADS = 400, 64
+"""Numbers of a check, a multiple of every width; work-items of a block."""
 
 ROOTS, ROOTS_EACH, ROOT_THREADS = 2**24, 256, 128
 """Reciprocal roots that are tried, those of a work-item, work-items of a block."""
 
-
-@dataclass(frozen=True)
-class Verdict:
-    """How a device may be used: with these traits, or not at all."""
-
-    traits: Traits
-    repairs: tuple[str, ...] = ()
-    refusal: str = ""
-
+MOST_REPAIRS = 8
 
 _verdicts: dict[str, Verdict] = {}
 
@@ -60,72 +53,77 @@ def approve(device: Device) -> Verdict:
         key = _key(device)
         verdict = _recalled(key)
         if verdict is None:
-            verdict = _in_own_process(device) if device.fragile else examine(device)
+            verdict = isolated.examine(device) if device.fragile else examine(device)
             _remember(key, verdict)
     _verdicts[device.name] = verdict
     if verdict.refusal:
-        raise DeviceError(f"{device.name} ({device.properties.name}) is refused: {verdict.refusal}")
+        remedy = f"; {device.remedy}" if device.remedy else ""
+        raise DeviceError(
+            f"{device.name} ({device.properties.name}) is refused: {verdict.refusal}{remedy}"
+        )
     device.traits = verdict.traits
     return verdict
 
 
-def examine(device: Device) -> Verdict:
-    """Run the checks in this process, repairing what another spelling cures."""
+def examine(device: Device, started: Callable[[str], None] = lambda check: None) -> Verdict:
+    """Run the checks in this process, repairing what another spelling cures.
+
+    *started* is told of each check before it runs.
+    """
     repairs: list[str] = []
     while True:
-        failed = _first_failure(device)
+        failed = _first_failure(device, started)
         if failed is None:
             return Verdict(device.traits, tuple(repairs))
         check, words = failed
-        repaired = _repair(device.traits, check)
-        if repaired is None or len(repairs) > 5:
+        repaired = _repair(device, check)
+        if repaired is None or len(repairs) > MOST_REPAIRS:
             return Verdict(device.traits, tuple(repairs), words)
         repairs.append(words)
         device.traits = repaired
 
 
-def _repair(traits: Traits, check: str) -> Traits | None:
+def _repair(device: Device, check: str) -> Traits | None:
     """Other traits that may cure a failed check, or None."""
+    traits = device.traits
     if check.startswith("fma") and traits.fma == "builtin":
         return replace(traits, fma="contracted")
-    if check == "fma" and traits.fma == "contracted":
-        return None
     if check == "division float32" and traits.division == "native":
         return replace(traits, division="widened")
     if check == "square root float32" and traits.sqrt == "native":
         return replace(traits, sqrt="widened")
     if check == "reciprocal root" and traits.root != "ieee":
         return replace(traits, root="estimate" if traits.root == "assembly" else "ieee")
-    return None
+    return narrower(device)
 
 
-def _first_failure(device: Device) -> tuple[str, str] | None:
+def _first_failure(device: Device, started: Callable[[str], None]) -> tuple[str, str] | None:
     """The first check that fails, with words, or None."""
-    for check, what, differing, count in _checks(device):
+    for check, what, differing, count in _checks(device, started):
         if differing:
             return check, f"{what}: {differing} of {count} results differ from IEEE 754"
     return None
 
 
-def _checks(device: Device) -> Iterator[tuple[str, str, int, int]]:
-    """Run each check: its name, what it tests, how many results differ of how many."""
-    words = ("float32", "float64") if device.properties.float64 else ("float32",)
-    for word in words:
-        double = {"float32": "ds", "float64": "dd"}[word]
-        for check, what, form, op in (
-            ("rounding", "addition and subnormals", word, "add"),
-            ("rounding", "multiplication and subnormals", word, "mul"),
-            ("fma", "fused multiply-add", word, "fma"),
-            ("division", "division", word, "div"),
-            ("square root", "square root", word, "sqrt"),
-            ("two_sum", "two_sum", double, "add"),
-            ("two_prod", "two_prod", double, "mul"),
-        ):
-            name = check if check in ("fma", "rounding") else f"{check} {word}"
-            yield name, f"{what} in {word}", *_elementwise(device, form, op)
-        yield "fma", f"fused multiply-add in vectors of {word}", *_product(device, word)
+Check = tuple[str, str, int, int]
+"""A check's name, what it tests, how many results differ of how many."""
+
+
+def _checks(device: Device, started: Callable[[str], None]) -> Iterator[Check]:
+    """Run each check."""
+    for name in ("ds", "dd") if device.properties.float64 else ("ds",):
+        form = formats.get(name)
+        width = max(widths(form, device))
+        what = f"arithmetic of {form.word}" + (f" in vectors of {width}" if width > 1 else "")
+        started(what)
+        try:
+            yield from _arithmetic(device, form, width)
+        except (CompileError, LaunchError) as error:
+            yield f"{what}: {error}", f"{what}: {error}", COUNT, COUNT
     if device.traits.root != "ieee":
-        yield "reciprocal root", "reciprocal square root from the estimate", *_roots(device)
+        what = "reciprocal square root from the estimate"
+        started(what)
+        yield "reciprocal root", what, *_roots(device)
 
 
 def _differences(
@@ -138,40 +136,56 @@ def _differences(
     return int(wrong.sum()), wrong.size
 
 
-def _elementwise(device: Device, form: str, op: str) -> tuple[int, int]:
-    from portmp.formats import inputs
-    from portmp.networks.operators import ARITY
-    from portmp.routines import elementwise
-    from portmp.routines.elementwise import reference as elementwise_reference
-    from portmp.runtime import planes
-
-    f = formats.get(form)
-    host = [inputs.hostile(f, COUNT, f"probe {op}{i}") for i in range(ARITY[op])]
-    given = [planes.upload(f, h, device.queue) for h in host]
-    got = elementwise.apply(op, given).read_dense()
-    return _differences(got, elementwise_reference.elementwise(f, op, *host))
+def arithmetic_spec(form: formats.Format, width: int) -> KernelSpec:
+    """The kernel that does each operation once: of words, and of values of two words."""
+    words = {op: networks.get(f"{op}1") for op in ("add", "mul", "div", "sqrt")}
+    words["fma"] = networks.get("accumulate1")
+    values = {"sum": form.operator("add"), "product": form.operator("mul")}
+    return spec(
+        "probe_arithmetic", "probe/arithmetic.mako", form, words | values, width=width,
+        threads=THREADS if width == 1 else 1,
+    )  # fmt: skip
 
 
-def _product(device: Device, form: str) -> tuple[int, int]:
-    from portmp.formats import inputs
-    from portmp.routines import base, gemm
-    from portmp.routines.gemm import reference as gemm_reference
-    from portmp.runtime import planes
+def _arithmetic(device: Device, form: formats.Format, width: int) -> Iterator[Check]:
+    """Each operation on hostile numbers."""
+    word = formats.get(form.word)
+    one = arithmetic_spec(form, width)
+    kernel = program.kernels(device, one)[one.name]
+    hosts = [inputs.hostile(form, COUNT, f"probe {name}") for name in "xyz"]
+    given = [planes.upload(form, host, device.queue) for host in hosts]
+    outputs = [planes.allocate(word, (COUNT,), device.queue) for _ in _WORDS]
+    pairs = [planes.allocate(form, (COUNT,), device.queue) for _ in _VALUES]
+    threads = THREADS if width == 1 else 1
+    device.queue.launch(
+        kernel, (base.blocks(COUNT, threads * width), 1, 1), (threads, 1, 1),
+        [COUNT, *(b for v in (*given, *outputs, *pairs) for b in v.buffers)],
+    )  # fmt: skip
+    leading = [[host[0]] for host in hosts]
+    for (op, check, what), got in zip(_WORDS, outputs, strict=True):
+        expected = reference.elementwise(word, op, *leading[: ARITY[op]])
+        name = check.format(word.name)
+        yield name, f"{what} in {word.name}", *_differences(got.read_dense(), expected)
+    for (op, check), got in zip(_VALUES, pairs, strict=True):
+        expected = reference.elementwise(form, op, *hosts[: ARITY[op]])
+        yield check, f"{check} in {form.name}", *_differences(got.read_dense(), expected)
 
-    f = formats.get(form)
-    a, b = inputs.ordinary(f, (5, 12), "probe a"), inputs.ordinary(f, (12, 9), "probe b")
-    got = gemm.gemm(
-        planes.upload(f, a, device.queue), planes.upload(f, b, device.queue),
-        alpha=base.words(f, 1, "alpha"), beta=base.words(f, 0, "beta"),
-    ).read_dense()  # fmt: skip
-    return _differences(got, gemm_reference.gemm(f, a, b))
+
+_WORDS = (
+    ("add", "rounding", "addition and subnormals"),
+    ("mul", "rounding", "multiplication and subnormals"),
+    ("div", "division {}", "division"),
+    ("sqrt", "square root {}", "square root"),
+    ("fma", "fma", "fused multiply-add"),
+)
+"""Operations of words: operator, check, what it tests; in the order of the kernel's outputs."""
+
+_VALUES = (("add", "two_sum"), ("mul", "two_prod"))
+"""Operations of values: operator, check."""
 
 
 def roots_spec() -> KernelSpec:
     """The kernel that tries reciprocal roots."""
-    from portmp import networks
-    from portmp.codegen.kernel_spec import spec
-
     return spec(
         "roots", "probe/roots.mako", formats.get("float32"),
         {"root": networks.get("inverse_root")}, threads=ROOT_THREADS, count=ROOTS_EACH,
@@ -180,8 +194,6 @@ def roots_spec() -> KernelSpec:
 
 def _roots(device: Device) -> tuple[int, int]:
     """Every float from 1 up to 4, also near the ends of the exponents' range."""
-    from portmp.runtime import planes, program
-
     if not device.properties.float64:
         return ROOTS, ROOTS  # nothing to compare with
     form = formats.get("float32")
@@ -201,42 +213,6 @@ def _roots(device: Device) -> tuple[int, int]:
     return differing, 3 * ROOTS
 
 
-# --- a process of its own ------------------------------------------------------------------
-
-
-def _in_own_process(device: Device) -> Verdict:
-    # -P: a file of the current folder must not stand for a module of Python.
-    command = [sys.executable, "-P", "-m", PROCESS, device.platform, device.compiler_key()]
-    environment = {**os.environ, "PYTHONPATH": paths.python_path()}
-    try:
-        done = subprocess.run(
-            command, capture_output=True, text=True, timeout=TIMEOUT, check=False, env=environment
-        )
-    except subprocess.TimeoutExpired:
-        return Verdict(device.traits, refusal=f"the arithmetic probe hung for {TIMEOUT} s")
-    except OSError as error:
-        return Verdict(device.traits, refusal=f"the arithmetic probe could not start: {error}")
-    answer = done.stdout.strip().splitlines()[-1:] or [""]
-    try:
-        return from_json(json.loads(answer[0]))
-    except (ValueError, KeyError, TypeError):
-        last = done.stderr.strip().splitlines()[-1:] or ["no message"]
-        how = f"signal {-done.returncode}" if done.returncode < 0 else f"status {done.returncode}"
-        return Verdict(device.traits, refusal=f"the arithmetic probe ended with {how}: {last[0]}")
-
-
-def as_json(verdict: Verdict) -> dict[str, Any]:
-    return {
-        "traits": asdict(verdict.traits),
-        "repairs": list(verdict.repairs),
-        "refusal": verdict.refusal,
-    }
-
-
-def from_json(data: dict[str, Any]) -> Verdict:
-    return Verdict(Traits(**data["traits"]), tuple(data["repairs"]), data["refusal"])
-
-
 # --- verdicts on disk ---------------------------------------------------------------------
 
 
@@ -250,11 +226,11 @@ def _key(device: Device) -> str:
 
 def _recalled(key: str) -> Verdict | None:
     try:
-        return from_json(paths.recalled(key))
+        return Verdict.from_json(paths.recalled(key))
     except (ValueError, KeyError, TypeError):
         return None
 
 
 def _remember(key: str, verdict: Verdict) -> None:
     if not verdict.refusal:
-        paths.remember(key, as_json(verdict))
+        paths.remember(key, verdict.as_json())

@@ -15,11 +15,11 @@ import numpy as np
 
 from portmp import formats
 from portmp.backends.base import Device, Rows
-from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.routines import engines
 from portmp.runtime import program
 from portmp.runtime.planes import allocate
+from portmp.schedules.base import widths
 
 CHAINS, STEPS, THREADS = 8, 32, 256
 RUNS = 20
@@ -73,8 +73,8 @@ def instruction_rate(device: Device, word: str, op: str = "fma") -> float:
     """
     if device.properties.kind == "gpu":
         return _rate(device, word, op, 1)
-    widths = [w for w in platform.get(device.platform).vectors if w in _CPU_WIDTHS]
-    return max(_rate(device, word, op, width) for width in widths or [1])
+    known = [w for w in widths(formats.get(word), device) if w in _CPU_WIDTHS]
+    return max(_rate(device, word, op, width) for width in known or [1])
 
 
 def _rate(device: Device, word: str, op: str, width: int) -> float:
@@ -137,7 +137,7 @@ def copy_rate(device: Device, nbytes: int = 0) -> float:
 def triad_rate(device: Device, nbytes: int = 0) -> float:
     """Bytes read and written a second by STREAM's triad on arrays of *nbytes* each."""
     form = _plain(device)
-    width = max(w for w in platform.get(device.platform).vectors if w <= 64 // form.itemsize)
+    width = max(w for w in widths(form, device) if w <= 64 // form.itemsize)
     blocks = device.properties.compute_units * 64
     vectors = (nbytes or _array_bytes(device)) // (form.itemsize * width * blocks)
     count = vectors * width * blocks

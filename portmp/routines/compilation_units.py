@@ -12,7 +12,7 @@ from functools import cache
 from typing import Any
 
 from portmp import formats
-from portmp.backends.base import Device
+from portmp.backends.base import Device, per_device
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
@@ -60,9 +60,22 @@ def _product(form: Format, split: bool, accuracy: str, device: Device | None) ->
     return gemm.module(form.name, schedule, accuracy)
 
 
-@cache
 def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
     """All modules of a format by routine, as *device* or, without one, a GPU runs them."""
+    return _of_device(device, form) if device else _usual(form)
+
+
+@cache
+def _usual(form: str) -> Mapping[str, Module]:
+    return _modules(form, None)
+
+
+@per_device
+def _of_device(device: Device, form: str) -> Mapping[str, Module]:
+    return _modules(form, device)
+
+
+def _modules(form: str, device: Device | None) -> Mapping[str, Module]:
     f = formats.get(form)
     found = {op: _flat(f, op, ("contiguous",) * arity, device) for op, arity in ARITY.items()}
     for name, (op, arity) in WITH_SCALAR.items():

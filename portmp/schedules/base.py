@@ -95,8 +95,8 @@ def check_block(threads: int, shared: int, device: Device) -> None:
 
 
 def widths(form: Format, device: Device) -> tuple[int, ...]:
-    """The vector widths that the platform and the format have."""
-    return (1,) if form.scalar else platform.get(device.platform).vectors
+    """The vector widths that the format, the platform and the device's compiler have."""
+    return (1,) if form.scalar else platform.get(device.platform).widths(device.traits, form.word)
 
 
 def check_width(width: int, form: Format, device: Device) -> None:

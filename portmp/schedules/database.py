@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from portmp import paths
-from portmp.backends.base import Device
+from portmp.backends.base import Device, per_device
 from portmp.errors import ArgumentError, InputError
 from portmp.formats import Format, rounded_as
 from portmp.schedules import base as schedules
@@ -210,8 +210,9 @@ def _index() -> dict[Key, Entry]:
 
 def reload() -> None:
     """Read the databases again."""
-    for cached in (users, _index, _found):
-        cached.cache_clear()
+    users.cache_clear()
+    _index.cache_clear()
+    _found.cache_clear()
 
 
 def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
@@ -277,16 +278,16 @@ def default(task: Task) -> Schedule:
 
 def find(task: Task, device: Device) -> Schedule:
     """The schedule of *task* on *device*: the best entry that fits, else a default made smaller."""
-    return _found(task, device)[0]
+    return _found(device, task)[0]
 
 
 def origin(task: Task, device: Device) -> str:
     """Where that schedule comes from."""
-    return _found(task, device)[1]
+    return _found(device, task)[1]
 
 
-@cache
-def _found(task: Task, device: Device) -> tuple[Schedule, str]:
+@per_device
+def _found(device: Device, task: Task) -> tuple[Schedule, str]:
     schedule = None
     for entry in _candidates(identity(device), task):
         schedule = entry.schedule.narrowed(widths(task.format, device)).for_shape(task.shape)

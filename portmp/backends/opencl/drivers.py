@@ -14,6 +14,7 @@ import hashlib
 import os
 import shutil
 import tempfile
+from collections.abc import Iterator
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -81,6 +82,28 @@ def gather() -> Path | None:
     folder = _folder(list(unique.values()))
     os.environ["OCL_ICD_VENDORS"] = str(folder)
     return folder
+
+
+CACHE = "POCL_CACHE_DIR"
+"""The variable that names PoCL's folder of compiled kernels."""
+
+
+@contextlib.contextmanager
+def own_caches() -> Iterator[None]:
+    """Let drivers that start inside keep compiled kernels in a folder of this process.
+
+    PoCL's usual folder is shared: what a process that died, or one beside this, left there is
+    taken for a kernel. It reads the variable when it starts, and portmp keeps binaries itself. A
+    user's setting stands.
+    """
+    if CACHE in os.environ:
+        yield
+        return
+    os.environ[CACHE] = str(_private_folder() / "kernels")
+    try:
+        yield
+    finally:
+        del os.environ[CACHE]
 
 
 def _folder(libraries: list[str]) -> Path:

@@ -23,6 +23,10 @@ from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory, PortmpError
 
 INSTALL = "pip install pyopencl pocl-binary-distribution"
+REMEDY = (
+    "pip install intel-opencl-rt intel-cmplr-lib-rt (x86-64), or the system's, on Debian and "
+    "Ubuntu apt-get install pocl-opencl-icd"
+)
 
 
 class ClBuffer(Buffer):
@@ -175,6 +179,7 @@ class ClDevice(Device):
             fma="builtin" if gpu else "contracted",
             root=_root(self.properties),
             dot4=_dot4(self.properties),
+            vector_bits=_vector_bits(handle),
         )
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)
@@ -227,6 +232,13 @@ class ClDevice(Device):
             f"{facts.memory}: {error}"
         )
 
+    @property
+    def remedy(self) -> str:  # type: ignore[override]
+        """Other drivers for the same device."""
+        if self.properties.kind == "gpu":
+            return f"update the driver of {self.properties.vendor}"
+        return f"other drivers for CPUs: {REMEDY}"
+
     def new_queue(self) -> ClQueue:
         # Another queue could still use what the pool hands out again.
         self.pool.stop_holding()
@@ -257,6 +269,10 @@ class ClDevice(Device):
             f"{self.name}: no library is known that tells the energy of a GPU of "
             f"{self.properties.vendor}"
         )
+
+    def separate_caches(self, folder: Path) -> dict[str, str]:
+        """Those of PoCL, the only driver known to keep what it compiles in files."""
+        return {drivers.CACHE: str(folder)}
 
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         try:
@@ -293,6 +309,17 @@ _BOARDS: tuple[tuple[Callable[[Any], str], Callable[[str], Sequence[Meter]]], ..
     (_nvidia_place, nvml.meters), (_amd_place, amdsmi.meters),
 )  # fmt: skip
 """How a vendor's driver tells where a GPU is, and what tells its energy."""
+
+
+def _vector_bits(handle: Any) -> int:
+    """The trait: PoCL 3.0 (LLVM 14) dies of vectors of 512 bits where the CPU has AVX-512."""
+    long = 512
+    if "PoCL 3.0" not in handle.platform.version:
+        return long
+    try:
+        return long // 2 if "avx512f" in Path("/proc/cpuinfo").read_text() else long
+    except OSError:
+        return long  # not told: the probe finds out
 
 
 def _root(facts: Properties) -> str:
@@ -368,16 +395,17 @@ def find_devices() -> list[Device]:
         import pyopencl as cl
     except ImportError as error:
         raise BackendUnavailable(f"pyopencl cannot be imported ({error}): {INSTALL}") from None
-    try:
-        platforms = cl.get_platforms()
-    except cl.Error:
-        platforms = []
     handles = []
-    for platform in {(p.name, p.version): p for p in platforms}.values():
+    with drivers.own_caches():
         try:
-            handles += platform.get_devices()
+            platforms = cl.get_platforms()
         except cl.Error:
-            continue
+            platforms = []
+        for platform in {(p.name, p.version): p for p in platforms}.values():
+            try:
+                handles += platform.get_devices()
+            except cl.Error:
+                continue
     if not handles:
         raise BackendUnavailable(f"no OpenCL device found; a CPU device is installed by: {INSTALL}")
     handles.sort(key=_preference)

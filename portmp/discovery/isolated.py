@@ -1,0 +1,123 @@
+"""The probe in a process of its own: a driver that crashes or hangs there harms nobody.
+
+A compiler that dies or hangs on long vectors is given shorter ones: each attempt halves them.
+The driver keeps nothing between attempts, since what a dying process leaves in its caches may be
+damaged.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import subprocess
+import sys
+import tempfile
+import threading
+from dataclasses import replace
+from pathlib import Path
+from typing import IO
+
+from portmp import paths
+from portmp.backends.base import Device
+from portmp.codegen.platform import Traits
+from portmp.discovery.verdict import Verdict, narrower
+
+PROCESS = "portmp.discovery.probe_process"
+
+SILENCE = 120.0
+"""Seconds without a word after which a process counts as hung."""
+
+
+class Ended(Exception):
+    """A probe process that gave no verdict; the text says how it ended, and in which check."""
+
+
+class Hung(Ended):
+    """One that said nothing for long: an accident is unlikely, and trying again takes long."""
+
+
+def examine(device: Device) -> Verdict:
+    """Probe *device* in processes of its own, with shorter vectors where they crash or hang.
+
+    A first crash may be an accident (memory that others took): it is tried again.
+    """
+    repairs: list[str] = []
+    before = ""
+    while True:
+        try:
+            verdict = _attempt(device, device.traits)
+            return replace(verdict, repairs=(*repairs, *verdict.repairs))
+        except Ended as ended:
+            if not (before or isinstance(ended, Hung)):
+                before = str(ended)
+                continue
+            shorter = narrower(device)
+            if shorter is None:
+                return Verdict(device.traits, tuple(repairs), str(ended))
+            repairs.append(f"vectors of {device.traits.vector_bits} bits: {ended}")
+            device.traits = shorter
+
+
+def _attempt(device: Device, traits: Traits) -> Verdict:
+    """The verdict of one process, which begins with *traits*."""
+    asked = json.dumps(Verdict(traits).as_json())
+    # -P: a file of the current folder must not stand for a module of Python.
+    command = [
+        sys.executable, "-P", "-m", PROCESS, device.platform, device.compiler_key(), asked,
+    ]  # fmt: skip
+    with (
+        tempfile.TemporaryDirectory(prefix="portmp-probe-") as folder,
+        tempfile.TemporaryFile() as errors,
+    ):
+        environment = {
+            **os.environ, **device.separate_caches(Path(folder)),
+            "PYTHONPATH": paths.python_path(), "PORTMP_CACHE_DIR": "",
+        }  # fmt: skip
+        try:
+            process = subprocess.Popen(
+                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
+                text=True, env=environment,
+            )  # fmt: skip
+        except OSError as error:
+            raise Ended(f"the arithmetic probe could not start: {error}") from None
+        with process:
+            try:
+                return _heard(process, errors)
+            finally:
+                process.kill()
+
+
+def _heard(process: subprocess.Popen[str], errors: IO[bytes]) -> Verdict:
+    """The verdict that a process prints as its last line, after a line for each check."""
+    lines: queue.Queue[str | None] = queue.Queue()
+
+    def read() -> None:
+        assert process.stdout is not None
+        for line in process.stdout:
+            lines.put(line)
+        lines.put(None)
+
+    threading.Thread(target=read, daemon=True).start()
+    check = "its start"
+    while True:
+        try:
+            line = lines.get(timeout=SILENCE)
+        except queue.Empty:
+            raise Hung(f"the arithmetic probe hung for {SILENCE:.0f} s in {check}") from None
+        if line is None:
+            break
+        try:
+            word = json.loads(line)
+            if "check" not in word:
+                return Verdict.from_json(word)
+            check = str(word["check"])
+        except (ValueError, KeyError, TypeError):
+            continue  # what a driver prints is no word of the probe's
+    status = process.wait()
+    errors.seek(0)
+    said = errors.read().decode(errors="replace").strip().splitlines() or ["no message"]
+    # Compilers that die ask for a report of it last.
+    why = next((line for line in said if "error" in line.lower()), said[-1])
+    how = f"signal {-status}" if status < 0 else f"status {status}"
+    raise Ended(f"the arithmetic probe ended with {how} in {check}: {why}")
