@@ -202,6 +202,11 @@ def _do(launch: Launch) -> None:
     recorded.append(launch)
 
 
+def is_recording() -> bool:
+    """Whether this thread's launches are collected: then work must be launches alone."""
+    return _recorder.launches is not None
+
+
 @contextlib.contextmanager
 def recording() -> Iterator[list[Launch]]:
     """Collect what this thread launches inside, which is done as well.

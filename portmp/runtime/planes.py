@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.backends.base import Buffer, Device, Queue
+from portmp.backends.base import Buffer, Device, Queue, is_recording
 from portmp.errors import ShapeError
 from portmp.formats import Format, encode
 
@@ -137,6 +137,16 @@ class Planes:
             self.start + sum(r for r in reach if r > 0),
         )
 
+    def _span(self) -> tuple[int, int]:
+        """The lowest element that the view names, and how many there are up to the highest."""
+        low, high = self._extent()
+        return low, high - low + 1
+
+    def _elements(self, span: np.ndarray[Any, Any], low: int) -> np.ndarray[Any, Any]:
+        """The view's elements in a copy of its span."""
+        strides = [step * span.itemsize for step in self.strides]
+        return np.lib.stride_tricks.as_strided(span[self.start - low :], self.shape, strides)
+
     # --- host -----------------------------------------------------------------------------
 
     def write(self, host: Host) -> None:
@@ -176,6 +186,32 @@ def upload(form: Format, host: Host, queue: Queue) -> Planes:
     if planes.size:
         planes.write(host)
     return planes
+
+
+FEW_BYTES = 4096
+"""Up to so many bytes a plane the host copies a CPU's memory: no kernel is compiled for it."""
+
+
+def copied(source: Planes, target: Planes) -> bool:
+    """Copy a few elements between views of one shape through the host, where that is nearer.
+
+    False, and nothing is done, for GPUs, for more elements, and where launches are recorded.
+    """
+    if target.device.properties.kind != "cpu" or is_recording() or not target.size:
+        return False
+    spans = [view._span() for view in (source, target)]
+    if any(count * target.format.itemsize > FEW_BYTES for _, count in spans):
+        return False
+    for i, part in enumerate(target.format.parts):
+        held = []
+        for view, (low, count) in zip((source, target), spans, strict=True):
+            span = np.empty(count, part)
+            view.queue.read(view.buffers[i], span, low * span.itemsize)
+            held.append((span, view._elements(span, low)))
+        (_, elements), (span, places) = held
+        places[...] = elements
+        target.queue.write(target.buffers[i], span, spans[1][0] * span.itemsize)
+    return True
 
 
 def moved(planes: Planes, queue: Queue) -> Planes:

@@ -87,15 +87,20 @@ def gather() -> Path | None:
 CACHE = "POCL_CACHE_DIR"
 """The variable that names PoCL's folder of compiled kernels."""
 
+_SPECIALISED = "POCL_WORK_GROUP_SPECIALIZATION"
+"""The variable that lets PoCL compile a kernel once more when it is launched."""
+
 
 @contextlib.contextmanager
-def own_caches() -> Iterator[None]:
-    """Let drivers that start inside keep compiled kernels in a folder of this process.
+def settled() -> Iterator[None]:
+    """Let drivers start inside with the settings that suit portmp; a user's own stand.
 
-    PoCL's usual folder is shared: what a process that died, or one beside this, left there is
-    taken for a kernel. It reads the variable when it starts, and portmp keeps binaries itself. A
-    user's setting stands.
+    PoCL keeps compiled kernels in a folder of this process. Its usual one is shared: what a
+    process that died, or one beside this, left there is taken for a kernel; and portmp keeps
+    binaries itself. They hold kernels as they are compiled, not those that PoCL would compile
+    again at each process's first launch, for its grid, to no gain that was measured.
     """
+    os.environ.setdefault(_SPECIALISED, "0")
     if CACHE in os.environ:
         yield
         return
@@ -103,7 +108,7 @@ def own_caches() -> Iterator[None]:
     try:
         yield
     finally:
-        del os.environ[CACHE]
+        del os.environ[CACHE]  # PoCL reads it once; processes started from here have their own
 
 
 def _folder(libraries: list[str]) -> Path:

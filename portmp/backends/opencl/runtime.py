@@ -312,14 +312,19 @@ _BOARDS: tuple[tuple[Callable[[Any], str], Callable[[str], Sequence[Meter]]], ..
 
 
 def _vector_bits(handle: Any) -> int:
-    """The trait: PoCL 3.0 (LLVM 14) dies of vectors of 512 bits where the CPU has AVX-512."""
+    """The trait: PoCL 3.0 dies of vectors of 512 bits on AMD's CPUs with AVX-512.
+
+    Its LLVM 14 does not know them: it compiles for one without AVX-512, and links functions that
+    need it. Elsewhere the probe would find out, in some seconds.
+    """
     long = 512
     if "PoCL 3.0" not in handle.platform.version:
         return long
     try:
-        return long // 2 if "avx512f" in Path("/proc/cpuinfo").read_text() else long
+        facts = Path("/proc/cpuinfo").read_text()
     except OSError:
-        return long  # not told: the probe finds out
+        return long
+    return long // 2 if "AuthenticAMD" in facts and "avx512f" in facts else long
 
 
 def _root(facts: Properties) -> str:
@@ -396,7 +401,7 @@ def find_devices() -> list[Device]:
     except ImportError as error:
         raise BackendUnavailable(f"pyopencl cannot be imported ({error}): {INSTALL}") from None
     handles = []
-    with drivers.own_caches():
+    with drivers.settled():
         try:
             platforms = cl.get_platforms()
         except cl.Error:

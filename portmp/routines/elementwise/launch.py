@@ -18,7 +18,14 @@ from portmp.routines import base
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.runtime import program
-from portmp.runtime.planes import Place, Planes, allocate, broadcast_strides, dense_strides
+from portmp.runtime.planes import (
+    Place,
+    Planes,
+    allocate,
+    broadcast_strides,
+    copied,
+    dense_strides,
+)
 
 NAMES = ("x", "y", "z")
 Operand = Planes | base.Words
@@ -71,6 +78,8 @@ def apply(
     for name, planes in arrays.items():
         if not target.same_view(planes) and target.overlaps(planes):
             raise ArgumentError(f"out: overlaps {name} without being the same view")
+    if op == "copy" and schedule is None and copied(first.broadcast_to(shape), target):
+        return target
     _run(op, form, operands, target, schedule)
     return target
 
