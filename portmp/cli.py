@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Args = argparse.Namespace
 COMMANDS = (
     "devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "tune", "nbody",
-    "bench", "cache",
+    "bench", "warm", "cache",
 )  # fmt: skip
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
 
@@ -297,6 +297,30 @@ def _rendered(args: Args, name: str, device: Device | None) -> str:
     return platform.get(name).standalone + text if args.standalone else text
 
 
+def _warm(args: Args) -> int:
+    from dataclasses import asdict
+
+    from portmp import discovery, formats
+    from portmp.progress import Progress
+    from portmp.tuner import warm
+
+    device = discovery.get(args.device)
+    names = formats.STANDARD if args.format == "all" else (formats.get(args.format).name,)
+    rows = []
+    for one in warm.warm(device, names, Progress(sys.stderr.isatty()), args.workers):
+        rows.append(one)
+        if not args.json:
+            print(
+                f"{one.format:10} {one.units} units, {one.compiled} compiled in "
+                f"{one.seconds:.1f} s on {device.name}"
+            )
+            for failure in one.failures:
+                print(f"portmp: {failure}", file=sys.stderr)
+    if args.json:
+        print(json.dumps([asdict(one) for one in rows], indent=1))
+    return int(any(one.failures for one in rows))
+
+
 def _render(args: Args) -> int:
     from portmp import discovery
 
@@ -457,6 +481,7 @@ def _parser() -> argparse.ArgumentParser:
 
     _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
 
+    _warm_options(command("warm", _warm, "compile kernels ahead, so that no first call waits"))
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
     cache.add_argument("--clear", action="store_true", help="remove the files")
     return parser
@@ -587,6 +612,14 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     nbody.add_argument("-o", "--output", metavar="FILE", help="save the last state (.npz)")
     nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
     nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
+
+
+def _warm_options(warm: argparse.ArgumentParser) -> None:
+    warm.add_argument("--format", default="dd", help="a format, or all: the standard ones")
+    warm.add_argument("--device", help="which device, by name or a part of it")
+    warm.add_argument(
+        "--workers", type=int, default=0, metavar="N", help="processes (default: one a core)"
+    )
 
 
 def _tune_options(tune: argparse.ArgumentParser) -> None:

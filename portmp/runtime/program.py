@@ -96,6 +96,18 @@ def _remembered(device: Device, note: Path | None) -> dict[str, Kernel] | None:
         return None
 
 
+def is_cached(device: Device, module: Module) -> bool:
+    """Whether the disk cache has the binary of *module*."""
+    note = _note(device, module)
+    if note is None or not note.is_file():
+        return False
+    try:
+        digest, *_ = note.read_text().split()
+    except (OSError, ValueError):
+        return False
+    return read_cached(digest) is not None
+
+
 def _rendered(device: Device, module: Module, note: Path | None) -> dict[str, Kernel]:
     """The kernels of a module, and a note for the next process."""
     text = source(device, *module)

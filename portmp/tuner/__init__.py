@@ -1,1 +1,1 @@
-"""The search for schedules that suit a device, and what it may choose from."""
+"""What makes calls fast beforehand: the search for schedules, and compiling ahead."""
