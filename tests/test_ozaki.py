@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ctypes
 import itertools
+import json
 import math
 import os
 import re
@@ -520,7 +521,7 @@ MATRIX_ENGINE = choose.Rates(
 @pytest.fixture
 def engine_rates(monkeypatch: pytest.MonkeyPatch) -> None:
     """As if launches took no time on such a device."""
-    monkeypatch.setattr(choose, "measured", lambda _: MATRIX_ENGINE)
+    monkeypatch.setattr(choose, "known", lambda _: MATRIX_ENGINE)
     monkeypatch.setattr(choose, "_LAUNCHES", {"gpu": 0.0, "cpu": 0.0})
 
 
@@ -631,8 +632,9 @@ def test_auto_has_the_bits_of_what_it_takes(device: Device) -> None:
     assert mp.gemm(a[:0], b, method="auto").shape == (0, 120)
 
 
+@pytest.mark.usefixtures("engine_rates")
 def test_auto_leaves_small_products_alone(device: Device) -> None:
-    """By rates that are measured once, and kept."""
+    """Launches cost more than they save."""
     a, b = pair("dd", 8, 8, 8, device)
     assert choose.chosen(a.planes, b.planes) is None
     assert bits(mp.gemm(a, b, method="auto", accuracy="fast")) == bits(
@@ -640,29 +642,41 @@ def test_auto_leaves_small_products_alone(device: Device) -> None:
     )
 
 
-def test_rates_are_kept(device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In the process and in the cache folder; what is damaged there is measured again."""
-    measured: list[Device] = []
-
-    def measure(device: Device) -> choose.Rates:
-        measured.append(device)
-        return MATRIX_ENGINE
-
-    monkeypatch.setattr(choose, "_measure", measure)
+def test_rates_are_measured_only_when_asked(
+    device: Device, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without rates auto is the direct product; measured ones are kept, damaged ones are none."""
+    monkeypatch.setattr(choose.ceilings, "times", lambda *_: pytest.fail("measures"))
     monkeypatch.setattr(paths, "cache_folder", lambda: tmp_path)
-    for _ in range(3):
-        monkeypatch.setattr(choose, "_rates", {})
-        assert choose.measured(device) == choose.measured(device) == MATRIX_ENGINE
-    assert len(measured) == 1
-    (kept,) = tmp_path.iterdir()
+    monkeypatch.setattr(choose, "_packaged", dict)
+    monkeypatch.setattr(choose, "_rates", {})
+    a = mp.array(np.eye(40), "qd", device)
+    assert choose.known(device) is None
+    assert choose.chosen(a.planes, a.planes) is None
+    assert not [*tmp_path.glob("rates-*")]
+    monkeypatch.setattr(choose.ceilings, "instruction_rate", lambda d, w: MATRIX_ENGINE.fma[w])
+    monkeypatch.setattr(choose.ceilings, "product_rate", lambda d, w, *_: MATRIX_ENGINE.products[w])
+    assert choose.measured(device) == choose.known(device) == MATRIX_ENGINE
+    (kept,) = tmp_path.glob("rates-*")
     whole = kept.read_text()
+    monkeypatch.setattr(choose, "_rates", {})
+    assert choose.known(device) == MATRIX_ENGINE
     damaged = ["[1, 2]", "", '{"fma": 1, "products": 2}', '{"fma": {}, "products": {}}']
     damaged += [whole.replace("7", "-7"), re.sub(r"\d\.?\d*e?\+?\d*", "NaN", whole, count=3)]
-    for i, text in enumerate(damaged):
+    for text in damaged:
         kept.write_text(text)
         monkeypatch.setattr(choose, "_rates", {})
-        assert choose.measured(device) == MATRIX_ENGINE
-        assert len(measured) == 2 + i, text
+        assert choose.known(device) is None, text
+
+
+def test_the_packages_rates_are_rates() -> None:
+    """Each entry names what was measured, where and when."""
+    text = (paths.PACKAGE / "data" / "rates.json").read_text()
+    for one in json.loads(text)["entries"]:
+        assert choose._parsed(one) is not None
+        assert set(one) == {
+            "platform", "device", "library", "fma", "products", "driver", "date",
+        }  # fmt: skip
 
 
 # --- libraries --------------------------------------------------------------------------

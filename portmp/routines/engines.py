@@ -36,11 +36,14 @@ SUMS = FACTORS | {"int8": INTS}
 _ENTRIES = {"int8": (-127, -128), "float32": (-511, 4095), "float64": (1 - 2**24, 2**26 - 1)}
 """Of full rows and of rows with one entry, whose products fill the bits of a sum."""
 
+OWN = "portmp"
+"""What portmp's own kernels are called among libraries."""
+
 
 class Own(Library):
     """portmp's kernels."""
 
-    name = "portmp"
+    name = OWN
 
     def multiply(
         self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,

@@ -20,7 +20,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, ProcessPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -33,6 +33,7 @@ from portmp.codegen.render import RenderedSource
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.files import target as targets
 from portmp.progress import Progress
+from portmp.routines.ozaki import choose
 from portmp.routines.problem import Problem
 from portmp.runtime import program
 from portmp.runtime.planes import Host
@@ -382,6 +383,8 @@ def command(args: Any) -> int:
         rows = _table(tasks, device)
         print(json.dumps(rows, indent=1)) if args.json else _print_schedules(rows)
         return 0
+    if args.rates:
+        return _rates(device, args.json)
     if target is None:
         raise ArgumentError("tune: no folder for the results: set PORTMP_CONFIG_DIR or give -o")
     if args.output:
@@ -410,6 +413,23 @@ def command(args: Any) -> int:
     else:
         print(f"{len(results)} schedules written to {target}")
     return 1 if wrong else 0
+
+
+def _rates(device: Device, as_json: bool) -> int:
+    """Measure rates of *device* for gemm's method ``auto``, which keeps them."""
+    if paths.cache_folder() is None:
+        raise ArgumentError("tune: no cache folder to keep rates in: unset PORTMP_CACHE_DIR")
+    progress = Progress(sys.stderr.isatty())
+    progress.show(f"measuring rates of {device.name} ...")
+    found = choose.measured(device)
+    progress.clear()
+    if as_json:
+        print(json.dumps(asdict(found), indent=1))
+        return 0
+    for what, rates in (("fma", found.fma), ("products", found.products)):
+        for word, rate in rates.items():
+            print(f"{what:10} {word:10} {rate / 1e9:12.4g} G/s")
+    return 0
 
 
 def _tell(found: Found, quiet: bool) -> bool:

@@ -3,7 +3,8 @@
 ``auto`` takes what should be fastest among the methods whose error bound, for these very
 operands, is not above the direct product's. Bounds follow from the range of the operands'
 exponents, which is read from the device once a faster method is in sight; times from rates that
-are measured on a device once and kept in the cache folder.
+``portmp tune --rates`` measured on this device, or that the package has for its model. Where there
+are none, nothing is measured: the direct product it is.
 
 With T the sum of |a_i b_i| a direct sum is bounded by c u^N T at the least (c by the number of
 limbs). K bits below the largest entry of a row, and entries at most R binary orders below it,
@@ -14,10 +15,14 @@ bound the rounding of integers by N (2^R_a + 2^R_b) 2^-K T, and what s slices le
 from __future__ import annotations
 
 import hashlib
+import json
 import logging
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -120,7 +125,9 @@ def chosen(a: Planes, b: Planes, accuracy: str = "accurate") -> Method | None:
     m, k, n = *a.shape[-2:], b.shape[-1]
     if not device.properties.float64 or not a.size or not b.size:
         return _said(None, "no float64, or nothing to multiply")
-    rates = measured(device)
+    rates = known(device)
+    if rates is None:
+        return _said(None, "no rates of this device are known; portmp tune --rates measures them")
     kind = device.properties.kind
     instructions = sum(form.accumulator(accuracy).networks["accumulate"].cost.values())
     direct = m * n * k * instructions / (_REACHED * rates.fma[form.word])
@@ -179,40 +186,65 @@ def candidates(form: Format, k: int, a_range: int, b_range: int) -> Iterator[_Ca
         yield _Candidate(method, word, products, cut.count, cut.count + products * (pieces - 1))
 
 
-def measured(device: Device) -> Rates:
-    """Rates of *device*, measured where no process has done so before."""
+def known(device: Device) -> Rates | None:
+    """Rates of *device*: measured here (``measured``), else those in the package for its kind."""
     if device not in _rates:
-        names = [engines.get(device, "auto", word).name for word in _PRODUCTS]
-        key = f"{device.compiler_key()}\0{device.name}\0{names}"
-        name = f"rates-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
-        found = _recalled(name)
-        if found is None:
-            found = _measure(device)
-            paths.remember(name, asdict(found))
-        _rates[device] = found
+        _rates[device] = _recalled(_file(device)) or _packaged().get(_entry(device))
     return _rates[device]
+
+
+def measured(device: Device) -> Rates:
+    """Rates of *device*, measured now, which takes seconds, and kept in the cache folder."""
+    order = _ORDER[device.properties.kind]
+    found = Rates(
+        {word: ceilings.instruction_rate(device, word) for word in _FMAS},
+        {word: ceilings.product_rate(device, word, order, 3) for word in _PRODUCTS},
+    )
+    paths.remember(_file(device), asdict(found))
+    _rates[device] = found
+    return found
+
+
+_rates: WeakKeyDictionary[Device, Rates | None] = WeakKeyDictionary()
+
+
+def _file(device: Device) -> str:
+    names = [engines.get(device, "auto", word).name for word in _PRODUCTS]
+    key = f"{device.compiler_key()}\0{device.name}\0{names}"
+    return f"rates-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 
 def _recalled(name: str) -> Rates | None:
     """Rates from the cache folder, if all are there and are rates."""
+    return _parsed(paths.recalled(name))
+
+
+def _parsed(data: Any) -> Rates | None:
     try:
-        known = paths.recalled(name)
-        fma, products = ({str(w): float(r) for w, r in known[of].items()} for of in _PARTS)
+        fma, products = ({str(w): float(r) for w, r in data[of].items()} for of in _PARTS)
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
     rates = [fma.get(w, 0.0) for w in _FMAS] + [products.get(w, 0.0) for w in _PRODUCTS]
     return Rates(fma, products) if all(r > 0 and math.isfinite(r) for r in rates) else None
 
 
-_rates: WeakKeyDictionary[Device, Rates] = WeakKeyDictionary()
+Entry = tuple[str, str, bool]
 
 
-def _measure(device: Device) -> Rates:
-    order = _ORDER[device.properties.kind]
-    return Rates(
-        {word: ceilings.instruction_rate(device, word) for word in _FMAS},
-        {word: ceilings.product_rate(device, word, order, 3) for word in _PRODUCTS},
-    )
+def _entry(device: Device) -> Entry:
+    """What the package's rates are found by: platform, model, whether its BLAS multiplies int8."""
+    own = engines.get(device, "auto", "int8").name == engines.OWN
+    return device.platform, device.properties.name, not own
+
+
+@cache
+def _packaged() -> dict[Entry, Rates]:
+    """Rates of devices that were measured, with the date and the driver of each in the file."""
+    text = resources.files("portmp").joinpath("data/rates.json").read_text()
+    return {
+        (one["platform"], one["device"], one["library"]): Rates(one["fma"], one["products"])
+        for one in json.loads(text)["entries"]
+    }
 
 
 def _said(method: Method | None, why: str) -> Method | None:
