@@ -10,11 +10,10 @@ from typing import Any
 import pytest
 from tiers import check
 
-from portmp import discovery
 from portmp.backends.base import Device
 from portmp.bench.measure import Budget
 from portmp.bench.papers.nbody import command as nbody
-from portmp.bench.papers.nbody import experiments, kernels, model, static
+from portmp.bench.papers.nbody import experiments, kernels, model, report, static
 from portmp.bench.papers.nbody.measured import SHARES
 from portmp.bench.tables import paper_of
 from portmp.cli import main
@@ -23,6 +22,7 @@ from portmp.compilers.base import KernelReport
 from portmp.compilers.loops import Instruction
 from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.compilers.occupancy import occupancy
+from portmp.discovery import finding
 from portmp.progress import Progress
 from portmp.routines import ceilings
 
@@ -202,7 +202,7 @@ def test_devices_without_float64(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
         interpreted = False
         properties = Facts()
 
-    monkeypatch.setattr(discovery, "get", lambda name: Small())
+    monkeypatch.setattr(finding, "get", lambda name: Small())
     status, _, err = run("--format", "float32,dd,float64")
     assert (status, err) == (
         2, "portmp: error: --format: dd, float64 given, x:0 has no float64\n"
@@ -298,7 +298,7 @@ def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> 
     if arch == "gfx908":
         assert part["paper"]["MI100"]["bounds"]["paper"] == pytest.approx(16.9e12, rel=0.01)
         assert part["paper"]["MI100"]["measured"] == 14.63e12
-    assert "compiled, not run" in nbody.nbody_report.static_table({"static": [part]})
+    assert "compiled, not run" in report.static_table({"static": [part]})
 
 
 def test_a_missing_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
