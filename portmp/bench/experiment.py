@@ -332,9 +332,9 @@ class Family:
         lines = [f"{part['selected']}: {part['about']}"] if "about" in part else []
         facts = part["facts"]
         if facts:
-            driver = str(facts.get("extra", {}).get("platform") or f"driver {facts['driver']}")
-            driver = " ".join(driver.partition(",")[0].split())
-            about = f"{facts['name']}, {facts['compute_units']} units, {driver}"
+            platform = str(facts.get("extra", {}).get("platform") or "").partition(",")[0]
+            names = [f"{facts['compute_units']} units", *filter(None, [" ".join(platform.split())])]
+            about = ", ".join([facts["name"], *names, f"driver {facts['driver']}"])
             lines = [f"{part['selected']}: {about}{self.first_line(part)}"]
         if data["paper"] and facts:
             rule = f"{data['rule']}; " if data["rule"] else ""
