@@ -28,6 +28,7 @@ from portmp.bench import compare, exact, experiment, measure, options, peers, ro
 from portmp.bench.cases import Case
 from portmp.bench.exact import Entry, Walk
 from portmp.bench.roofline import Ceilings
+from portmp.bench.tables import Column, Table, key
 from portmp.bench.values import Values
 from portmp.cli import main
 from portmp.discovery import finding
@@ -485,6 +486,65 @@ def test_tasks_of_peers() -> None:
     assert tasks["torch-dd"] == [("dd", "gemm", 16)]
 
 
+# --- the runner ----------------------------------------------------------------------------
+
+
+def test_the_runner(device: Device) -> None:
+    """What fails, does not fit or takes too long is skipped, and said to have failed or not."""
+    from portmp.errors import OutOfMemory
+
+    def raising(error: Exception) -> Callable[[], list[dict[str, Any]]]:
+        def measure() -> list[dict[str, Any]]:
+            raise error
+
+        return measure
+
+    good = {"name": "a", "seconds": 1.0}
+    cases = [
+        experiment.Case("good", lambda: [good]),
+        experiment.Case("broken", raising(DeviceError("no luck,\nnone"))),
+        experiment.Case("full", raising(OutOfMemory("full"))),
+        experiment.Case("large", lambda: [good], memory=2**60),
+        experiment.Case("long", lambda: [good], seconds=1e9, rest="long and more"),
+    ]
+    one = experiment.Experiment("x", lambda run: cases, (key("name"),), "x of {name}")
+    run = experiment.Run(
+        device, None, 1, measure.Budget(10.0, {"x": 1}), bench_blas.Progress(False)
+    )
+    found = one.measured(run)
+    assert found == {"rows": [good]} and run.short
+    assert [(s["what"], s["failed"]) for s in run.skipped] == [
+        ("broken", True), ("full", False), ("large", False), ("long and more", False),
+    ]  # fmt: skip
+    assert run.skipped[0]["reason"] == "no luck, none" and "may be used" in run.skipped[2]["reason"]
+    assert one.shown(found) == ["x of -", "name", "a"]
+    assert one.shown({"rows": []}) == ["x of -", "nothing was measured"]
+
+
+def test_tables() -> None:
+    """Paths, units, the paper's values; values that head columns; energies behind, or below."""
+    rows: list[dict[str, Any]] = [
+        {"n": n, "way": way, "at": {"time": t}, "energy": None}
+        for n, way, t in ((8, "a", 1e-3), (8, "b", 2e-3), (16, "b", 0.5))
+    ]
+    time = Column("time", "at.time", "s")
+    plain = Table("t", (key("n"), key("way"), time, Column("it", paper="{way}.{n}")), rows,
+                  {"a": {"8": 7.0}})  # fmt: skip
+    assert [line.split() for line in plain.lines()] == [
+        ["t"], ["n", "way", "time", "it"], ["8", "a", "1", "ms", "7"], ["8", "b", "2", "ms", "-"],
+        ["16", "b", "500", "ms", "-"],
+    ]  # fmt: skip
+    rows[1]["energy"] = {"gflops_per_watt": 2.0, "joules_per_operation": 5e-10}
+    assert plain.lines()[1].split()[-2:] == ["GFLOP/s/W", "J/op"]
+    assert plain.lines()[3].endswith("2  500 pJ") and plain.lines()[2].endswith("-       -")
+    spread = Table("t: u", (key("n"), Column("way", "at.time", "s"), time), rows, pivot="way")
+    assert [line.split() for line in spread.lines()] == [
+        ["t:", "u"], ["n", "a", "b", "time"], ["8", "1", "ms", "2", "ms", "2", "ms"],
+        ["16", "-", "500", "ms", "500", "ms"], [], ["energy,", "t:", "GFLOP/s/W", "and", "J/op"],
+        ["n", "a", "b"], ["8", "-", "2,", "500", "pJ"], ["16", "-", "-"],
+    ]  # fmt: skip
+
+
 # --- files ---------------------------------------------------------------------------------
 
 
@@ -568,7 +628,7 @@ BROKEN_BY_SCHEMA: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
                    "facts.kind: 'tpu' is not one of"),
     "too much": (broken(lambda d: d["host"].update(user="me")), "host: Additional properties"),
     "ceilings": (broken(lambda d: d["devices"][0].update(ceilings={})),
-                 "ceilings: 'instructions_per_second' is a required property"),
+                 "devices[0].ceilings: "),
     "memory": (broken(lambda d: d["devices"][0].update(ceilings={"instructions_per_second": {}})),
                "ceilings: 'memory' is a required property"),
     "another family": (broken(lambda d: d.update(family="blsa")), "family: 'blsa' is not one of"),

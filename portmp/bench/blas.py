@@ -185,8 +185,12 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
         for r in rows
     }
     shares: dict[str, dict[str, float]] = {_series(r): {} for r in rows}
-    for row in sorted(rows, key=lambda r: r["operations"]):
-        shares[_series(row)][row["routine"]] = 100 * row["share"]
+    largest: dict[tuple[str, str], int] = {}
+    for row in rows:
+        name = _series(row), row["routine"]
+        if row["operations"] > largest.get(name, 0):
+            largest[name] = row["operations"]
+            shares[name[0]][name[1]] = 100 * row["share"]
     yield partial(plots.bars, series=shares, up="share of the floor, %", line=100, colours=colours)
     routines = [r["routine"] for r in rows]
     which = "gemm" if "gemm" in routines else routines[0]

@@ -111,7 +111,7 @@ class Experiment:
             for case in self.cases(run):
                 rows += self._measured(run, case)
         except OutOfMemory as error:
-            run.skip(self.name, "all", str(error))
+            run.skip(self.name, "the rest" if rows else "all", str(error))
         more = self.found(run, rows) if self.found else {}
         return {**more, "rows": rows}
 
@@ -278,21 +278,14 @@ class Family:
         """Lines below all tables."""
         return []
 
-    def start(
-        self, request: Request, device: Device, progress: Progress
-    ) -> tuple[Run, dict[str, Experiment]]:
-        """A run with its limit of time and its meter, and the experiments that it takes."""
+    def part(self, request: Request, device: Device, progress: Progress) -> Row:
+        """One device's part of the report."""
         wanted = {n: e for n, e in self.by_name.items() if n in request.experiments}
         limit = request.seconds or (self.limits or {}).get(device.properties.kind, math.inf)
         budget = Budget(limit, {name: e.share for name, e in wanted.items()})
         run = self.begin(request, device, budget, progress)
         with budget.beside():
             run.observer = observing(device, request.energy, progress)
-        return run, wanted
-
-    def part(self, request: Request, device: Device, progress: Progress) -> Row:
-        """One device's part of the report."""
-        run, wanted = self.start(request, device, progress)
         found = {name: experiment.measured(run) for name, experiment in wanted.items()}
         progress.clear()
         return self.part_of(run, found)
