@@ -270,18 +270,11 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import blas as bench_blas
-    from portmp.bench import compare, gemm_methods
-    from portmp.bench.papers.nbody import command as nbody
-    from portmp.bench.papers.slfp import command as slfp
-    from portmp.bench.papers.ts2021 import command as ts2021
+    from portmp.bench import compare, experiment, options
 
-    commands = {
-        "blas": bench_blas.command, "nbody": nbody.command, "ts2021": ts2021.command,
-        "methods": gemm_methods.command, "slfp": slfp.command,
-        "compare": compare.command,
-    }  # fmt: skip
-    return commands[args.benchmark](args)
+    if args.benchmark == "compare":
+        return compare.command(args)
+    return experiment.command(options.family(args.benchmark), args)
 
 
 # --- source and machine code ------------------------------------------------------------
@@ -500,89 +493,21 @@ def _demo_options(demo: argparse.ArgumentParser) -> None:
 
 
 def _bench_parsers(bench: argparse.ArgumentParser) -> None:
+    from portmp.bench import options
+
     bench.register("type", None, str)  # the benchmarks check their own words
     kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
-    about = "rates, shares of the floor and errors of the BLAS"
-    blas = kinds.add_parser("blas", help=about, description=about)
-    blas.add_argument("--device", action="append", help="a device or 'all'; may be repeated")
-    blas.add_argument("--format", metavar="F,...", help="formats, or 'all'")
-    blas.add_argument("--routine", metavar="R,...", help="routines, or 'all'")
-    blas.add_argument("--accuracy", default="both", help="accurate, fast or both (the default)")
-    blas.add_argument("--size", metavar="N,...", help="orders of matrices, lengths of vectors")
-    blas.add_argument("--runs", type=int, metavar="N", help="runs of each case")
-    blas.add_argument("--peers", action="store_true", help="measure what else is installed")
-    blas.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
-    blas.add_argument("--plot", metavar="FILE", help="draw shares and rates")
-    about = "errors of gemm's methods by depth and by how entries are spread"
-    errors = kinds.add_parser("methods", help=about, description=about)
-    errors.add_argument("--device", help="a device, such as cuda:0")
-    errors.add_argument("--format", metavar="F,...", help="formats, or 'all'")
-    errors.add_argument("--size", metavar="K,...", help="depths (default 256 to 8192)")
-    errors.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
-    papers = [_bench_nbody_parser(kinds), _bench_ts2021_parser(kinds), _bench_slfp_parser(kinds)]
-    about = "rates of two reports and their ratio, row by row"
+    subs = []
+    for name, found in options.COMMANDS.items():
+        subs.append(kinds.add_parser(name, help=found.about, description=found.about))
+        options.add(subs[-1], found)
+    about = "two reports of one benchmark and their ratios, row by row"
     compare = kinds.add_parser("compare", help=about, description=about)
-    compare.add_argument("old", metavar="OLD", help="a report of bench blas")
-    compare.add_argument("new", metavar="NEW", help="another one")
-    for sub in (blas, errors, *papers):
-        sub.add_argument(
-            "--energy", action="store_true", default=None,
-            help="joules of an operation and GFLOP/s per watt, about 3 s more for each case",
-        )  # fmt: skip
-    for sub in (blas, errors, *papers, compare):
+    compare.add_argument("old", metavar="OLD", help="a report of a benchmark")
+    compare.add_argument("new", metavar="NEW", help="another one of the same benchmark")
+    for sub in (*subs, compare):
         sub.register("type", None, _word)
         sub.add_argument("--json", action="store_true", help="print JSON")
-
-
-def _bench_nbody_parser(kinds: Any) -> argparse.ArgumentParser:
-    about = "experiments on gravity by direct summation, beside a paper's"
-    nbody: argparse.ArgumentParser = kinds.add_parser("nbody", help=about, description=about)
-    nbody.add_argument("--device", help="a device, such as cuda:0")
-    nbody.add_argument("--format", metavar="F,...", help="formats, or 'all' (default float32)")
-    nbody.add_argument(
-        "--experiment", metavar="E,...", help="roots, sizes, steps, cycles, build, copies, bound"
-    )
-    nbody.add_argument("--size", metavar="N", help="particles for roots, at most for sizes")
-    nbody.add_argument("--seconds", type=float, help="limit (default 60 on CPUs, 120 on GPUs)")
-    nbody.add_argument("--runs", type=int, metavar="R", help="runs of each case (default 10)")
-    nbody.add_argument(
-        "--static", metavar="ARCH,...", help="compile for these (gfx908, sm_90, ...), run nothing"
-    )
-    nbody.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
-    nbody.add_argument("--plot", metavar="FILE", help="draw rates by size, and roots")
-    return nbody
-
-
-def _bench_ts2021_parser(kinds: Any) -> argparse.ArgumentParser:
-    about = "experiments on triple-single products, beside a paper's"
-    ts2021: argparse.ArgumentParser = kinds.add_parser("ts2021", help=about, description=about)
-    ts2021.add_argument("--device", help="a device, such as cuda:0")
-    ts2021.add_argument("--experiment", metavar="E,...", help="blocked, split, accuracy")
-    ts2021.add_argument("--size", metavar="N", help="the largest order (default 8192)")
-    ts2021.add_argument(
-        "--seconds", type=float, help="limit, without compiling (default 60 on CPUs, 120 on GPUs)"
-    )
-    ts2021.add_argument("--runs", type=int, metavar="R", help="runs of each case")
-    ts2021.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
-    ts2021.add_argument("--plot", metavar="FILE", help="draw rates, times and errors")
-    return ts2021
-
-
-def _bench_slfp_parser(kinds: Any) -> argparse.ArgumentParser:
-    about = "experiments on formats that are short in memory, beside a paper's"
-    slfp: argparse.ArgumentParser = kinds.add_parser("slfp", help=about, description=about)
-    slfp.add_argument("--device", help="a device, such as cuda:0")
-    slfp.add_argument(
-        "--experiment", metavar="E,...", help="axpy, gemm, gemv, dot, interleaved, accuracy"
-    )
-    slfp.add_argument("--size", metavar="N", help="the only length of vectors, order of matrices")
-    slfp.add_argument(
-        "--seconds", type=float, help="limit, without compiling (default 60 on CPUs, 120 on GPUs)"
-    )
-    slfp.add_argument("--runs", type=int, metavar="R", help="runs of each case")
-    slfp.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
-    slfp.add_argument("--plot", metavar="FILE", help="draw ratios to float64")
-    return slfp
 
 
 def _matrix_options(parser: argparse.ArgumentParser) -> None:

@@ -6,6 +6,8 @@ import ctypes
 import importlib
 import json
 import math
+import re
+import sys
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -22,10 +24,11 @@ from portmp.backends.opencl import runtime as opencl
 from portmp.backends.rocm import runtime as rocm
 from portmp.bench import blas as bench_blas
 from portmp.bench import cases as blas
-from portmp.bench import compare, exact, measure, options, peers, roofline, schema, tables
+from portmp.bench import compare, exact, experiment, measure, options, peers, roofline
 from portmp.bench.cases import Case
 from portmp.bench.exact import Entry, Walk
 from portmp.bench.roofline import Ceilings
+from portmp.bench.tables import Column, Table, key
 from portmp.bench.values import Values
 from portmp.cli import main
 from portmp.discovery import finding
@@ -62,6 +65,20 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 def given_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ceilings without measuring them."""
     monkeypatch.setattr(roofline, "measured", lambda device, words: CPU)
+
+
+def described(data: dict[str, Any]) -> None:
+    """The schema is one, and describes a report."""
+    if importlib.util.find_spec("jsonschema"):
+        validator = importlib.import_module("jsonschema").Draft202012Validator
+        validator.check_schema(compare.schema())
+        assert list(validator(compare.schema()).iter_errors(data)) == []
+
+
+def rows_of(device: dict[str, Any]) -> list[dict[str, Any]]:
+    """The rows of a device's part."""
+    found: list[dict[str, Any]] = device["experiments"]["blas"]["rows"]
+    return found
 
 
 def case(routine: str, form: str, shape: tuple[int, ...], accuracy: str = "accurate") -> Case:
@@ -313,16 +330,12 @@ def test_a_run(run: Run) -> None:
     status, out, err = run(*words, *plot)
     assert (status, err) == (0, "")
     assert not plot or Path("p.png").stat().st_size > 5000
-    data = schema.read("r.json")
-    assert list(schema.problems(data)) == []
-    if importlib.util.find_spec("jsonschema"):
-        validator = importlib.import_module("jsonschema").Draft202012Validator
-        validator.check_schema(schema.schema())
-        assert list(validator(schema.schema()).iter_errors(data)) == []
+    data = compare.read("r.json")
+    described(data)
     (device,) = data["devices"]
     assert device["skipped"] == []
-    assert [r["routine"] for r in device["results"]] == ["gemm", "gemv", "dot", "axpy"]
-    for r in device["results"]:
+    assert [r["routine"] for r in rows_of(device)] == ["gemm", "gemv", "dot", "axpy"]
+    for r in rows_of(device):
         assert r["share"] == pytest.approx(r["floor"]["seconds"] / r["seconds"]["median"])
         assert r["seconds"]["lower"] <= r["seconds"]["median"] <= r["seconds"]["upper"]
         assert r["seconds"]["runs"] == 3
@@ -348,8 +361,8 @@ def test_every_routine(run: Run, given_ceilings: None) -> None:
     )
     (device,) = json.loads(out)["devices"]
     assert status == 0
-    assert {r["routine"] for r in device["results"]} == set(blas.ROUTINES)
-    assert max(r["error"]["scaled"] for r in device["results"]) < 5
+    assert {r["routine"] for r in rows_of(device)} == set(blas.ROUTINES)
+    assert max(r["error"]["scaled"] for r in rows_of(device)) < 5
 
 
 @pytest.mark.parametrize("name", ["slfp64in56b_rz", "float16"])
@@ -360,7 +373,7 @@ def test_storage_formats(run: Run, given_ceilings: None, name: str) -> None:
     status, out, _ = run(*words, "--accuracy", "accurate", "--json")
     assert status == 0
     form = formats.get(name)
-    for r in json.loads(out)["devices"][0]["results"]:
+    for r in rows_of(json.loads(out)["devices"][0]):
         shape = blas.ROUTINES[r["routine"]].sized(40, "cpu")[0]
         moved = blas.ROUTINES[r["routine"]].values_moved(shape)
         assert r["bytes"] == moved * form.itemsize
@@ -389,7 +402,7 @@ def test_wrong_results_have_status_one(
     status, out, _ = run(*words, "-o", "r.json")
     assert status == 1
     assert "WRONG: axpy float64 500" in out
-    assert tables.failed(schema.read("r.json"))
+    assert bench_blas.FAMILY.failed(compare.read("r.json"))
 
 
 def test_what_does_not_fit_is_skipped(run: Run, given_ceilings: None) -> None:
@@ -419,7 +432,7 @@ def test_too_little_memory(
     status, out, _ = run(*words, "--size", "500,2^15", "--json")
     (found,) = json.loads(out)["devices"]
     assert status == 0
-    assert [r["shape"] for r in found["results"]] == [[500]]
+    assert [r["shape"] for r in rows_of(found)] == [[500]]
     assert found["skipped"][0]["shape"] == [2**15]
     assert "did not allocate" in found["skipped"][0]["reason"]
     assert found["selected"] == device.name
@@ -437,7 +450,7 @@ def test_a_refused_device_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch)
     status, out, _ = run("blas", "--device", "all", "--format", "dd", "-o", "r.json")
     assert status == 1
     assert f"refused: {device.name}: does not round" in out
-    assert schema.read("r.json")["devices"][0]["ceilings"] is None
+    assert compare.read("r.json")["devices"][0]["experiments"] == {}
 
 
 def test_peers_that_are_missing_or_broken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -473,6 +486,65 @@ def test_tasks_of_peers() -> None:
     assert tasks["torch-dd"] == [("dd", "gemm", 16)]
 
 
+# --- the runner ----------------------------------------------------------------------------
+
+
+def test_the_runner(device: Device) -> None:
+    """What fails, does not fit or takes too long is skipped, and said to have failed or not."""
+    from portmp.errors import OutOfMemory
+
+    def raising(error: Exception) -> Callable[[], list[dict[str, Any]]]:
+        def measure() -> list[dict[str, Any]]:
+            raise error
+
+        return measure
+
+    good = {"name": "a", "seconds": 1.0}
+    cases = [
+        experiment.Case("good", lambda: [good]),
+        experiment.Case("broken", raising(DeviceError("no luck,\nnone"))),
+        experiment.Case("full", raising(OutOfMemory("full"))),
+        experiment.Case("large", lambda: [good], memory=2**60),
+        experiment.Case("long", lambda: [good], seconds=1e9, rest="long and more"),
+    ]
+    one = experiment.Experiment("x", lambda run: cases, (key("name"),), "x of {name}")
+    run = experiment.Run(
+        device, None, 1, measure.Budget(10.0, {"x": 1}), bench_blas.Progress(False)
+    )
+    found = one.measured(run)
+    assert found == {"rows": [good]} and run.short
+    assert [(s["what"], s["failed"]) for s in run.skipped] == [
+        ("broken", True), ("full", False), ("large", False), ("long and more", False),
+    ]  # fmt: skip
+    assert run.skipped[0]["reason"] == "no luck, none" and "may be used" in run.skipped[2]["reason"]
+    assert one.shown(found) == ["x of -", "name", "a"]
+    assert one.shown({"rows": []}) == ["x of -", "nothing was measured"]
+
+
+def test_tables() -> None:
+    """Paths, units, the paper's values; values that head columns; energies behind, or below."""
+    rows: list[dict[str, Any]] = [
+        {"n": n, "way": way, "at": {"time": t}, "energy": None}
+        for n, way, t in ((8, "a", 1e-3), (8, "b", 2e-3), (16, "b", 0.5))
+    ]
+    time = Column("time", "at.time", "s")
+    plain = Table("t", (key("n"), key("way"), time, Column("it", paper="{way}.{n}")), rows,
+                  {"a": {"8": 7.0}})  # fmt: skip
+    assert [line.split() for line in plain.lines()] == [
+        ["t"], ["n", "way", "time", "it"], ["8", "a", "1", "ms", "7"], ["8", "b", "2", "ms", "-"],
+        ["16", "b", "500", "ms", "-"],
+    ]  # fmt: skip
+    rows[1]["energy"] = {"gflops_per_watt": 2.0, "joules_per_operation": 5e-10}
+    assert plain.lines()[1].split()[-2:] == ["GFLOP/s/W", "J/op"]
+    assert plain.lines()[3].endswith("2  500 pJ") and plain.lines()[2].endswith("-       -")
+    spread = Table("t: u", (key("n"), Column("way", "at.time", "s"), time), rows, pivot="way")
+    assert [line.split() for line in spread.lines()] == [
+        ["t:", "u"], ["n", "a", "b", "time"], ["8", "1", "ms", "2", "ms", "2", "ms"],
+        ["16", "-", "500", "ms", "500", "ms"], [], ["energy,", "t:", "GFLOP/s/W", "and", "J/op"],
+        ["n", "a", "b"], ["8", "-", "2,", "500", "pJ"], ["16", "-", "-"],
+    ]  # fmt: skip
+
+
 # --- files ---------------------------------------------------------------------------------
 
 
@@ -495,11 +567,12 @@ def written(name: str, **devices: list[dict[str, Any]]) -> dict[str, Any]:
     facts = {"name": "a device", "vendor": "", "driver": "1", "arch": "", "kind": "gpu",
              "compute_units": 1, "memory": 1, "clock_mhz": 1}  # fmt: skip
     data: dict[str, Any] = {
-        "schema": dict(tables.SCHEMA), "portmp": "0", "definition": 1, "templates": "",
-        "date": "today", "host": tables.host(), "peers": [],
+        "schema": dict(experiment.SCHEMA), "family": "blas", "rule": None,
+        "paper": None, "portmp": "0", "definition": 1, "templates": "",
+        "date": "today", "host": experiment.host(), "peers": [],
         "devices": [
             {"selected": device, "facts": facts, "compiler": "", "refusal": None, "ceilings": None,
-             "results": results, "skipped": [], "seconds": 1.0}
+             "experiments": {"blas": {"rows": results}}, "skipped": [], "seconds": 1.0}
             for device, results in devices.items()
         ],
     }  # fmt: skip
@@ -520,7 +593,7 @@ def test_compare(run: Run) -> None:
     assert by_routine["gemm"][6:8] == ["missing", "-"]
     assert by_routine["axpy"][4] == "missing"
     written("both.json", a=[result("dot", 1e9)], c=[result("dot", 1e9)])
-    pairs = compare.compared(schema.read("old.json"), schema.read("both.json"))
+    pairs = compare.compared(bench_blas.FAMILY, compare.read("old.json"), compare.read("both.json"))
     assert [(p["old"], p["new"]) for p in pairs] == [("a", "a"), (None, "c")]
     assert pairs[0]["rows"][0]["ratio"] == 0.5
     assert "not there" in run("compare", "old.json", "both.json")[1]
@@ -538,30 +611,87 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "no JSON": (lambda data: "{", "is no JSON"),
     "nothing": (lambda data: "", "is no JSON"),
     "not finite": (lambda data: json.dumps(data).replace("0.5", "NaN"), "NaN is no number"),
-    "a list": (lambda data: "[]", "the top level: object expected"),
-    "another schema": (broken(lambda d: d["schema"].update(version=2)), "schema.version: 1 expec"),
-    "no devices": (broken(lambda d: d.pop("devices")), "'devices' is missing"),
-    "text": (broken(lambda d: d["devices"][0]["results"][0].update(share="x")),
-             "devices[0].results[0].share: number expected, 'x' found"),
-    "truth": (broken(lambda d: d["devices"][0]["results"][0].update(operations=True)), "integer"),
-    "negative": (broken(lambda d: d["devices"][0]["results"][0]["seconds"].update(median=-1)),
-                 "at least 0 expected"),
-    "a new word": (broken(lambda d: d["devices"][0]["facts"].update(kind="tpu")), "'tpu' found"),
-    "too much": (broken(lambda d: d["host"].update(user="me")), "host.user: is not part"),
-    "ceilings": (broken(lambda d: d["devices"][0].update(ceilings={})), "is missing"),
+    "a list": (lambda data: "[]", "an object that names its schema is needed"),
+    "no schema": (broken(lambda d: d.pop("schema")), "an object that names its schema is needed"),
+    "another schema": (broken(lambda d: d["schema"].update(version=3)),
+                       "is a report 'portmp bench 3'; this portmp reads versions 1 and 2"),
+}  # fmt: skip
+BROKEN_BY_SCHEMA: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
+    "no devices": (broken(lambda d: d.pop("devices")), "'devices' is a required property"),
+    "text": (broken(lambda d: rows_of(d["devices"][0])[0].update(share="x")),
+             "devices[0].experiments.blas.rows[0].share: 'x' is not of type 'number'"),
+    "truth": (broken(lambda d: rows_of(d["devices"][0])[0].update(operations=True)),
+              "operations: True is not of type 'integer'"),
+    "negative": (broken(lambda d: rows_of(d["devices"][0])[0]["seconds"].update(median=-1)),
+                 "seconds.median: -1 is less than the minimum of 0"),
+    "a new word": (broken(lambda d: d["devices"][0]["facts"].update(kind="tpu")),
+                   "facts.kind: 'tpu' is not one of"),
+    "too much": (broken(lambda d: d["host"].update(user="me")), "host: Additional properties"),
+    "ceilings": (broken(lambda d: d["devices"][0].update(ceilings={})),
+                 "devices[0].ceilings: "),
+    "memory": (broken(lambda d: d["devices"][0].update(ceilings={"instructions_per_second": {}})),
+               "ceilings: 'memory' is a required property"),
+    "another family": (broken(lambda d: d.update(family="blsa")), "family: 'blsa' is not one of"),
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", BROKEN)
+@pytest.mark.parametrize("name", [*BROKEN, *BROKEN_BY_SCHEMA])
 def test_broken_files(run: Run, name: str) -> None:
     """One line that says where, status 2."""
+    if name in BROKEN_BY_SCHEMA:
+        pytest.importorskip("jsonschema")
     data = written("good.json", a=[result("dot", 1e9)])
-    change, message = BROKEN[name]
+    change, message = (BROKEN | BROKEN_BY_SCHEMA)[name]
     Path("bad.json").write_text(change(data))
     status, out, err = run("compare", "good.json", "bad.json")
     assert (status, out, len(err.splitlines())) == (2, "", 1)
     assert err.startswith("portmp: error: bad.json: ")
     assert message in err
+
+
+def test_broken_files_without_jsonschema(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files are compared; what is missing in one is still a line that names it, status 2."""
+    monkeypatch.setitem(sys.modules, "jsonschema", None)
+    data = written("good.json", a=[result("dot", 1e9)])
+    assert run("compare", "good.json", "good.json")[0] == 0
+    data.pop("devices")
+    Path("bad.json").write_text(json.dumps(data))
+    status, out, err = run("compare", "good.json", "bad.json")
+    assert (status, out, len(err.splitlines())) == (2, "", 1)
+    assert "bad.json" in err and "pip install jsonschema" in err
+
+
+def test_reports_of_two_benchmarks(run: Run) -> None:
+    """Nothing to compare."""
+    data = written("a.json", a=[result("dot", 1e9)])
+    part = data["devices"][0] | {"experiments": {}}
+    Path("b.json").write_text(json.dumps(data | {"family": "slfp", "devices": [part]}))
+    status, _, err = run("compare", "a.json", "b.json")
+    assert status == 2 and "a.json is a report of bench blas, b.json one of bench slfp" in err
+
+
+RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results"
+RECORDED = r"(blas|energy|methods|nbody|ozaki1|ozaki2|slfp|ts2021)-"
+OTHERS = r"(nbody-2pow20|nbody-sizes|ozaki1-widths|ozaki2-parts)-"
+
+
+@pytest.mark.parametrize("path", sorted(RESULTS.glob("*.json")), ids=lambda path: path.stem)
+def test_recorded_reports(path: Path, run: Run) -> None:
+    """Those of this command's first version are read, and as this version would write them.
+
+    Others are refused in one line.
+    """
+    if not re.match(RECORDED, path.name) or re.match(OTHERS, path.name):
+        with pytest.raises(InputError, match=f"{path.name}: is no report of portmp bench"):
+            compare.read(path)
+        return
+    data = compare.read(path)
+    described(data)
+    status, out, _ = run("compare", str(path), str(path), "--json")
+    found = [row["ratio"] for pair in json.loads(out) for row in pair["rows"]]
+    assert status == 0 and found and set(found) == {1.0}
+    family = options.family(data["family"])
+    assert len(family.table(data).splitlines()) > 10 and not family.failed(data)
 
 
 def test_files_that_cannot_be_read(run: Run) -> None:
@@ -570,7 +700,7 @@ def test_files_that_cannot_be_read(run: Run) -> None:
     Path("bytes").write_bytes(b"\xff\xfe\x00")
     for name in ("none.json", "folder", "bytes", "a\0b"):
         with pytest.raises(InputError, match="cannot be read"):
-            schema.read(name)
+            compare.read(name)
 
 
 BAD_USE = {
@@ -615,5 +745,5 @@ def test_lists() -> None:
     """Commas, blanks, repetitions, powers."""
     assert options.listed(" 64, 2^10,64,", options.size) == [64, 1024]
     assert options.listed_formats("all")[0].name == "float32"
-    assert len(bench_blas._routines("all")) == len(blas.ROUTINES)
+    assert len(bench_blas.routines_of("all")) == len(blas.ROUTINES)
     assert inputs.Stream("x").below(3, 5).tolist() == inputs.Stream("x").below(3, 5).tolist()

@@ -11,7 +11,8 @@ import pytest
 
 from portmp import cli, formats
 from portmp.backends.base import Device
-from portmp.bench import gemm_methods
+from portmp.bench import compare, gemm_methods
+from portmp.bench.experiment import SCHEMA
 from portmp.formats import convert
 
 
@@ -43,19 +44,25 @@ def test_command(device: Device, tmp_path: Path, capsys: Any) -> None:
     words = ["bench", "methods", "--device", device.name, "--format", "dd,qd", "--size", "40"]
     assert cli.main([*words, "-o", str(output)]) == 0
     shown, data = capsys.readouterr().out, json.loads(output.read_text())
-    assert data["schema"] == gemm_methods.SCHEMA and gemm_methods.table(data) in shown
-    assert [(r["format"], r["entries"], r["k"]) for r in data["rows"]] == [
+    assert data["schema"] == SCHEMA and gemm_methods.FAMILY.table(data) in shown
+    assert data["family"] == "methods" and not compare.broken(data)
+    rows = data["devices"][0]["experiments"]["methods"]["rows"]
+    found: dict[tuple[str, str, int], dict[str, Any]] = {}
+    for r in rows:
+        found.setdefault((r["format"], r["entries"], r["k"]), {})[r["method"]] = r
+    assert list(found) == [
         (form, kind, 40) for form in ("dd", "qd") for kind in gemm_methods.INPUTS
     ]
-    for row in data["rows"]:
-        assert set(row["errors"]) == {"direct", "ozaki1", "auto"} | (
-            {"ozaki2"} if row["format"] == "dd" else set()
+    for (form, _, _), methods in found.items():
+        assert set(methods) == {"direct", "ozaki1", "auto"} | (
+            {"ozaki2"} if form == "dd" else set()
         )
         # c u^N T of gemm's docstring, and 2 u^N of the result.
-        assert row["errors"]["auto"]["scaled"] <= (9 if row["format"] == "dd" else 0.07) + 2
-        assert row["auto"]
-    steep = next(r for r in data["rows"] if r["entries"] == "phi 4")
-    assert steep["errors"]["ozaki1"]["scaled"] > steep["errors"]["direct"]["scaled"]
+        assert methods["auto"]["error"]["scaled"] <= (9 if form == "dd" else 0.07) + 2
+        assert methods["auto"]["takes"]
+    steep = found["dd", "phi 4", 40]
+    assert steep["ozaki1"]["error"]["scaled"] > steep["direct"]["error"]["scaled"]
+    assert steep["ozaki1"]["above_direct"]
     assert "*" in shown
 
 
@@ -65,12 +72,14 @@ def test_energy(device: Device, metered: str, monkeypatch: Any, capsys: Any) -> 
     words = ["bench", "methods", "--device", device.name, "--format", "dd", "--size", "40"]
     assert cli.main([*words, "--energy", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    (row,) = data["rows"]
-    assert set(row["energy"]) == set(row["errors"]) and data["energy"]["read"] == metered
-    for found in row["energy"].values():
+    (part,) = data["devices"]
+    rows = part["experiments"]["methods"]["rows"]
+    assert part["energy"]["read"] == metered
+    assert {r["method"] for r in rows} == {"direct", "ozaki1", "ozaki2", "auto"}
+    for found in (row["energy"] for row in rows):
         each = found["joules_per_operation"]
         assert found["joules_per_call"] == pytest.approx(each * 2 * 6 * 6 * 40)
-    assert "energy, dd: GFLOP/s/W and J/op" in gemm_methods.table(data)
+    assert "energy, dd: GFLOP/s/W and J/op" in gemm_methods.FAMILY.table(data)
 
 
 @pytest.mark.parametrize(("words", "message"), [

@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 from tiers import check
 
+from portmp import formats
 from portmp.backends.base import Device
+from portmp.bench import compare
+from portmp.bench.experiment import SCHEMA, paper_of
 from portmp.bench.measure import Budget
-from portmp.bench.papers.nbody import command as nbody
-from portmp.bench.papers.nbody import experiments, kernels, model, report, static
-from portmp.bench.papers.nbody.measured import SHARES
-from portmp.bench.tables import paper_of
+from portmp.bench.papers.nbody import experiments, kernels, model, static
+from portmp.bench.papers.nbody.measured import Bench
 from portmp.cli import main
 from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
@@ -59,11 +60,10 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
 # --- results ---------------------------------------------------------------------------------
 
 
-def measured(data: dict[str, Any]) -> list[dict[str, Any]]:
+def measured(part: dict[str, Any]) -> list[dict[str, Any]]:
     """All rows that have a number of particles and times."""
-    found = data["experiments"]
-    rows = [*found["roots"]["rows"]]
-    rows += [row for series in found["sizes"]["series"] for row in series["rows"]]
+    found = part["experiments"]
+    rows = [*found["roots"]["rows"], *found["sizes"]["rows"]]
     rows += [row[k] for row in found["steps"]["rows"] for k in ("before", "after")]
     return rows
 
@@ -75,20 +75,23 @@ def test_results(run: Run, small: None, device: Device) -> None:
     data = json.loads(out)
     assert (status, err) == (0, "")
     assert json.loads(Path("r.json").read_text()) == data
-    assert data["schema"] == "portmp nbody bench 1"
-    assert {"portmp", "templates", "date", "driver", "clock_mhz", "ceilings"} <= set(data)
-    assert data["device"]["selected"] == device.name
-    assert list(data["experiments"]) == list(nbody.EXPERIMENTS)
-    rows = measured(data)
+    assert data["schema"] == SCHEMA and data["family"] == "nbody"
+    assert not compare.broken(data)
+    (part,) = data["devices"]
+    assert {"portmp", "templates", "date"} <= set(data)
+    assert {"clock_mhz", "ceilings"} <= set(part) and part["facts"]["driver"]
+    assert part["selected"] == device.name
+    assert list(part["experiments"]) == [e.name for e in experiments.FAMILY.experiments]
+    rows = measured(part)
     assert len(rows) >= 4
     for row in rows:
         seconds = row["seconds"]
         assert 0 < seconds["least"] <= seconds["median"] <= seconds["most"]
         assert row["flops_max"] == pytest.approx(22 * row["n"] ** 2 / seconds["least"])
-    for row in data["experiments"]["roots"]["rows"]:
+    for row in part["experiments"]["roots"]["rows"]:
         assert row["interactions_per_second"] * 22 == pytest.approx(row["flops_max"])
         assert row["flops_median"] == pytest.approx(22 * 512**2 / row["seconds"]["median"])
-    for row in data["experiments"]["bound"]["rows"]:
+    for row in part["experiments"]["bound"]["rows"]:
         assert row["share"] == pytest.approx(row["interactions_per_second"] / row["bound"])
         assert row["bound"] == pytest.approx(1e11 / row["slots"])
         assert set(row["flops"]) == {"22", "21", "20", "38"}
@@ -111,14 +114,15 @@ def test_several_formats(run: Run) -> None:
     """A format of several limbs has one root, and is left out where words are counted."""
     words = ("--format", "dd,float64", "--experiment", "roots,cycles", "--size", "256")
     status, out, _ = run(*words, "--runs", "1", "--json")
-    data = json.loads(out)
-    roots = [(r["format"], r["root"]) for r in data["experiments"]["roots"]["rows"]]
+    (part,) = json.loads(out)["devices"]
+    roots = [(r["format"], r["root"]) for r in part["experiments"]["roots"]["rows"]]
     assert status == 0
     assert ("dd", "exact") in roots and ("dd", "fast") not in roots
     assert ("float64", "division") in roots
-    assert {"experiment": "cycles", "what": "dd", "reason": "has no inverse root of one word"} in (
-        data["skipped"]
-    )
+    assert {
+        "experiment": "cycles", "what": "dd", "reason": "has no inverse root of one word",
+        "failed": False,
+    } in part["skipped"]  # fmt: skip
 
 
 def test_time_limits(run: Run) -> None:
@@ -132,11 +136,12 @@ def test_time_limits(run: Run) -> None:
 
 def test_budget() -> None:
     """Experiments get their shares, and what those before them left."""
-    budget = Budget(160.0, {"sizes": SHARES["sizes"], "bound": SHARES["bound"]})
+    shares = {e.name: e.share for e in experiments.FAMILY.experiments}
+    budget = Budget(160.0, {"sizes": shares["sizes"], "bound": shares["bound"]})
     assert budget.left("sizes") == pytest.approx(120, abs=1)
     assert budget.left("bound", 2) == pytest.approx(80, abs=1)
     assert Budget(0.0, {"roots": 1}).left("roots") == 0
-    assert set(SHARES) == set(nbody.EXPERIMENTS)
+    assert len(shares) == 7
 
 
 def test_beside_the_budget(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,6 +201,7 @@ def test_devices_without_float64(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
 
     class Facts:
         float64 = False
+        kind = "gpu"
 
     class Small:
         name = "x:0"
@@ -283,7 +289,10 @@ def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> 
     monkeypatch.setattr(static, "KERNELS", {"float32": ("fast", "exact")})
     status, out, _ = run("--static", arch, "--json")
     assert status == 0
-    (part,) = json.loads(out)["static"]
+    data = json.loads(out)
+    (found,) = data["devices"]
+    assert found["selected"] == arch and not compare.broken(data)
+    part = found["experiments"]["static"]
     fast, exact = part["rows"]
     each = fast["loop"]["an_interaction"]
     assert part["note"].startswith("compiled, not run")
@@ -296,9 +305,9 @@ def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> 
     assert fast["spills"] == 0 and 0 < fast["registers"] <= 128
     assert 1 <= fast["occupancy"]["warps"] <= fast["occupancy"]["most"]
     if arch == "gfx908":
-        assert part["paper"]["MI100"]["bounds"]["paper"] == pytest.approx(16.9e12, rel=0.01)
-        assert part["paper"]["MI100"]["measured"] == 14.63e12
-    assert "compiled, not run" in report.static_table({"static": [part]})
+        assert part["bounds"]["MI100"]["bounds"]["paper"] == pytest.approx(16.9e12, rel=0.01)
+        assert part["bounds"]["MI100"]["measured"] == 14.63e12
+    assert "compiled, not run" in experiments.FAMILY.table(data)
 
 
 def test_a_missing_compiler(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -384,8 +393,8 @@ def test_occupancy_by_hand() -> None:
 
 def test_a_chain_takes_longer_than_a_shorter_one(device: Device) -> None:
     """It is not optimised away: the kernel of a root computes, and gives its fixed point."""
-    bench = nbody.Bench(device, [], None, 2, Budget(9.0, {"cycles": 1}), Progress(False))
-    form = nbody.formats.get("float32")
+    bench = Bench(device, None, 2, Budget(9.0, {"cycles": 1}), Progress(False))
+    form = formats.get("float32")
     seconds, cycles = kernels.latency(bench, form, "division")
     assert seconds > 0
     assert cycles is None or cycles > 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 import math
 import re
@@ -19,21 +20,25 @@ from portmp import cli, formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import exact, measure, runner, vendors
+from portmp.bench import compare, exact, experiment, measure, peers
 from portmp.bench.measure import Budget
 from portmp.bench.papers.slfp import accuracy, layouts
-from portmp.bench.papers.slfp import command as slfp
-from portmp.bench.papers.slfp import report as slfp_report
-from portmp.bench.papers.slfp.experiments import KINDS, Axpy, Bench, values_of
+from portmp.bench.papers.slfp import experiments as slfp
+from portmp.bench.papers.slfp.measured import KINDS, Axpy, Bench, values_of
 from portmp.bench.runner import Pool
 from portmp.errors import BackendUnavailable
 from portmp.nbody import memory
 from portmp.progress import Progress
 
 
+def measured(name: str, one: Bench) -> dict[str, Any]:
+    """What an experiment finds."""
+    return slfp.FAMILY.by_name[name].measured(one)
+
+
 def bench(device: Device, seconds: float = 1000.0, **more: Any) -> Bench:
     """A run of two rounds."""
-    shares = Budget(seconds, dict.fromkeys(slfp.EXPERIMENTS, 1))
+    shares = Budget(seconds, dict.fromkeys(slfp.FAMILY.by_name, 1))
     return Bench(device, None, 2, shares, Progress(False), **more)
 
 
@@ -50,21 +55,18 @@ def bench(device: Device, seconds: float = 1000.0, **more: Any) -> Bench:
 ])  # fmt: skip
 def test_the_papers_ratios(kind: str, experiment: str, figure: str, ratios: str) -> None:
     """Rates and watts as they are in the file give the ratios that the paper has."""
-    _, rows = slfp_report.theirs(kind, experiment)
+    _, rows = slfp.theirs(kind, experiment)
     names = [f"slfp64in{bits}b" for bits in (56, 48, 40, 32, 24, 16)]
-    found = [float(slfp_report.stated(rows, name, figure)) for name in names]
+    found = [float(slfp.stated(rows, name, figure)) for name in names]
     assert found == pytest.approx(list(map(float, ratios.split())), abs=0.0055)
 
 
 def test_the_papers_short_floats() -> None:
     """Beside float64, in brackets beside float32; what it does not have is a dash."""
-    _, rows = slfp_report.theirs("gpu", "axpy")
-    assert slfp_report.stated(rows, "slfp32in16b") == "3.24 (1.65)"
-    assert slfp_report.stated(rows, "tsin80b") == "-"
-    assert (
-        slfp_report.stated(slfp_report.theirs("cpu", "axpy")[1], "float64", "board_mflops_per_watt")
-        == "-"
-    )
+    _, rows = slfp.theirs("gpu", "axpy")
+    assert slfp.stated(rows, "slfp32in16b") == "3.24 (1.65)"
+    assert slfp.stated(rows, "tsin80b") == "-"
+    assert slfp.stated(slfp.theirs("cpu", "axpy")[1], "float64", "board_mflops_per_watt") == "-"
 
 
 def test_ratios_are_of_one_round() -> None:
@@ -117,13 +119,13 @@ def test_libraries(kind: str, word: str, device: Device) -> None:
     """OpenBLAS on the host, the platform's library on the device: right results, both."""
     found = []
     if device.properties.kind == "cpu":
-        vendor, problem = vendors.find(device)
+        vendor, problem = peers.find(device)
         if vendor is None:
             tiers.need("openblas", problem)
         assert re.search(r"[0-9] threads$", vendor.name)
         found.append(vendor)
     try:
-        found.append(vendors.OnDevice(device.library()))
+        found.append(peers.OnDevice(device.library()))
     except BackendUnavailable as error:
         if not found:
             tiers.need("clblast", error)
@@ -132,39 +134,38 @@ def test_libraries(kind: str, word: str, device: Device) -> None:
         pool = KINDS[kind].prepare(device, form, n, None).pool
         library = KINDS[kind].library(vendor, pool, n)
         assert library is not None and not library[1].wrong
-        assert library[0].on_host == isinstance(vendor, vendors.OpenBlas)
+        assert library[0].on_host == isinstance(vendor, peers.OpenBlas)
 
 
 def test_no_library(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its rows are missing, and the table says why."""
-    monkeypatch.setattr(vendors, "_files", lambda: iter(()))
+    monkeypatch.setattr(peers, "_files", lambda: iter(()))
     monkeypatch.setattr(
-        vendors, "OnDevice", lambda _: (_ for _ in ()).throw(BackendUnavailable("none here"))
+        peers, "OnDevice", lambda _: (_ for _ in ()).throw(BackendUnavailable("none here"))
     )
-    vendor, problem = vendors.find(device)
+    vendor, problem = peers.find(device)
     assert vendor is None and problem
-    one = bench(device)
-    data = slfp_report.report(one, {}, problem, _now())
-    assert f"library: none: {problem}" in slfp_report.table(data)
+    data = reported(bench(device, no_vendor=problem), {})
+    assert f"library: none: {problem}" in slfp.FAMILY.table(data)
 
 
-def _now() -> Any:
-    import datetime
-
-    return datetime.datetime.now(datetime.UTC)
+def reported(one: Bench, found: dict[str, Any]) -> dict[str, Any]:
+    """A report of what was found."""
+    part = slfp.FAMILY.part_of(one, found)
+    return slfp.FAMILY.report([part], datetime.datetime.now(datetime.UTC))
 
 
 def test_too_little_memory(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is made that does not fit the device, or a CPU's host."""
     one = bench(device)
     one.size = 2**38
-    assert KINDS["axpy"] and slfp.EXPERIMENTS["axpy"](one) == {"rows": []}
+    assert measured("axpy", one)["rows"] == []
     assert len(one.skipped) == 18 and "may be used" in one.skipped[0]["reason"]
     monkeypatch.setattr(memory, "free", lambda: 2**20)
     facts = dataclasses.replace(device.properties, kind="cpu")
     monkeypatch.setattr(device, "properties", facts)
-    assert "host's memory" in runner.lacking(2**20, device)
-    assert not runner.lacking(2**19, device)
+    assert "host's memory" in experiment.lacking(2**20, device)
+    assert not experiment.lacking(2**19, device)
 
 
 def test_without_float64(device: Device, short: None, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,13 +174,13 @@ def test_without_float64(device: Device, short: None, monkeypatch: pytest.Monkey
     monkeypatch.setattr(device, "properties", facts)
     one = bench(device)
     one.size = 64
-    found = slfp.EXPERIMENTS["axpy"](one)
+    found = measured("axpy", one)
     assert [r["type"] for r in found["rows"]] == ["float32", "slfp32in16b", "slfp32in16b_rz"]
     assert all(list(r["over"]) == ["float32"] for r in found["rows"])
-    assert layouts.run(one) == {"rows": []}
+    assert measured("interleaved", one) == {"rows": []}
     assert {s["what"] for s in one.skipped} == {"formats of float64"}
-    data = slfp_report.report(one, {"axpy": found}, "not looked for", _now())
-    assert "1 x float32" in slfp_report.table(data)
+    one.no_vendor = "not looked for"
+    assert "1 x float32" in slfp.FAMILY.table(reported(one, {"axpy": found}))
 
 
 def test_time_is_kept(device: Device) -> None:
@@ -189,7 +190,7 @@ def test_time_is_kept(device: Device) -> None:
     assert one.expected(KINDS["gemm"], ["float64"], 10, 0) == measure.FEWEST * 2300
     one.size = 10
     one.once |= {("gemm", f): 1.0 for f in ("float32", *formats.STORAGE)}
-    assert slfp.EXPERIMENTS["gemm"](one) == {"rows": []}
+    assert measured("gemm", one)["rows"] == []
     assert all("would take about" in s["reason"] for s in one.skipped)
 
 
@@ -198,12 +199,12 @@ def test_truncation_takes_away(device: Device, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(accuracy, "LENGTHS", (2**6, 2**10))
     monkeypatch.setattr(accuracy, "STEPS", (16,))
     monkeypatch.setattr(accuracy, "ONE_LIMB", {"float32": ("slfp32in24b",)})
-    found = accuracy.run(bench(device))
-    rows = {(r["rounding"], r["n"]): r for r in found["inputs"]}
+    found = measured("accuracy", bench(device))["rows"]
+    rows = {(r["rounding"], r["n"]): r for r in found if r["what"] == "inputs"}
     for n in (2**6, 2**10):
         assert -0.8 < rows["toward_zero", n]["mean"] < -0.5
         assert abs(rows["nearest", n]["mean"]) <= rows["nearest", n]["rms"] < 0.2
-    sums = {r["rounding"]: r for r in found["sums"]}
+    sums = {r["rounding"]: r for r in found if r["what"] == "sums"}
     assert sums["toward_zero"]["mean"] < -4 and abs(sums["nearest"]["mean"]) < 0.3
 
 
@@ -228,22 +229,24 @@ def test_command(device: Device, tmp_path: Path, short: None, capsys: Any, meter
     assert cli.main(words) == 0
     shown = capsys.readouterr().out
     data = json.loads(report.read_text())
-    assert data["schema"] == slfp_report.SCHEMA and not data["skipped"]
-    assert slfp_report.table(data) in shown and picture.stat().st_size > 1000
-    assert list(data["experiments"]) == list(slfp.EXPERIMENTS)
-    rows = {r["type"]: r for r in data["experiments"]["axpy"]["rows"]}
+    (part,) = data["devices"]
+    assert data["schema"] == experiment.SCHEMA and not part["skipped"]
+    assert data["family"] == "slfp" and not compare.broken(data)
+    assert slfp.FAMILY.table(data) in shown and picture.stat().st_size > 1000
+    assert list(part["experiments"]) == list(slfp.FAMILY.by_name)
+    rows = {r["type"]: r for r in part["experiments"]["axpy"]["rows"]}
     assert {"float64", "slfp64in48b", "slfp64in48b_rz", "float32", "slfp32in16b"} <= set(rows)
     row = rows["slfp32in16b"]
     assert list(row["over"]) == ["float64", "float32"] and row["base"] == "float32"
     assert row["ideal"] == 2 and row["reached"] == row["over"]["float32"] / 2
     assert rows["float32"]["base"] == "float64" and rows["float64"]["over"] == {"float64": 1}
     assert row["bytes_per_second"] == pytest.approx(3 * row["operations_per_second"])
-    assert data["energy"]["read"] == metered and row["energy"]["watts"] > 0
+    assert part["energy"]["read"] == metered and row["energy"]["watts"] > 0
     assert "energy" not in rows["slfp64in48b_rz"]
-    gemm = data["experiments"]["gemm"]["rows"]
+    gemm = part["experiments"]["gemm"]["rows"]
     assert all(r["operations_per_second"] * r["seconds"]["median"] ==
                pytest.approx(2 * 64**3 + 3 * 64**2) for r in gemm)  # fmt: skip
-    (layout,) = data["experiments"]["interleaved"]["rows"]
+    (layout,) = part["experiments"]["interleaved"]["rows"]
     assert layout["same_bits"] and layout["word"] == 2
     for text in ("paper x", "1.3", "eff x", "truncated", "same bits", "toward zero"):
         assert text in shown, text

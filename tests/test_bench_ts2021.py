@@ -16,10 +16,10 @@ import portmp as mp
 from portmp import cli, formats
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import values
+from portmp.bench import compare, values
+from portmp.bench.experiment import SCHEMA, Experiment
 from portmp.bench.measure import Budget
 from portmp.bench.papers.ts2021 import experiments
-from portmp.bench.papers.ts2021 import report as ts2021_report
 from portmp.bench.papers.ts2021.experiments import Bench
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert
@@ -136,15 +136,21 @@ def test_ratios() -> None:
 def test_time_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """An order whose time is not left is skipped, with all above, and the reason is told."""
     bench = Bench(device, 2048, 1, Budget(10.0, {"split": 1}), Progress(False))
-    passed = iter([0.0, 0.0, 0.5, 0.5, 0.5, 9.0, 9.0, 9.0])
+    passed = iter([0.0, 0.0, 0.5, 0.5, 0.5, 9.0, 9.0])
     monkeypatch.setattr(bench.budget, "passed", lambda: next(passed))
     seen = []
-    for n in bench.sizes("split", experiments.SPLIT_SIZES):
+
+    def act(one: Bench, n: int) -> list[dict[str, Any]]:
+        start = one.budget.passed()
         seen.append(n)
-        bench.once(lambda: None)
+        one.next += experiments.GROWTH * (one.budget.passed() - start)
+        return []
+
+    orders = lambda one: one.orders(experiments.SPLIT_SIZES, act)  # noqa: E731
+    assert Experiment("split", orders, ()).measured(bench) == {"rows": []}
     assert seen == [256, 512]
     assert bench.skipped == [{
-        "experiment": "split", "what": "N = 1024, 2048",
+        "experiment": "split", "what": "N = 1024, 2048", "failed": False,
         "reason": "would take about 68 s; 1.0 s of the limit of 10 s (--seconds) are left for it",
     }]  # fmt: skip
 
@@ -162,20 +168,25 @@ def test_command(
     assert cli.main(words) == 0
     shown = capsys.readouterr().out
     data = json.loads(report.read_text())
-    assert data["schema"] == ts2021_report.SCHEMA and not data["skipped"]
-    assert ts2021_report.table(data) in shown and picture.stat().st_size > 1000
-    found = data["experiments"]
+    (part,) = data["devices"]
+    assert data["schema"] == SCHEMA and not part["skipped"]
+    assert data["family"] == "ts2021" and not compare.broken(data)
+    assert experiments.FAMILY.table(data) in shown and picture.stat().st_size > 1000
+    found = part["experiments"]
     assert [r["format"] for r in found["blocked"]["rows"]] == [
         f for names in experiments.BLOCKED.values() for f in names
     ]
-    (times,) = found["split"]["rows"]
-    assert times["over_blocked"]["blocked"] == 1 and all(t > 0 for t in times["seconds"].values())
-    for row in found["accuracy"]["rows"]:
-        assert row["errors"]["12"] < 1e-18 and row["errors"]["ozaki2 28 moduli"] < 1e-20
-        assert all(math.isfinite(e) for e in row["errors"].values())
+    times = {row["way"]: row for row in found["split"]["rows"]}
+    assert times["blocked"]["over_blocked"] == 1
+    assert all(row["seconds"] > 0 for row in times.values())
+    errors = found["accuracy"]["rows"]
+    for fill in experiments.FILLS:
+        each = {row["way"]: row["relative_error"] for row in errors if row["fill"] == fill}
+        assert each["12"] < 1e-18 and each["ozaki2 28 moduli"] < 1e-20
+        assert set(each) == set(times) and all(map(math.isfinite, each.values()))
     assert "5.9" in shown and "paper" in shown
-    assert data["energy"]["read"] == metered and "energy, split: GFLOP/s/W and J/op" in shown
-    assert set(times["energy"]) == set(times["seconds"])
+    assert part["energy"]["read"] == metered and "energy, split: GFLOP/s/W and J/op" in shown
+    assert all(row["energy"]["watts"] > 0 for row in times.values())
     for row in found["blocked"]["rows"]:
         rate = row["energy"]["operations_per_second"]
         assert rate == pytest.approx(row["energy"]["calls"] * 2 * 32**3 / row["energy"]["seconds"])

@@ -21,7 +21,7 @@ from portmp.backends.energy import JOULES, WATTS, Meter
 from portmp.backends.opencl import runtime as opencl
 from portmp.backends.rocm import energy as amdsmi
 from portmp.backends.rocm import runtime as rocm
-from portmp.bench import energy, schema, tables
+from portmp.bench import compare, energy, tables
 from portmp.bench.energy import Observer, Spans, Timer
 from portmp.cli import main
 from portmp.emulator.device import EmulatedDevice
@@ -542,9 +542,9 @@ def test_bench_blas(quick: None, metered: str, capsys: Any) -> None:
     """Columns of the table, data that the schema describes, and a comparison."""
     assert main([*BLAS, "--energy", "-o", "r.json"]) == 0
     shown = capsys.readouterr().out
-    data = schema.read("r.json")
+    data = compare.read("r.json")
     (device,) = data["devices"]
-    (row,) = device["results"]
+    (row,) = device["experiments"]["blas"]["rows"]
     found = row["energy"]
     assert device["energy"]["read"] == found["read"] == metered and not device["energy"]["problem"]
     assert found["idle_watts"] == device["energy"]["idle_watts"] > 0
@@ -576,9 +576,9 @@ def test_a_device_that_cannot_be_read(
     assert main([*BLAS, "--energy", "-o", "r.json"]) == 0
     shown = capsys.readouterr().out
     assert "energy: not read: there is no meter: buy one\n" in shown and "J/op" not in shown
-    (found,) = schema.read("r.json")["devices"]
+    (found,) = compare.read("r.json")["devices"]
     assert found["energy"]["problem"] == "there is no meter: buy one"
-    assert found["results"][0]["energy"] is None
+    assert found["experiments"]["blas"]["rows"][0]["energy"] is None
 
 
 def test_this_machine(quick: None, device: Device, capsys: Any, monkeypatch: Any) -> None:
@@ -586,7 +586,7 @@ def test_this_machine(quick: None, device: Device, capsys: Any, monkeypatch: Any
     monkeypatch.setattr(energy, "SPANS", Spans(work=0.1, idle=0.1, batch=0.01, samples=3))
     assert main([*BLAS, "--energy", "--device", device.name, "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["devices"]
-    assert bool(found["energy"]["read"]) == bool(found["results"][0]["energy"])
+    assert bool(found["energy"]["read"]) == bool(found["experiments"]["blas"]["rows"][0]["energy"])
     assert found["energy"]["read"] or len(found["energy"]["problem"]) > 20
 
 

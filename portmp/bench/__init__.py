@@ -1,7 +1,8 @@
 """``portmp bench``: rates, shares of the floor and errors of portmp on a device, as data.
 
-``blas`` says what is measured, ``floors`` what bounds it, ``values`` makes the
-inputs, ``exact`` the errors, ``measure`` the times, ``energy`` the joules, ``peers`` the
-competitors, ``runner`` one device's run; ``report``, ``schema``, ``compare`` and ``plot`` deal with
-the results. ``nbody`` and the modules named after it repeat a paper's experiments on gravity.
+An experiment declares its cases, columns, tables and pictures (``experiment``), and one runner does
+the rest. A family of experiments is a command: ``blas`` (with ``cases`` and ``runner``),
+``gemm_methods`` and the folders of ``papers``, which repeat those of a paper. ``measure`` makes
+times, ``energy`` joules, ``values`` inputs, ``exact`` errors, ``roofline`` what bounds a case;
+``peers`` are libraries to compare with; ``compare`` reads reports.
 """

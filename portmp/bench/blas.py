@@ -1,80 +1,277 @@
-"""``portmp bench blas``: what is asked for, checked before anything is measured."""
+"""``portmp bench blas``: rates, shares of the floor and errors of the BLAS on devices."""
 
 from __future__ import annotations
 
-import datetime
-import sys
+import contextlib
 import time
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 
-from portmp import discovery
 from portmp.backends.base import Device
 from portmp.bench import cases as blas
-from portmp.bench import peers, plots, runner, tables
-from portmp.bench.cases import Case, Routine
-from portmp.bench.energy import observing
-from portmp.bench.options import ALL, check_runs, choice, listed, listed_formats, places, size
+from portmp.bench import measure, peers, plots, roofline, runner
+from portmp.bench.cases import ACCURATE, Case, Routine
+from portmp.bench.energy import Observer
+from portmp.bench.experiment import (
+    RATE,
+    SHAPE,
+    TIMES,
+    Experiment,
+    Family,
+    Run,
+    lacking,
+    relative,
+)
+from portmp.bench.experiment import Case as Measurement
+from portmp.bench.measure import Budget
+from portmp.bench.options import ALL, Request, choice, listed
+from portmp.bench.roofline import Ceilings
+from portmp.bench.runner import Pool
+from portmp.bench.tables import Column, Row, key, quantity, shape_text
+from portmp.bench.values import Values
+from portmp.errors import OutOfMemory
+from portmp.formats import Format
 from portmp.progress import Progress
 
 ACCURACIES = (blas.ACCURATE, blas.FAST, blas.BOTH)
+OVERHEAD = 0.3
+"""Seconds of a case beside its runs, for the first estimate of a run's duration."""
 
 
-def _routines(text: str | None) -> list[Routine]:
+# --- cases ------------------------------------------------------------------------------------
+
+
+@dataclass
+class Bench(Run):
+    """One run on one device: its cases, and its ceilings, measured before them and after."""
+
+    cases: Sequence[Case] = ()
+    ceilings: Ceilings | None = None
+    done: list[Case] = field(default_factory=list)
+
+
+class Remaining:
+    """How long a run still takes: weights of the cases, scaled by what the done ones took."""
+
+    def __init__(
+        self, cases: Sequence[Case], limits: Ceilings, runs: int, observer: Observer
+    ) -> None:
+        self.weights = [_weight(case, limits, runs, observer) for case in cases]
+        self.start = time.monotonic()
+
+    def seconds(self, done: int) -> float:
+        """Seconds left after *done* cases."""
+        left, passed = sum(self.weights[done:]), sum(self.weights[:done])
+        return left * ((time.monotonic() - self.start) / passed if passed else 1.0)
+
+
+def _weight(case: Case, limits: Ceilings, runs: int, observer: Observer) -> float:
+    """Seconds that a case takes if it reaches 70 % of its floor."""
+    once = roofline.floor(case, limits).seconds / 0.7
+    count = runs or measure.runs_of(once, measure.BUDGET[limits.kind])
+    return OVERHEAD + once * (count + 2) + observer.duration(once)
+
+
+def cases(run: Bench) -> Iterator[Measurement]:
+    """All that were planned. Cases of a format share its inputs."""
+    run.show("blas", "measuring the ceilings")
+    run.ceilings = roofline.measured(run.device, {case.word for case in run.cases})
+    fitting = [case for case in run.cases if not lacking(case.memory, run.device)]
+    for case in run.cases:
+        if case not in fitting:
+            yield _measurement(case, run, [case], {})
+    left, done = Remaining(fitting, run.ceilings, run.runs, run.observer), 0
+    for group in _groups(fitting):
+        pools: dict[str, Pool] = {}
+        for case in group:
+            hint = f", {done}/{len(fitting)}, about {left.seconds(done):.0f} s left"
+            yield _measurement(case, run, group, pools, hint)
+            done += 1
+
+
+def _measurement(
+    case: Case, run: Bench, group: Sequence[Case], pools: dict[str, Pool], hint: str = ""
+) -> Measurement:
+    act = partial(_measured, run, case, group, pools)
+    more = runner.key_of(case)
+    return Measurement(named(more), act, memory=case.memory, more=more, hint=hint)
+
+
+def _measured(run: Bench, case: Case, group: Sequence[Case], pools: dict[str, Pool]) -> list[Row]:
+    """A case's row, but for its floor; its group's inputs are made once."""
+    if "" not in pools:
+        pools[""] = _largest_pool(group, run.device)
+    row = runner.measured(run, pools[""], case)
+    run.done.append(case)
+    return [row]
+
+
+def _largest_pool(group: Sequence[Case], device: Device) -> Pool:
+    """Inputs for as many of the cases as memory allows: a driver may give less than it has."""
+    positive, form = group[0].routine.positive, group[0].form
+    sizes = sorted({case.starts[-1] for case in group}, reverse=True)
+    values = Values(form, positive)
+    for size in sizes[:-1]:
+        with contextlib.suppress(OutOfMemory):
+            return Pool(values, size, device)
+    return Pool(values, sizes[-1], device)
+
+
+def _groups(cases: Sequence[Case]) -> Iterator[list[Case]]:
+    """Cases that share inputs: one format, and all or none of them positive."""
+    groups: dict[tuple[Format, bool], list[Case]] = {}
+    for case in cases:
+        groups.setdefault((case.form, case.routine.positive), []).append(case)
+    yield from groups.values()
+
+
+def bounded(run: Bench, rows: list[Row]) -> Row:
+    """Each row's floor and share, by the better of the ceilings before and after the cases."""
+    assert run.ceilings
+    if rows:
+        run.show("blas", "measuring the ceilings")
+        words = {case.word for case in run.cases}
+        run.ceilings = run.ceilings.best(roofline.measured(run.device, words))
+    for case, row in zip(run.done, rows, strict=True):
+        row.update(runner.bounded(case, row, run.ceilings))
+    return {}
+
+
+# --- text and pictures ------------------------------------------------------------------------
+
+
+def named(row: Row) -> str:
+    """A case in words."""
+    accuracy = "" if row["accuracy"] == ACCURATE else f" {row['accuracy']}"
+    return f"{row['routine']} {row['format']}{accuracy} {shape_text(row['shape'])}"
+
+
+def _scaled(row: Row) -> float | None:
+    error = row["error"]
+    return None if error["relative"] is None else error["scaled"]
+
+
+COLUMNS = (
+    key("routine"), key("format"), key("accuracy"), SHAPE, *TIMES, RATE,
+    Column("traffic", "bytes_per_second", "B/s"),
+    Column("share", "share", "%", compared=True), Column("of the", "floor.bound", "text"),
+    Column("error", relative, "words"), Column("in u^N T", _scaled, ".2g"),
+)  # fmt: skip
+_LEGEND = (
+    "time: median of a call; spread: between the quartiles; rate: operations of the format;",
+    "share: of the floor, by the ceilings of this run; error: largest of the sampled entries",
+    "against exact arithmetic, relative and over u^N times the sum of the terms' magnitudes",
+)
+_ENERGY_LEGEND = (
+    "GFLOP/s/W and J/op: operations as in the rate, while the case is repeated for two seconds,",
+    "idle power included",
+)
+
+
+def _series(row: Row) -> str:
+    return f"{row['format']}{' fast' if row['accuracy'] == 'fast' else ''}"
+
+
+def drawings(found: Row) -> Iterator[plots.Draw]:
+    """Bars of shares by routine at its largest shape, and rates of gemm by size.
+
+    A hue for each format, dark for accurate sums and light for fast ones.
+    """
+    rows, hues = found["rows"], plots.hues()
+    forms = list(dict.fromkeys(r["format"] for r in rows))
+    colours = {
+        _series(r): hues((2 * forms.index(r["format"]) + (r["accuracy"] == "fast")) % 20)
+        for r in rows
+    }
+    shares: dict[str, dict[str, float]] = {_series(r): {} for r in rows}
+    largest: dict[tuple[str, str], int] = {}
+    for row in rows:
+        name = _series(row), row["routine"]
+        if row["operations"] > largest.get(name, 0):
+            largest[name] = row["operations"]
+            shares[name[0]][name[1]] = 100 * row["share"]
+    yield partial(plots.bars, series=shares, up="share of the floor, %", line=100, colours=colours)
+    routines = [r["routine"] for r in rows]
+    which = "gemm" if "gemm" in routines else routines[0]
+    points: dict[str, list[tuple[float, float]]] = {}
+    for r in sorted(rows, key=lambda r: r["operations"]):
+        if r["routine"] == which:
+            point = r["operations"], r["operations_per_second"]
+            points.setdefault(_series(r), []).append(point)
+    yield partial(
+        plots.lines, series=points, across=f"operations of one {which}",
+        up="operations of the format a second", colours=colours,
+    )  # fmt: skip
+
+
+# --- the family -------------------------------------------------------------------------------
+
+
+def routines_of(text: str | None) -> list[Routine]:
+    """Routines by name; ``all``, or without names the usual ones."""
     if text == ALL:
         return list(blas.ROUTINES.values())
     return listed(text, blas.routine) or [blas.routine(name) for name in blas.USUAL_ROUTINES]
 
 
-def _devices(names: Sequence[str] | None) -> list[tuple[Device, str]]:
-    """The devices asked for, each with its refusal or nothing; only ``all`` may be refused."""
-    if not names:
-        return [(discovery.get(), "")]
-    if ALL not in names:
-        return [(device, "") for device in dict.fromkeys(discovery.hardware(n) for n in names)]
-    return discovery.opened()
+class Blas(Family):
+    """The BLAS, on one device or several."""
 
-
-def _measured(
-    device: Device, cases: Sequence[Case], runs: int, progress: Progress, energy: bool | None
-) -> dict[str, Any]:
-    """One device's part of the report."""
-    start = time.monotonic()
-    observer = observing(device, energy, progress)
-    found = runner.run(device, cases, runs, progress, observer)
-    duration = time.monotonic() - start
-    part = tables.device_report(device, found.ceilings, found.results, found.skipped, duration)
-    return part | observer.facts()
-
-
-def command(args: Any) -> int:
-    """``portmp bench blas``: 1 if a result is wrong, a case failed or a device was refused."""
-    routines, forms, sizes = (
-        _routines(args.routine),
-        listed_formats(args.format),
-        listed(args.size, size),
+    name = "blas"
+    limits = None
+    run = Bench
+    experiments = (
+        Experiment("blas", cases, COLUMNS, found=bounded, drawings=drawings, label=named),
     )
-    accuracy = choice(args.accuracy, "accuracy", ACCURACIES)
-    check_runs(args.runs)
-    output, picture = places(args)
-    blas.plan("cpu", routines, forms or blas.usual_formats(True), accuracy, sizes)
-    start = datetime.datetime.now(datetime.UTC)
-    progress = Progress(sys.stderr.isatty())
-    progress.show("opening the device (the first time it is probed, which takes some seconds)")
-    parts, planned, used = [], [], []
-    for device, refusal in _devices(args.device):
-        if refusal:
-            parts.append(tables.device_report(device, None, [], [], 0.0, refusal))
-            continue
-        facts = device.properties
-        chosen = forms or blas.usual_formats(facts.float64)
-        cases = blas.plan(facts.kind, routines, chosen, accuracy, sizes)
-        parts.append(_measured(device, cases, args.runs or 0, progress, args.energy))
-        planned += cases
-        used.append(device)
-    others = peers.run(planned, used, args.runs or 0, progress) if args.peers else []
-    data = tables.report(parts, others, start)
-    tables.write(data, tables.table, output, args.json)
-    if picture:
-        plots.plot(picture, data)
-    return 1 if tables.failed(data) else 0
+
+    def check(self, request: Request) -> None:
+        choice(request.args.accuracy, "accuracy", ACCURACIES)
+        self._plan(request, "cpu", True)
+
+    def _plan(self, request: Request, kind: str, float64: bool) -> list[Case]:
+        forms = request.forms or blas.usual_formats(float64)
+        routines = routines_of(request.args.routine)
+        return blas.plan(kind, routines, forms, request.args.accuracy, request.sizes)
+
+    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
+        planned = self._plan(request, device.properties.kind, device.properties.float64)
+        return Bench(device, None, request.runs, budget, progress, cases=planned)
+
+    def facts(self, run: Bench) -> Row:
+        return {"ceilings": run.ceilings.as_dict() if run.ceilings else None}
+
+    def others(self, request: Request, devices: Sequence[Device], progress: Progress) -> list[Row]:
+        if not request.args.peers:
+            return []
+        facts = [device.properties for device in devices]
+        planned = [case for f in facts for case in self._plan(request, f.kind, f.float64)]
+        return peers.run(planned, devices, request.runs, progress)
+
+    def first_line(self, part: Row) -> str:
+        found = part["experiments"].get("blas", {"rows": ()})
+        clocks = sorted({r["clock_mhz"] for r in found["rows"] if r["clock_mhz"]})
+        if not clocks:
+            return ""
+        seen = f"{clocks[0]:.0f}" + (f" to {clocks[-1]:.0f}" if len(clocks) > 1 else "")
+        return f", {seen} MHz under load"
+
+    def head(self, part: Row) -> list[str]:
+        limits = part.get("ceilings")
+        if not limits:
+            return []
+        texts = [
+            f"{word} {op} {quantity(rate, '/s')}"
+            for word, ops in limits["instructions_per_second"].items()
+            for op, rate in ops.items()
+        ]
+        memory = limits["memory"]
+        texts.append(f"{memory['by']} {quantity(memory['bytes_per_second'], 'B/s')}")
+        return ["ceilings: " + ", ".join(texts)]
+
+    def legend(self, data: Row) -> list[str]:
+        rows = [r for p in data["devices"] for e in p["experiments"].values() for r in e["rows"]]
+        return [*_LEGEND, *(_ENERGY_LEGEND if any(r.get("energy") for r in rows) else ())]
+
+
+FAMILY = Blas()

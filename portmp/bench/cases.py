@@ -17,6 +17,7 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.bench import exact
 from portmp.bench.exact import Entry, Walk
+from portmp.bench.tables import shape_text
 from portmp.bench.values import Values
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format, convert
@@ -405,13 +406,6 @@ class Case:
     def __str__(self) -> str:
         accuracy = f" {self.accuracy}" if self.routine.sums else ""
         return f"{self.routine.name} {self.form.name}{accuracy} {shape_text(self.shape)}"
-
-
-def shape_text(shape: Sequence[int]) -> str:
-    """``1000x64x64x64``, and powers of two as such where the shape is one large number."""
-    if len(shape) == 1 and shape[0] >= 2**16 and shape[0].bit_count() == 1:
-        return f"2^{shape[0].bit_length() - 1}"
-    return "x".join(map(str, shape))
 
 
 def routine(name: str) -> Routine:

@@ -7,41 +7,36 @@ product's, for square matrices of order k: gemm's ``auto`` takes it where the di
 
 from __future__ import annotations
 
-import datetime
-import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from portmp import discovery, formats
+from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import exact, values
-from portmp.bench.energy import Observer, observing
+from portmp.bench import exact, options, values
 from portmp.bench.exact import Entry
-from portmp.bench.options import listed, listed_formats, size
-from portmp.bench.tables import about, columns, energy_lines, energy_table, number, origin, write
+from portmp.bench.experiment import Case, Experiment, Family, Run
+from portmp.bench.measure import Budget
+from portmp.bench.options import Request
+from portmp.bench.tables import Column, Row, Table, key, number
 from portmp.errors import ArgumentError
-from portmp.files import target
 from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.routines.ozaki import choose, residues
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.runtime import planes
 
-SCHEMA = "portmp methods bench 1"
 ORDER = 128
 """Rows of A and columns of B."""
 SAMPLES = 64
 DEPTHS = tuple(2**e for e in range(8, 14))
 USUAL_FORMATS = ("float64", "ts", "dd", "qd")
-Row = dict[str, Any]
 Host = list[np.ndarray[Any, Any]]
 
 
@@ -115,24 +110,27 @@ def ways(form: Format, a: Array, b: Array) -> dict[str, str | Ozaki1 | Ozaki2]:
     return found | {"auto": best[1] if best else "direct"}
 
 
-def measured(device: Device, form: Format, kind: str, k: int, observer: Observer) -> Row:
+def measured(run: Run, form: Format, kind: str, k: int) -> list[Row]:
     """Errors, and energies if asked for, of all methods for one format, kind of entries, depth."""
     factors = INPUTS[kind](form, k)
-    a, b = (Array(planes.upload(form, limbs, device.queue)) for limbs in (factors.a, factors.b))
+    a, b = (Array(planes.upload(form, limbs, run.device.queue)) for limbs in (factors.a, factors.b))
     places, wanted = entries(factors)
     unit = Fraction(1, 2**form.bits)
-    errors, taken = {}, ""
-    works: dict[str, Callable[[], Array]] = {}
+    rows: list[Row] = []
     for name, method in ways(form, a, b.T).items():
-        works[name] = partial(blas.gemm, a, b.T, method=method)
-        limbs = works[name]().to_limbs()
+        work = partial(blas.gemm, a, b.T, method=method)
+        limbs = work().to_limbs()
         got = [exact.fraction([float(p[at]) for p in limbs]) for at in places]
-        errors[name] = exact.errors(got, wanted, unit).as_dict()
-        taken = _named(method) if name == "auto" else taken
-    return {
-        "format": form.name, "entries": kind, "k": k, "errors": errors, "auto": taken,
-        **observer.parts(works, 2 * ORDER**2 * k, {}),
-    }  # fmt: skip
+        rows.append({
+            "format": form.name, "entries": kind, "k": k, "method": name, "takes": _named(method),
+            "error": exact.errors(got, wanted, unit).as_dict(),
+            **run.energy(work, 2 * ORDER**2 * k),
+        })  # fmt: skip
+    direct = rows[0]["error"]["scaled"]
+    for row in rows:
+        scaled = row["error"]["scaled"]
+        row["above_direct"] = scaled is None or (direct is not None and scaled > direct)
+    return rows
 
 
 def _named(method: str | Ozaki1 | Ozaki2) -> str:
@@ -141,65 +139,65 @@ def _named(method: str | Ozaki1 | Ozaki2) -> str:
     return f"{method.moduli} moduli" if isinstance(method, Ozaki2) else method
 
 
-def report(
-    device: Device, rows: Sequence[Row], start: datetime.datetime, observer: Observer
-) -> Row:
-    """Everything of one run."""
-    what = {"samples": SAMPLES, "order": ORDER, "rows": list(rows)}
-    return origin(SCHEMA, start) | about(device) | observer.facts() | what
+@dataclass
+class Methods(Run):
+    """One run on one device."""
+
+    depths: tuple[int, ...] = DEPTHS
 
 
-def table(data: Row) -> str:
-    """Errors in u^N T by method; the ones above the direct product's are marked."""
-    facts = data["device"]["facts"]
-    lines = [f"{data['device']['selected']}: {facts['name']}, driver {data['driver']}"]
-    lines += energy_lines(data)
-    for form in dict.fromkeys(r["format"] for r in data["rows"]):
-        rows = [r for r in data["rows"] if r["format"] == form]
-        names = list(rows[0]["errors"])
-        cells = []
-        for r in rows:
-            direct = r["errors"]["direct"]["scaled"]
-            scaled = [r["errors"][name]["scaled"] for name in names]
-            worst = r["errors"]["direct"]["relative"]
-            cells.append([
-                r["entries"], str(r["k"]), number(worst, 2),
-                *(number(s, 2) + ("*" if s is None or s > direct else "") for s in scaled),
-                r["auto"],
-            ])  # fmt: skip
-        heads = ("entries", "k", "direct, relative", *names, "auto takes")
-        title = f"{form}: largest errors in u^{formats.get(form).limbs} T; * above direct's"
-        lines += ["", *columns(title, heads, cells, 1)]
-        energies = [([r["entries"], str(r["k"])], r.get("energy", {})) for r in rows]
-        lines += energy_table(form, ("entries", "k"), names, energies)
-    return "\n".join(lines)
-
-
-def command(args: Any) -> int:
-    """``portmp bench methods``: 0 once all is measured."""
-    start = datetime.datetime.now(datetime.UTC)
-    forms = listed_formats(args.format) or [formats.get(name) for name in USUAL_FORMATS]
-    papers = [f.name for f in forms if f.paper]
-    if papers:
-        raise ArgumentError(f"--format: {papers[0]} given, it has the direct method only")
-    depths = listed(args.size, size) or list(DEPTHS)
-    if min(depths) < 2:
-        raise ArgumentError(f"--size: {min(depths)} given, at least 2 is needed")
-    output = Path(args.output) if args.output else None
-    if output:
-        target.check_place(output)
-    progress = Progress(sys.stderr.isatty())
-    progress.show("opening the device (the first time it is probed, which takes some seconds)")
-    device = discovery.hardware(args.device)
-    if not device.properties.float64:
-        raise ArgumentError(f"--device: {device.name} has no float64, which other methods need")
-    observer = observing(device, args.energy, progress)
-    rows = []
-    for form in forms:
+def cases(run: Methods) -> Iterator[Case]:
+    """Each format, kind of entries and depth."""
+    for form in run.forms:
         for kind in INPUTS:
-            for k in depths:
-                progress.show(f"bench {device.name}: {form.name}, {kind}, k = {k}")
-                rows.append(measured(device, form, kind, k, observer))
-    progress.clear()
-    write(report(device, rows, start, observer), table, output, args.json)
-    return 0
+            for k in run.depths:
+                yield Case(f"{form.name}, {kind}, k = {k}", partial(measured, run, form, kind, k))
+
+
+def _marked(row: Row) -> str:
+    """The error in u^N T; what is above the direct product's is marked."""
+    return number(row["error"]["scaled"], 2) + ("*" if row["above_direct"] else "")
+
+
+def tables(found: Row) -> Iterator[Table | str]:
+    """Errors in u^N T by method, a table for each format."""
+    columns = (
+        key("entries"), key("k"), Column("direct, relative", "error.relative", ".2g"),
+        Column("method", _marked, "words"), Column("auto takes", "takes", "words"),
+    )  # fmt: skip
+    for form in dict.fromkeys(r["format"] for r in found["rows"]):
+        rows = [r for r in found["rows"] if r["format"] == form]
+        title = f"{form}: largest errors in u^{formats.get(form).limbs} T; * above direct's"
+        yield Table(title, columns, rows, pivot="method")
+
+
+class GemmMethods(Family):
+    """``portmp bench methods``: errors of gemm's methods."""
+
+    name = "methods"
+    limits = None
+    run = Methods
+    experiments = (
+        Experiment(
+            "methods", cases,
+            (key("format"), key("entries"), key("k"), key("method"),
+             Column("in u^N T", "error.scaled", ".2g", compared=True)),
+            tables=tables, found=lambda *_: {"samples": SAMPLES, "order": ORDER}, judged=False,
+        ),
+    )  # fmt: skip
+
+    def check(self, request: Request) -> None:
+        papers = [f.name for f in request.forms if f.paper]
+        if papers:
+            raise ArgumentError(f"--format: {papers[0]} given, it has the direct method only")
+        options.check_least_size(request.sizes, 2)
+
+    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
+        if not device.properties.float64:
+            raise ArgumentError(f"--device: {device.name} has no float64, which other methods need")
+        forms = request.forms or [formats.get(name) for name in USUAL_FORMATS]
+        depths = tuple(request.sizes) or DEPTHS
+        return Methods(device, None, request.runs, budget, progress, forms, depths=depths)
+
+
+FAMILY = GemmMethods()

@@ -1,10 +1,13 @@
-"""What benchmarks are asked for on the command line: lists, sizes, formats, choices."""
+"""What benchmarks are asked for: the options of each on the command line, and their reading."""
 
 from __future__ import annotations
 
+import argparse
+import importlib
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -17,6 +20,128 @@ ALL = "all"
 _SIZE = re.compile(r"([0-9]+)(?:\^([0-9]+))?")
 _LARGEST_SIZE = 2**40
 T = TypeVar("T")
+
+
+# --- the options of each benchmark ------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Command:
+    """A benchmark on the command line: what it is about, the module that declares its family,
+
+    and its options beside those that all have, each with its help.
+    """
+
+    about: str
+    module: str
+    options: Mapping[str, str]
+
+
+_LIMIT = "limit, without compiling (default 60 on CPUs, 120 on GPUs)"
+_RUNS = "runs of each case"
+COMMANDS = {
+    "blas": Command(
+        "rates, shares of the floor and errors of the BLAS", "portmp.bench.blas",
+        {"format": "formats, or 'all'", "routine": "routines, or 'all'",
+         "accuracy": "accurate, fast or both (the default)",
+         "size": "orders of matrices, lengths of vectors", "runs": _RUNS,
+         "peers": "measure what else is installed", "plot": "draw shares and rates"},
+    ),
+    "methods": Command(
+        "errors of gemm's methods by depth and by how entries are spread",
+        "portmp.bench.gemm_methods",
+        {"format": "formats, or 'all'", "size": "depths (default 256 to 8192)"},
+    ),
+    "nbody": Command(
+        "experiments on gravity by direct summation, beside a paper's",
+        "portmp.bench.papers.nbody.experiments",
+        {"format": "formats, or 'all' (default float32)",
+         "experiment": "roots, sizes, steps, cycles, build, copies, bound",
+         "size": "particles for roots, at most for sizes",
+         "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
+         "runs": "runs of each case (default 10)",
+         "static": "compile for these (gfx908, sm_90, ...), run nothing",
+         "plot": "draw rates by size, and roots"},
+    ),
+    "ts2021": Command(
+        "experiments on triple-single products, beside a paper's",
+        "portmp.bench.papers.ts2021.experiments",
+        {"experiment": "blocked, split, accuracy", "size": "the largest order (default 8192)",
+         "seconds": _LIMIT, "runs": _RUNS, "plot": "draw rates, times and errors"},
+    ),
+    "slfp": Command(
+        "experiments on formats that are short in memory, beside a paper's",
+        "portmp.bench.papers.slfp.experiments",
+        {"experiment": "axpy, gemm, gemv, dot, interleaved, accuracy",
+         "size": "the only length of vectors, order of matrices",
+         "seconds": _LIMIT, "runs": _RUNS, "plot": "draw ratios to float64"},
+    ),
+}  # fmt: skip
+_SETTINGS: dict[str, dict[str, Any]] = {
+    "format": {"metavar": "F,..."}, "routine": {"metavar": "R,..."}, "size": {"metavar": "N,..."},
+    "experiment": {"metavar": "E,..."}, "static": {"metavar": "ARCH,..."},
+    "accuracy": {"default": "both"}, "runs": {"type": int, "metavar": "N"},
+    "seconds": {"type": float}, "peers": {"action": "store_true"}, "plot": {"metavar": "FILE"},
+}  # fmt: skip
+
+
+def family(name: str) -> Any:
+    """The family of experiments that a benchmark runs."""
+    return importlib.import_module(COMMANDS[name].module).FAMILY
+
+
+def add(parser: argparse.ArgumentParser, command: Command) -> None:
+    """The options of a benchmark."""
+    parser.add_argument("--device", action="append", help="a device or 'all'; may be repeated")
+    for name, about in command.options.items():
+        parser.add_argument(f"--{name}", help=about, **_SETTINGS[name])
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
+    parser.add_argument(
+        "--energy", action="store_true", default=None,
+        help="joules of an operation and GFLOP/s per watt, about 3 s more for each case",
+    )  # fmt: skip
+
+
+# --- what was given ---------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a benchmark is asked for, checked as far as that needs no device."""
+
+    devices: Sequence[str]
+    forms: list[Format]
+    sizes: list[int]
+    experiments: list[str]
+    seconds: float | None
+    runs: int
+    energy: bool | None
+    output: Path | None
+    picture: Path | None
+    args: argparse.Namespace
+
+    @property
+    def size(self) -> int | None:
+        """The size of benchmarks that take one."""
+        return self.sizes[0] if self.sizes else None
+
+
+def read(args: Any, experiments: Collection[str]) -> Request:
+    """The words of a command line as values; ArgumentError for what cannot be."""
+    given = vars(args).get
+
+    def experiment(name: str) -> str:
+        return choice(name, "experiment", experiments)
+
+    wanted = listed(given("experiment"), experiment)
+    check_seconds(given("seconds"))
+    check_runs(given("runs"))
+    output, picture = outputs(given("output"), given("plot"))
+    return Request(
+        given("device") or [], listed_formats(given("format")), listed(given("size"), size),
+        [name for name in experiments if name in wanted or not wanted], given("seconds"),
+        given("runs") or 0, given("energy"), output, picture, args,
+    )  # fmt: skip
 
 
 def listed(text: str | None, read: Callable[[str], T]) -> list[T]:
@@ -54,12 +179,16 @@ def choice(text: str, option: str, allowed: Collection[str]) -> str:
     return text
 
 
-def one_size(text: str | None, what: str) -> int | None:
-    """A size that is not a list, or None; *what* it is a size of."""
-    sizes = listed(text, size)
+def check_one_size(sizes: Sequence[int], text: str | None, what: str) -> None:
+    """ArgumentError for several sizes; *what* one of them would be a size of."""
     if len(sizes) > 1:
         raise ArgumentError(f"--size: {text} given, one {what} is needed")
-    return sizes[0] if sizes else None
+
+
+def check_least_size(sizes: Sequence[int], least: int) -> None:
+    """ArgumentError for sizes below the least one."""
+    if min(sizes, default=least) < least:
+        raise ArgumentError(f"--size: {min(sizes)} given, at least {least} is needed")
 
 
 def check_runs(runs: int | None) -> None:
@@ -74,11 +203,11 @@ def check_seconds(seconds: float | None) -> None:
         raise ArgumentError(f"--seconds: {seconds} given, a positive number is needed")
 
 
-def places(args: Any) -> tuple[Path | None, Path | None]:
+def outputs(output: str | None, picture: str | None) -> tuple[Path | None, Path | None]:
     """Where the report and the picture go, once both can be written."""
-    output, picture = (Path(name) if name else None for name in (args.output, args.plot))
-    if output:
-        target.check_place(output)
-    if picture:
-        pictures.check(picture)
-    return output, picture
+    report, drawn = (Path(name) if name else None for name in (output, picture))
+    if report:
+        target.check_place(report)
+    if drawn:
+        pictures.check(drawn)
+    return report, drawn

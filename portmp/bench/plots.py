@@ -1,91 +1,70 @@
-"""A picture of results: shares of the floor, and rates by size."""
+"""Pictures of results: lines and bars, each beside the others of a report."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from portmp.files import pictures
 
-Row = dict[str, Any]
+Draw = Callable[[Any], object]
+Points = Sequence[tuple[float, float]]
 
 
-def plot(path: Path, data: Row) -> None:
-    """A row for each device: bars of shares by routine and format, rates of gemm by size."""
-    devices = [d for d in data["devices"] if d["results"]]
+def draw(path: Path, drawings: Sequence[Draw], title: str) -> None:
+    """All *drawings* in a picture, two beside each other."""
     plt = pictures.pyplot()
-    figure, axes = plt.subplots(
-        max(len(devices), 1), 2, figsize=(15, 4.5 * max(len(devices), 1)), squeeze=False
-    )
-    for (left, right), device in zip(axes, devices, strict=False):
-        _shares(left, device["results"])
-        _rates(right, device["results"])
-        left.set_title(f"{device['selected']}: {device['facts']['name']}", fontsize=9)
-        right.set_title(f"portmp {data['portmp']}, {data['date']}", fontsize=9)
+    columns = min(2, max(1, len(drawings)))
+    lines = -(-max(1, len(drawings)) // columns)
+    figure, axes = plt.subplots(lines, columns, figsize=(7.5 * columns, 4.5 * lines), squeeze=False)
+    places = [place for line in axes for place in line]
+    for place, drawing in zip(places, drawings, strict=False):
+        drawing(place)
+    for place in places[len(drawings) :]:
+        place.set_axis_off()
+    figure.suptitle(title, fontsize=10)
     figure.tight_layout()
     pictures.write(path, figure)
 
 
-def series(results: list[Row]) -> list[str]:
-    """Formats and accuracies in the order of the results: ``dd``, ``dd fast``."""
-    return list(dict.fromkeys(_series(r) for r in results))
+def hues() -> Any:
+    """Twenty colours, a light one behind each dark one."""
+    return pictures.pyplot().get_cmap("tab20")
 
 
-def _series(result: Row) -> str:
-    fast = " fast" if result["accuracy"] == "fast" else ""
-    return f"{result['format']}{fast}"
-
-
-def colours(results: list[Row]) -> dict[str, Any]:
-    """A hue for each format, dark for accurate sums and light for fast ones."""
-    hues = pictures.pyplot().get_cmap("tab20")
-    forms = list(dict.fromkeys(r["format"] for r in results))
-    return {
-        _series(r): hues((2 * forms.index(r["format"]) + (r["accuracy"] == "fast")) % 20)
-        for r in results
-    }
-
-
-def largest(results: list[Row]) -> dict[tuple[str, str], Row]:
-    """Of each routine and series the result with the most operations."""
-    found: dict[tuple[str, str], Row] = {}
-    for result in results:
-        key = (result["routine"], _series(result))
-        if key not in found or result["operations"] > found[key]["operations"]:
-            found[key] = result
-    return found
-
-
-def _shares(axes: Any, results: list[Row]) -> None:
-    """Bars in per cent, a group for each routine, at its largest shape."""
-    names, routines = series(results), list(dict.fromkeys(r["routine"] for r in results))
-    best, colour = largest(results), colours(results)
-    width = 0.8 / len(names)
-    for i, name in enumerate(names):
-        places = [g + (i - (len(names) - 1) / 2) * width for g in range(len(routines))]
-        shares = [100 * best[r, name]["share"] if (r, name) in best else 0 for r in routines]
-        axes.bar(places, shares, width, label=name, color=colour[name])
-    axes.axhline(100, color="black", linewidth=0.8, linestyle=":")
-    axes.set_xticks(range(len(routines)), routines, rotation=20, fontsize=8)
-    axes.set_ylabel("share of the floor, %")
-    axes.legend(fontsize=7, ncols=2)
-
-
-def _rates(axes: Any, results: list[Row]) -> None:
-    """Rates by operations of one routine: gemm, or the first that was run."""
-    routines = dict.fromkeys(r["routine"] for r in results)
-    which = "gemm" if "gemm" in routines else next(iter(routines))
-    colour = colours(results)
-    for name in series(results):
-        points = sorted(
-            (r["operations"], r["operations_per_second"])
-            for r in results
-            if r["routine"] == which and _series(r) == name
-        )
-        if points:
-            axes.plot(*zip(*points, strict=True), marker="o", label=name, color=colour[name])
-    axes.set_xscale("log")
+def lines(
+    axes: Any, series: Mapping[str, Points], across: str, up: str, base: int = 10,
+    colours: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """Points by name, both axes logarithmic."""
+    for i, (name, points) in enumerate(series.items()):
+        # There are ten colours.
+        style = ("o-", "s--", "^:")[0 if colours else i // 10 % 3]
+        more = {"color": colours[name]} if colours else {}
+        x, y = [x for x, _ in points], [y for _, y in points]
+        axes.plot(x, y, style, markersize=4, label=name, **more)
+    axes.set_xscale("log", base=base)
     axes.set_yscale("log")
-    axes.set_xlabel(f"operations of one {which}")
-    axes.set_ylabel("operations of the format a second")
-    axes.legend(fontsize=7, ncols=2)
+    axes.set_xlabel(across)
+    axes.set_ylabel(up)
+    if series:
+        axes.legend(fontsize=7, ncols=1 + len(series) // 8)
+
+
+def bars(
+    axes: Any, series: Mapping[str, Mapping[str, float]], up: str, line: float = 1.0,
+    colours: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """A group of bars for each name that the series have, in their order, and a line across."""
+    groups = list(dict.fromkeys(name for found in series.values() for name in found))
+    width = 0.8 / max(1, len(series))
+    for i, (label, found) in enumerate(series.items()):
+        places = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
+        more = {"color": colours[label]} if colours else {}
+        axes.bar(places, [found.get(name, 0) for name in groups], width, label=label, **more)
+    axes.axhline(line, color="black", linewidth=0.8, linestyle=":")
+    axes.set_xticks(range(len(groups)), groups, rotation=20, fontsize=8)
+    axes.set_ylabel(up)
+    if series:
+        axes.legend(fontsize=7, ncols=2)

@@ -1,12 +1,9 @@
-"""One device's run: ceilings, then each case timed, checked and put beside its floor."""
+"""One case on a device: its inputs, its time, its errors, and its floor."""
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import time
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
@@ -14,43 +11,15 @@ from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, measure, roofline
 from portmp.bench.cases import Case
-from portmp.bench.energy import Observer
 from portmp.bench.exact import Errors
+from portmp.bench.experiment import Run
 from portmp.bench.roofline import Ceilings
+from portmp.bench.tables import Row
 from portmp.bench.values import Values
 from portmp.codegen.kernel_spec import KernelSpec
-from portmp.errors import OutOfMemory, PortmpError
-from portmp.formats import Format, encode
-from portmp.nbody import memory as budget
-from portmp.progress import Progress
+from portmp.errors import OutOfMemory
+from portmp.formats import encode
 from portmp.runtime import planes, program
-
-USED = 0.7
-"""The share of a device's memory that a case may take."""
-OVERHEAD = 0.3
-"""Seconds of a case beside its runs, for the first estimate of a run's duration."""
-
-
-class Remaining:
-    """How long a run still takes: weights of the cases, scaled by what the done ones took."""
-
-    def __init__(
-        self, cases: Sequence[Case], limits: Ceilings, runs: int, observer: Observer
-    ) -> None:
-        self.weights = [_weight(case, limits, runs, observer) for case in cases]
-        self.start = time.monotonic()
-
-    def seconds(self, done: int) -> float:
-        """Seconds left after *done* cases."""
-        left, passed = sum(self.weights[done:]), sum(self.weights[:done])
-        return left * ((time.monotonic() - self.start) / passed if passed else 1.0)
-
-
-def _weight(case: Case, limits: Ceilings, runs: int, observer: Observer) -> float:
-    """Seconds that a case takes if it reaches 70 % of its floor."""
-    once = roofline.floor(case, limits).seconds / 0.7
-    count = runs or measure.runs_of(once, measure.BUDGET[limits.kind])
-    return OVERHEAD + once * (count + 2) + observer.duration(once)
 
 
 class Pool:
@@ -84,97 +53,7 @@ class Pool:
         ]
 
 
-@dataclass(frozen=True)
-class Run:
-    """What a run gave: ceilings, results, and the cases without one, with the reason."""
-
-    ceilings: Ceilings
-    results: list[dict[str, Any]]
-    skipped: list[dict[str, Any]]
-
-
-def run(
-    device: Device, cases: Sequence[Case], runs: int, progress: Progress, observer: Observer
-) -> Run:
-    """Measure *cases* on *device*: ceilings, cases, and the ceilings once more.
-
-    Of each ceiling the better measurement counts. Cases of a format share its inputs.
-    """
-    words = {case.word for case in cases}
-    progress.show(f"bench {device.name}: measuring the ceilings")
-    limits = roofline.measured(device, words)
-    rows: list[tuple[Case, dict[str, Any]]] = []
-    skipped: list[dict[str, Any]] = []
-    fitting = []
-    for case in cases:
-        reason = too_large(case, device)
-        skipped += [_skipped(case, reason, failed=False)] if reason else []
-        fitting += [] if reason else [case]
-    left, done = Remaining(fitting, limits, runs, observer), 0
-    for group in _groups(fitting):
-        pool: Pool | None = None
-        for case in group:
-            about = f"bench {device.name}: {done}/{len(fitting)} {case}"
-            progress.show(f"{about}, about {left.seconds(done):.0f} s left")
-            try:
-                pool = pool or _largest_pool(group, device)
-                rows.append((case, measured(pool, case, runs, observer)))
-            except PortmpError as error:
-                skipped.append(_skipped(case, str(error), not isinstance(error, OutOfMemory)))
-            done += 1
-    progress.show(f"bench {device.name}: measuring the ceilings")
-    if rows:
-        limits = limits.best(roofline.measured(device, words))
-    progress.clear()
-    return Run(limits, [row | bounded(case, row, limits) for case, row in rows], skipped)
-
-
-def _largest_pool(group: Sequence[Case], device: Device) -> Pool:
-    """Inputs for as many of the cases as memory allows: a driver may give less than it has."""
-    positive, form = group[0].routine.positive, group[0].form
-    sizes = sorted({case.starts[-1] for case in group}, reverse=True)
-    values = Values(form, positive)
-    for size in sizes[:-1]:
-        with contextlib.suppress(OutOfMemory):
-            return Pool(values, size, device)
-    return Pool(values, sizes[-1], device)
-
-
-def too_large(case: Case, device: Device) -> str:
-    """Why a case does not fit the device's memory, or nothing."""
-    return lacking(case.memory, device)
-
-
-def lacking(nbytes: int, device: Device) -> str:
-    """Why so many bytes are too many for the device, a CPU's also for the host; or nothing."""
-    memory = device.properties.memory
-    if nbytes > USED * memory:
-        return (
-            f"needs {nbytes / 2**30:.1f} GiB; {device.name} has {memory / 2**30:.1f} GiB, of "
-            f"which {100 * USED:.0f} % may be used"
-        )
-    free = budget.free() if device.properties.kind == "cpu" else None
-    if free is not None and nbytes > USED * free:
-        return (
-            f"needs {nbytes / 2**30:.1f} GiB; {free / 2**30:.1f} GiB of the host's memory are "
-            f"free, of which {100 * USED:.0f} % may be used"
-        )
-    return ""
-
-
-def _groups(cases: Sequence[Case]) -> Iterator[list[Case]]:
-    """Cases that share inputs: one format, and all or none of them positive."""
-    groups: dict[tuple[Format, bool], list[Case]] = {}
-    for case in cases:
-        groups.setdefault((case.form, case.routine.positive), []).append(case)
-    yield from groups.values()
-
-
-def _skipped(case: Case, reason: str, failed: bool) -> dict[str, Any]:
-    return {**key_of(case), "reason": " ".join(reason.split()), "failed": failed}
-
-
-def key_of(case: Case) -> dict[str, Any]:
+def key_of(case: Case) -> Row:
     """What tells a case from all others."""
     return {
         "routine": case.routine.name, "format": case.form.name, "accuracy": case.accuracy,
@@ -182,7 +61,7 @@ def key_of(case: Case) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def measured(pool: Pool, case: Case, runs: int, observer: Observer) -> dict[str, Any]:
+def measured(run: Run, pool: Pool, case: Case) -> Row:
     """Time a case, check its result, and observe its energy where that was asked for."""
     device = pool.planes.device
     inputs = pool.inputs(case)
@@ -191,7 +70,7 @@ def measured(pool: Pool, case: Case, runs: int, observer: Observer) -> dict[str,
     work = partial(case.routine.call, inputs, out, case.accuracy)
     with program.watching() as specs:
         last = work()
-    timing = measure.timed(device, work, runs)
+    timing = measure.timed(device, work, run.runs)
     return {
         **key_of(case),
         **_kernels(specs),
@@ -202,11 +81,11 @@ def measured(pool: Pool, case: Case, runs: int, observer: Observer) -> dict[str,
         "bytes_per_second": case.nbytes / timing.median,
         "error": checked(pool.values, case, last).as_dict(),
         "clock_mhz": timing.clock_mhz,
-        **observer.part(work, case.operations, timing.median),
+        **run.energy(work, case.operations, timing.median),
     }
 
 
-def bounded(case: Case, row: dict[str, Any], limits: Ceilings) -> dict[str, Any]:
+def bounded(case: Case, row: Row, limits: Ceilings) -> Row:
     """A case's floor, and the share of it that was reached."""
     floor = roofline.floor(case, limits)
     return {

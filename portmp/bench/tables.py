@@ -1,95 +1,20 @@
-"""Results as JSON and as a table."""
+"""Results as text: quantities in their units, columns, and tables of rows."""
 
 from __future__ import annotations
 
-import datetime
-import json
-import os
-import platform as host_platform
-import re
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache
-from importlib import resources
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-import numpy as np
-
-import portmp as mp
-from portmp import definition
-from portmp.backends.base import Device
-from portmp.bench.cases import ACCURATE, shape_text
-from portmp.bench.roofline import Ceilings
-from portmp.codegen import render
-from portmp.files import target
-
-SCHEMA = {"name": "portmp bench blas", "version": 1}
-Rows = Sequence[dict[str, Any]]
+Row = dict[str, Any]
+Rows = Sequence[Row]
+Field = str | Callable[[Row], Any]
 _PREFIXES = ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"), (1, ""))
+TEXT = "text"
+"""The unit of what is no quantity; ``words`` is the same, flush right."""
 
 
-def report(devices: Rows, peers: Rows, start: datetime.datetime) -> dict[str, Any]:
-    """Everything of one run."""
-    return origin(SCHEMA, start) | {"devices": list(devices), "peers": list(peers)}
-
-
-@cache
-def paper_of(name: str) -> dict[str, Any]:
-    """What a paper states, from data/NAME_paper.json."""
-    text = resources.files("portmp").joinpath(f"data/{name}_paper.json").read_text()
-    found: dict[str, Any] = json.loads(text)
-    return found
-
-
-def host() -> dict[str, Any]:
-    """The machine that the devices are in."""
-    return {
-        "machine": host_platform.machine(),
-        "processor": _processor(Path("/proc/cpuinfo")),
-        "cores": os.cpu_count() or 1,
-        "system": f"{host_platform.system()} {host_platform.release()}",
-        "python": host_platform.python_version(),
-        "numpy": np.__version__,
-    }
-
-
-def _processor(table: Path) -> str:
-    """The processor's name, where the system tells one."""
-    try:
-        found = re.search(r"^model name\s*:\s*(.+)$", table.read_text(), re.MULTILINE)
-    except OSError:
-        found = None
-    return found[1].strip() if found else host_platform.processor()
-
-
-def device_report(
-    device: Device, limits: Ceilings | None, results: Rows, skipped: Rows, seconds: float,
-    refusal: str | None = None,
-) -> dict[str, Any]:  # fmt: skip
-    """One device's part."""
-    return {
-        "selected": device.name,
-        "facts": device.properties.as_dict(),
-        "compiler": device.compiler_key(),
-        "refusal": refusal,
-        "ceilings": limits.as_dict() if limits else None,
-        "results": list(results),
-        "skipped": list(skipped),
-        "seconds": round(seconds, 3),
-    }
-
-
-def failed(data: dict[str, Any]) -> bool:
-    """Whether a result is wrong, a case failed or a device was refused."""
-    return any(
-        d["refusal"]
-        or any(r["error"]["wrong"] for r in d["results"])
-        or any(s["failed"] for s in d["skipped"])
-        for d in data["devices"]
-    )
-
-
-# --- text ---------------------------------------------------------------------------------
+# --- quantities -------------------------------------------------------------------------------
 
 
 def quantity(value: float, unit: str) -> str:
@@ -116,102 +41,173 @@ def joules(value: float) -> str:
     return f"{value / 1e-12:.3g} pJ"
 
 
-def aligned(rows: Sequence[Sequence[str]], right: Sequence[int]) -> list[str]:
-    """Lines of columns of one width each; those in *right* are flush right."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return [
-        "  ".join(
-            cell.rjust(width) if i in right else cell.ljust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in rows
-    ]
-
-
-def origin(schema: object, start: datetime.datetime) -> dict[str, Any]:
-    """What says which portmp made a report, where and when."""
-    return {
-        "schema": schema, "portmp": mp.__version__, "definition": definition.VERSION,
-        "templates": render.templates_digest(), "date": start.isoformat(timespec="seconds"),
-        "host": host(),
-    }  # fmt: skip
-
-
-def about(device: Device) -> dict[str, Any]:
-    """What says which device a report is of."""
-    return {
-        "device": {
-            "selected": device.name, "facts": device.properties.as_dict(),
-            "compiler": device.compiler_key(),
-        },
-        "driver": device.properties.driver,
-    }  # fmt: skip
-
-
-def write(
-    data: dict[str, Any], table: Callable[[dict[str, Any]], str], output: Path | None, json_: bool
-) -> None:
-    """The report as JSON into its file, and on standard output as JSON or as a table."""
-    text = json.dumps(data, indent=1, allow_nan=False)
-    if output:
-        target.replace(output, f"{text}\n".encode())
-    print(text if json_ else table(data))
-
-
-def sections(
-    data: dict[str, Any], tables: Mapping[str, Callable[[dict[str, Any]], list[str]]]
-) -> list[str]:
-    """The tables of a report's experiments, and what was skipped."""
-    lines: list[str] = []
-    for name, found in data["experiments"].items():
-        lines += ["", *tables[name](found)]
-    lines += [""] if data["skipped"] else []
-    return lines + [
-        f"skipped: {s['experiment']}, {s['what']}: {s['reason']}" for s in data["skipped"]
-    ]
-
-
-def columns(
-    title: str, heads: Sequence[str], rows: Sequence[Sequence[str]], left: int
-) -> list[str]:
-    """A titled table, of which the first *left* columns are flush left."""
-    if not rows:
-        return [title, "nothing was measured"]
-    return [title, *aligned([heads, *rows], range(left, len(heads)))]
-
-
 def number(value: float | None, digits: int = 3) -> str:
     """A few digits, or a dash for nothing."""
     return "-" if value is None else f"{value:.{digits}g}"
 
 
-def head(device: dict[str, Any]) -> list[str]:
-    """A device's name, driver and ceilings."""
-    facts = device["facts"]
-    platform = facts.get("extra", {}).get("platform") or f"driver {facts['driver']}"
-    driver = " ".join(str(platform).split(",")[0].split())
-    lines = [f"{device['selected']}: {facts['name']}, {facts['compute_units']} units, {driver}"]
-    clocks = sorted({r["clock_mhz"] for r in device["results"] if r["clock_mhz"]})
-    if clocks:
-        seen = f"{clocks[0]:.0f}" + (f" to {clocks[-1]:.0f}" if len(clocks) > 1 else "")
-        lines[0] += f", {seen} MHz under load"
-    if device["ceilings"]:
-        rates = device["ceilings"]["instructions_per_second"]
-        texts = [
-            f"{word} {op} {quantity(rate, '/s')}"
-            for word, ops in rates.items()
-            for op, rate in ops.items()
-        ]
-        memory = device["ceilings"]["memory"]
-        texts.append(f"{memory['by']} {quantity(memory['bytes_per_second'], 'B/s')}")
-        lines.append("ceilings: " + ", ".join(texts))
-    return lines + energy_lines(device)
+def shape_text(shape: Sequence[int]) -> str:
+    """``1000x64x64x64``, and powers of two as such where the shape is one large number."""
+    if len(shape) == 1 and shape[0] >= 2**16 and shape[0].bit_count() == 1:
+        return f"2^{shape[0].bit_length() - 1}"
+    return "x".join(map(str, shape))
 
 
-ENERGY_HEAD = ("GFLOP/s/W", "J/op")
+_UNITS: dict[str, Callable[[Any], str]] = {
+    "": number, TEXT: str, "s": duration, "J": joules, "shape": shape_text,
+    "%": lambda share: f"{100 * share:.0f} %", "yes": lambda right: "yes" if right else "NO",
+    "words": str,
+}  # fmt: skip
 
 
-def energy_lines(part: dict[str, Any]) -> list[str]:
+def shown(value: Any, unit: str = "") -> str:
+    """A value in its unit: a name above, ``.4g`` and the like, or what a prefix precedes."""
+    if value is None:
+        return "-"
+    if unit in _UNITS:
+        return _UNITS[unit](value)
+    return format(value, unit) if unit.startswith(".") else quantity(value, unit)
+
+
+def value_of(row: Any, path: str) -> Any:
+    """What *path*, names with points between, leads to in a row; None where it leads nowhere."""
+    for name in path.split("."):
+        row = row.get(name) if isinstance(row, Mapping) else None
+    return row
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its heading, where its values lie in a row (or what makes them), and their unit.
+
+    ``key``: rows are told apart by it; ``compared``: two reports are compared by it. ``paper``
+    leads to what the paper states, with fields of the row in braces: ``MI100.{root}``.
+    """
+
+    heading: str
+    field: Field = ""
+    unit: str = ""
+    key: bool = False
+    compared: bool = False
+    paper: str = ""
+
+    def value(self, row: Row, paper: Row | None = None) -> Any:
+        """What a row, or the paper, has there."""
+        if self.paper:
+            return value_of(paper, self.paper.format_map(row))
+        return value_of(row, self.field) if isinstance(self.field, str) else self.field(row)
+
+    def cell(self, row: Row, paper: Row | None = None) -> str:
+        """The same as text."""
+        return shown(self.value(row, paper), self.unit)
+
+
+def key(heading: str, path: Field = "", unit: str = TEXT) -> Column:
+    """A column that tells rows apart; its field is called as its heading if no other is named."""
+    return Column(heading, path or heading, unit, key=True)
+
+
+ENERGY = (
+    Column("GFLOP/s/W", "energy.gflops_per_watt"),
+    Column("J/op", "energy.joules_per_operation", "J"),
+)
+"""Operations a second per watt, and joules of an operation."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows below a title. ``pivot``: a field whose values head columns of their own.
+
+    Then rows that agree in the columns before become one line, the column called as the field has
+    its values, and columns behind it tell of the line's last row.
+    """
+
+    title: str
+    columns: Sequence[Column]
+    rows: Rows
+    paper: Row = field(default_factory=dict)
+    pivot: str = ""
+
+    def lines(self) -> list[str]:
+        """The table as text, with energies where any row has them."""
+        if not self.rows:
+            return [self.title, "nothing was measured"]
+        has_energy = any(row.get("energy") for row in self.rows)
+        if self.pivot:
+            lines = self._spread(self.columns)
+            return lines + (self._energies() if has_energy else [])
+        columns = [*self.columns]
+        if has_energy and ENERGY[0] not in columns:
+            columns += ENERGY
+        cells = [[c.cell(row, self.paper) for c in columns] for row in self.rows]
+        return [*filter(None, [self.title]), *aligned(columns, [c.heading for c in columns], cells)]
+
+    def _energies(self) -> list[str]:
+        names = " and ".join(c.heading for c in ENERGY)
+        energy = Column(self.pivot, _pair, TEXT)
+        keys = [c for c in self.columns[: self._at()] if c.key]
+        title = f"energy, {self.title.partition(':')[0]}: {names}"
+        return ["", *replace(self, title=title)._spread([*keys, energy])]
+
+    def _at(self, columns: Sequence[Column] | None = None) -> int:
+        """Which column is spread out."""
+        return [c.heading for c in columns or self.columns].index(self.pivot)
+
+    def _spread(self, columns: Sequence[Column]) -> list[str]:
+        at = self._at(columns)
+        keys = [c for c in columns[:at] if c.key]
+        names = list(dict.fromkeys(row[self.pivot] for row in self.rows))
+        groups: dict[tuple[str, ...], list[Row]] = {}
+        for row in self.rows:
+            groups.setdefault(tuple(c.cell(row) for c in keys), []).append(row)
+        heads = [c.heading for c in columns]
+        heads[at : at + 1] = map(str, names)
+        cells = []
+        for rows in groups.values():
+            found = {row[self.pivot]: columns[at].cell(row, self.paper) for row in rows}
+            cells.append([
+                *(c.cell(rows[0], self.paper) for c in columns[:at]),
+                *(found.get(name, "-") for name in names),
+                *(c.cell(rows[-1], self.paper) for c in columns[at + 1 :]),
+            ])  # fmt: skip
+        spread = [*columns[:at], *(Column(str(n)) for n in names), *columns[at + 1 :]]
+        return [self.title, *aligned(spread, heads, cells)]
+
+
+def _pair(row: Row) -> str:
+    return ", ".join(c.cell(row) for c in ENERGY) if row.get("energy") else "-"
+
+
+def aligned(
+    columns: Sequence[Column], heads: Sequence[str], cells: Sequence[Sequence[str]]
+) -> list[str]:
+    """Lines of one width each; quantities are flush right."""
+    widths = [max(map(len, each)) for each in zip(heads, *cells, strict=True)]
+    left = [(c.key and c.unit in (TEXT, "shape")) or c.unit == TEXT for c in columns]
+    return [
+        "  ".join(
+            cell.ljust(width) if flush else cell.rjust(width)
+            for flush, cell, width in zip(left, line, widths, strict=True)
+        ).rstrip()
+        for line in (heads, *cells)
+    ]
+
+
+def text(parts: Iterator[Table | str]) -> list[str]:
+    """Tables and sentences, one behind the other, an empty line before each table but the first."""
+    lines: list[str] = []
+    for part in parts:
+        if isinstance(part, Table):
+            lines += [*([""] if lines else []), *part.lines()]
+        else:
+            lines.append(part)
+    return lines
+
+
+def energy_lines(part: Row) -> list[str]:
     """What tells a device's energy and its idle power, or why nothing does; none if not asked."""
     found = part.get("energy")
     if not found:
@@ -220,114 +216,3 @@ def energy_lines(part: dict[str, Any]) -> list[str]:
         return [f"energy: not read: {found['problem']}"]
     lines = [f"energy: {found['read']}; idle {found['idle_watts']:.3g} W"]
     return lines + ([f"energy: not of all cases: {found['problem']}"] if found["problem"] else [])
-
-
-def energy_cells(energy: dict[str, Any] | None) -> tuple[str, str]:
-    """Operations a second per watt, and joules of an operation."""
-    if not energy:
-        return "-", "-"
-    return number(energy["gflops_per_watt"]), joules(energy["joules_per_operation"])
-
-
-def with_energy(
-    heads: Sequence[str], cells: Sequence[Sequence[str]], rows: Rows
-) -> tuple[list[str], list[list[str]]]:
-    """A table's heads and cells, with two columns more where any of the rows has energy."""
-    if not any(row.get("energy") for row in rows):
-        return list(heads), [list(line) for line in cells]
-    return [*heads, *ENERGY_HEAD], [
-        [*line, *energy_cells(row.get("energy"))] for line, row in zip(cells, rows, strict=True)
-    ]
-
-
-def energy_table(
-    what: str, heads: Sequence[str], names: Sequence[str],
-    rows: Sequence[tuple[Sequence[str], Mapping[str, Any]]],
-) -> list[str]:  # fmt: skip
-    """Energies by name, one row for the cells below *heads*; nothing where there are none."""
-    if not any(found for _, by_name in rows for found in by_name.values()):
-        return []
-    cells = [
-        [*first, *(", ".join(energy_cells(e)) if (e := found.get(n)) else "-" for n in names)]
-        for first, found in rows
-    ]
-    title = f"energy, {what}: {' and '.join(ENERGY_HEAD)}"
-    return ["", *columns(title, (*heads, *names), cells, len(heads))]
-
-
-def table(data: dict[str, Any]) -> str:
-    """All devices' results, then the peers'."""
-    lines: list[str] = []
-    for device in data["devices"]:
-        lines += [*head(device), ""]
-        if device["refusal"]:
-            lines += [f"refused: {device['refusal']}", ""]
-            continue
-        results = device["results"]
-        heads, cells = with_energy(_HEAD, [_row(r) for r in results], results)
-        lines += [*aligned([heads, *cells], _RIGHT), ""]
-        lines += [f"skipped: {_name(s)}: {s['reason']}" for s in device["skipped"]]
-        lines += [f"WRONG: {_name(r)}" for r in device["results"] if r["error"]["wrong"]]
-    if data["peers"]:
-        lines += [*_peer_lines(data["peers"]), ""]
-    read = any(r.get("energy") for device in data["devices"] for r in device["results"])
-    return "\n".join([*lines, *_LEGEND, *(_ENERGY_LEGEND if read else ())])
-
-
-_HEAD = (
-    "routine", "format", "accuracy", "shape", "time", "spread", "rate", "traffic", "share",
-    "of the", "error", "in u^N T",
-)  # fmt: skip
-_RIGHT = (4, 5, 6, 7, 8, 10, 11, 12, 13)
-"""Columns of numbers."""
-_LEGEND = (
-    "time: median of a call; spread: between the quartiles; rate: operations of the format;",
-    "share: of the floor, by the ceilings of this run; error: largest of the sampled entries",
-    "against exact arithmetic, relative and over u^N times the sum of the terms' magnitudes",
-)
-
-_ENERGY_LEGEND = (
-    "GFLOP/s/W and J/op: operations as in the rate, while the case is repeated for two seconds,",
-    "idle power included",
-)
-
-
-def _row(result: dict[str, Any]) -> tuple[str, ...]:
-    error = result["error"]
-    return (
-        result["routine"], result["format"], result["accuracy"], shape_text(result["shape"]),
-        *_times(result["seconds"]),
-        quantity(result["operations_per_second"], "/s"),
-        quantity(result["bytes_per_second"], "B/s"),
-        f"{100 * result['share']:.0f} %", result["floor"]["bound"], *_errors(error),
-    )  # fmt: skip
-
-
-def _times(seconds: dict[str, Any]) -> tuple[str, str]:
-    spread = (seconds["upper"] - seconds["lower"]) / (seconds["median"] or 1)
-    return duration(seconds["median"]), f"{100 * spread:.0f} %"
-
-
-def _errors(error: dict[str, Any]) -> tuple[str, str]:
-    if error["relative"] is None or error["scaled"] is None:
-        return "not finite", "-"
-    return f"{error['relative']:.1e}", f"{error['scaled']:.2g}"
-
-
-def _name(row: dict[str, Any]) -> str:
-    accuracy = "" if row["accuracy"] == ACCURATE else f" {row['accuracy']}"
-    return f"{row['routine']} {row['format']}{accuracy} {shape_text(row['shape'])}"
-
-
-def _peer_lines(peers: Rows) -> list[str]:
-    rows = [("peer", "routine", "format", "bits", "shape", "time", "spread", "rate", "error")]
-    for peer in peers:
-        title = f"{peer['name']} {peer['version'] or ''}".strip()
-        for r in peer["results"]:
-            rows.append((
-                title, r["routine"], r["format"], str(r["bits"]), shape_text(r["shape"]),
-                *_times(r["seconds"]), quantity(r["operations_per_second"], "/s"),
-                _errors(r["error"])[0],
-            ))  # fmt: skip
-    lines = aligned(rows, (3, 5, 6, 7, 8)) if len(rows) > 1 else ["peers:"]
-    return lines + [f"{p['name']}: {p['problem']}" for p in peers if p["problem"]]

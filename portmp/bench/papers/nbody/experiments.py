@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from typing import Any
 
 import numpy as np
 
-from portmp import discovery
+from portmp import discovery, formats
 from portmp.backends.base import Device
+from portmp.bench import options
+from portmp.bench.experiment import Case, Experiment, Family, Run
+from portmp.bench.measure import Budget
+from portmp.bench.options import Request
+from portmp.bench.papers.nbody import kernels, report, static
 from portmp.bench.papers.nbody import model as nbody_paper
-from portmp.bench.papers.nbody import static
-from portmp.bench.papers.nbody.measured import LARGEST, SMALLEST, Bench, Row, roots_of, timed
+from portmp.bench.papers.nbody.measured import LARGEST, SMALLEST, Bench, roots_of, timed
+from portmp.bench.tables import Row
 from portmp.compilers import loops
 from portmp.errors import ArgumentError, PortmpError
 from portmp.formats import Format
+from portmp.progress import Progress
 from portmp.routines import ceilings, gravity
 from portmp.routines.gravity import schedule
 from portmp.routines.gravity.schedule import NbodySchedule
@@ -41,28 +47,36 @@ _LONG = ("fma64", "add64", "mul64")
 _BY_CODE = "instructions of the loop in machine code, as they take turns"
 
 
-def roots(bench: Bench) -> Row:
-    """Each root of each format at one number of particles, and its rate over division's."""
+def roots(bench: Bench) -> Iterator[Case]:
+    """Each root of each format at one number of particles."""
     pairs = [(form, root) for form in bench.forms for root in roots_of(form, bench.device)]
     most = ROOT_SIZES[bench.kind]
     n = bench.size or bench.affordable("roots", pairs, most)
     if not bench.size and n < most:
         bench.skip("roots", f"N = {most}", f"time allows N = {n} (--seconds)")
-    rows = []
     for i, (form, root) in enumerate(pairs):
-        bench.progress.show(f"roots: {form.name} {root}, N = {n}")
-        what = f"{form.name} {root}, N = {n}"
-        if not bench.too_long("roots", what, bench.expected(form, root, n), len(pairs) - i):
-            rows.append(bench.measure(form, root, n))
+        expected = bench.expected(form, root, n)
+        yield _case(bench, form, root, n, seconds=expected, parts=len(pairs) - i)
+
+
+def _case(bench: Bench, form: Format, root: str, n: int, **more: Any) -> Case:
+    """A measurement of n particles."""
+    return Case(
+        f"{form.name} {root}, N = {n}", lambda: [bench.measure(form, root, n)], **more
+    )  # fmt: skip
+
+
+def over_division(bench: Bench, rows: list[Row]) -> Row:
+    """Rates over that of a format's division."""
     base = {r["format"]: r["flops_max"] for r in rows if r["root"] == "division"}
     for row in rows:
         divided = base.get(row["format"])
         row["over_division"] = row["flops_max"] / divided if divided else None
     paper = {name: nbody_paper.ratios(name) for name in nbody_paper.devices()}
-    return {"n": n, "rows": rows, "paper": paper}
+    return {"n": rows[0]["n"] if rows else bench.size, "paper": paper}
 
 
-def sizes(bench: Bench) -> Row:
+def sizes(bench: Bench) -> Iterator[Case]:
     """The rate by number of particles, doubled until time is over."""
     chosen = [
         (form, root)
@@ -70,33 +84,41 @@ def sizes(bench: Bench) -> Row:
         for root in SERIES
         if root in roots_of(form, bench.device)
     ]
-    found = [_series(bench, *pair, len(chosen) - i) for i, pair in enumerate(chosen)]
-    paper = {
-        name: {"at_once": nbody_paper.largest_at_once(name), "rows": about["sizes"]}
-        for name, about in nbody_paper.devices().items()
+    most = bench.size or LARGEST
+    for i, (form, root) in enumerate(chosen):
+        n, bench.short = min(SMALLEST, most), False
+        while n <= most and not bench.short:
+            # Larger ones are slower a step but not an interaction: the last rate is a lower bound.
+            expected = bench.expected(form, root, n)
+            rest = f"{form.name} {root}, N = {n} and more"
+            yield _case(
+                bench, form, root, n, seconds=expected, parts=len(chosen) - i, rest=rest
+            )  # fmt: skip
+            n *= 2
+
+
+def staircases(bench: Bench, rows: list[Row]) -> Row:
+    """Shares of each series' fastest, beside the model's and the paper's."""
+    for form in bench.forms:
+        for root in SERIES:
+            series = [r for r in rows if (r["format"], r["root"]) == (form.name, root)]
+            if series:
+                _beside_the_model(bench, form, root, series)
+    return {
+        "paper": {
+            name: {"at_once": nbody_paper.largest_at_once(name), "rows": about["sizes"]}
+            for name, about in nbody_paper.devices().items()
+        }
     }
-    return {"series": found, "paper": paper}
 
 
-def _series(bench: Bench, form: Format, root: str, parts: int) -> Row:
+def _beside_the_model(bench: Bench, form: Format, root: str, series: list[Row]) -> None:
     s = schedule.nbody(form, bench.device, "accurate" if root == "exact" else "fast")
     at_once = bench.device.properties.compute_units * s.threads * s.targets * s.width
-    rows: list[Row] = []
-    most = bench.size or LARGEST
-    n = min(SMALLEST, most)
-    while n <= most:
-        bench.progress.show(f"sizes: {form.name} {root}, N = {n}")
-        what = f"{form.name} {root}, N = {n} and more"
-        # Larger ones are slower a step but not an interaction: the last rate is a lower bound.
-        if bench.too_long("sizes", what, bench.expected(form, root, n), parts):
-            break
-        rows.append(bench.measure(form, root, n))
-        n *= 2
-    fastest = max((row["flops_max"] for row in rows), default=0.0)
-    for row in rows:
-        row["share"] = row["flops_max"] / fastest
+    fastest = max(row["flops_max"] for row in series)
+    for row in series:
+        row["at_once"], row["share"] = at_once, row["flops_max"] / fastest
         row["model"] = nbody_paper.staircase(row["n"], at_once)
-    return {"format": form.name, "root": root, "at_once": at_once, "rows": rows}
 
 
 def step_schedule(bench: Bench) -> NbodySchedule:
@@ -110,43 +132,52 @@ def step_schedule(bench: Bench) -> NbodySchedule:
     )  # fmt: skip
 
 
-def steps(bench: Bench) -> Row:
+def steps(bench: Bench) -> Iterator[Case]:
     """The time of a step just before and after one block more than the units take at once."""
     form = bench.forms[0]
     root = next(r for r in SERIES if r in roots_of(form, bench.device))
     s = step_schedule(bench)
     s.check(form, bench.device)
     at_once = bench.device.properties.compute_units * s.threads
-    rows: list[Row] = []
+    bench.beside = {
+        "format": form.name, "root": root, "threads": s.threads, "at_once": at_once,
+    }  # fmt: skip
     for k in range(1, ROUNDS + 1):
         n = k * at_once
-        bench.progress.show(f"steps: {form.name} {root}, N = {n} and {n + s.threads}")
         seconds = 2 * bench.expected(form, root, n + s.threads, s)
-        if bench.too_long("steps", f"N = {n} and more", seconds):
-            break
-        before, after = (bench.measure(form, root, m, s) for m in (n, n + s.threads))
-        rows.append({
-            "k": k, "before": _short(before), "after": _short(after),
-            "ratio": after["seconds"]["least"] / before["seconds"]["least"],
-            "ideal": (k + 1) / k,
-            "paper": {
-                name: about["steps"][k - 1]["ratio"]
-                for name, about in nbody_paper.devices().items()
-            },
-        })  # fmt: skip
-    return {
-        "format": form.name, "root": root, "threads": s.threads, "at_once": at_once, "rows": rows,
-    }  # fmt: skip
+        act = partial(_step, bench, form, root, k, n, s)
+        yield Case(f"N = {n} and {n + s.threads}", act, seconds, rest=f"N = {n} and more")
+        if bench.short:
+            return
+
+
+def _step(bench: Bench, form: Format, root: str, k: int, n: int, s: NbodySchedule) -> list[Row]:
+    before, after = (bench.measure(form, root, m, s) for m in (n, n + s.threads))
+    return [{
+        "k": k, "before": _short(before), "after": _short(after),
+        "ratio": after["seconds"]["least"] / before["seconds"]["least"],
+        "ideal": (k + 1) / k,
+        "paper": {
+            name: about["steps"][k - 1]["ratio"]
+            for name, about in nbody_paper.devices().items()
+        },
+    }]  # fmt: skip
 
 
 def _short(row: Row) -> Row:
     return {name: row[name] for name in ("n", "seconds", "flops_max")}
 
 
+def beside(bench: Bench, rows: list[Row]) -> Row:
+    """What an experiment told that belongs to no row."""
+    found, bench.beside = bench.beside, {}
+    return found
+
+
 # --- copies -----------------------------------------------------------------------------------
 
 
-def copies(bench: Bench) -> Row:
+def copies(bench: Bench) -> Iterator[Case]:
     """Bytes a second to, from and within the device, by size; medians of all runs.
 
     Copies to and from the host by the wall's clock, until they are done, with host memory as
@@ -158,16 +189,15 @@ def copies(bench: Bench) -> Row:
     largest = 2 ** exponents[-1]
     source, target = (bench.device.allocate(largest) for _ in range(2))
     other = _another(bench.device)
+    bench.beside = {"another": other.name if other else None}
     afar = other.allocate(largest) if other else None
     host = np.zeros(largest, np.uint8)
     queue.write(source, host)
-    rows: list[Row] = []
-    for exponent in exponents:
-        nbytes = 2**exponent
+    last = 0.0
+
+    def measure(nbytes: int) -> list[Row]:
+        nonlocal last
         part = host[:nbytes]
-        bench.progress.show(f"copies: {nbytes} bytes")
-        if rows and bench.too_long("copies", f"{nbytes} bytes and more", _copy_time(rows, bench)):
-            break
         times = {
             "to the device": _walls(bench, partial(queue.write, source, part)),
             "from the device": _walls(bench, partial(queue.read, source, part)),
@@ -179,25 +209,26 @@ def copies(bench: Bench) -> Row:
             times[FROM_ANOTHER] = ceilings.times(
                 bench.device, partial(queue.receive, target, other.queue, afar, nbytes), bench.runs
             )
-        rows += [
+        last = sum(map(statistics.median, times.values()))
+        return [
             {"way": way, "bytes": nbytes, "seconds": timed(found),
              "bytes_per_second": nbytes / statistics.median(found)}
             for way, found in times.items()
         ]  # fmt: skip
-    return {"rows": rows, "another": other.name if other else None}
+
+    for nbytes in (2**exponent for exponent in exponents):
+        # Twice as many bytes take twice as long.
+        expected = 2 * last * (bench.runs + 2)
+        what = f"{nbytes} bytes"
+        yield Case(what, partial(measure, nbytes), expected, rest=f"{what} and more")
+        if bench.short:
+            return
 
 
 def _another(device: Device) -> Device | None:
     """A second GPU of the same platform."""
     others = (d for d in discovery.find(device.platform).devices if d.index != device.index)
     return next((d for d in others if d.properties.kind == "gpu"), None)
-
-
-def _copy_time(rows: list[Row], bench: Bench) -> float:
-    """Seconds that the next size will take: twice those of the last one."""
-    same = (row for row in rows if row["bytes"] == rows[-1]["bytes"])
-    last = sum(float(row["seconds"]["median"]) for row in same)
-    return 2 * last * (bench.runs + 2)
 
 
 def _walls(bench: Bench, copy: Callable[[], Any]) -> list[float]:
@@ -214,17 +245,14 @@ def _walls(bench: Bench, copy: Callable[[], Any]) -> list[float]:
 # --- the bound --------------------------------------------------------------------------------
 
 
-def bound(bench: Bench) -> Row:
+def bound(bench: Bench) -> Iterator[Case]:
     """Rates beside what the measured rate of fmas allows, and by other ways of counting."""
-    rows = []
     for form in bench.forms:
         for root in roots_of(form, bench.device) if form.limbs == 1 else ():
             if (form.name, root) in bench.best or root in SERIES:
-                bench.progress.show(f"bound: {form.name} {root}")
-                rows += _bounded(bench, form, root)
+                yield Case(f"{form.name} {root}", partial(_bounded, bench, form, root))
         if form.limbs > 1:
             bench.skip("bound", form.name, "the paper counts instructions of one word only")
-    return {"rows": rows, "counts": list(nbody_paper.COUNTS)}
 
 
 def _bounded(bench: Bench, form: Format, root: str) -> list[Row]:
@@ -272,7 +300,103 @@ def _slots(bench: Bench, form: Format, root: str) -> tuple[float | None, str]:
     return float(nbody_paper.PLAIN_SLOTS + model), f"model: {reason}"
 
 
-def check_size(size: int | None) -> None:
-    """ArgumentError for a number of particles outside of the range."""
-    if size is not None and not SMALLEST // 4 <= size <= LARGEST:
-        raise ArgumentError(f"--size: {size} given, {SMALLEST // 4} to {LARGEST} is allowed")
+# --- the experiments --------------------------------------------------------------------------
+
+
+class Nbody(Family):
+    """``portmp bench nbody``: experiments of a paper on direct N-body summation, on any device.
+
+    What the time does not allow is skipped and listed with the reason. ``--static`` compiles
+    only, and needs no device.
+    """
+
+    name = paper = "nbody"
+    rule = "flops: 22 N^2 / t; interactions a second: N^2 / t"
+    run = Bench
+    runs = 10
+    experiments = (
+        Experiment(
+            "roots", roots, report.ROOTS,
+            "roots: N = {n}, the fastest of the runs; beside it the paper's table 3",
+            share=4, found=over_division, drawings=report.draw_roots,
+        ),
+        Experiment(
+            "sizes", sizes, report.SIZES, share=6, found=staircases, tables=report.sizes,
+            drawings=report.draw_sizes,
+        ),
+        Experiment(
+            "steps", steps, report.STEPS,
+            "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at "
+            "once; the paper's tables 4 and 5",
+            share=3, found=beside,
+        ),
+        Experiment(
+            "cycles", kernels.cycles, report.CYCLES, share=2, tables=report.cycles,
+            found=lambda bench, _: kernels.clock(bench),
+        ),
+        Experiment(
+            "build", kernels.build, report.BUILD, share=2, tables=report.build, found=beside
+        ),
+        Experiment("copies", copies, report.COPIES, tables=report.copies, found=beside),
+        Experiment(
+            "bound", bound, report.BOUND, share=2, tables=report.bound,
+            found=lambda *_: {"counts": list(nbody_paper.COUNTS)},
+        ),
+    )  # fmt: skip
+
+    @property
+    def by_name(self) -> dict[str, Experiment]:
+        return {**super().by_name, "static": _STATIC}
+
+    def check(self, request: Request) -> None:
+        args = request.args
+        if args.static is None:
+            options.check_one_size(request.sizes, args.size, "number of particles")
+            for n in request.sizes:
+                if not SMALLEST // 4 <= n <= LARGEST:
+                    raise ArgumentError(
+                        f"--size: {n} given, {SMALLEST // 4} to {LARGEST} is allowed"
+                    )
+            for form in request.forms:
+                gravity.steps(form)  # a paper's own format has no gravity
+            return
+        given = [name for name in _WITH_A_DEVICE if getattr(args, name) is not None]
+        if given:
+            raise ArgumentError(f"--{given[0]}: cannot be given with --static, which runs nothing")
+        for name in options.listed(args.static, str):
+            static.platform_of(name)
+
+    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
+        forms = request.forms or [formats.get(DEFAULT_FORMAT)]
+        lacking = [f.name for f in forms if f.word == "float64"]
+        if lacking and not device.properties.float64:
+            raise ArgumentError(
+                f"--format: {', '.join(lacking)} given, {device.name} has no float64"
+            )
+        return Bench(device, request.size, request.runs or self.runs, budget, progress, forms)
+
+    def compiled(self, request: Request, progress: Progress) -> list[Row] | None:
+        if request.args.static is None:
+            return None
+        names = options.listed(request.args.static, str)
+        if not names:
+            raise ArgumentError("--static: is empty; architectures are needed")
+        return [static.report(name, progress) for name in names]
+
+    def facts(self, run: Bench) -> Row:
+        clock = {"nominal": run.device.properties.clock_mhz, "under_load": run.clock_mhz()}
+        return {"clock_mhz": clock, "ceilings": {"instructions_per_second": run.ceilings}}
+
+    def first_line(self, part: Row) -> str:
+        clock = part["clock_mhz"]["under_load"]
+        return f", {clock:.0f} MHz under load" if clock else ""
+
+    def legend(self, data: Row) -> list[str]:
+        compiled = any("static" in part["experiments"] for part in data["devices"])
+        return list(report.STATIC_LEGEND) if compiled else []
+
+
+_STATIC = Experiment("static", lambda _: (), report.STATIC, tables=report.static)
+DEFAULT_FORMAT = "float32"
+_WITH_A_DEVICE = ("device", "format", "experiment", "size", "seconds", "runs", "plot", "energy")
+FAMILY = Nbody()

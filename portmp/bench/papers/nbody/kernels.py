@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
-from functools import cache
+from collections.abc import Iterator, Sequence
+from functools import cache, partial
 from importlib import resources
 from typing import Any
 
@@ -13,9 +13,11 @@ import numpy as np
 from portmp import formats, nbody, networks
 from portmp.arrays.array import Array
 from portmp.backends.base import Argument, Device, Kernel
+from portmp.bench.experiment import Case
 from portmp.bench.measure import summary
 from portmp.bench.papers.nbody import model
-from portmp.bench.papers.nbody.measured import EPS, Bench, Row, roots_of, timed
+from portmp.bench.papers.nbody.measured import EPS, Bench, roots_of, timed
+from portmp.bench.tables import Row
 from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.render import RenderedSource
@@ -54,32 +56,40 @@ def chain_spec(form: str, op: str, threads: int) -> KernelSpec:
     )  # fmt: skip
 
 
-def cycles(bench: Bench) -> Row:
+def cycles(bench: Bench) -> Iterator[Case]:
     """Cycles from an operation to the next one that needs its result, beside those of an fma.
 
     By the device's own clock where the platform has one; else times by the queue's marks,
     which give the same ratios.
     """
-    rows: list[Row] = []
     for form in bench.forms:
         if form.limbs > 1:
             bench.skip("cycles", form.name, "has no inverse root of one word")
-            continue
-        latencies: dict[str, tuple[float, float | None]] = {}
-        for op in (FMA, *roots_of(form, bench.device)):
-            bench.progress.show(f"cycles: {form.name} {op}")
-            latencies[op] = latency(bench, form, op)
-        first = 1 if latencies[FMA][1] is not None else 0
-        for op, found in latencies.items():
-            one, fma = found[first], latencies[FMA][first]
-            assert one is not None and fma is not None
-            rows.append({
-                "format": form.name, "op": op, "seconds": found[0], "cycles": found[1],
-                "over_fma": one / fma if fma > 0 else None,
-            })  # fmt: skip
+        else:
+            yield Case(form.name, partial(_latencies, bench, form))
+
+
+def _latencies(bench: Bench, form: Format) -> list[Row]:
+    latencies: dict[str, tuple[float, float | None]] = {}
+    for op in (FMA, *roots_of(form, bench.device)):
+        bench.show("cycles", f"{form.name} {op}")
+        latencies[op] = latency(bench, form, op)
+    first = 1 if latencies[FMA][1] is not None else 0
+    rows: list[Row] = []
+    for op, found in latencies.items():
+        one, fma = found[first], latencies[FMA][first]
+        assert one is not None and fma is not None
+        rows.append({
+            "format": form.name, "op": op, "seconds": found[0], "cycles": found[1],
+            "over_fma": one / fma if fma > 0 else None,
+        })  # fmt: skip
+    return rows
+
+
+def clock(bench: Bench) -> Row:
+    """By which clock cycles were counted, and the paper's."""
     paper = {n: d["cycles"] for n, d in model.devices().items() if "cycles" in d}
-    clock = platform.get(bench.device.platform).clock
-    return {"clock": clock or None, "rows": rows, "paper": paper}
+    return {"clock": platform.get(bench.device.platform).clock or None, "paper": paper}
 
 
 def latency(bench: Bench, form: Format, op: str) -> tuple[float, float | None]:
@@ -121,7 +131,7 @@ def _chain(
 # --- rendered and plain ------------------------------------------------------------------------
 
 
-def build(bench: Bench) -> Row:
+def build(bench: Bench) -> Iterator[Case]:
     """The rendered kernel beside a plain program's of the same algorithm, one compiler for both.
 
     The rendered text is itself valid for the plain compiler, so there is no translation whose
@@ -130,14 +140,19 @@ def build(bench: Bench) -> Row:
     device, form = bench.device, formats.get("float32")
     if device.platform not in PLAIN:
         bench.skip("build", "all", f"there is no plain kernel for the platform {device.platform}")
-        return {"rows": []}
-    s = NbodySchedule(PLAIN_THREADS, 1, PLAIN_THREADS, unroll=8, shared=1)
-    root = "rsqrt"
+        return
     most = bench.size or PLAIN_SIZES[bench.kind]
-    n = bench.size or bench.affordable("build", [(form, root)] * 2, most)
-    if bench.too_long("build", f"N = {n}", 2 * bench.expected(form, root, n, s)):
-        return {"rows": []}
-    bench.progress.show(f"build: N = {n}")
+    n = bench.size or bench.affordable("build", [(form, _ROOT)] * 2, most)
+    expected = 2 * bench.expected(form, _ROOT, n, _SCHEDULE)
+    yield Case(f"N = {n}", partial(_built, bench, form, n), expected)
+
+
+_ROOT = "rsqrt"
+_SCHEDULE = NbodySchedule(PLAIN_THREADS, 1, PLAIN_THREADS, unroll=8, shared=1)
+
+
+def _built(bench: Bench, form: Format, n: int) -> list[Row]:
+    device, s = bench.device, _SCHEDULE
     text = plain_source(device.platform)
     kernel = program.load(device, text)["plain_gravity"]
     position, mass, out = bench.bodies.of(form, n)
@@ -149,22 +164,23 @@ def build(bench: Bench) -> Row:
         grid = base.blocks(n, PLAIN_THREADS)
         device.queue.launch(kernel, (grid, 1, 1), (PLAIN_THREADS, 1, 1), args)
 
-    works = {"rendered": bench.work(form, root, n, s), "plain": plain}
+    works = {"rendered": bench.work(form, _ROOT, n, s), "plain": plain}
     times = {name: ceilings.times(device, work, bench.runs) for name, work in works.items()}
-    module = gravity.module(form.name, s, ("acceleration",), root=root)
+    module = gravity.module(form.name, s, ("acceleration",), root=_ROOT)
     texts = {"rendered": program.source(device, *module), "plain": text}
     rows: list[Row] = [
         {"kernel": name, "n": n, "seconds": timed(found), "spread": summary(found, 1).spread,
          "flops_median": model.flops(n, statistics.median(found)),
-         "loop": _loop(device, texts[name]), **bench.energy(works[name], n, found)}
+         "loop": _loop(device, texts[name]), **bench.energy_of(works[name], n, found)}
         for name, found in times.items()
     ]  # fmt: skip
     medians = {name: statistics.median(found) for name, found in times.items()}
-    return {
-        "rows": rows, "plain_over_rendered": medians["plain"] / medians["rendered"],
+    bench.beside = {
+        "plain_over_rendered": medians["plain"] / medians["rendered"],
         "same_loop": _same([row["loop"] for row in rows]),
         "largest_difference": _difference(out, result),
-    }  # fmt: skip
+    }
+    return rows
 
 
 def plain_source(on: str) -> RenderedSource:

@@ -6,21 +6,18 @@ import dataclasses
 import statistics
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from portmp import nbody
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import values
-from portmp.bench.energy import Observer
-from portmp.bench.measure import Budget
+from portmp.bench.experiment import Run
 from portmp.bench.papers.nbody import model
-from portmp.bench.session import Session
+from portmp.bench.tables import Row
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.networks import gravity
-from portmp.progress import Progress
 from portmp.routines import ceilings
 from portmp.routines import gravity as routine
 from portmp.routines.gravity.schedule import NbodySchedule
@@ -34,12 +31,6 @@ LONG_ENOUGH = 0.01
 """Seconds of a run that says how fast larger ones are."""
 BESIDE = 2
 """Runs of a measurement that do not count: the warm-up and the first one in the queue."""
-SHARES = {
-    "roots": 4, "sizes": 6, "steps": 3, "cycles": 2, "build": 2, "copies": 1, "bound": 2,
-}  # fmt: skip
-"""The experiments, and how they share the time."""
-
-Row = dict[str, Any]
 
 
 class Bodies:
@@ -82,19 +73,15 @@ def schedule_of(specs: Sequence[KernelSpec]) -> NbodySchedule | None:
 
 
 @dataclass
-class Bench(Session):
-    """One run on one device. ``best``: interactions a second by format and root."""
+class Bench(Run):
+    """One run on one device. ``best``: interactions a second by format and root.
 
-    device: Device
-    forms: Sequence[Format]
-    size: int | None
-    runs: int
-    budget: Budget
-    progress: Progress
-    skipped: list[Row] = field(default_factory=list)
+    ``beside``: what experiments tell that belongs to no row.
+    """
+
     best: dict[tuple[str, str], float] = field(default_factory=dict)
     ceilings: dict[str, dict[str, float]] = field(default_factory=dict)
-    observer: Observer = field(default_factory=lambda: Observer(None))
+    beside: Row = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.bodies = Bodies(self.device)
@@ -128,13 +115,12 @@ class Bench(Session):
             "seconds": timed(times), **rates(n, times),
             "schedule": dataclasses.asdict(used) if used else None,
             # Not of short runs, nor where only times are compared, with a schedule for it.
-            **({} if runs or schedule else self.energy(work, n, times)),
+            **({} if runs or schedule else self.energy_of(work, n, times)),
         }  # fmt: skip
 
-    def energy(self, work: Callable[[], object], n: int, times: Sequence[float]) -> Row:
-        """The energy of accelerations that take these times, beside the limit of time."""
-        with self.budget.beside():
-            return self.observer.part(work, model.FLOP * n**2, statistics.median(times))
+    def energy_of(self, work: Callable[[], object], n: int, times: Sequence[float]) -> Row:
+        """The energy of accelerations that take these times."""
+        return self.energy(work, model.FLOP * n**2, statistics.median(times))
 
     def rate(self, form: Format, root: str, schedule: NbodySchedule | None = None) -> float:
         """Interactions a second that the last run had; of short runs until one is long enough."""

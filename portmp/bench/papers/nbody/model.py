@@ -9,7 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
-from portmp.bench.tables import paper_of
+from portmp.bench.experiment import paper_of
 
 FLOP = 22
 """Operations of an interaction: 3 subtractions, 3 products, 6 fmas as two, a root as four."""

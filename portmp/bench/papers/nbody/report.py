@@ -1,246 +1,196 @@
-"""Results of the experiments on gravity as JSON and as tables."""
+"""Columns, tables and pictures of the experiments on gravity."""
 
 from __future__ import annotations
 
-import datetime
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
+from portmp.bench import plots
 from portmp.bench.papers.nbody import model
-from portmp.bench.papers.nbody.measured import Bench
-from portmp.bench.tables import (
-    about,
-    aligned,
-    columns,
-    duration,
-    energy_lines,
-    number,
-    origin,
-    paper_of,
-    quantity,
-    sections,
-    with_energy,
-)
+from portmp.bench.tables import Column, Row, Table, key, quantity
 
-SCHEMA = "portmp nbody bench 1"
-RULE = "flops: 22 N^2 / t; interactions a second: N^2 / t"
-Row = dict[str, Any]
-Lines = list[str]
+PAPERS = tuple(model.devices())
+RATE = "flop/s"
+ROOTS = (
+    key("format"), key("root"), Column("time", "seconds.least", "s"),
+    Column("rate", "flops_max", RATE, compared=True),
+    Column("interactions", "interactions_per_second", "/s"),
+    Column("over division", "over_division"),
+    *(Column(name, paper=f"{name}.{{root}}") for name in PAPERS),
+)  # fmt: skip
 
 
-def head(start: datetime.datetime) -> Row:
-    """What says which portmp made a report, and when."""
-    return origin(SCHEMA, start) | {"rule": RULE, "paper": paper_of("nbody")["source"]}
+# --- sizes, steps, cycles ---------------------------------------------------------------------
 
 
-def report(bench: Bench, experiments: Mapping[str, Row], start: datetime.datetime) -> Row:
-    """Everything of one run on a device."""
-    device = bench.device
-    return head(start) | about(device) | {
-        "clock_mhz": {"nominal": device.properties.clock_mhz, "under_load": bench.clock_mhz()},
-        "ceilings": bench.ceilings,
-        "runs": bench.runs, "limit_seconds": bench.budget.seconds,
-        "experiments": dict(experiments), "skipped": bench.skipped,
-        "seconds": round(bench.budget.passed(), 3), **bench.observer.facts(),
-    }  # fmt: skip
+def _with_parts(row: Row) -> str:
+    return f"{row['n']}{' in parts' if (row['schedule'] or {}).get('parts') else ''}"
 
 
-# --- tables ----------------------------------------------------------------------------------
+SIZES = (
+    key("format"), key("root"), key("N", "n"), Column("max", "flops_max", RATE, compared=True),
+)  # fmt: skip
 
 
-def table(data: Row) -> str:
-    """All experiments of a report."""
-    facts, clock = data["device"]["facts"], data["clock_mhz"]["under_load"]
-    lines = [
-        f"{data['device']['selected']}: {facts['name']}, {facts['compute_units']} units, driver "
-        f"{data['driver']}" + (f", {clock:.0f} MHz under load" if clock else ""),
-        f"{data['rule']}; paper: {data['paper']}",
-        *energy_lines(data),
-    ]
-    return "\n".join([*lines, *sections(data, _TABLES)])
-
-
-def _flops(value: float) -> str:
-    return quantity(value, "flop/s")
-
-
-def _roots(found: Row) -> Lines:
-    names = list(found["paper"])
-    rows = [
-        [r["format"], r["root"], duration(r["seconds"]["least"]), _flops(r["flops_max"]),
-         quantity(r["interactions_per_second"], "/s"), number(r["over_division"]),
-         *(number(found["paper"][n].get(r["root"]), 3) for n in names)]
-        for r in found["rows"]
-    ]  # fmt: skip
-    heads = ("format", "root", "time", "rate", "interactions", "over division", *names)
-    title = f"roots: N = {found['n']}, the fastest of the runs; beside it the paper's table 3"
-    return columns(title, *with_energy(heads, rows, found["rows"]), 2)
-
-
-def _sizes(found: Row) -> Lines:
-    names, lines = list(found["paper"]), []
-    for series in found["series"]:
-        rows = []
-        for r in series["rows"]:
-            shares = (model.table_share(found["paper"][n]["rows"], r["n"]) for n in names)
-            parts = " in parts" if (r["schedule"] or {}).get("parts") else ""
-            rows.append([
-                str(r["n"]) + parts, _flops(r["flops_max"]), _flops(r["flops_median"]),
-                number(r["share"]), number(r["model"]), *map(number, shares),
-            ])  # fmt: skip
+def sizes(found: Row) -> Iterator[Table | str]:
+    """A table for each format and root."""
+    columns = (
+        key("N", _with_parts), Column("max", "flops_max", RATE),
+        Column("median", "flops_median", RATE), Column("share", "share"), Column("model", "model"),
+        *(Column(name, partial(_table_share, found["paper"][name]["rows"])) for name in PAPERS),
+    )  # fmt: skip
+    for form, root in dict.fromkeys((r["format"], r["root"]) for r in found["rows"]):
+        rows = [r for r in found["rows"] if (r["format"], r["root"]) == (form, root)]
         title = (
-            f"sizes: {series['format']} {series['root']}; the model is the staircase of "
-            f"{series['at_once']} targets at once; shares of the fastest, the paper's table A.1"
+            f"sizes: {form} {root}; the model is the staircase of {rows[0]['at_once']} targets at "
+            "once; shares of the fastest, the paper's table A.1"
         )
-        heads = ("N", "max", "median", "share", "model", *names)
-        lines += [*columns(title, *with_energy(heads, rows, series["rows"]), 1), ""]
-    return lines[:-1]
+        yield Table(title, columns, rows)
 
 
-def _steps(found: Row) -> Lines:
-    names = list(model.devices())
-    rows = [
-        [str(r["before"]["n"]), str(r["after"]["n"]),
-         *(duration(r[k]["seconds"]["least"]) for k in ("before", "after")),
-         f"{r['ratio']:.2f}", f"{r['ideal']:.2f}", *(f"{r['paper'][n]:.2f}" for n in names)]
-        for r in found["rows"]
-    ]  # fmt: skip
-    title = (
-        f"steps: {found['format']} {found['root']}, {found['threads']} threads a block, one target "
-        f"each: {found['at_once']} at once; the paper's tables 4 and 5"
-    )
-    heads = ("N", "one block more", "time", "time then", "ratio", "ideal", *names)
-    return columns(title, heads, rows, 0)
+def _table_share(rows: Any, row: Row) -> float | None:
+    return model.table_share(rows, row["n"])
 
 
-def _cycles(found: Row) -> Lines:
-    names = list(found["paper"])
-    rows = []
-    for r in found["rows"]:
-        theirs = (found["paper"][n] for n in names)
-        shown = [f"{t[r['op']]:g}, {t[r['op']] / t['fma']:.1f}" if r["op"] in t else "-"
-                 for t in theirs]  # fmt: skip
-        rows.append([
-            r["format"], r["op"], duration(max(r["seconds"], 1e-12)), number(r["cycles"]),
-            number(r["over_fma"]), *shown,
-        ])  # fmt: skip
+STEPS = (
+    key("N", "before.n", "words"), Column("one block more", "after.n", "words"),
+    Column("time", "before.seconds.least", "s"), Column("time then", "after.seconds.least", "s"),
+    Column("ratio", "ratio", ".2f", compared=True), Column("ideal", "ideal", ".2f"),
+    *(Column(name, f"paper.{name}", ".2f") for name in PAPERS),
+)  # fmt: skip
+
+
+def _time(row: Row) -> float:
+    return max(float(row["seconds"]), 1e-12)
+
+
+CYCLES = (
+    key("format"), key("operation", "op"), Column("time", _time, "s", compared=True),
+    Column("cycles", "cycles"), Column("over fma", "over_fma"),
+)  # fmt: skip
+
+
+def cycles(found: Row) -> Iterator[Table | str]:
+    """With the paper's cycles, and those over an fma's."""
+
+    def theirs(name: str, row: Row) -> str | None:
+        stated = found["paper"][name]
+        each = stated.get(row["op"])
+        return None if each is None else f"{each:g}, {each / stated['fma']:.1f}"
+
+    beside = (Column(f"{n} (paper)", partial(theirs, n), "words") for n in found["paper"])
     by = f"cycles by {found['clock']}" if found["clock"] else (
         "no clock of the device can be read by kernels here: times only"
     )  # fmt: skip
-    heads = ("format", "operation", "time", "cycles", "over fma", *(f"{n} (paper)" for n in names))
-    return columns(f"cycles: of one step of a dependent chain; {by}", heads, rows, 2)
+    title = f"cycles: of one step of a dependent chain; {by}"
+    yield Table(title, (*CYCLES, *beside), found["rows"])
 
 
-def _build(found: Row) -> Lines:
-    rows = [
-        [r["kernel"], str(r["n"]), duration(r["seconds"]["median"]), f"{100 * r['spread']:.2f} %",
-         _flops(r["flops_median"]), *_mix(r["loop"])]
-        for r in found["rows"]
-    ]  # fmt: skip
+# --- build, copies, bound ---------------------------------------------------------------------
+
+
+def _floats(row: Row) -> str | None:
+    each = row["loop"]["an_interaction"] if row["loop"] else None
+    return f"{sum(each.get(c, 0) for c in CLASSES[:3]):g}" if each else None
+
+
+def _turns(row: Row) -> str | None:
+    return f"{row['loop']['turns']:g}" if row["loop"] else None
+
+
+BUILD = (
+    key("kernel"), Column("N", "n", "words"), Column("median", "seconds.median", "s"),
+    Column("spread", lambda r: f"{100 * r['spread']:.2f} %", "words"),
+    Column("rate", "flops_median", RATE, compared=True),
+    Column("float32 an interaction", _floats, "words"), Column("all issued", _turns, "words"),
+)  # fmt: skip
+
+
+def build(found: Row) -> Iterator[Table | str]:
+    """Both kernels, and what tells them apart."""
     title = "build: the rendered kernel and a plain one written by hand, through one compiler"
-    heads = ("kernel", "N", "median", "spread", "rate", "float32 an interaction", "all issued")
-    lines = columns(title, *with_energy(heads, rows, found["rows"]), 1)
-    if not rows:
-        return lines
-    same = {True: "the same", False: "not the same", None: "not known (no disassembler)"}
-    return [
-        *lines,
-        f"plain over rendered: {found['plain_over_rendered']:.4f}; instructions of the loops by "
-        f"class: {same[found['same_loop']]}; largest difference of results "
-        f"{found['largest_difference']:.1e}",
-        "The rendered text is itself valid for the plain compiler: no translation is measured.",
-    ]
+    yield Table(title, BUILD, found["rows"])
+    if found["rows"]:
+        same = {True: "the same", False: "not the same", None: "not known (no disassembler)"}
+        yield (
+            f"plain over rendered: {found['plain_over_rendered']:.4f}; instructions of the loops "
+            f"by class: {same[found['same_loop']]}; largest difference of results "
+            f"{found['largest_difference']:.1e}"
+        )
+        yield (
+            "The rendered text is itself valid for the plain compiler: no translation is measured."
+        )
 
 
-def _mix(loop: Row | None) -> tuple[str, str]:
-    if loop is None:
-        return "-", "-"
-    each = loop["an_interaction"]
-    floats = sum(each.get(c, 0) for c in ("fma32", "add32", "mul32"))
-    return f"{floats:g}", f"{loop['turns']:g}"
+COPIES = (key("bytes"), key("way"), Column("rate", "bytes_per_second", "B/s", compared=True))
 
 
-def _copies(found: Row) -> Lines:
-    ways = list(dict.fromkeys(r["way"] for r in found["rows"]))
-    rates = {(r["bytes"], r["way"]): r["bytes_per_second"] for r in found["rows"]}
-    rows = [
-        [str(size), *(quantity(rates[size, way], "B/s") for way in ways)]
-        for size in dict.fromkeys(r["bytes"] for r in found["rows"])
-    ]
+def copies(found: Row) -> Iterator[Table | str]:
+    """Rates by bytes, a column for each way."""
     title = "copies: medians; to and from the device by the wall's clock (pageable memory)"
-    return columns(title, ("bytes", *ways), rows, 0)
+    columns = key("bytes", "bytes", "words"), Column("way", "bytes_per_second", "B/s")
+    yield Table(title, columns, found["rows"], pivot="way")
 
 
-def _bound(found: Row) -> Lines:
-    counts = [str(count) for count in found["counts"]]
-    rows = [
-        [r["format"], r["root"], f"{r['slots']:.4g}", quantity(r["bound"], "/s"),
-         quantity(r["interactions_per_second"], "/s"), f"{100 * r['share']:.0f} %",
-         f"{100 * r['peak_share']:.0f} %", *(_flops(r["flops"][c]) for c in counts)]
-        for r in found["rows"]
-    ]  # fmt: skip
-    heads = (
-        "format", "root", "slots", "bound", "reached", "share", "of 2 fma rate",
-        *(f"{c} flop" for c in counts),
-    )  # fmt: skip
-    lines = columns(
-        "bound: the measured rate of fmas over the instructions of an interaction", heads, rows, 2
+BOUND = (
+    key("format"), key("root"), Column("slots", "slots", ".4g"), Column("bound", "bound", "/s"),
+    Column("reached", "interactions_per_second", "/s", compared=True),
+    Column("share", "share", "%"), Column("of 2 fma rate", "peak_share", "%"),
+    *(Column(f"{count} flop", f"flops.{count}", RATE) for count in model.COUNTS),
+)  # fmt: skip
+
+
+def bound(found: Row) -> Iterator[Table | str]:
+    """Bounds, and what the slots were counted by."""
+    title = "bound: the measured rate of fmas over the instructions of an interaction"
+    yield Table(title, BOUND, found["rows"])
+    yield from dict.fromkeys(
+        f"slots of {r['format']} {r['root']}: {r['slots_by']}" for r in found["rows"]
     )
-    sources = dict.fromkeys(f"{r['format']} {r['root']}: {r['slots_by']}" for r in found["rows"])
-    return [*lines, *(f"slots of {source}" for source in sources)]
 
 
-_TABLES: dict[str, Callable[[Row], Lines]] = {
-    "roots": _roots, "sizes": _sizes, "steps": _steps, "cycles": _cycles, "build": _build,
-    "copies": _copies, "bound": _bound,
-}  # fmt: skip
-
-
-# --- compiled, not run -------------------------------------------------------------------------
+# --- compiled, not run ------------------------------------------------------------------------
 
 CLASSES = ("fma32", "add32", "mul32", "fma64", "add64", "mul64", "special", "other")
 
 
-def static_table(data: Row) -> str:
+def _class(name: str, row: Row) -> float:
+    return float(row["loop"]["an_interaction"].get(name, 0)) if row["loop"] else 0.0
+
+
+def _warps(row: Row) -> str | None:
+    held = row["occupancy"]
+    return f"{held['warps']:g}/{held['most']}" if held else None
+
+
+STATIC = (
+    key("format"), key("root"), *(Column(c, partial(_class, c), ".4g") for c in CLASSES),
+    Column("turns", "loop.turns", ".4g", compared=True),
+    *(Column(name, name, "words") for name in ("registers", "spills", "shared")),
+    Column("warps", _warps, "words"), Column("by", "occupancy.limit", "words"),
+    Column("slots", "slots.counted", ".4g"), Column("paper's", "slots.paper", ".4g"),
+)  # fmt: skip
+
+
+def static(found: Row) -> Iterator[Table | str]:
     """Instructions, resources and bounds of compiled kernels."""
-    lines: Lines = []
-    for part in data["static"]:
-        lines += [f"{part['arch']}, {part['compiler']}", part["note"]]
-        heads = (
-            "format", "root", *CLASSES, "turns", "registers", "spills", "shared", "warps", "by",
-            "slots", "paper's",
-        )  # fmt: skip
-        cells = [_static_row(row) for row in part["rows"]]
-        lines += [*aligned([heads, *cells], range(2, 16)), ""]
-        for name, found in part["paper"].items():
-            lines += [*_paper_lines(name, found), ""]
-    return "\n".join([*lines, *_STATIC_LEGEND])
-
-
-def _static_row(row: Row) -> list[str]:
-    each = row["loop"]["an_interaction"] if row["loop"] else {}
-    held, slots = row["occupancy"], row["slots"] or {}
-    return [
-        row["format"], row["root"], *(f"{each.get(c, 0):.4g}" for c in CLASSES),
-        number(row["loop"]["turns"] if row["loop"] else None, 4),
-        *(str(row[k]) if row[k] is not None else "-" for k in ("registers", "spills", "shared")),
-        f"{held['warps']:g}/{held['most']}" if held else "-", held["limit"] if held else "-",
-        number(slots.get("counted"), 4), number(slots.get("paper"), 4),
-    ]  # fmt: skip
-
-
-def _paper_lines(name: str, found: Row) -> Lines:
-    measured = found["measured"]
-    lines = [f"{name}, measured in the paper: {_flops(measured)}; bounds for float32 fast:"]
+    yield Table(found["note"], STATIC, found["rows"])
     about = {"counted": "by the instructions counted here", "paper": "by the paper's accounting"}
-    return lines + [
-        f"  {found['slots'][k]:g} slots {about[k]}: {_flops(most)}, of which "
-        f"{100 * measured / most:.1f} % was measured"
-        for k, most in found["bounds"].items()
-    ]  # fmt: skip
+    for name, beside in found["bounds"].items():
+        measured = beside["measured"]
+        yield (
+            f"{name}, measured in the paper: {quantity(measured, RATE)}; bounds for float32 fast:"
+        )
+        for k, most in beside["bounds"].items():
+            yield (
+                f"  {beside['slots'][k]:g} slots {about[k]}: {quantity(most, RATE)}, of which "
+                f"{100 * measured / most:.1f} % was measured"
+            )
 
 
-_STATIC_LEGEND = (
+STATIC_LEGEND = (
     "instructions of an interaction by class; turns: at the vector units, a root or reciprocal as",
     "four where it has no unit of its own; warps: a scheduler holds, of so many at most, and what",
     "limits them: min(M, floor(R / (g ceil(r/g)))) by registers, floor(L / (l + l0)) w / S by",
@@ -250,3 +200,36 @@ _STATIC_LEGEND = (
     "counts hold what is placed inside the loop, but what a jump skips that calls a function (slow",
     "paths of roots and divisions); an instruction for two operations (packed float32) counts once",
 )
+
+
+# --- pictures ---------------------------------------------------------------------------------
+
+
+def draw_sizes(found: Row) -> Iterator[plots.Draw]:
+    """Rates by number of particles, points that were measured beside the model."""
+    series: dict[str, list[Row]] = {}
+    for row in found["rows"]:
+        series.setdefault(f"{row['format']} {row['root']}", []).append(row)
+
+    def draw(axes: Any) -> None:
+        for name, rows in series.items():
+            numbers = [row["n"] for row in rows]
+            (line,) = axes.plot(numbers, [row["flops_max"] for row in rows], "o", label=name)
+            low, high = math.log2(numbers[0]), math.log2(numbers[-1])
+            fine = [round(2 ** (low + (high - low) * i / 400)) for i in range(401)]
+            top = max(row["flops_max"] for row in rows)
+            steps = [top * model.staircase(n, rows[0]["at_once"]) for n in fine]
+            axes.plot(fine, steps, "-", linewidth=0.8, color=line.get_color(), label="model")
+        plots.lines(axes, {}, "particles", "flop/s at 22 an interaction", base=2)
+        axes.legend(fontsize=7)
+
+    yield draw
+
+
+def draw_roots(found: Row) -> Iterator[plots.Draw]:
+    """Rates over that of division, by root, beside the paper's."""
+    series: dict[str, dict[str, float]] = {}
+    for row in found["rows"]:
+        series.setdefault(row["format"], {})[row["root"]] = row["over_division"] or 0.0
+    series |= {f"{name} (paper)": ratios for name, ratios in found["paper"].items()}
+    yield partial(plots.bars, series=series, up="rate over that of division")

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from collections.abc import Sequence
-from typing import Any
 
 from portmp import formats
 from portmp.bench.papers.nbody import model
+from portmp.bench.tables import Row
 from portmp.codegen import kernel_spec
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.compilers import loops
@@ -32,7 +33,6 @@ _PLATFORMS = {"sm_": "cuda", "gfx": "rocm"}
 CAVEAT = (
     "compiled, not run: static counts of the innermost loop; nothing here was measured on a device"
 )
-Row = dict[str, Any]
 
 
 def reads(form: str, s: NbodySchedule) -> float:
@@ -63,7 +63,7 @@ def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySch
 
 def report(arch: str, progress: Progress) -> Row:
     """Every kernel's loop, resources and, for float32, bounds by its issue slots."""
-    on = platform_of(arch)
+    on, start = platform_of(arch), time.monotonic()
     compiler = compiler_for(on, arch)
     version = compiler.version()
     rows: list[Row] = []
@@ -78,9 +78,11 @@ def report(arch: str, progress: Progress) -> Row:
             loop = found[name].with_reads(reads(form, schedule)) if name in found else None
             rows.append(_row(form, root, reports[name], loop, schedule))
     progress.clear()
+    about = f"{compiler.name} {version}"
     return {
-        "arch": arch, "compiler": f"{compiler.name} {version}", "note": CAVEAT, "rows": rows,
-        "paper": _bounds(arch, rows),
+        "selected": arch, "about": about, "facts": None, "compiler": about, "refusal": None,
+        "experiments": {"static": {"note": CAVEAT, "bounds": _bounds(arch, rows), "rows": rows}},
+        "skipped": [], "seconds": round(time.monotonic() - start, 3),
     }  # fmt: skip
 
 

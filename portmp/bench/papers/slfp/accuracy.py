@@ -7,7 +7,7 @@ truncation takes away adds up. Errors are over the sum of the terms, in units of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,13 +19,16 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.bench import exact, runner
 from portmp.bench.exact import Entry, Walk
-from portmp.bench.papers.slfp.experiments import ONE_LIMB, Bench, Row
+from portmp.bench.experiment import Case
+from portmp.bench.papers.slfp.measured import ONE_LIMB, Bench
+from portmp.bench.tables import Row
 from portmp.bench.values import Values
-from portmp.errors import PortmpError
 from portmp.formats import Format, encode
 from portmp.runtime import planes
 
 Plane = np.ndarray[Any, Any]
+INPUTS, SUMS = "inputs", "sums"
+"""What is stored short: a matrix, or running sums."""
 LENGTHS = (2**6, 2**10, 2**14, 2**18)
 TRIALS = 4
 """Rows of inputs stored short whose errors are averaged: few, as exact sums take long."""
@@ -35,12 +38,10 @@ LANES = 256
 """Running sums at once."""
 
 
-def run(bench: Bench) -> Row:
+def cases(bench: Bench) -> Iterator[Case]:
     """Both tables, for each format and rounding."""
-    inputs: list[Row] = []
-    sums: list[Row] = []
     lengths = [n for n in LENGTHS if n <= max(LENGTHS[0], bench.size or LENGTHS[-1])]
-    last = 0.0
+    took = [0.0]
     for parent, shorts in ONE_LIMB.items():
         if not bench.usable(parent):
             bench.skip("accuracy", f"formats of {parent}", f"{bench.device.name} has no float64")
@@ -48,24 +49,27 @@ def run(bench: Bench) -> Row:
         values = Values(formats.get(parent), positive=True)
         wanted = {n: _exact(values, n) for n in lengths}
         for name in shorts:
-            if bench.too_long("accuracy", name, last):
-                continue
-            bench.progress.show(f"bench {bench.device.name}: accuracy, {name}")
-            forms = [formats.rounded_as(formats.get(name), r) for r in formats.ROUNDINGS]
-            try:
-                with bench.budget.beside():  # kernels are compiled
-                    for form in forms:
-                        _inputs(bench, form, values, {lengths[0]: wanted[lengths[0]]})
-                        _sums(bench, form, values, 1)
-                start = bench.budget.passed()
-                for form in forms:
-                    inputs += _inputs(bench, form, values, wanted)
-                    sums += _sums(bench, form, values, STEPS[-1])
-            except PortmpError as error:
-                bench.skip("accuracy", name, str(error))
-            else:
-                last = bench.budget.passed() - start
-    return {"inputs": inputs, "sums": sums}
+            yield Case(name, partial(_measured, bench, name, values, wanted, took), took[0])
+
+
+def _measured(
+    bench: Bench, name: str, values: Values, wanted: Mapping[int, Sequence[Entry]],
+    took: list[float],
+) -> list[Row]:  # fmt: skip
+    """A format's rows in both roundings; *took*: the seconds of the last one."""
+    forms = [formats.rounded_as(formats.get(name), r) for r in formats.ROUNDINGS]
+    shortest = min(wanted)
+    with bench.budget.beside():  # kernels are compiled
+        for form in forms:
+            _inputs(bench, form, values, {shortest: wanted[shortest]})
+            _sums(bench, form, values, 1)
+    start = bench.budget.passed()
+    rows: list[Row] = []
+    for form in forms:
+        rows += _inputs(bench, form, values, wanted)
+        rows += _sums(bench, form, values, STEPS[-1])
+    took[0] = bench.budget.passed() - start
+    return rows
 
 
 def _exact(values: Values, n: int) -> list[Entry]:
@@ -88,7 +92,7 @@ def _inputs(
             found = exact.fraction(runner.entry_of(out, i))
             assert found is not None
             errors.append(float((found - entry.exact) / exact.power(-form.bits)) / entry.terms)
-        rows.append({**_about(form), "n": n, **_spread(errors)})
+        rows.append({"what": INPUTS, **_about(form), "n": n, **_spread(errors)})
     return rows
 
 
@@ -104,7 +108,7 @@ def _sums(bench: Bench, form: Format, values: Values, length: int) -> list[Row]:
         total = blas.fma(a[k], b[k], total)
         if k + 1 in STEPS:
             off = (total.to_float64() - terms[k]) / terms[k] * 2.0**form.bits
-            rows.append({**_about(form), "n": k + 1, **_spread(off)})
+            rows.append({"what": SUMS, **_about(form), "n": k + 1, **_spread(off)})
     return rows
 
 

@@ -1,447 +1,237 @@
-"""The reduced-length formats' paper: AXPY and GEMM, and beside it GEMV and DOT, by format.
-
-A row's formats are timed by turns: each short format with its own parent and with float64, so that
-ratios hold whatever clocks do meanwhile. AXPY runs in place, as in the paper.
-"""
+"""The reduced-length formats' paper: what is measured of it, and its numbers beside portmp's."""
 
 from __future__ import annotations
 
-import itertools
-import time
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from typing import Any, ClassVar
+from collections.abc import Iterator, Mapping
+from functools import partial
 
-from portmp import formats
-from portmp.arrays import blas
-from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import exact, measure, runner
-from portmp.bench.cases import ACCURATE, ALPHA, ROUTINES, Case, alpha
-from portmp.bench.energy import Observer
-from portmp.bench.exact import Entry, Errors, Walk
+from portmp.bench import options, peers, plots
+from portmp.bench.experiment import RATE, Experiment, Family, Run, paper_of
 from portmp.bench.measure import Budget
-from portmp.bench.runner import Pool
-from portmp.bench.session import Session
-from portmp.bench.values import Values
-from portmp.bench.vendors import Subject, Vendor
-from portmp.errors import PortmpError
-from portmp.formats import Format
+from portmp.bench.options import Request
+from portmp.bench.papers.slfp import accuracy, layouts
+from portmp.bench.papers.slfp.measured import KINDS, LIBRARY, ONE_LIMB, Bench, Kind, cases
+from portmp.bench.tables import ENERGY, Column, Row, Rows, Table, key, number, shape_text
 from portmp.progress import Progress
-from portmp.runtime.planes import allocate
-
-Row = dict[str, Any]
-BETA = "0.7"
-ONE_LIMB = {
-    "float64": (
-        "slfp64in56b", "slfp64in48b", "slfp64in40b", "fp64infp32", "slfp64in32b", "slfp64in24b",
-        "slfp64in16b",
-    ),
-    "float32": ("slfp32in24b", "slfp32in16b", "float16"),
-}  # fmt: skip
-"""The paper's formats by the one that computes, in its order; float16 for comparison."""
-BEYOND = {"ts": ("tsin80b",), "dd": ("d+s",), "qd": ("qdin192b",)}
-"""What the paper does not have."""
-LIBRARY = "library"
-"""How the rows of the vendor's library begin."""
-ROWS = 6
-"""Rows of GEMV that are checked: each is a sum as long as a row."""
-LARGE = 2**26
-"""Bytes of operands whose making tells how long larger ones take."""
-SECONDS = {"gpu": 0.25, "cpu": 0.4}
-"""What the runs of a row may take at most."""
-
-
-@dataclass
-class Bench(Session):
-    """One run on one device. ``size``: the only size, or None."""
-
-    device: Device
-    size: int | None
-    runs: int
-    budget: Budget
-    progress: Progress
-    vendor: Vendor | None = None
-    no_vendor: str = ""
-    skipped: list[Row] = field(default_factory=list)
-    observer: Observer = field(default_factory=lambda: Observer(None))
-    once: dict[tuple[str, str], float] = field(default_factory=dict)
-    made: tuple[float, float] = (1.0, 0.0)
-    """Bytes of operands so far, and the seconds that they took."""
-
-    def usable(self, form: str) -> bool:
-        """Whether the device computes in the format's words."""
-        return self.device.properties.float64 or formats.get(form).word == "float32"
-
-    def expected(self, kind: Kind, names: Sequence[str], n: int, nbytes: int) -> float:
-        """Seconds that a few rounds of these formats take, as far as that is known.
-
-        And to make operands of *nbytes* bytes.
-        """
-        rounds = measure.FEWEST * sum(
-            self.once.get((kind.name, name), 0.0) * kind.operations(n) for name in names
-        )
-        return rounds + nbytes * self.made[1] / self.made[0]
-
-    def prepared(self, kind: Kind, form: Format, n: int, pool: Pool | None = None) -> Prepared:
-        """Operands of a format; how long they took is kept."""
-        start = self.budget.passed()
-        found = kind.prepare(self.device, form, n, pool)
-        passed = max(0.0, self.budget.passed() - start - found.first)
-        nbytes = kind.memory(form, n)
-        if nbytes >= LARGE:
-            self.made = self.made[0] + nbytes, self.made[1] + passed
-        return found
-
-
-@lru_cache(maxsize=4)
-def values_of(form: Format) -> Values:
-    """The inputs in a format."""
-    return Values(form)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A format's operands on the device: the call, and what is known of its result.
-
-    ``first``: seconds of the first call, which compiles.
-    """
-
-    pool: Pool
-    work: Callable[[], Array]
-    errors: Errors
-    first: float
-
-
-def first_call(work: Callable[[], Array]) -> tuple[Array, float]:
-    """The result of a call, once it is there, and its seconds."""
-    start = time.perf_counter()
-    result = work()
-    result.planes.queue.synchronize()
-    return result, time.perf_counter() - start
-
-
-def factors() -> itertools.cycle[str]:
-    """A factor and its negative by turns, so that what is added in place stays what it was."""
-    return itertools.cycle((ALPHA, f"-{ALPHA}"))
-
-
-class Kind(ABC):
-    """A routine of the paper. ``sizes`` by kind of device; ``truncates``: both roundings."""
-
-    name: str
-    sizes: ClassVar[Mapping[str, tuple[int, ...]]]
-    families: ClassVar[Mapping[str, tuple[str, ...]]] = ONE_LIMB | BEYOND
-    truncates = False
-
-    @abstractmethod
-    def operations(self, n: int) -> int:
-        """Operations of the format."""
-
-    @abstractmethod
-    def nbytes(self, form: Format, n: int) -> int:
-        """Bytes that must move."""
-
-    @abstractmethod
-    def memory(self, form: Format, n: int) -> int:
-        """Bytes of what ``prepare`` makes."""
-
-    @abstractmethod
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        """Make operands (or take another rounding's *pool*), and check the result of one call."""
-
-    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
-        """The same by a library, called once and checked; None where portmp calls no such one."""
-        return None
-
-
-class Axpy(Kind):
-    """y = a x + y, in place."""
-
-    name = "axpy"
-    sizes: ClassVar = {"gpu": (2**24, 2**28), "cpu": (2**24,)}
-    truncates = True
-
-    def case(self, form: Format, n: int) -> Case:
-        """What is checked: a call on untouched operands."""
-        return Case(ROUTINES["axpy"], form, ACCURATE, (n,))
-
-    def operations(self, n: int) -> int:
-        return 2 * n
-
-    def nbytes(self, form: Format, n: int) -> int:
-        return 3 * n * form.itemsize
-
-    def memory(self, form: Format, n: int) -> int:
-        return self.case(form, n).starts[-1] * form.itemsize
-
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        case = self.case(form, n)
-        pool = self._fresh(pool, case) or Pool(values_of(form), case.starts[-1], device)
-        x, y = (Array(replace(v.planes, format=form)) for v in pool.inputs(case))
-        signs = factors()
-
-        def work() -> Array:
-            return blas.axpy(next(signs), x, y, out=y)
-
-        result, first = first_call(work)
-        return Prepared(pool, work, runner.checked(pool.values, case, result), first)
-
-    def _fresh(self, pool: Pool | None, case: Case) -> Pool | None:
-        """The pool with y as it was."""
-        if pool:
-            pool.fill(case.starts[1], case.starts[2])
-        return pool
-
-    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
-        case = self.case(pool.values.form, n)
-        self._fresh(pool, case)
-        subject = vendor.axpy(pool, n, case.starts[1], map(float, factors()))
-        subject.work()
-        found = (exact.fraction(subject.entry(place)) for place in case.samples)
-        entries = [
-            case.routine.entry(pool.values, case.starts, case.shape, i) for i in case.samples
-        ]
-        return subject, exact.of_format(found, entries, case.form)
-
-
-class Gemm(Kind):
-    """C = alpha A B + beta C, into another matrix; a library's row is A B^T alone."""
-
-    name = "gemm"
-    sizes: ClassVar = {"gpu": (5120,), "cpu": (1024,)}
-    families: ClassVar = ONE_LIMB
-
-    def case(self, form: Format, n: int) -> Case:
-        """The product alone."""
-        return Case(ROUTINES["gemm"], form, ACCURATE, (n, n, n))
-
-    def operations(self, n: int) -> int:
-        return 2 * n**3 + 3 * n**2
-
-    def nbytes(self, form: Format, n: int) -> int:
-        return 4 * n * n * form.itemsize
-
-    def memory(self, form: Format, n: int) -> int:
-        # A short format's sums of slabs have memory of their own.
-        extra = form.compute.itemsize if form.coded else 0
-        return n * n * (4 * form.itemsize + extra)
 
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        case = self.case(form, n)
-        start = case.starts[-1]
-        pool = pool or Pool(values_of(form), start + n * n, device)
-        a, b = pool.inputs(case)
-        c = Array(pool.planes.view((n, n), (n, 1), start))
-        out = Array(allocate(form, (n, n), device.queue))
-        work = partial(blas.gemm, a, b, alpha=ALPHA, beta=BETA, c=c, out=out)
-        result, first = first_call(work)
-        found = [exact.fraction(runner.entry_of(result, i)) for i in case.samples]
-        entries = [_ended(pool.values, case, i) for i in case.samples]
-        return Prepared(pool, work, exact.of_format(found, entries, form), first)
-
-    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
-        case = self.case(pool.values.form, n)
-        subject = vendor.gemm(pool, n, case.starts[1])
-        subject.work()
-        found = [exact.fraction(subject.entry(i)) for i in case.samples]
-        entries = [
-            exact.dot(pool.values, Walk(i // n * n), Walk(case.starts[1] + i % n * n), n)
-            for i in case.samples
-        ]
-        return subject, exact.of_format(found, entries, case.form)
-
-
-def _ended(values: Values, case: Case, place: int) -> Entry:
-    """alpha times the product's entry, plus beta times C's."""
-    product = case.routine.entry(values, case.starts, case.shape, place)
-    scale, more = alpha(values.form), alpha(values.form, BETA)
-    addend = more * exact.number(values, case.starts[-1] + place)
-    terms = float(scale) * product.terms + abs(float(addend))
-    return Entry(scale * product.exact + addend, terms)
-
-
-class Gemv(Kind):
-    """y = A x with A stored short, x and y in its parent."""
-
-    name = "gemv"
-    sizes: ClassVar = {"gpu": (16384,), "cpu": (4096,)}
-
-    def operations(self, n: int) -> int:
-        return 2 * n * n
-
-    def nbytes(self, form: Format, n: int) -> int:
-        return n * n * form.itemsize + 2 * n * _vectors(form).itemsize
-
-    def memory(self, form: Format, n: int) -> int:
-        return self.nbytes(form, n)
-
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        pool = pool or Pool(values_of(form), n * n, device)
-        theirs = values_of(_vectors(form))
-        x = Array(Pool(theirs, n, device).planes)
-        out = Array(allocate(theirs.form, (n,), device.queue))
-        work = partial(blas.gemv, Array(pool.planes.view((n, n), (n, 1), 0)), x, out=out)
-        result, first = first_call(work)
-        places = Case(ROUTINES["gemv"], form, ACCURATE, (n, n)).samples[:ROWS]
-        found = [exact.fraction(runner.entry_of(result, i)) for i in places]
-        entries = [exact.dot(pool.values, Walk(i * n), Walk(0), n, theirs) for i in places]
-        return Prepared(pool, work, exact.of_format(found, entries, theirs.form), first)
-
-
-def _vectors(form: Format) -> Format:
-    """The vectors' format beside a matrix: a storage format's parent, else the same."""
-    return form.arithmetic
-
-
-class Dot(Kind):
-    """The sum of x_i y_i, both stored short, as is the result."""
-
-    name = "dot"
-    families: ClassVar = ONE_LIMB
-    sizes: ClassVar = {"gpu": (2**26,), "cpu": (2**24,)}
-
-    def case(self, form: Format, n: int) -> Case:
-        """Both vectors."""
-        return Case(ROUTINES["dot"], form, ACCURATE, (n,))
-
-    def operations(self, n: int) -> int:
-        return 2 * n
-
-    def nbytes(self, form: Format, n: int) -> int:
-        return 2 * n * form.itemsize
-
-    def memory(self, form: Format, n: int) -> int:
-        return self.case(form, n).starts[-1] * form.itemsize
-
-    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
-        case = self.case(form, n)
-        pool = pool or Pool(values_of(form), case.starts[-1], device)
-        work = partial(blas.dot, *pool.inputs(case))
-        result, first = first_call(work)
-        return Prepared(pool, work, runner.checked(pool.values, case, result), first)
-
-
-KINDS: dict[str, Kind] = {kind.name: kind for kind in (Axpy(), Gemm(), Gemv(), Dot())}
-
-
-# --- measuring -------------------------------------------------------------------------------
-
-
-def run(bench: Bench, kind: Kind) -> Row:
-    """All formats of a routine at its sizes."""
-    rows: list[Row] = []
-    if not bench.device.properties.float64:
-        bench.skip(kind.name, "formats of float64", f"{bench.device.name} has no float64")
-    for n in (bench.size,) if bench.size else kind.sizes[bench.kind]:
-        for parent, shorts in kind.families.items():
-            if bench.usable(parent):
-                rows += _family(bench, kind, n, parent, shorts)
-    return {"rows": rows}
-
-
-def _family(bench: Bench, kind: Kind, n: int, parent: str, shorts: Sequence[str]) -> list[Row]:
-    """A parent and the formats that are stored shorter, each timed beside it."""
-    rows: list[Row] = []
-    bases = [parent]
-    if parent == "float32" and bench.usable("float64"):
-        bases = ["float64", parent]
-    kept: dict[str, Prepared] = {}
-    for name in (parent, *shorts):
-        what = f"{name}, n = {n}"
-        bench.progress.show(f"bench {bench.device.name}: {kind.name}, {what}")
-        wanted = list(dict.fromkeys([*bases, name]))
-        memory = {f: kind.memory(formats.get(f), n) for f in wanted}
-        reason = runner.lacking(sum(memory.values()) + _copies(bench, kind, name, n), bench.device)
-        if reason:
-            bench.skip(kind.name, what, reason)
-            continue
-        known = [name if (kind.name, name) in bench.once else parent, *bases]
-        new = sum(nbytes for f, nbytes in memory.items() if f not in kept)
-        if bench.too_long(kind.name, what, bench.expected(kind, known, n, new)):
-            continue
-        try:
-            rows += _rows(bench, kind, n, bases, name, kept)
-        except PortmpError as error:
-            bench.skip(kind.name, what, str(error))
-        for other in set(kept) - set(bases):
-            del kept[other]
-    return rows
-
-
-def _copies(bench: Bench, kind: Kind, name: str, n: int) -> int:
-    """Bytes that the vendor's library takes beside portmp's operands."""
-    if bench.vendor is None or name not in ONE_LIMB:
-        return 0
-    form = formats.get(name)
-    return bench.vendor.copies * kind.memory(form, n) // form.itemsize
-
-
-def _rows(
-    bench: Bench, kind: Kind, n: int, bases: Sequence[str], name: str, kept: dict[str, Prepared]
-) -> list[Row]:
-    """A format's row, timed beside those of *bases*; also truncated, and a library's."""
-    for f in (*bases, name):
-        if f not in kept:
-            kept[f] = bench.prepared(kind, formats.get(f), n)
-    mine = kept[name]
-    works: dict[str, Callable[[], object]] = {f: kept[f].work for f in (*bases, name)}
-    found, first = {name: mine.errors}, mine.first
-    form, on_host = formats.get(name), []
-    if kind.truncates and form.coded:
-        cut = formats.rounded_as(form, "toward_zero")
-        truncated = bench.prepared(kind, cut, n, mine.pool)
-        works[cut.name], found[cut.name] = truncated.work, truncated.errors
-        first += truncated.first
-    library = _library(bench, kind, mine.pool, n)
-    if library:
-        key = f"{LIBRARY} {name}"
-        works[key], found[key] = library[0].work, library[1]
-        on_host = [key] if library[0].on_host else []
-    left = bench.budget.left(kind.name)
-    rounds = measure.by_turns(
-        bench.device, works, bench.runs, min(left, SECONDS[bench.kind]), on_host
-    )
-    for f in works:
-        bench.once[kind.name, f] = rounds.timing(f).median / kind.operations(n)
-    bench.budget.leave_out(max(0.0, first - 2 * rounds.timing(name).median))
-    return [_row(bench, kind, n, f, rounds, bases, found[f], works[f]) for f in found]
-
-
-def _library(bench: Bench, kind: Kind, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
-    """The vendor's own kernel, for the formats that it has."""
-    if bench.vendor is None or pool.values.form.name not in ONE_LIMB:
-        return None
-    try:
-        return kind.library(bench.vendor, pool, n)
-    except PortmpError as error:
-        bench.skip(kind.name, f"{LIBRARY} {pool.values.form.name}, n = {n}", str(error))
-        return None
-
-
-def _row(
-    bench: Bench, kind: Kind, n: int, name: str, rounds: measure.Rounds, bases: Sequence[str],
-    errors: Errors, work: Callable[[], object],
-) -> Row:  # fmt: skip
-    """One line: rates, and how many times as fast as the parents it is.
-
-    Compared with its own parent, float32 with float64.
-    """
-    form = formats.get(name.removeprefix(LIBRARY).strip())
-    base = bases[0] if name == bases[-1] else bases[-1]
-    timing, over = rounds.timing(name), {b: rounds.faster(name, b) for b in bases}
-    operations, nbytes = kind.operations(n), kind.nbytes(form, n)
-    ideal = kind.nbytes(formats.get(base), n) / nbytes
-    energy: Row = {}
-    if form.rounding == "nearest":
-        with bench.budget.beside():
-            energy = bench.observer.part(work, operations, timing.median)
+SMALLEST = 32
+_LAYOUTS = ("planar", "interleaved")
+_NAMES = [name for parent, shorts in ONE_LIMB.items() for name in (parent, *shorts)]
+_FIGURES = {"mflops_per_watt": "paper eff x", "board_mflops_per_watt": "of its board"}
+"""What the paper's efficiency may be of, and how its column is called."""
+
+
+def theirs(kind: str, experiment: str) -> tuple[str, Row]:
+    """The paper's device of a kind, and its rows of an experiment; none where it has no such."""
+    devices = paper_of("slfp")["devices"]
+    name = next(n for n, d in devices.items() if d["kind"] == kind)
+    return name, devices[name].get(experiment, {}).get("rows", {})
+
+
+def times(over: Mapping[str, float]) -> str:
+    """How many times as fast as float64, in brackets as float32: the paper's columns."""
+    first, *more = [number(ratio) for ratio in over.values()]
+    if "float64" not in over:
+        return f"{first} x {next(iter(over))}"
+    return f"{first} ({more[0]})" if more else first
+
+
+def stated(rows: Row, name: str, figure: str = "gflops") -> str:
+    """The paper's ratio of a format's figure to FP64's, for short floats to FP32's in brackets."""
+    if figure not in rows.get(name, {}):
+        return "-"
+    bases = ["float64", *(["float32"] if name in ONE_LIMB["float32"] else [])]
+    return times({base: rows[name][figure] / rows[base][figure] for base in bases})
+
+
+# --- tables -----------------------------------------------------------------------------------
+
+
+def _of_a_size(name: str, rows: Rows, there: Row) -> Iterator[Column]:
+    """The columns for rows of one size; *there*: the paper's."""
+    cut = {row["format"].removesuffix("_rz"): row for row in rows if _truncated(row)}
+    by_bytes = name != "gemm"
+    yield key("type")
+    yield Column("GFlop/s", lambda r: r["operations_per_second"] / 1e9, ".4g")
+    if by_bytes:
+        yield Column("GB/s", lambda r: r["bytes_per_second"] / 1e9, ".4g")
+    yield Column("x float64", lambda r: times(r["over"]), "words")
+    if by_bytes:
+        yield from (Column("ideal", "ideal"), Column("reached", "reached", "%"))
+    if cut:
+        ratios = {t: times(row["over"]) for t, row in cut.items()}
+        yield Column("truncated", lambda r: ratios.get(r["type"]), "words")
+    if there:
+        yield Column("paper x", partial(_stated, there, "gflops"), "words")
+    read = {row["type"]: row["energy"] for row in rows if row.get("energy")}
+    if read:
+        yield from (*ENERGY, Column("W", "energy.watts"))
+        for heading, figure in (
+            ("x kept up", "operations_per_second"), ("eff x", "gflops_per_watt"),
+        ):  # fmt: skip
+            yield Column(heading, partial(_over_parents, read, figure), "words")
+        for figure, heading in _FIGURES.items():
+            if figure in there.get("float64", {}):
+                yield Column(heading, partial(_stated, there, figure), "words")
+
+
+def _over_parents(read: Mapping[str, Row], figure: str, row: Row) -> str | None:
+    """A figure of the energy over those of the parents."""
+    mine = read.get(row["type"])
+    over = {b: mine[figure] / read[b][figure] for b in row["over"] if mine and b in read}
+    return times(over) if over else None
+
+
+def _stated(there: Row, figure: str, row: Row) -> str:
+    return stated(there, row["type"], figure)
+
+
+def _truncated(row: Row) -> bool:
+    return bool(row["type"].endswith("_rz"))
+
+
+def _routine(name: str, found: Row) -> Iterator[Table | str]:
+    machine, there = theirs(found["kind"], name)
+    beside = f", beside the paper's {machine}" if there else ""
+    for n in dict.fromkeys(row["n"] for row in found["rows"]):
+        rows = [row for row in found["rows"] if row["n"] == n]
+        shown = [row for row in rows if not _truncated(row)]
+        title = f"{name}, n = {shape_text([n])}{beside}"
+        yield Table(title, tuple(_of_a_size(name, rows, there)), shown)
+        yield from _own_over_library(rows, there)
+
+
+def _own_over_library(rows: Rows, there: Row) -> Iterator[str]:
+    """portmp's own kernels beside the library's."""
+    rates = {row["type"]: row["over"] for row in rows}
+    words = []
+    for form in ONE_LIMB:
+        name = f"{LIBRARY} {form}"
+        if name in rates:
+            text = f"{form} {number(1 / rates[name][form])}"
+            if name in there:
+                ratio = there[form]["gflops"] / there[name]["gflops"]
+                text += f" (the paper {number(ratio)})"
+            words.append(text)
+    if words:
+        yield f"own kernel over the {LIBRARY}'s: {', '.join(words)}"
+
+
+def _interleaved(found: Row) -> Iterator[Table | str]:
+    sizes = ", ".join(shape_text([n]) for n in dict.fromkeys(r["n"] for r in found["rows"]))
+    columns = (
+        key("format"), Column("word", "word"),
+        *(Column(name, f"bytes_per_second.{name}", "B/s") for name in _LAYOUTS),
+        Column("planar over interleaved", "planar_over_interleaved"),
+        Column("same bits", "same_bits", "yes"),
+    )  # fmt: skip
+    title = "interleaved: AXPY with parts one behind another, in words of so many bytes"
+    yield Table(f"{title}, n = {sizes}", columns, found["rows"])
+
+
+def _accuracy(found: Row) -> Iterator[Table | str]:
+    columns = (
+        key("format"), key("rounding", lambda r: r["rounding"].replace("_", " ")),
+        Column("n", lambda r: f"{r['mean']:+.3g}, {r['rms']:.3g}", "words"),
+    )  # fmt: skip
+    for what, title in (
+        (accuracy.INPUTS, "a matrix's positive entries are stored short, vectors are not"),
+        (accuracy.SUMS, "running sums of positive products, stored short after each"),
+    ):
+        rows = [r for r in found["rows"] if r["what"] == what]
+        whole = "errors over the sum in units of 2^-p, mean and root mean square, by terms"
+        yield Table(f"accuracy: {title}: {whole}", columns, rows, pivot="n")
+
+
+# --- pictures ---------------------------------------------------------------------------------
+
+
+def _bars(name: str, found: Row, per_watt: bool) -> dict[str, dict[str, float]]:
+    """Bars by label and format: one for each size, and the paper's."""
+    series: dict[str, dict[str, float]] = {}
+    for row in found["rows"]:
+        value = row["energy"]["gflops_per_watt"] if row.get("energy") else 0.0
+        if not per_watt:
+            value = row["operations_per_second"]
+        if value and row["type"] in _NAMES:
+            series.setdefault(f"n = {shape_text([row['n']])}", {})[row["type"]] = value
+    series = {label: bars for label, bars in series.items() if "float64" in bars}
+    if series:
+        machine, there = theirs(found["kind"], name)
+        figure = "mflops_per_watt" if per_watt else "gflops"
+        bars = {f: r[figure] for f, r in there.items() if f in _NAMES}
+        series |= {f"the paper's {machine}": bars} if bars else {}
     return {
-        "type": name, "format": form.name, "n": n, "seconds": timing.as_dict(),
-        "operations_per_second": operations / timing.median,
-        "bytes_per_second": nbytes / timing.median,
-        "over": over, "base": base, "ideal": ideal, "reached": over[base] / ideal,
-        "error": errors.as_dict(), **energy,
-    }  # fmt: skip
+        label: {f: bars[f] / bars["float64"] for f in _NAMES if f in bars}
+        for label, bars in series.items()
+    }
+
+
+def _drawings(name: str, found: Row) -> Iterator[plots.Draw]:
+    """Rates over float64's by format, and rates over watts where they were read."""
+    for what, per_watt in (("rate", False), ("rate per watt", True)):
+        series = _bars(name, found, per_watt)
+        if series:
+            yield partial(plots.bars, series=series, up=f"{name}: {what} over float64's")
+
+
+# --- the experiments --------------------------------------------------------------------------
+
+
+def _routine_of(kind: Kind, share: int) -> Experiment:
+    return Experiment(
+        kind.name, partial(cases, kind=kind), (key("type"), key("n"), RATE),
+        share=share, tables=partial(_routine, kind.name), drawings=partial(_drawings, kind.name),
+        found=lambda bench, _: {"kind": bench.kind}, label=_named,
+    )  # fmt: skip
+
+
+def _named(row: Row) -> str:
+    return f"{row.get('type', row['format'])}, n = {row['n']}"
+
+
+_SHARES = {"axpy": 6, "gemm": 4, "gemv": 2, "dot": 2}
+
+
+class Slfp(Family):
+    """``portmp bench slfp``: the experiments of the paper on short formats, on any device."""
+
+    name = paper = "slfp"
+    run = Bench
+    experiments = (
+        *(_routine_of(KINDS[name], share) for name, share in _SHARES.items()),
+        Experiment(
+            "interleaved", layouts.cases,
+            (key("format"), key("n"),
+             Column("rate", "bytes_per_second.planar", "B/s", compared=True)),
+            tables=_interleaved, label=_named,
+        ),
+        Experiment(
+            "accuracy", accuracy.cases,
+            (key("what"), key("format"), key("rounding"), key("n"),
+             Column("mean", "mean", compared=True), Column("rms", "rms", compared=True)),
+            share=2, tables=_accuracy,
+        ),
+    )  # fmt: skip
+
+    def check(self, request: Request) -> None:
+        options.check_one_size(request.sizes, request.args.size, "length or order")
+        options.check_least_size(request.sizes, SMALLEST)
+
+    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
+        vendor, problem = peers.find(device)
+        return Bench(
+            device, request.size, request.runs, budget, progress, vendor=vendor, no_vendor=problem
+        )
+
+    def facts(self, run: Bench) -> Row:
+        name = run.vendor.name if run.vendor else None
+        return {"library": {"name": name, "problem": run.no_vendor or None}}
+
+    def first_line(self, part: Row) -> str:
+        library = part["library"]
+        return f"; {LIBRARY}: {library['name'] or 'none: ' + library['problem']}"
+
+
+FAMILY = Slfp()

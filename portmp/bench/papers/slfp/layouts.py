@@ -7,8 +7,8 @@ that divides them: 48 bits in three words, 56, 40 and 24 in bytes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Iterator
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -17,21 +17,21 @@ from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Argument, Buffer, Device
-from portmp.bench import measure, runner
+from portmp.bench import measure
 from portmp.bench.cases import ALIGNMENT, ALPHA
-from portmp.bench.papers.slfp.experiments import (
+from portmp.bench.experiment import Case
+from portmp.bench.papers.slfp.measured import (
     ONE_LIMB,
     SECONDS,
     Axpy,
     Bench,
-    Row,
     factors,
     first_call,
     values_of,
 )
 from portmp.bench.runner import Pool
+from portmp.bench.tables import Row
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import PortmpError
 from portmp.formats import Format, encode
 from portmp.routines import base
 from portmp.runtime import program
@@ -109,32 +109,21 @@ def same_bits(packed: Packed, y: Planes) -> bool:
     )  # fmt: skip
 
 
-def run(bench: Bench) -> Row:
+def cases(bench: Bench) -> Iterator[Case]:
     """Rates of both layouts, by turns."""
-    rows: list[Row] = []
     n = bench.size or SIZES[bench.kind]
     for i, name in enumerate(f for f in FORMATS if bench.usable(formats.get(f).word)):
-        what = f"{name}, n = {n}"
-        bench.progress.show(f"bench {bench.device.name}: interleaved, {what}")
-        memory = 4 * (n + ALIGNMENT) * formats.get(name).itemsize
-        reason = runner.lacking(memory, bench.device)
-        if reason:
-            bench.skip("interleaved", what, reason)
-            continue
+        form = formats.get(name)
+        memory = 4 * (n + ALIGNMENT) * form.itemsize
         expected = bench.expected(_AXPY, [name, name], n, memory) if i else 0.0
-        if bench.too_long("interleaved", what, expected):
-            continue
-        try:
-            rows.append(_measured(bench, formats.get(name), n))
-        except PortmpError as error:
-            bench.skip("interleaved", what, str(error))
-    return {"rows": rows}
+        measure = partial(_measured, bench, form, n)
+        yield Case(f"{name}, n = {n}", measure, expected, memory=memory)
 
 
 _AXPY = Axpy()
 
 
-def _measured(bench: Bench, form: Format, n: int) -> Row:
+def _measured(bench: Bench, form: Format, n: int) -> list[Row]:
     device: Device = bench.device
     case = _AXPY.case(form, n)
     pool = Pool(values_of(form), case.starts[-1], device)
@@ -159,11 +148,11 @@ def _measured(bench: Bench, form: Format, n: int) -> Row:
     rounds = measure.by_turns(device, works, bench.runs, min(left, SECONDS[bench.kind]))
     times = {name: rounds.timing(name) for name in works}
     bench.budget.leave_out(max(0.0, first - sum(t.median for t in times.values())))
-    return {
+    return [{
         "format": form.name, "n": n, "word": form.itemsize & -form.itemsize, "same_bits": same,
         "seconds": {name: t.as_dict() for name, t in times.items()},
         "bytes_per_second": {
             name: _AXPY.nbytes(form, n) / t.median for name, t in times.items()
         },
         "planar_over_interleaved": rounds.faster("planar", "interleaved"),
-    }  # fmt: skip
+    }]  # fmt: skip

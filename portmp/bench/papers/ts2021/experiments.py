@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeVar
 
 import numpy as np
 
@@ -14,21 +13,18 @@ from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import measure, values
-from portmp.bench.energy import Observer
-from portmp.bench.measure import Budget
-from portmp.bench.session import Session
+from portmp.bench import measure, options, plots, values
+from portmp.bench.experiment import RATE, Case, Experiment, Family, Run, paper_of
+from portmp.bench.options import Request
+from portmp.bench.tables import Column, Row, Table, duration, key, number, value_of
 from portmp.errors import PortmpError
 from portmp.formats import Format
-from portmp.progress import Progress
-from portmp.routines import split2021
+from portmp.routines import engines, split2021
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.runtime import planes
 
-Row = dict[str, Any]
 Work = Callable[[], Array]
-T = TypeVar("T")
 
 PAPER = split2021.FORMAT
 SLICES = (9, 10, 11, 12)
@@ -63,19 +59,12 @@ METHODS: Mapping[str, str | Ozaki1 | Ozaki2] = {
 
 
 @dataclass
-class Bench(Session):
-    """One run on one device, with orders up to *largest*."""
+class Bench(Run):
+    """One run on one device, with orders up to *size*. ``next``: how long the next one takes."""
 
-    device: Device
-    largest: int
-    runs: int
-    budget: Budget
-    progress: Progress
-    skipped: list[Row] = field(default_factory=list)
-    observer: Observer = field(default_factory=lambda: Observer(None))
-    _next: float = 0.0
+    next: float = 0.0
 
-    def forms(self, names: tuple[str, ...]) -> list[Format]:
+    def forms_of(self, names: tuple[str, ...]) -> list[Format]:
         """Formats that the device can compute in."""
         found = [formats.get(name) for name in names]
         words = {"float32", "float64"} if self.device.properties.float64 else {"float32"}
@@ -90,26 +79,22 @@ class Bench(Session):
         found = measure.timed(self.device, work, self.runs)
         self.budget.leave_out(max(0.0, first - found.median))
         calls = found.runs * found.calls
-        self._next += max(self.budget.passed() - start, GROWTH * found.median * calls)
+        self.next += max(self.budget.passed() - start, GROWTH * found.median * calls)
         return found.median
 
-    def once(self, work: Callable[[], T]) -> T:
-        """What a call gives that takes eight times as long for the next order."""
-        start = self.budget.passed()
-        found = work()
-        self._next += GROWTH * (self.budget.passed() - start)
-        return found
-
-    def sizes(self, experiment: str, sizes: tuple[int, ...]) -> Iterator[int]:
+    def orders(self, sizes: tuple[int, ...], act: Callable[[Bench, int], list[Row]]) -> Cases:
         """Orders that the time allows, by how long the last one took; the rest is skipped."""
-        self._next = 0.0
-        wanted = [n for n in sizes if n <= self.largest]
+        self.next = 0.0
+        wanted = [n for n in sizes if n <= (self.size or n)]
         for i, n in enumerate(wanted):
-            if self.too_long(experiment, f"N = {', '.join(map(str, wanted[i:]))}", self._next):
+            rest = f"N = {', '.join(map(str, wanted[i:]))}"
+            expected, self.next = self.next, 0.0
+            yield Case(f"N = {n}", partial(act, self, n), expected, rest=rest)
+            if self.short:
                 return
-            self.progress.show(f"bench {self.device.name}: {experiment}, N = {n}")
-            self._next = 0.0
-            yield n
+
+
+Cases = Iterator[Case]
 
 
 def factors(
@@ -131,25 +116,23 @@ def _split(a: Array, b: Array, slices: int) -> Array:
     return Array(split2021.gemm(a.planes, b.planes, slices))
 
 
-def blocked(bench: Bench) -> Row:
+def blocked(bench: Bench, n: int) -> list[Row]:
     """Rates of products in blocks, by format (experiments 1 and 2 of the paper)."""
     rows = []
-    for n in bench.sizes("blocked", BLOCKED_SIZES):
-        for blocks, names in BLOCKED.items():
-            for form in bench.forms(names):
-                work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
-                try:
-                    seconds = bench.seconds(work)
-                except PortmpError as error:
-                    bench.skip("blocked", f"{form.name}, N = {n}, {blocks}", str(error))
-                    continue
-                with bench.budget.beside():
-                    energy = bench.observer.part(work, 2 * n**3, seconds)
-                rows.append({
-                    "n": n, "blocks": blocks, "format": form.name, "seconds": seconds,
-                    "operations_per_second": 2 * n**3 / seconds, **energy,
-                })  # fmt: skip
-    return {"rows": rows, "ratios": {name: ratios(rows, name) for name in BLOCKED}}
+    for blocks, names in BLOCKED.items():
+        for form in bench.forms_of(names):
+            work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
+            try:
+                seconds = bench.seconds(work)
+            except PortmpError as error:  # a device may have no block of so many threads
+                bench.skip("blocked", f"{form.name}, N = {n}, {blocks}", str(error))
+                continue
+            rows.append({
+                "n": n, "blocks": blocks, "format": form.name, "seconds": seconds,
+                "operations_per_second": 2 * n**3 / seconds,
+                **bench.energy(work, 2 * n**3, seconds),
+            })  # fmt: skip
+    return rows
 
 
 def _blocked(a: Array, b: Array, blocks: str) -> Work:
@@ -190,32 +173,37 @@ def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
     return found
 
 
-def split(bench: Bench) -> Row:
+def split(bench: Bench, n: int) -> list[Row]:
     """Times of the paper's splitting with 9 to 12 slices, over its blocked product (3)."""
-    rows = []
-    for n in bench.sizes("split", SPLIT_SIZES):
-        ways = _ways(bench, n, "full")
-        times = {name: bench.seconds(work) for name, work in ways.items()}
-        over = {name: t / times["blocked"] for name, t in times.items()}
-        with bench.budget.beside():
-            energy = bench.observer.parts(ways, 2 * n**3, times)
-        rows.append({"n": n, "seconds": times, "over_blocked": over, **energy})
-    return {"rows": rows}
+    ways = _ways(bench, n, "full")
+    times = {name: bench.seconds(work) for name, work in ways.items()}
+    return [
+        {"n": n, "way": name, "seconds": t, "over_blocked": t / times["blocked"],
+         **bench.energy(ways[name], 2 * n**3, t)}
+        for name, t in times.items()
+    ]  # fmt: skip
 
 
-def accuracy(bench: Bench) -> Row:
+def accuracy(bench: Bench) -> Cases:
     """The largest relative errors of all n^2 elements, against quad-double (4)."""
-    rows: list[Row] = []
-    if not bench.device.properties.float64:
+    if bench.device.properties.float64:
+        yield from bench.orders(SPLIT_SIZES, _errors_of)
+    else:
         bench.skip("accuracy", "all", f"{bench.device.name} has no float64")
-        return {"rows": rows}
-    for n in bench.sizes("accuracy", SPLIT_SIZES):
-        for fill in FILLS:
-            if n <= COMPILED[bench.device.properties.kind]:
-                _errors(bench, n, fill)
-            errors = bench.once(partial(_errors, bench, n, fill))
-            rows.append({"n": n, "fill": fill, "errors": errors})
-    return {"rows": rows}
+
+
+def _errors_of(bench: Bench, n: int) -> list[Row]:
+    rows: list[Row] = []
+    for fill in FILLS:
+        if n <= COMPILED[bench.kind]:
+            _errors(bench, n, fill)
+        start = bench.budget.passed()
+        found = _errors(bench, n, fill)
+        bench.next += GROWTH * (bench.budget.passed() - start)
+        rows += [
+            {"n": n, "fill": fill, "way": way, "relative_error": e} for way, e in found.items()
+        ]
+    return rows
 
 
 def _errors(bench: Bench, n: int, fill: str) -> dict[str, float]:
@@ -230,8 +218,127 @@ def _error(found: Array, exact: Array) -> float:
     return float(abs((found.astype("td") - exact) / exact).max().to_float64())
 
 
-EXPERIMENTS: Mapping[str, Callable[[Bench], Row]] = {
-    "blocked": blocked, "split": split, "accuracy": accuracy,
-}  # fmt: skip
-SHARES = {"blocked": 3, "split": 3, "accuracy": 4}
-"""How the experiments share the time."""
+# --- tables and pictures ----------------------------------------------------------------------
+
+
+def _blocked_tables(found: Row) -> Iterator[Table | str]:
+    columns = (key("N", "n"), Column("format", "operations_per_second", "/s"))
+    for blocks in BLOCKED:
+        rows = [r for r in found["rows"] if r["blocks"] == blocks]
+        whose = "32 x 32 results a block" if blocks == "paper" else "portmp's schedules"
+        title = f"blocked, {whose}: operations of the format a second"
+        yield Table(title, columns, rows, pivot="format")
+    stated = {
+        "ts_over_d+s": "ts_over_float64_formats", "ts_over_dd": "ts_over_float64_formats",
+        "df_over_double": "df_over_double",
+    }  # fmt: skip
+    theirs = paper_of("ts2021")["ratios"]
+    heads = (
+        key("rate over rate, largest", lambda r: r["ratio"].replace("_", " ")),
+        *(Column(f"{b} blocks", b) for b in BLOCKED),
+        *(Column(name, paper=f"{name}.{{stated}}") for name in theirs),
+    )
+    ratios = [
+        {"ratio": name, "stated": stated[name], **{b: found["ratios"][b][name] for b in BLOCKED}}
+        for name in stated
+    ]
+    yield Table("ratios, beside the paper's", heads, ratios, theirs)
+
+
+def _time(row: Row) -> str:
+    """The blocked product's time, of others their times over it."""
+    return duration(row["seconds"]) if row["way"] == "blocked" else number(row["over_blocked"])
+
+
+def _split_tables(found: Row) -> Iterator[Table | str]:
+    title = (
+        "split: times over that of the paper's blocked product; 9 to 12: its slices "
+        f"(the paper: {paper_of('ts2021')['split_over_blocked']})"
+    )
+    columns = key("N", "n"), Column("way", _time, "words")
+    yield Table(title, columns, found["rows"], pivot="way")
+
+
+def _accuracy_tables(found: Row) -> Iterator[Table | str]:
+    rows, stated = found["rows"], paper_of("ts2021")["errors"]
+    theirs = [
+        {"n": int(n), "fill": "paper", "way": way, "relative_error": by_size[n]}
+        for way, by_size in stated.items() for n in by_size
+    ]  # fmt: skip
+    ways = {r["way"] for r in rows}
+    beside = sorted((r for r in theirs if r["way"] in ways), key=lambda r: r["n"])
+    columns = (key("N", "n"), key("filled", "fill"), Column("way", "relative_error", ".2g"))
+    title = "accuracy: largest relative error of all elements, by how low limbs are filled"
+    yield Table(title, columns, [*rows, *beside] if rows else [], pivot="way")
+
+
+def _drawn(field: str, series: str, label: str, which: Row) -> Callable[[Row], list[plots.Draw]]:
+    """Lines of a field by order, one for each of a series, of the rows that have *which*."""
+
+    def drawings(found: Row) -> list[plots.Draw]:
+        points: dict[str, list[tuple[float, float]]] = {}
+        for r in found["rows"]:
+            if all(r.get(k, v) == v for k, v in which.items()):
+                name = f"{r[series]} slices" if r[series].isdigit() else r[series]
+                points.setdefault(name, []).append((r["n"], value_of(r, field)))
+        return [lambda axes: plots.lines(axes, points, "N", label, base=2)]
+
+    return drawings
+
+
+def _draw_blocked(found: Row) -> list[plots.Draw]:
+    return [
+        drawing
+        for b in BLOCKED
+        for drawing in _drawn(
+            "operations_per_second", "format", f"operations/s, {b} blocks", {"blocks": b}
+        )(found)
+    ]
+
+
+def _engines(device: Device) -> dict[str, str]:
+    return {w: engines.get(device, "auto", w).name for w in ("int8", "float32", "float64")}
+
+
+class Ts2021(Family):
+    """``portmp bench ts2021``: the experiments of the triple-single paper, on any device."""
+
+    name = paper = "ts2021"
+    run = Bench
+    experiments = (
+        Experiment(
+            "blocked", lambda bench: bench.orders(BLOCKED_SIZES, blocked),
+            (key("blocks"), key("N", "n"), key("format"), RATE),
+            tables=_blocked_tables, share=3, drawings=_draw_blocked,
+            found=lambda bench, rows: {"ratios": {name: ratios(rows, name) for name in BLOCKED}},
+        ),
+        Experiment(
+            "split", lambda bench: bench.orders(SPLIT_SIZES, split),
+            (key("N", "n"), key("way"), Column("seconds", "seconds", "s", compared=True)),
+            tables=_split_tables, share=3, drawings=_drawn("seconds", "way", "seconds", {}),
+        ),
+        Experiment(
+            "accuracy", accuracy,
+            (key("N", "n"), key("filled", "fill"), key("way"),
+             Column("error", "relative_error", ".2g", compared=True)),
+            tables=_accuracy_tables, share=4,
+            drawings=_drawn(
+                "relative_error", "way", "largest relative error, all limbs filled",
+                {"fill": "full"},
+            ),
+        ),
+    )  # fmt: skip
+
+    def check(self, request: Request) -> None:
+        options.check_one_size(request.sizes, request.args.size, "order")
+        options.check_least_size(request.sizes, BLOCKED_SIZES[0])
+
+    def facts(self, run: Run) -> Row:
+        return {"engines": _engines(run.device)}
+
+    def first_line(self, part: Row) -> str:
+        used = ", ".join(f"{word} {name}" for word, name in part["engines"].items())
+        return f"; products of matrices: {used}"
+
+
+FAMILY = Ts2021()

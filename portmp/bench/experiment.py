@@ -1,0 +1,487 @@
+"""What an experiment declares, and the one runner of all: limit of time, report, text, picture.
+
+An experiment declares its cases, the columns of its rows, its tables and what is drawn. A family
+is what one command runs: experiments that share a device, a limit of time and a paper.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import math
+import os
+import platform as host_platform
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import portmp as mp
+from portmp import definition, discovery
+from portmp.backends.base import Device
+from portmp.bench import options, plots, tables
+from portmp.bench.energy import Observer, Work, observing
+from portmp.bench.measure import Budget
+from portmp.bench.options import ALL, Request
+from portmp.bench.tables import Column, Row, Rows, Table, duration
+from portmp.codegen import render
+from portmp.errors import OutOfMemory, PortmpError
+from portmp.files import target
+from portmp.formats import Format
+from portmp.nbody import memory
+from portmp.progress import Progress
+
+SCHEMA = {"name": "portmp bench", "version": 2}
+USED = 0.7
+"""The share of a device's memory that a case may take."""
+LIMITS = {"gpu": 120.0, "cpu": 60.0}
+"""Seconds that a paper's experiments may take without --seconds."""
+
+
+@cache
+def paper_of(name: str) -> Row:
+    """What a paper states, from data/NAME_paper.json."""
+    text = resources.files("portmp").joinpath(f"data/{name}_paper.json").read_text()
+    found: Row = json.loads(text)
+    return found
+
+
+# --- declarations -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """Something to measure, as a line says it: *measure* gives its rows.
+
+    ``seconds``: how long it will take, as far as that is known; ``parts``: cases to come, it
+    included, that share the time; ``memory``: bytes that it needs. ``rest``: what is left out with
+    it where the time is short (``Run.short``). ``more``: what the report says of it where it is
+    skipped; ``hint``: what the line on the terminal adds.
+    """
+
+    what: str
+    measure: Callable[[], Rows]
+    seconds: float = 0.0
+    parts: int = 1
+    memory: int = 0
+    rest: str = ""
+    more: Row = field(default_factory=dict)
+    hint: str = ""
+
+
+class _Known(Row):
+    """What was found, and a dash for what was not."""
+
+    def __missing__(self, name: str) -> str:
+        return "-"
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """One experiment: its cases on a run, what its rows hold, and how they are shown.
+
+    ``columns``: those of its table below *title* (with fields of what was found in braces), of
+    which the keys and the compared ones also serve to compare two reports; ``tables``: its tables,
+    where they are others than that. ``found``: what it tells beside its rows. ``share``: of the
+    time. ``drawings``: what is drawn of it; ``label``: how a row is named; ``judged``: whether an
+    error beyond rounding makes a result wrong.
+    """
+
+    name: str
+    cases: Callable[[Any], Iterable[Case]]
+    columns: tuple[Column, ...]
+    title: str = ""
+    share: int = 1
+    tables: Callable[[Row], Iterator[Table | str]] | None = None
+    found: Callable[[Any, list[Row]], Row] | None = None
+    drawings: Callable[[Row], Iterable[plots.Draw]] | None = None
+    label: Callable[[Row], str] | None = None
+    judged: bool = True
+
+    def measured(self, run: Run) -> Row:
+        """All cases that time and memory allow."""
+        rows: list[Row] = []
+        try:
+            for case in self.cases(run):
+                rows += self._measured(run, case)
+        except OutOfMemory as error:
+            run.skip(self.name, "the rest" if rows else "all", str(error))
+        more = self.found(run, rows) if self.found else {}
+        return {**more, "rows": rows}
+
+    def _measured(self, run: Run, case: Case) -> Rows:
+        """The rows of a case, or none where it is skipped."""
+        run.show(self.name, f"{case.what}{case.hint}")
+        run.short = False
+        reason = lacking(case.memory, run.device)
+        if reason:
+            run.skip(self.name, case.what, reason, **case.more)
+            return ()
+        if run.too_long(self.name, case.rest or case.what, case.seconds, case.parts):
+            return ()
+        try:
+            return case.measure()
+        except PortmpError as error:
+            failed = not isinstance(error, OutOfMemory)
+            run.skip(self.name, case.what, str(error), failed, **case.more)
+            return ()
+
+    def shown(self, found: Row) -> list[str]:
+        """Its tables."""
+        if self.tables:
+            return tables.text(self.tables(found)) or [f"{self.name}: nothing was measured"]
+        title = self.title.format_map(_Known(found))
+        return Table(title, self.columns, found["rows"], found.get("paper", {})).lines()
+
+    @property
+    def key(self) -> list[Column]:
+        """The columns that tell rows apart."""
+        return [c for c in self.columns if c.key]
+
+    def named(self, row: Row) -> str:
+        """A row in words."""
+        return self.label(row) if self.label else ", ".join(c.cell(row) for c in self.key)
+
+    def wrong(self, row: Row) -> bool:
+        """Whether a result is beyond rounding, or not the same bits as another way gives."""
+        if not self.judged:
+            return False
+        error = row.get("error")
+        beyond = isinstance(error, Mapping) and error.get("wrong", False)
+        return bool(beyond) or not row.get("same_bits", True)
+
+
+@dataclass
+class Run:
+    """One run on one device: what was asked for, the time that is left, what was left out."""
+
+    device: Device
+    size: int | None
+    runs: int
+    budget: Budget
+    progress: Progress
+    forms: Sequence[Format] = ()
+    observer: Observer = field(default_factory=lambda: Observer(None))
+    skipped: list[Row] = field(default_factory=list)
+    short: bool = False
+    """Whether the time did not allow the last case."""
+
+    @property
+    def kind(self) -> str:
+        """gpu or cpu."""
+        return self.device.properties.kind
+
+    def show(self, experiment: str, what: str) -> None:
+        """Say what is being done."""
+        self.progress.show(f"bench {self.device.name}: {experiment}: {what}")
+
+    def skip(
+        self, experiment: str, what: str, reason: str, failed: bool = False, **more: Any
+    ) -> None:
+        """Note what was left out."""
+        reason = " ".join(reason.split())
+        found = {"experiment": experiment, "what": what, "reason": reason, "failed": failed}
+        self.skipped.append(found | more)
+
+    def too_long(self, experiment: str, what: str, seconds: float, parts: int = 1) -> bool:
+        """Whether *seconds* are more than this part may take; then it is noted as skipped."""
+        left = self.budget.left(experiment, parts)
+        if seconds <= left:
+            return False
+        reason = (
+            f"would take about {duration(seconds)}; {left:.1f} s of the limit of "
+            f"{self.budget.seconds:g} s (--seconds) are left for it"
+        )
+        self.skip(experiment, what, reason)
+        self.short = True
+        return True
+
+    def energy(self, work: Work, operations: float, seconds: float = 0.0) -> Row:
+        """The energy of work as a part of its row, beside the limit of time."""
+        with self.budget.beside():
+            return self.observer.part(work, operations, seconds)
+
+
+def lacking(nbytes: int, device: Device) -> str:
+    """Why so many bytes are too many for the device, a CPU's also for the host; or nothing."""
+    there = device.properties.memory
+    if nbytes > USED * there:
+        return (
+            f"needs {nbytes / 2**30:.1f} GiB; {device.name} has {there / 2**30:.1f} GiB, of "
+            f"which {100 * USED:.0f} % may be used"
+        )
+    free = memory.free() if nbytes and device.properties.kind == "cpu" else None
+    if free is not None and nbytes > USED * free:
+        return (
+            f"needs {nbytes / 2**30:.1f} GiB; {free / 2**30:.1f} GiB of the host's memory are "
+            f"free, of which {100 * USED:.0f} % may be used"
+        )
+    return ""
+
+
+class Family:
+    """What one command runs. ``limits``: of time by kind of device, where there is one.
+
+    ``run``: the kind of its runs; ``runs``: of a case, where none are asked for and the family has
+    a number of its own; ``paper``: whose data lie in data/PAPER_paper.json; ``rule``: how rates
+    are counted.
+    """
+
+    name: str
+    experiments: Sequence[Experiment]
+    limits: Mapping[str, float] | None = LIMITS
+    run: type[Run] = Run
+    runs = 0
+    paper = ""
+    rule = ""
+
+    @property
+    def by_name(self) -> dict[str, Experiment]:
+        """The experiments by their names."""
+        return {e.name: e for e in self.experiments}
+
+    def check(self, request: Request) -> None:
+        """ArgumentError for a request that cannot be met on any device."""
+
+    def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
+        """A run; ArgumentError for a request that this device cannot meet."""
+        runs = request.runs or self.runs
+        return self.run(device, request.size, runs, budget, progress, request.forms)
+
+    def compiled(self, request: Request, progress: Progress) -> list[Row] | None:
+        """Parts of the report that need no device; None where devices are asked for."""
+        return None
+
+    def facts(self, run: Any) -> Row:
+        """What a device's part of the report says beside its experiments."""
+        return {}
+
+    def others(self, request: Request, devices: Sequence[Device], progress: Progress) -> list[Row]:
+        """Results of what else is installed."""
+        return []
+
+    def first_line(self, part: Row) -> str:
+        """What the line of a device adds."""
+        return ""
+
+    def head(self, part: Row) -> list[str]:
+        """Lines below that of a device."""
+        return []
+
+    def legend(self, data: Row) -> list[str]:
+        """Lines below all tables."""
+        return []
+
+    def part(self, request: Request, device: Device, progress: Progress) -> Row:
+        """One device's part of the report."""
+        wanted = {n: e for n, e in self.by_name.items() if n in request.experiments}
+        limit = request.seconds or (self.limits or {}).get(device.properties.kind, math.inf)
+        budget = Budget(limit, {name: e.share for name, e in wanted.items()})
+        run = self.begin(request, device, budget, progress)
+        with budget.beside():
+            run.observer = observing(device, request.energy, progress)
+        found = {name: experiment.measured(run) for name, experiment in wanted.items()}
+        progress.clear()
+        return self.part_of(run, found)
+
+    def part_of(self, run: Run, found: Row) -> Row:
+        """What a run found as a part of the report."""
+        limit = run.budget.seconds
+        return {
+            **about(run.device), "refusal": None, **self.facts(run), **run.observer.facts(),
+            "limit_seconds": limit if math.isfinite(limit) else None, "runs": run.runs,
+            "experiments": found, "skipped": run.skipped,
+            "seconds": round(run.budget.passed(), 3),
+        }  # fmt: skip
+
+    def report(self, parts: Rows, start: datetime.datetime, others: Rows = ()) -> Row:
+        """Everything of one run of the command."""
+        return {
+            "schema": SCHEMA, "family": self.name, "portmp": mp.__version__,
+            "definition": definition.VERSION, "templates": render.templates_digest(),
+            "date": start.isoformat(timespec="seconds"), "host": host(),
+            "rule": self.rule or None, "paper": paper_of(self.paper) if self.paper else None,
+            "devices": list(parts), "peers": list(others),
+        }  # fmt: skip
+
+    # --- text and picture ---
+
+    def table(self, data: Row) -> str:
+        """A report as text."""
+        lines: list[str] = []
+        for part in data["devices"]:
+            lines += [*self._head(part, data), *self._body(part), ""]
+        if data["peers"]:
+            lines += [*peer_lines(data["peers"]), ""]
+        return "\n".join([*lines, *self.legend(data)]).rstrip()
+
+    def _head(self, part: Row, data: Row) -> list[str]:
+        lines = [f"{part['selected']}: {part['about']}"] if "about" in part else []
+        facts = part["facts"]
+        if facts:
+            platform = str(facts.get("extra", {}).get("platform") or "").partition(",")[0]
+            names = [f"{facts['compute_units']} units", *filter(None, [" ".join(platform.split())])]
+            about = ", ".join([facts["name"], *names, f"driver {facts['driver']}"])
+            lines = [f"{part['selected']}: {about}{self.first_line(part)}"]
+        if data["paper"] and facts:
+            rule = f"{data['rule']}; " if data["rule"] else ""
+            lines.append(f"{rule}paper: {data['paper']['source']}")
+        return [*lines, *self.head(part), *tables.energy_lines(part)]
+
+    def _body(self, part: Row) -> list[str]:
+        if part["refusal"]:
+            return ["", f"refused: {part['refusal']}"]
+        lines: list[str] = []
+        for name, found in part["experiments"].items():
+            lines += ["", *self.by_name[name].shown(found)]
+        lines += [""] if part["skipped"] or self.wrong(part) else []
+        for s in part["skipped"]:
+            lines.append(f"skipped: {self._of(s['experiment'], s['what'])}: {s['reason']}")
+        return lines + [f"WRONG: {what}" for what in self.wrong(part)]
+
+    def _of(self, experiment: str, what: str) -> str:
+        """Which experiment, where the family has several, and what of it."""
+        return f"{experiment}, {what}" if len(self.experiments) > 1 else what
+
+    def wrong(self, part: Row) -> list[str]:
+        """The results that are not right, in words."""
+        return [
+            self._of(name, self.by_name[name].named(row))
+            for name, found in part["experiments"].items()
+            for row in found["rows"]
+            if self.by_name[name].wrong(row)
+        ]
+
+    def failed(self, data: Row) -> bool:
+        """Whether a result is wrong, a case failed or a device was refused."""
+        return any(
+            part["refusal"] or self.wrong(part) or any(s["failed"] for s in part["skipped"])
+            for part in data["devices"]
+        )
+
+    def plot(self, path: Path, data: Row) -> None:
+        """Draw what the experiments of each device draw."""
+        drawings = [
+            drawing
+            for part in data["devices"]
+            for name, found in part["experiments"].items()
+            for drawing in self._drawings(name, found)
+        ]
+        devices = "; ".join(f"{p['selected']}: {p['facts']['name']}" for p in data["devices"])
+        plots.draw(path, drawings, f"{devices}; portmp {data['portmp']}, {data['date']}")
+
+    def _drawings(self, name: str, found: Row) -> Iterable[plots.Draw]:
+        draw = self.by_name[name].drawings
+        return draw(found) if draw and found["rows"] else ()
+
+
+# --- the runner -------------------------------------------------------------------------------
+
+
+def _devices(names: Sequence[str]) -> list[tuple[Device, str]]:
+    """The devices asked for, each with its refusal or nothing; only ``all`` may be refused."""
+    if ALL in names:
+        return discovery.opened()
+    chosen = [discovery.hardware(name) for name in names] or [discovery.hardware()]
+    return [(device, "") for device in dict.fromkeys(chosen)]
+
+
+def command(family: Family, args: Any) -> int:
+    """Run a family: 1 if a result is wrong, a case failed or a device was refused, else 0."""
+    start = datetime.datetime.now(datetime.UTC)
+    request = options.read(args, [e.name for e in family.experiments])
+    family.check(request)
+    progress = Progress(sys.stderr.isatty())
+    parts, used = family.compiled(request, progress), []
+    if parts is None:
+        parts = []
+        progress.show("opening the device (the first time it is probed, which takes some seconds)")
+        for device, refusal in _devices(request.devices):
+            parts.append(refused(device, refusal) if refusal else family.part(
+                request, device, progress
+            ))  # fmt: skip
+            used += [] if refusal else [device]
+    data = family.report(parts, start, family.others(request, used, progress))
+    text = json.dumps(data, indent=1, allow_nan=False)
+    if request.output:
+        target.replace(request.output, f"{text}\n".encode())
+    print(text if args.json else family.table(data))
+    if request.picture:
+        family.plot(request.picture, data)
+    return 1 if family.failed(data) else 0
+
+
+def about(device: Device) -> Row:
+    """What says which device a part of a report is of."""
+    return {
+        "selected": device.name, "facts": device.properties.as_dict(),
+        "compiler": device.compiler_key(),
+    }  # fmt: skip
+
+
+def refused(device: Device, refusal: str) -> Row:
+    """The part of a device that is not used."""
+    return {**about(device), "refusal": refusal, "experiments": {}, "skipped": [], "seconds": 0.0}
+
+
+def host() -> Row:
+    """The machine that the devices are in."""
+    return {
+        "machine": host_platform.machine(),
+        "processor": _processor(Path("/proc/cpuinfo")),
+        "cores": os.cpu_count() or 1,
+        "system": f"{host_platform.system()} {host_platform.release()}",
+        "python": host_platform.python_version(),
+        "numpy": np.__version__,
+    }
+
+
+def _processor(table: Path) -> str:
+    """The processor's name, where the system tells one."""
+    try:
+        found = re.search(r"^model name\s*:\s*(.+)$", table.read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return found[1].strip() if found else host_platform.processor()
+
+
+# --- columns that several families have ---------------------------------------------------------
+
+
+def spread(row: Row) -> float:
+    """The distance of the quartiles over the median."""
+    seconds = row["seconds"]
+    return float((seconds["upper"] - seconds["lower"]) / (seconds["median"] or 1))
+
+
+def relative(row: Row) -> str:
+    """The largest relative error."""
+    error = row["error"]
+    finite = error["relative"] is not None and error["scaled"] is not None
+    return f"{error['relative']:.1e}" if finite else "not finite"
+
+
+TIMES = (Column("time", "seconds.median", "s"), Column("spread", spread, "%"))
+RATE = Column("rate", "operations_per_second", "/s", compared=True)
+SHAPE = tables.key("shape", unit="shape")
+_PEER_COLUMNS = (
+    tables.key("peer"), tables.key("routine"), tables.key("format"), Column("bits", "bits"), SHAPE,
+    *TIMES, RATE, Column("error", relative, "words"),
+)  # fmt: skip
+
+
+def peer_lines(peers: Rows) -> list[str]:
+    """The table of what else is installed, and what is missing of it."""
+    rows = [
+        {**row, "peer": f"{peer['name']} {peer['version'] or ''}".strip()}
+        for peer in peers
+        for row in peer["results"]
+    ]
+    lines = Table("", _PEER_COLUMNS, rows).lines() if rows else ["peers:"]
+    return lines + [f"{p['name']}: {p['problem']}" for p in peers if p["problem"]]

@@ -1,0 +1,427 @@
+"""The reduced-length formats' paper: AXPY and GEMM, and beside it GEMV and DOT, by format.
+
+A row's formats are timed by turns: each short format with its own parent and with float64, so that
+ratios hold whatever clocks do meanwhile. AXPY runs in place, as in the paper.
+"""
+
+from __future__ import annotations
+
+import itertools
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import ClassVar
+
+from portmp import formats
+from portmp.arrays import blas
+from portmp.arrays.array import Array
+from portmp.backends.base import Device
+from portmp.bench import exact, measure, runner
+from portmp.bench.cases import ACCURATE, ALPHA, ROUTINES, Case, alpha
+from portmp.bench.exact import Entry, Errors, Walk
+from portmp.bench.experiment import Case as Measurement
+from portmp.bench.experiment import Run
+from portmp.bench.peers import Subject, Vendor
+from portmp.bench.runner import Pool
+from portmp.bench.tables import Row
+from portmp.bench.values import Values
+from portmp.errors import PortmpError
+from portmp.formats import Format
+from portmp.runtime.planes import allocate
+
+BETA = "0.7"
+ONE_LIMB = {
+    "float64": (
+        "slfp64in56b", "slfp64in48b", "slfp64in40b", "fp64infp32", "slfp64in32b", "slfp64in24b",
+        "slfp64in16b",
+    ),
+    "float32": ("slfp32in24b", "slfp32in16b", "float16"),
+}  # fmt: skip
+"""The paper's formats by the one that computes, in its order; float16 for comparison."""
+BEYOND = {"ts": ("tsin80b",), "dd": ("d+s",), "qd": ("qdin192b",)}
+"""What the paper does not have."""
+LIBRARY = "library"
+"""How the rows of the vendor's library begin."""
+ROWS = 6
+"""Rows of GEMV that are checked: each is a sum as long as a row."""
+LARGE = 2**26
+"""Bytes of operands whose making tells how long larger ones take."""
+SECONDS = {"gpu": 0.25, "cpu": 0.4}
+"""What the runs of a row may take at most."""
+
+
+@dataclass
+class Bench(Run):
+    """One run on one device. ``size``: the only size, or None."""
+
+    vendor: Vendor | None = None
+    no_vendor: str = ""
+    once: dict[tuple[str, str], float] = field(default_factory=dict)
+    made: tuple[float, float] = (1.0, 0.0)
+    """Bytes of operands so far, and the seconds that they took."""
+
+    def usable(self, form: str) -> bool:
+        """Whether the device computes in the format's words."""
+        return self.device.properties.float64 or formats.get(form).word == "float32"
+
+    def expected(self, kind: Kind, names: Sequence[str], n: int, nbytes: int) -> float:
+        """Seconds that a few rounds of these formats take, as far as that is known.
+
+        And to make operands of *nbytes* bytes.
+        """
+        rounds = measure.FEWEST * sum(
+            self.once.get((kind.name, name), 0.0) * kind.operations(n) for name in names
+        )
+        return rounds + nbytes * self.made[1] / self.made[0]
+
+    def prepared(self, kind: Kind, form: Format, n: int, pool: Pool | None = None) -> Prepared:
+        """Operands of a format; how long they took is kept."""
+        start = self.budget.passed()
+        found = kind.prepare(self.device, form, n, pool)
+        passed = max(0.0, self.budget.passed() - start - found.first)
+        nbytes = kind.memory(form, n)
+        if nbytes >= LARGE:
+            self.made = self.made[0] + nbytes, self.made[1] + passed
+        return found
+
+
+@lru_cache(maxsize=4)
+def values_of(form: Format) -> Values:
+    """The inputs in a format."""
+    return Values(form)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A format's operands on the device: the call, and what is known of its result.
+
+    ``first``: seconds of the first call, which compiles.
+    """
+
+    pool: Pool
+    work: Callable[[], Array]
+    errors: Errors
+    first: float
+
+
+def first_call(work: Callable[[], Array]) -> tuple[Array, float]:
+    """The result of a call, once it is there, and its seconds."""
+    start = time.perf_counter()
+    result = work()
+    result.planes.queue.synchronize()
+    return result, time.perf_counter() - start
+
+
+def factors() -> itertools.cycle[str]:
+    """A factor and its negative by turns, so that what is added in place stays what it was."""
+    return itertools.cycle((ALPHA, f"-{ALPHA}"))
+
+
+class Kind(ABC):
+    """A routine of the paper. ``sizes`` by kind of device; ``truncates``: both roundings."""
+
+    name: str
+    sizes: ClassVar[Mapping[str, tuple[int, ...]]]
+    families: ClassVar[Mapping[str, tuple[str, ...]]] = ONE_LIMB | BEYOND
+    truncates = False
+
+    @abstractmethod
+    def operations(self, n: int) -> int:
+        """Operations of the format."""
+
+    @abstractmethod
+    def nbytes(self, form: Format, n: int) -> int:
+        """Bytes that must move."""
+
+    @abstractmethod
+    def memory(self, form: Format, n: int) -> int:
+        """Bytes of what ``prepare`` makes."""
+
+    @abstractmethod
+    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
+        """Make operands (or take another rounding's *pool*), and check the result of one call."""
+
+    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
+        """The same by a library, called once and checked; None where portmp calls no such one."""
+        return None
+
+
+class Axpy(Kind):
+    """y = a x + y, in place."""
+
+    name = "axpy"
+    sizes: ClassVar = {"gpu": (2**24, 2**28), "cpu": (2**24,)}
+    truncates = True
+
+    def case(self, form: Format, n: int) -> Case:
+        """What is checked: a call on untouched operands."""
+        return Case(ROUTINES["axpy"], form, ACCURATE, (n,))
+
+    def operations(self, n: int) -> int:
+        return 2 * n
+
+    def nbytes(self, form: Format, n: int) -> int:
+        return 3 * n * form.itemsize
+
+    def memory(self, form: Format, n: int) -> int:
+        return self.case(form, n).starts[-1] * form.itemsize
+
+    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
+        case = self.case(form, n)
+        pool = self._fresh(pool, case) or Pool(values_of(form), case.starts[-1], device)
+        x, y = (Array(replace(v.planes, format=form)) for v in pool.inputs(case))
+        signs = factors()
+
+        def work() -> Array:
+            return blas.axpy(next(signs), x, y, out=y)
+
+        result, first = first_call(work)
+        return Prepared(pool, work, runner.checked(pool.values, case, result), first)
+
+    def _fresh(self, pool: Pool | None, case: Case) -> Pool | None:
+        """The pool with y as it was."""
+        if pool:
+            pool.fill(case.starts[1], case.starts[2])
+        return pool
+
+    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
+        case = self.case(pool.values.form, n)
+        self._fresh(pool, case)
+        subject = vendor.axpy(pool, n, case.starts[1], map(float, factors()))
+        subject.work()
+        found = (exact.fraction(subject.entry(place)) for place in case.samples)
+        entries = [
+            case.routine.entry(pool.values, case.starts, case.shape, i) for i in case.samples
+        ]
+        return subject, exact.of_format(found, entries, case.form)
+
+
+class Gemm(Kind):
+    """C = alpha A B + beta C, into another matrix; a library's row is A B^T alone."""
+
+    name = "gemm"
+    sizes: ClassVar = {"gpu": (5120,), "cpu": (1024,)}
+    families: ClassVar = ONE_LIMB
+
+    def case(self, form: Format, n: int) -> Case:
+        """The product alone."""
+        return Case(ROUTINES["gemm"], form, ACCURATE, (n, n, n))
+
+    def operations(self, n: int) -> int:
+        return 2 * n**3 + 3 * n**2
+
+    def nbytes(self, form: Format, n: int) -> int:
+        return 4 * n * n * form.itemsize
+
+    def memory(self, form: Format, n: int) -> int:
+        # A short format's sums of slabs have memory of their own.
+        extra = form.compute.itemsize if form.coded else 0
+        return n * n * (4 * form.itemsize + extra)
+
+    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
+        case = self.case(form, n)
+        start = case.starts[-1]
+        pool = pool or Pool(values_of(form), start + n * n, device)
+        a, b = pool.inputs(case)
+        c = Array(pool.planes.view((n, n), (n, 1), start))
+        out = Array(allocate(form, (n, n), device.queue))
+        work = partial(blas.gemm, a, b, alpha=ALPHA, beta=BETA, c=c, out=out)
+        result, first = first_call(work)
+        found = [exact.fraction(runner.entry_of(result, i)) for i in case.samples]
+        entries = [_ended(pool.values, case, i) for i in case.samples]
+        return Prepared(pool, work, exact.of_format(found, entries, form), first)
+
+    def library(self, vendor: Vendor, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
+        case = self.case(pool.values.form, n)
+        subject = vendor.gemm(pool, n, case.starts[1])
+        subject.work()
+        found = [exact.fraction(subject.entry(i)) for i in case.samples]
+        entries = [
+            exact.dot(pool.values, Walk(i // n * n), Walk(case.starts[1] + i % n * n), n)
+            for i in case.samples
+        ]
+        return subject, exact.of_format(found, entries, case.form)
+
+
+def _ended(values: Values, case: Case, place: int) -> Entry:
+    """alpha times the product's entry, plus beta times C's."""
+    product = case.routine.entry(values, case.starts, case.shape, place)
+    scale, more = alpha(values.form), alpha(values.form, BETA)
+    addend = more * exact.number(values, case.starts[-1] + place)
+    terms = float(scale) * product.terms + abs(float(addend))
+    return Entry(scale * product.exact + addend, terms)
+
+
+class Gemv(Kind):
+    """y = A x with A stored short, x and y in its parent."""
+
+    name = "gemv"
+    sizes: ClassVar = {"gpu": (16384,), "cpu": (4096,)}
+
+    def operations(self, n: int) -> int:
+        return 2 * n * n
+
+    def nbytes(self, form: Format, n: int) -> int:
+        return n * n * form.itemsize + 2 * n * _vectors(form).itemsize
+
+    def memory(self, form: Format, n: int) -> int:
+        return self.nbytes(form, n)
+
+    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
+        pool = pool or Pool(values_of(form), n * n, device)
+        theirs = values_of(_vectors(form))
+        x = Array(Pool(theirs, n, device).planes)
+        out = Array(allocate(theirs.form, (n,), device.queue))
+        work = partial(blas.gemv, Array(pool.planes.view((n, n), (n, 1), 0)), x, out=out)
+        result, first = first_call(work)
+        places = Case(ROUTINES["gemv"], form, ACCURATE, (n, n)).samples[:ROWS]
+        found = [exact.fraction(runner.entry_of(result, i)) for i in places]
+        entries = [exact.dot(pool.values, Walk(i * n), Walk(0), n, theirs) for i in places]
+        return Prepared(pool, work, exact.of_format(found, entries, theirs.form), first)
+
+
+def _vectors(form: Format) -> Format:
+    """The vectors' format beside a matrix: a storage format's parent, else the same."""
+    return form.arithmetic
+
+
+class Dot(Kind):
+    """The sum of x_i y_i, both stored short, as is the result."""
+
+    name = "dot"
+    families: ClassVar = ONE_LIMB
+    sizes: ClassVar = {"gpu": (2**26,), "cpu": (2**24,)}
+
+    def case(self, form: Format, n: int) -> Case:
+        """Both vectors."""
+        return Case(ROUTINES["dot"], form, ACCURATE, (n,))
+
+    def operations(self, n: int) -> int:
+        return 2 * n
+
+    def nbytes(self, form: Format, n: int) -> int:
+        return 2 * n * form.itemsize
+
+    def memory(self, form: Format, n: int) -> int:
+        return self.case(form, n).starts[-1] * form.itemsize
+
+    def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
+        case = self.case(form, n)
+        pool = pool or Pool(values_of(form), case.starts[-1], device)
+        work = partial(blas.dot, *pool.inputs(case))
+        result, first = first_call(work)
+        return Prepared(pool, work, runner.checked(pool.values, case, result), first)
+
+
+KINDS: dict[str, Kind] = {kind.name: kind for kind in (Axpy(), Gemm(), Gemv(), Dot())}
+
+
+# --- measuring -------------------------------------------------------------------------------
+
+
+def cases(bench: Bench, kind: Kind) -> Iterator[Measurement]:
+    """All formats of a routine at its sizes."""
+    if not bench.device.properties.float64:
+        bench.skip(kind.name, "formats of float64", f"{bench.device.name} has no float64")
+    for n in (bench.size,) if bench.size else kind.sizes[bench.kind]:
+        for parent, shorts in kind.families.items():
+            if bench.usable(parent):
+                yield from _family(bench, kind, n, parent, shorts)
+
+
+def _family(
+    bench: Bench, kind: Kind, n: int, parent: str, shorts: Sequence[str]
+) -> Iterator[Measurement]:
+    """A parent and the formats that are stored shorter, each timed beside it."""
+    bases = [parent]
+    if parent == "float32" and bench.usable("float64"):
+        bases = ["float64", parent]
+    kept: dict[str, Prepared] = {}
+    for name in (parent, *shorts):
+        memory = {f: kind.memory(formats.get(f), n) for f in dict.fromkeys([*bases, name])}
+        known = [name if (kind.name, name) in bench.once else parent, *bases]
+        new = sum(nbytes for f, nbytes in memory.items() if f not in kept)
+        yield Measurement(
+            f"{name}, n = {n}", partial(_rows, bench, kind, n, bases, name, kept),
+            bench.expected(kind, known, n, new),
+            memory=sum(memory.values()) + _copies(bench, kind, name, n),
+        )  # fmt: skip
+        for other in set(kept) - set(bases):
+            del kept[other]
+
+
+def _copies(bench: Bench, kind: Kind, name: str, n: int) -> int:
+    """Bytes that the vendor's library takes beside portmp's operands."""
+    if bench.vendor is None or name not in ONE_LIMB:
+        return 0
+    form = formats.get(name)
+    return bench.vendor.copies * kind.memory(form, n) // form.itemsize
+
+
+def _rows(
+    bench: Bench, kind: Kind, n: int, bases: Sequence[str], name: str, kept: dict[str, Prepared]
+) -> list[Row]:
+    """A format's row, timed beside those of *bases*; also truncated, and a library's."""
+    for f in (*bases, name):
+        if f not in kept:
+            kept[f] = bench.prepared(kind, formats.get(f), n)
+    mine = kept[name]
+    works: dict[str, Callable[[], object]] = {f: kept[f].work for f in (*bases, name)}
+    found, first = {name: mine.errors}, mine.first
+    form, on_host = formats.get(name), []
+    if kind.truncates and form.coded:
+        cut = formats.rounded_as(form, "toward_zero")
+        truncated = bench.prepared(kind, cut, n, mine.pool)
+        works[cut.name], found[cut.name] = truncated.work, truncated.errors
+        first += truncated.first
+    library = _library(bench, kind, mine.pool, n)
+    if library:
+        key = f"{LIBRARY} {name}"
+        works[key], found[key] = library[0].work, library[1]
+        on_host = [key] if library[0].on_host else []
+    left = bench.budget.left(kind.name)
+    rounds = measure.by_turns(
+        bench.device, works, bench.runs, min(left, SECONDS[bench.kind]), on_host
+    )
+    for f in works:
+        bench.once[kind.name, f] = rounds.timing(f).median / kind.operations(n)
+    bench.budget.leave_out(max(0.0, first - 2 * rounds.timing(name).median))
+    return [_row(bench, kind, n, f, rounds, bases, found[f], works[f]) for f in found]
+
+
+def _library(bench: Bench, kind: Kind, pool: Pool, n: int) -> tuple[Subject, Errors] | None:
+    """The vendor's own kernel, for the formats that it has."""
+    if bench.vendor is None or pool.values.form.name not in ONE_LIMB:
+        return None
+    try:
+        return kind.library(bench.vendor, pool, n)
+    except PortmpError as error:
+        bench.skip(kind.name, f"{LIBRARY} {pool.values.form.name}, n = {n}", str(error))
+        return None
+
+
+def _row(
+    bench: Bench, kind: Kind, n: int, name: str, rounds: measure.Rounds, bases: Sequence[str],
+    errors: Errors, work: Callable[[], object],
+) -> Row:  # fmt: skip
+    """One line: rates, and how many times as fast as the parents it is.
+
+    Compared with its own parent, float32 with float64.
+    """
+    form = formats.get(name.removeprefix(LIBRARY).strip())
+    base = bases[0] if name == bases[-1] else bases[-1]
+    timing, over = rounds.timing(name), {b: rounds.faster(name, b) for b in bases}
+    operations, nbytes = kind.operations(n), kind.nbytes(form, n)
+    ideal = kind.nbytes(formats.get(base), n) / nbytes
+    energy: Row = {}
+    if form.rounding == "nearest":
+        energy = bench.energy(work, operations, timing.median)
+    return {
+        "type": name, "format": form.name, "n": n, "seconds": timing.as_dict(),
+        "operations_per_second": operations / timing.median,
+        "bytes_per_second": nbytes / timing.median,
+        "over": over, "base": base, "ideal": ideal, "reached": over[base] / ideal,
+        "error": errors.as_dict(), **energy,
+    }  # fmt: skip
