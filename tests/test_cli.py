@@ -216,9 +216,9 @@ def test_verify(run: Run) -> None:
 
 def test_verify_fails_on_a_wrong_bit(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     """Exit status 1, and the case is named."""
-    from portmp.verify import cases
+    from portmp.verify import command
 
-    monkeypatch.setattr(cases, "recorded", dict)
+    monkeypatch.setattr(command, "recorded", dict)
     status, out, _ = run("verify", "--device", "reference", "--format", "dd", "--routine", "neg")
     assert status == 1
     assert "differs: neg.1/dd.1/ordinary" in out
