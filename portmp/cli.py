@@ -101,6 +101,8 @@ def _devices(args: Args) -> int:
                     state = "ok" if not repairs else "repaired: " + "; ".join(repairs)
                 except PortmpError as error:
                     state, usable = str(error), False
+            if device.by_reference:
+                state = device.remark
             facts = device.properties.as_dict()
             facts |= {"device": facts["name"], "name": device.name}
             rows.append({**facts, "state": state, "usable": usable})
@@ -298,9 +300,7 @@ def _rendered(args: Args, name: str, device: Device | None) -> str:
 
 
 def _render(args: Args) -> int:
-    from portmp import discovery
-
-    device = discovery.get(args.device) if args.device else None
+    device = _with_kernels(args.device) if args.device else None
     name = device.platform if device else args.platform
     text = _rendered(args, name, device)
     if args.diff:
@@ -312,6 +312,18 @@ def _render(args: Args) -> int:
     else:
         print(text, end="")
     return 0
+
+
+def _with_kernels(name: str) -> Device:
+    """The device of that name; ArgumentError for one that compiles nothing."""
+    from portmp import discovery
+
+    device = discovery.get(name)
+    if device.by_reference:
+        raise ArgumentError(
+            f"--device: {device.name} runs no kernels: it computes by the host reference"
+        )
+    return device
 
 
 def _compile(args: Args) -> int:
@@ -352,12 +364,11 @@ def _compiler(args: Args) -> tuple[Compiler, str, Device | None]:
     from portmp.compilers.select import DEFAULT_ARCH, compiler_for
 
     if args.platform == "opencl":
-        from portmp import discovery
         from portmp.backends.opencl.runtime import ClDevice
 
         if args.arch:
             raise ArgumentError("--arch: OpenCL compiles for a device; give --device")
-        device = discovery.get(args.device or "opencl")
+        device = _with_kernels(args.device or "opencl")
         if not isinstance(device, ClDevice):
             raise ArgumentError(f"--device: {device.name} is not of the platform opencl")
         return device.compiler, device.properties.arch, device

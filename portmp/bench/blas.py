@@ -29,10 +29,10 @@ def _routines(text: str | None) -> list[Routine]:
 def _devices(names: Sequence[str] | None) -> list[tuple[Device, str]]:
     """The devices asked for, each with its refusal or nothing; only ``all`` may be refused."""
     if not names:
-        return [(discovery.get(), "")]
+        return [(discovery.hardware(), "")]
     if ALL not in names:
         return [(device, "") for device in dict.fromkeys(discovery.hardware(n) for n in names)]
-    return discovery.opened()
+    return [found for found in discovery.opened() if not found[0].by_reference]
 
 
 def _measured(

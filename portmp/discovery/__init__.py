@@ -2,9 +2,11 @@
 
 from portmp.discovery.finding import (
     BACKENDS,
+    HOST,
     INTERPRETED,
     Found,
     devices,
+    driver_command,
     find,
     get,
     hardware,
@@ -14,9 +16,11 @@ from portmp.discovery.finding import (
 
 __all__ = [
     "BACKENDS",
+    "HOST",
     "INTERPRETED",
     "Found",
     "devices",
+    "driver_command",
     "find",
     "get",
     "hardware",

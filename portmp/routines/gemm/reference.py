@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition
-from portmp.formats import Format
+from portmp.formats import Accumulator, Format
 from portmp.networks import ieee
 from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number, patched, scaled
 
@@ -18,12 +18,12 @@ def gemm(
     c: Host | None = None, accuracy: str = "accurate",
 ) -> Host:  # fmt: skip
     """alpha a b + beta c for a (m, k), b (k, n)."""
-    ar = Arithmetic(form)
+    ar, accumulator = Arithmetic(form), form.accumulator(accuracy)
     product = None
     if a[0].shape[1] and not (alpha and is_number(ar.load(alpha), 0)):
         with ieee.quiet():
             av, bv = ar.load(a), ar.load(b)
-            product = _gemm_slabs(ar, av, bv, accuracy)
+            product = _gemm_slabs(ar, av, bv, accumulator)
             if not np.isfinite(product[0]).all():
                 product = patched(product, leading_gemm(av[0], bv[0]))
     return ended(form, (a[0].shape[0], b[0].shape[1]), product, alpha, beta, c)
@@ -45,8 +45,7 @@ def ended(
         return ar.store(scaled(ar, words, scale, add, addend))
 
 
-def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accuracy: str) -> Value:
-    accumulator = ar.form.accumulator(accuracy)
+def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accumulator: Accumulator) -> Value:
     nets = accumulator.networks
     accumulate, renormalise = nets["accumulate"], nets.get("renormalise")
     shape = (a[0].shape[0], b[0].shape[1])
