@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, suggestion
@@ -193,6 +194,14 @@ def _stored_format(inputs: list[str]) -> str:
     return next(iter(stored.values()), DEFAULT_FORMAT)
 
 
+def _waiting(what: str, a: Array) -> AbstractContextManager[None]:
+    """Tell that work goes on, where it is done slowly."""
+    from portmp.progress import lasting
+
+    visible = a.device.by_reference and sys.stderr.isatty()
+    return lasting(f"{what} of {a.format} by the host reference", visible)
+
+
 def _gemm(args: Args) -> int:
     import portmp as mp
 
@@ -203,10 +212,11 @@ def _gemm(args: Args) -> int:
     if c is not None:
         _check_c(args, a, b, c)
     beta = (args.beta or "1") if c is not None else 0
-    result = mp.gemm(
-        a, b, alpha=args.alpha, beta=beta, c=c, accuracy=args.accuracy,
-        trans_a=args.trans_a, trans_b=args.trans_b,
-    )  # fmt: skip
+    with _waiting("gemm", a):
+        result = mp.gemm(
+            a, b, alpha=args.alpha, beta=beta, c=c, accuracy=args.accuracy,
+            trans_a=args.trans_a, trans_b=args.trans_b,
+        )  # fmt: skip
     return _finish(args, result)
 
 
@@ -233,13 +243,18 @@ def _lstsq(args: Args) -> int:
     if args.polynomial is None:
         if args.b is None:
             raise ArgumentError("lstsq: two files A B expected, or --polynomial DEGREE and one")
-        return _finish(args, mp.linalg.lstsq(read(args.a), read(args.b)))
+        a, b = read(args.a), read(args.b)
+        with _waiting("lstsq", a):
+            result = mp.linalg.lstsq(a, b)
+        return _finish(args, result)
     from portmp.demos.filip import polynomial_fit
 
     data = read(args.a)
     if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:
         raise ArgumentError("--polynomial DEGREE: one file with the columns y, x expected")
-    return _finish(args, polynomial_fit(data[:, 1], data[:, 0], args.polynomial))
+    with _waiting("lstsq", data):
+        fit = polynomial_fit(data[:, 1], data[:, 0], args.polynomial)
+    return _finish(args, fit)
 
 
 def _demo(args: Args) -> int:

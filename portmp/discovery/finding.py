@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import platform as machine
 import sys
 import threading
 from dataclasses import dataclass
@@ -23,6 +22,12 @@ HOST = "host"
 BACKENDS = ("cuda", "rocm", "opencl", HOST)
 INTERPRETED = "emulated"
 """The backend whose devices are found only when they are asked for: ``emulated:gfx908``."""
+
+
+FALLEN_BACK = (
+    "no driver works here, so the host reference computes: the same bits, but slowly; a driver is "
+    "installed by"
+)
 
 
 @dataclass(frozen=True)
@@ -96,29 +101,9 @@ def get(name: str | Device | None = None) -> Device:
         if wanted not in _opened:
             found = _first(_meant(wanted) if wanted else sorted(devices(), key=_rank))
             if found.by_reference and not wanted:
-                print(f"portmp: {_fallen_back()}", file=sys.stderr)
+                print(f"portmp: {FALLEN_BACK}: {found.remedy}", file=sys.stderr)
             _opened[wanted] = found
         return _opened[wanted]
-
-
-def _fallen_back() -> str:
-    """What is said where nothing but the host computes."""
-    return (
-        "no driver works here, so the host reference computes, with the same bits but slowly; "
-        f"install a driver: {driver_command()}"
-    )
-
-
-def driver_command() -> str:
-    """What installs an OpenCL driver for this machine's processor."""
-    system = machine.system()
-    pip = "pip install 'portmp[opencl]'"
-    if system == "Linux" and machine.machine() in ("x86_64", "AMD64"):
-        return pip
-    return f"{'brew install pocl' if system == 'Darwin' else DEBIAN}, then {pip}"
-
-
-DEBIAN = "apt-get install pocl-opencl-icd (or what your system calls PoCL)"
 
 
 def hardware(name: str | Device | None = None) -> Device:
@@ -127,7 +112,7 @@ def hardware(name: str | Device | None = None) -> Device:
     if device.by_reference:
         raise DeviceError(
             f"device {device.name!r} runs no kernels: it computes by the host reference, whose "
-            f"times say nothing of any device; a driver is installed by: {driver_command()}"
+            f"times say nothing of any device; a driver is installed by: {device.remedy}"
         )
     if device.interpreted:
         raise DeviceError(

@@ -127,6 +127,13 @@ class HostDevice(Device):
             "driver works"
         )
 
+    @property
+    def remedy(self) -> str:  # type: ignore[override]
+        """What installs a driver for this machine's processor."""
+        from portmp.backends.opencl import drivers  # which imports more than importing portmp may
+
+        return drivers.install()
+
     def allocate(self, nbytes: int) -> HostBuffer:
         try:
             return HostBuffer(self, np.empty(max(nbytes, 1), np.uint8), nbytes)

@@ -15,7 +15,6 @@ from portmp.networks.gravity import ROOTS
 from portmp.routines.gravity.roles import steps
 from portmp.routines.reference import Arithmetic, Host, Value, patched
 
-
 BOTH = ("acceleration", "potential")
 
 
