@@ -21,11 +21,18 @@ from portmp.backends.base import Device, recording, replay
 from portmp.backends.host import runtime
 from portmp.backends.opencl import drivers
 from portmp.discovery import finding, probe
-from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, FormatError, OutOfMemory
+from portmp.errors import (
+    ArgumentError,
+    BackendUnavailable,
+    DeviceError,
+    FormatError,
+    LaunchError,
+    OutOfMemory,
+)
 from portmp.formats import inputs
 from portmp.nbody.system import System
 from portmp.networks.gravity import ROOTS
-from portmp.routines import base, elementwise, reduce, split2021
+from portmp.routines import base, compilation_units, elementwise, reduce, split2021
 from portmp.routines import gemm as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki import Ozaki1, Ozaki2, choose
@@ -297,6 +304,8 @@ def test_it_runs_no_kernels(host: Device) -> None:
         host.load(b"", ["made"])
     with pytest.raises(DeviceError, match=says):
         host.queue.launch(Made(), (1, 1, 1), (1, 1, 1), [])
+    with pytest.raises(LaunchError, match="host:0 runs no kernels"):
+        program.source(host, *compilation_units.find("dd", "add"))
 
 
 @pytest.mark.parametrize(
@@ -337,6 +346,8 @@ def test_wrong_arguments_are_refused_as_elsewhere(host: Device) -> None:
             a.planes, a.planes, alpha=base.words(a.format, 1, "alpha"),
             beta=base.words(a.format, 0, "beta"), schedule="fast",  # type: ignore[arg-type]
         ),
+        lambda: mp.dot(x, x, schedule=GemmSchedule()),  # type: ignore[arg-type]
+        lambda: nbody.potential(a, x, schedule=GemmSchedule()),  # type: ignore[arg-type]
     ]  # fmt: skip
     for call in calls:
         with pytest.raises(ArgumentError):

@@ -123,14 +123,14 @@ def gravity_sum(
     form, device, n = targets.format, targets.device, targets.shape[0]
     if not n:
         return
+    if not isinstance(schedule, (NbodySchedule, type(None))):
+        raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
     if device.by_reference:
         _on_host(targets, bodies, eps2, acceleration, potential, first, root)
         return
     slabs = base.blocks(bodies.shape[0], definition.SLAB)
     if schedule is None:
         schedule = _usual(form, device, root, n, slabs)
-    elif not isinstance(schedule, NbodySchedule):
-        raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
     else:
         schedule.check(form, device)
     results = {"acceleration": acceleration, "potential": potential}

@@ -128,6 +128,7 @@ def _product(
     out: Planes, accuracy: str, schedule: Schedule | None,
 ) -> None:  # fmt: skip
     """out = alpha a x + beta y, all checked; *beta_kind*: 0, 1 or 2 for any other number."""
+    _check_kind(schedule)
     if out.device.by_reference:
         product = partial(reference.gemv, out.format, accuracy=accuracy)
         base.on_host(out, product, a, x, alpha, beta, y if beta_kind else None)
@@ -162,11 +163,19 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
     if kind in ("max", "min") and not x.shape[1]:
         raise ShapeError(f"{kind}: an empty array has none")
     out = allocate(x.format, (x.shape[0],), x.queue)
+    _check_kind(schedule)
     if out.device.by_reference:
         base.on_host(out, partial(reference.over_rows, out.format, kind), x)
         return out
     _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, [], [])
     return out
+
+
+def _check_kind(schedule: object) -> None:
+    if not isinstance(schedule, (ReduceSchedule, SweepSchedule, type(None))):
+        raise ArgumentError(
+            f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
+        )
 
 
 def default(x: Planes, accuracy: str) -> Schedule:
@@ -224,10 +233,6 @@ def _reduce(
     if not rows:
         return
     form, device, queue = out.format, x.device, x.queue
-    if not isinstance(schedule, (ReduceSchedule, SweepSchedule, type(None))):
-        raise ArgumentError(
-            f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
-        )
     if schedule is None:
         units = device.properties.compute_units
         chunks = base.blocks(k, definition.CHUNK)
