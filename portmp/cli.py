@@ -13,6 +13,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, suggestion
@@ -101,6 +102,8 @@ def _devices(args: Args) -> int:
                     state = "ok" if not repairs else "repaired: " + "; ".join(repairs)
                 except PortmpError as error:
                     state, usable = str(error), False
+            if device.by_reference:
+                state = device.remark
             facts = device.properties.as_dict()
             facts |= {"device": facts["name"], "name": device.name}
             rows.append({**facts, "state": state, "usable": usable})
@@ -191,6 +194,14 @@ def _stored_format(inputs: list[str]) -> str:
     return next(iter(stored.values()), DEFAULT_FORMAT)
 
 
+def _waiting(what: str, a: Array) -> AbstractContextManager[None]:
+    """Tell that work goes on, where it is done slowly."""
+    from portmp.progress import lasting
+
+    visible = a.device.by_reference and sys.stderr.isatty()
+    return lasting(f"{what} of {a.format} by the host reference", visible)
+
+
 def _gemm(args: Args) -> int:
     import portmp as mp
 
@@ -201,10 +212,11 @@ def _gemm(args: Args) -> int:
     if c is not None:
         _check_c(args, a, b, c)
     beta = (args.beta or "1") if c is not None else 0
-    result = mp.gemm(
-        a, b, alpha=args.alpha, beta=beta, c=c, accuracy=args.accuracy,
-        trans_a=args.trans_a, trans_b=args.trans_b,
-    )  # fmt: skip
+    with _waiting("gemm", a):
+        result = mp.gemm(
+            a, b, alpha=args.alpha, beta=beta, c=c, accuracy=args.accuracy,
+            trans_a=args.trans_a, trans_b=args.trans_b,
+        )  # fmt: skip
     return _finish(args, result)
 
 
@@ -231,13 +243,18 @@ def _lstsq(args: Args) -> int:
     if args.polynomial is None:
         if args.b is None:
             raise ArgumentError("lstsq: two files A B expected, or --polynomial DEGREE and one")
-        return _finish(args, mp.linalg.lstsq(read(args.a), read(args.b)))
+        a, b = read(args.a), read(args.b)
+        with _waiting("lstsq", a):
+            result = mp.linalg.lstsq(a, b)
+        return _finish(args, result)
     from portmp.demos.filip import polynomial_fit
 
     data = read(args.a)
     if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:
         raise ArgumentError("--polynomial DEGREE: one file with the columns y, x expected")
-    return _finish(args, polynomial_fit(data[:, 1], data[:, 0], args.polynomial))
+    with _waiting("lstsq", data):
+        fit = polynomial_fit(data[:, 1], data[:, 0], args.polynomial)
+    return _finish(args, fit)
 
 
 def _demo(args: Args) -> int:
@@ -315,9 +332,7 @@ def _warm(args: Args) -> int:
 
 
 def _render(args: Args) -> int:
-    from portmp import discovery
-
-    device = discovery.get(args.device) if args.device else None
+    device = _with_kernels(args.device) if args.device else None
     name = device.platform if device else args.platform
     text = _rendered(args, name, device)
     if args.diff:
@@ -329,6 +344,18 @@ def _render(args: Args) -> int:
     else:
         print(text, end="")
     return 0
+
+
+def _with_kernels(name: str) -> Device:
+    """The device of that name; ArgumentError for one that compiles nothing."""
+    from portmp import discovery
+
+    device = discovery.get(name)
+    if device.by_reference:
+        raise ArgumentError(
+            f"--device: {device.name} runs no kernels: it computes by the host reference"
+        )
+    return device
 
 
 def _compile(args: Args) -> int:
@@ -369,12 +396,11 @@ def _compiler(args: Args) -> tuple[Compiler, str, Device | None]:
     from portmp.compilers.select import DEFAULT_ARCH, compiler_for
 
     if args.platform == "opencl":
-        from portmp import discovery
         from portmp.backends.opencl.runtime import ClDevice
 
         if args.arch:
             raise ArgumentError("--arch: OpenCL compiles for a device; give --device")
-        device = discovery.get(args.device or "opencl")
+        device = _with_kernels(args.device or "opencl")
         if not isinstance(device, ClDevice):
             raise ArgumentError(f"--device: {device.name} is not of the platform opencl")
         return device.compiler, device.properties.arch, device

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
+import threading
+import time
+from collections.abc import Iterator
 
 
 class Progress:
@@ -20,3 +24,30 @@ class Progress:
         """Remove the line."""
         if self.visible:
             print("\r" + " " * 100 + "\r", end="", file=sys.stderr, flush=True)
+
+
+PATIENCE = 2.0
+"""Seconds after which work says that it goes on."""
+
+
+@contextlib.contextmanager
+def lasting(text: str, visible: bool) -> Iterator[None]:
+    """Show *text* and the seconds so far while what is inside goes on, once it has taken some."""
+    line, ended, began = Progress(visible), threading.Event(), time.monotonic()
+
+    def tell() -> None:
+        pause = PATIENCE
+        while not ended.wait(pause):
+            line.show(f"{text}: {time.monotonic() - began:.0f} s")
+            pause = 1.0
+        line.clear()
+
+    thread = threading.Thread(target=tell, daemon=True)
+    if visible:
+        thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        if visible:
+            thread.join()

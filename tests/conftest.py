@@ -16,14 +16,18 @@ from portmp.bench import energy
 from portmp.errors import PortmpError
 
 
-def _names() -> list[str]:
-    return [d.name for d in discovery.devices()]
+def _names(host: bool) -> list[str]:
+    return [d.name for d in discovery.devices() if host or not d.by_reference]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Run a test that asks for ``every_device`` on each device of this machine."""
+    """Run a test that asks for ``every_device`` on each device of this machine.
+
+    On the host device only if it is marked ``with_host``: the host is slow, or has no kernels.
+    """
     if "every_device" in metafunc.fixturenames:
-        metafunc.parametrize("every_device", _names(), indirect=True, scope="session")
+        names = _names(metafunc.definition.get_closest_marker("with_host") is not None)
+        metafunc.parametrize("every_device", names, indirect=True, scope="session")
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

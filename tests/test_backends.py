@@ -18,6 +18,7 @@ from portmp.errors import DeviceError
 from portmp.routines import elementwise, reduce
 
 
+@pytest.mark.with_host
 def test_copies_in_order(every_device: Device) -> None:
     """Asynchronous copies to, within and from the device arrive in the queue's order."""
     queue = every_device.new_queue()
@@ -34,6 +35,7 @@ def test_copies_in_order(every_device: Device) -> None:
     assert end.seconds_since(start) >= 0
 
 
+@pytest.mark.with_host
 def test_copies_between_devices(every_device: Device) -> None:
     """What another device's queue wrote arrives, after it was written; from any offset."""
     content = np.arange(100000, dtype=np.float64)
@@ -50,6 +52,7 @@ def test_copies_between_devices(every_device: Device) -> None:
         assert np.array_equal(got, [*content[100:], *content[-100:]])
 
 
+@pytest.mark.with_host
 def test_several_parts(every_device: Device) -> None:
     """Memory of any sizes, small and large, overlaps nowhere; it may be used again at once."""
     queue = every_device.queue
@@ -93,6 +96,7 @@ def test_memory_that_opencl_keeps() -> None:
     assert device.pool.held_blocks == 0
 
 
+@pytest.mark.with_host
 def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """By name, by platform, by a part of the driver's name, by PORTMP_DEVICE, as a Device."""
     name = every_device.name
@@ -129,6 +133,7 @@ def test_a_refused_device_is_refused_however_it_is_named(
                 discovery.get(wanted)
 
 
+@pytest.mark.with_host
 def test_threads_share_kernels(every_device: Device) -> None:
     """Launches of one kernel from several threads keep their own arguments."""
     interval = sys.getswitchinterval()

@@ -16,7 +16,7 @@ from portmp.backends.base import Device
 from portmp.errors import InputError, OutOfMemory
 from portmp.nbody import memory, particles, simulate, system
 from portmp.nbody.memory import Kept, Start
-from portmp.routines import gravity
+from portmp.routines import gravity as routine
 
 COUNT = 20_000
 FORMS = [formats.get("float64"), formats.get("dd")]
@@ -135,7 +135,7 @@ class Machine:
 
 def test_stated(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     """Both memories; together where the device's is the host's. Little is not stated."""
-    monkeypatch.setattr(gravity, "workspace", lambda *_: 0)
+    monkeypatch.setattr(routine, "workspace", lambda *_: 0)
     monkeypatch.setattr(memory, "free", lambda: 64 * 10**9)
     start = memory.sphere(10**7, FORMS)
     gpu, cpu = cast(Device, Machine("gpu")), cast(Device, Machine("cpu"))
@@ -151,7 +151,7 @@ def test_stated(capsys: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
     assert capsys.readouterr().err.endswith(" of the host's memory, 5.7 GB in all\n")
     with pytest.raises(OutOfMemory, match=r"^100000000000 particles take .* for the device$"):
         memory.check(memory.sphere(10**11, FORMS), FORMS, Kept(), cpu)
-    monkeypatch.setattr(gravity, "workspace", lambda *_: 6 * 10**9)
+    monkeypatch.setattr(routine, "workspace", lambda *_: 6 * 10**9)
     with pytest.raises(OutOfMemory, match=r"take 9.7 GB of some:0's 8 GB"):
         memory.check(start, FORMS, Kept(), gpu)
 

@@ -46,10 +46,12 @@ def test_devices(run: Run) -> None:
     status, out, _ = run("devices", "--json")
     data = json.loads(out)
     assert status == 0
-    assert data["devices"]
-    assert all(d["state"] == "ok" or d["state"].startswith("repaired") for d in data["devices"])
+    *others, host = data["devices"]
+    assert others
+    assert all(d["state"] == "ok" or d["state"].startswith("repaired") for d in others)
+    assert host["name"] == "host:0" and host["state"].startswith("slow")
     names = {d["name"].split(":")[0] for d in data["devices"]} | set(data["problems"])
-    assert names == {"cuda", "rocm", "opencl"}
+    assert names == {"cuda", "rocm", "opencl", "host"}
     status, out, _ = run("devices")
     assert "opencl:0" in out
 
@@ -349,7 +351,7 @@ def test_missing_package_is_explained(tmp_path: Path) -> None:
         capture_output=True, text=True, env=env, check=False,
     )  # fmt: skip
     assert done.returncode == 2
-    assert "pip install pyopencl" in done.stderr
+    assert "pip install 'portmp[opencl]'" in done.stderr
     assert "Traceback" not in done.stderr
 
 

@@ -314,6 +314,8 @@ def test_turns_that_blocks_fill() -> None:
 class Gpu:
     """What the choice of a schedule asks of a device."""
 
+    by_reference = False
+
     def __init__(self, kind: str = "gpu", memory: int = 150 * 10**9) -> None:
         self.properties = SimpleNamespace(
             kind=kind, memory=memory, compute_units=132, warp_size=32

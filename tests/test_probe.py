@@ -38,6 +38,7 @@ def fresh() -> Device:
     return device
 
 
+@pytest.mark.with_host
 def test_every_device_found_is_approved(every_device: Device) -> None:
     """Opening probes: the verdict is known and holds; a fresh probe gives it again."""
     assert probe.approve(every_device).refusal == ""

@@ -119,7 +119,14 @@ class Queue(ABC):
 
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
         """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits."""
-        _do(Launch(self._launcher(kernel, grid, block, args), args))
+        self.perform(self._launcher(kernel, grid, block, args), args)
+
+    def perform(self, run: Callable[[], None], args: Sequence[Argument]) -> None:
+        """Do what launches a kernel, or what a device without kernels does in its place.
+
+        It is recorded where this thread's launches are collected; *args* keep its memory.
+        """
+        _do(Launch(run, args))
 
     @abstractmethod
     def _launcher(
@@ -271,6 +278,8 @@ class Device(ABC):
     """What the platform's BLAS multiplies."""
     interpreted: bool = False
     """Whether no hardware runs its code: results count, times do not."""
+    by_reference: bool = False
+    """Whether it runs no kernels: its memory is the host's, where routines run by references."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
     remedy: str = ""

@@ -387,7 +387,7 @@ class Family:
 def _devices(names: Sequence[str]) -> list[tuple[Device, str]]:
     """The devices asked for, each with its refusal or nothing; only ``all`` may be refused."""
     if ALL in names:
-        return discovery.opened()
+        return [found for found in discovery.opened() if not found[0].by_reference]
     chosen = [discovery.hardware(name) for name in names] or [discovery.hardware()]
     return [(device, "") for device in dict.fromkeys(chosen)]
 

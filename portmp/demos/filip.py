@@ -86,8 +86,9 @@ def run(device: Device, progress: Callable[[str], None]) -> tuple[list[str], lis
     certified = [row["estimate"] for row in _rows("filip_certified.csv")]
     points = _rows("filip.csv")
     fits = []
+    about = "slow: no kernels" if device.by_reference else "the first run compiles its kernels"
     for name in FORMATS:
-        progress(f"fitting in {name} (the first run of a format compiles its kernels) ...")
+        progress(f"fitting in {name} ({about}) ...")
         start = time.perf_counter()
         try:
             x = mp.array([p["x"] for p in points], name, device)

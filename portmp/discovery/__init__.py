@@ -2,6 +2,7 @@
 
 from portmp.discovery.finding import (
     BACKENDS,
+    HOST,
     INTERPRETED,
     Found,
     devices,
@@ -14,6 +15,7 @@ from portmp.discovery.finding import (
 
 __all__ = [
     "BACKENDS",
+    "HOST",
     "INTERPRETED",
     "Found",
     "devices",

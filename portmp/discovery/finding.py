@@ -17,9 +17,17 @@ from portmp.backends.base import Device
 from portmp.discovery import probe
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, PortmpError, suggestion
 
-BACKENDS = ("cuda", "rocm", "opencl")
+HOST = "host"
+"""The backend that is always there: the host reference, for machines on which no driver works."""
+BACKENDS = ("cuda", "rocm", "opencl", HOST)
 INTERPRETED = "emulated"
 """The backend whose devices are found only when they are asked for: ``emulated:gfx908``."""
+
+
+FALLEN_BACK = (
+    "no driver works here, so the host reference computes: the same bits, but slowly; a driver is "
+    "installed by"
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +58,7 @@ def _found(backend: str) -> Found:
 
 
 def devices() -> list[Device]:
-    """Every device of every backend, in the order cuda, rocm, opencl."""
+    """Every device of every backend, in the order cuda, rocm, opencl, host."""
     return [d for backend in BACKENDS for d in find(backend).devices]
 
 
@@ -65,10 +73,11 @@ def opened() -> list[tuple[Device, str]]:
     return found
 
 
-def _rank(device: Device) -> tuple[bool, bool, bool]:
-    """Order of preference: with float64, GPUs, a vendor's own platform before OpenCL."""
+def _rank(device: Device) -> tuple[bool, bool, bool, bool]:
+    """Order of preference: the host last; with float64, GPUs, a vendor's own before OpenCL."""
     facts = device.properties
-    return (not facts.float64, facts.kind != "gpu", device.platform == "opencl")
+    kind = facts.kind != "gpu"
+    return (device.by_reference, not facts.float64, kind, device.platform == "opencl")
 
 
 _opened: dict[str, Device] = {}
@@ -78,7 +87,8 @@ def get(name: str | Device | None = None) -> Device:
     """Open a device: ``"cuda:0"``, ``"opencl:1"``, ``"cuda"``, part of its name, or a Device.
 
     Without a name: PORTMP_DEVICE, else the best device that the arithmetic probe accepts
-    (GPUs first). A name that means several (``"cuda"``, part of a name) takes the first of them
+    (GPUs first; where none is, the host itself by the reference, which a line on standard error
+    tells). A name that means several (``"cuda"``, part of a name) takes the first of them
     that is accepted. Each better one that is refused is told in a line on standard error.
     Raises DeviceError for an unknown device, and where all that the name means are refused.
     """
@@ -89,13 +99,21 @@ def get(name: str | Device | None = None) -> Device:
     wanted = name or os.environ.get("PORTMP_DEVICE", "").strip()
     with _lock:
         if wanted not in _opened:
-            _opened[wanted] = _first(_meant(wanted) if wanted else _all())
+            found = _first(_meant(wanted) if wanted else sorted(devices(), key=_rank))
+            if found.by_reference and not wanted:
+                print(f"portmp: {FALLEN_BACK}: {found.remedy}", file=sys.stderr)
+            _opened[wanted] = found
         return _opened[wanted]
 
 
 def hardware(name: str | Device | None = None) -> Device:
-    """The same for a device that is timed: DeviceError for one that is interpreted."""
+    """The same for a device that is timed: DeviceError for an interpreter, and for the host."""
     device = get(name)
+    if device.by_reference:
+        raise DeviceError(
+            f"device {device.name!r} runs no kernels: it computes by the host reference, whose "
+            f"times say nothing of any device; a driver is installed by: {device.remedy}"
+        )
     if device.interpreted:
         raise DeviceError(
             f"device {device.name!r} is an interpreter, whose times say nothing of any GPU; "
@@ -124,15 +142,6 @@ def _open(device: Device) -> Device:
             probe.approve(device)
             _opened[device.name] = device
     return device
-
-
-def _all() -> list[Device]:
-    """Every device, the best first; DeviceError where there is none."""
-    found = sorted(devices(), key=_rank)
-    if not found:
-        problems = "; ".join(f"{b}: {find(b).problem}" for b in BACKENDS)
-        raise DeviceError(f"no device found ({problems})")
-    return found
 
 
 def _first(candidates: list[Device]) -> Device:

@@ -129,7 +129,7 @@ def follow(moving: System, plan: Plan, progress: Progress) -> Course:
     def advance(steps: int, dt: Fraction) -> None:
         nonlocal done
         while steps:
-            burst = min(steps, BURST)
+            burst = min(steps, 1 if moving.device.by_reference else BURST)
             moving.step(dt, burst, plan.scheme)
             moving.device.queue.synchronize()
             steps, done = steps - burst, done + burst

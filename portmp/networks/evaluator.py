@@ -40,6 +40,8 @@ def gates(dtype: npt.DTypeLike) -> Mapping[str, Callable[..., Any]]:
         "div": operator.truediv, "neg": operator.neg, "literal": word,
         "add4_2011": add4_2011,
         "inverse_root": inverse_root, "inverse_root_guarded": inverse_root_guarded,
+        "inverse_root_fast": inverse_root_fast, "inverse_root_rounded": inverse_root_rounded,
+        "inverse_root_rsqrt": inverse_root_plain, "inverse_root_division": inverse_root_plain,
     }  # fmt: skip
     return MappingProxyType(table)
 
@@ -90,6 +92,30 @@ def inverse_root_guarded(x: Array) -> Array:
     """The same; NaN below the smallest normal number."""
     x = np.asarray(x)
     return np.where(x >= np.finfo(x.dtype).tiny, inverse_root(x), x.dtype.type(np.nan))
+
+
+# The inexact roots are each platform's own; these are the host's.
+
+
+def inverse_root_plain(x: Array) -> Array:
+    """1/sqrt(x) with two roundings."""
+    root: Array = x.dtype.type(1) / np.sqrt(x)
+    return root
+
+
+def inverse_root_rounded(x: Array) -> Array:
+    """1/sqrt(x) of a float32, correctly rounded."""
+    root: Array = (1 / np.sqrt(x.astype(np.float64))).astype(x.dtype)
+    return root
+
+
+def inverse_root_fast(x: Array) -> Array:
+    """The host has no estimate: float32's root, for float64 with one step of third order."""
+    if x.dtype == np.float32:
+        return inverse_root_rounded(x)
+    net = networks.get("inverse_root_double_guarded")
+    root: Array = networks.evaluate(net, gates(x.dtype), x)
+    return root
 
 
 # --- QD's accurate addition -------------------------------------------------------------

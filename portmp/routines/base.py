@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import lru_cache
 
@@ -11,10 +11,11 @@ import numpy as np
 from portmp.backends.base import Argument
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
 from portmp.formats import Format, convert
-from portmp.runtime.planes import Planes, allocate
+from portmp.runtime.planes import Host, Planes, allocate
 
 Scalar = int | float | str | Fraction
 Words = tuple[np.generic, ...]
+Operand = Planes | Words | None
 
 
 def words(form: Format, value: object, argument: str) -> Words:
@@ -102,6 +103,35 @@ def refuse_overlap(out: Planes, **inputs: Planes) -> None:
     for name, planes in inputs.items():
         if out.overlaps(planes):
             raise ArgumentError(f"out: overlaps {name}; give an output of its own")
+
+
+def on_host(out: Planes, reference: Callable[..., Host], *operands: Operand) -> None:
+    """Fill *out* by the host reference: what a device does that runs no kernels.
+
+    Of *operands* the reference is given limbs.
+    """
+    all_on_host([out], lambda *limbs: [reference(*limbs)], *operands)
+
+
+def all_on_host(
+    outs: Sequence[Planes], reference: Callable[..., Sequence[Host]], *operands: Operand
+) -> None:
+    """The same of a reference with several results. It is recorded as one launch."""
+
+    def run() -> None:
+        given = [o.decoded() if isinstance(o, Planes) else o for o in operands]
+        for out, found in zip(outs, reference(*given), strict=True):
+            out.fill(found)
+
+    if any(out.size for out in outs):
+        held = [b for o in (*outs, *operands) if isinstance(o, Planes) for b in o.buffers]
+        outs[0].queue.perform(run, held)
+
+
+def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
+    """One matrix of a batch."""
+    start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))
+    return v.view(v.shape[-2:], v.strides[-2:], start)
 
 
 def strided(planes: Planes, *strides: int) -> list[Argument]:

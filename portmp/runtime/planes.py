@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp.backends.base import Buffer, Device, Queue, is_recording
+from portmp.backends.host.runtime import HostBuffer
 from portmp.errors import ShapeError
 from portmp.formats import Format, encode
 
@@ -170,6 +171,31 @@ class Planes:
             self.queue.read(buffer, part, self.start * part.itemsize)
             parts.append(part)
         return parts
+
+    # --- where the host computes ------------------------------------------------------------
+
+    def in_place(self) -> Host:
+        """The parts where they lie, of a device whose memory is the host's."""
+        found = []
+        for dtype, buffer in zip(self.format.parts, self.buffers, strict=True):
+            assert isinstance(buffer, HostBuffer)
+            word = np.dtype(dtype)
+            if not self.size:
+                found.append(np.empty(self.shape, word))
+                continue
+            steps = [stride * word.itemsize for stride in self.strides]
+            start = self.start * word.itemsize
+            found.append(np.ndarray(self.shape, word, buffer.memory, start, steps))
+        return found
+
+    def decoded(self) -> Host:
+        """The limbs of such a view: where they are stored as they are, its memory itself."""
+        return encode.limbs_of(self.format, self.in_place())
+
+    def fill(self, host: Host) -> None:
+        """Set the elements of such a view, whatever its strides."""
+        for mine, part in zip(self.in_place(), encode.parts_of(self.format, host), strict=True):
+            mine[...] = part.reshape(self.shape)
 
 
 def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:

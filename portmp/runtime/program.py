@@ -17,7 +17,7 @@ from portmp.codegen import kernel_spec, render
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
-from portmp.errors import CompileError, PortmpError
+from portmp.errors import CompileError, LaunchError, PortmpError
 
 _MAGIC = b"portmp binary 1\n"
 _DIGEST = 32
@@ -120,6 +120,8 @@ def _rendered(device: Device, module: Module, note: Path | None) -> dict[str, Ke
 
 def source(device: Device, *module: KernelSpec) -> RenderedSource:
     """Exactly the text that *device* compiles for *module*."""
+    if device.by_reference:
+        raise LaunchError(f"{device.name} runs no kernels: it computes by the host reference")
     return kernel_spec.module(module, device.platform, device.traits)
 
 

@@ -118,7 +118,9 @@ def _targets(wanted: str | None) -> list[tuple[Device | None, str]]:
         return [(None, "")]
     if wanted != "all":
         return [(discovery.get(wanted), "")]
-    return [(None, ""), *discovery.opened()]
+    # The host device is the reference once more.
+    others = [found for found in discovery.opened() if not found[0].by_reference]
+    return [(None, ""), *others]
 
 
 def _show(device: Device | None, outcomes: Sequence[Outcome], refusal: str) -> None:

@@ -12,6 +12,7 @@ import atexit
 import contextlib
 import hashlib
 import os
+import platform as machine
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +28,19 @@ PIP_RUNTIMES = (
     ("intel-opencl-rt", "libintelocl."),
 )
 """Packages whose shared library is an OpenCL driver, and how the library's name begins."""
+
+SYSTEM_PACKAGE = {"Darwin": "brew install pocl"}
+"""What installs a driver by the system's means, where that is not Debian's."""
+DEBIAN = "the system's package, on Debian and Ubuntu apt-get install pocl-opencl-icd"
+
+
+def install() -> str:
+    """What installs pyopencl and a driver for this machine's processor."""
+    pip = "pip install 'portmp[opencl]'"
+    system, processor = machine.system(), machine.machine()
+    if (system, processor) == ("Linux", "x86_64"):
+        return pip  # the only platform for which the index has PoCL
+    return f"{pip} and {SYSTEM_PACKAGE.get(system, DEBIAN)}"
 
 
 def pip_libraries() -> list[str]:

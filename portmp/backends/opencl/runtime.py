@@ -22,7 +22,6 @@ from portmp.codegen.platform import Traits
 from portmp.compilers.opencl import OpenclCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, OutOfMemory, PortmpError
 
-INSTALL = "pip install pyopencl pocl-binary-distribution"
 REMEDY = (
     "pip install intel-opencl-rt intel-cmplr-lib-rt (x86-64), or the system's, on Debian and "
     "Ubuntu apt-get install pocl-opencl-icd"
@@ -399,7 +398,9 @@ def find_devices() -> list[Device]:
     try:
         import pyopencl as cl
     except ImportError as error:
-        raise BackendUnavailable(f"pyopencl cannot be imported ({error}): {INSTALL}") from None
+        raise BackendUnavailable(
+            f"pyopencl cannot be imported ({error}): {drivers.install()}"
+        ) from None
     handles = []
     with drivers.settled():
         try:
@@ -412,7 +413,9 @@ def find_devices() -> list[Device]:
             except cl.Error:
                 continue
     if not handles:
-        raise BackendUnavailable(f"no OpenCL device found; a CPU device is installed by: {INSTALL}")
+        raise BackendUnavailable(
+            f"no OpenCL device found; a CPU device is installed by: {drivers.install()}"
+        )
     handles.sort(key=_preference)
     found: list[Device] = []
     problems = []

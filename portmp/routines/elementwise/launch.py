@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.routines import base
+from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.runtime import program
@@ -114,8 +115,13 @@ def _run(
 ) -> None:  # fmt: skip
     if not out.size:
         return
+    if out.device.by_reference:
+        base.on_host(out, partial(reference.elementwise, form, op), *operands)
+        return
     if schedule is None:
-        schedule = schedules.flat(form, out.device)
+        schedule = schedules.flat(
+            formats.get(source) if source and not form.coded else form, out.device
+        )
     places = tuple([o.place if isinstance(o, Planes) else None for o in operands])
     plan = _planned(op, form.name, schedule, out.place, places, source)
     kernel = program.kernels(out.device, plan.kernel)[plan.kernel.name]
@@ -234,8 +240,7 @@ def converts(source: Format, target: Format) -> bool:
 def converted(x: Planes, form: Format) -> Planes:
     """Dense planes in another format of the same words: decoded and encoded on the device."""
     out = allocate(form, x.shape, x.queue)
-    shorter = form if form.coded else x.format
-    _run("copy", form, [x], out, schedules.flat(shorter, x.device), x.format.name)
+    _run("copy", form, [x], out, source=x.format.name)
     return out
 
 

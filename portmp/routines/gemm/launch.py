@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from portmp.codegen.packed import COUNT, WIDEST
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.routines import base
+from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.runtime import program
@@ -84,6 +85,12 @@ def gemm(
         return target
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
+    if target.device.by_reference:
+        product = partial(reference.gemm, form, accuracy=accuracy)
+        for each in np.ndindex(*batch):
+            va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
+            base.on_host(vo, product, va, vb, alpha, beta, vc)
+        return target
     chosen = fitted(schedule or default(target, a.shape[-1], accuracy), a, b)
     if schedule is not None:
         chosen.check(form, a.device)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition
-from portmp.formats import Format
+from portmp.formats import Accumulator, Format
 from portmp.networks import ieee
 from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number, patched, scaled
 
@@ -18,12 +18,12 @@ def gemm(
     c: Host | None = None, accuracy: str = "accurate",
 ) -> Host:  # fmt: skip
     """alpha a b + beta c for a (m, k), b (k, n)."""
-    ar = Arithmetic(form)
+    ar, accumulator = Arithmetic(form), form.accumulator(accuracy)
     product = None
     if a[0].shape[1] and not (alpha and is_number(ar.load(alpha), 0)):
         with ieee.quiet():
             av, bv = ar.load(a), ar.load(b)
-            product = _gemm_slabs(ar, av, bv, accuracy)
+            product = _gemm_slabs(ar, av, bv, accumulator)
             if not np.isfinite(product[0]).all():
                 product = patched(product, leading_gemm(av[0], bv[0]))
     return ended(form, (a[0].shape[0], b[0].shape[1]), product, alpha, beta, c)
@@ -45,26 +45,42 @@ def ended(
         return ar.store(scaled(ar, words, scale, add, addend))
 
 
-def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accuracy: str) -> Value:
-    accumulator = ar.form.accumulator(accuracy)
-    nets = accumulator.networks
-    accumulate, renormalise = nets["accumulate"], nets.get("renormalise")
-    shape = (a[0].shape[0], b[0].shape[1])
-    k = a[0].shape[1]
+TOGETHER = 2**15
+"""Elements whose slabs are taken side by side: NumPy's calls cost more than short arrays."""
+
+
+def _gemm_slabs(ar: Arithmetic, a: Value, b: Value, accumulator: Accumulator) -> Value:
+    (m, k), n = a[0].shape, b[0].shape[1]
     total: Value | None = None
-    for slab in range(0, k, definition.SLAB):
-        state = ar.zeros(accumulate.result.words, shape)
-        end = min(slab + definition.SLAB, k)
-        for i in range(slab, end):
-            left = tuple(np.broadcast_to(w[:, i, None], shape) for w in a)
-            right = tuple(np.broadcast_to(w[None, i, :], shape) for w in b)
-            state = ar.run(accumulate, state, left, right)
-            if renormalise is not None and (i + 1 - slab) % accumulator.period == 0:
-                state = ar.run(renormalise, state)
-        part = ar.run(nets["finish"], state)
-        total = part if total is None else ar.operator("add", total, part)
+    first = 0
+    while first < k:
+        length = min(definition.SLAB, k - first)
+        count = max(1, min(TOGETHER // max(1, m * n), (k - first) // length))
+        end = first + count * length
+        left = tuple(w[:, first:end].reshape(m, count, length).swapaxes(0, 1) for w in a)
+        right = tuple(w[first:end].reshape(count, length, n) for w in b)
+        parts = _slabs(ar, left, right, accumulator)
+        for i in range(count):
+            part = tuple(w[i] for w in parts)
+            total = part if total is None else ar.operator("add", total, part)
+        first = end
     assert total is not None
     return total
+
+
+def _slabs(ar: Arithmetic, a: Value, b: Value, accumulator: Accumulator) -> Value:
+    """The values of slabs, each by itself: a (slabs, m, steps), b (slabs, steps, n)."""
+    nets = accumulator.networks
+    renormalise = nets.get("renormalise")
+    shape = (*a[0].shape[:2], b[0].shape[2])
+    state = ar.zeros(nets["accumulate"].result.words, shape)
+    for i in range(a[0].shape[2]):
+        left = tuple(np.broadcast_to(w[:, :, i, None], shape) for w in a)
+        right = tuple(np.broadcast_to(w[:, None, i, :], shape) for w in b)
+        state = ar.run(nets["accumulate"], state, left, right)
+        if renormalise is not None and (i + 1) % accumulator.period == 0:
+            state = ar.run(renormalise, state)
+    return ar.run(nets["finish"], state)
 
 
 def leading_gemm(a: Plane, b: Plane) -> Plane:

@@ -13,9 +13,9 @@ from portmp.routines.gravity.launch import (
     gravity_sum,
     module,
     packed,
-    steps,
     workspace,
 )
+from portmp.routines.gravity.roles import steps
 
 __all__ = [
     "BUSY",

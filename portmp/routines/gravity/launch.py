@@ -8,19 +8,22 @@ added in ascending order. docs/bits.md has the interaction.
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 
 import numpy as np
 
-from portmp import definition, formats, networks
+from portmp import definition, formats
 from portmp.backends.base import Argument, Device
+from portmp.backends.host.runtime import HostDevice
 from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import ArgumentError, FormatError, OutOfMemory
+from portmp.errors import ArgumentError, OutOfMemory
 from portmp.formats import Format
-from portmp.networks import Network, gravity
+from portmp.networks import gravity
 from portmp.routines import base, elementwise
+from portmp.routines.gravity import reference
 from portmp.routines.gravity import schedule as schedules
+from portmp.routines.gravity.roles import steps
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
@@ -41,21 +44,6 @@ SPARED = 16
 """Slabs' sums may take this part of the device's memory where blocks fill the turns badly."""
 
 
-def steps(form: Format, root: str = "exact", guarded: bool = True) -> dict[str, Network]:
-    """The networks of a sum of interactions; FormatError for a paper's own format."""
-    if form.paper:
-        known = ", ".join(formats.STANDARD)
-        raise FormatError(f"nbody: format {form.name} has none; formats: {known}")
-    base.computes(form, "nbody")
-    form.operator("sub")  # derives the plain difference
-    return {
-        **gravity.roles(form.limbs, form.word, root, guarded),
-        "sub": networks.get(f"sub{form.limbs}"),
-        **form.accumulator().networks,
-        "add": form.operator("add"),
-    }
-
-
 def check_root(form: Format, on: str, root: str) -> None:
     """ArgumentError or FormatError where the format or the platform has no such root."""
     if not isinstance(root, str):
@@ -66,7 +54,9 @@ def check_root(form: Format, on: str, root: str) -> None:
 @cache
 def _check_root(form: Format, on: str, root: str) -> None:
     steps(form, root)
-    if root not in ("exact", "fast", "division"):
+    if on == HostDevice.platform:
+        reference.check_root(form, root)
+    elif root not in ("exact", "fast", "division"):
         platform.get(on).root(root, form.word)
 
 
@@ -133,11 +123,14 @@ def gravity_sum(
     form, device, n = targets.format, targets.device, targets.shape[0]
     if not n:
         return
+    if not isinstance(schedule, (NbodySchedule, type(None))):
+        raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
+    if device.by_reference:
+        _on_host(targets, bodies, eps2, acceleration, potential, first, root)
+        return
     slabs = base.blocks(bodies.shape[0], definition.SLAB)
     if schedule is None:
         schedule = _usual(form, device, root, n, slabs)
-    elif not isinstance(schedule, NbodySchedule):
-        raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
     else:
         schedule.check(form, device)
     results = {"acceleration": acceleration, "potential": potential}
@@ -173,6 +166,20 @@ def gravity_sum(
     )  # fmt: skip
 
 
+def _on_host(
+    targets: Planes, bodies: Planes, eps2: base.Words, acceleration: Planes | None,
+    potential: Planes | None, first: int | None, root: str,
+) -> None:  # fmt: skip
+    """The same by the host reference."""
+    results = {"acceleration": acceleration, "potential": potential}
+    outs = {name: planes for name, planes in results.items() if planes is not None}
+    count, start = bodies.shape[0], bodies.start
+    sources = bodies.view((count, 3), bodies.strides, start)
+    mass = bodies.view((count,), bodies.strides[:1], start + 3 * bodies.strides[1])
+    sums = partial(reference.sums, targets.format, first=first, root=root, wanted=tuple(outs))
+    base.all_on_host([*outs.values()], sums, targets, sources, mass, eps2)
+
+
 def _room(s: NbodySchedule, targets: Planes, slabs: int, sums: int) -> Planes | None:
     """Memory for slabs' sums; None where there are none, or where they do not fit it."""
     form, device, n = targets.format, targets.device, targets.shape[0]
@@ -186,7 +193,7 @@ def _room(s: NbodySchedule, targets: Planes, slabs: int, sums: int) -> Planes | 
 
 def workspace(form: Format, device: Device, count: int, root: str = "exact") -> int:
     """Bytes on the device that accelerations of so many particles take beside the arrays."""
-    if not count:
+    if not count or device.by_reference:
         return 0
     slabs = base.blocks(count, definition.SLAB)
     parts = _usual(form, device, root, count, slabs).parts

@@ -8,29 +8,49 @@ from typing import Any
 import numpy as np
 
 from portmp import definition
+from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks import ieee
-from portmp.routines import gravity as gravity_routine
+from portmp.networks.gravity import ROOTS
+from portmp.routines.gravity.roles import steps
 from portmp.routines.reference import Arithmetic, Host, Value, patched
+
+BOTH = ("acceleration", "potential")
+
+
+def check_root(form: Format, root: str) -> None:
+    """ArgumentError where the host has no such root of the format's words."""
+    if root == "rounded" and form.word == "float64":
+        known = ", ".join(kind for kind in ROOTS if kind != root)
+        raise ArgumentError(f"root: {root!r} given, the host has for {form.word}: {known}")
 
 
 def gravity(
     form: Format, targets: Host, sources: Host, mass: Host, eps2: Sequence[Any],
     first: int | None = None,
 ) -> tuple[Host, Host]:  # fmt: skip
-    """Accelerations (n, 3) and potentials (n,): see routines.nbody; *first* as there."""
+    """Accelerations (n, 3) and potentials (n,): see routines.gravity; *first* as there."""
+    force, potential = sums(form, targets, sources, mass, eps2, first)
+    return force, potential
+
+
+def sums(
+    form: Format, targets: Host, sources: Host, mass: Host, eps2: Sequence[Any],
+    first: int | None = None, root: str = "exact", wanted: Sequence[str] = BOTH,
+) -> list[Host]:  # fmt: skip
+    """Accelerations (n, 3) and potentials (n,), as far as *wanted*."""
     ar = Arithmetic(form)
-    nets = gravity_routine.steps(
-        form, guarded=not float(eps2[0]) >= float(np.finfo(form.word).tiny)
-    )
+    guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
+    nets = steps(form, root, guarded)
     accumulator = form.accumulator()
     with ieee.quiet():
         t, r, m = ar.load(targets), ar.load(sources), ar.load(mass)
         n, count = t[0].shape[0], r[0].shape[0]
         soft = tuple(np.full(n, w, ar.word) for w in ar.load(eps2))
+        columns = 3 * (BOTH[0] in wanted) + (BOTH[1] in wanted)
         totals: list[Value] | None = None
         for slab in range(0, count, definition.SLAB):
-            sums = [ar.zeros(accumulator.networks["accumulate"].result.words, (n,))] * 4
+            state = [ar.zeros(accumulator.networks["accumulate"].result.words, (n,))] * columns
             end = min(slab + definition.SLAB, count)
             for j in range(slab, end):
                 source = [tuple(np.full(n, w[j, k]) for w in r) for k in range(3)]
@@ -40,21 +60,31 @@ def gravity(
                 if first is not None and 0 <= j - first < n:
                     own = np.arange(n) == j - first
                     y = tuple(np.where(own, w.dtype.type(0), w) for w in y)
-                strength = ar.run(nets["strength"], y, weight)
-                terms = [*((strength, d[k]) for k in range(3)), (y, weight)]
-                sums = [
+                terms = []
+                if BOTH[0] in wanted:
+                    strength = ar.run(nets["strength"], y, weight)
+                    terms += [(strength, d[k]) for k in range(3)]
+                if BOTH[1] in wanted:
+                    terms.append((y, weight))
+                state = [
                     ar.run(nets["accumulate"], s, *term)
-                    for s, term in zip(sums, terms, strict=True)
+                    for s, term in zip(state, terms, strict=True)
                 ]
                 if "renormalise" in nets and (j + 1 - slab) % accumulator.period == 0:
-                    sums = [ar.run(nets["renormalise"], s) for s in sums]
-            parts = [ar.run(nets["finish"], s) for s in sums]
+                    state = [ar.run(nets["renormalise"], s) for s in state]
+            parts = [ar.run(nets["finish"], s) for s in state]
             if totals is not None:
                 parts = [ar.operator("add", a, b) for a, b in zip(totals, parts, strict=True)]
             totals = parts
         if totals is None:
-            totals = [ar.zeros(form.limbs, (n,))] * 4
-        totals[3] = tuple(-w for w in totals[3])
+            totals = [ar.zeros(form.limbs, (n,))] * columns
+        if BOTH[1] in wanted:
+            totals[-1] = tuple(-w for w in totals[-1])
         settled = [patched(total, total[0]) for total in totals]
-        force = [np.stack(w, axis=-1) for w in zip(*settled[:3], strict=True)]
-        return ar.store(force), ar.store(settled[3])
+        found = []
+        if BOTH[0] in wanted:
+            force = [np.stack(w, axis=-1) for w in zip(*settled[:3], strict=True)]
+            found.append(ar.store(force))
+        if BOTH[1] in wanted:
+            found.append(ar.store(settled[-1]))
+        return found

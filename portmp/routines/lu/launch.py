@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import base
+from portmp.routines.lu import reference
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 
@@ -34,6 +35,11 @@ def solve_augmented(w: Planes) -> None:
     raises ArgumentError when a pivot is zero or NaN.
     """
     n, columns = w.shape
+    if w.device.by_reference:
+        left = w.view((n, n), w.strides, w.start)
+        right = w.view((n, columns - n), w.strides, w.start + n)
+        base.on_host(right, partial(reference.solve, w.format), left, right)
+        return
     kernels = program.kernels(w.device, kernel_spec(w.format.name))
     flag = allocate(_FLAG, (1,), w.queue)
     flag.write([np.zeros(1, np.int32)])

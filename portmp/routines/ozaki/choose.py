@@ -123,6 +123,8 @@ def chosen(a: Planes, b: Planes, accuracy: str = "accurate") -> Method | None:
     if a.ndim < 2 or b.ndim < 2 or b.format is not form or form.paper or form.coded:
         return _said(None, "no other method, or operands that do not fit")
     m, k, n = *a.shape[-2:], b.shape[-1]
+    if device.by_reference:
+        return _said(None, f"{device.name} runs no kernels: nothing is timed there")
     if not device.properties.float64 or not a.size or not b.size:
         return _said(None, "no float64, or nothing to multiply")
     rates = known(device)
@@ -255,7 +257,7 @@ def _said(method: Method | None, why: str) -> Method | None:
 def _rows(v: Planes) -> Iterator[Planes]:
     """The matrices of a batch."""
     for each in np.ndindex(*v.shape[:-2]):
-        yield ozaki.matrix_of(v, each)
+        yield base.matrix_of(v, each)
 
 
 def _turned(v: Planes) -> Planes:

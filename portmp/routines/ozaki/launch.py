@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -187,6 +187,8 @@ def gemm(
     out: Planes | None, scheme: Scheme, engine: Library, workspace: int | None,
 ) -> Planes:  # fmt: skip
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
+    from portmp.routines.ozaki import reference  # which needs the schemes, and they this module
+
     addend, target = direct.operands(a, b, c, out, beta)
     if not a.shape[-1] or base.is_number(alpha, 0):
         return direct.gemm(a, b, alpha=alpha, beta=beta, c=c, out=target)
@@ -196,15 +198,13 @@ def gemm(
     limit = workspace or a.device.properties.memory // ROOM
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, addend, target)]
     for each in np.ndindex(*batch):
-        va, vb, vc, vo = (matrix_of(v, each) for v in views)
+        va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
+        if target.device.by_reference:
+            product = partial(reference.product, a.format, scheme.integers)
+            base.on_host(vo, product, va, vb, alpha, beta, vc)
+            continue
         _matrices(va, vb, vc, vo, alpha, beta, scheme, engine, limit)
     return target
-
-
-def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
-    """One matrix of a batch."""
-    start = v.start + sum(i * s for i, s in zip(entry, v.strides, strict=False))
-    return v.view(v.shape[-2:], v.strides[-2:], start)
 
 
 def _matrices(

@@ -14,7 +14,7 @@ from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.integers import Integers
 from portmp.routines.ozaki.launch import doubles
-from portmp.routines.ozaki.residues import DIGIT
+from portmp.routines.ozaki.residues import DIGIT, System
 from portmp.routines.ozaki.slices import Slices
 
 Plane = np.ndarray[Any, Any]
@@ -41,10 +41,7 @@ def gemm1(
     c: Host | None = None, cut: Slices | None = None,
 ) -> Host:  # fmt: skip
     """alpha a b + beta c for a (m, k), b (k, n) by slices, those of int8 by default."""
-    cut = cut or slices.slices(form, "int8")
-    return _product(
-        form, a, b, alpha, beta, c, _Sums(cut, cut.base, cut.digits, cut.shift, cut)
-    )  # fmt: skip
+    return product(form, cut or slices.slices(form, "int8"), a, b, alpha, beta, c)
 
 
 def gemm2(
@@ -52,14 +49,22 @@ def gemm2(
     c: Host | None = None, moduli: int | None = None,
 ) -> Host:  # fmt: skip
     """alpha a b + beta c for a (m, k), b (k, n) by residues."""
-    system = residues.system(form, a[0].shape[1], moduli)
-    return _product(form, a, b, alpha, beta, c, _Sums(system, DIGIT, system.digits))
+    return product(form, residues.system(form, a[0].shape[1], moduli), a, b, alpha, beta, c)
 
 
-def _product(
-    form: Format, a: Host, b: Host, alpha: Sequence[Any], beta: Sequence[Any],
-    c: Host | None, how: _Sums,
+def _sums(numbers: Integers) -> _Sums:
+    if isinstance(numbers, Slices):
+        return _Sums(numbers, numbers.base, numbers.digits, numbers.shift, numbers)
+    assert isinstance(numbers, System)
+    return _Sums(numbers, DIGIT, numbers.digits)
+
+
+def product(
+    form: Format, numbers: Integers, a: Host, b: Host, alpha: Sequence[Any],
+    beta: Sequence[Any], c: Host | None,
 ) -> Host:  # fmt: skip
+    """alpha a b + beta c for a (m, k), b (k, n) by integers of some slices or moduli."""
+    how = _sums(numbers)
     k, shape = a[0].shape[1], (a[0].shape[0], b[0].shape[1])
     if not k or (alpha and not any(alpha)):
         return gemm_reference.ended(form, shape, None, alpha, beta, c)
@@ -69,24 +74,23 @@ def _product(
         right, b_exponents = integers(bits, [p.T for p in b])
         sums = antidiagonals(how.cut, left, right) if how.cut else _exact(left, right)
         scale = a_exponents[:, None] + b_exponents[None, :] - 2 * bits + how.weight
-        product = rounded(form, how.base, how.digits, sums, scale)
+        found = rounded(form, how.base, how.digits, sums, scale)
         special = np.logical_not(
             np.isfinite(a[0]).all(1, keepdims=True) & np.isfinite(b[0]).all(0, keepdims=True)
         )
         if special.any():
             chain = gemm_reference.leading_gemm(a[0].astype(form.word), b[0].astype(form.word))
             zero = np.zeros_like(chain)
-            product = [
-                np.where(special, zero if i else chain, plane) for i, plane in enumerate(product)
+            found = [
+                np.where(special, zero if i else chain, plane) for i, plane in enumerate(found)
             ]
-    return gemm_reference.ended(form, shape, product, alpha, beta, c)
+    return gemm_reference.ended(form, shape, found, alpha, beta, c)
 
 
 def integers(bits: int, planes: Host) -> tuple[Plane, Plane]:
     """The integers of rows, as Python's, and the rows' exponents; zeros where one is special."""
     lead = planes[0]
-    exponents = np.maximum(np.frexp(lead)[1], np.finfo(lead.dtype).minexp + 1)
-    largest = np.where(lead == 0, np.finfo(lead.dtype).minexp + 1, exponents).max(1)
+    largest = exponents_of(lead)
     finite = np.asarray(np.isfinite(lead).all(1, keepdims=True))
     total = np.zeros(lead.shape, object)
     for plane in planes:
@@ -94,6 +98,13 @@ def integers(bits: int, planes: Host) -> tuple[Plane, Plane]:
         scaled = np.rint(np.ldexp(words, (bits - largest)[:, None]))
         total = total + np.vectorize(int, otypes=[object])(scaled)
     return total, np.where(finite[:, 0], largest, 0)
+
+
+def exponents_of(lead: Plane) -> Plane:
+    """Of each row the least e with |x| < 2^e for all its leading limbs, which are finite."""
+    least = np.finfo(lead.dtype).minexp + 1
+    found: Plane = np.where(lead == 0, least, np.maximum(np.frexp(lead)[1], least)).max(1)
+    return found
 
 
 def _exact(left: Plane, right: Plane) -> Plane:

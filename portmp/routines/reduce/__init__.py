@@ -2,7 +2,6 @@
 
 from portmp.routines.reduce.launch import (
     FEW,
-    IDENTITY,
     LONG,
     SHORT,
     Plan,
@@ -15,8 +14,8 @@ from portmp.routines.reduce.launch import (
     over_rows,
     planned,
     shape_class,
-    steps,
 )
+from portmp.routines.reduce.roles import IDENTITY, steps
 
 __all__ = [
     "FEW",

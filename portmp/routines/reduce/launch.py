@@ -8,45 +8,26 @@ are not finite are recomputed from leading limbs in the same lanes and tree.
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from functools import cache, lru_cache, partial
 from typing import Any
 
 import numpy as np
 
-from portmp import definition, formats, networks
+from portmp import definition, formats
 from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, ShapeError
-from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
+from portmp.routines.reduce import reference
 from portmp.routines.reduce import schedule as schedules
+from portmp.routines.reduce.roles import IDENTITY, steps
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime import program
 from portmp.runtime.planes import Place, Planes, allocate
 
 Schedule = ReduceSchedule | SweepSchedule
-IDENTITY = {"dot": 0.0, "sum": 0.0, "max": -math.inf, "min": math.inf}
-
-
-def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Network]:
-    """The networks of a reduction: step, finish, combine, and renormalise where it is needed."""
-    keep = networks.get(f"keep{form.limbs}")
-    if kind == "dot":
-        accumulator = form.accumulator(accuracy)
-        nets = accumulator.networks
-        found = {
-            "step": nets["accumulate"], "finish": nets["finish"], "combine": form.operator("add"),
-        }  # fmt: skip
-        # A lane of a chunk is finished before an accurate accumulator is renormalised.
-        if accumulator.period < definition.CHUNK // definition.LANES:
-            found |= {role: nets[role] for role in ("renormalise",) if role in nets}
-        return found
-    if kind == "sum":
-        return {"step": form.network("add"), "finish": keep, "combine": form.operator("add")}
-    return {"step": form.operator(kind), "finish": keep, "combine": form.operator(kind)}
 
 
 @cache
@@ -147,6 +128,11 @@ def _product(
     out: Planes, accuracy: str, schedule: Schedule | None,
 ) -> None:  # fmt: skip
     """out = alpha a x + beta y, all checked; *beta_kind*: 0, 1 or 2 for any other number."""
+    _check_kind(schedule)
+    if out.device.by_reference:
+        product = partial(reference.gemv, out.format, accuracy=accuracy)
+        base.on_host(out, product, a, x, alpha, beta, y if beta_kind else None)
+        return
     depth = 0 if base.is_number(alpha, 0) else a.shape[1]
     end: list[Argument] = [
         *alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)
@@ -177,8 +163,19 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
     if kind in ("max", "min") and not x.shape[1]:
         raise ShapeError(f"{kind}: an empty array has none")
     out = allocate(x.format, (x.shape[0],), x.queue)
+    _check_kind(schedule)
+    if out.device.by_reference:
+        base.on_host(out, partial(reference.over_rows, out.format, kind), x)
+        return out
     _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, [], [])
     return out
+
+
+def _check_kind(schedule: object) -> None:
+    if not isinstance(schedule, (ReduceSchedule, SweepSchedule, type(None))):
+        raise ArgumentError(
+            f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
+        )
 
 
 def default(x: Planes, accuracy: str) -> Schedule:
@@ -236,10 +233,6 @@ def _reduce(
     if not rows:
         return
     form, device, queue = out.format, x.device, x.queue
-    if not isinstance(schedule, (ReduceSchedule, SweepSchedule, type(None))):
-        raise ArgumentError(
-            f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
-        )
     if schedule is None:
         units = device.properties.compute_units
         chunks = base.blocks(k, definition.CHUNK)

@@ -13,7 +13,7 @@ from portmp.definition import norm_exponent
 from portmp.formats import Format
 from portmp.networks import Network, ieee
 from portmp.routines.elementwise.reference import elementwise, scal
-from portmp.routines.reduce import IDENTITY, steps
+from portmp.routines.reduce.roles import IDENTITY, steps
 from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number, patched, scaled
 
 
@@ -23,6 +23,7 @@ def gemv(
 ) -> Host:  # fmt: skip
     """alpha a x + beta y for a (m, n), x (n,)."""
     ar = Arithmetic(form)
+    form.accumulator(accuracy)  # refuses one that there is not, also where nothing is summed
     with ieee.quiet():
         scale = ar.load(alpha) if alpha else ar.zeros(form.limbs, (), 1.0)
         add = ar.load(beta) if beta else ar.zeros(1, ())
@@ -85,10 +86,12 @@ def _by_lane(value: Value, fill: float) -> Value:
     """Rows (m, n) as (m, chunks, steps, lanes), extended by (*fill*, 0, 0 ...)."""
     rows, n = value[0].shape
     chunks = -(-n // definition.CHUNK)
-    shape = (rows, chunks, definition.CHUNK // definition.LANES, definition.LANES)
+    # One chunk takes as many steps as it has elements for.
+    length = min(definition.CHUNK, -(-n // definition.LANES) * definition.LANES)
+    shape = (rows, chunks, length // definition.LANES, definition.LANES)
     result = []
     for i, word in enumerate(value):
-        padded = np.full((rows, chunks * definition.CHUNK), 0.0 if i else fill, word.dtype)
+        padded = np.full((rows, chunks * length), 0.0 if i else fill, word.dtype)
         padded[:, :n] = word
         result.append(padded.reshape(shape))
     return tuple(result)

@@ -13,8 +13,7 @@ As in the paper nothing is scaled: entries must stay below about 2^100, and far 
 from __future__ import annotations
 
 import itertools
-import math
-from functools import cache
+from functools import cache, partial
 
 import numpy as np
 
@@ -24,15 +23,13 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, elementwise, engines
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.split2021 import reference
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 
 FORMAT = "ts2021"
 MOST = 32
 """Slices, at most: by then nothing is left."""
-
-_PRECISION = 24
-"""Bits of float32."""
 
 
 @cache
@@ -52,6 +49,10 @@ def gemm(a: Planes, b: Planes, slices: int) -> Planes:
     if not 1 <= slices <= MOST:
         raise ArgumentError(f"slices: {slices} given, 1 to {MOST} are allowed")
     (m, k), n, queue = a.shape, b.shape[1], a.queue
+    if a.device.by_reference:
+        out = allocate(a.format, (m, n), queue)
+        base.on_host(out, partial(reference.gemm, a.format, slices=slices), a, b)
+        return out
     engine = engines.get(a.device, "auto", "float32")
     left, right = split(a, slices), split(b.transposed((1, 0)), slices)
     product = allocate(formats.get("float32"), (m, n), queue).buffers[0]
@@ -68,7 +69,7 @@ def split(view: Planes, slices: int) -> list[Buffer]:
     """The slices of *view* (rows, depth), by its rows, as dense float32 matrices."""
     rows, depth = view.shape
     rest = elementwise.apply("copy", [view], allocate(view.format, view.shape, view.queue))
-    above = -(-(_PRECISION + math.ceil(math.log2(depth))) // 2)
+    above = reference.bits_above(depth)
     kernel = program.kernels(view.device, kernel_spec())["split2021_slice"]
     found = []
     for _ in range(slices - 1):

@@ -1,0 +1,1 @@
+"""The host reference as a device: for machines on which no driver works."""
