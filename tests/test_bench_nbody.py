@@ -206,6 +206,7 @@ def test_devices_without_float64(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     class Small:
         name = "x:0"
         interpreted = False
+        by_reference = False
         properties = Facts()
 
     monkeypatch.setattr(finding, "get", lambda name: Small())
