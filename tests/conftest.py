@@ -3,17 +3,84 @@
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
 from typing import Any
 
 import pytest
+import slow
 
 from portmp import discovery
 from portmp.backends.base import Device
 from portmp.backends.energy import JOULES, Meter
+from portmp.backends.opencl import drivers
 from portmp.bench import energy
 from portmp.errors import PortmpError
+
+KEPT = (
+    "PORTMP_REQUIRE", "PORTMP_SLOW", "PORTMP_TEST_CACHE", "PORTMP_CLANG", "PORTMP_NVDISASM",
+)  # fmt: skip
+"""Settings that say which tools and tests a run has; any other would change what is tested."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the run a cache and settings of its own: kernels are compiled once for all workers.
+
+    Both folders start empty and are removed at the end; workers inherit the environment.
+    PORTMP_TEST_CACHE names a folder to keep compiled kernels in from one run to the next:
+    they are found by content.
+    """
+    if hasattr(config, "workerinput"):
+        return
+    try:
+        os.environ[slow.SETTING] = slow.resolved(os.environ.get(slow.SETTING, ""), date.today())
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
+    for name in [n for n in os.environ if n.startswith("PORTMP_") and n not in KEPT]:
+        del os.environ[name]
+    os.environ.pop(drivers.CACHE, None)
+    folder = Path(tempfile.mkdtemp(prefix="portmp-tests-"))
+    config.add_cleanup(lambda: shutil.rmtree(folder, ignore_errors=True))
+    kept = os.environ.get("PORTMP_TEST_CACHE")
+    cache = Path(kept).resolve() if kept else folder / "cache"
+    for name, place in (("CACHE", cache), ("CONFIG", folder / "config")):
+        place.mkdir(parents=True, exist_ok=True)
+        os.environ[f"PORTMP_{name}_DIR"] = str(place)
+
+
+# --- the slow tier (slow.py) ---------------------------------------------------------------
+
+COUNTED = pytest.StashKey[tuple[int, int]]()
+"""How many slow tests are left out, of how many."""
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave slow tests out, but for those that PORTMP_SLOW or the command line asks for."""
+    if any("::" in argument for argument in config.args):
+        return
+    items[:], left, of = slow.select(items)
+    config.hook.pytest_deselected(items=left)
+    config.stash[COUNTED] = len(left), of
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Tell the process that prints the summary, which collects nothing itself."""
+    output = getattr(session.config, "workeroutput", None)
+    if output is not None:
+        output["slow"] = session.config.stash.get(COUNTED, (0, 0))
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """Take a worker's count: all workers collect the same tests."""
+    counted = getattr(node, "workeroutput", {}).get("slow")
+    if counted is not None:
+        node.config.stash[COUNTED] = tuple(counted)
 
 
 def _names(host: bool) -> list[str]:
@@ -30,8 +97,18 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("every_device", names, indirect=True, scope="session")
 
 
-def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """Print what tests want said: of each property whose name begins with "remark", the last."""
+def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> None:
+    """Print what tests want said: of each property whose name begins with "remark", the last.
+
+    And how many slow tests are left out, which the last line counts as deselected.
+    """
+    left, of = config.stash.get(COUNTED, (0, 0))
+    if of:
+        terminalreporter.write_line(slow.summary(left, of))
+        # Workers' own count does not get here.
+        terminalreporter.stats.setdefault("deselected", []).extend(
+            [None] * (left - len(terminalreporter.stats.get("deselected", [])))
+        )
     passed = terminalreporter.stats.get("passed", [])
     found = {k: v for r in passed for k, v in r.user_properties if k.startswith("remark")}
     for name, text in found.items():

@@ -10,9 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
+from typing import Any
 
 import numpy as np
 import pytest
+from slow import slow
 
 import portmp as mp
 from portmp import formats
@@ -94,6 +96,13 @@ def _ratio(form: Format, got: Fraction, problem: Problem) -> float:
     return float(error / (_unit(form) * problem.magnitude))
 
 
+def _fast(case: dict[str, Any]) -> bool:
+    return case["k"] == 1000 or (case["name"], case["kind"]) in {
+        ("dd", "centred"), ("ts", "positive"), ("qd", "cancelling"),
+    }  # fmt: skip
+
+
+@slow("long sums differ by their number of slabs alone: one of each kind and length", unless=_fast)
 @pytest.mark.parametrize(("kind", "k"), CASES)
 @pytest.mark.parametrize("name", formats.STANDARD)
 def test_dot_and_gemm(device: Device, name: str, kind: str, k: int) -> None:

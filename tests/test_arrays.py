@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import mostly_slow
 
 import portmp as mp
 from portmp import discovery, formats
@@ -436,7 +437,11 @@ def operand_pairs(form: Format) -> tuple[list[Plane], list[Plane]]:
     return convert.normalise(both, form), convert.normalise(others, form)
 
 
-@pytest.mark.parametrize("name", formats.STANDARD)
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(formats.STANDARD, ("float32", "dd", "ts", "qd", "d+s"),
+          "the others have the same networks in another word; their bits are in test_bits"),
+)  # fmt: skip
 def test_operators_keep_their_bounds(device: Device, name: str) -> None:
     """add, sub, mul, div and sqrt against exact rational numbers."""
     form = formats.get(name)

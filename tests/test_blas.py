@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import mostly_slow
 
 import portmp as mp
 from portmp import formats
@@ -328,7 +329,9 @@ def test_exact_products_are_exact() -> None:
 # --- gemv and dot -----------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CHOSEN)
+@pytest.mark.parametrize(
+    "name", mostly_slow(CHOSEN, ("dd", "float32"), "views have the same strides in all formats")
+)
 def test_gemv_of_views(device: Device, name: str) -> None:
     """Transposes, steps and reversed axes, with alpha, beta and strided outputs."""
     form = formats.get(name)
@@ -419,7 +422,9 @@ def test_schedules_without_such_vectors_are_refused(device: Device) -> None:
         mp.dot(y[0], y[1], schedule=SweepSchedule(width=4))
 
 
-@pytest.mark.parametrize("name", ["dd", "float32"])
+@pytest.mark.parametrize(
+    "name", mostly_slow(["dd", "float32"], ("dd",), "special values of one limb need less")
+)
 def test_slabs_of_batches_and_special_values(device: Device, name: str) -> None:
     """Blocks that share slabs find their batch, strides, and the leading limbs again."""
     form = formats.get(name)

@@ -18,6 +18,7 @@ import numpy as np
 import operands
 import pytest
 import tiers
+from slow import slow
 
 from portmp import discovery, formats, nbody
 from portmp.arrays.array import Array
@@ -77,6 +78,13 @@ def _failures(device: Any, form: str, routines: Sequence[str]) -> list[command.O
     return [o for o in command.run(device, cases) if not o.ok]
 
 
+FAST = {
+    "gfx908": ("dd", "float32"), "gfx90a": ("ts", "slfp64in56b"), "gfx1100": ("d+s", "float16")
+}  # fmt: skip
+"""Formats of the fast tier: of either word and of both, one limb to three, parts of each size."""
+
+
+@slow("minutes on an interpreter", unless=lambda p: p["form"] in FAST[p["arch"]])
 @pytest.mark.parametrize("form", [*formats.NAMES, *SHORT])
 @pytest.mark.parametrize("arch", ARCHITECTURES)
 def test_recorded_digests(

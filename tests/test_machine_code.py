@@ -1,7 +1,7 @@
 """Kernels of every format in machine code: no contraction, no lost fma, no spills.
 
 One module a format and an architecture, compiled without a GPU. Usually one architecture
-a compiler; PORTMP_ALL_ARCHITECTURES=1 takes all that are supported.
+a compiler and a few formats; the slow tier has all that are supported.
 
 Instructions are counted by class (add, mul, fma of the word type) and compared with the
 cost of the networks. What compilers do with additions and products, and what is therefore
@@ -22,12 +22,12 @@ Division and square root are sequences of the vendors with fma in them: not coun
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator
 from functools import cache
 
 import pytest
+from slow import slow
 from tiers import available, check
 
 from portmp import formats, networks
@@ -43,9 +43,13 @@ from portmp.networks import Network
 from portmp.networks.operators import ARITY
 from portmp.routines import compilation_units
 
-EVERYTHING = os.environ.get("PORTMP_ALL_ARCHITECTURES") == "1"
 NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-DEFAULT = {"nvrtc": ("sm_90",), "hiprtc": ("gfx90a",), "clang": ("gfx942",)}
+FAST = {
+    ("nvrtc", "sm_90"): ("dd", "ts", "float32"),
+    ("hiprtc", "gfx90a"): ("dd", "d+s"),
+    ("clang", "gfx942"): ("ds", "qd"),
+}
+"""Formats of the fast tier, by architecture: one limb to four, of one word and of two."""
 ALL = {
     "nvrtc": NVIDIA,
     "hiprtc": ("gfx906", "gfx908", "gfx90a", "gfx1030"),
@@ -68,7 +72,7 @@ Range = tuple[int, int]
 
 def architectures(tier: str) -> tuple[str, ...]:
     """The architectures to compile for."""
-    wanted = (ALL if EVERYTHING else DEFAULT)[tier]
+    wanted = ALL[tier]
     if tier == "nvrtc" and available(tier):
         return tuple(a for a in wanted if a in NvrtcCompiler().architectures())
     return wanted
@@ -167,6 +171,13 @@ def check_resources(form: Format, reports: dict[str, KernelReport]) -> None:
         assert report.registers is not None and 0 < report.registers <= 128, report
 
 
+def fast(case: dict[str, str]) -> bool:
+    """Whether an architecture and a format, if any, stand for all."""
+    formats_of = FAST.get((case["tier"], case["arch"]), ())
+    return bool(formats_of) and case.get("name", formats_of[0]) in formats_of
+
+
+@slow("a module of all kernels takes half a minute", unless=fast)
 @pytest.mark.parametrize("name", formats.NAMES)
 @pytest.mark.parametrize(("tier", "arch"), TARGETS)
 def test_machine_code(tier: str, arch: str, name: str) -> None:
@@ -186,6 +197,7 @@ def test_machine_code(tier: str, arch: str, name: str) -> None:
     check_resources(form, reports)
 
 
+@slow("one architecture of a compiler shows it", unless=fast)
 @pytest.mark.parametrize(("tier", "arch"), [t for t in TARGETS if t[0] != "clang"])
 def test_counting_sees_a_contraction(tier: str, arch: str) -> None:
     """The same kernel with one product and one sum written as fma is found out."""

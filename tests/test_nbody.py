@@ -10,6 +10,7 @@ from typing import Any, cast
 import gmpy2
 import numpy as np
 import pytest
+from slow import mostly_slow, slow
 
 import portmp as mp
 from portmp import formats, nbody
@@ -96,7 +97,11 @@ def bits(*results: mp.Array) -> list[bytes]:
     return [plane.tobytes() for result in results for plane in result.to_limbs()]
 
 
-@pytest.mark.parametrize("name", formats.STANDARD)
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(formats.STANDARD, ("float64", "ds", "td", "qs", "d+s"),
+                "the same networks in the other word; all run in test_many_particles"),
+)  # fmt: skip
 def test_values(device: Device, name: str) -> None:
     """Within 20 u^N of the sum of the magnitudes; close pairs and a huge mass among them."""
     assert max(errors(formats.get(name), *particles(name, 30), device)) <= 20
@@ -122,6 +127,13 @@ def hostile(form: formats.Format) -> tuple[Host, Host]:
     return position, mass
 
 
+def fast(case: dict[str, Any]) -> bool:
+    """Each format once, and both inputs for the formats of one and of two float64."""
+    number = formats.STANDARD.index(case["name"])
+    return case["name"] in ("float64", "dd") or (case["make"] is hostile) == (number % 2 == 0)
+
+
+@slow("each format has one of the two inputs", unless=fast)
 @pytest.mark.parametrize("make", [sphere, hostile])
 @pytest.mark.parametrize("name", formats.STANDARD)
 def test_many_particles(device: Device, name: str, make: Any) -> None:
@@ -147,7 +159,11 @@ def test_stated_bounds(name: str) -> None:
     ).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("name", ["float32", "dd", "qs", "d+s"])
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(["float32", "dd", "qs", "d+s"], ("d+s",),
+                "many kernels; float32 and dd have as many below, d+s has planes of two sizes"),
+)  # fmt: skip
 def test_schedules(device: Device, name: str) -> None:
     """Tiles, targets a thread, shared memory: the reference's bits, over two slabs."""
     position, mass = arrays(name, 1061, device)
@@ -205,6 +221,10 @@ def test_coinciding_particles(device: Device) -> None:
         assert np.isnan(limbs[0]).all() and not np.any(limbs[1:])
 
 
+@slow(
+    "each root in one word",
+    unless=lambda p: (p["name"] == "float64") == (p["root"] == "rsqrt"),
+)
 @pytest.mark.parametrize("root", ["fast", "rsqrt", "division"])
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_other_roots(device: Device, name: str, root: str) -> None:
@@ -236,6 +256,7 @@ def test_roots_of_words() -> None:
         assert np.isnan(evaluator.inverse_root_guarded(hard.astype(np.float32))).all()
 
 
+@slow("each format with one softening", unless=lambda p: (p["eps"] == 0) == (p["name"] == "dd"))
 @pytest.mark.parametrize("name", ["float32", "dd"])
 @pytest.mark.parametrize("eps", [EPS, 0])
 def test_own_terms_with_any_schedule(device: Device, name: str, eps: Any) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from slow import slow
 
 from portmp import discovery, formats, paths
 from portmp.backends.base import Device
@@ -145,7 +146,7 @@ OpenclCompiler.compile = fragile
 """A module that each Python process loads first: a compiler that cannot do 512 bits."""
 
 
-@pytest.fixture(params=["dies", "hangs"])
+@pytest.fixture(params=["dies", pytest.param("hangs", marks=slow("it waits for what never comes"))])
 def stand_in(
     request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> str:

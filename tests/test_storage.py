@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import mostly_slow, on_one_device, slow
 
 import portmp as mp
 from portmp import formats
@@ -71,7 +72,10 @@ def test_binary16_is_numpys() -> None:
     assert same(encode.decoded(encode.encoded(words, coding), coding), expected)
 
 
-@pytest.mark.parametrize("name", SHORT)
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(SHORT, (SHORT[0], "float16"), "all of them; a few are in the test below"),
+)
 def test_middles_between_all_neighbours(name: str) -> None:
     """Every midpoint of two numbers goes to the even one, its neighbours to the nearer one."""
     form = formats.get(name)
@@ -160,6 +164,10 @@ def test_recorded_conversions(vector: dict[str, Any]) -> None:
         assert got == expected, (vector, hex(got))
 
 
+@slow(
+    "all formats on one device, parts of every size on each",
+    unless=on_one_device({"slfp64in56b", "slfp32in24b", "float16", "tsin80b"}),
+)
 @pytest.mark.parametrize("name", formats.STORED)
 def test_devices_round_as_the_host(name: str, every_device: Device) -> None:
     """Products of hostile numbers, which need all bits: the parts in memory are the host's."""
@@ -171,6 +179,10 @@ def test_devices_round_as_the_host(name: str, every_device: Device) -> None:
     assert all(same(g, e) for g, e in zip(got, expected, strict=True))
 
 
+@slow(
+    "each format by one of the two kernels",
+    unless=lambda p: (ONE_LIMB.index(p["name"]) % 4 in (0, 3)) == (p["schedule"] is None),
+)
 @pytest.mark.parametrize("schedule", [None, FlatSchedule(64, 2, neighbours=4)], ids=["", "gpu"])
 @pytest.mark.parametrize("name", ONE_LIMB)
 def test_devices_convert_as_the_host(
@@ -281,7 +293,10 @@ def test_short_matrices_multiply_vectors_of_their_parent(device: Device) -> None
         mp.gemv(a, x.astype("float32"))
 
 
-@pytest.mark.parametrize("name", ["slfp64in56b", "slfp32in24b_rz"])
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(["slfp64in56b", "slfp32in24b_rz"], ("slfp32in24b_rz",), "half a minute of kernels"),
+)
 def test_neighbours_are_read_at_once_or_not(device: Device, name: str) -> None:
     """Rows, steps and shared vectors of teams; starts and lengths that are no whole words."""
     form = formats.get(name)

@@ -1,0 +1,373 @@
+"""Faults put in on purpose: does a fast test notice each of them?
+
+usage: ci/faults [--list] [--keep-cache FOLDER] [WORD ...]      faults whose names hold a word
+
+Each fault is a change of one text in one file. The sources are copied, the named tests run on the
+copy as it is (they must pass), then once for each fault, which at least one of them must notice.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+COPIED = ("portmp", "templates", "tests", "docs", "ci", ".ci", "bench", "README.md",
+          "CHANGELOG.md", "pyproject.toml")  # fmt: skip
+PASSED, FAILED = 0, 1
+"""Exit statuses of pytest; of others (no test, no import, a wrong option) nothing follows."""
+
+
+@dataclass(frozen=True)
+class Fault:
+    """*old* stands once in *file*, *new* in its place; *tests*: files, *chosen*: pytest's -k."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str
+    chosen: str = ""
+
+    @property
+    def run(self) -> tuple[str, str]:
+        """What should notice it."""
+        return self.tests, self.chosen
+
+    def changed(self, text: str) -> str:
+        """The file's text with the fault; ValueError where there is not one place for it."""
+        if text.count(self.old) != 1:
+            raise ValueError(f"{self.name}: {text.count(self.old)} places in {self.file}")
+        return text.replace(self.old, self.new)
+
+
+EXPANSIONS = "portmp/networks/expansions.py"
+OPERATORS = "portmp/networks/operators.py"
+RECORDED = "test_reference.py"
+ENCODE = "portmp/formats/encode.py"
+INSTRUCTIONS = "portmp/emulator/instructions.py"
+EMULATED = "test_emulator_instructions.py"
+
+FAULTS = (
+    # --- networks: a gate changed, a step dropped ----------------------------------------
+    Fault("add2: a limb's error dropped", EXPANSIONS,
+          "y0 = y0 + y1\ny0 = y0 + x1", "y0 = y0 + x1", RECORDED, "recorded_results"),
+    Fault("mul2: a cross product of the wrong limbs", EXPANSIONS,
+          "d = x[1] * y[0]\nc = c + d", "d = x[1] * y[1]\nc = c + d", RECORDED, "recorded_results"),
+    Fault("div2: the residual's low limb with the wrong sign", EXPANSIONS,
+          "d = x[1] - r[1]", "d = x[1] + r[1]", RECORDED, "recorded_results"),
+    Fault("sqrt2: the low limb left out", EXPANSIONS,
+          "r = x[1] + r\nl = r / (s + s)", "l = r / (s + s)", RECORDED, "recorded_results"),
+    Fault("rsqrt_word: a coefficient of the series", EXPANSIONS,
+          "c = 0.75 * r\nr = fma(c, r, r)\nh", "c = 0.5 * r\nr = fma(c, r, r)\nh",
+          RECORDED, "rsqrt_word"),
+    Fault("add3: renormalisation cut short", EXPANSIONS,
+          "AD x1 y1; QS y0 x1; QS x0 y0; QS y0 x1", "AD x1 y1; QS y0 x1; QS x0 y0",
+          RECORDED, "recorded_results"),
+    Fault("mul3: a product's part lost", EXPANSIONS,
+          "QS p00 e00; AD p01 p10;\n               AD e01 p02",
+          "QS p00 e00;\n               AD e01 p02", RECORDED, "recorded_results"),
+    Fault("div3: the residual's sign", EXPANSIONS,
+          "r = add3(x, -mul3((q[0], q[1], 0), y))", "r = add3(x, mul3((q[0], q[1], 0), y))",
+          RECORDED, "recorded_results"),
+    Fault("add4: two_sum taken for fast_two_sum's place", EXPANSIONS,
+          "TS x0 y0; TS x1 y1; TS x2 y2; TS x3 y3;", "TS x0 y0; QS x1 y1; TS x2 y2; TS x3 y3;",
+          RECORDED, "recorded_results"),
+    Fault("mul4: a low product lost", EXPANSIONS,
+          "AD e10 p03; AD p11 p20; TS p01 e01", "AD e10 p03; TS p01 e01",
+          RECORDED, "recorded_results"),
+    Fault("accumulate2: a cross product lost", EXPANSIONS,
+          "e = fma(x[1], y[0], e)\na, t = two_sum(s[0], p)\nv", "a, t = two_sum(s[0], p)\nv",
+          RECORDED, "recorded_dot_products"),
+    Fault("accumulate3: a carry lost", EXPANSIONS,
+          "d = s[3] + ((w1 + w2) + w3)", "d = s[3] + (w1 + w3)",
+          RECORDED, "recorded_dot_products"),
+    Fault("finish2: renormalisation dropped", EXPANSIONS,
+          "b = b + s[2]\na, b = fast_two_sum(a, b)\nreturn", "b = b + s[2]\nreturn",
+          RECORDED, "recorded_dot_products"),
+    # --- operators, special values ------------------------------------------------------
+    Fault("min: zeros of both signs", OPERATORS,
+          'f"-(-{x0} - {y0})" if op == "min"', 'f"{x0} + {y0}" if op == "min"',
+          "test_arrays.py", "minimum_and_maximum and dd"),
+    Fault("max: the wrong one of two", OPERATORS,
+          'else "less(d, 0)"', 'else "less(0, d)"', "test_arrays.py", "minimum_and_maximum and dd"),
+    Fault("max: NaN lost", OPERATORS,
+          'select(isnan({y0}), {y}, w{i})', 'select(isnan({y0}), {x}, w{i})',
+          "test_arrays.py", "minimum_and_maximum and dd"),
+    Fault("compare: NaN of the second", OPERATORS,
+          'f"s = select(isnan({y0}), 2, s)\\n"', '"s = select(isnan(d), s, s)\\n"',
+          "test_arrays.py", "comparisons_with_special and dd"),
+    Fault("an infinity with a NaN below it", OPERATORS,
+          "{'0' if i else 'h'}", "{'r[%d]' % i if i else 'h'}",
+          "test_arrays.py", "special_values_are and dd"),
+    Fault("abs: low limbs keep their signs", OPERATORS,
+          "select(negative, -{limb}, {limb})", "select(negative, {limb}, {limb})",
+          "test_arrays.py", "operators_keep_their_bounds and dd"),
+    Fault("host fma: rounded twice", "portmp/networks/ieee.py",
+          "odd: Array = (truncated | inexact).view", "odd: Array = (bits | (inexact & False)).view",
+          RECORDED, "test_fma"),
+    # --- templates ----------------------------------------------------------------------
+    Fault("two_sum: half of the error", "templates/arithmetic/arithmetic.mako",
+          "*e = (a - (s - t)) + (b - t);", "*e = b - t;",
+          "test_arrays.py", "operators_keep_their_bounds and dd"),
+    Fault("gemm: a barrier dropped", "templates/blas/gemm.mako",
+          "kept(tiles)}\n    }\n    ${p.barrier}\n    for (;", "kept(tiles)}\n    }\n    for (;",
+          "test_schedules.py", "test_gemm"),
+    Fault("gemm: rows beyond the end", "templates/blas/gemm.mako",
+          'return f"{self.operand}_kk + {dk} < there && {place} < {self.extent}"',
+          'return f"{self.operand}_kk + {dk} < there && {place} < {self.extent} - 1"',
+          "test_schedules.py", "test_gemm"),
+    Fault("packed gemm: the last column of a panel", "templates/blas/gemm_panels.mako",
+          "n - first_col < ${columns} ? (int)(n - first_col) : ${columns};",
+          "n - first_col < ${columns} ? (int)(n - first_col) - 1 : ${columns};",
+          "test_blas.py", "gemm_of_every_shape and dd"),
+    Fault("packed gemm: a missing mask at the end of a row", "templates/blas/gemm_panels.mako",
+          "const int lanes = n - col < ${s.width} ? (int)(n - col) : ${s.width};",
+          "const int lanes = ${s.width};", "test_blas.py", "gemm_of_views and dd"),
+    Fault("packed gemm: slabs not renormalised", "templates/blas/gemm_panels.mako",
+          "if (end - k0 == ${period}) {", "if (end - k0 == ${period} + 1) {",
+          "test_blas.py", "slabs_of_batches and dd"),
+    Fault("beta ignored", "templates/blas/epilogue.mako",
+          "if (beta_kind == 2)", "if (beta_kind == 3)", "test_blas.py", "alpha_and_beta and dd"),
+    Fault("c read where beta is 0", "templates/blas/epilogue.mako",
+          "if (beta_kind != 0) {", "if (beta_kind >= 0) {",
+          "test_blas.py", "zero_scalars and dd"),
+    Fault("elementwise: a stride ignored", "templates/blas/elementwise.mako",
+          'f"i{a} * {operand}_stride{a}"', 'f"i{a} * {operand}_stride0"',
+          "test_arrays.py", "test_views or views_of_views or broadcasting"),
+    Fault("elementwise: an offset ignored", "templates/blas/elementwise_vectors.mako",
+          'w.neighbours(operand, k, f"{operand}_start + i")', 'w.neighbours(operand, k, "i")',
+          "test_schedules.py test_arrays.py", "test_elementwise or views"),
+    Fault("elementwise: the tail's last element", "templates/blas/elementwise_vectors.mako",
+          "const int lanes = (int)(end - i);", "const int lanes = (int)(end - i) - 1;",
+          "test_arrays.py", "(operators_keep_their_bounds or minimum_and_maximum) and dd"),
+    Fault("elementwise: vectors beyond the end", "templates/blas/elementwise_vectors.mako",
+          "i + ${s.width} <= end;", "i < end;", "test_schedules.py test_arrays.py",
+          "test_elementwise or assignment or axpy_and_scal"),
+    Fault("max of an empty lane: identity", "portmp/routines/reduce/launch.py",
+          '"identity": IDENTITY[kind] if kind in ("max", "min") else 0.0', '"identity": 0.0',
+          "test_arrays.py", "sums_and_extrema"),
+    Fault("sums: a tree of another shape", "templates/blas/reduce_sweep.mako",
+          "z[r][lane], z[r][lane + distance]);", "z[r][lane + distance], z[r][distance]);",
+          "test_schedules.py", "gemv_and_dot"),
+    Fault("lu: the smallest pivot", "templates/linalg/lu.mako",
+          "if (other > best_value[thread]", "if (other < best_value[thread]",
+          "test_bits.py", "device_gives and dd and rest"),
+    Fault("gravity: a particle attracts itself", "templates/nbody/gravity.mako",
+          "${part(\"inverse0\", i, lane)} = ${v.literal(0)};",
+          "${part(\"inverse0\", i, lane)} = ${part(\"inverse0\", i, lane)};",
+          "test_nbody.py", "does_not_attract_itself"),
+    # --- calls --------------------------------------------------------------------------
+    Fault("gemm: a batch's stride lost", "portmp/routines/gemm/launch.py",
+          "v.strides[0] if v.ndim == 3 else 0)", "0)", "test_blas.py", "gemm_of_batches and dd"),
+    Fault("gemm: operands in the other order", "portmp/arrays/blas.py",
+          '_swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)',
+          '_swapped(operand(a, "a"), trans_b), _swapped(operand(b, "b"), trans_a)',
+          "test_blas.py", "gemm_of_views and dd"),
+    Fault("broadcasting: a repeated axis moves on", "portmp/runtime/planes.py",
+          "[0 if n == 1 != want else step for", "[step for", "test_arrays.py", "broadcasting"),
+    Fault("overlap of views that touch", "portmp/runtime/planes.py",
+          "return low <= other_high and other_low <= high",
+          "return low < other_high and other_low < high", "test_blas.py test_arrays.py",
+          "refused or overlaps"),
+    Fault("norms without scaling", "portmp/arrays/blas.py",
+          "    if exponent is None:\n        return sqrt(dot(flat, flat))",
+          "    if True:\n        return sqrt(dot(flat, flat))",
+          "test_arrays.py", "norms_neither and dd"),
+    Fault("leapfrog: a kick too long", "portmp/nbody/system.py",
+          "ends = [weights[0] / 2,", "ends = [weights[0],", "test_system.py",
+          "a_step_is or test_order"),
+    # --- formats, texts, files ----------------------------------------------------------
+    Fault("storage: ties away from even", ENCODE,
+          " + (kept & kind(1))) >> kind(dropped)", " + kind(1)) >> kind(dropped)",
+          "test_storage.py", "rounding_of_exact or recorded_conversions or middles"),
+    Fault("storage: a NaN becomes an infinity", ENCODE,
+          "np.where(np.isnan(words), quiet, kept)", "np.where(np.isnan(words), kept, kept)",
+          "test_storage.py", "every_number or conversions"),
+    Fault("storage: rounded twice", ENCODE,
+          "    image[error != 0] |= one\n", "", "test_storage.py", "rounded_once or rounding_of"),
+    Fault("storage on devices: a carry lost", "templates/arithmetic/storage.mako",
+          "high + (sum < low);", "high;", "test_storage.py", "devices_convert or devices_round"),
+    Fault("decimal: ties up", "portmp/formats/convert.py",
+          "(excess > 0 or (excess == 0 and quotient & 1))", "(excess >= 0)",
+          "test_convert.py", "float32_edges or to_string or strings_are"),
+    Fault("decimal: 9.99 to 10.0", "portmp/formats/decimal.py",
+          "exponent += len(text) - digits", "exponent += 0",
+          "test_convert.py", "to_string or strings_are"),
+    Fault("Matrix Market: symmetric ignored", "portmp/files/matrix_market.py",
+          'if banner.symmetry != "general" and row != column:',
+          'if banner.symmetry == "skew-symmetric" and row != column:',
+          "test_files.py", "matrix_market"),
+    Fault("Matrix Market: written by rows", "portmp/files/matrix_market.py",
+          "texts.T.ravel()", "texts.ravel()", "test_files.py", "round_trip and mtx and ds"),
+    # --- benchmarks, energy -------------------------------------------------------------
+    Fault("floors: bits for bytes", "portmp/bench/roofline.py",
+          "case.nbytes / limits.memory)", "8 * case.nbytes / limits.memory)",
+          "test_bench.py", "floors"),
+    Fault("floors of CPUs: the shorter pipe", "portmp/bench/roofline.py",
+          "    return max(instructions.get(", "    return min(instructions.get(",
+          "test_bench.py", "floors"),
+    Fault("energy: a counter that begins again", "portmp/backends/rapl.py",
+          "(now - self._last) % self._range", "(now - self._last)",
+          "test_energy.py", "powercap"),
+    Fault("energy: from the first reading", "portmp/bench/energy.py",
+          "(first, low), (last, high) = steps[0], steps[-1]",
+          "(first, low), (last, high) = readings[0], steps[-1]",
+          "test_energy.py", "means_by_hand or observation"),
+    # --- keys, devices ------------------------------------------------------------------
+    Fault("kernels: a note without traits", "portmp/runtime/program.py",
+          "device.platform, device.traits, module)", "device.platform, module)",
+          "test_cache.py", "key_depends or not_rendered"),
+    Fault("kernels: a binary's name without its compiler", "portmp/runtime/program.py",
+          'f"{device.compiler_key()}\\0{text.text}"', 'f"{text.text}"',
+          "test_cache.py", "key_depends"),
+    Fault("kernels: damage unseen", "portmp/runtime/program.py",
+          "hashlib.sha256(body).digest() == data[len(_MAGIC) : start]:", "True:",
+          "test_cache.py", "damage"),
+    Fault("probe: a verdict's key without traits", "portmp/discovery/probe.py",
+          "{known}\\0{asdict(device.traits)}", "{known}", "test_probe.py test_cache.py", ""),
+    Fault("probe: a check skipped", "portmp/discovery/probe.py",
+          "        if differing:\n", '        if differing and check != "rounding":\n',
+          "test_probe.py", "no_cure or break_arithmetic"),
+    Fault("probe: a crash approves", "portmp/discovery/isolated.py",
+          "return Verdict(device.traits, tuple(repairs), str(ended))",
+          "return Verdict(device.traits, tuple(repairs))", "test_probe.py", "a_crash_refuses"),
+    Fault("vectors longer than the device takes", "portmp/codegen/platform.py",
+          "if w == 1 or w * bits <= traits.vector_bits)", "if w == 1 or w * bits <= 512)",
+          "test_probe.py", "longer_vectors and ds"),
+    Fault("schedules: stored over another shape's", "portmp/schedules/database.py",
+          'if k not in ("schedule", "measured")}', 'if k not in ("schedule", "measured", "shape")}',
+          "test_tuning.py", "storing"),
+    Fault("schedules: the device before the shape", "portmp/schedules/database.py",
+          "    for shape, names, level in itertools.product(shapes, _names(task), LEVELS):",
+          "    for level, names, shape in itertools.product(LEVELS, _names(task), shapes):",
+          "test_tuning.py", "shape_counts_most"),
+    # --- AMD code interpreted -----------------------------------------------------------
+    Fault("interpreter: a carry lost", INSTRUCTIONS,
+          '"v_addc_co_u32": ("u", "uum", "a + b + c", "((ulong)a + b + c) >> 32")',
+          '"v_addc_co_u32": ("u", "uum", "a + b + c", "((ulong)a + b) >> 32")',
+          EMULATED, "carries"),
+    Fault("interpreter: a scalar borrow", INSTRUCTIONS,
+          '"(ulong)a < (ulong)b + scc"', '"a < b + scc"', EMULATED, "s_subb"),
+    Fault("interpreter: the wrong half of a product", INSTRUCTIONS,
+          '"v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)")',
+          '"v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 31)")', EMULATED, "v_mul_hi_u32"),
+    Fault("interpreter: lanes that are off", "templates/emulator/interpreter.mako",
+          "lane < LANES; ++lane) if (active >> lane & 1)", "lane < LANES; ++lane)",
+          EMULATED, "lanes_that_are_off"),
+    Fault("interpreter: an fma rounded twice", INSTRUCTIONS,
+          '"v_fma_f64": ("d", "ddd", "FMA64(a, b, c)")', '"v_fma_f64": ("d", "ddd", "a * b + c")',
+          EMULATED, "operations_are_exact and v_fma_f64"),
+)  # fmt: skip
+
+
+# --- running ---------------------------------------------------------------------------------
+
+
+def copied(folder: Path) -> None:
+    """The sources, without what Python compiled."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            ignored = shutil.ignore_patterns("__pycache__", "*.pyc")
+            shutil.copytree(source, folder / name, ignore=ignored)
+        elif source.is_file():
+            shutil.copy2(source, folder / name)
+
+
+@contextmanager
+def seeded(folder: Path, fault: Fault) -> Iterator[None]:
+    """The copy with a fault in it."""
+    path = folder / fault.file
+    text = path.read_text(encoding="utf-8")
+    path.write_text(fault.changed(text), encoding="utf-8")
+    try:
+        yield
+    finally:
+        path.write_text(text, encoding="utf-8")
+
+
+def ran(folder: Path, run: tuple[str, str], cache: Path) -> tuple[int, str]:
+    """Exit status of pytest on the copy, and the last line that it prints."""
+    files, chosen = run
+    command = [
+        sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "-p", "no:randomly",
+        *(f"tests/{name}" for name in files.split()), *(["-k", chosen] if chosen else []),
+    ]  # fmt: skip
+    environment = {
+        **os.environ, "PYTHONPATH": str(folder), "PORTMP_TEST_CACHE": str(cache),
+        "PORTMP_SLOW": "none", "PYTHONDONTWRITEBYTECODE": "1",
+    }  # fmt: skip
+    done = subprocess.run(
+        command, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+    lines = (done.stdout + done.stderr).strip().splitlines() or ["no output"]
+    failed = [line for line in lines if line.startswith(("FAILED", "ERROR"))]
+    return done.returncode, (failed or lines)[-1 if not failed else 0]
+
+
+def without_tests(line: str) -> bool:
+    """Whether all that was chosen was skipped, for want of a tool."""
+    return "skipped" in line and "passed" not in line
+
+
+def judged(folder: Path, fault: Fault, cache: Path, sound: dict[tuple[str, str], str]) -> str:
+    """``noticed``, ``skipped ...`` or what is wrong."""
+    if fault.run not in sound:
+        status, line = ran(folder, fault.run, cache)
+        sound[fault.run] = (
+            "" if status == PASSED and not without_tests(line)
+            else f"skipped: {line}" if status == PASSED
+            else f"NO PROOF: its tests do not pass without it: {line}"
+        )  # fmt: skip
+    if sound[fault.run]:
+        return sound[fault.run]
+    with seeded(folder, fault):
+        status, line = ran(folder, fault.run, cache)
+    if status == FAILED:
+        return f"noticed: {line}"
+    return "NOT NOTICED" if status == PASSED else f"NO PROOF: pytest ended with {status}: {line}"
+
+
+def main(words: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("words", nargs="*", metavar="WORD", help="faults whose names hold a word")
+    parser.add_argument("--list", action="store_true", help="name them and their tests, run none")
+    parser.add_argument("--keep-cache", type=Path, help="a folder that keeps compiled kernels")
+    asked = parser.parse_args(words)
+    chosen = [f for f in FAULTS if not asked.words or any(w in f.name for w in asked.words)]
+    if not chosen:
+        parser.error(f"no fault's name holds {' or '.join(asked.words)}; --list names them")
+    if asked.list:
+        for fault in chosen:
+            print(f"{fault.name}: {fault.file} ({fault.tests} -k {fault.chosen!r})")
+        return 0
+    counts = {"noticed": 0, "skipped": 0, "unnoticed": 0}
+    sound: dict[tuple[str, str], str] = {}
+    with tempfile.TemporaryDirectory(prefix="portmp-faults-") as made:
+        folder = Path(made) / "tree"
+        folder.mkdir()
+        copied(folder)
+        cache = (asked.keep_cache or Path(made) / "cache").resolve()
+        for number, fault in enumerate(chosen, 1):
+            start = time.monotonic()
+            said = judged(folder, fault, cache, sound)
+            kind = said.partition(":")[0]
+            counts[kind if kind in counts else "unnoticed"] += 1
+            seconds = time.monotonic() - start
+            print(f"{number}/{len(chosen)} {fault.name} ({seconds:.0f} s): {said}", flush=True)
+    print(", ".join(f"{count} {kind}" for kind, count in counts.items()))
+    return 1 if counts["unnoticed"] else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,99 @@
+"""The slow tier: proofs that take long, and the parts of full products that seldom find more.
+
+A test marked ``slow`` is left out unless PORTMP_SLOW asks for it:
+
+``none``     the fast tier alone (the default)
+``rotate``   and a slice of the slow tier, another one each day
+``3/10``     and the slice of that number, to repeat what a day ran
+``all``      everything
+
+A test that is named with ``::`` on the command line always runs.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import zlib
+from collections.abc import Callable, Collection, Iterable, Mapping
+from datetime import date
+from functools import cache
+from typing import Any
+
+import pytest
+
+from portmp import discovery
+from portmp.discovery import finding
+
+SETTING = "PORTMP_SLOW"
+SLICES = 12
+"""Days after which each slow test has run."""
+
+
+def slow(why: str, unless: Callable[..., bool] | None = None) -> pytest.MarkDecorator:
+    """Leave a test to the slow tier, but for the cases whose parameters make *unless* true."""
+    return pytest.mark.slow(why, unless=unless)
+
+
+def mostly_slow(values: Iterable[Any], fast: Collection[Any], why: str) -> list[Any]:
+    """All *values* as parameters: the *fast* ones as they are, the others in the slow tier."""
+    values = list(values)
+    missing = [v for v in fast if v not in values]
+    assert not missing, f"{missing} are not among the parameters"
+    return [v if v in fast else pytest.param(v, marks=slow(why)) for v in values]
+
+
+@cache
+def first_device() -> str:
+    """The name of the device that tests take where one is enough; empty where there is none."""
+    return min(discovery.devices(), key=finding._rank).name if discovery.devices() else ""
+
+
+def on_one_device(kept: Collection[str]) -> Callable[[Mapping[str, Any]], bool]:
+    """For ``every_device`` and ``name``: all formats on one device, those *kept* on each."""
+    return lambda p: p["every_device"] == first_device() or p["name"] in kept
+
+
+def resolved(setting: str, day: date) -> str:
+    """The setting with a day's slice in the place of ``rotate``; ValueError if it is none."""
+    setting = setting.strip() or "none"
+    if setting == "rotate":
+        return f"{day.toordinal() % SLICES}/{SLICES}"
+    part = re.fullmatch(r"(\d+)/([1-9]\d*)", setting)
+    if setting in ("none", "all") or (part and int(part[1]) < int(part[2])):
+        return setting
+    raise ValueError(f"{SETTING}={setting!r} is not none, all, rotate or a slice such as 3/10")
+
+
+def chosen(nodeid: str, setting: str) -> bool:
+    """Whether a resolved setting asks for this slow test."""
+    if setting in ("none", "all"):
+        return setting == "all"
+    number, of = map(int, setting.split("/"))
+    return zlib.crc32(nodeid.encode()) % of == number
+
+
+def is_slow(item: pytest.Item) -> bool:
+    """Whether a mark leaves this case of a test to the slow tier."""
+    parameters: Mapping[str, Any] = getattr(getattr(item, "callspec", None), "params", {})
+    for mark in item.iter_markers("slow"):
+        unless = mark.kwargs.get("unless")
+        if unless is None or not unless(parameters):
+            return True
+    return False
+
+
+def select(items: list[pytest.Item]) -> tuple[list[pytest.Item], list[pytest.Item], int]:
+    """Tests to run, tests to leave out, and how many of all are slow."""
+    setting = os.environ.get(SETTING, "none")
+    slow_ones = [i for i in items if is_slow(i)]
+    left = [i for i in slow_ones if not chosen(i.nodeid, setting)]
+    out = set(left)
+    return [i for i in items if i not in out], left, len(slow_ones)
+
+
+def summary(left: int, of: int) -> str:
+    """What the end of a run says of the slow tier."""
+    setting = os.environ.get(SETTING, "none")
+    ran = f"{of - left} of {of} slow tests taken ({SETTING}={setting})"
+    return f"{ran}, {left} left out: ci/test --all runs them" if left else ran

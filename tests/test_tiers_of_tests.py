@@ -1,0 +1,63 @@
+"""A run of the tests: slices of slow ones, a cache of its own; faults that fit the code."""
+
+from __future__ import annotations
+
+import os
+from datetime import date, timedelta
+from pathlib import Path
+
+import pytest
+import seeded_faults
+import slow
+
+from portmp import paths
+from portmp.schedules import database
+
+NAMES = [f"tests/test_any.py::test_some[{i}]" for i in range(500)]
+
+
+def test_each_slow_test_has_its_day() -> None:
+    """In as many days as there are slices all of them run, and one day's part can be repeated."""
+    days = [slow.resolved("rotate", date(2026, 2, 26) + timedelta(n)) for n in range(slow.SLICES)]
+    taken = [{name for name in NAMES if slow.chosen(name, day)} for day in days]
+    assert sum(map(len, taken)) == len(NAMES) and set().union(*taken) == set(NAMES)
+    assert all(taken)
+    assert slow.resolved(days[0], date(2000, 1, 1)) == days[0]
+
+
+def test_settings_of_the_slow_tier() -> None:
+    """None of them by default, all, and no word that means nothing."""
+    assert slow.resolved("", date.today()) == "none"
+    assert not any(slow.chosen(name, "none") for name in NAMES)
+    assert all(slow.chosen(name, "all") for name in NAMES)
+    for word in ("some", "12/12", "3/", "-1/3", "0/0"):
+        with pytest.raises(ValueError, match="PORTMP_SLOW"):
+            slow.resolved(word, date.today())
+
+
+def test_representative_values_are_values() -> None:
+    """A name that no parameter has is an error, not a test that silently becomes slow."""
+    found = slow.mostly_slow(["a", "b"], ["a"], "why")
+    assert found[0] == "a" and found[1].values == ("b",)
+    with pytest.raises(AssertionError, match="not among"):
+        slow.mostly_slow(["a", "b"], ["c"], "why")
+
+
+def test_a_run_is_apart_from_its_user() -> None:
+    """No device, schedules or kernels of the user's."""
+    folder = paths.settings_folder()
+    assert folder is not None and folder.is_dir() and not list(folder.iterdir())
+    assert database.users() == ()
+    cache = paths.cache_folder()
+    assert cache is not None and cache != Path("~/.cache/portmp").expanduser()
+    assert "PORTMP_DEVICE" not in os.environ and "POCL_CACHE_DIR" not in os.environ
+
+
+def test_seeded_faults_fit_the_code() -> None:
+    """Each has one place in its file, a name of its own, and tests that exist."""
+    root = seeded_faults.ROOT
+    assert len({f.name for f in seeded_faults.FAULTS}) == len(seeded_faults.FAULTS) >= 40
+    for fault in seeded_faults.FAULTS:
+        text = (root / fault.file).read_text(encoding="utf-8")
+        assert fault.changed(text) != text
+        assert all((root / "tests" / name).is_file() for name in fault.tests.split()), fault.name
