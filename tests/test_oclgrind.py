@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from slow import mostly_slow
 from tiers import check
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -73,7 +74,11 @@ def under_oclgrind(tmp_path: Path, *command: str) -> tuple[subprocess.CompletedP
     return done, done.stderr + "\n\n" + (log.read_text() if log.exists() else "")
 
 
-@pytest.mark.parametrize("name", ["float32", "float64", "ds", "dd", "d+s", "ts", "td", "qd2011"])
+@pytest.mark.parametrize(
+    "name",
+    mostly_slow(["float32", "float64", "ds", "dd", "d+s", "ts", "td", "qd2011"],
+                ("float32", "d+s"), "a minute each; formats differ in networks, not in accesses"),
+)  # fmt: skip
 def test_kernels_are_clean(name: str, tmp_path: Path) -> None:
     """All routines of a format: the host reference's bits, and nothing to report."""
     done, report = under_oclgrind(tmp_path, str(ROOT / "tests" / "oclgrind_check.py"), name)

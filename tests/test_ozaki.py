@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import mostly_slow
 from tiers import check
 
 import portmp as mp
@@ -142,7 +143,10 @@ def test_fewest_slices() -> None:
     assert slices.slices(forms[1], "float64", width=20).count == 6
 
 
-@pytest.mark.parametrize("form", ["float32", "ts", "dd", "qd"])
+@pytest.mark.parametrize(
+    "form",
+    mostly_slow(["float32", "ts", "dd", "qd"], ("ts", "dd"), "kernels of three words for each"),
+)
 def test_engines_agree(form: str, device: Device) -> None:
     """Digits of one width give one result, whatever they are multiplied as, and in any blocks."""
     a, b = pair(form, 33, 21, 90, device)
@@ -238,7 +242,10 @@ def within_the_bound(form: Format, a: Host, b: Host, c: mp.Array, bits: int, cut
             assert abs(Fraction(got[i][j]) - exact) <= bound, (i, j)
 
 
-@pytest.mark.parametrize("form", [*FORMATS, "qd"])
+@pytest.mark.parametrize(
+    "form",
+    mostly_slow([*FORMATS, "qd"], ("float32", "dd", "qd"), "kernels of four methods for each"),
+)
 def test_bound(form: str, device: Device) -> None:
     """Ordinary entries, and rows whose entries spread over many orders of magnitude."""
     f = formats.get(form)
