@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import mostly_slow
 
 import portmp as mp
 from portmp import definition, formats
@@ -27,6 +28,7 @@ from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.schedules import database
 
 FORMATS = ("float32", "dd", "qs", "qd", "d+s")
+WHY = "dozens of kernels a format; schedules move elements alike, whatever they are"
 GEMM = (
     GemmSchedule(4, 4, 1, 1, 8, unroll=1),
     GemmSchedule(2, 8, 1, 2, 16, pad=1, stages=2, unroll=2),
@@ -79,7 +81,7 @@ def _array(name: str, shape: tuple[int, ...], seed: str, device: Device) -> mp.A
     return mp.from_limbs(inputs.ordinary(form, shape, seed), form, device)
 
 
-@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("name", mostly_slow(FORMATS, ("dd",), WHY))
 def test_gemm(device: Device, name: str) -> None:
     """Tiles, results a thread, vectors, padding, slabs shared by blocks: one result."""
     a = _array(name, (5, 2100), "a", device)
