@@ -26,14 +26,15 @@ from portmp.bench import blas as bench_blas
 from portmp.bench import cases as blas
 from portmp.bench import compare, exact, experiment, measure, options, peers, roofline
 from portmp.bench.cases import Case
-from portmp.bench.exact import Entry, Walk
 from portmp.bench.roofline import Ceilings
 from portmp.bench.tables import Column, Table, key
-from portmp.bench.values import Values
+from portmp.bench.values import Values, power_of_two
 from portmp.cli import main
 from portmp.discovery import finding
 from portmp.errors import ArgumentError, DeviceError, InputError
 from portmp.formats import convert, inputs
+from portmp.routines.elementwise.work import root
+from portmp.routines.work import Entry, Walk
 
 Run = Callable[..., tuple[int, str, str]]
 RATES = {
@@ -157,7 +158,7 @@ def test_values_are_full_and_exactly_known(name: str) -> None:
     integers = values.integers(places)
     for place, integer in zip(places, integers, strict=True):
         value = convert.to_fraction([float(p[place]) for p in values.block])
-        assert value == int(integer) * exact.power(values.exponent) == exact.number(values, place)
+        assert value == int(integer) * power_of_two(values.exponent) == values.number(place)
     assert all(np.abs(p).max() <= 1 for p in values.block)
     for high, low in zip(values.block, values.block[1:], strict=False):
         assert (np.abs(low) <= np.spacing(np.abs(high)) / 2).all()
@@ -171,7 +172,7 @@ def test_sums_of_any_length() -> None:
     """A walk longer than the period is the sum of its rounds."""
     values = Values(formats.get("dd"))
     values.block = [p[:10] for p in values.block]
-    numbers = [exact.number(values, i) for i in range(10)]
+    numbers = [values.number(i) for i in range(10)]
     for x, y, count in (
         (Walk(3), Walk(8, 3), 27),
         (Walk(0, 7), Walk(9), 10),
@@ -181,7 +182,7 @@ def test_sums_of_any_length() -> None:
             numbers[(x.first + i * x.step) % 10] * numbers[(y.first + i * y.step) % 10]
             for i in range(count)
         ]
-        entry = exact.dot(values, x, y, count)
+        entry = values.dot(x, y, count)
         assert entry.exact == sum(products)
         assert entry.terms == pytest.approx(float(sum(map(abs, products))), rel=1e-12)
 
@@ -218,7 +219,7 @@ def test_a_wrong_value_is_found() -> None:
     one = case("dot", "dd", (1000,))
     entry = one.routine.entry(values, one.starts, one.shape, 0)
     limbs = convert.round_to_limbs(entry.exact, one.form)
-    unit = exact.power(-106)
+    unit = power_of_two(-106)
     good = exact.errors([exact.fraction(limbs)], [entry], unit)
     assert good.relative < 2**-106 and not good.wrong
     near = exact.errors([exact.fraction((limbs[0], np.nextafter(limbs[1], 1)))], [entry], unit)
@@ -236,7 +237,7 @@ def test_a_wrong_value_is_found() -> None:
 def test_roots_of_small_numbers() -> None:
     """As many right bits as of large ones."""
     for x in (Fraction(2), Fraction(2, 10**40), Fraction(10**40, 3)):
-        assert abs(exact.root(x, 200) ** 2 / x - 1) < Fraction(1, 2**199)
+        assert abs(root(x, 200) ** 2 / x - 1) < Fraction(1, 2**199)
 
 
 # --- times ---------------------------------------------------------------------------------

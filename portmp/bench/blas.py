@@ -11,7 +11,7 @@ from functools import partial
 from portmp.backends.base import Device
 from portmp.bench import cases as blas
 from portmp.bench import measure, peers, plots, roofline, runner
-from portmp.bench.cases import ACCURATE, Case, Routine
+from portmp.bench.cases import ACCURATE, Case
 from portmp.bench.energy import Observer
 from portmp.bench.experiment import (
     RATE,
@@ -33,6 +33,7 @@ from portmp.bench.values import Values
 from portmp.errors import OutOfMemory
 from portmp.formats import Format
 from portmp.progress import Progress
+from portmp.routines.work import Work
 
 ACCURACIES = (blas.ACCURATE, blas.FAST, blas.BOTH)
 OVERHEAD = 0.3
@@ -208,7 +209,7 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
 # --- the family -------------------------------------------------------------------------------
 
 
-def routines_of(text: str | None) -> list[Routine]:
+def routines_of(text: str | None) -> list[Work]:
     """Routines by name; ``all``, or without names the usual ones."""
     if text == ALL:
         return list(blas.ROUTINES.values())

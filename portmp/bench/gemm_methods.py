@@ -20,16 +20,17 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, options, values
-from portmp.bench.exact import Entry
 from portmp.bench.experiment import Case, Experiment, Family, Run
 from portmp.bench.measure import Budget
 from portmp.bench.options import Request
 from portmp.bench.tables import Column, Row, Table, key, number
+from portmp.bench.values import power_of_two
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.routines.ozaki import choose, residues
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.work import Entry
 from portmp.runtime import planes
 
 ORDER = 128
@@ -93,7 +94,7 @@ def entries(factors: Factors) -> tuple[list[tuple[int, int]], list[Entry]]:
             for limbs, row, e in ((factors.a, i, common[0]), (factors.b, j, common[1]))
         )
         terms = [p * q for p, q in zip(x.tolist(), y.tolist(), strict=True)]
-        unit = exact.power(sum(common))
+        unit = power_of_two(sum(common))
         found.append(Entry(sum(terms) * unit, float(sum(map(abs, terms)) * unit)))
     return places, found
 

@@ -34,13 +34,14 @@ from portmp.arrays.array import Array
 from portmp.backends.base import Device, Library, Queue, Rows
 from portmp.bench import cases as blas
 from portmp.bench import exact, measure
-from portmp.bench.cases import Case, Routine
+from portmp.bench.cases import Case
 from portmp.bench.runner import Pool, entry_of
-from portmp.bench.values import Plane, Values, exponent, integers
+from portmp.bench.values import Plane, Values, exponent, integers, power_of_two
 from portmp.errors import BackendUnavailable, PortmpError
 from portmp.formats import Format
 from portmp.progress import Progress
 from portmp.routines import base
+from portmp.routines.work import ALPHA, Work
 from portmp.runtime.planes import allocate
 
 SECONDS = 1.0
@@ -194,7 +195,7 @@ class MpmathEngine(ExactlyLoaded):
         if not self.context.isfinite(value):
             return None
         sign, integer, power, _ = value._mpf_
-        magnitude = int(integer) * exact.power(int(power))
+        magnitude = int(integer) * power_of_two(int(power))
         return -magnitude if sign else magnitude
 
 
@@ -219,7 +220,7 @@ class FlintEngine(ExactlyLoaded):
         if not value.is_finite():
             return None
         integer, power = value.man_exp()
-        return int(integer) * exact.power(int(power))
+        return int(integer) * power_of_two(int(power))
 
 
 @dataclass(frozen=True)
@@ -303,7 +304,7 @@ def _version(peer: Peer, module: Any) -> str | None:
     return None if version is None else str(version)
 
 
-def _tasks(peer: Peer, cases: Sequence[Case]) -> Iterator[tuple[Format, Routine, int]]:
+def _tasks(peer: Peer, cases: Sequence[Case]) -> Iterator[tuple[Format, Work, int]]:
     """Format, routine and the largest size of the cases, for what a peer can do."""
     forms = dict.fromkeys(case.form for case in cases)
     if peer.formats is None:
@@ -325,9 +326,7 @@ def _tasks(peer: Peer, cases: Sequence[Case]) -> Iterator[tuple[Format, Routine,
                 yield form, blas.routine(name), max(sizes)
 
 
-def _measured(
-    engine: Engine, values: Values, which: Routine, cap: int, runs: int
-) -> dict[str, Any]:
+def _measured(engine: Engine, values: Values, which: Work, cap: int, runs: int) -> dict[str, Any]:
     """Time and check the largest size up to *cap* that takes about a second."""
 
     def sized(n: int) -> Case:
@@ -358,7 +357,7 @@ def _measured(
         "routine": which.name, "format": values.form.name, "bits": engine.bits,
         "shape": list(case.shape), "seconds": timing.as_dict(), "operations": case.operations,
         "operations_per_second": case.operations / timing.median,
-        "error": exact.errors(found, entries, exact.power(-engine.bits)).as_dict(),
+        "error": exact.errors(found, entries, power_of_two(-engine.bits)).as_dict(),
     }  # fmt: skip
 
 
@@ -369,7 +368,7 @@ def _call(engine: Engine, case: Case, values: Values) -> Callable[[], Any]:
         for start, shape in zip(case.starts, case.operands, strict=False)
     ]
     if case.routine.name == "axpy":
-        words = base.words(case.form, blas.ALPHA, "alpha")
+        words = base.words(case.form, ALPHA, "alpha")
         operands.insert(0, engine.load([np.asarray(w, case.form.word) for w in words]))
     routine = getattr(engine, case.routine.name)
     return lambda: routine(*operands)

@@ -21,9 +21,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from portmp.backends.base import Device
-from portmp.bench.cases import PRODUCTS, Case
+from portmp.bench.cases import Case
 from portmp.errors import ArgumentError
 from portmp.routines import ceilings
+from portmp.routines.ozaki.work import PRODUCTS
 
 ARITHMETIC, MEMORY = "arithmetic", "memory"
 FMA_PIPE = ("mul", "fma", "div", "sqrt")

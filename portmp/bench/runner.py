@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, measure, roofline
@@ -67,7 +68,7 @@ def measured(run: Run, pool: Pool, case: Case) -> Row:
     inputs = pool.inputs(case)
     shape = case.routine.result(case.shape)
     out = Array(planes.allocate(case.form, shape, device.queue))
-    work = partial(case.routine.call, inputs, out, case.accuracy)
+    work = partial(case.routine.call, blas, inputs, out, case.accuracy)
     with program.watching() as specs:
         last = work()
     timing = measure.timed(device, work, run.runs)

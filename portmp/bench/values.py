@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 from portmp.formats import Format, encode
 from portmp.formats.encodings import PRECISION
 from portmp.formats.inputs import Stream
+from portmp.routines.work import Entry, Walk
 
 Plane = np.ndarray[Any, Any]
 FULL, SHORT = "full", "float64"
@@ -89,6 +91,11 @@ def integers(planes: Sequence[Plane], common: int) -> Plane:
     return total
 
 
+def power_of_two(exponent: int) -> Fraction:
+    """2^exponent, exactly."""
+    return Fraction(2**exponent) if exponent >= 0 else Fraction(1, 2**-exponent)
+
+
 class Values:
     """An endless sequence of values of a format: a block of PERIOD values, repeated.
 
@@ -129,3 +136,30 @@ class Values:
         """Limb planes of the array of this shape that starts at value *first*."""
         places = (first + np.arange(math.prod(shape))) % self.period
         return [plane[places].reshape(shape) for plane in self.block]
+
+    def number(self, index: int) -> Fraction:
+        """Value *index* of the sequence."""
+        place = np.array([index % self.period])
+        return int(self.integers(place)[0]) * power_of_two(self.exponent)
+
+    def dot(self, x: Walk, y: Walk, count: int, others: Values | None = None) -> Entry:
+        """The sum of *count* products of two walks through the values (y's through *others*').
+
+        Products repeat with the values, so one period of them is enough for any length.
+        """
+        others = others or self
+        rounds, rest = divmod(count, self.period)
+        total, terms = 0, 0.0
+        for times, length in ((rounds, self.period), (1, rest)):
+            if times and length:
+                part, size = self._products(x, others, y, length)
+                total += times * part
+                terms += times * size
+        return Entry(total * power_of_two(self.exponent + others.exponent), terms)
+
+    def _products(self, x: Walk, others: Values, y: Walk, count: int) -> tuple[int, float]:
+        """The integer sum of products, and the sum of their magnitudes."""
+        steps = np.arange(count)
+        at_x, at_y = ((w.first + w.step * steps) % self.period for w in (x, y))
+        total = int(np.dot(self.integers(at_x), others.integers(at_y)))
+        return total, float(np.dot(self.sizes[at_x], others.sizes[at_y]))

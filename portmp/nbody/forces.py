@@ -10,16 +10,11 @@ with Plummer softening *eps*, an exact scalar. The sum runs over j in order (doc
 
 from __future__ import annotations
 
-import math
-from functools import lru_cache
-
-import numpy as np
-
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.blas import dot
-from portmp.errors import ArgumentError, ShapeError
-from portmp.formats import Format, convert
+from portmp.errors import ShapeError
 from portmp.routines import base, gravity
+from portmp.routines.gravity.launch import squared
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime.planes import Planes, allocate
 
@@ -156,19 +151,3 @@ def _run(
         target, bodies, eps2, acceleration, potential, 0 if targets is None else None,
         root=root, schedule=schedule,
     )  # fmt: skip
-
-
-def squared(eps: Number, form: Format) -> base.Words:
-    """The square of eps, which is first rounded to the format, rounded once more."""
-    square = _squared(form, *(float(word) for word in base.words(form, eps, "eps")))
-    if square is None:
-        raise ArgumentError(f"eps: {eps!r} given, a number with a finite square is needed")
-    return square
-
-
-@lru_cache(maxsize=64)
-def _squared(form: Format, *words: float) -> base.Words | None:
-    if not all(map(math.isfinite, words)):
-        return None
-    square = base.words(form, convert.to_fraction(words) ** 2, "eps")
-    return square if np.isfinite(square[0]) else None

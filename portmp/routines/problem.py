@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from portmp.backends.base import Device
 from portmp.formats import Format, inputs
 from portmp.runtime.planes import Planes, upload
 from portmp.runtime.program import Module
-from portmp.schedules.base import Schedule
 
 DISTINCT = 2**20
 
@@ -38,8 +38,8 @@ class Problem:
     shape: dict[str, int]
     operations: int
     nbytes: int
-    run: Callable[[Schedule], Planes]
-    modules: Callable[[Schedule], list[Module]]
+    run: Callable[[Any], Planes]
+    modules: Callable[[Any], list[Module]]
 
 
 def values(form: Format, shape: tuple[int, ...], device: Device, seed: int) -> Planes:

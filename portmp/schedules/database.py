@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -41,37 +41,30 @@ LEVELS = (
 DEFAULTS = (("platform",), ())
 """Levels for entries that name no device."""
 
-WIDTHS = (1, 8, 32)
-"""Products with so few columns or rows have schedules of their own."""
+SHAPES: dict[str, Mapping[str, tuple[str, ...]]] = {}
+"""Classes of shapes of each routine, each with those that stand in for it, nearest first."""
 
-SMALL = 128
-"""Up to so many rows and columns a product is small: one of a batch, as a rule."""
+_NAMES: dict[str, Callable[[Format], list[tuple[str, ...]]]] = {}
 
-SHAPES: dict[str, dict[str, tuple[str, ...]]] = {
-    "gemm": {
-        "large": (),
-        "small": ("large",),
-        "columns-1": ("columns-8", "columns-32", "large"),
-        "columns-8": ("columns-32", "large"),
-        "columns-32": ("large",),
-        "rows-1": ("rows-8", "rows-32", "large"),
-        "rows-8": ("rows-32", "large"),
-        "rows-32": ("large",),
-    },
-    "reduce": {"one": (), "short": ("one",), "along": ("one",), "across": ("along", "one")},
-    "elementwise": {"flat": ()},
-    "nbody": {"all": ()},
-}
-"""Classes of shapes of each routine, each with those that stand in for it, nearest first.
 
-GEMM: ``columns-8`` has at most 8 columns, ``rows-8`` at most 8 rows; reductions (DOT, GEMV,
-sums): one row, one whose few chunks leave a GPU mostly idle, many rows read along or across.
-"""
+def register(
+    routine: str,
+    shapes: Mapping[str, tuple[str, ...]],
+    names: Callable[[Format], list[tuple[str, ...]]] | None = None,
+) -> Mapping[str, tuple[str, ...]]:
+    """Make a routine's classes of shapes known; returns them.
+
+    *names* says what entries may call a format (default: ``shared_names``): a list of groups, best
+    first, whose names are equally good.
+    """
+    SHAPES[routine] = shapes
+    _NAMES[routine] = names or shared_names
+    return shapes
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a schedule is for. *routine*: gemm, reduce or elementwise."""
+    """What a schedule is for. *routine*: one that registered its classes of shapes."""
 
     routine: str
     format: Format
@@ -236,32 +229,33 @@ def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
 # --- lookup ----------------------------------------------------------------------------------
 
 
-def _names(task: Task) -> list[tuple[str, ...]]:
-    """What entries call a format: itself, or all of its word and length; best first.
+def stored_names(form: Format) -> tuple[str, ...]:
+    """What entries call a storage format: itself, all of its bits, all. Nothing for others.
 
-    Storage formats move data differently: they have elementwise kernels and, with one limb,
-    reductions of their own, for all or by bits, even where one was measured for their parent; else
-    they run as that. Truncated ones read as those that round do.
+    Truncated ones read as those that round do.
     """
-    form = task.format
-    short: tuple[str, ...] = ()
-    if form.coded:
-        rounded = rounded_as(form, "nearest").name
-        short = (form.name, rounded, f"stored{8 * form.itemsize}", "stored")
-    if task.routine == "elementwise" and short:
-        return [short]
+    if not form.coded:
+        return ()
+    rounded = rounded_as(form, "nearest").name
+    return (form.name, rounded, f"stored{8 * form.itemsize}", "stored")
+
+
+def usual_names(form: Format) -> tuple[str, ...]:
+    """What entries call the format that computes: itself, or all of its word and length."""
     parent = form.arithmetic
-    usual = (parent.name, "branching" if form.scalar else f"{form.word}x{form.limbs}")
-    if task.routine == "reduce" and short and form.limbs == 1:
-        return [short, usual]
-    return [(*short[:2], *usual)]
+    return (parent.name, "branching" if form.scalar else f"{form.word}x{form.limbs}")
+
+
+def shared_names(form: Format) -> list[tuple[str, ...]]:
+    """Those of routines whose storage formats run as their parents do, unless one was measured."""
+    return [(*stored_names(form)[:2], *usual_names(form))]
 
 
 def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:
     """Entries for *task*, best first."""
     index = _index()
     shapes = (task.shape, *SHAPES[task.routine][task.shape])
-    for shape, names, level in itertools.product(shapes, _names(task), LEVELS):
+    for shape, names, level in itertools.product(shapes, _NAMES[task.routine](task.format), LEVELS):
         if not set(level) <= set(where):
             continue
         values = tuple(where[name] for name in (*level, "kind"))
@@ -276,9 +270,12 @@ def default(task: Task) -> Schedule:
     return next(_candidates({"kind": "gpu", "platform": "cuda"}, task)).schedule
 
 
-def find(task: Task, device: Device) -> Schedule:
-    """The schedule of *task* on *device*: the best entry that fits, else a default made smaller."""
-    return _found(device, task)[0]
+def find(task: Task, device: Device | None) -> Any:
+    """The schedule of *task* on *device*: the best entry that fits, else a default made smaller.
+
+    It is of one of the classes that the routine registered. Without a device: a large GPU's.
+    """
+    return _found(device, task)[0] if device else default(task)
 
 
 def origin(task: Task, device: Device) -> str:

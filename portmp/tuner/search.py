@@ -43,15 +43,6 @@ from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 from portmp.tuner import space
 
-ROUTINES: dict[str, tuple[str, tuple[str, ...]]] = {
-    "gemm": ("gemm", tuple(database.SHAPES["gemm"])),
-    "gemv": ("reduce", ("along", "across")),
-    "dot": ("reduce", ("one", "short")),
-    "axpy": ("elementwise", ("flat",)),
-    "nbody": ("nbody", ("all",)),
-}
-"""What can be tuned: the routine and the shapes of its tasks."""
-
 SHORTEST = 2e-3
 """Seconds that one reading lasts at least, by repeated launches."""
 
@@ -323,10 +314,10 @@ def entry(found: Found, device: Device) -> dict[str, Any]:
 
 def chosen(args: Any) -> list[Task]:
     """The tasks that the command line names."""
-    if args.routine not in (None, *ROUTINES):
-        near = suggestion(args.routine, list(ROUTINES))
+    if args.routine not in (None, *space.NAMES):
+        near = suggestion(args.routine, list(space.NAMES))
         raise ArgumentError(
-            f"routine: unknown {args.routine!r}{near}; routines: {', '.join(ROUTINES)}"
+            f"routine: unknown {args.routine!r}{near}; routines: {', '.join(space.NAMES)}"
         )
     names = args.format.split(",") if args.format else formats.STANDARD
     forms = [formats.get(name.strip()) for name in names]
@@ -336,12 +327,12 @@ def chosen(args: Any) -> list[Task]:
             if args.accuracy != "both":
                 form.accumulator(accuracy)
     found = []
-    for name in [args.routine] if args.routine else ROUTINES:
-        routine, shapes = ROUTINES[name]
+    for name in [args.routine] if args.routine else space.NAMES:
+        routine, shapes = space.NAMES[name]
         known = [t for t in space.tasks([routine], forms, accuracies) if t.shape in shapes]
         found += [t for t in known if args.shape in (None, t.shape)]
     if not found:
-        allowed = sorted({s for _, shapes in ROUTINES.values() for s in shapes})
+        allowed = sorted({s for _, shapes in space.NAMES.values() for s in shapes})
         if args.shape is None or args.shape in allowed:
             what = args.routine or "any routine"
             raise ArgumentError(

@@ -8,52 +8,35 @@ registers is left out before anything is compiled.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format
-from portmp.routines.elementwise.schedule import FlatSchedule
-from portmp.routines.elementwise.space import FLAT, flat_problem
-from portmp.routines.gemm.schedule import PanelSchedule
-from portmp.routines.gemm.space import (
-    COLUMNS,
-    PANELS,
-    THREADS,
-    TILES,
-    gemm_problem,
-    turned,
-)
-from portmp.routines.gravity.schedule import NbodySchedule
-from portmp.routines.gravity.space import GRAVITY, gravity_problem
 from portmp.routines.problem import Group, Problem, Space
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
-from portmp.routines.reduce.space import REDUCE, REDUCE_NEIGHBOURS, SWEEP, reduce_problem
+from portmp.routines.registry import ROUTINES
 from portmp.schedules import database
 from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 
+NAMES = {
+    name: (routine.name, shapes)
+    for routine in ROUTINES.values()
+    for name, shapes in routine.tuned.items()
+}
+"""What can be tuned, by the name that users know: the routine and the shapes of its tasks."""
+
 
 def space(task: Task, schedule: Schedule) -> Space:
     """The groups of parameters of *task* about *schedule*: as many for all of its kind."""
-    if isinstance(schedule, PanelSchedule):
-        return PANELS
-    if isinstance(schedule, ReduceSchedule):
-        return REDUCE if schedule.neighbours == 1 else REDUCE_NEIGHBOURS
-    if isinstance(schedule, SweepSchedule):
-        return SWEEP
-    if isinstance(schedule, FlatSchedule):
-        return FLAT[schedule.neighbours > 1 :]  # neighbours come without vectors
-    if isinstance(schedule, NbodySchedule):
-        return GRAVITY
-    threads: tuple[tuple[int, ...], ...] = THREADS
-    if task.shape.startswith("columns"):
-        threads = COLUMNS
-    elif task.shape.startswith("rows"):
-        threads = turned(COLUMNS)
-    return ((("threads_m", "threads_n"), threads), *TILES)
+    return ROUTINES[task.routine].space(task, schedule)
+
+
+def problem(task: Task, device: Device, checked: bool) -> Problem:
+    """What is timed or, with *checked*, a small odd problem whose bits are compared."""
+    return ROUTINES[task.routine].problem(task, device, checked)
 
 
 def allowed(task: Task, schedule: Schedule, device: Device) -> bool:
@@ -75,31 +58,15 @@ def neighbours(task: Task, schedule: Schedule, group: Group, device: Device) -> 
             yield changed
 
 
-def problem(task: Task, device: Device, checked: bool) -> Problem:
-    """What is timed or, with *checked*, a small odd problem whose bits are compared."""
-    makers = {
-        "gemm": gemm_problem,
-        "reduce": reduce_problem,
-        "elementwise": flat_problem,
-        "nbody": gravity_problem,
-    }
-    return makers[task.routine](task, device, checked)
-
-
-def tasks(routines: list[str], forms: list[Format], accuracies: list[str]) -> list[Task]:
-    """Every task of the routines and formats; one limb and elementwise have one accuracy."""
-    found = []
-    for form, routine in itertools.product(forms, routines):
-        own = [a for a in accuracies if a == "accurate" or _has_fast(form, routine)]
-        if routine == "nbody" and form.paper:
-            continue
-        for shape, accuracy in itertools.product(database.SHAPES[routine], own):
-            found.append(Task(routine, form, accuracy, shape))
-    return found
-
-
-def _has_fast(form: Format, routine: str) -> bool:
-    if routine == "nbody":
-        return form.limbs == 1
-    fast = form.accumulators.get("fast")
-    return routine in ("gemm", "reduce") and fast is not None and bool(fast.suffix)
+def tasks(
+    routines: Iterable[str], forms: Iterable[Format], accuracies: Iterable[str]
+) -> list[Task]:
+    """Every task of the routines and formats, of the accuracies that differ there."""
+    return [
+        Task(routine, form, accuracy, shape)
+        for form, routine in itertools.product(forms, routines)
+        for shape, accuracy in itertools.product(
+            database.SHAPES[routine],
+            [a for a in ROUTINES[routine].accuracies(form) if a in accuracies],
+        )
+    ]

@@ -19,7 +19,8 @@ from portmp.codegen import render
 from portmp.errors import PortmpError
 from portmp.files import target as targets
 from portmp.progress import Progress
-from portmp.verify.cases import REFERENCE, Case, digest, recorded, selected
+from portmp.routines.case import Case
+from portmp.verify.cases import REFERENCE, device_result, digest, recorded, selected
 
 # --- running ------------------------------------------------------------------------------
 
@@ -53,7 +54,7 @@ def run(
             line.show(f"verify {name}: {i}/{len(chosen)} {case.key}")
         expected = recorded().get(case.key, "")
         try:
-            planes = case.device_result(device) if device else case.host_result()
+            planes = device_result(case, device) if device else case.host_result()
             outcomes.append(Outcome(case.key, digest(planes), expected))
         except PortmpError as error:
             outcomes.append(Outcome(case.key, "", expected, str(error)))

@@ -16,7 +16,7 @@ from portmp.schedules.base import (
     kind,
     widest,
 )
-from portmp.schedules.database import Task, find
+from portmp.schedules.database import Task, find, register, shared_names, stored_names
 
 
 @kind("flat")
@@ -52,8 +52,15 @@ class FlatSchedule(Schedule):
         return None
 
 
-def flat(form: Format, device: Device) -> FlatSchedule:
+def _names(form: Format) -> list[tuple[str, ...]]:
+    """What entries call a format: storage formats have kernels of their own."""
+    return [stored_names(form)] if form.coded else shared_names(form)
+
+
+SHAPES = register("elementwise", {"flat": ()}, _names)
+
+
+def flat(form: Format, device: Device | None) -> FlatSchedule:
     """The schedule of elementwise kernels."""
-    found = find(Task("elementwise", form, "accurate", "flat"), device)
-    assert isinstance(found, FlatSchedule)
+    found: FlatSchedule = find(Task("elementwise", form, "accurate", "flat"), device)
     return found

@@ -8,7 +8,6 @@ from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import Module
-from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 
 FLAT: Space = (
@@ -26,12 +25,10 @@ def flat_problem(task: Task, device: Device, checked: bool) -> Problem:
     out = allocate(form, (n,), device.queue)
     alpha = base.words(form, "0.3", "alpha")
 
-    def run(schedule: Schedule) -> Planes:
-        assert isinstance(schedule, FlatSchedule)
+    def run(schedule: FlatSchedule) -> Planes:
         return elementwise.apply("fma", [alpha, x, y], out, schedule=schedule)
 
-    def modules(schedule: Schedule) -> list[Module]:
-        assert isinstance(schedule, FlatSchedule)
+    def modules(schedule: FlatSchedule) -> list[Module]:
         access = ("value", "contiguous", "contiguous")
         return [(elementwise.kernel_spec(form.name, "fma", access, 1, schedule),)]
 

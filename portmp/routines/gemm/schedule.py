@@ -14,7 +14,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
-from portmp.schedules.database import SMALL, WIDTHS, Task, find
+from portmp.schedules.database import Task, find, register
 
 MOST_RESULTS = 64
 """Results of a thread in GEMM: a bit of a word each, where it notes those that are not finite."""
@@ -95,6 +95,10 @@ class GemmSchedule(Schedule):
         sums = self.thread_m * self.thread_n * (form.limbs + (form.limbs > 1))
         held = (self.thread_m + self.thread_n + fetched) * form.limbs
         return (sums + held) * np.dtype(form.word).itemsize // 4 + ADDRESSES
+
+    def parted(self) -> GemmSchedule:
+        """With a block for each slab of k."""
+        return replace(self, split=True)
 
     def consistent(self) -> GemmSchedule:
         """With neighbours, padding and unrolling that fit the results and the depth."""
@@ -195,6 +199,10 @@ class PanelSchedule(Schedule):
         """Memory of the packed panel."""
         return definition.SLAB * self.tile_n * form.limbs * np.dtype(form.word).itemsize
 
+    def parted(self) -> PanelSchedule:
+        """Itself: a work-item takes all of k."""
+        return self
+
     def narrowed(self, widths: Collection[int]) -> PanelSchedule:
         """The same with vectors of one of *widths*."""
         return replace(self, width=widest(self.width, widths))
@@ -213,6 +221,28 @@ class PanelSchedule(Schedule):
         check_block(self.threads, self.shared_bytes(form), device)
 
 
+WIDTHS = (1, 8, 32)
+"""Products with so few columns or rows have schedules of their own."""
+
+SMALL = 128
+"""Up to so many rows and columns a product is small: one of a batch, as a rule."""
+
+SHAPES = register(
+    "gemm",
+    {
+        "large": (),
+        "small": ("large",),
+        "columns-1": ("columns-8", "columns-32", "large"),
+        "columns-8": ("columns-32", "large"),
+        "columns-32": ("large",),
+        "rows-1": ("rows-8", "rows-32", "large"),
+        "rows-8": ("rows-32", "large"),
+        "rows-32": ("large",),
+    },
+)
+"""``columns-8`` has at most 8 columns, ``rows-8`` at most 8 rows."""
+
+
 def gemm_shape(m: int, n: int) -> str:
     """The class of a product's shape (..., m, n)."""
     for width in WIDTHS:
@@ -223,10 +253,16 @@ def gemm_shape(m: int, n: int) -> str:
     return "small" if max(m, n) <= SMALL else "large"
 
 
+def of_class(
+    form: Format, device: Device | None, accuracy: str, shape: str
+) -> GemmSchedule | PanelSchedule:
+    """The schedule of products of a class of shapes."""
+    found: GemmSchedule | PanelSchedule = find(Task("gemm", form, accuracy, shape), device)
+    return found
+
+
 def gemm(
     form: Format, device: Device, accuracy: str, m: int, n: int
 ) -> GemmSchedule | PanelSchedule:
     """The schedule of a product (..., m, n)."""
-    found = find(Task("gemm", form, accuracy, gemm_shape(m, n)), device)
-    assert isinstance(found, (GemmSchedule, PanelSchedule))
-    return found
+    return of_class(form, device, accuracy, gemm_shape(m, n))

@@ -8,7 +8,6 @@ from portmp.routines import base, gemm
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate
-from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 
 THREADS = ((8, 8), (8, 16), (16, 8), (16, 16), (8, 32), (32, 8), (32, 16), (16, 32))
@@ -35,8 +34,13 @@ PANELS: Space = (
 )
 
 
-def turned(pairs: tuple[tuple[int, int], ...]) -> tuple[tuple[int, int], ...]:
-    return tuple((n, m) for m, n in pairs)
+def of(task: Task, kind: str) -> Space:
+    """The groups of parameters of schedules of a kind: threads side by side where few are rows."""
+    if kind == PanelSchedule.kind:
+        return PANELS
+    side, _, _ = task.shape.partition("-")
+    threads = {"columns": COLUMNS, "rows": tuple((n, m) for m, n in COLUMNS)}.get(side, THREADS)
+    return ((("threads_m", "threads_n"), threads), *TILES)
 
 
 _SIZES = {"gpu": (2048, 4096, 4096, 1000), "cpu": (256, 1024, 512, 8)}
@@ -63,6 +67,7 @@ def _gemm_shape(task: Task, kind: str, checked: bool) -> tuple[int, int, int, in
 
 
 def gemm_problem(task: Task, device: Device, checked: bool) -> Problem:
+    """A square product, one with few columns or rows, or a batch of small ones."""
     form = task.format
     batch, m, n, k = _gemm_shape(task, device.properties.kind, checked)
     a = values(form, (batch, m, k), device, 1)
@@ -70,11 +75,10 @@ def gemm_problem(task: Task, device: Device, checked: bool) -> Problem:
     out = allocate(form, (batch, m, n), device.queue)
     one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
 
-    def fitted(schedule: Schedule) -> GemmSchedule | PanelSchedule:
-        assert isinstance(schedule, (GemmSchedule, PanelSchedule))
+    def fitted(schedule: GemmSchedule | PanelSchedule) -> GemmSchedule | PanelSchedule:
         return gemm.fitted(gemm.shared_out(schedule, out), a, b)
 
-    def run(schedule: Schedule) -> Planes:
+    def run(schedule: GemmSchedule | PanelSchedule) -> Planes:
         chosen = fitted(schedule)
         return gemm.gemm(
             a, b, alpha=one, beta=zero, out=out, accuracy=task.accuracy, schedule=chosen

@@ -7,6 +7,7 @@ added in ascending order. docs/bits.md has the interaction.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from functools import cache, lru_cache, partial
 
@@ -18,7 +19,7 @@ from portmp.backends.host.runtime import HostDevice
 from portmp.codegen import platform
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, OutOfMemory
-from portmp.formats import Format
+from portmp.formats import Format, convert
 from portmp.networks import gravity
 from portmp.routines import base, elementwise
 from portmp.routines.gravity import reference
@@ -102,6 +103,22 @@ def packed(position: Planes, mass: Planes) -> Planes:
         elementwise.apply("copy", [position], bodies.view((n, 3), (4, 1), 0))
         elementwise.apply("copy", [mass], bodies.view((n,), (4,), 3))
     return bodies
+
+
+def squared(eps: base.Scalar, form: Format) -> base.Words:
+    """The square of eps, which is first rounded to the format, rounded once more."""
+    square = _squared(form, *(float(word) for word in base.words(form, eps, "eps")))
+    if square is None:
+        raise ArgumentError(f"eps: {eps!r} given, a number with a finite square is needed")
+    return square
+
+
+@lru_cache(maxsize=64)
+def _squared(form: Format, *words: float) -> base.Words | None:
+    if not all(map(math.isfinite, words)):
+        return None
+    square = base.words(form, convert.to_fraction(words) ** 2, "eps")
+    return square if np.isfinite(square[0]) else None
 
 
 def gravity_sum(

@@ -12,7 +12,7 @@ from portmp.codegen import platform
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
-from portmp.schedules.database import Task, find
+from portmp.schedules.database import Task, find, register
 
 WRITTEN_OUT = 128
 """Interactions of one limb that a loop may write out; one of n limbs counts as n^3."""
@@ -119,8 +119,10 @@ class NbodySchedule(Schedule):
         return None
 
 
-def nbody(form: Format, device: Device, accuracy: str) -> NbodySchedule:
+SHAPES = register("nbody", {"all": ()})
+
+
+def nbody(form: Format, device: Device | None, accuracy: str) -> NbodySchedule:
     """The schedule of direct sums over particles; *accuracy* fast: with an inexact root."""
-    found = find(Task("nbody", form, accuracy, "all"), device)
-    assert isinstance(found, NbodySchedule)
+    found: NbodySchedule = find(Task("nbody", form, accuracy, "all"), device)
     return found

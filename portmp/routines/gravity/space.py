@@ -8,7 +8,6 @@ from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import Module
-from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 
 GRAVITY: Space = (
@@ -38,13 +37,11 @@ def gravity_problem(task: Task, device: Device, checked: bool) -> Problem:
     eps2 = base.words(form, "0" if checked else "1e-4", "eps")
     root = "fast" if task.accuracy == "fast" else "exact"
 
-    def run(schedule: Schedule) -> Planes:
-        assert isinstance(schedule, NbodySchedule)
+    def run(schedule: NbodySchedule) -> Planes:
         gravity.gravity_sum(position, sources, eps2, out, phi, 0, root=root, schedule=schedule)
         return out
 
-    def modules(schedule: Schedule) -> list[Module]:
-        assert isinstance(schedule, NbodySchedule)
+    def modules(schedule: NbodySchedule) -> list[Module]:
         return [gravity.module(form.name, schedule, ("acceleration",), root=root)]
 
     return Problem({"n": n, "m": m}, 22 * n * m, (6 * n + 4 * m) * form.itemsize, run, modules)

@@ -19,7 +19,7 @@ from portmp.schedules.base import (
     kind,
     widest,
 )
-from portmp.schedules.database import Task, find
+from portmp.schedules.database import Task, find, register, shared_names, stored_names, usual_names
 
 
 @kind("reduce")
@@ -166,12 +166,22 @@ class SweepSchedule(Schedule):
         return None
 
 
+def _names(form: Format) -> list[tuple[str, ...]]:
+    """What entries call a format: of one limb, storage formats have schedules of their own."""
+    if form.coded and form.limbs == 1:
+        return [stored_names(form), usual_names(form)]
+    return shared_names(form)
+
+
+SHAPES = register(
+    "reduce", {"one": (), "short": ("one",), "along": ("one",), "across": ("along", "one")}, _names
+)
+"""One row; one whose few chunks leave a GPU mostly idle; many rows, read along or across."""
+
+
 def reduce(
-    form: Format, device: Device, accuracy: str, shape: str
+    form: Format, device: Device | None, accuracy: str, shape: str
 ) -> ReduceSchedule | SweepSchedule:
-    """The schedule of DOT, GEMV and sums: of ``one`` row, a ``short`` one, or many rows that are
-    read ``along`` or ``across``.
-    """
-    found = find(Task("reduce", form, accuracy, shape), device)
-    assert isinstance(found, (ReduceSchedule, SweepSchedule))
+    """The schedule of DOT, GEMV and sums of a class of shapes."""
+    found: ReduceSchedule | SweepSchedule = find(Task("reduce", form, accuracy, shape), device)
     return found

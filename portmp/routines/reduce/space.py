@@ -9,7 +9,6 @@ from portmp.routines.problem import Group, Problem, Space, one_field, values
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import Module
-from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 
 _SIDE_BY_SIDE: Group = (
@@ -41,7 +40,17 @@ SWEEP: Space = (
 )
 
 
+SPACES: dict[str, Space] = {
+    "blas/reduce.mako": REDUCE,
+    "blas/reduce_staged.mako": REDUCE,
+    "blas/reduce_neighbours.mako": REDUCE_NEIGHBOURS,
+    "blas/reduce_sweep.mako": SWEEP,
+}
+"""By the template that a schedule takes."""
+
+
 def reduce_problem(task: Task, device: Device, checked: bool) -> Problem:
+    """GEMV stands for what goes over many rows, DOT for what goes over one."""
     form, gpu = task.format, device.properties.kind == "gpu"
     # Beside a matrix stored short, vectors have its parent's format.
     vectors = task.shape in ("one", "short")
@@ -64,14 +73,12 @@ def reduce_problem(task: Task, device: Device, checked: bool) -> Problem:
     out = allocate(beside, (m,), device.queue)
     one, zero = base.words(beside, 1, "alpha"), base.words(beside, 0, "beta")
 
-    def run(schedule: Schedule) -> Planes:
-        assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
+    def run(schedule: ReduceSchedule | SweepSchedule) -> Planes:
         return reduce.gemv(
             matrix, y, alpha=one, beta=zero, out=out, accuracy=task.accuracy, schedule=schedule
         )
 
-    def modules(schedule: Schedule) -> list[Module]:
-        assert isinstance(schedule, (ReduceSchedule, SweepSchedule))
+    def modules(schedule: ReduceSchedule | SweepSchedule) -> list[Module]:
         plan = reduce.planned(
             "dot", schedule, matrix.place, y.place, k, beside.name, task.accuracy, form.name
         )

@@ -18,12 +18,12 @@ from portmp import formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.bench import exact, runner
-from portmp.bench.exact import Entry, Walk
 from portmp.bench.experiment import Case
 from portmp.bench.papers.slfp.measured import ONE_LIMB, Bench
 from portmp.bench.tables import Row
-from portmp.bench.values import Values
+from portmp.bench.values import Values, power_of_two
 from portmp.formats import Format, encode
+from portmp.routines.work import Entry, Walk
 from portmp.runtime import planes
 
 Plane = np.ndarray[Any, Any]
@@ -74,7 +74,7 @@ def _measured(
 
 def _exact(values: Values, n: int) -> list[Entry]:
     """What the rows times the vector should be."""
-    return [exact.dot(values, Walk(i * n), Walk(values.period // 2), n) for i in range(TRIALS)]
+    return [values.dot(Walk(i * n), Walk(values.period // 2), n) for i in range(TRIALS)]
 
 
 def _inputs(
@@ -91,7 +91,7 @@ def _inputs(
         for i, entry in enumerate(entries):
             found = exact.fraction(runner.entry_of(out, i))
             assert found is not None
-            errors.append(float((found - entry.exact) / exact.power(-form.bits)) / entry.terms)
+            errors.append(float((found - entry.exact) / power_of_two(-form.bits)) / entry.terms)
         rows.append({"what": INPUTS, **_about(form), "n": n, **_spread(errors)})
     return rows
 

@@ -18,7 +18,6 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Argument, Buffer, Device
 from portmp.bench import measure
-from portmp.bench.cases import ALIGNMENT, ALPHA
 from portmp.bench.experiment import Case
 from portmp.bench.papers.slfp.measured import (
     ONE_LIMB,
@@ -34,6 +33,7 @@ from portmp.bench.tables import Row
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format, encode
 from portmp.routines import base
+from portmp.routines.work import ALIGNMENT, ALPHA
 from portmp.runtime import program
 from portmp.runtime.planes import Planes
 

@@ -19,8 +19,8 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, measure, runner
-from portmp.bench.cases import ACCURATE, ALPHA, ROUTINES, Case, alpha
-from portmp.bench.exact import Entry, Errors, Walk
+from portmp.bench.cases import ACCURATE, ROUTINES, Case
+from portmp.bench.exact import Errors
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.experiment import Run
 from portmp.bench.peers import Subject, Vendor
@@ -29,6 +29,8 @@ from portmp.bench.tables import Row
 from portmp.bench.values import Values
 from portmp.errors import PortmpError
 from portmp.formats import Format
+from portmp.routines.elementwise.work import alpha
+from portmp.routines.work import ALPHA, Entry, Walk
 from portmp.runtime.planes import allocate
 
 BETA = "0.7"
@@ -239,7 +241,7 @@ class Gemm(Kind):
         subject.work()
         found = [exact.fraction(subject.entry(i)) for i in case.samples]
         entries = [
-            exact.dot(pool.values, Walk(i // n * n), Walk(case.starts[1] + i % n * n), n)
+            pool.values.dot(Walk(i // n * n), Walk(case.starts[1] + i % n * n), n)
             for i in case.samples
         ]
         return subject, exact.of_format(found, entries, case.form)
@@ -249,7 +251,7 @@ def _ended(values: Values, case: Case, place: int) -> Entry:
     """alpha times the product's entry, plus beta times C's."""
     product = case.routine.entry(values, case.starts, case.shape, place)
     scale, more = alpha(values.form), alpha(values.form, BETA)
-    addend = more * exact.number(values, case.starts[-1] + place)
+    addend = more * values.number(case.starts[-1] + place)
     terms = float(scale) * product.terms + abs(float(addend))
     return Entry(scale * product.exact + addend, terms)
 
@@ -278,7 +280,7 @@ class Gemv(Kind):
         result, first = first_call(work)
         places = Case(ROUTINES["gemv"], form, ACCURATE, (n, n)).samples[:ROWS]
         found = [exact.fraction(runner.entry_of(result, i)) for i in places]
-        entries = [exact.dot(pool.values, Walk(i * n), Walk(0), n, theirs) for i in places]
+        entries = [pool.values.dot(Walk(i * n), Walk(0), n, theirs) for i in places]
         return Prepared(pool, work, exact.of_format(found, entries, theirs.form), first)
 
 

@@ -1,0 +1,74 @@
+"""Cases of ``portmp verify``: a routine on a recorded input, by portmp's face and by definition."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp import definition
+from portmp.formats import Format, inputs
+from portmp.routines import base
+from portmp.routines.reference import Host
+
+COUNT = 203
+"""Elements of a vector."""
+ALPHA, BETA = "0.3", "-1.7"
+
+
+class In(NamedTuple):
+    """An operand in a format of its own."""
+
+    form: Format
+    planes: Host
+
+
+@dataclass(frozen=True)
+class Case:
+    """One routine on one recorded input: how a device and the host compute it.
+
+    *operands* are limb planes (of *form*, or ``In`` another), numbers and texts. *call* is what
+    users call: the name of a function in portmp, or a function of arrays; it also gets the
+    *options*, where limb planes are arrays too. *reference* is given the format and the operands.
+    """
+
+    routine: str
+    name: str
+    form: Format
+    operands: tuple[Any, ...]
+    call: str | Callable[..., Any]
+    reference: Callable[..., Host]
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def key(self) -> str:
+        """The digest's key: routine and definition version, format and its version, input."""
+        form = f"{self.form.name}.{self.form.definition}"
+        return f"{self.routine}.{definition.VERSION}/{form}/{self.name}"
+
+    def host_result(self) -> Host:
+        """Limb planes computed by the host reference."""
+        given = [o.planes if isinstance(o, In) else o for o in self.operands]
+        return self.reference(self.form, *given)
+
+
+def scalar(form: Format, text: str) -> base.Words:
+    """A factor as the references take it."""
+    return base.words(form, text, "alpha")
+
+
+def transposed(planes: Host) -> Host:
+    """A matrix turned, as a view."""
+    return [p.T for p in planes]
+
+
+def turned(planes: Host) -> Host:
+    """A matrix turned, in memory."""
+    return [p.T.copy() for p in planes]
+
+
+def hostile(form: Format, shape: tuple[int, ...], seed: str) -> Host:
+    """Hostile inputs of any shape."""
+    return [p.reshape(shape) for p in inputs.hostile(form, int(np.prod(shape)), seed)]

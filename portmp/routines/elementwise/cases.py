@@ -1,0 +1,120 @@
+"""What ``verify`` compares of elementwise operators, AXPY, SCAL and conversions."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from portmp.formats import Format, convert, inputs
+from portmp.networks.operators import ARITY
+from portmp.routines.case import ALPHA, COUNT, Case, hostile, scalar
+from portmp.routines.elementwise import reference
+from portmp.routines.elementwise.launch import compare, converts
+from portmp.routines.reference import Host
+
+
+def _signs(x: Any, y: Any) -> np.ndarray[Any, Any]:
+    return compare(x.planes, y.planes)
+
+
+CALLS: dict[str, str | Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+    "abs": abs,
+    "sqrt": "sqrt",
+    "fma": "fma",
+    "min": "minimum",
+    "max": "maximum",
+    "copy": operator.methodcaller("copy"),
+    "compare": _signs,
+}
+"""What users call for each operator."""
+
+
+def cases(form: Format) -> Iterator[Case]:
+    """The cases of a format; those stored short are products, AXPY and conversions."""
+    if form.coded:
+        for make in (inputs.ordinary, inputs.wide, hostile):
+            x, y = make(form, (COUNT,), "x"), make(form, (COUNT,), "y")
+            yield _axpy(form, make.__name__, ALPHA, x, y)
+            yield _operator(form, "mul", make.__name__, [x, y])
+        if converts(form, form.arithmetic):
+            yield from _conversions(form)
+        return
+    for op, arity in ARITY.items():
+        yield from _operators(form, op, arity)
+    for name, make in (("ordinary", inputs.ordinary), ("wide", inputs.wide)):
+        x, y = make(form, (COUNT,), "x"), make(form, (COUNT,), "y")
+        yield _axpy(form, name, ALPHA, x, y)
+        yield _scal(form, name, ALPHA, x)
+    x, y = (inputs.hostile(form, 5 * COUNT, f"axpy{i}") for i in range(2))
+    for name, alpha in (
+        ("hostile", ALPHA),
+        ("hostile-alpha-one", "1"),
+        ("hostile-alpha-zero", "0"),
+    ):
+        yield _axpy(form, name, alpha, x, y)
+        yield _scal(form, name, alpha, x)
+
+
+def _operators(form: Format, op: str, arity: int) -> Iterator[Case]:
+    makers: dict[str, Callable[[str], Host]] = {
+        "ordinary": partial(inputs.ordinary, form, (COUNT,)),
+        "wide": partial(inputs.wide, form, (COUNT,)),
+        "hostile": partial(inputs.hostile, form, 5 * COUNT),
+    }
+    for name, make in makers.items():
+        yield _operator(form, op, name, [make(f"{op}{i}") for i in range(arity)])
+    if arity > 1:
+        first = inputs.ordinary(form, (COUNT,), op)
+        second = inputs.cancelling(form, (COUNT,), op)
+        near = [[-p for p in first[:-1]] + [second[-1]]]
+        more = [inputs.ordinary(form, (COUNT,), "z")] * (arity - 2)
+        yield _operator(form, op, "cancelling", [first, *near, *more])
+
+
+def _operator(form: Format, op: str, name: str, operands: list[Host]) -> Case:
+    def on_host(f: Format, *values: Host) -> Host:
+        return reference.elementwise(f, op, *values)
+
+    return Case(op, name, form, tuple(operands), CALLS[op], on_host)
+
+
+def _axpy(form: Format, name: str, alpha: str, x: Host, y: Host) -> Case:
+    factor = scalar(form, alpha)
+    return Case(
+        "axpy", name, form, (alpha, x, y), "axpy",
+        lambda f, _, x, y: reference.axpy(f, factor, x, y),
+    )  # fmt: skip
+
+
+def _scal(form: Format, name: str, alpha: str, x: Host) -> Case:
+    factor = scalar(form, alpha)
+    return Case(
+        "scal", name, form, (alpha, x), "scal", lambda f, _, x: reference.scal(f, factor, x)
+    )
+
+
+def _conversions(form: Format) -> Iterator[Case]:
+    """Arrays in the parent's format and back."""
+    parent = form.arithmetic
+    x, y = (inputs.hostile(form, 5 * COUNT, f"astype {seed}") for seed in "xy")
+
+    def there(f: Format, x: Host) -> Host:
+        return convert.change_format(x, f, parent)
+
+    def product(f: Format, x: Host, y: Host) -> Host:
+        return convert.change_format(reference.elementwise(parent, "mul", x, y), parent, f)
+
+    yield Case("astype", f"{parent.name}-hostile", form, (x,), lambda x: x.astype(parent), there)
+    yield Case(
+        "astype", f"products-of-{parent.name}-hostile", form, (x, y),
+        lambda x, y: (x.astype(parent) * y.astype(parent)).astype(form), product,
+    )  # fmt: skip

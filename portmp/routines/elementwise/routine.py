@@ -1,0 +1,67 @@
+"""Elementwise operators, AXPY and SCAL, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.networks.operators import ARITY
+from portmp.routines.case import Case
+from portmp.routines.elementwise import launch, reference, space
+from portmp.routines.elementwise.cases import cases
+from portmp.routines.elementwise.schedule import FlatSchedule, flat
+from portmp.routines.elementwise.work import Elementwise as Work
+from portmp.routines.problem import Problem, Space
+from portmp.routines.routine import Routine, Tuned
+from portmp.runtime.program import Module
+from portmp.schedules.database import Task
+
+WITH_SCALAR = {"axpy": ("fma", 3), "scal": ("mul", 2)}
+"""Routines that are an operator whose first operand is a scalar."""
+
+
+class Elementwise(Routine):
+    """out[i] = f(x[i], y[i], z[i])."""
+
+    name = "elementwise"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+    tuned: ClassVar[Tuned] = {"axpy": ("flat",)}
+    work = (
+        Work("axpy", "fma", 2),
+        Work("scal", "mul", 1),
+        Work("add", "add", 2),
+        Work("mul", "mul", 2),
+        Work("div", "div", 2),
+        Work("sqrt", "sqrt", 1),
+    )
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+        """Each operator on dense operands."""
+        schedule = flat(form, device)
+        for op, arity in ARITY.items():
+            yield op, self._unit(form, op, ("contiguous",) * arity, schedule)
+        for name, (op, arity) in WITH_SCALAR.items():
+            access = ("value",) + ("contiguous",) * (arity - 1)
+            yield name, self._unit(form, op, access, schedule)
+
+    def _unit(
+        self, form: Format, op: str, access: tuple[str, ...], schedule: FlatSchedule
+    ) -> Module:
+        fitted = launch.fitted(schedule, op, form.coded, access, (1,), ())
+        return (launch.kernel_spec(form.name, op, access, 1, fitted),)
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        return cases(form)
+
+    def space(self, task: Task, schedule: FlatSchedule) -> Space:
+        """Neighbours come without vectors."""
+        return space.FLAT[schedule.neighbours > 1 :]
+
+    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
+        """AXPY stands for all elementwise operators."""
+        return space.flat_problem(task, device, checked)

@@ -1,0 +1,91 @@
+"""What ``verify`` compares of products of matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from portmp.formats import Format, inputs
+from portmp.routines.case import ALPHA, BETA, Case, scalar, transposed, turned
+from portmp.routines.gemm import reference
+from portmp.routines.reference import Host
+from portmp.routines.work import summed
+
+TURNED = {"trans_a": True, "trans_b": True}
+
+
+def cases(form: Format) -> Iterator[Case]:
+    """The cases of a format; those stored short have fewer."""
+    return _short(form) if form.coded else _all(form)
+
+
+def _all(form: Format) -> Iterator[Case]:
+    for name, make, (m, n, k) in (
+        ("ordinary-7x5x33", inputs.ordinary, (7, 5, 33)),
+        ("ordinary-1x1x1", inputs.ordinary, (1, 1, 1)),
+        ("ordinary-17x19x23", inputs.ordinary, (17, 19, 23)),
+        ("wide-9x8x20", inputs.wide, (9, 8, 20)),
+        ("slabs-3x2x1100", inputs.ordinary, (3, 2, 1100)),
+        ("positive-2x3x600", inputs.positive, (2, 3, 600)),
+    ):
+        a, b = make(form, (m, k), f"a {name}"), make(form, (k, n), f"b {name}")
+        yield from _plain(form, name, a, b)
+    a, b = inputs.ordinary(form, (6, 30), "a"), inputs.ordinary(form, (30, 11), "b")
+    c = inputs.ordinary(form, (6, 11), "c")
+    yield _ended(form, "alpha-beta-6x11x30", a, b, c)
+    one = scalar(form, "1")
+    yield Case(
+        "gemm", "beta-one-6x11x30", form, (a, b), "gemm",
+        lambda f, a, b: reference.gemm(f, a, b, (), one, c), {"beta": 1, "c": c},
+    )  # fmt: skip
+    yield _transposed(form, "transposed-6x11x30", turned(a), turned(b))
+    cancelling = inputs.cancelling(form, (4, 101), "a")
+    positive = inputs.positive(form, (101, 4), "b")
+    yield from _plain(form, "cancelling-4x4x101", cancelling, positive)
+    special = inputs.with_specials(a, "gemm", (np.inf, -np.inf, np.nan))
+    zeros = inputs.with_specials(b, "gemm b", (0.0, np.inf))
+    yield from _plain(form, "special-6x11x30", special, zeros)
+    batch = inputs.ordinary(form, (3, 5, 14), "batch")
+    yield Case("gemm", "batch-3x5x11x14", form, (batch, [p[:14] for p in b]), "gemm", _batch)
+
+
+def _short(form: Format) -> Iterator[Case]:
+    a, b = inputs.ordinary(form, (17, 23), "a"), inputs.ordinary(form, (23, 19), "b")
+    yield _ended(form, "alpha-beta-17x19x23", a, b, inputs.ordinary(form, (17, 19), "c"))
+    if form.rounding != "nearest":
+        return
+    for name, (m, n, k) in (("slabs-3x2x1100", (3, 2, 1100)), ("ordinary-40x35x9", (40, 35, 9))):
+        a, b = inputs.ordinary(form, (m, k), f"a {name}"), inputs.wide(form, (k, n), f"b {name}")
+        yield Case("gemm", name, form, (a, b), "gemm", reference.gemm)
+    yield _transposed(form, "transposed-40x35x9", turned(a), turned(b))
+
+
+def _plain(form: Format, name: str, a: Host, b: Host) -> Iterator[Case]:
+    yield Case("gemm", name, form, (a, b), "gemm", reference.gemm)
+    if "fast" in summed(form):
+        yield Case(
+            "gemm_fast", name, form, (a, b), "gemm",
+            lambda f, a, b: reference.gemm(f, a, b, accuracy="fast"), {"accuracy": "fast"},
+        )  # fmt: skip
+
+
+def _ended(form: Format, name: str, a: Host, b: Host, c: Host) -> Case:
+    alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
+    return Case(
+        "gemm", name, form, (a, b), "gemm",
+        lambda f, a, b: reference.gemm(f, a, b, alpha, beta, c),
+        {"alpha": ALPHA, "beta": BETA, "c": c},
+    )  # fmt: skip
+
+
+def _transposed(form: Format, name: str, a: Host, b: Host) -> Case:
+    return Case(
+        "gemm", name, form, (a, b), "gemm",
+        lambda f, a, b: reference.gemm(f, transposed(a), transposed(b)), TURNED,
+    )  # fmt: skip
+
+
+def _batch(form: Format, a: Host, b: Host) -> Host:
+    results = [reference.gemm(form, [p[i] for p in a], b) for i in range(a[0].shape[0])]
+    return [np.stack(planes) for planes in zip(*results, strict=True)]

@@ -1,0 +1,54 @@
+"""GEMM by the format's own multiply-accumulate, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.routines.case import Case
+from portmp.routines.gemm import launch, reference, schedule, space
+from portmp.routines.gemm.cases import cases
+from portmp.routines.gemm.work import Gemm as Work
+from portmp.routines.problem import Problem, Space
+from portmp.routines.routine import Routine, Tuned
+from portmp.routines.work import summed
+from portmp.runtime.program import Module
+from portmp.schedules.base import Schedule
+from portmp.schedules.database import Task
+
+
+class Gemm(Routine):
+    """C = alpha A B + beta C."""
+
+    name = "gemm"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+    tuned: ClassVar[Tuned] = {"gemm": tuple(schedule.SHAPES)}
+    work = (Work("gemm"), Work("gemm-narrow"), Work("gemm-batched"))
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+        """Products of large matrices; *split*: slabs of k to blocks of their own."""
+        for accuracy, accumulator in form.accumulators.items():
+            found = schedule.of_class(form, device, accuracy, "large")
+            for name, chosen in (("gemm", found), ("gemm_split", found.parted())):
+                unit = launch.module(form.name, chosen, accuracy)
+                yield name + accumulator.suffix, unit
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        return cases(form)
+
+    def accuracies(self, form: Format) -> tuple[str, ...]:
+        """Formats of several limbs have fast sums."""
+        return summed(form)
+
+    def space(self, task: Task, schedule: Schedule) -> Space:
+        """Tiles of a block, or panels of a CPU's work-item."""
+        return space.of(task, schedule.kind)
+
+    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
+        """A large product, a narrow one, or many small ones."""
+        return space.gemm_problem(task, device, checked)

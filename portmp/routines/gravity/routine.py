@@ -1,0 +1,61 @@
+"""Gravity by direct summation, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.routines.case import Case
+from portmp.routines.gravity import launch, reference, space
+from portmp.routines.gravity.cases import cases
+from portmp.routines.gravity.schedule import NbodySchedule, nbody
+from portmp.routines.problem import Problem, Space
+from portmp.routines.routine import ACCURATE, FAST, Routine, Tuned
+from portmp.runtime.program import Module
+from portmp.schedules.database import Task
+
+EVERYWHERE = ("fast", "rsqrt", "division")
+"""Inexact roots that every platform has."""
+
+
+class Gravity(Routine):
+    """Accelerations and potentials of particles."""
+
+    name = "nbody"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+    tuned: ClassVar[Tuned] = {"nbody": ("all",)}
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+        """Accelerations; with potentials; with a block for each slab of sources; other roots."""
+        if form.paper or form.coded:
+            return
+        schedule, force = nbody(form, device, ACCURATE), ("acceleration",)
+        both = ("acceleration", "potential")
+        yield "nbody", launch.module(form.name, schedule, force)
+        yield "nbody_field", launch.module(form.name, schedule, both, guarded=True)
+        yield "nbody_parts", launch.module(form.name, replace(schedule, parts=True), force)
+        for root in EVERYWHERE if form.limbs == 1 else ():
+            yield f"nbody_{root}", launch.module(form.name, schedule, force, root=root)
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        return cases(form)
+
+    def accuracies(self, form: Format) -> tuple[str, ...]:
+        """One limb may have an inexact root; the papers' formats have no gravity."""
+        if form.paper:
+            return ()
+        return (ACCURATE, FAST) if form.limbs == 1 else (ACCURATE,)
+
+    def space(self, task: Task, schedule: NbodySchedule) -> Space:
+        """Threads, targets of a thread, tiles of sources."""
+        return space.GRAVITY
+
+    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
+        """Accelerations of many particles."""
+        return space.gravity_problem(task, device, checked)

@@ -1,0 +1,60 @@
+"""What ``verify`` compares of products by integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+
+from portmp.formats import Format, inputs
+from portmp.routines.case import ALPHA, BETA, Case, hostile, scalar, transposed, turned
+from portmp.routines.ozaki import reference, slices
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki.work import has
+from portmp.routines.reference import Host
+
+METHODS: dict[str, tuple[Ozaki1 | Ozaki2, Callable[..., Host]]] = {
+    "ozaki1": (Ozaki1(), reference.gemm1),
+    "ozaki2": (Ozaki2(), reference.gemm2),
+}
+
+
+def cases(form: Format) -> Iterator[Case]:
+    """The cases of a format: products over few steps, which say how they are cut."""
+    for name, (method, host) in METHODS.items():
+        if has(form, method):
+            yield from _by(form, name, host)
+    if not has(form, Ozaki1()):
+        return
+    a, b = inputs.ordinary(form, (13, 40), "a words"), inputs.ordinary(form, (40, 9), "b words")
+    for word in ("float32", "float64"):
+        yield Case(
+            "gemm_ozaki1", f"{word}-13x9x40", form, (a, b), "gemm",
+            partial(reference.gemm1, cut=slices.slices(form, word)),
+            {"method": Ozaki1(word=word)},
+        )  # fmt: skip
+
+
+def _by(form: Format, method: str, host: Callable[..., Host]) -> Iterator[Case]:
+    key, chosen = f"gemm_{method}", {"method": method}
+    for name, make, (m, n, k) in (
+        ("ordinary-17x19x23", inputs.ordinary, (17, 19, 23)),
+        ("wide-9x8x20", inputs.wide, (9, 8, 20)),
+        ("cancelling-4x5x101", inputs.cancelling, (4, 5, 101)),
+    ):
+        a, b = make(form, (m, k), f"a {name}"), make(form, (k, n), f"b {name}")
+        yield Case(key, name, form, (a, b), "gemm", host, chosen)
+    a, b, c = (
+        hostile(form, shape, f"ozaki2 {shape[0] * shape[1]}")
+        for shape in ((6, 30), (30, 11), (6, 11))
+    )
+    alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
+    yield Case(
+        key, "hostile-6x11x30", form, (a, b), "gemm",
+        lambda f, a, b: host(f, a, b, alpha, beta, c),
+        {**chosen, "alpha": ALPHA, "beta": BETA, "c": c},
+    )  # fmt: skip
+    yield Case(
+        key, "transposed-6x11x30", form, (turned(a), turned(b)), "gemm",
+        lambda f, a, b: host(f, transposed(a), transposed(b)),
+        {**chosen, "trans_a": True, "trans_b": True},
+    )  # fmt: skip

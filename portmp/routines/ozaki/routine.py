@@ -1,0 +1,39 @@
+"""GEMM by integers, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.routines.case import Case
+from portmp.routines.ozaki import launch, reference, residues, slices
+from portmp.routines.ozaki.cases import cases
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki.work import Integers
+from portmp.routines.routine import Routine
+from portmp.runtime.program import Module
+
+
+class Ozaki(Routine):
+    """C = alpha A B + beta C by slices or residues."""
+
+    name = "ozaki"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+    work = (
+        Integers("gemm-ozaki1", Ozaki1()),
+        Integers("gemm-ozaki1-float64", Ozaki1(word="float64")),
+        Integers("gemm-ozaki2", Ozaki2()),
+    )
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+        """Each kernel by itself: what is cut, multiplied and rebuilt."""
+        if not (form.paper or form.coded):
+            yield from (slices.modules(form) | residues.modules(form)).items()
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        return cases(form)

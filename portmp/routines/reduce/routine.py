@@ -1,0 +1,59 @@
+"""DOT, GEMV, sums and extrema, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.routines.case import Case
+from portmp.routines.problem import Problem, Space
+from portmp.routines.reduce import launch, reference, schedule, space
+from portmp.routines.reduce.cases import cases
+from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.work import Dot, Gemv
+from portmp.routines.routine import ACCURATE, Routine, Tuned
+from portmp.routines.work import summed
+from portmp.runtime.program import Module
+from portmp.schedules.database import Task
+
+
+class Reduce(Routine):
+    """alpha A x + beta y, and what is summed or chosen over rows."""
+
+    name = "reduce"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+    tuned: ClassVar[Tuned] = {"gemv": ("along", "across"), "dot": ("one", "short")}
+    work = (Gemv("gemv"), Gemv("gemv-transposed"), Dot())
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+        """DOT and what else goes over one long row, and GEMV of a matrix read along its rows."""
+
+        def unit(kind: str, shape: str, accuracy: str = ACCURATE) -> Module:
+            found = schedule.reduce(form, device, accuracy, shape)
+            return launch.module(form.name, kind, found, accuracy)
+
+        for accuracy, accumulator in form.accumulators.items():
+            yield f"dot{accumulator.suffix}", unit("dot", "one", accuracy)
+            yield f"gemv{accumulator.suffix}", unit("dot", "along", accuracy)
+        for name, kind in (("sum", "sum"), ("reduce_max", "max"), ("reduce_min", "min")):
+            yield name, unit(kind, "one")
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        return cases(form)
+
+    def accuracies(self, form: Format) -> tuple[str, ...]:
+        """Formats of several limbs have fast sums."""
+        return summed(form)
+
+    def space(self, task: Task, schedule: ReduceSchedule | SweepSchedule) -> Space:
+        """Teams of a block, sweeps of a CPU, and what holds neighbours."""
+        return space.SPACES[schedule.template]
+
+    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
+        """A long row, a short one, or a matrix."""
+        return space.reduce_problem(task, device, checked)

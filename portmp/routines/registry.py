@@ -1,0 +1,24 @@
+"""All routines: a new one is a folder beside the others, and a line here."""
+
+from __future__ import annotations
+
+from portmp.routines.elementwise.routine import Elementwise
+from portmp.routines.gemm.routine import Gemm
+from portmp.routines.gravity.routine import Gravity
+from portmp.routines.lu.routine import Lu
+from portmp.routines.ozaki.routine import Ozaki
+from portmp.routines.reduce.routine import Reduce
+from portmp.routines.routine import Routine
+from portmp.routines.split2021.routine import Split2021
+
+_ALL: tuple[Routine, ...] = (
+    Gemm(),
+    Ozaki(),
+    Reduce(),
+    Elementwise(),
+    Gravity(),
+    Split2021(),
+    Lu(),
+)
+
+ROUTINES = {routine.name: routine for routine in _ALL}

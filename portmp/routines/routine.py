@@ -1,0 +1,65 @@
+"""What a routine is to the rest of portmp: one object, with all its parts.
+
+``render``, ``compile``, ``warm``, ``tune``, ``verify`` and ``bench`` go over the objects in
+``registry`` and know of no routine by itself.
+"""
+
+from __future__ import annotations
+
+import inspect
+from abc import ABC
+from collections.abc import Iterable, Iterator, Mapping
+from types import ModuleType
+from typing import Any, ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.routines.case import Case
+from portmp.routines.problem import Problem, Space
+from portmp.routines.work import Work
+from portmp.runtime.program import Module
+from portmp.schedules.database import Task
+
+ACCURATE, FAST = "accurate", "fast"
+Tuned = Mapping[str, tuple[str, ...]]
+
+
+class Routine(ABC):
+    """A routine. What it does not have, it leaves as it is here.
+
+    ``launch`` is the module of its checks and launches, whose docstring has the definition;
+    ``reference`` the module that gives the same bits on the host. ``tuned`` are the names that
+    ``portmp tune`` knows it by, each with the classes of shapes that are meant, and ``work`` what
+    ``portmp bench`` measures.
+    """
+
+    name: ClassVar[str]
+    launch: ClassVar[ModuleType]
+    reference: ClassVar[ModuleType]
+    tuned: ClassVar[Tuned] = {}
+    work: ClassVar[tuple[Work, ...]] = ()
+
+    @property
+    def definition(self) -> str:
+        """What fixes the bits of its results, in words."""
+        return inspect.getdoc(self.launch) or ""
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+        """What is compiled together, by name; without a device as a large GPU runs it."""
+        return iter(())
+
+    def cases(self, form: Format) -> Iterable[Case]:
+        """What ``portmp verify`` compares by digests."""
+        return ()
+
+    def accuracies(self, form: Format) -> tuple[str, ...]:
+        """The accuracies whose kernels differ; none where the format has no such routine."""
+        return (ACCURATE,)
+
+    def space(self, task: Task, schedule: Any) -> Space:
+        """The groups of parameters that a search changes about *schedule*: as many for its kind."""
+        raise NotImplementedError
+
+    def problem(self, task: Task, device: Device, checked: bool) -> Problem:
+        """What a search times or, with *checked*, a small odd problem whose bits are compared."""
+        raise NotImplementedError

@@ -1,0 +1,26 @@
+"""The split of a paper of 2021, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.routines.routine import Routine
+from portmp.routines.split2021 import launch, reference
+from portmp.runtime.program import Module
+
+
+class Split2021(Routine):
+    """A B in the paper's own format. Its bits depend on the SGEMM: ``verify`` has no cases."""
+
+    name = "split2021"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+        """What splits and adds."""
+        if form.name == launch.FORMAT:
+            yield "split2021", (launch.kernel_spec(),)
