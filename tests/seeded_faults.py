@@ -248,8 +248,8 @@ FAULTS = (
           'if k not in ("schedule", "measured")}', 'if k not in ("schedule", "measured", "shape")}',
           "test_tuning.py", "storing"),
     Fault("schedules: the device before the shape", "portmp/schedules/database.py",
-          "    for shape, names, level in itertools.product(shapes, _names(task), LEVELS):",
-          "    for level, names, shape in itertools.product(LEVELS, _names(task), shapes):",
+          "    for shape, names, level in itertools.product(shapes, groups, LEVELS):",
+          "    for level, names, shape in itertools.product(LEVELS, groups, shapes):",
           "test_tuning.py", "shape_counts_most"),
     # --- AMD code interpreted -----------------------------------------------------------
     Fault("interpreter: a carry lost", INSTRUCTIONS,

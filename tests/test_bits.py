@@ -10,6 +10,7 @@ from slow import first_device, slow
 
 from portmp import definition, formats
 from portmp.backends.base import Device
+from portmp.routines.case import Case
 from portmp.verify import cases, command
 
 
@@ -23,7 +24,7 @@ CORE = {"add", "mul", "div", "sqrt", "dot", "gemm"}
 """Routines that call all networks of a format, but for those of gravity and the fast sums."""
 
 
-def _chosen(name: str, part: str) -> list[cases.Case]:
+def _chosen(name: str, part: str) -> list[Case]:
     return [c for c in cases.cases(name) if (c.routine in CORE) == (part == "core")]
 
 

@@ -255,7 +255,8 @@ def _candidates(where: dict[str, str], task: Task) -> Iterator[Entry]:
     """Entries for *task*, best first."""
     index = _index()
     shapes = (task.shape, *SHAPES[task.routine][task.shape])
-    for shape, names, level in itertools.product(shapes, _NAMES[task.routine](task.format), LEVELS):
+    groups = _NAMES[task.routine](task.format)
+    for shape, names, level in itertools.product(shapes, groups, LEVELS):
         if not set(level) <= set(where):
             continue
         values = tuple(where[name] for name in (*level, "kind"))
