@@ -27,7 +27,7 @@ from portmp.routines import base, elementwise
 from portmp.routines.case import Case
 from portmp.routines.elementwise import reference as elementwise_reference
 from portmp.routines.gemm import reference as gemm_reference
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
 from portmp.routines.gravity import reference as gravity_reference
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.routines.lu import reference as lu_reference
@@ -36,20 +36,20 @@ from portmp.routines.ozaki import reference as ozaki_reference
 from portmp.routines.ozaki import slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce import reference as reduce_reference
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.routines.reference import Host
 from portmp.routines.work import summed
 from portmp.verify import cases as verify
 
 TILES = GemmSchedule(4, 4, 2, 2, 8, unroll=2)
 PADDED = GemmSchedule(2, 8, 4, 2, 4, vector=2, pad=2, stages=2, unroll=1)
-SPLIT = GemmSchedule(2, 2, 1, 1, 8, unroll=1, split=True)
+SPLIT = GemmSchedule(2, 2, 1, 1, 8, unroll=1, call=GemmCall(split=True))
 VECTORS = PanelSchedule(4, 3, 1, width=4)
 ROWS = ReduceSchedule(2, 3, 2, combine_threads=64)
-COLUMNS = ReduceSchedule(2, 2, 1, across=True, combine_threads=32)
+COLUMNS = ReduceSchedule(2, 2, 1, combine_threads=32, call=ACROSS)
 STAGED = ReduceSchedule(2, 1, 1, staged=1)
 SWEEP = SweepSchedule(3, 4)
-SWEEP_COLUMNS = SweepSchedule(2, 4, across=True)
+SWEEP_COLUMNS = SweepSchedule(2, 4, call=ACROSS)
 GRAVITY = NbodySchedule(4, 2, 8, 2)
 
 
@@ -241,7 +241,7 @@ def gravity_cases(form: Format) -> Iterator[Case]:
         "tiles": GRAVITY,
         "memory": replace(GRAVITY, shared=0, targets=1, ilp=2),
         "two tiles": replace(GRAVITY, stages=2),
-        "parts": replace(GRAVITY, parts=True),
+        "parts": GRAVITY.for_call(parts=True),
     }
     for name, schedule in schedules.items():
         yield Case(

@@ -22,9 +22,9 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format, convert, encodings, inputs
 from portmp.routines.gemm import reference as gemm_reference
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
 from portmp.routines.reduce import reference as reduce_reference
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import upload
 
 Plane = np.ndarray[Any, Any]
@@ -390,7 +390,7 @@ def test_dot_of_views(device: Device, name: str) -> None:
         (ReduceSchedule(staged=2, rows=2), "staged needs rows 1"),
         (ReduceSchedule(combine_threads=48), "combine_threads 48 given, 32 times a power of two"),
         (ReduceSchedule(neighbours=2), "neighbours 2 given, allowed are 1, 4"),
-        (ReduceSchedule(neighbours=4, across=True), "neighbours need across False"),
+        (ReduceSchedule(neighbours=4, call=ACROSS), "neighbours need rows that lie along"),
         (ReduceSchedule(neighbours=4, staged=6), "staged 6 is no multiple of unroll 4"),
         (ReduceSchedule(staged=3), "128 threads x staged 3 do not divide 8192"),
         (SweepSchedule(width=3), "width 3 given, dd on .* has 1"),
@@ -433,7 +433,7 @@ def test_slabs_of_batches_and_special_values(device: Device, name: str) -> None:
         for i, plane in enumerate(a):
             plane[1, row, at] = 0.0 if i else value
     x, y = mp.from_limbs(a, name, device), mp.from_limbs(b, name, device).T[::-1]
-    split = mp.gemm(x, y, schedule=GemmSchedule(2, 4, 1, 1, 64, split=True))
+    split = mp.gemm(x, y, schedule=GemmSchedule(2, 4, 1, 1, 64, call=GemmCall(split=True)))
     flipped = take(b, lambda p: p.T[::-1])
     for i in range(2):
         wanted = gemm_reference.gemm(form, take(a, lambda p, i=i: p[i]), flipped)

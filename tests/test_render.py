@@ -36,7 +36,7 @@ from portmp.networks.operators import ARITY
 from portmp.routines import ceilings, compilation_units, elementwise, gemm, reduce, split2021
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm.schedule import PanelSchedule
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.runtime import program
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -74,7 +74,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 gemm.kernel_spec(name, PanelSchedule()),
                 *reduce.module(name, "dot", ReduceSchedule(staged=2)),
                 *reduce.module(name, "dot", SweepSchedule(2)),
-                *reduce.module(name, "dot", SweepSchedule(2, across=True)),
+                *reduce.module(name, "dot", SweepSchedule(2, call=ACROSS)),
                 ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),
                 ceilings.triad_spec(formats.get(name).word, 1),
                 nbody_kernels.chain_spec(formats.get(name).word, "fma", 64),

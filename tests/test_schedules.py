@@ -21,10 +21,10 @@ from portmp.routines.elementwise import schedule as elementwise_schedule
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm import launch as gemm_launch
 from portmp.routines.gemm import schedule as gemm_schedule
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
 from portmp.routines.reduce import launch as reduce_launch
 from portmp.routines.reduce import schedule as reduce_schedule
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.schedules import database
 
 FORMATS = ("float32", "dd", "qs", "qd", "d+s")
@@ -32,7 +32,7 @@ WHY = "dozens of kernels a format; schedules move elements alike, whatever they 
 GEMM = (
     GemmSchedule(4, 4, 1, 1, 8, unroll=1),
     GemmSchedule(2, 8, 1, 2, 16, pad=1, stages=2, unroll=2),
-    GemmSchedule(8, 2, 1, 1, 64, unroll=1, split=True),
+    GemmSchedule(8, 2, 1, 1, 64, unroll=1, call=GemmCall(split=True)),
     GemmSchedule(4, 2, 2, 2, 4, vector=2, pad=2, stages=2, unroll=1, blocks=2),
     PanelSchedule(5, 1, 1),
     PanelSchedule(4, 3, 1),
@@ -43,13 +43,13 @@ LARGE = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2, unroll=8, blocks=2)
 
 REDUCE = (
     ReduceSchedule(1, 1, 1),
-    ReduceSchedule(3, 1, 2, across=True, combine_threads=32),
+    ReduceSchedule(3, 1, 2, combine_threads=32, call=ACROSS),
     ReduceSchedule(2, 2, 1, combine_threads=128),
     ReduceSchedule(2, 1, 1, staged=2),
     ReduceSchedule(1, 1, 1, staged=4),
     ReduceSchedule(5, 2, 2, staged=2, neighbours=4),
     SweepSchedule(3, 1, 2),
-    SweepSchedule(3, 1, across=True),
+    SweepSchedule(3, 1, call=ACROSS),
 )
 
 
@@ -68,7 +68,7 @@ def reduce_schedules(device: Device) -> list[Any]:
     return [
         *REDUCE,
         *_with_widths(SweepSchedule(2), device),
-        *_with_widths(SweepSchedule(2, across=True), device),
+        *_with_widths(SweepSchedule(2, call=ACROSS), device),
     ]
 
 
@@ -117,7 +117,7 @@ def test_few_tiles_get_finer() -> None:
     two = gemm_launch._spread(coarse, 256, 256, 1, 120)
     assert two == GemmSchedule(16, 8, 2, 2, 8, vector=2, pad=2)
     assert gemm_launch._spread(coarse, 8, 8, 1, 132) == GemmSchedule(16, 8, 1, 1, 8)
-    rows = ReduceSchedule(16, 8, 1, across=True)
+    rows = ReduceSchedule(16, 8, 1, call=ACROSS)
     assert reduce_launch._spread(rows, 2**14, 2, 132) == rows
     assert reduce_launch._spread(rows, 2**13, 1, 132).rows == 2
     assert reduce_launch._spread(rows, 100, 1, 132).rows == 1

@@ -20,9 +20,9 @@ from portmp.routines.elementwise import schedule as elementwise_schedule
 from portmp.routines.elementwise import space
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm import schedule as gemm_schedule
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
 from portmp.routines.reduce import schedule as reduce_schedule
-from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.schedules import base as schedules
 from portmp.schedules import database as tuning
 from portmp.schedules.database import SHAPES, Task
@@ -233,7 +233,10 @@ def test_data_round_trip() -> None:
     """What follows from the call is not kept."""
     for schedule in (GemmSchedule(8, 8), PanelSchedule(3), ReduceSchedule(2), FlatSchedule(64)):
         assert schedules.from_data(json.loads(json.dumps(schedules.as_data(schedule)))) == schedule
-    assert schedules.from_data(schedules.as_data(GemmSchedule(split=True))) == GemmSchedule()
+    assert (
+        schedules.from_data(schedules.as_data(GemmSchedule(call=GemmCall(split=True))))
+        == GemmSchedule()
+    )
 
 
 # --- the search ------------------------------------------------------------------------------
@@ -285,7 +288,7 @@ def test_reductions_are_searched_with_and_without_neighbours(
     for start in (apart, beside):
         found = spaces.neighbours(task, start, spaces.space(task, start)[0], device)
         assert {s.neighbours for s in found if isinstance(s, ReduceSchedule)} == {1, 4}
-    across = ReduceSchedule(across=True)
+    across = ReduceSchedule(call=ACROSS)
     kept = spaces.neighbours(task, across, spaces.space(task, across)[0], device)
     assert {s.neighbours for s in kept if isinstance(s, ReduceSchedule)} == {1}
 
@@ -296,7 +299,7 @@ def test_the_shape_says_how_reductions_read(every_device: Device) -> None:
         task = Task("reduce", formats.get("ts"), "accurate", shape)
         found = tuning.find(task, every_device)
         assert isinstance(found, (ReduceSchedule, SweepSchedule))
-        assert found.across == (shape == "across")
+        assert found.call.across == (shape == "across")
         assert reduce_schedule.reduce(task.format, every_device, "accurate", shape) == found
 
 

@@ -21,12 +21,12 @@ from portmp.formats import Format
 class Schedule(ABC):
     """How a routine's kernel is cut up for a device: frozen, of integers.
 
-    ``kind`` is what it is called in a file. ``at_the_call`` names what follows from the shape and
-    the strides of a call, and is therefore not kept in files.
+    ``kind`` is what it is called in a file. ``call`` holds what follows from the shape and the
+    strides of a call: no search chooses it, and no file keeps it.
     """
 
     kind: ClassVar[str]
-    at_the_call: ClassVar[tuple[str, ...]] = ()
+    call: object = None
 
     @abstractmethod
     def check(self, form: Format, device: Device) -> None:
@@ -67,6 +67,13 @@ def kind(name: str) -> Callable[[Kind], Kind]:
         return cls
 
     return registered
+
+
+def check_class(schedule: object, *classes: type[Schedule]) -> None:
+    """Raise ArgumentError where *schedule* is neither None nor of one of *classes*."""
+    if not isinstance(schedule, (*classes, type(None))):
+        names = " or ".join(one.__name__ for one in classes)
+        raise ArgumentError(f"schedule: {schedule!r} given, {names} is needed")
 
 
 def widest(width: int, widths: Collection[int]) -> int:
@@ -122,7 +129,7 @@ def check_neighbours(neighbours: int) -> None:
 
 def _kept(cls: type[Schedule]) -> list[str]:
     """The fields that files keep."""
-    return [f.name for f in fields(cls) if f.name not in cls.at_the_call]  # type: ignore[arg-type]
+    return [f.name for f in fields(cls) if f.name != "call"]  # type: ignore[arg-type]
 
 
 def as_data(schedule: Schedule) -> dict[str, Any]:

@@ -104,11 +104,11 @@
     word = 4 if w.scalar == "float" else 8
     side_by_side = {
         t: WIDEST // word if w.plain(t) else COUNT for t in "ab"
-    } if s.wide else {"a": 1, "b": 1}
+    } if s.call.wide else {"a": 1, "b": 1}
     stage = lambda t: f"stage * {t.size} + " if s.stages > 1 else ""
     tiles = (
-        Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.a_order == "m", side_by_side["a"], WIDEST // word),
-        Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.b_order == "n", side_by_side["b"], WIDEST // word),
+        Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.call.a_order == "m", side_by_side["a"], WIDEST // word),
+        Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.call.b_order == "n", side_by_side["b"], WIDEST // word),
     )
     align = word * max(s.vector, *(t.stored for t in tiles))
     # Compilers weave barriers, unpacking and stores into the arithmetic of a loop over whole

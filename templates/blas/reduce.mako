@@ -32,7 +32,7 @@ ${p.kernel.format(s.threads)} ${name}(
     ${p.shared} ${w.word} lanes${i}[${s.threads}];
 % endfor
     const int thread = (int)${p.axis(p.local_id, 0)};
-% if s.across:
+% if s.call.across:
     /* neighbouring work-items read neighbouring rows */
     const int item = thread / ${s.teams}, team = thread % ${s.teams};
     const int stride = ${s.teams};

@@ -8,12 +8,12 @@
     step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
     settle = networks.get("renormalise")
     product = terms == "product"
-    rows = s.rows * (s.width if s.across else 1)
-    vectors = lanes if s.across else lanes // s.width
+    rows = s.rows * (s.width if s.call.across else 1)
+    vectors = lanes if s.call.across else lanes // s.width
 %>
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
-/* a work-item takes a chunk of ${chunk} elements of ${rows} row${"s" if rows > 1 else ""}; ${s.width} ${"rows" if s.across else "lanes"} a vector */
+/* a work-item takes a chunk of ${chunk} elements of ${rows} row${"s" if rows > 1 else ""}; ${s.width} ${"rows" if s.call.across else "lanes"} a vector */
 ${p.kernel_of(1)} ${name}(
     const ${long} rows, const ${long} k, const ${long} chunks,
     ${v.planes("x", const=True)},
@@ -28,7 +28,7 @@ ${p.kernel_of(1)} ${name}(
     const ${long} first = which * ${chunk};
     const int count = k - first < ${chunk} ? (int)(k - first) : ${chunk};
     const int many = rows - row < ${rows} ? (int)(rows - row) : ${rows};
-% if s.across:
+% if s.call.across:
     const int dense = x_row == 1 && many == ${rows};
 
     /* lane by lane, so that the sums of all rows stay in registers */
@@ -125,7 +125,7 @@ ${settled()}
         for (int distance = ${vectors // 2}; distance > 0; distance /= 2)
             for (int lane = 0; lane < distance; ++lane)
                 z[r][lane] = ${w.function(combine)}(z[r][lane], z[r][lane + distance]);
-% if s.across:
+% if s.call.across:
         for (int l = 0; l < ${s.width} && r * ${s.width} + l < many; ++l) {
 % for i in v.limbs:
             partial${i}[(row + r * ${s.width} + l) * chunks + which] = ((${v.scalar} *)&${w.word_of("z[r][0]", i)})[l];

@@ -18,7 +18,7 @@ from portmp import definition, formats
 from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.packed import COUNT, WIDEST
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ShapeError
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.gemm import reference
@@ -26,6 +26,7 @@ from portmp.routines.gemm import schedule as schedules
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
+from portmp.schedules.base import check_class
 
 MAX_GRID_Y = 65535
 COMBINE_THREADS = 64
@@ -77,10 +78,7 @@ def gemm(
     form = a.format
     c, target = operands(a, b, c, out, beta)
     batch = target.shape[:-2]
-    if not isinstance(schedule, (GemmSchedule, PanelSchedule, type(None))):
-        raise ArgumentError(
-            f"schedule: {schedule!r} given, a GemmSchedule or PanelSchedule is needed"
-        )
+    check_class(schedule, GemmSchedule, PanelSchedule)
     if not target.size:
         return target
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
@@ -134,14 +132,12 @@ def default(target: Planes, k: int, accuracy: str) -> Schedule:
     """The schedule of a product over k steps with this output."""
     m, n = target.shape[-2:]
     s = schedules.gemm(target.format, target.device, accuracy, m, n)
-    if isinstance(s, PanelSchedule):
-        return s
     copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
     return shared_out(_spread(s, m, n, copies, target.device.properties.compute_units), target)
 
 
 @lru_cache(maxsize=1024)
-def _spread(s: GemmSchedule, m: int, n: int, copies: int, units: int) -> GemmSchedule:
+def _spread(s: Schedule, m: int, n: int, copies: int, units: int) -> Schedule:
     """With fewer results a thread, where compute units would be left without a tile."""
     finer = s.finer()
     while finer and _tiles(s, m, n) * copies < units:
@@ -149,31 +145,26 @@ def _spread(s: GemmSchedule, m: int, n: int, copies: int, units: int) -> GemmSch
     return s
 
 
-def _tiles(s: GemmSchedule | PanelSchedule, m: int, n: int) -> int:
+def _tiles(s: Schedule, m: int, n: int) -> int:
     return base.blocks(m, s.tile_m) * base.blocks(n, s.tile_n)
 
 
 def shared_out(s: Schedule, target: Planes) -> Schedule:
     """Where tiles are too few for the device, blocks share out the slabs of k."""
-    if isinstance(s, PanelSchedule):
-        return s
     m, n = target.shape[-2:]
     tiles = _tiles(s, m, n) * (target.size // (m * n))
     if tiles >= 2 * target.device.properties.compute_units:
         return s
-    return _chosen(s, s.a_order, s.b_order, s.wide, True)
+    return s.for_call(split=True)
 
 
 def fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
     """Threads read operands along their contiguous index; one slab needs no split."""
-    if isinstance(schedule, PanelSchedule):
-        return schedule
-    return _chosen(
-        schedule,
-        "m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
-        "k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
-        _aligned(a) and _aligned(b),
-        schedule.split and 1 < base.blocks(a.shape[-1], definition.SLAB) <= MAX_GRID_Y,
+    return schedule.for_call(
+        a_order="m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
+        b_order="k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
+        wide=_aligned(a) and _aligned(b),
+        split=schedule.split and 1 < base.blocks(a.shape[-1], definition.SLAB) <= MAX_GRID_Y,
     )
 
 
@@ -186,11 +177,6 @@ def _aligned(v: Planes) -> bool:
     return (
         fast == 1 and not any(n % words for n in (v.start, *others)) and len(others) == v.ndim - 1
     )
-
-
-@cache
-def _chosen(s: GemmSchedule, a_order: str, b_order: str, wide: bool, split: bool) -> GemmSchedule:
-    return replace(s, a_order=a_order, b_order=b_order, wide=wide, split=split)
 
 
 def _batches(views: list[Planes]) -> list[list[Planes]]:
@@ -217,8 +203,8 @@ def _launch(
 ) -> None:  # fmt: skip
     m, n = out.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
-    if isinstance(s, GemmSchedule) and s.split and k <= definition.SLAB:
-        s = replace(s, split=False)
+    if s.split and k <= definition.SLAB:
+        s = s.for_call(split=False)
     slabs = base.blocks(k, definition.SLAB) if s.split else 1
     per_launch = MAX_GRID_Y // slabs
     if batch > per_launch:

@@ -33,7 +33,7 @@ class Gemm(Routine):
         """Products of large matrices; *split*: slabs of k to blocks of their own."""
         for accuracy, accumulator in form.accumulators.items():
             found = schedule.of_class(form, device, accuracy, "large")
-            for name, chosen in (("gemm", found), ("gemm_split", found.parted())):
+            for name, chosen in (("gemm", found), ("gemm_split", found.for_call(split=True))):
                 unit = launch.module(form.name, chosen, accuracy)
                 yield name + accumulator.suffix, unit
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from functools import cache
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -27,6 +28,20 @@ REGISTERS, OF_A_THREAD = 65536, 255
 """32-bit registers of a compute unit and of a thread, as most GPUs have them."""
 
 
+@dataclass(frozen=True)
+class GemmCall:
+    """What a product's shape and strides fix.
+
+    ``split`` gives each slab of k to a block of its own; ``a_order``, ``b_order`` say along which
+    index neighbouring threads read, and ``wide`` that they read several neighbours at once there.
+    """
+
+    split: bool = False
+    a_order: str = "k"
+    b_order: str = "n"
+    wide: bool = True
+
+
 @kind("tiles")
 @dataclass(frozen=True)
 class GemmSchedule(Schedule):
@@ -35,9 +50,7 @@ class GemmSchedule(Schedule):
     ``vector`` results of a thread are neighbours (so that it reads them from shared
     memory at once), ``pad`` words are appended to a row of a tile; ``stages``: 2 holds
     two tiles, with one barrier a tile; ``unroll`` steps of k are written out; ``blocks``
-    share a compute unit. ``split`` gives each slab of k to a block of its own;
-    ``a_order``, ``b_order`` say along which index neighbouring threads read, and ``wide``
-    that they read several neighbours at once there.
+    share a compute unit.
     """
 
     threads_m: int = 16
@@ -50,14 +63,10 @@ class GemmSchedule(Schedule):
     stages: int = 1
     unroll: int = 4
     blocks: int = 1
-    split: bool = False
-    a_order: str = "k"
-    b_order: str = "n"
-    wide: bool = True
+    call: GemmCall = GemmCall()
 
     template: ClassVar[str] = "blas/gemm.mako"
     width: ClassVar[int] = 1
-    at_the_call: ClassVar[tuple[str, ...]] = ("split", "a_order", "b_order", "wide")
 
     @property
     def threads(self) -> int:
@@ -96,9 +105,14 @@ class GemmSchedule(Schedule):
         held = (self.thread_m + self.thread_n + fetched) * form.limbs
         return (sums + held) * np.dtype(form.word).itemsize // 4 + ADDRESSES
 
-    def parted(self) -> GemmSchedule:
-        """With a block for each slab of k."""
-        return replace(self, split=True)
+    @property
+    def split(self) -> bool:
+        """Whether each slab of k has a block of its own."""
+        return self.call.split
+
+    def for_call(self, **fixed: Any) -> GemmSchedule:
+        """The same with fields of the call."""
+        return _for_call(self, replace(self.call, **fixed))
 
     def consistent(self) -> GemmSchedule:
         """With neighbours, padding and unrolling that fit the results and the depth."""
@@ -168,6 +182,11 @@ class GemmSchedule(Schedule):
         check_block(self.threads, self.shared_bytes(form), device)
 
 
+@cache
+def _for_call(s: GemmSchedule, call: GemmCall) -> GemmSchedule:
+    return replace(s, call=call)
+
+
 @kind("panels")
 @dataclass(frozen=True)
 class PanelSchedule(Schedule):
@@ -199,9 +218,12 @@ class PanelSchedule(Schedule):
         """Memory of the packed panel."""
         return definition.SLAB * self.tile_n * form.limbs * np.dtype(form.word).itemsize
 
-    def parted(self) -> PanelSchedule:
-        """Itself: a work-item takes all of k."""
+    def for_call(self, **fixed: Any) -> PanelSchedule:
+        """Itself: a work-item takes all of k, and packs what it reads."""
         return self
+
+    def finer(self) -> None:
+        """None: a work-item's share is small."""
 
     def narrowed(self, widths: Collection[int]) -> PanelSchedule:
         """The same with vectors of one of *widths*."""

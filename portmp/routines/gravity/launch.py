@@ -8,7 +8,6 @@ added in ascending order. docs/bits.md has the interaction.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 from functools import cache, lru_cache, partial
 
 import numpy as np
@@ -29,6 +28,7 @@ from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import Module
+from portmp.schedules.base import check_class
 
 COMBINE_THREADS = 128
 
@@ -140,8 +140,7 @@ def gravity_sum(
     form, device, n = targets.format, targets.device, targets.shape[0]
     if not n:
         return
-    if not isinstance(schedule, (NbodySchedule, type(None))):
-        raise ArgumentError(f"schedule: {schedule!r} given, an NbodySchedule is needed")
+    check_class(schedule, NbodySchedule)
     if device.by_reference:
         _on_host(targets, bodies, eps2, acceleration, potential, first, root)
         return
@@ -155,7 +154,7 @@ def gravity_sum(
     sums = 3 * (acceleration is not None) + (potential is not None)
     work = _room(schedule, targets, slabs, sums)
     if work is None and schedule.parts:
-        schedule = replace(schedule, parts=False)
+        schedule = schedule.for_call(parts=False)
     guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
     # Also where softening makes a particle's own term zero: m y^3 may overflow.
     distinct = first is not None
@@ -264,7 +263,7 @@ def _spread(
     few = blocks(s) * s.threads < units * BUSY[facts.kind] and _separable(targets, slabs)
     idle = facts.kind == "gpu" and filled(blocks(s), s.threads, units, facts.warp_size) < FULL
     if slabs > 1 and (few or (idle and _spared(form, device, targets, slabs))):
-        s = replace(s, parts=True)
+        s = s.for_call(parts=True)
     finer = s.finer()
     while finer and blocks(s) < units:
         s, finer = finer, finer.finer()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from types import ModuleType
 from typing import ClassVar
 
@@ -38,7 +37,7 @@ class Gravity(Routine):
         both = ("acceleration", "potential")
         yield "nbody", launch.module(form.name, schedule, force)
         yield "nbody_field", launch.module(form.name, schedule, both, guarded=True)
-        yield "nbody_parts", launch.module(form.name, replace(schedule, parts=True), force)
+        yield "nbody_parts", launch.module(form.name, schedule.for_call(parts=True), force)
         for root in EVERYWHERE if form.limbs == 1 else ():
             yield f"nbody_{root}", launch.module(form.name, schedule, force, root=root)
 

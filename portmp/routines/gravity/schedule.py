@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 from portmp import definition
 from portmp.backends.base import Device
@@ -18,6 +17,13 @@ WRITTEN_OUT = 128
 """Interactions of one limb that a loop may write out; one of n limbs counts as n^3."""
 
 
+@dataclass(frozen=True)
+class Slabs:
+    """What the numbers of particles fix: with ``parts`` a block takes one slab of sources."""
+
+    parts: bool = False
+
+
 @kind("nbody")
 @dataclass(frozen=True)
 class NbodySchedule(Schedule):
@@ -27,7 +33,6 @@ class NbodySchedule(Schedule):
     shares, 2 that a warp shares, 0 straight from global memory; with ``stages`` = 2 the next
     tile is on its way meanwhile, with ``async_copy`` = 1 without passing through registers.
     ``ilp`` interactions go through their steps side by side, ``unroll`` are written out.
-    With ``parts`` a block takes one slab of sources.
     """
 
     threads: int = 128
@@ -39,9 +44,16 @@ class NbodySchedule(Schedule):
     stages: int = 1
     async_copy: int = 0
     ilp: int = 1
-    parts: bool = False
+    call: Slabs = Slabs()
 
-    at_the_call: ClassVar[tuple[str, ...]] = ("parts",)
+    @property
+    def parts(self) -> bool:
+        """Whether a block takes one slab of sources."""
+        return self.call.parts
+
+    def for_call(self, parts: bool) -> NbodySchedule:
+        """The same with a block for each slab of sources, or for all of them."""
+        return replace(self, call=Slabs(parts))
 
     def team(self, device: Device) -> int:
         """Threads that fetch a tile together."""

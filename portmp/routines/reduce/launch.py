@@ -17,7 +17,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ShapeError
 from portmp.networks import Network
 from portmp.routines import base
 from portmp.routines.reduce import reference
@@ -26,6 +26,7 @@ from portmp.routines.reduce.roles import IDENTITY, steps
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime import program
 from portmp.runtime.planes import Place, Planes, allocate
+from portmp.schedules.base import check_class
 
 Schedule = ReduceSchedule | SweepSchedule
 
@@ -128,7 +129,7 @@ def _product(
     out: Planes, accuracy: str, schedule: Schedule | None,
 ) -> None:  # fmt: skip
     """out = alpha a x + beta y, all checked; *beta_kind*: 0, 1 or 2 for any other number."""
-    _check_kind(schedule)
+    check_class(schedule, ReduceSchedule, SweepSchedule)
     if out.device.by_reference:
         product = partial(reference.gemv, out.format, accuracy=accuracy)
         base.on_host(out, product, a, x, alpha, beta, y if beta_kind else None)
@@ -163,19 +164,12 @@ def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
     if kind in ("max", "min") and not x.shape[1]:
         raise ShapeError(f"{kind}: an empty array has none")
     out = allocate(x.format, (x.shape[0],), x.queue)
-    _check_kind(schedule)
+    check_class(schedule, ReduceSchedule, SweepSchedule)
     if out.device.by_reference:
         base.on_host(out, partial(reference.over_rows, out.format, kind), x)
         return out
     _reduce(kind, x, x.shape[1], out, schedule, "accurate", None, [], [])
     return out
-
-
-def _check_kind(schedule: object) -> None:
-    if not isinstance(schedule, (ReduceSchedule, SweepSchedule, type(None))):
-        raise ArgumentError(
-            f"schedule: {schedule!r} given, a ReduceSchedule or SweepSchedule is needed"
-        )
 
 
 def default(x: Planes, accuracy: str) -> Schedule:
@@ -194,14 +188,15 @@ def shape_class(x: Planes) -> str:
 @lru_cache(maxsize=1024)
 def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
     """With fewer rows a work-item, where a GPU's compute units would be left without work."""
-    while isinstance(s, ReduceSchedule) and s.rows > 1 and s.blocks(rows, chunks) < units:
-        s = replace(s, rows=s.rows // 2)
+    finer = s.finer()
+    while finer and s.blocks(rows, chunks) < units:
+        s, finer = finer, finer.finer()
     return s
 
 
 def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
     """Neighbours are read at once only where they lie side by side, from whole words on."""
-    if isinstance(s, ReduceSchedule) and s.neighbours > 1:
+    if s.neighbours > 1:
         row, step = x.strides
         starts = [x.start, row if x.shape[0] > 1 else 0]
         steps = [step]
@@ -215,7 +210,7 @@ def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
 
 def _alone(s: Schedule, rows: int, chunks: int) -> bool:
     """Whether work-items combine rows: a block a row would leave most of its threads idle."""
-    return isinstance(s, ReduceSchedule) and chunks <= FEW and rows >= s.combine_threads
+    return s.combines_alone and chunks <= FEW and rows >= s.combine_threads
 
 
 @cache

@@ -22,12 +22,22 @@ from portmp.schedules.base import (
 from portmp.schedules.database import Task, find, register, shared_names, stored_names, usual_names
 
 
+@dataclass(frozen=True)
+class Rows:
+    """How rows lie in memory: ``across``, neighbouring elements are of neighbouring rows."""
+
+    across: bool = False
+
+
+ALONG, ACROSS = Rows(), Rows(across=True)
+
+
 @kind("reduce")
 @dataclass(frozen=True)
 class ReduceSchedule(Schedule):
     """DOT, GEMV, sums: a team of 32 work-items, one for each lane, takes ``rows`` rows.
 
-    ``teams`` share a block, a work-item loads ``unroll`` steps at once; with ``across``
+    ``teams`` share a block, a work-item loads ``unroll`` steps at once; of rows that lie across
     neighbouring work-items read neighbouring rows. With ``staged`` a block takes one chunk of
     one row: its threads fetch ``staged`` elements each at a time, and 32 of them are the lanes.
     With ``neighbours`` = 4 a work-item of contiguous rows holds four lanes, a team has 8, and
@@ -37,13 +47,13 @@ class ReduceSchedule(Schedule):
     teams: int = 4
     rows: int = 1
     unroll: int = 4
-    across: bool = False
     combine_threads: int = 64
     staged: int = 0
     neighbours: int = 1
+    call: Rows = ALONG
 
     width: ClassVar[int] = 1
-    at_the_call: ClassVar[tuple[str, ...]] = ("across",)
+    combines_alone: ClassVar[bool] = True
     combining: ClassVar[str] = "blas/reduce_combine.mako"
 
     @property
@@ -63,13 +73,17 @@ class ReduceSchedule(Schedule):
         if self.staged and self.neighbours == 1:
             return rows * chunks
         groups = -(-rows // self.rows)
-        if self.across or self.staged:
+        if self.call.across or self.staged:
             return -(-groups // self.teams) * chunks
         return -(-groups * chunks // self.teams)
 
     def for_shape(self, shape: str) -> ReduceSchedule:
         """Read along rows, or across them where they lie side by side."""
-        return replace(self, across=shape == "across")
+        return replace(self, call=Rows(shape == "across"))
+
+    def finer(self) -> ReduceSchedule | None:
+        """With half the rows a team; None at one."""
+        return replace(self, rows=self.rows // 2) if self.rows > 1 else None
 
     def smaller(self) -> ReduceSchedule | None:
         """The next smaller one, for a device that this one does not fit."""
@@ -92,16 +106,16 @@ class ReduceSchedule(Schedule):
         if self.neighbours > 1:
             shared = definition.LANES * (self.teams * self.rows + self.staged)
             shared *= form.compute.itemsize
-            if self.across:
-                raise ArgumentError("schedule: neighbours need across False")
+            if self.call.across:
+                raise ArgumentError("schedule: neighbours need rows that lie along")
             if self.staged % self.unroll:
                 raise ArgumentError(
                     f"schedule: staged {self.staged} is no multiple of unroll {self.unroll}"
                 )
         elif self.staged:
             shared *= 2 * self.staged
-            if self.rows != 1 or self.across:
-                raise ArgumentError("schedule: staged needs rows 1 and across False")
+            if self.rows != 1 or self.call.across:
+                raise ArgumentError("schedule: staged needs rows 1, and rows that lie along")
             if definition.CHUNK % (self.threads * self.staged):
                 raise ArgumentError(
                     f"schedule: {self.threads} threads x staged {self.staged} do not divide "
@@ -123,23 +137,24 @@ class SweepSchedule(Schedule):
     """DOT, GEMV, sums on a CPU: a work-item goes through a chunk in order, with all its lanes.
 
     It takes ``rows`` rows, vectors of ``width`` lanes, ``unroll`` of them written out; or,
-    where rows lie side by side (``across``), ``rows`` vectors of ``width`` rows.
+    where rows lie across, ``rows`` vectors of ``width`` rows.
     """
 
     rows: int = 1
     width: int = 1
     unroll: int = 1
-    across: bool = False
+    call: Rows = ALONG
 
     template: ClassVar[str] = "blas/reduce_sweep.mako"
     combining: ClassVar[str] = "blas/reduce_combine_sweep.mako"
     threads: ClassVar[int] = 1
     combine_threads: ClassVar[int] = 1
-    at_the_call: ClassVar[tuple[str, ...]] = ("across",)
+    combines_alone: ClassVar[bool] = False
+    neighbours: ClassVar[int] = 1
 
     def blocks(self, rows: int, chunks: int) -> int:
         """Blocks for *rows* rows of so many chunks."""
-        return -(-rows // (self.rows * (self.width if self.across else 1))) * chunks
+        return -(-rows // (self.rows * (self.width if self.call.across else 1))) * chunks
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the definition or the device."""
@@ -156,7 +171,10 @@ class SweepSchedule(Schedule):
 
     def for_shape(self, shape: str) -> SweepSchedule:
         """Read along rows, or across them where they lie side by side."""
-        return replace(self, across=shape == "across")
+        return replace(self, call=Rows(shape == "across"))
+
+    def finer(self) -> None:
+        """None: a work-item's rows share what it reads."""
 
     def smaller(self) -> SweepSchedule | None:
         """The next smaller one, for a device that this one does not fit."""

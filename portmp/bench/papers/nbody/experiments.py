@@ -128,7 +128,7 @@ def step_schedule(bench: Bench) -> NbodySchedule:
     gpu = facts.kind == "gpu"
     return NbodySchedule(
         threads=min(threads, facts.max_threads), targets=1, tile=256 if gpu else 64,
-        unroll=8 if gpu else 1, shared=int(gpu), parts=False,
+        unroll=8 if gpu else 1, shared=int(gpu),
     )  # fmt: skip
 
 
