@@ -32,10 +32,10 @@ SHORT = [name for name in formats.STORAGE if formats.get(name).itemsize <= 3]
 def every(form: Format) -> list[np.ndarray[Any, Any]]:
     """The parts of all numbers of a short format."""
     bits = np.arange(1 << 8 * form.itemsize, dtype=np.uint32)
-    (coding,) = form.codings
+    (encoding,) = form.encodings
     return [
-        (bits >> (coding.size - offset - encodings.SIZES[part])).astype(part)
-        for part, offset in zip(coding.parts, coding.offsets, strict=True)
+        (bits >> (encoding.size - offset - encodings.SIZES[part])).astype(part)
+        for part, offset in zip(encoding.parts, encoding.offsets, strict=True)
     ]
 
 
@@ -48,28 +48,28 @@ def same(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> bool:
 def test_every_number_survives(name: str) -> None:
     """Decoded and encoded again: the same parts, but for the bits of NaN, which stays one."""
     form = formats.get(name)
-    (coding,) = form.codings
+    (encoding,) = form.encodings
     parts = every(form)
-    words = encode.decoded(parts, coding)
+    words = encode.decoded(parts, encoding)
     for rounding in formats.ROUNDINGS:
-        again = encode.encoded(words, coding, rounding)
+        again = encode.encoded(words, encoding, rounding)
         number = ~np.isnan(words)
         assert all((a[number] == b[number]).all() for a, b in zip(again, parts, strict=True))
-        assert np.isnan(encode.decoded(again, coding)[~number]).all()
+        assert np.isnan(encode.decoded(again, encoding)[~number]).all()
 
 
 def test_binary16_is_numpys() -> None:
     """All 2^16 numbers decoded, and a million floats encoded, as NumPy does it."""
-    (coding,) = formats.get("float16").codings
+    (encoding,) = formats.get("float16").encodings
     (parts,) = every(formats.get("float16"))
-    assert same(encode.decoded([parts], coding), parts.view(np.float16).astype(np.float32))
+    assert same(encode.decoded([parts], encoding), parts.view(np.float16).astype(np.float32))
     rng = np.random.default_rng(1)
     bits = rng.integers(0, 2**32, 2**20, np.uint32)
     near = rng.integers(0x33000000, 0x48000000, 2**20, np.uint32) & np.uint32(0xFFFFF800)
     words = np.concatenate([bits, near, near | np.uint32(0x1000)]).view(np.float32)
     with np.errstate(all="ignore"):
         expected = words.astype(np.float16).astype(np.float32)
-    assert same(encode.decoded(encode.encoded(words, coding), coding), expected)
+    assert same(encode.decoded(encode.encoded(words, encoding), encoding), expected)
 
 
 @pytest.mark.parametrize(
@@ -79,25 +79,25 @@ def test_binary16_is_numpys() -> None:
 def test_middles_between_all_neighbours(name: str) -> None:
     """Every midpoint of two numbers goes to the even one, its neighbours to the nearer one."""
     form = formats.get(name)
-    (coding,) = form.codings
-    words = encode.decoded(every(form), coding)
+    (encoding,) = form.encodings
+    words = encode.decoded(every(form), encoding)
     finite = np.unique(words[np.isfinite(words) & (words > 0)]).astype(np.float64)
     lower, upper = finite[:-1], finite[1:]
     middle = lower / 2 + upper / 2
-    low_parts = encode.encoded(lower.astype(coding.word), coding)
+    low_parts = encode.encoded(lower.astype(encoding.word), encoding)
     even = np.where(low_parts[-1] & 1, upper, lower)
     zero = np.zeros(middle.shape)
     for value, rest, expected in (
         (middle, zero, even), (middle, zero + 1, upper), (middle, zero - 1, lower),
         (-middle, zero, -even), (-middle, zero + 1, -lower),
     ):  # fmt: skip
-        assert same(encode.rounded(value, rest, coding, "nearest"), expected.astype(coding.word))
+        assert same(encode.rounded(value, rest, encoding, "nearest"), expected.astype(encoding.word))
     for value, rest, expected in (
         (middle, zero, lower), (upper, zero - 1, lower), (upper, zero, upper),
         (-upper, zero + 1, -lower), (upper, zero + 1, upper),
     ):  # fmt: skip
-        got = encode.rounded(value, rest, coding, "toward_zero")
-        assert same(got, expected.astype(coding.word))
+        got = encode.rounded(value, rest, encoding, "toward_zero")
+        assert same(got, expected.astype(encoding.word))
 
 
 @pytest.mark.parametrize("name", ONE_LIMB)
@@ -128,13 +128,13 @@ def test_conversions_are_exact_values_rounded_once(name: str) -> None:
 def test_rounding_of_exact_values(name: str) -> None:
     """The nearest of the format's numbers, or the next one toward zero, by definition."""
     form = formats.get(name)
-    (coding,) = form.codings
+    (encoding,) = form.encodings
     rng = np.random.default_rng(2)
     for _ in range(300):
-        exponent = int(rng.integers(coding.smallest - 3, coding.overflow))
+        exponent = int(rng.integers(encoding.smallest - 3, encoding.overflow))
         value = Fraction(int(rng.integers(1, 2**62))) * Fraction(2) ** (exponent - 61)
         limb = Fraction(convert.round_to_limbs(value, form)[0])
-        step = Fraction(2) ** max(_log2(value) - coding.bits + 1, coding.smallest)
+        step = Fraction(2) ** max(_log2(value) - encoding.bits + 1, encoding.smallest)
         assert (limb / step).denominator == 1
         if form.rounding == "nearest":
             assert 2 * abs(limb - value) <= step
@@ -152,11 +152,11 @@ def test_recorded_conversions(vector: dict[str, Any]) -> None:
     """The hard cases: ties, carries into the exponent, subnormals, payloads of NaN."""
     word, size = vector["fmt"][4:].split("in")
     form = formats.get(f"slfp{word}in{size}")
-    (coding,) = form.codings
+    (encoding,) = form.encodings
     dtype = np.uint64 if word == "64" else np.uint32
     x = np.array([int(vector["bits"], 16)], dtype).view(form.word)
     for rounding, key in (("nearest", "rne"), ("toward_zero", "rz")):
-        parts = encode.encoded(x, coding, rounding)
+        parts = encode.encoded(x, encoding, rounding)
         got = 0
         for part in parts:
             got = got << 8 * part.itemsize | int(part[0])

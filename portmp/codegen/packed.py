@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from portmp.codegen.writer import SCALAR, Writer
 from portmp.formats import ROUNDINGS
-from portmp.formats.encodings import Coding
+from portmp.formats.encodings import Encoding
 
 COUNT = 4
 
@@ -69,16 +69,16 @@ def gathered(
 
 def word(w: Writer, operand: str, i: int, name: str, e: int, group: int | str | None = None) -> str:
     """The word of element *e* (0 to 3) of what was read."""
-    coding = w.storage(operand).codings[i]
-    if coding.kind == "none":
+    encoding = w.storage(operand).encodings[i]
+    if encoding.kind == "none":
         return w.literal(0)
     parts = [
         _taken(part, [f"{v}{_at(group)}" for v in _variables(part, name, j)], e)
-        for j, part in enumerate(coding.parts)
+        for j, part in enumerate(encoding.parts)
     ]
-    if coding.kind in ("word", "single"):
-        return parts[0] if coding.parts[0] == w.format.word else f"({w.scalar})({parts[0]})"
-    return f"decoded_{coding.name}({', '.join(parts)})"
+    if encoding.kind in ("word", "single"):
+        return parts[0] if encoding.parts[0] == w.format.word else f"({w.scalar})({parts[0]})"
+    return f"decoded_{encoding.name}({', '.join(parts)})"
 
 
 def _at(group: int | str | None) -> str:
@@ -106,17 +106,17 @@ def _taken(part: str, variables: Sequence[str], e: int) -> str:
 def stores(w: Writer, operand: str, i: int, index: str, words: Sequence[str]) -> list[str]:
     """Statements that write limb *i* of four elements from *index* on."""
     form = w.storage(operand)
-    coding = form.codings[i]
-    if coding.kind == "none":
+    encoding = form.encodings[i]
+    if encoding.kind == "none":
         return []
-    if coding.kind == "word":
+    if encoding.kind == "word":
         values = [[w.narrow(i, text)] for text in words]
         lines = []
     else:
-        rounded = f"encode_{coding.name}{ROUNDINGS[form.rounding]}"
-        parts = range(len(coding.parts))
+        rounded = f"encode_{encoding.name}{ROUNDINGS[form.rounding]}"
+        parts = range(len(encoding.parts))
         values = [[f"{operand}{i}_{e}_{j}" for j in parts] for e in range(COUNT)]
-        lines = _declared(coding, f"{operand}{i}")
+        lines = _declared(encoding, f"{operand}{i}")
         lines += [
             f"{rounded}({text}, {', '.join(f'&{name}' for name in names)});"
             for text, names in zip(words, values, strict=True)
@@ -127,11 +127,11 @@ def stores(w: Writer, operand: str, i: int, index: str, words: Sequence[str]) ->
     return ["{", *lines, "}"]
 
 
-def _declared(coding: Coding, name: str) -> list[str]:
+def _declared(encoding: Encoding, name: str) -> list[str]:
     """Variables for the parts of four elements."""
     return [
         f"{SCALAR[part]} {', '.join(f'{name}_{e}_{j}' for e in range(COUNT))};"
-        for j, part in enumerate(coding.parts)
+        for j, part in enumerate(encoding.parts)
     ]
 
 
@@ -162,4 +162,4 @@ def _packed(part: str, values: Sequence[str]) -> list[list[str]]:
 def _planes(w: Writer, operand: str, i: int) -> list[tuple[str, str]]:
     """The dtypes and names of the planes of an operand's limb."""
     form = w.storage(operand)
-    return list(zip(form.codings[i].parts, w.places(operand, i), strict=True))
+    return list(zip(form.encodings[i].parts, w.places(operand, i), strict=True))

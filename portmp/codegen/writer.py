@@ -16,7 +16,7 @@ from portmp import formats, networks
 from portmp.codegen.platform import Platform, Traits
 from portmp.errors import RenderError
 from portmp.formats import ROUNDINGS, Format
-from portmp.formats.encodings import Coding
+from portmp.formats.encodings import Encoding
 from portmp.networks import Kind, Network
 from portmp.networks.language import WORD, Expr, Step, kinds_of
 
@@ -389,7 +389,7 @@ class Writer:
         """Kernel parameters of an operand's planes."""
         form = self.format.compute if compute else self.storage(name)
         pointer = self.platform.const_pointer if const else self.platform.pointer
-        places = [p for i, one in enumerate(form.codings) for p in _places(one, name, i)]
+        places = [p for i, one in enumerate(form.encodings) for p in _places(one, name, i)]
         return ", ".join(
             pointer.format(SCALAR[part]) + place
             for part, place in zip(form.parts, places, strict=True)
@@ -406,18 +406,18 @@ class Writer:
     def limb(self, name: str, i: int, index: str) -> str:
         """One limb loaded from memory, as a scalar word."""
         form = self.storage(name)
-        coding = form.codings[i]
-        if coding.kind == "none":
+        encoding = form.encodings[i]
+        if encoding.kind == "none":
             return self.literal(0, scalar=True)
-        if coding.kind in ("word", "single"):
-            cast = "" if coding.parts[0] == self.format.word else f"({self.scalar})"
+        if encoding.kind in ("word", "single"):
+            cast = "" if encoding.parts[0] == self.format.word else f"({self.scalar})"
             return f"{cast}{name}{i}[{index}]"
         parts = ", ".join(f"{place}[{index}]" for place in self.places(name, i))
-        return f"decoded_{coding.name}({parts})"
+        return f"decoded_{encoding.name}({parts})"
 
     def places(self, name: str, i: int) -> list[str]:
         """The names of the planes that hold an operand's limb."""
-        return _places(self.storage(name).codings[i], name, i)
+        return _places(self.storage(name).encodings[i], name, i)
 
     def storage(self, name: str) -> Format:
         """The format in which an operand lies in memory."""
@@ -426,25 +426,25 @@ class Writer:
         return formats.get(found) if found else self.format
 
     @cached_property
-    def codings(self) -> list[tuple[Coding, str]]:
+    def encodings(self) -> list[tuple[Encoding, str]]:
         """What this kernel decodes and encodes, each with a rounding."""
         storage = [formats.get(name) for _, name in self.stored]
         found = {
             (one, form.rounding): None
-            for form in storage for one in form.codings if one.kind not in ("word", "none")
+            for form in storage for one in form.encodings if one.kind not in ("word", "none")
         }  # fmt: skip
         return list(found)
 
     def store(self, name: str, i: int, index: str, word: str) -> str:
         """The statement that stores a scalar word as one limb."""
         form = self.storage(name)
-        coding = form.codings[i]
-        if coding.kind == "none":
+        encoding = form.encodings[i]
+        if encoding.kind == "none":
             return ";"
-        if coding.kind == "word":
+        if encoding.kind == "word":
             return f"{name}{i}[{index}] = {self.narrow(i, word)};"
         places = ", ".join(self.places(name, i))
-        return f"store_{coding.name}{ROUNDINGS[form.rounding]}({places}, {index}, {word});"
+        return f"store_{encoding.name}{ROUNDINGS[form.rounding]}({places}, {index}, {word});"
 
     def leading(self, name: str, *, pass_on: bool = False) -> str:
         """Parameters for the planes of an operand's leading limb, or arguments for these."""
@@ -454,13 +454,13 @@ class Writer:
             return ", ".join(places)
         return ", ".join(
             self.platform.const_pointer.format(SCALAR[part]) + place
-            for part, place in zip(form.codings[0].parts, places, strict=True)
+            for part, place in zip(form.encodings[0].parts, places, strict=True)
         )
 
     def plain(self, name: str) -> bool:
         """Whether an operand's limbs lie in memory as words of the arithmetic."""
         form = self.storage(name)
-        return all(c.kind == "word" and c.word == self.format.word for c in form.codings)
+        return all(c.kind == "word" and c.word == self.format.word for c in form.encodings)
 
     @property
     def mixed(self) -> bool:
@@ -486,28 +486,28 @@ class Writer:
 
     def neighbours(self, name: str, i: int, index: str) -> str:
         """A limb of ``width`` neighbours loaded from memory, as words."""
-        coding = self.storage(name).codings[i]
-        if self.width == 1 or coding.kind == "none":
+        encoding = self.storage(name).encodings[i]
+        if self.width == 1 or encoding.kind == "none":
             return self.limb(name, i, index) if self.width == 1 else self.literal(0)
-        places = zip(coding.parts, self.places(name, i), strict=True)
+        places = zip(encoding.parts, self.places(name, i), strict=True)
         vectors = [self.there(part, place, index) for part, place in places]
-        if coding.kind not in ("word", "single"):
-            return f"decoded_{coding.name}x{self.width}({', '.join(vectors)})"
-        same = coding.parts[0] == self.format.word
+        if encoding.kind not in ("word", "single"):
+            return f"decoded_{encoding.name}x{self.width}({', '.join(vectors)})"
+        same = encoding.parts[0] == self.format.word
         return vectors[0] if same else f"convert_{self.word}({vectors[0]})"
 
     def put(self, name: str, i: int, index: str, words: str) -> str:
         """The statement that stores ``width`` neighbours' words as one limb."""
         form = self.storage(name)
-        coding = form.codings[i]
-        if self.width == 1 or coding.kind == "none":
+        encoding = form.encodings[i]
+        if self.width == 1 or encoding.kind == "none":
             return self.store(name, i, index, words)
         places = self.places(name, i)
-        if coding.kind == "word":
-            same = coding.parts[0] == self.format.word
+        if encoding.kind == "word":
+            same = encoding.parts[0] == self.format.word
             held = words if same else f"narrowedx{self.width}({words})"
-            return f"{self.there(coding.parts[0], places[0], index, const=False)} = {held};"
-        rounded = f"{coding.name}{ROUNDINGS[form.rounding]}x{self.width}"
+            return f"{self.there(encoding.parts[0], places[0], index, const=False)} = {held};"
+        rounded = f"{encoding.name}{ROUNDINGS[form.rounding]}x{self.width}"
         return f"store_{rounded}({', '.join(places)}, {index}, {words});"
 
     def pack(self, words: Iterable[str]) -> str:
@@ -534,5 +534,5 @@ class Writer:
         return word if self.width == 1 else f"((const {self.scalar} *)&{word})[{lane}]"
 
 
-def _places(coding: Coding, name: str, i: int) -> list[str]:
-    return [f"{name}{i}" + (f"_{j}" if j else "") for j in range(len(coding.parts))]
+def _places(encoding: Encoding, name: str, i: int) -> list[str]:
+    return [f"{name}{i}" + (f"_{j}" if j else "") for j in range(len(encoding.parts))]

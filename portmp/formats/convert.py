@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from portmp import formats
 from portmp.errors import FormatError, ShapeError
 from portmp.formats import encode
-from portmp.formats.encodings import PRECISION, Coding
+from portmp.formats.encodings import PRECISION, Encoding
 from portmp.formats.parse import dyadic, parse_number
 from portmp.formats.registry import Format
 
@@ -46,7 +46,7 @@ _ACCEPTED = (
 
 
 def round_to_limbs(value: Exact, fmt: Format) -> tuple[float, ...]:
-    """Return the limbs of *value*: greedily, each the rest rounded as its coding says.
+    """Return the limbs of *value*: greedily, each the rest rounded as its encoding says.
 
     The result is weakly normalised, |x_(i+1)| <= ulp(x_i)/2. Overflow gives an infinity; an
     infinite or nan leading limb has +0 below it. A lower limb that would overflow its
@@ -66,15 +66,15 @@ def _round(value: Exact, fmt: Format) -> tuple[tuple[float, ...], bool]:
 def round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[float, ...], bool]:
     """Return the limbs of numerator/denominator (not 0) and whether they hold it exactly."""
     limbs: list[float] = []
-    for coding in fmt.codings:
-        if coding.kind == "none":
+    for encoding in fmt.encodings:
+        if not encoding.parts:
             limbs.append(0.0)
             continue
-        truncates = fmt.rounding == "toward_zero" and coding.kind != "word"
-        mantissa, exponent = _rounded(abs(numerator), denominator, coding, truncates)
-        overflow = mantissa.bit_length() + exponent > coding.overflow
+        truncates = fmt.rounding == "toward_zero" and not encoding.plain
+        mantissa, exponent = _rounded(abs(numerator), denominator, encoding, truncates)
+        overflow = mantissa.bit_length() + exponent > encoding.overflow
         if overflow and truncates:
-            mantissa, exponent = (1 << coding.bits) - 1, coding.overflow - coding.bits
+            mantissa, exponent = (1 << encoding.bits) - 1, encoding.overflow - encoding.bits
             overflow = False
         if overflow and not limbs:
             infinity = -math.inf if numerator < 0 else math.inf
@@ -93,14 +93,16 @@ def round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[fl
     return tuple(limbs), numerator == 0
 
 
-def _rounded(numerator: int, denominator: int, coding: Coding, truncates: bool) -> tuple[int, int]:
+def _rounded(
+    numerator: int, denominator: int, encoding: Encoding, truncates: bool
+) -> tuple[int, int]:
     """Round numerator/denominator >= 0, ties to even or toward zero: (mantissa, exponent)."""
     if numerator == 0:
         return 0, 0
     exponent = numerator.bit_length() - denominator.bit_length()
     if numerator << max(-exponent, 0) < denominator << max(exponent, 0):
         exponent -= 1  # now 2^exponent <= value < 2^(exponent + 1)
-    quantum = max(exponent - coding.bits + 1, coding.smallest)
+    quantum = max(exponent - encoding.bits + 1, encoding.smallest)
     units = numerator << max(-quantum, 0), denominator << max(quantum, 0)
     return units[0] // units[1] if truncates else divide_rounded(*units), quantum
 
@@ -170,11 +172,11 @@ def _from_floats(data: Array, fmt: Format) -> tuple[list[Array], Array]:
     planes: list[Array] = []
     with np.errstate(all="ignore"):
         rest = np.array(data, dtype=np.float64, order="C", subok=False)
-        for i, coding in enumerate(fmt.codings):
-            if coding.kind in ("word", "none"):
-                limb = rest.astype(fmt.dtype(i)) if coding.parts else np.zeros_like(planes[0])
+        for i, encoding in enumerate(fmt.encodings):
+            if encoding.plain or not encoding.parts:
+                limb = rest.astype(fmt.dtype(i)) if encoding.parts else np.zeros_like(planes[0])
             else:
-                limb = encode.rounded(rest, np.zeros(rest.shape), coding, fmt.rounding)
+                limb = encode.rounded(rest, np.zeros(rest.shape), encoding, fmt.rounding)
             planes.append(limb)
             # A limb that overflowed (or was not finite) has zeros below. The difference is
             # exact: it is a multiple of rest's last bit and below half an ulp of the limb.
@@ -499,7 +501,7 @@ def change_format(planes: Sequence[Array], source: Format, target: Format) -> li
     """Limb planes of *source* in *target*, each value rounded once from its exact value."""
     if source is target:
         return list(planes)
-    if target.codings[: source.limbs] == source.codings:
+    if target.encodings[: source.limbs] == source.encodings:
         more = range(source.limbs, target.limbs)
         return [*planes, *(np.zeros(planes[0].shape, target.dtype(i)) for i in more)]
     if source.limbs == 1:
@@ -507,8 +509,8 @@ def change_format(planes: Sequence[Array], source: Format, target: Format) -> li
     flat = [plane.ravel() for plane in planes]
     if target.coded and target.limbs == 1:
         total, rest = _leading(flat)
-        (coding,) = target.codings
-        rounded = encode.rounded(total, rest, coding, target.rounding)
+        (encoding,) = target.encodings
+        rounded = encode.rounded(total, rest, encoding, target.rounding)
         return [rounded.reshape(planes[0].shape)]
     found, settled = _widened(flat, target)
     left = np.flatnonzero(~settled)

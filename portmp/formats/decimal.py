@@ -122,11 +122,11 @@ def _radius(numerator: int, denominator: int, fmt: Format) -> int | None:
     has a shorter range than the others and may have underflowed or overflowed to 0.
     """
     limbs, exact = round_ratio(numerator, denominator, fmt)
-    last, coding = limbs[-1], fmt.codings[-1]
-    if not exact or (last == 0 and coding != fmt.codings[0]) or fmt.rounding == "toward_zero":
+    last, encoding = limbs[-1], fmt.encodings[-1]
+    if not exact or (last == 0 and encoding != fmt.encodings[0]) or fmt.rounding == "toward_zero":
         return None
-    ulp = math.frexp(last)[1] - coding.bits if last else coding.smallest
-    return max(ulp, coding.smallest) - 2
+    ulp = math.frexp(last)[1] - encoding.bits if last else encoding.smallest
+    return max(ulp, encoding.smallest) - 2
 
 
 def _decimal_text(numerator: int, denominator: int, digits: int, exponent: int) -> str:

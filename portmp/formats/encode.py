@@ -13,56 +13,56 @@ from typing import Any
 import numpy as np
 
 from portmp.errors import FormatError, ShapeError
-from portmp.formats.encodings import SIZES, Coding
+from portmp.formats.encodings import PRECISION, SIZES, Encoding
 from portmp.formats.registry import Format
 
 Plane = np.ndarray[Any, Any]
-_IMAGE = {"float32": np.uint32, "float64": np.uint64}
-_HALF_NORMAL = np.uint32(0x38800000)
-"""2^-14, binary16's smallest normal number, as binary32."""
-_HALF_BEYOND = np.uint32(0x47800000)
-"""2^16, which binary16 does not hold."""
+IMAGE = {"float32": np.uint32, "float64": np.uint64}
+"""Integers of words' bits."""
 
 
-def encoded(words: Plane, coding: Coding, rounding: str = "nearest") -> list[Plane]:
+def encoded(words: Plane, encoding: Encoding, rounding: str = "nearest") -> list[Plane]:
     """The parts of words; ``rounding``: ``nearest`` or ``toward_zero``."""
-    words = np.ascontiguousarray(words, coding.word)
-    if coding.kind in ("word", "none"):
-        return [words][: len(coding.parts)]
+    words = np.ascontiguousarray(words, encoding.word)
+    if encoding.plain or not encoding.parts:
+        return [words][: len(encoding.parts)]
     truncates = rounding == "toward_zero"
-    if coding.kind == "single":
-        return [_single(words, truncates)]
-    image = words.view(_IMAGE[coding.word])
-    if coding.kind == "half":
-        return [_half(words, image, truncates).astype(np.uint16)]
-    kept = _cut(words, image, coding.dropped, truncates)
-    parts = []
-    for dtype, offset in zip(coding.parts, coding.offsets, strict=True):
-        shift = coding.size - offset - SIZES[dtype]
-        parts.append((kept >> kept.dtype.type(shift)).astype(dtype))
-    return parts
+    if encoding.native:
+        return [_narrowed(words, truncates)]
+    kept = _image(words, encoding, truncates)
+    return [
+        (kept >> kept.dtype.type(shift)).astype(dtype)
+        for dtype, shift in zip(encoding.parts, encoding.shifts, strict=True)
+    ]
 
 
-def decoded(parts: Sequence[Plane], coding: Coding) -> Plane:
-    """The words that parts hold, exactly."""
-    if coding.kind == "none":
-        raise FormatError(f"coding {coding.name} is not stored")
-    if coding.kind == "word":
-        return np.asarray(parts[0])
-    if coding.kind == "single":
+def decoded(parts: Sequence[Plane], encoding: Encoding) -> Plane:
+    """The words that parts hold, exactly; FormatError where there are none."""
+    if not encoding.parts:
+        raise FormatError(f"encoding {encoding.name} is not stored")
+    if encoding.native:
         with np.errstate(all="ignore"):
-            return np.asarray(parts[0]).astype(np.float64)
-    if coding.kind == "half":
-        with np.errstate(all="ignore"):
-            return np.asarray(parts[0]).view(np.float16).astype(np.float32)
-    kind = _IMAGE[coding.word]
+            return np.asarray(parts[0]).astype(encoding.word, copy=False)
+    kind, above = IMAGE[encoding.word], SIZES[encoding.word] - encoding.size
     image = np.zeros(np.shape(parts[0]), kind)
-    for part, offset in zip(parts, coding.offsets, strict=True):
-        image |= part.astype(kind) << kind(SIZES[coding.word] - offset - SIZES[part.dtype.name])
-    return image.view(coding.word)
+    for part, shift in zip(parts, encoding.shifts, strict=True):
+        image |= part.astype(kind) << kind(above + shift)
+    if encoding.rescaled:
+        sign, infinity, rebias = _marks(encoding)
+        small = (image & ~sign) >> kind(above - encoding.dropped)
+        size = (small.view(encoding.word) * np.float32(2.0**encoding.rebias)).view(kind)
+        image = image & sign | size | np.where(size < infinity - rebias, kind(0), infinity)
+    return image.view(encoding.word)
 
 
-def _single(words: Plane, truncates: bool) -> Plane:
+def _marks(encoding: Encoding) -> tuple[Any, Any, Any]:
+    """In the word's bits: its sign, its infinity, and the difference of the exponents."""
+    kind, fraction = IMAGE[encoding.word], PRECISION[encoding.word] - 1
+    sign = 1 << SIZES[encoding.word] - 1
+    return kind(sign), kind(sign - (1 << fraction)), kind(encoding.rebias << fraction)
+
+
+def _narrowed(words: Plane, truncates: bool) -> Plane:
     """Doubles as binary32."""
     with np.errstate(all="ignore"):
         short = words.astype(np.float32)
@@ -71,31 +71,30 @@ def _single(words: Plane, truncates: bool) -> Plane:
     return short
 
 
-def _half(words: Plane, image: Plane, truncates: bool) -> Plane:
-    """Bits of floats as binary16."""
-    sign = image >> np.uint32(16) & np.uint32(0x8000)
-    size = image & np.uint32(0x7FFFFFFF)
-    with np.errstate(all="ignore"):
-        units = np.minimum(np.abs(words), np.float32(1)) * np.float32(2.0**24)
-        low = (np.floor(units) if truncates else np.rint(units)).astype(np.uint32)
-    step = np.uint32(0) if truncates else np.uint32(0xFFF) + (size >> np.uint32(13) & np.uint32(1))
-    high = (size - np.uint32(0x38000000) + step) >> np.uint32(13)
+def _image(words: Plane, encoding: Encoding, truncates: bool) -> Plane:
+    """What lies in memory, as integers."""
+    kind, one = IMAGE[encoding.word], IMAGE[encoding.word](1)
+    dropped, bits = kind(encoding.dropped), kind(encoding.bits)
+    sign, infinity, rebias = _marks(encoding)
+    image = words.view(kind)
+    size = image & ~sign
+    step = kind(0) if truncates else (one << dropped - one) - one + (size >> dropped & one)
+    found = (size - rebias + step) >> dropped
+    if encoding.rescaled:
+        least = rebias + (one << kind(PRECISION[encoding.word] - 1))  # the smallest normal number
+        with np.errstate(all="ignore"):
+            units = np.where(size < least, np.abs(words), 0) * np.float32(2.0**-encoding.smallest)
+        low = (np.floor(units) if truncates else np.rint(units)).astype(kind)
+        found = np.where(size < least, low, found)
     # toward zero: only an infinity is one
-    most = np.where(np.isinf(words), 0x7C00, 0x7BFF if truncates else 0x7C00).astype(np.uint32)
-    found = np.where(size < _HALF_NORMAL, low, np.where(size < _HALF_BEYOND, high, most))
-    quiet = np.uint32(0x7E00) | size >> np.uint32(13) & np.uint32(0x3FF)
-    result: Plane = sign | np.where(np.isnan(words), quiet, found)
-    return result
-
-
-def _cut(words: Plane, image: Plane, dropped: int, truncates: bool) -> Plane:
-    """The top bits of images, as integers."""
-    kind = image.dtype.type
-    kept = image >> kind(dropped)
-    quiet = kept | kind(1) << kind(np.finfo(words.dtype).nmant - 1 - dropped)
-    if not truncates:
-        kept = (image + kind((1 << dropped - 1) - 1) + (kept & kind(1))) >> kind(dropped)
-    result: Plane = np.where(np.isnan(words), quiet, kept)
+    most = (infinity - rebias - rebias) >> dropped
+    edge = np.where(np.isinf(words), most, most - one) if truncates else most
+    found = np.where(size < infinity - rebias, found, edge)
+    quiet = most | one << bits - kind(2) | size >> dropped & (one << bits - one) - one
+    found = np.where(np.isnan(words), quiet, found)
+    result: Plane = (
+        image >> kind(SIZES[encoding.word] - encoding.size) & kind(1 << encoding.size - 1) | found
+    )
     return result
 
 
@@ -103,12 +102,8 @@ def parts_of(form: Format, limbs: Sequence[Plane]) -> list[Plane]:
     """All planes in memory of limbs on the host."""
     return [
         part
-        for limb, coding, dtype in zip(limbs, form.codings, form.planes, strict=True)
-        for part in (
-            encoded(limb, coding, form.rounding)
-            if form.coded
-            else [np.ascontiguousarray(limb, dtype)]
-        )
+        for limb, encoding in zip(limbs, form.encodings, strict=True)
+        for part in encoded(limb, encoding, form.rounding)
     ]
 
 
@@ -116,9 +111,9 @@ def limbs_of(form: Format, parts: Sequence[Plane]) -> list[Plane]:
     """The limbs of planes in memory."""
     limbs: list[Plane] = []
     rest = list(parts)
-    for coding in form.codings:
-        mine, rest = rest[: len(coding.parts)], rest[len(coding.parts) :]
-        limbs.append(decoded(mine, coding) if mine else np.zeros_like(limbs[0]))
+    for encoding in form.encodings:
+        mine, rest = rest[: len(encoding.parts)], rest[len(encoding.parts) :]
+        limbs.append(decoded(mine, encoding) if mine else np.zeros_like(limbs[0]))
     return limbs
 
 
@@ -127,21 +122,21 @@ def stored(form: Format, limbs: Sequence[Plane]) -> list[Plane]:
     return limbs_of(form, parts_of(form, limbs)) if form.coded else list(limbs)
 
 
-def rounded(values: Plane, rest: Plane, coding: Coding, rounding: str) -> Plane:
-    """Float64 *values* plus *rest*, of which only signs count, rounded once to a coding's numbers.
+def rounded(values: Plane, rest: Plane, encoding: Encoding, rounding: str) -> Plane:
+    """Float64 *values* plus *rest*, of which only signs count, rounded once to an encoding's numbers.
 
     The word in between is rounded to odd, so that it is no tie where the value is none.
     """
     with np.errstate(all="ignore"):
-        words = values.astype(coding.word)
+        words = values.astype(encoding.word)
         error = np.sign(values - words.astype(np.float64))
         error = np.where(np.isfinite(words), np.where(error == 0, np.sign(rest), error), 0.0)
         error = np.where(np.isinf(words) & np.isfinite(values), -np.sign(values), error)
-    image = words.view(_IMAGE[coding.word])
+    image = words.view(IMAGE[encoding.word])
     one = image.dtype.type(1)
     image[(error != 0) & (error * np.where(np.signbit(words), -1.0, 1.0) < 0)] -= one
     image[error != 0] |= one
-    return decoded(encoded(words, coding, rounding), coding)
+    return decoded(encoded(words, encoding, rounding), encoding)
 
 
 def interleaved(form: Format, parts: Sequence[Plane]) -> Plane:

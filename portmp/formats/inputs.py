@@ -13,14 +13,11 @@ from typing import Any
 import numpy as np
 
 from portmp.formats import encode
-from portmp.formats.encodings import PRECISION
+from portmp.formats.encodings import PRECISION, SIZES, encoding
 from portmp.formats.registry import Format
 
 Plane = np.ndarray[Any, Any]
 Host = list[Plane]
-
-_BIAS = {"float32": 127, "float64": 1023}
-_INT = {"float32": np.uint32, "float64": np.uint64}
 
 
 class Stream:
@@ -51,14 +48,17 @@ def words(stream: Stream, dtype: str, exponent: Plane) -> Plane:
 
     Below the normal range the word is 0, above it the largest exponent is used.
     """
-    p, bias, kind = PRECISION[dtype], _BIAS[dtype], _INT[dtype]
+    p, bias, kind = PRECISION[dtype], encoding(dtype).bias, encode.IMAGE[dtype]
     count = exponent.size
     bits = stream.integers(count)
     sign = (bits >> np.uint64(63)).astype(kind)
     fraction = ((bits >> np.uint64(5)) & np.uint64((1 << (p - 1)) - 1)).astype(kind)
     biased = np.clip(exponent + bias, 0, 2 * bias).astype(kind)
-    total = 32 if dtype == "float32" else 64
-    word = (sign << kind(total - 1)) | (biased << kind(p - 1)) | np.where(biased > 0, fraction, 0)
+    word = (
+        (sign << kind(SIZES[dtype] - 1))
+        | (biased << kind(p - 1))
+        | np.where(biased > 0, fraction, 0)
+    )
     result: Plane = word.astype(kind).view(dtype)
     return result
 
@@ -98,7 +98,7 @@ def wide(form: Format, shape: tuple[int, ...], seed: str) -> Host:
     """Values with widely spread exponents: products overflow and underflow now and then."""
     count = int(np.prod(shape, dtype=np.int64))
     reach = 70 if form.word == "float32" else 560
-    reach = min(reach, form.codings[0].overflow - 6)
+    reach = min(reach, form.encodings[0].overflow - 6)
     planes = expansions(form, count, Stream(f"wide {form.name} {seed}"), -reach, reach)
     return [p.reshape(shape) for p in planes]
 

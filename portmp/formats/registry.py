@@ -4,7 +4,7 @@ A format is a table entry. ``planes`` are the dtypes of its limbs on the host, m
 significant first; ``word`` is the dtype that computes; ``networks`` maps the roles
 (add, mul, div, sqrt) to networks of portmp.networks; ``accumulators`` says how sums of
 products run, accurately and fast. A storage format computes as another format,
-``arithmetic``, and is shorter in memory: ``codings`` says how each limb lies there.
+``arithmetic``, and is shorter in memory: ``encodings`` says how each limb lies there.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from portmp import definition, networks
 from portmp.errors import ArgumentError, FormatError, suggestion
-from portmp.formats.encodings import Coding, coding
+from portmp.formats.encodings import Encoding, encoding
 from portmp.networks import Network, operators
 
 ROLES = ("add", "mul", "div", "sqrt")
@@ -52,8 +52,8 @@ class Format:
     """One number format.
 
     ``definition`` counts changes of the networks: it is part of every digest's key.
-    ``scalar`` marks arithmetic that has no explicit-vector form. ``codings`` names how limbs are
-    stored (nothing: as they are), ``rounding`` is how: ``nearest``, ties to even, or
+    ``scalar`` marks arithmetic that has no explicit-vector form. ``stored`` names limbs'
+    encodings (nothing: as they are), ``rounding`` is how: ``nearest``, ties to even, or
     ``toward_zero``. ``parent`` is the format that computes where that is another one.
     """
 
@@ -77,14 +77,14 @@ class Format:
         return len(self.planes)
 
     @cached_property
-    def codings(self) -> tuple[Coding, ...]:
+    def encodings(self) -> tuple[Encoding, ...]:
         """How each limb lies in memory."""
-        return tuple(coding(name) for name in self.stored or self.planes)
+        return tuple(encoding(name) for name in self.stored or self.planes)
 
     @cached_property
     def parts(self) -> tuple[str, ...]:
         """The dtypes of the planes in memory, leading limb and bits first."""
-        return tuple(part for one in self.codings for part in one.parts)
+        return tuple(part for one in self.encodings for part in one.parts)
 
     @property
     def coded(self) -> bool:
@@ -99,7 +99,7 @@ class Format:
     @cached_property
     def bits(self) -> int:
         """Significand bits of a value with contiguous limbs."""
-        return sum(one.bits for one in self.codings)
+        return sum(one.bits for one in self.encodings)
 
     @cached_property
     def digits(self) -> int:
@@ -114,7 +114,7 @@ class Format:
     @cached_property
     def itemsize(self) -> int:
         """Bytes of one value in memory."""
-        return sum(one.size for one in self.codings) // 8
+        return sum(one.size for one in self.encodings) // 8
 
     @cached_property
     def compute(self) -> Format:

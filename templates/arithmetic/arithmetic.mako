@@ -154,7 +154,7 @@ ${w.signature(net)}
 typedef ${w.word} ${w.anywhere} __attribute__((aligned(${4 if w.scalar == "float" else 8})));
 
 % endif
-% if w.width > 1 and (w.codings or w.mixed):
+% if w.width > 1 and (w.encodings or w.mixed):
 <%include file="/arithmetic/storage_vectors.mako" args="w=w"/>
 % endif
 </%def>

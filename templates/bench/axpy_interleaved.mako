@@ -6,11 +6,11 @@
     from portmp.formats import ROUNDINGS
     from portmp.codegen.writer import SCALAR
 
-    def pieces(coding, unit):
+    def pieces(encoding, unit):
         """Of each part the places of its words in an element, least significant first."""
         return [
             range(offset // 8 // unit, (offset + SIZES[part]) // 8 // unit)
-            for part, offset in zip(coding.parts, coding.offsets)
+            for part, offset in zip(encoding.parts, encoding.offsets)
         ]
 
     def joined(operand, words, unit):
@@ -23,9 +23,9 @@
 <%
     p, operator = w.platform, networks["operator"]
     form = w.storage("x")
-    (coding,) = form.codings
+    (encoding,) = form.encodings
     size, word = form.itemsize // unit, SCALAR[f"uint{8 * unit}"]
-    parts = range(len(coding.parts))
+    parts = range(len(encoding.parts))
 %>
 ${arithmetic(w, [operator])}
 /* y[i] = a x[i] + y[i] for n elements of ${form.itemsize} bytes */
@@ -36,13 +36,13 @@ ${p.kernel.format(threads)} ${name}(
     if (i >= n)
         return;
     const ${p.index} at = i * ${size};
-    const ${w.scalar} left = decoded_${coding.name}(${", ".join(joined("x", part, unit) for part in pieces(coding, unit))});
-    const ${w.scalar} right = decoded_${coding.name}(${", ".join(joined("y", part, unit) for part in pieces(coding, unit))});
-% for j, part in enumerate(coding.parts):
+    const ${w.scalar} left = decoded_${encoding.name}(${", ".join(joined("x", part, unit) for part in pieces(encoding, unit))});
+    const ${w.scalar} right = decoded_${encoding.name}(${", ".join(joined("y", part, unit) for part in pieces(encoding, unit))});
+% for j, part in enumerate(encoding.parts):
     ${SCALAR[part]} part${j};
 % endfor
-    encode_${coding.name}${ROUNDINGS[form.rounding]}(${w.function(operator)}(a0, left, right), ${", ".join(f"&part{j}" for j in parts)});
-% for j, words in enumerate(pieces(coding, unit)):
+    encode_${encoding.name}${ROUNDINGS[form.rounding]}(${w.function(operator)}(a0, left, right), ${", ".join(f"&part{j}" for j in parts)});
+% for j, words in enumerate(pieces(encoding, unit)):
 % for k, place in enumerate(words):
     y[at + ${place}] = (${word})(${f"part{j} >> {8 * unit * k}" if k else f"part{j}"});
 % endfor

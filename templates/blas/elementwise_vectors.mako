@@ -6,7 +6,7 @@
     arrays = [n for n, access in operands if access != "value"]
     ## Of words that are decoded or converted a core looks too few ahead to have memory busy: so many bytes are
     ## fetched early (by trials with AXPY on two cores; words that are loaded as they are lose by it).
-    ahead = 2048 if p.prefetch and w.storage("out").codings[0].kind in ("cut", "single") else 0
+    ahead = 2048 if p.prefetch and w.storage("out").encodings[0].kind in ("cut", "single") else 0
 %>
 ${arithmetic(w, [operator])}
 ${anywhere(w)}
