@@ -91,7 +91,9 @@ def test_middles_between_all_neighbours(name: str) -> None:
         (middle, zero, even), (middle, zero + 1, upper), (middle, zero - 1, lower),
         (-middle, zero, -even), (-middle, zero + 1, -lower),
     ):  # fmt: skip
-        assert same(encode.rounded(value, rest, encoding, "nearest"), expected.astype(encoding.word))
+        assert same(
+            encode.rounded(value, rest, encoding, "nearest"), expected.astype(encoding.word)
+        )
     for value, rest, expected in (
         (middle, zero, lower), (upper, zero - 1, lower), (upper, zero, upper),
         (-upper, zero + 1, -lower), (upper, zero + 1, upper),

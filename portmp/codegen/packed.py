@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from portmp.codegen.writer import SCALAR, Writer
-from portmp.formats import ROUNDINGS
 from portmp.formats.encodings import Encoding
 
 COUNT = 4
@@ -70,15 +69,11 @@ def gathered(
 def word(w: Writer, operand: str, i: int, name: str, e: int, group: int | str | None = None) -> str:
     """The word of element *e* (0 to 3) of what was read."""
     encoding = w.storage(operand).encodings[i]
-    if encoding.kind == "none":
-        return w.literal(0)
     parts = [
         _taken(part, [f"{v}{_at(group)}" for v in _variables(part, name, j)], e)
         for j, part in enumerate(encoding.parts)
     ]
-    if encoding.kind in ("word", "single"):
-        return parts[0] if encoding.parts[0] == w.format.word else f"({w.scalar})({parts[0]})"
-    return f"decoded_{encoding.name}({', '.join(parts)})"
+    return w.decoded(encoding, parts)
 
 
 def _at(group: int | str | None) -> str:
@@ -107,13 +102,13 @@ def stores(w: Writer, operand: str, i: int, index: str, words: Sequence[str]) ->
     """Statements that write limb *i* of four elements from *index* on."""
     form = w.storage(operand)
     encoding = form.encodings[i]
-    if encoding.kind == "none":
+    if not encoding.parts:
         return []
-    if encoding.kind == "word":
+    if encoding.plain:
         values = [[w.narrow(i, text)] for text in words]
         lines = []
     else:
-        rounded = f"encode_{encoding.name}{ROUNDINGS[form.rounding]}"
+        rounded = f"encode_{w.rounded(encoding, form.rounding)}"
         parts = range(len(encoding.parts))
         values = [[f"{operand}{i}_{e}_{j}" for j in parts] for e in range(COUNT)]
         lines = _declared(encoding, f"{operand}{i}")
@@ -162,4 +157,4 @@ def _packed(part: str, values: Sequence[str]) -> list[list[str]]:
 def _planes(w: Writer, operand: str, i: int) -> list[tuple[str, str]]:
     """The dtypes and names of the planes of an operand's limb."""
     form = w.storage(operand)
-    return list(zip(form.encodings[i].parts, w.places(operand, i), strict=True))
+    return list(zip(form.encodings[i].parts, w.plane_names(operand, i), strict=True))

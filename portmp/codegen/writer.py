@@ -388,36 +388,21 @@ class Writer:
     def planes(self, name: str, *, const: bool, compute: bool = False) -> str:
         """Kernel parameters of an operand's planes."""
         form = self.format.compute if compute else self.storage(name)
-        pointer = self.platform.const_pointer if const else self.platform.pointer
-        places = [p for i, one in enumerate(form.encodings) for p in _places(one, name, i)]
-        return ", ".join(
-            pointer.format(SCALAR[part]) + place
-            for part, place in zip(form.parts, places, strict=True)
-        )
+        limbs = enumerate(form.encodings)
+        return ", ".join(self._planes(one, name, i, const=const) for i, one in limbs if one.parts)
 
-    def plane_names(self, name: str) -> str:
-        """Arguments that pass an operand's planes on."""
-        return ", ".join(p for i in self.limbs for p in self.places(name, i))
+    def _planes(self, encoding: Encoding, name: str, i: int, *, const: bool) -> str:
+        pointer = self.platform.const_pointer if const else self.platform.pointer
+        names = zip(encoding.parts, _plane_names(encoding, name, i), strict=True)
+        return ", ".join(pointer.format(SCALAR[part]) + plane for part, plane in names)
 
     def scalars(self, name: str) -> str:
         """Kernel parameters of a value passed by value."""
         return ", ".join(f"const {self.scalar} {name}{i}" for i in self.limbs)
 
-    def limb(self, name: str, i: int, index: str) -> str:
-        """One limb loaded from memory, as a scalar word."""
-        form = self.storage(name)
-        encoding = form.encodings[i]
-        if encoding.kind == "none":
-            return self.literal(0, scalar=True)
-        if encoding.kind in ("word", "single"):
-            cast = "" if encoding.parts[0] == self.format.word else f"({self.scalar})"
-            return f"{cast}{name}{i}[{index}]"
-        parts = ", ".join(f"{place}[{index}]" for place in self.places(name, i))
-        return f"decoded_{encoding.name}({parts})"
-
-    def places(self, name: str, i: int) -> list[str]:
+    def plane_names(self, name: str, i: int) -> list[str]:
         """The names of the planes that hold an operand's limb."""
-        return _places(self.storage(name).encodings[i], name, i)
+        return _plane_names(self.storage(name).encodings[i], name, i)
 
     def storage(self, name: str) -> Format:
         """The format in which an operand lies in memory."""
@@ -427,40 +412,24 @@ class Writer:
 
     @cached_property
     def encodings(self) -> list[tuple[Encoding, str]]:
-        """What this kernel decodes and encodes, each with a rounding."""
+        """What this kernel decodes and encodes by functions, each with a rounding."""
         storage = [formats.get(name) for _, name in self.stored]
         found = {
             (one, form.rounding): None
-            for form in storage for one in form.encodings if one.kind not in ("word", "none")
+            for form in storage for one in form.encodings if one.parts and not one.plain
         }  # fmt: skip
         return list(found)
 
-    def store(self, name: str, i: int, index: str, word: str) -> str:
-        """The statement that stores a scalar word as one limb."""
-        form = self.storage(name)
-        encoding = form.encodings[i]
-        if encoding.kind == "none":
-            return ";"
-        if encoding.kind == "word":
-            return f"{name}{i}[{index}] = {self.narrow(i, word)};"
-        places = ", ".join(self.places(name, i))
-        return f"store_{encoding.name}{ROUNDINGS[form.rounding]}({places}, {index}, {word});"
-
     def leading(self, name: str, *, pass_on: bool = False) -> str:
         """Parameters for the planes of an operand's leading limb, or arguments for these."""
-        form = self.storage(name)
-        places = self.places(name, 0)
         if pass_on:
-            return ", ".join(places)
-        return ", ".join(
-            self.platform.const_pointer.format(SCALAR[part]) + place
-            for part, place in zip(form.encodings[0].parts, places, strict=True)
-        )
+            return ", ".join(self.plane_names(name, 0))
+        return self._planes(self.storage(name).encodings[0], name, 0, const=True)
 
     def plain(self, name: str) -> bool:
         """Whether an operand's limbs lie in memory as words of the arithmetic."""
-        form = self.storage(name)
-        return all(c.kind == "word" and c.word == self.format.word for c in form.encodings)
+        word = self.format.word
+        return all(one.plain and one.word == word for one in self.storage(name).encodings)
 
     @property
     def mixed(self) -> bool:
@@ -479,36 +448,66 @@ class Writer:
         """The name of the vector type that needs a word's alignment only."""
         return f"{self.word}_anywhere"
 
-    def there(self, part: str, place: str, index: str, *, const: bool = True) -> str:
+    @property
+    def times(self) -> str:
+        """What ends the names of functions for neighbours: ``x4``, or nothing for one."""
+        return f"x{self.width}" if self.width > 1 else ""
+
+    def held(self, dtype: str) -> str:
+        """The C type of ``width`` numbers of this dtype."""
+        return f"{VECTORS[dtype]}{self.width}" if self.width > 1 else SCALAR[dtype]
+
+    def converted(self, dtype: str, numbers: str) -> str:
+        """Numbers, which are no sum, as others of this dtype."""
+        if self.width > 1:
+            return f"convert_{self.held(dtype)}({numbers})"
+        return f"({SCALAR[dtype]}){numbers}"
+
+    def there(self, part: str, plane: str, index: str, *, const: bool = True) -> str:
         """``width`` neighbours of a plane of this dtype, as one vector."""
+        if self.width == 1:
+            return f"{plane}[{index}]"
         pointer = self.platform.const_pointer if const else self.platform.pointer
-        return f"*({pointer.format(f'{VECTORS[part]}{self.width}_anywhere')})({place} + {index})"
+        return f"*({pointer.format(f'{self.held(part)}_anywhere')})({plane} + {index})"
+
+    def limb(self, name: str, i: int, index: str) -> str:
+        """One limb loaded from memory, as a scalar word."""
+        return self.one.neighbours(name, i, index)
 
     def neighbours(self, name: str, i: int, index: str) -> str:
         """A limb of ``width`` neighbours loaded from memory, as words."""
         encoding = self.storage(name).encodings[i]
-        if self.width == 1 or encoding.kind == "none":
-            return self.limb(name, i, index) if self.width == 1 else self.literal(0)
-        places = zip(encoding.parts, self.places(name, i), strict=True)
-        vectors = [self.there(part, place, index) for part, place in places]
-        if encoding.kind not in ("word", "single"):
-            return f"decoded_{encoding.name}x{self.width}({', '.join(vectors)})"
+        planes = zip(encoding.parts, self.plane_names(name, i), strict=True)
+        return self.decoded(encoding, [self.there(part, plane, index) for part, plane in planes])
+
+    def decoded(self, encoding: Encoding, parts: list[str]) -> str:
+        """The words that parts in variables or in memory are."""
+        if not parts:
+            return self.literal(0)
+        if not encoding.native:
+            return f"decoded_{encoding.name}{self.times}({', '.join(parts)})"
         same = encoding.parts[0] == self.format.word
-        return vectors[0] if same else f"convert_{self.word}({vectors[0]})"
+        return parts[0] if same else self.converted(self.format.word, parts[0])
+
+    def rounded(self, encoding: Encoding, rounding: str) -> str:
+        """What names of functions that encode end with."""
+        return encoding.name + ROUNDINGS[rounding] + self.times
+
+    def store(self, name: str, i: int, index: str, word: str) -> str:
+        """The statement that stores a scalar word as one limb."""
+        return self.one.put(name, i, index, word)
 
     def put(self, name: str, i: int, index: str, words: str) -> str:
         """The statement that stores ``width`` neighbours' words as one limb."""
         form = self.storage(name)
-        encoding = form.encodings[i]
-        if self.width == 1 or encoding.kind == "none":
-            return self.store(name, i, index, words)
-        places = self.places(name, i)
-        if encoding.kind == "word":
-            same = encoding.parts[0] == self.format.word
-            held = words if same else f"narrowedx{self.width}({words})"
-            return f"{self.there(encoding.parts[0], places[0], index, const=False)} = {held};"
-        rounded = f"{encoding.name}{ROUNDINGS[form.rounding]}x{self.width}"
-        return f"store_{rounded}({', '.join(places)}, {index}, {words});"
+        encoding, planes = form.encodings[i], self.plane_names(name, i)
+        if not planes:
+            return ";"
+        if encoding.plain:
+            there = self.there(encoding.word, planes[0], index, const=False)
+            return f"{there} = {self.narrow(i, words)};"
+        rounded = self.rounded(encoding, form.rounding)
+        return f"store_{rounded}({', '.join(planes)}, {index}, {words});"
 
     def pack(self, words: Iterable[str]) -> str:
         """A value of the format from words (vectors when ``width`` > 1)."""
@@ -520,10 +519,9 @@ class Writer:
         return value if self.format.limbs == 1 else f"{value}.x{i}"
 
     def narrow(self, i: int, word: str) -> str:
-        """A word as plane *i* stores it."""
-        if self.format.planes[i] == self.format.word:
-            return word
-        return f"narrowed({word})"
+        """Words as plane *i* stores them."""
+        same = self.format.planes[i] == self.format.word
+        return word if same else f"narrowed{self.times}({word})"
 
     def splat(self, word: str) -> str:
         """A scalar word in every lane."""
@@ -534,5 +532,5 @@ class Writer:
         return word if self.width == 1 else f"((const {self.scalar} *)&{word})[{lane}]"
 
 
-def _places(encoding: Encoding, name: str, i: int) -> list[str]:
+def _plane_names(encoding: Encoding, name: str, i: int) -> list[str]:
     return [f"{name}{i}" + (f"_{j}" if j else "") for j in range(len(encoding.parts))]

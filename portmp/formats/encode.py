@@ -17,7 +17,7 @@ from portmp.formats.encodings import PRECISION, SIZES, Encoding
 from portmp.formats.registry import Format
 
 Plane = np.ndarray[Any, Any]
-IMAGE = {"float32": np.uint32, "float64": np.uint64}
+IMAGE: dict[str, Any] = {"float32": np.uint32, "float64": np.uint64}
 """Integers of words' bits."""
 
 
@@ -73,15 +73,15 @@ def _narrowed(words: Plane, truncates: bool) -> Plane:
 
 def _image(words: Plane, encoding: Encoding, truncates: bool) -> Plane:
     """What lies in memory, as integers."""
-    kind, one = IMAGE[encoding.word], IMAGE[encoding.word](1)
-    dropped, bits = kind(encoding.dropped), kind(encoding.bits)
+    kind, dropped = IMAGE[encoding.word], IMAGE[encoding.word](encoding.dropped)
+    one, fraction = kind(1), kind(encoding.bits - 1)
     sign, infinity, rebias = _marks(encoding)
     image = words.view(kind)
     size = image & ~sign
     step = kind(0) if truncates else (one << dropped - one) - one + (size >> dropped & one)
     found = (size - rebias + step) >> dropped
     if encoding.rescaled:
-        least = rebias + (one << kind(PRECISION[encoding.word] - 1))  # the smallest normal number
+        least = rebias + (one << dropped + fraction)  # the smallest normal number
         with np.errstate(all="ignore"):
             units = np.where(size < least, np.abs(words), 0) * np.float32(2.0**-encoding.smallest)
         low = (np.floor(units) if truncates else np.rint(units)).astype(kind)
@@ -90,11 +90,9 @@ def _image(words: Plane, encoding: Encoding, truncates: bool) -> Plane:
     most = (infinity - rebias - rebias) >> dropped
     edge = np.where(np.isinf(words), most, most - one) if truncates else most
     found = np.where(size < infinity - rebias, found, edge)
-    quiet = most | one << bits - kind(2) | size >> dropped & (one << bits - one) - one
+    quiet = most | one << fraction - one | size >> dropped & (one << fraction) - one
     found = np.where(np.isnan(words), quiet, found)
-    result: Plane = (
-        image >> kind(SIZES[encoding.word] - encoding.size) & kind(1 << encoding.size - 1) | found
-    )
+    result: Plane = (image & sign) >> kind(SIZES[encoding.word] - encoding.size) | found
     return result
 
 
@@ -123,7 +121,7 @@ def stored(form: Format, limbs: Sequence[Plane]) -> list[Plane]:
 
 
 def rounded(values: Plane, rest: Plane, encoding: Encoding, rounding: str) -> Plane:
-    """Float64 *values* plus *rest*, of which only signs count, rounded once to an encoding's numbers.
+    """Float64 *values* plus *rest*, of which only signs count, rounded once to an encoding.
 
     The word in between is rounded to odd, so that it is no tie where the value is none.
     """

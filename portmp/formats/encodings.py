@@ -40,10 +40,11 @@ class Encoding:
     exponent: int
 
     def __post_init__(self) -> None:
-        if self.rescaled and (self.word != "float32" or self.size > 24):
+        if self.rescaled and (self.word != "float32" or self.size > 24 or self.bits < 2):
             raise FormatError(
-                f"encoding {self.name}: {self.exponent} bits of exponent in {self.size} given; "
-                "an exponent that is shorter than the word's needs float32 and at most 24 bits"
+                f"encoding {self.name}: {self.exponent} of {self.size} bits of {self.word} given; "
+                "an exponent that is shorter than the word's needs float32, at most 24 bits and "
+                "a significand that tells NaN from infinity"
             )
 
     @cached_property

@@ -98,7 +98,7 @@ def wide(form: Format, shape: tuple[int, ...], seed: str) -> Host:
     """Values with widely spread exponents: products overflow and underflow now and then."""
     count = int(np.prod(shape, dtype=np.int64))
     reach = 70 if form.word == "float32" else 560
-    reach = min(reach, form.encodings[0].overflow - 6)
+    reach = min(reach, max(form.encodings[0].overflow - 6, 0))
     planes = expansions(form, count, Stream(f"wide {form.name} {seed}"), -reach, reach)
     return [p.reshape(shape) for p in planes]
 

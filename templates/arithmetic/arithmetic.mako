@@ -1,4 +1,7 @@
 ## The arithmetic of one format: word operations, types, and the networks it needs.
+<%!
+    from portmp.formats.encodings import SIZES
+%>
 <%def name="arithmetic(w, networks)">
 <% p = w.platform %>
 <% nets = w.closure(networks) %>
@@ -6,7 +9,7 @@
 % if p.prologue and w.first("prologue"):
 ${p.prologue}
 % endif
-<%include file="/arithmetic/storage.mako" args="w=w"/>
+<%include file="/arithmetic/storage.mako" args="w=w.one"/>
 % if w.traits.fma == "contracted" and w.first(w.fused):
 /* a*b + c with one rounding: contraction is on in this function and nowhere else */
 ${p.function} ${w.word} ${w.fused}(const ${w.word} a, const ${w.word} b, const ${w.word} c)
@@ -155,6 +158,23 @@ typedef ${w.word} ${w.anywhere} __attribute__((aligned(${4 if w.scalar == "float
 
 % endif
 % if w.width > 1 and (w.encodings or w.mixed):
-<%include file="/arithmetic/storage_vectors.mako" args="w=w"/>
+% for part in w.parts:
+% if w.first(f"{w.held(part)}_anywhere"):
+typedef ${w.held(part)} ${w.held(part)}_anywhere __attribute__((aligned(${SIZES[part] // 8})));
+% endif
+% endfor
+
+% if w.mixed and w.first(f"narrowed{w.times}"):
+<% p, n = w.platform, w.width %>
+/* low limbs as they are stored; beyond float's range values are their leading limbs */
+${p.function} float${n} narrowed${w.times}(const double${n} x)
+{
+    const float${n} y = convert_float${n}(x);
+    const long${n} held = ${p.fabs["float64"].format(f"convert_double{n}(y)")} <= 3.4028234663852886e+38;
+    return as_float${n}(as_int${n}(y) & convert_int${n}(held));
+}
+
+% endif
+<%include file="/arithmetic/storage.mako" args="w=w"/>
 % endif
 </%def>

@@ -1,136 +1,184 @@
-## Storage formats: words from the parts that lie in memory, and parts from words.
+## Storage formats: words from the parts that lie in memory, and parts from words; of single elements or,
+## in a dialect whose types of vectors have these names, of neighbours.
 ## w: Writer
 <%page args="w"/>
 <%!
-    from portmp.formats.encodings import SIZES
-    from portmp.formats import ROUNDINGS
+    from portmp.formats.encodings import PRECISION, SIZES
+    from portmp.codegen.writer import SCALAR, VECTORS
 
-    def joined(coding, first, last):
-        """The 32 bits from *first* to *last* of the word's image, from parts p0, p1 ..."""
+    def joined(encoding, texts, first, last):
+        """The bits from *first* to *last* of the word's image, from the parts' texts."""
+        ends = [offset + SIZES[part] for part, offset in zip(encoding.parts, encoding.offsets)]
         found = [
-            f"p{j} << {last - offset - SIZES[part]}" if last > offset + SIZES[part] else f"p{j}"
-            for j, (part, offset) in enumerate(zip(coding.parts, coding.offsets))
-            if first <= offset < last
+            f"{text} << {last - end}" if last > end else text
+            for text, offset, end in zip(texts, encoding.offsets, ends) if first <= offset < last
         ]
         return " | ".join(found) or "0"
 
-    def cut(coding, j):
+    def cut(encoding, j):
         """Part j of an image in high and low."""
-        offset, size = coding.offsets[j], SIZES[coding.parts[j]]
+        offset, size = encoding.offsets[j], SIZES[encoding.parts[j]]
         name, last = ("high", 32) if offset < 32 else ("low", 64)
         return f"{name} >> {last - offset - size}" if last > offset + size else name
 %>
 <%
-    p, one = w.platform, w.one
-    types = {"uint32": "unsigned", "uint16": "unsigned short", "uint8": "unsigned char", "float32": "float"}
+    p, n, vectors = w.platform, w.lanes, w.width > 1
+    ## Where all operands are stored short, every NaN is quiet: a stored or a computed one.
+    calm = vectors and "*" in dict(w.stored)
+    fabs, as_int, as_float = p.fabs["float32"].format, lambda x: w.bits("as_int", x), lambda x: w.bits("as_float", x)
+    unsigned = w.held("uint32")
+    as_unsigned = lambda x: f"as_uint{n}({x})" if vectors else f"(unsigned){as_int(x)}"
+    to_int = lambda x: f"as_int{n}({x})" if vectors else f"(int)({x})" if " " in x else f"(int){x}"
 %>
-% for coding, rounding in w.codings:
+% for encoding, rounding in w.encodings:
 <%
-    name, word, truncates = coding.name, "float" if coding.word == "float32" else "double", rounding == "toward_zero"
-    rounded = name + ROUNDINGS[rounding]
-    wide, dropped = word == "double", coding.dropped
-    places = ", ".join(f"{p.pointer.format(types[part])}p{j}" for j, part in enumerate(coding.parts))
+    name, rounded, truncates = encoding.name + w.times, w.rounded(encoding, rounding), rounding == "toward_zero"
+    word, scalar, wide = w.held(encoding.word), SCALAR[encoding.word], encoding.word == "float64"
+    size, dropped, shifts, whole = encoding.size, encoding.dropped, encoding.shifts, SIZES[encoding.word]
+    image, suffix, parts = ("ulong" if wide else "uint") + n, "ul" if wide else "u", list(enumerate(encoding.parts))
+    planes = ", ".join(f"{p.pointer.format((VECTORS if vectors else SCALAR)[part])}p{j}" for j, part in parts)
+    taken = ", ".join(f"const {w.held(part) if vectors else 'unsigned'} p{j}" for j, part in parts)
+    given = ", ".join(f"{p.out_parameter.format(SCALAR[part])}p{j}" for j, part in parts)
+    words = [f"convert_uint{n}(p{j})" if vectors else f"p{j}" for j, _ in parts]
+    there = [w.there(part, f"p{j}", "at", const=False) if vectors else f"*p{j}" for j, part in parts]
+    part_of = lambda j, x: f"convert_{w.held(encoding.parts[j])}({x})" if vectors else f"({SCALAR[encoding.parts[j]]})({x})"
+    step = (1 << dropped - 1) - 1
+    ## Vectors of words of 32 bits are half as many: compilers make less of a short part so.
+    halves = wide and size < 32 and len(parts) == 1
 %>
-% if coding.kind == "cut" and w.first(f"decoded_{name}"):
-/* the top ${coding.size} bits of a ${word}, the others zero */
-${p.function} ${word} decoded_${name}(${", ".join(f"const unsigned p{j}" for j in range(len(coding.parts)))})
+% if not encoding.native and w.first(f"decoded_{name}"):
+% if encoding.rescaled:
+/* ${encoding.name}: its exponent, scaled by 2^${encoding.rebias}, is a float's; the largest one's are infinity and NaN */
+% else:
+/* the top ${size} bits of ${scalar + "s" if vectors else "a " + scalar}, the others zero */
+% endif
+${p.function} ${word} decoded_${name}(${taken})
 {
-% if wide:
+% if encoding.rescaled:
+<% shift = 32 - size - dropped %>\
+    const int${n} image = ${to_int(joined(encoding, words, 0, 32))} >> ${shift} & (int)${hex(0x80000000 | 0x7fffffff >> shift)}u;
+    const ${word} scaled = ${as_float("image")} * ${2.0**encoding.rebias}f;
+    const int${n} bits = ${as_int("scaled")};
+    return ${as_float(f"{fabs('scaled')} >= {2.0**encoding.overflow}f ? bits | 0x7f800000 : bits")};
+% elif vectors and halves:
+    const uint${n} high = ${joined(encoding, words, 0, 32)};
+    return as_double${n}(convert_ulong${n}(high) << 32);
+% elif vectors:
+    return as_${word}(${joined(encoding, [f"convert_{image}(p{j})" for j, _ in parts], 0, whole)});
+% elif wide:
     double y;
-    ${one.bits("double_of", f"(int)({joined(coding, 0, 32)})", f"(int)({joined(coding, 32, 64)})")}
+    ${w.bits("double_of", f"(int)({joined(encoding, words, 0, 32)})", f"(int)({joined(encoding, words, 32, 64)})")}
     return y;
 % else:
-    return ${one.bits("as_float", f"(int)({joined(coding, 0, 32)})")};
+    return ${as_float(f"(int)({joined(encoding, words, 0, 32)})")};
 % endif
 }
 
-% elif coding.kind == "half" and w.first(f"decoded_{name}"):
-/* binary16: its exponent, scaled by 2^112, is a float's; the largest one's are infinity and NaN */
-${p.function} float decoded_${name}(const unsigned p0)
-{
-    const int image = (int)(p0 << 16) >> 3 & (int)0x8fffffffu;
-    const float scaled = ${one.bits("as_float", "image")} * ${2.0**112}f;
-    int bits = ${one.bits("as_int", "scaled")};
-    if (${p.fabs["float32"].format("scaled")} >= ${2.0**16}f)
-        bits |= 0x7f800000;
-    return ${one.bits("as_float", "bits")};
-}
-
 % endif
-% if coding.kind == "cut" and w.first(f"kept_{rounded}"):
-/* x with its top ${coding.size} bits ${"as they are" if truncates else "rounded to nearest, ties to even"}; a NaN stays one */
+% if not (vectors or encoding.native or encoding.rescaled) and w.first(f"kept_{rounded}"):
+/* x with its top ${size} bits ${"as they are" if truncates else "rounded to nearest, ties to even"}; a NaN stays one */
 ${p.function} void kept_${rounded}(const ${word} x, ${p.out_parameter.format("unsigned")}image${f", {p.out_parameter.format('unsigned')}rest" if wide else ""})
 {
     const int is_nan = x != x;
 % if wide:
-    unsigned high = (unsigned)${one.bits("high_word", "x")}, low = (unsigned)${one.bits("low_word", "x")};
+    unsigned high = (unsigned)${w.bits("high_word", "x")}, low = (unsigned)${w.bits("low_word", "x")};
 % if truncates:
     high = is_nan ? high | 0x00080000u : high;
 % elif dropped < 32:
-    const unsigned sum = low + ${hex((1 << dropped - 1) - 1)}u + (low >> ${dropped} & 1u);
+    const unsigned sum = low + ${hex(step)}u + (low >> ${dropped} & 1u);
     high = is_nan ? high | 0x00080000u : high + (sum < low);
     low = sum;
 % elif dropped == 32:
     high = is_nan ? high | 0x00080000u : high + (low > 0x80000000u || (low == 0x80000000u && (high & 1u)));
 % else:
-    high = is_nan ? high | 0x00080000u : high + ${hex((1 << dropped - 33) - 1)}u + ((high >> ${dropped - 32} & 1u) | (low != 0));
+    high = is_nan ? high | 0x00080000u : high + ${hex(step >> 32)}u + ((high >> ${dropped - 32} & 1u) | (low != 0));
 % endif
     *image = high;
     *rest = low;
 % else:
-    const unsigned high = (unsigned)${one.bits("as_int", "x")};
-    *image = is_nan ? high | 0x00400000u : ${"high" if truncates else f"high + {hex((1 << dropped - 1) - 1)}u + (high >> {dropped} & 1u)"};
+    const unsigned high = ${as_unsigned("x")};
+    *image = is_nan ? high | 0x00400000u : ${"high" if truncates else f"high + {hex(step)}u + (high >> {dropped} & 1u)"};
 % endif
 }
 
 % endif
 % if w.first(f"encode_{rounded}"):
-${p.function} void encode_${rounded}(const ${word} x, ${", ".join(f"{p.out_parameter.format(types[part])}p{j}" for j, part in enumerate(coding.parts))})
-{
-% if coding.kind == "cut":
-    unsigned high${", low" if wide else ""};
-    kept_${rounded}(x, &high${", &low" if wide else ""});
-% for j, part in enumerate(coding.parts):
-    *p${j} = (${types[part]})(${cut(coding, j)});
-% endfor
-% elif coding.kind == "single":
-    float y = (float)x;
-% if truncates:
-    if (${p.fabs["float64"].format("(double)y")} > ${p.fabs["float64"].format("x")})
-        y = ${one.bits("as_float", one.bits("as_int", "y") + " - 1")};
+% if vectors and not (encoding.native or encoding.rescaled):
+/* the top ${size} bits, ${f"as they are{': a NaN is quiet, and' if calm else ';'} a NaN stays one" if truncates else "rounded to nearest, ties to even; a NaN stays one"} */
 % endif
-    *p0 = y;
-% else:
-    const unsigned bits = (unsigned)${one.bits("as_int", "x")};
-    const unsigned sign = bits >> 16 & 0x8000u, size = bits & 0x7fffffffu;
+${p.function} void ${f"store_{rounded}({planes}, const {p.index} at, const {word} x)" if vectors else f"encode_{rounded}(const {word} x, {given})"}
+{
+% if encoding.native:
+    float${n} y = ${w.converted("float32", "x")};
+% if truncates and vectors:
+    const int${n} beyond = convert_int${n}(${p.fabs["float64"].format(f"convert_double{n}(y)")} > ${p.fabs["float64"].format("x")});
+    y = as_float${n}(as_int${n}(y) + beyond);
+% elif truncates:
+    if (${p.fabs["float64"].format("(double)y")} > ${p.fabs["float64"].format("x")})
+        y = ${as_float(as_int("y") + " - 1")};
+% endif
+    ${there[0]} = y;
+% elif encoding.rescaled:
+<%
+    fraction = PRECISION[encoding.word] - 1
+    rebias, beyond, least = (k << fraction for k in (encoding.rebias, 255 - encoding.rebias, encoding.rebias + 1))
+    infinity = (beyond - rebias) >> dropped
+%>\
+    const ${unsigned} bits = ${as_unsigned("x")};
+    const ${unsigned} sign = bits >> ${32 - size} & ${hex(1 << size - 1)}u, size = bits & 0x7fffffffu;
     /* no branches: neighbours in a warp hold numbers of all kinds */
 % if truncates:
-    const unsigned held = size < 0x47800000u ? size : 0x477fffffu;
-    const unsigned normal = size == 0x7f800000u ? 0x7c00u : (held - 0x38000000u) >> 13;
-    const unsigned small = size < 0x38800000u ? size : 0u;
-    const unsigned subnormal = (unsigned)(${one.bits("as_float", "(int)small")} * 16777216.0f);
+    const ${unsigned} held = size < ${hex(beyond)}u ? size : ${hex(beyond - 1)}u;
+    const ${unsigned} normal = size == 0x7f800000u ? ${hex(infinity)}u : (held - ${hex(rebias)}u) >> ${dropped};
+    const ${unsigned} small = size < ${hex(least)}u ? size : 0u;
+    const ${unsigned} subnormal = ${"convert_uint" + n if vectors else "(unsigned)"}(${as_float(to_int("small"))} * ${2.0**-encoding.smallest}f);
 % else:
-    const unsigned held = size < 0x47800000u ? size : 0x47800000u;
-    const unsigned normal = (held - 0x38000000u + 0xfffu + (held >> 13 & 1u)) >> 13;
-    /* the sum's last bit is that of binary16's subnormals */
-    const unsigned subnormal = (unsigned)${one.bits("as_int", one.bits("as_float", "(int)size") + " + 0.5f")} - 0x3f000000u;
+    const ${unsigned} held = size < ${hex(beyond)}u ? size : ${hex(beyond)}u;
+    const ${unsigned} normal = (held - ${hex(rebias)}u + ${hex(step)}u + (held >> ${dropped} & 1u)) >> ${dropped};
+    /* the sum's last bit is that of the subnormals */
+    const ${unsigned} subnormal = ${as_unsigned(as_float(to_int("size")) + f" + {2.0**(encoding.smallest + fraction)}f")} - ${hex(127 + encoding.smallest + fraction << fraction)}u;
 % endif
-    const unsigned number = size < 0x38800000u ? subnormal : normal;
-    const unsigned kept = size > 0x7f800000u ? 0x7e00u | (size >> 13 & 0x3ffu) : number;
-    *p0 = (unsigned short)(sign | kept);
+    const ${unsigned} number = size < ${hex(least)}u ? subnormal : normal;
+    const ${unsigned} kept = size > 0x7f800000u ? ${hex(infinity | 1 << encoding.bits - 2)}u | (size >> ${dropped} & ${hex((1 << encoding.bits - 1) - 1)}u) : number;
+% for j, _ in parts:
+    ${there[j]} = ${part_of(j, f"(sign | kept) >> {shifts[j]}" if shifts[j] else "sign | kept")};
+% endfor
+% elif vectors:
+    const ${image} bits = as_${image}(x);
+% if truncates and calm:
+    const ${image} kept = bits;
+% else:
+    const ${image} kept = x != x ? bits | ${hex(1 << PRECISION[encoding.word] - 2)}${suffix} : ${"bits" if truncates else f"bits + ({hex(step)}{suffix} + (bits >> {dropped} & 1{suffix}))"};
+% endif
+% if halves:
+    const uint${n} high = convert_uint${n}(kept >> 32);
+    ${there[0]} = ${part_of(0, f"high >> {32 - size}")};
+% else:
+% for j, _ in parts:
+    ${there[j]} = ${part_of(j, f"kept >> {shifts[j] + whole - size}" if shifts[j] + whole - size else "kept")};
+% endfor
+% endif
+% else:
+    unsigned high${", low" if wide else ""};
+    kept_${rounded}(x, &high${", &low" if wide else ""});
+% for j, _ in parts:
+    ${there[j]} = ${part_of(j, cut(encoding, j))};
+% endfor
 % endif
 }
 
-${p.function} void store_${rounded}(${places}, const ${p.index} at, const ${word} x)
+% if not vectors:
+${p.function} void store_${rounded}(${planes}, const ${p.index} at, const ${word} x)
 {
-% for j, part in enumerate(coding.parts):
-    ${types[part]} part${j};
+% for j, part in parts:
+    ${SCALAR[part]} part${j};
 % endfor
-    encode_${rounded}(x, ${", ".join(f"&part{j}" for j in range(len(coding.parts)))});
-% for j in range(len(coding.parts)):
+    encode_${rounded}(x, ${", ".join(f"&part{j}" for j, _ in parts)});
+% for j, _ in parts:
     p${j}[at] = part${j};
 % endfor
 }
 
+% endif
 % endif
 % endfor

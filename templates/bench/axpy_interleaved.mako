@@ -3,7 +3,6 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
     from portmp.formats.encodings import SIZES
-    from portmp.formats import ROUNDINGS
     from portmp.codegen.writer import SCALAR
 
     def pieces(encoding, unit):
@@ -36,12 +35,12 @@ ${p.kernel.format(threads)} ${name}(
     if (i >= n)
         return;
     const ${p.index} at = i * ${size};
-    const ${w.scalar} left = decoded_${encoding.name}(${", ".join(joined("x", part, unit) for part in pieces(encoding, unit))});
-    const ${w.scalar} right = decoded_${encoding.name}(${", ".join(joined("y", part, unit) for part in pieces(encoding, unit))});
+    const ${w.scalar} left = ${w.decoded(encoding, [joined("x", part, unit) for part in pieces(encoding, unit)])};
+    const ${w.scalar} right = ${w.decoded(encoding, [joined("y", part, unit) for part in pieces(encoding, unit)])};
 % for j, part in enumerate(encoding.parts):
     ${SCALAR[part]} part${j};
 % endfor
-    encode_${encoding.name}${ROUNDINGS[form.rounding]}(${w.function(operator)}(a0, left, right), ${", ".join(f"&part{j}" for j in parts)});
+    encode_${w.rounded(encoding, form.rounding)}(${w.function(operator)}(a0, left, right), ${", ".join(f"&part{j}" for j in parts)});
 % for j, words in enumerate(pieces(encoding, unit)):
 % for k, place in enumerate(words):
     y[at + ${place}] = (${word})(${f"part{j} >> {8 * unit * k}" if k else f"part{j}"});

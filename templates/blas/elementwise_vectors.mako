@@ -6,7 +6,8 @@
     arrays = [n for n, access in operands if access != "value"]
     ## Of words that are decoded or converted a core looks too few ahead to have memory busy: so many bytes are
     ## fetched early (by trials with AXPY on two cores; words that are loaded as they are lose by it).
-    ahead = 2048 if p.prefetch and w.storage("out").encodings[0].kind in ("cut", "single") else 0
+    lead = w.storage("out").encodings[0]
+    ahead = 0 if lead.plain or lead.rescaled or not p.prefetch else 2048
 %>
 ${arithmetic(w, [operator])}
 ${anywhere(w)}
@@ -33,7 +34,7 @@ ${p.kernel.format(s.threads)} ${name}(
     ${p.index} i = first;
     for (; i + ${s.width} <= end; i += ${s.width}) {
 % if ahead:
-% for place in [place for operand in arrays for place in w.places(operand, 0)]:
+% for place in [place for operand in arrays for place in w.plane_names(operand, 0)]:
         ${p.prefetch.format(f"({p.const_pointer.format('char')})({place} + {place[0]}_start + i) + {ahead}")}
 % endfor
 % endif
