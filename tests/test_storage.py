@@ -16,7 +16,8 @@ import portmp as mp
 from portmp import formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
-from portmp.formats import Format, convert, encode, encodings, inputs
+from portmp.formats import Format, convert, encode, encodings, inputs, registry
+from portmp.formats.encodings import Encoding
 from portmp.routines import reduce
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as elementwise_schedule
@@ -34,8 +35,8 @@ def every(form: Format) -> list[np.ndarray[Any, Any]]:
     bits = np.arange(1 << 8 * form.itemsize, dtype=np.uint32)
     (encoding,) = form.encodings
     return [
-        (bits >> (encoding.size - offset - encodings.SIZES[part])).astype(part)
-        for part, offset in zip(encoding.parts, encoding.offsets, strict=True)
+        (bits >> np.uint32(shift)).astype(part)
+        for part, shift in zip(encoding.parts, encoding.shifts, strict=True)
     ]
 
 
@@ -133,7 +134,7 @@ def test_rounding_of_exact_values(name: str) -> None:
     (encoding,) = form.encodings
     rng = np.random.default_rng(2)
     for _ in range(300):
-        exponent = int(rng.integers(encoding.smallest - 3, encoding.overflow))
+        exponent = int(rng.integers(encoding.smallest - 3, encoding.overflow - 1))
         value = Fraction(int(rng.integers(1, 2**62))) * Fraction(2) ** (exponent - 61)
         limb = Fraction(convert.round_to_limbs(value, form)[0])
         step = Fraction(2) ** max(_log2(value) - encoding.bits + 1, encoding.smallest)
@@ -207,6 +208,56 @@ def test_devices_convert_as_the_host(
         for view in (source, source[4:], source[3:], source[::-3]):
             expected = convert.change_format(view.to_limbs(), source.format, target)
             assert same(view.astype(target).to_limbs()[0], expected[0]), (source.format, target)
+
+
+@pytest.fixture(params=[
+    Encoding("float8_e5m2", "float32", ("uint8",), 5),
+    Encoding("float8_e4m3", "float32", ("uint8",), 4),
+    Encoding("float24_e6m17", "float32", ("uint16", "uint8"), 6),
+], ids=lambda encoding: encoding.name)  # fmt: skip
+def another(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Format:
+    """A storage format of docs/extending.md's two lines, for one test."""
+    name = request.param.name
+    monkeypatch.setitem(encodings._ENCODINGS, name, request.param)
+    for form in registry._stored(name, "float32", (name,), "a test's"):
+        monkeypatch.setitem(registry._REGISTRY, form.name, form)
+    return formats.get(name)
+
+
+def test_another_short_float_is_two_lines(another: Format) -> None:
+    """Each number is what its bits say, there and back, and values are rounded once."""
+    (encoding,) = another.encodings
+    bits = np.arange(1 << encoding.size)
+    fraction = bits & (1 << encoding.bits - 1) - 1
+    field = bits >> encoding.bits - 1 & (1 << encoding.exponent) - 1
+    units = fraction + np.where(field, 1 << encoding.bits - 1, 0)
+    exact = np.ldexp(units.astype(float), np.maximum(field, 1) - 1 + encoding.smallest)
+    exact[field == (1 << encoding.exponent) - 1] = np.inf
+    exact[np.isinf(exact) & (fraction != 0)] = np.nan
+    exact = np.where(bits >> encoding.size - 1, -exact, exact).astype("float32")
+    assert same(encode.decoded(every(another), encoding), exact)
+    test_every_number_survives(another.name)
+    for name in (another.name, f"{another.name}_rz"):
+        test_rounding_of_exact_values(name)
+        test_conversions_are_exact_values_rounded_once(name)
+
+
+def test_another_short_float_on_devices(
+    another: Format, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Products and conversions have the host's bits, one by one, in vectors and packed."""
+    for name in (another.name, f"{another.name}_rz"):
+        test_devices_round_as_the_host(name, device)
+        for schedule in (None, FlatSchedule(64, 2, neighbours=4)):
+            with monkeypatch.context() as patch:
+                test_devices_convert_as_the_host(name, schedule, device, patch)
+
+
+def test_exponents_without_code_are_refused() -> None:
+    """What devices could not round is no encoding."""
+    for given in (("float64", ("uint16",), 5), ("float32", ("uint32",), 7)):
+        with pytest.raises(FormatError, match="needs float32, at most 24 bits"):
+            Encoding("other", *given)
 
 
 def test_cutting_keeps_nan(device: Device) -> None:
