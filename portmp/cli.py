@@ -333,7 +333,7 @@ def _warm(args: Args) -> int:
 
 def _render(args: Args) -> int:
     device = _with_kernels(args.device) if args.device else None
-    name = device.platform if device else args.platform
+    name = device.platform if device else args.platform or "opencl"
     text = _rendered(args, name, device)
     if args.diff:
         other = _rendered(args, args.diff, None)
@@ -367,7 +367,7 @@ def _compile(args: Args) -> int:
 
     if args.all == (args.routine is not None):
         raise ArgumentError("compile: give a routine or --all")
-    compiler, arch, device = _compiler(args)
+    compiler, arch, on, device = _compiler(args)
     names = formats.NAMES if args.format == "all" else (formats.get(args.format).name,)
     reports = []
     for name in names:
@@ -376,7 +376,7 @@ def _compile(args: Args) -> int:
             if args.all and sys.stderr.isatty():
                 print(f"compiling {routine} of {name} for {arch} ...", file=sys.stderr)
             module = compilation_units.find(name, routine, device)
-            source = kernel_spec.module(module, args.platform, device.traits if device else None)
+            source = kernel_spec.module(module, on, device.traits if device else None)
             try:
                 binary = compiler.compile(source.text, arch)
             except CompileError as error:
@@ -391,23 +391,23 @@ def _compile(args: Args) -> int:
     return 0
 
 
-def _compiler(args: Args) -> tuple[Compiler, str, Device | None]:
-    """The compiler, what it compiles for, and the device that does it (OpenCL)."""
-    from portmp.compilers.select import DEFAULT_ARCH, compiler_for
+def _compiler(args: Args) -> tuple[Compiler, str, str, Device | None]:
+    """The compiler, what it compiles for, the platform, and the device whose driver it is."""
+    from portmp.codegen import platform
+    from portmp.compilers.select import OFFLINE, compiler_for, platform_of
 
-    if args.platform == "opencl":
-        from portmp.backends.opencl.runtime import ClDevice
-
-        if args.arch:
-            raise ArgumentError("--arch: OpenCL compiles for a device; give --device")
-        device = _with_kernels(args.device or "opencl")
-        if not isinstance(device, ClDevice):
-            raise ArgumentError(f"--device: {device.name} is not of the platform opencl")
-        return device.compiler, device.properties.arch, device
-    if args.device:
-        raise ArgumentError(f"--device: {args.platform} compiles for --arch, without a device")
-    arch = args.arch or DEFAULT_ARCH.get(args.platform, "")
-    return compiler_for(args.platform, arch), arch, None
+    named = args.platform and platform.get(args.platform).name
+    if args.device and args.arch:
+        raise ArgumentError(f"--arch: {args.device} compiles for itself; leave --arch or --device")
+    if args.arch or (named in OFFLINE and not args.device):
+        on = named or platform_of(args.arch)
+        return *compiler_for(on, args.arch or ""), on, None
+    device = _with_kernels(args.device or named or "opencl")
+    if named not in (None, device.platform):
+        raise ArgumentError(f"--device: {device.name} is not of the platform {named}")
+    if device.compiler is None:
+        raise ArgumentError(f"--device: the driver of {device.name} does not show its code")
+    return device.compiler, device.properties.arch, device.platform, device
 
 
 def _report_table(reports: list[tuple[str, str, KernelReport]]) -> str:
@@ -485,7 +485,7 @@ def _parser() -> argparse.ArgumentParser:
     _source_options(compile_, optional=True)
     compile_.add_argument("--all", action="store_true", help="all kernels of the format")
     compile_.add_argument("--arch", help="architecture, such as sm_90 or gfx90a")
-    compile_.add_argument("--device", help="the OpenCL device whose driver compiles")
+    compile_.add_argument("--device", help="the device whose driver compiles")
 
     verify = command("verify", _verify, "compare the bits of all routines with the recorded ones")
     verify.add_argument("--device", help="a device, 'reference' or 'all'")
@@ -594,7 +594,7 @@ def _tune_options(tune: argparse.ArgumentParser) -> None:
 def _source_options(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     parser.add_argument("routine", nargs="?" if optional else None, help="gemm, dot, add, ...")
     parser.add_argument("--format", default="dd", help="number format (default dd)")
-    parser.add_argument("--platform", default="opencl", help="cuda, rocm or opencl")
+    parser.add_argument("--platform", help="cuda, rocm or opencl (default opencl)")
 
 
 def _version() -> str:

@@ -19,6 +19,7 @@ import numpy as np
 
 from portmp.backends.energy import Meter
 from portmp.codegen.platform import Traits
+from portmp.compilers.base import Compiler
 from portmp.errors import BackendUnavailable
 
 Dim3 = tuple[int, int, int]
@@ -274,6 +275,8 @@ class Device(ABC):
     properties: Properties
     traits: Traits
     queue: Queue
+    compiler: Compiler | None = None
+    """What its code is compiled by, where it shows what it made."""
     library_words: tuple[str, ...] = ("int8", "float32", "float64")
     """What the platform's BLAS multiplies."""
     interpreted: bool = False

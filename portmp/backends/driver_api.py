@@ -338,6 +338,8 @@ def _wrong(args: Sequence[Any], device: Device) -> str:
 class GpuDevice(Device):
     """A device with a driver and a compiler."""
 
+    compiler: Compiler
+
     def __init__(
         self,
         index: int,

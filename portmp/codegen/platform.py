@@ -7,7 +7,7 @@ is a trap when porting is explained in docs/porting.md.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from portmp.errors import ArgumentError, suggestion
 
@@ -36,9 +36,10 @@ class Traits:
     vector_bits: int = 512
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Platform:
-    """One platform's dialect.
+    """One platform's dialect. Without a default are what every platform spells in its own way; the
+    defaults are C99, for one thread a block.
 
     ``{0}`` stands for what fills the entry: an axis, a type, an argument, or for
     ``kernel`` the threads of a block, all in one axis. ``resident_kernel`` also asks for
@@ -49,53 +50,70 @@ class Platform:
     statements that set y to c and the products of four bytes of a and b, by the trait's kind
     and the sign. ``unrolled``: steps of a loop over a table that
     GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
-    compute unit's cycles. An empty entry is something
-    that the platform does not have.
+    compute unit's cycles. ``vectors``: lanes of explicit vectors. An empty entry is something that
+    the platform does not have: kernels do without.
     """
 
     name: str
     title: str
-    prologue: str
-    standalone: str
     kernel: str
-    resident_kernel: str
-    function: str
-    pointer: str
-    const_pointer: str
-    constant: str
-    shared: str
-    shared_pointer: str
-    barrier: str
-    device_barrier: str
     local_id: str
     group_id: str
-    index: str
-    int8: str
-    unroll: str
-    unrolled: int
     fma: Mapping[str, str]
-    sqrt: Mapping[str, str]
-    fabs: Mapping[str, str]
-    roots: Mapping[tuple[str, str], str]
-    high_word: str
-    low_word: str
-    double_of: str
-    as_int: str
-    as_float: str
-    unsigned_shift: str
-    dot4: Mapping[tuple[str, str], str]
-    warp_barrier: str
-    async_copy: str
-    async_wait: str
-    prefetch: str
-    clock: str
-    vectors: tuple[int, ...]
-    out_parameter: str
-    defaults: Traits
+    prologue: str = ""
+    standalone: str = ""
+    resident_kernel: str = ""
+    function: str = "static inline"
+    pointer: str = "{0} *"
+    const_pointer: str = "const {0} *"
+    constant: str = "static const"
+    shared: str = "static"
+    shared_pointer: str = "{0} *"
+    barrier: str = ""
+    device_barrier: str = ""
+    index: str = "long long"
+    int8: str = "signed char"
+    unroll: str = ""
+    unrolled: int = 1
+    sqrt: Mapping[str, str] = field(
+        default_factory=lambda: {"float32": "sqrtf({0})", "float64": "sqrt({0})"}
+    )
+    fabs: Mapping[str, str] = field(
+        default_factory=lambda: {"float32": "fabsf({0})", "float64": "fabs({0})"}
+    )
+    roots: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    high_word: str = "(int)((union {{ double d; long long i; }}){{ .d = {0} }}.i >> 32)"
+    low_word: str = "(int)(union {{ double d; long long i; }}){{ .d = {0} }}.i"
+    double_of: str = (
+        "y = (union {{ long long i; double d; }})"
+        "{{ .i = (long long)({0}) << 32 | (unsigned)({1}) }}.d;"
+    )
+    as_int: str = "(union {{ float f; int i; }}){{ .f = {0} }}.i"
+    as_float: str = "(union {{ int i; float f; }}){{ .i = {0} }}.f"
+    unsigned_shift: str = "(int)((unsigned)({0}) >> {1})"
+    dot4: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    warp_barrier: str = ""
+    async_copy: str = ""
+    async_wait: str = ""
+    prefetch: str = ""
+    clock: str = ""
+    vectors: tuple[int, ...] = (1,)
+    out_parameter: str = "{0} *"
+    traits: Traits = Traits()
+
+    @property
+    def defaults(self) -> Traits:
+        """The traits of devices of which nothing else is known."""
+        known = ("estimate", "float32") in self.roots
+        return self.traits if known else replace(self.traits, root="ieee")
+
+    def unrolled_by(self, count: int) -> str:
+        """What has the loop that follows written out *count* times; 1: not at all."""
+        return f"{self.unroll} {count}" if self.unroll else ""
 
     def kernel_of(self, threads: int, blocks: int = 1) -> str:
         """A kernel's qualifiers for *threads* a block, *blocks* resident in a compute unit."""
-        if blocks == 1:
+        if blocks == 1 or not self.resident_kernel:
             return self.kernel.format(threads)
         warps = -(-blocks * threads // (self.defaults.warp_size * _SCHEDULERS))
         return self.resident_kernel.format(threads, blocks, warps)
@@ -112,11 +130,11 @@ class Platform:
     def root(self, kind: str, word: str, width: int = 1) -> str:
         """The statement that sets y to 1/sqrt(x); ArgumentError where there is no such kind."""
         if (kind, word) not in self.roots:
-            known = ", ".join(
-                sorted({k for k, w in self.roots if w == word} - {"estimate", "assembly"})
-            )
+            names = {"estimate": "fast"}
+            own = {names.get(k, k) for k, w in self.roots if w == word} - {"assembly"}
             raise ArgumentError(
-                f"root: {kind!r} given, {self.title} has for {word}: exact, fast, division, {known}"
+                f"root: {names.get(kind, kind)!r} given, {self.title} has for {word}: "
+                + ", ".join(["exact", *sorted({"division", *own})])
             )
         return self.roots[kind, word].format(width if width > 1 else "")
 
@@ -146,32 +164,22 @@ _DOT_ASSEMBLY = {
 }
 
 _HIP: dict[str, object] = {
-    "prologue": "",
     "standalone": "#include <hip/hip_runtime.h>\n",
     "kernel": 'extern "C" __global__ void __launch_bounds__({0})',
     "resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {1})',
     "function": "static __device__ __forceinline__",
-    "pointer": "{0} *",
-    "const_pointer": "const {0} *",
     "constant": "__constant__",
     "shared": "__shared__",
-    "shared_pointer": "{0} *",
     "barrier": "__syncthreads();",
     "device_barrier": "__syncthreads();",
     "local_id": "threadIdx.{0}",
     "group_id": "blockIdx.{0}",
-    "index": "long long",
-    "int8": "signed char",
     "unroll": "#pragma unroll",
-    "fabs": {"float32": "fabsf({0})", "float64": "fabs({0})"},
     "high_word": "__double2hiint({0})",
     "low_word": "__double2loint({0})",
     "double_of": "y = __hiloint2double({0}, {1});",
     "as_int": "__float_as_int({0})",
     "as_float": "__int_as_float({0})",
-    "unsigned_shift": "(int)((unsigned)({0}) >> {1})",
-    "vectors": (1,),
-    "out_parameter": "{0} *",
 }
 
 CUDA = Platform(
@@ -188,31 +196,25 @@ CUDA = Platform(
         ' :: "r"((unsigned)__cvta_generic_to_shared({0})), "l"({1}) : "memory");'
     ),
     async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
-    prefetch="",
     clock="clock64()",
-    defaults=Traits(warp_size=32, dot4="assembly"),
+    traits=Traits(warp_size=32, dot4="assembly"),
     **_HIP,  # type: ignore[arg-type]
 )  # fmt: skip
 
 ROCM = Platform(
     name="rocm", title="ROCm/HIP (AMD)", unrolled=5,
     fma={"float32": "fmaf({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
-    sqrt={"float32": "sqrtf({0})", "float64": "sqrt({0})"},
     roots=_ROOTS | {
         ("estimate", "float32"): "y = __builtin_amdgcn_rsqf(x);",
         ("estimate", "float64"): "y = __builtin_amdgcn_rsq(x);",
     },
-    dot4={},
     # hiprtc turns sqrtf into the bare instruction, which is not correctly rounded. Quotients of
     # powers of two by numbers with all bits set depend on how exact the reciprocal's estimate is.
     warp_barrier=(
         '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();'
     ),
-    async_copy="",
-    async_wait="",
-    prefetch="",
     clock="(long long)__builtin_readcyclecounter()",
-    defaults=Traits(warp_size=64, sqrt="widened", division="corrected"),
+    traits=Traits(warp_size=64, sqrt="widened", division="corrected"),
     **_HIP  # type: ignore[arg-type]
     | {"resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {2})'},
 )  # fmt: skip
@@ -220,10 +222,7 @@ ROCM = Platform(
 OPENCL = Platform(
     name="opencl", title="OpenCL C (any GPU, CPUs)",
     prologue="#pragma OPENCL FP_CONTRACT OFF\n",
-    standalone="",
     kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
-    resident_kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
-    function="static inline",
     pointer="__global {0} *",
     const_pointer="__global const {0} *",
     constant="__constant const",
@@ -253,15 +252,9 @@ OPENCL = Platform(
     as_float="as_float{l}({0})",
     unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
     dot4=_DOT_ASSEMBLY,
-    warp_barrier="",
-    async_copy="",
-    async_wait="",
     # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.
     prefetch="__builtin_prefetch({0});",
-    clock="",
     vectors=(1, 2, 4, 8),
-    out_parameter="{0} *",
-    defaults=Traits(),
 )  # fmt: skip
 
 PLATFORMS = {p.name: p for p in (CUDA, ROCM, OPENCL)}

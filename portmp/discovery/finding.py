@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 
 from portmp.backends.base import Device
+from portmp.codegen.platform import PLATFORMS
 from portmp.discovery import probe
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, PortmpError, suggestion
 
 HOST = "host"
 """The backend that is always there: the host reference, for machines on which no driver works."""
-BACKENDS = ("cuda", "rocm", "opencl", HOST)
+BACKENDS = (*PLATFORMS, HOST)
 INTERPRETED = "emulated"
 """The backend whose devices are found only when they are asked for: ``emulated:gfx908``."""
 

@@ -98,5 +98,5 @@ def opened(label: str, arch: str, cpu: Device, settings: Settings) -> EmulatedDe
     hip = Hip(Machine(arch, cpu, settings), facts)
     properties, traits = rocm.facts_of(hip, 0)
     return EmulatedDevice(
-        label, hip, properties=properties, traits=traits, compiler=compiler_for("rocm", arch)
+        label, hip, properties=properties, traits=traits, compiler=compiler_for("rocm", arch)[0]
     )

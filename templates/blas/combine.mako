@@ -75,9 +75,9 @@
     ${long} leaves = 1;
     while (leaves < chunks)
         leaves *= 2;
-    ${p.unroll} 1
+    ${p.unrolled_by(1)}
     for (${long} distance = leaves / 2; distance > 0; distance /= 2) {
-        ${p.unroll} 1
+        ${p.unrolled_by(1)}
         for (${long} at = base; at < base + distance && at + distance < base + chunks; ++at) {
             const ${long} other = at + distance;
             const ${w.value} upper = ${w.pack(f"partial{i}[other]" for i in w.limbs)};

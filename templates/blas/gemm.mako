@@ -100,7 +100,7 @@
     settle = networks.get("renormalise")
     often = settle is not None and period < s.tile_k
     group = min(max(s.unroll, period) if often else s.unroll, s.tile_k)
-    unrolled = f"{p.unroll} {s.unroll}" if s.unroll < group else p.unroll
+    unrolled = p.unrolled_by(s.unroll) if s.unroll < group else p.unroll
     word = 4 if w.scalar == "float" else 8
     side_by_side = {
         t: WIDEST // word if w.plain(t) else COUNT for t in "ab"
@@ -294,7 +294,7 @@ ${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
     }
     if (not_finite == 0)
         return;
-    ${p.unroll} 1
+    ${p.unrolled_by(1)}
     for (int e = 0; e < ${s.thread_m * s.thread_n}; ++e) {
         const int i = e / ${s.thread_n}, j = e % ${s.thread_n};
         const int down = ${apart(s, tiles[0], "i")}, across = ${apart(s, tiles[1], "j")};
@@ -410,7 +410,7 @@ ${fetched(t, True)}
 </%def>
 <%def name="whole_tile(pad)">
 <% p = w.platform %>
-${pad}${p.unroll} 1
+${pad}${p.unrolled_by(1)}
 ${pad}for (int kk = 0; kk < ${s.tile_k}; kk += ${group}) {
 ${pad}    ${unrolled}
 ${pad}    for (int step = 0; step < ${group}; ++step) {
@@ -425,7 +425,7 @@ ${pad}}
 </%def>
 <%def name="tail(pad)">
 <% p = w.platform %>
-${pad}${p.unroll} 1
+${pad}${p.unrolled_by(1)}
 ${pad}for (int kk = 0; kk < depth - done; ++kk) {
 ${multiply_add("kk", pad + " " * 4)}
 % if often:

@@ -13,7 +13,7 @@ ${p.function} ${v.scalar} leading_chain(
     for (${long} slab = 0; slab < k; slab += ${slab}) {
         const ${long} end = slab + ${slab} < k ? slab + ${slab} : k;
         ${v.scalar} chain = 0;
-        ${p.unroll} 1
+        ${p.unrolled_by(1)}
         for (${long} i = slab; i < end; ++i) {
             chain = ${fma.format(v.limb("a", 0, "a_at"), v.limb("b", 0, "b_at"), "chain")};
             a_at += a_step;

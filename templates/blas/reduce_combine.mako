@@ -22,7 +22,7 @@ ${parameters(w)}
     while (distance < chunks)
         distance *= 2;
 ## Unrolled, a combination that branches on data grows a hundredfold on some architectures.
-    ${p.unroll} 1
+    ${p.unrolled_by(1)}
     for (distance /= 2; distance >= ${threads * held}; distance /= 2) {
         /* so far apart, both chunks belong to this thread */
         for (${long} i = thread; i < distance && i + distance < chunks; i += ${threads}) {
@@ -57,7 +57,7 @@ ${parameters(w)}
 % for i in w.limbs:
     lanes${i}[thread] = ${w.word_of("z", i)};
 % endfor
-    ${p.unroll} 1
+    ${p.unrolled_by(1)}
     for (; distance > 0; distance /= 2) {
         ${p.barrier}
         if (thread < distance && thread + distance < chunks) {

@@ -35,7 +35,7 @@ ${tree(w, combine)}
     if (open[thread])
         some[0] = 1;
     ${p.barrier}
-    ${p.unroll} 1
+    ${p.unrolled_by(1)}
     for (int r = 0; some[0] && r < ${threads}; ++r) {
         if (open[r]) {
             const ${long} row = first_row + r;

@@ -132,7 +132,7 @@ ${p.kernel.format(s.threads)} ${name}(
 % else:
         const int end = steps;
 % endif
-        ${p.unroll} 1
+        ${p.unrolled_by(1)}
         for (; done + ${s.unroll} <= end; done += ${s.unroll}) {
             /* the last ones are read again, and not used */
             const int ahead = done + ${2 * s.unroll} <= steps ? ${s.unroll * lanes} : 0;

@@ -153,7 +153,7 @@ ${interaction(s.ilp, False, " " * 16)}
             }
 % endfor
         } else {
-            ${p.unroll} ${min(4, unroll) if w.format.limbs == 1 else 1}
+            ${p.unrolled_by(min(4, unroll) if w.format.limbs == 1 else 1)}
             for (int jj = 0; jj < count; ++jj) {
 ${interaction(1, distinct, " " * 16)}
             }

@@ -21,7 +21,7 @@ ${p.kernel.format(threads)} ${name}(
     const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (i >= targets)
         return;
-    ${p.unroll} 1
+    ${p.unrolled_by(1)}
     for (int k = 0; k < ${count}; ++k) {
         ${long} at = k * targets + i;
         ${w.value} z = ${w.pack(f"part{i}[at]" for i in w.limbs)};

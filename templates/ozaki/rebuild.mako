@@ -31,7 +31,7 @@ ${p.constant} double rebuild_others[${len(digits) * len(moduli)}] = {
             double x, y;
             /* the product is the sum of residues y times the products of other moduli, up to a
                multiple of the product of all, which the sum of y / modulus tells */
-            ${p.unroll} ${w.table_steps}
+            ${p.unrolled_by(w.table_steps)}
             for (int l = 0; l < ${system.count}; ++l) {
                 const double modulus = rebuild_moduli[2 * l], inverse = rebuild_moduli[2 * l + 1];
                 x = double_from_int(found[l * stride]);

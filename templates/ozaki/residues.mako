@@ -46,7 +46,7 @@ ${p.constant} float ${table}_moduli[${2 * system.count}] = {
 };
 <%rows:operand kind="unsigned">
     out += (row * depth_padded + col) / 4;
-    ${p.unroll} ${w.table_steps}
+    ${p.unrolled_by(w.table_steps)}
     for (int l = 0; l < ${system.count}; ++l) {
         unsigned packed = 0;
         ${p.unroll}

@@ -160,6 +160,7 @@ class ClDevice(Device):
 
     platform = "opencl"
     fragile = True
+    compiler: OpenclCompiler
 
     def __init__(self, index: int, handle: Any) -> None:
         import pyopencl as cl

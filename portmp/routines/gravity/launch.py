@@ -57,8 +57,17 @@ def _check_root(form: Format, on: str, root: str) -> None:
     steps(form, root)
     if on == HostDevice.platform:
         reference.check_root(form, root)
-    elif root not in ("exact", "fast", "division"):
-        platform.get(on).root(root, form.word)
+    elif root not in ("exact", "division"):
+        platform.get(on).root("estimate" if root == "fast" else root, form.word)
+
+
+def has_root(form: Format, on: str, root: str) -> bool:
+    """Whether a platform has such a root for a format."""
+    try:
+        check_root(form, on, root)
+    except ArgumentError:
+        return False
+    return True
 
 
 @cache

@@ -17,8 +17,8 @@ from portmp.routines.routine import ACCURATE, FAST, Routine, Tuned
 from portmp.runtime.program import Module
 from portmp.schedules.database import Task
 
-EVERYWHERE = ("fast", "rsqrt", "division")
-"""Inexact roots that every platform has."""
+INEXACT = ("fast", "rsqrt", "division")
+"""Roots that platforms have, apart from those that few have."""
 
 
 class Gravity(Routine):
@@ -38,7 +38,9 @@ class Gravity(Routine):
         yield "nbody", launch.module(form.name, schedule, force)
         yield "nbody_field", launch.module(form.name, schedule, both, guarded=True)
         yield "nbody_parts", launch.module(form.name, schedule.for_call(parts=True), force)
-        for root in EVERYWHERE if form.limbs == 1 else ():
+        for root in INEXACT if form.limbs == 1 else ():
+            if device is not None and not launch.has_root(form, device.platform, root):
+                continue
             yield f"nbody_{root}", launch.module(form.name, schedule, force, root=root)
 
     def cases(self, form: Format) -> Iterator[Case]:

@@ -364,7 +364,7 @@ class Nbody(Family):
         if given:
             raise ArgumentError(f"--{given[0]}: cannot be given with --static, which runs nothing")
         for name in options.listed(args.static, str):
-            static.platform_of(name)
+            static.known(name)
 
     def begin(self, request: Request, device: Device, budget: Budget, progress: Progress) -> Run:
         forms = request.forms or [formats.get(DEFAULT_FORMAT)]

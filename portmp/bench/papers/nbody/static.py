@@ -15,7 +15,7 @@ from portmp.compilers import loops
 from portmp.compilers.base import KernelReport
 from portmp.compilers.loops import Loop
 from portmp.compilers.occupancy import UNITS, occupancy
-from portmp.compilers.select import compiler_for
+from portmp.compilers.select import compiler_for, platform_of
 from portmp.errors import ArgumentError, suggestion
 from portmp.progress import Progress
 from portmp.routines import gravity
@@ -29,7 +29,6 @@ KERNELS: dict[str, tuple[str, ...]] = {
     "dd": ("exact",),
 }
 """Formats, and the roots of each that are compiled."""
-_PLATFORMS = {"sm_": "cuda", "gfx": "rocm"}
 CAVEAT = (
     "compiled, not run: static counts of the innermost loop; nothing here was measured on a device"
 )
@@ -41,12 +40,12 @@ def reads(form: str, s: NbodySchedule) -> float:
     return 4 * f.itemsize / 16 / (s.targets * s.width)
 
 
-def platform_of(arch: str) -> str:
-    """The platform of an architecture; ArgumentError for an unknown one."""
+def known(arch: str) -> str:
+    """The platform of an architecture whose units are known; ArgumentError for another one."""
     if arch not in UNITS:
         near = suggestion(arch, list(UNITS))
         raise ArgumentError(f"--static: {arch!r} given{near}; allowed are {', '.join(UNITS)}")
-    return next(name for start, name in _PLATFORMS.items() if arch.startswith(start))
+    return platform_of(arch)
 
 
 def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySchedule]:
@@ -63,8 +62,8 @@ def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySch
 
 def report(arch: str, progress: Progress) -> Row:
     """Every kernel's loop, resources and, for float32, bounds by its issue slots."""
-    on, start = platform_of(arch), time.monotonic()
-    compiler = compiler_for(on, arch)
+    on, start = known(arch), time.monotonic()
+    compiler, _ = compiler_for(on, arch)
     version = compiler.version()
     rows: list[Row] = []
     for form, roots in KERNELS.items():
