@@ -257,7 +257,14 @@ OPENCL = Platform(
     vectors=(1, 2, 4, 8),
 )  # fmt: skip
 
-PLATFORMS = {p.name: p for p in (CUDA, ROCM, OPENCL)}
+# --- all platforms ---------------------------------------------------------------------------
+
+_ALL = (
+    CUDA,
+    ROCM,
+    OPENCL,
+)
+PLATFORMS = {p.name: p for p in _ALL}
 
 
 def get(name: str) -> Platform:

@@ -248,20 +248,25 @@ _CUT = (
     ("float32", (24, 16)),
 )
 _NAMED = {("float32", 16): ("bfloat16", "bf16")}
-_STORED = [
-    form
-    for parent, sizes in _CUT
-    for size in sizes
-    for form in _stored(
-        f"slfp{parent[5:]}in{size}b", parent, (f"{parent}in{size}b",),
-        f"the top {size} bits of {parent}", _NAMED.get((parent, size), ()),
-    )
-] + [
-    *_stored("fp64infp32", _F64, ("float64infp32",), "binary32 in memory, computed as float64"),
-    *_stored("float16", _F32, ("float16",), "binary16 in memory, computed as float32", ("half",)),
-    *_stored("tsin80b", "ts", (_F32, _F32, "float32in16b"), "ts with a last limb of 16 bits"),
-    *_stored("qdin192b", "qd", (_F64, _F64, _F64, "unstored"), "qd without its last limb"),
-]  # fmt: skip
+_PAIRS = (
+    *(
+        _stored(
+            f"slfp{parent[5:]}in{size}b",
+            parent,
+            (f"{parent}in{size}b",),
+            f"the top {size} bits of {parent}",
+            _NAMED.get((parent, size), ()),
+        )
+        for parent, sizes in _CUT
+        for size in sizes
+    ),
+    _stored("fp64infp32", _F64, ("float64infp32",), "binary32 in memory, computed as float64"),
+    _stored("float16", _F32, ("float16",), "binary16 in memory, computed as float32", ("half",)),
+    _stored("tsin80b", "ts", (_F32, _F32, "float32in16b"), "ts with a last limb of 16 bits"),
+    _stored("qdin192b", "qd", (_F64, _F64, _F64, "unstored"), "qd without its last limb"),
+)
+"""Storage formats, with either rounding."""
+_STORED = [form for pair in _PAIRS for form in pair]  # fmt: skip
 
 _UNIFORM = {
     (f.word, f.limbs): f.name for f in _TABLE if not f.paper and all(p == f.word for p in f.planes)
