@@ -188,10 +188,10 @@ FAULTS = (
           "a_step_is or test_order"),
     # --- formats, texts, files ----------------------------------------------------------
     Fault("storage: ties away from even", ENCODE,
-          " + (kept & kind(1))) >> kind(dropped)", " + kind(1)) >> kind(dropped)",
+          "- one + (size >> dropped & one)", "- one + one",
           "test_storage.py", "rounding_of_exact or recorded_conversions"),
     Fault("storage: a NaN becomes an infinity", ENCODE,
-          "np.where(np.isnan(words), quiet, kept)", "np.where(np.isnan(words), kept, kept)",
+          "np.where(np.isnan(words), quiet, found)", "np.where(np.isnan(words), most, found)",
           "test_storage.py", "every_number or conversions"),
     Fault("storage: rounded twice", ENCODE,
           "    image[error != 0] |= one\n", "", "test_storage.py", "rounded_once or rounding_of"),

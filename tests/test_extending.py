@@ -70,7 +70,10 @@ def tree(tmp_path: Path) -> Path:
 
 def run(tree: Path, script: str) -> list[str]:
     """The lines that a script prints with the sources in *tree*."""
-    environment = os.environ | {"PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(tree), os.environ.get("PYTHONPATH", "")]),
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
     done = subprocess.run(
         [sys.executable, "-P", "-c", script], cwd=tree, env=environment,
         capture_output=True, text=True, check=False,

@@ -52,7 +52,7 @@ FORMATS = ["float32", "float64", "ds", "ts", "qs", "dd", "td", "d+s"]
 
 def array(form: str, host: Host, device: Device) -> mp.Array:
     """An array with exactly these limbs."""
-    return mp.Array(verify.upload(formats.get(form), host, device))
+    return mp.Array(planes.upload(formats.get(form), host, device.queue))
 
 
 def bits(x: mp.Array) -> str:

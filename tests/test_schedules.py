@@ -285,9 +285,11 @@ def test_dot_is_gemv_with_one_row(device: Device) -> None:
     ],
 )
 def test_schedules_that_do_not_fit_are_refused(
-    device: Device, change: dict[str, Any], message: str
+    device: Device, change: dict[str, Any], message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With the numbers."""
+    small = replace(device.properties, shared_memory=2**16, extra={})
+    monkeypatch.setattr(device, "properties", small)
     a = _array("dd", (2, 2), "a", device)
     with pytest.raises(ArgumentError, match=message):
         mp.gemm(a, a, schedule=replace(LARGE, **change))

@@ -73,7 +73,7 @@ def check_class(schedule: object, *classes: type[Schedule]) -> None:
     """Raise ArgumentError where *schedule* is neither None nor of one of *classes*."""
     if not isinstance(schedule, (*classes, type(None))):
         names = " or ".join(one.__name__ for one in classes)
-        raise ArgumentError(f"schedule: {schedule!r} given, {names} is needed")
+        raise ArgumentError(f"schedule: {schedule!r} given, {names} is allowed")
 
 
 def widest(width: int, widths: Collection[int]) -> int:
