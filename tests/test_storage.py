@@ -13,7 +13,7 @@ import pytest
 from slow import mostly_slow, on_one_device, slow
 
 import portmp as mp
-from portmp import formats
+from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.formats import Format, convert, encode, encodings, inputs, registry
@@ -215,11 +215,14 @@ def test_devices_convert_as_the_host(
             assert same(view.astype(target).to_limbs()[0], expected[0]), (source.format, target)
 
 
-@pytest.fixture(params=[
-    Encoding("float8_e5m2", "float32", ("uint8",), 5),
-    Encoding("float8_e4m3", "float32", ("uint8",), 4),
-    Encoding("float24_e6m17", "float32", ("uint16", "uint8"), 6),
-], ids=lambda encoding: encoding.name)  # fmt: skip
+@pytest.fixture(
+    params=[
+        Encoding("float8_e5m2", "float32", ("uint8",), 5),
+        Encoding("float8_e4m3", "float32", ("uint8",), 4),
+        Encoding("float24_e6m17", "float32", ("uint16", "uint8"), 6),
+    ],
+    ids=lambda encoding: encoding.name,
+)
 def another(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Format:
     """A storage format of docs/extending.md's two lines, for one test."""
     name = request.param.name
@@ -258,11 +261,46 @@ def test_another_short_float_on_devices(
                 test_devices_convert_as_the_host(name, schedule, device, patch)
 
 
-def test_exponents_without_code_are_refused() -> None:
-    """What devices could not round is no encoding."""
-    for given in (("float64", ("uint16",), 5), ("float32", ("uint32",), 7)):
-        with pytest.raises(FormatError, match="needs float32, at most 24 bits"):
-            Encoding("other", *given)
+def test_another_short_float_in_routines(another: Format, device: Device) -> None:
+    """AXPY, DOT, GEMV and GEMM have the host reference's bits."""
+    a, b = (inputs.hostile(another, 35 * 67, f"{another.name}{i}")[0] for i in range(2))
+    small = another.compute.dtype(0).type(0.125)
+    results = []
+    for on in (device, discovery.get("host")):
+        left = mp.from_limbs([a.reshape(35, 67)], another, on)
+        right = mp.from_limbs([b.reshape(67, 35)], another, on)
+        row = left[:, :35]
+        results.append(
+            [
+                mp.axpy(float(small), left, mp.from_limbs([b.reshape(35, 67)], another, on)),
+                mp.dot(left[0], left[1]),
+                mp.gemv(left, left[3]),
+                mp.gemm(left, right),
+                mp.gemm(left, right, alpha=0.5, beta=2, c=row),
+            ]
+        )
+    for got, expected in zip(*results, strict=True):
+        assert same(got.to_limbs()[0], expected.to_limbs()[0])
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        ("float64", ("uint16",), 5),  # shorter than float64's exponent
+        ("float32", ("uint32",), 8),  # nothing cut off
+        ("float32", ("uint32",), 7),  # more bits of a significand than float32's
+        ("float32", ("uint8",), 8),  # no bit of a significand
+        ("float32", ("uint8",), 7),  # none that tells NaN from infinity
+        ("float32", ("uint16",), 9),  # longer than float32's
+        ("float32", ("uint8",), 0),
+        ("float64", ("float32",), 11),  # a float's own is 8
+    ],
+    ids=str,
+)
+def test_exponents_without_code_are_refused(given: tuple[str, tuple[str, ...], int]) -> None:
+    """What host and devices could not round is no encoding."""
+    with pytest.raises(FormatError, match=f"{given[2]} bits of exponent"):
+        Encoding("other", *given)
 
 
 def test_cutting_keeps_nan(device: Device) -> None:

@@ -461,7 +461,9 @@ class Writer:
         """Numbers, which are no sum, as others of this dtype."""
         if self.width > 1:
             return f"convert_{self.held(dtype)}({numbers})"
-        return f"({SCALAR[dtype]}){numbers}"
+        # A vector's lane stands in parentheses, so that no reader takes the cast for the vector's.
+        lane = "." in numbers
+        return f"({SCALAR[dtype]}){f'({numbers})' if lane else numbers}"
 
     def there(self, part: str, plane: str, index: str, *, const: bool = True) -> str:
         """``width`` neighbours of a plane of this dtype, as one vector."""

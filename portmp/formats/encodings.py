@@ -31,7 +31,7 @@ class Encoding:
     """One limb: a *word* that computes, its *parts* in memory, integers or one float, none if
     the limb is not stored (it is zero), and how many bits of these are the *exponent*.
 
-    FormatError where a shorter exponent than the word's has no code on devices.
+    FormatError where host and devices have no code for these numbers.
     """
 
     name: str
@@ -40,12 +40,24 @@ class Encoding:
     exponent: int
 
     def __post_init__(self) -> None:
-        if self.rescaled and (self.word != "float32" or self.size > 24 or self.bits < 2):
+        if self.native:
+            known = self.exponent == _EXPONENT.get(self.parts[0], 0)
+        else:
+            known = not self.parts or self._integers()
+        if not known:
             raise FormatError(
-                f"encoding {self.name}: {self.exponent} of {self.size} bits of {self.word} given; "
-                "an exponent that is shorter than the word's needs float32, at most 24 bits and "
-                "a significand that tells NaN from infinity"
+                f"encoding {self.name}: {self.exponent} bits of exponent in {self.parts} of "
+                f"{self.word} given; a float as a part has its own exponent; integers hold fewer "
+                "bits than the word, 2 of a significand at least, to tell NaN from infinity, and "
+                "the word's exponent or, of float32, a shorter one of 1 bit at least"
             )
+
+    def _integers(self) -> bool:
+        """Whether integers can hold a significand and an exponent of so many bits."""
+        if self.word not in PRECISION or self.bits < 2 or self.dropped < 1:
+            return False
+        shortest = 1 if self.word == "float32" else _EXPONENT[self.word]
+        return shortest <= self.exponent <= _EXPONENT[self.word]
 
     @cached_property
     def size(self) -> int:
