@@ -126,7 +126,9 @@ ${p.function} void ${f"store_{rounded}({planes}, const {p.index} at, const {word
 %>\
     const ${unsigned} bits = ${as_unsigned("x")};
     const ${unsigned} sign = bits >> ${32 - size} & ${hex(1 << size - 1)}u, size = bits & 0x7fffffffu;
+% if not vectors:
     /* no branches: neighbours in a warp hold numbers of all kinds */
+% endif
 % if truncates:
     const ${unsigned} held = size < ${hex(beyond)}u ? size : ${hex(beyond - 1)}u;
     const ${unsigned} normal = size == 0x7f800000u ? ${hex(infinity)}u : (held - ${hex(rebias)}u) >> ${dropped};
