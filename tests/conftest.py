@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -107,7 +108,8 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(slow.summary(left, of))
         # Workers' own count does not get here.
         terminalreporter.stats.setdefault("deselected", []).extend(
-            [None] * (left - len(terminalreporter.stats.get("deselected", [])))
+            # Reports without content, for plugins that look into reports.
+            [SimpleNamespace()] * (left - len(terminalreporter.stats.get("deselected", [])))
         )
     passed = terminalreporter.stats.get("passed", [])
     found = {k: v for r in passed for k, v in r.user_properties if k.startswith("remark")}
