@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Sequence
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 from portmp.backends.base import Properties
 from portmp.backends.blas import BlasLibrary
+from portmp.backends.cuda import nvml
 from portmp.backends.cuda.blas import CUBLAS, cublas
 from portmp.backends.cuda.energy import meters
+from portmp.backends.cuda.nvml import Board
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
 from portmp.codegen.platform import Traits
 from portmp.compilers.nvrtc import NvrtcCompiler
-from portmp.errors import BackendUnavailable, DeviceError
+from portmp.errors import BackendUnavailable, DeviceError, PortmpError
 
 _INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
 _KEPT_SHARE = 16
-_SM_CLOCK = 1
-"""NVML's name of the clock of the multiprocessors."""
 
 
 def _describe(api: Any, status: Any) -> str:
@@ -104,22 +103,19 @@ class CudaDriver(Driver):
         return address.split(b"\0")[0].decode()
 
     @cached_property
-    def _managed(self) -> ctypes.c_void_p | None:
+    def _board(self) -> Board | None:
         """This device as NVML knows it."""
-        nvml, handle = _nvml(), ctypes.c_void_p()
-        address = self.pci_address().encode()
-        if nvml is None or nvml.nvmlDeviceGetHandleByPciBusId_v2(address, ctypes.byref(handle)):
+        try:
+            return Board(self.pci_address())
+        except PortmpError:
             return None
-        return handle
 
     def clock_mhz(self) -> float | None:
         """The multiprocessors' clock by NVML; None without NVML or its leave."""
-        nvml, clock = _nvml(), ctypes.c_uint()
-        if nvml is None or self._managed is None:
+        try:
+            return self._board.clock_mhz() if self._board else None
+        except DeviceError:
             return None
-        if nvml.nvmlDeviceGetClockInfo(self._managed, _SM_CLOCK, ctypes.byref(clock)):
-            return None
-        return float(clock.value)
 
 
 class CudaDevice(GpuDevice):
@@ -160,23 +156,13 @@ def _api() -> tuple[Any, int]:
     return api, int(count)
 
 
-@cache
-def _nvml() -> Any:
-    """NVIDIA's management library, started once; None where it is missing or does not start."""
-    try:
-        nvml = ctypes.CDLL("libnvidia-ml.so.1")
-        return None if nvml.nvmlInit_v2() else nvml
-    except (OSError, AttributeError):
-        return None
-
-
 def _driver_version(number: int) -> str:
     """``580.1 (CUDA 13.5)`` from 13050; without NVML the second half alone."""
     newest = f"CUDA {number // 1000}.{number % 1000 // 10}"
-    nvml, text = _nvml(), ctypes.create_string_buffer(80)
-    if nvml is None or nvml.nvmlSystemGetDriverVersion(text, len(text)):
+    try:
+        return f"{nvml.driver_version()} ({newest})"
+    except PortmpError:
         return newest
-    return f"{text.value.decode(errors='replace')} ({newest})"
 
 
 def _properties(api: Any, device: Any, driver: CudaDriver) -> Properties:
