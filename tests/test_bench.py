@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import importlib
 import json
 import math
@@ -19,6 +18,7 @@ import pytest
 
 from portmp import discovery, formats
 from portmp.backends.base import Device
+from portmp.backends.cuda import nvml
 from portmp.backends.cuda import runtime as cuda
 from portmp.backends.opencl import runtime as opencl
 from portmp.backends.rocm import runtime as rocm
@@ -31,7 +31,7 @@ from portmp.bench.tables import Column, Table, key
 from portmp.bench.values import Values, power_of_two
 from portmp.cli import main
 from portmp.discovery import finding
-from portmp.errors import ArgumentError, DeviceError, InputError
+from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, InputError
 from portmp.formats import convert, inputs
 from portmp.routines.elementwise.work import root
 from portmp.routines.work import Entry, Walk
@@ -271,12 +271,16 @@ def test_clocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
         target._obj.value = 1980
         return 0
 
-    nvml = SimpleNamespace(
+    def version(target: Any, length: Any) -> int:
+        target.value = b"580.1"
+        return 0
+
+    library = SimpleNamespace(
         nvmlDeviceGetHandleByPciBusId_v2=lambda address, handle: address != b"0000:19:00.0",
-        nvmlDeviceGetClockInfo=clock,
-    )
-    found: dict[str, Any] = {"nvml": nvml, "address": b"0000:19:00.0"}
-    monkeypatch.setattr(cuda, "_nvml", lambda: found["nvml"])
+        nvmlDeviceGetClockInfo=clock, nvmlSystemGetDriverVersion=version,
+    )  # fmt: skip
+    found: dict[str, Any] = {"address": b"0000:19:00.0"}
+    monkeypatch.setattr(nvml, "library", lambda: library)
     api = SimpleNamespace(
         CUdevice_attribute=SimpleNamespace(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=0),
         cuDeviceGetAttribute=lambda attribute, device: (0, 0),
@@ -284,11 +288,19 @@ def test_clocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     )
     driver = cuda.CudaDriver(api, 0)
     assert driver.clock_mhz() == 1980
-    assert isinstance(driver._managed, ctypes.c_void_p)
-    found["nvml"] = None
+    assert cuda._driver_version(13050) == "580.1 (CUDA 13.5)"
+    del library.nvmlDeviceGetClockInfo
     assert driver.clock_mhz() is None
-    found |= {"nvml": nvml, "address": b"another"}
+    found["address"] = b"another"
     assert cuda.CudaDriver(api, 0).clock_mhz() is None
+
+    def missing() -> Any:
+        raise BackendUnavailable("none")
+
+    monkeypatch.setattr(nvml, "library", missing)
+    found["address"] = b"0000:19:00.0"
+    assert cuda.CudaDriver(api, 0).clock_mhz() is None
+    assert cuda._driver_version(13050) == "CUDA 13.5"
 
 
 # --- plans ---------------------------------------------------------------------------------

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import json
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import astuple, replace
 from functools import cache
+from operator import attrgetter
+from types import SimpleNamespace
 from typing import Any
 
 import gmpy2
@@ -22,6 +25,8 @@ from slow import mostly_slow, slow
 
 from portmp import discovery, formats, nbody
 from portmp.arrays.array import Array
+from portmp.backends.cuda import runtime as cuda
+from portmp.backends.driver_api import GpuDevice, Names
 from portmp.backends.rocm import runtime as rocm
 from portmp.emulator import assembler, hip, instructions
 from portmp.emulator import device as emulated
@@ -354,20 +359,92 @@ CALLS: dict[str, tuple[Any, ...]] = {
     "allocate": (64, None), "free": (0x1000, None), "upload": (0x1000, 0x2000, 64, None),
     "download": (0x2000, 0x1000, 64, None), "copy": (0x1000, 0x2000, 64, None),
     "new_stream": (), "delete_stream": (None,), "synchronize": (None,), "record": (None,),
-    "follow": (None, None), "wait": (None,), "elapsed": (None, None), "delete_event": (None,),
+    "wait_event": (None, None), "wait": (None,), "elapsed": (None, None), "delete_event": (None,),
     "load": (b"no code object",), "function": (None, "kernel"),
     "launch": (None, (1, 1, 1), (64, 1, 1), None, 0), "memory": (),
-    "open": (OTHER,), "fetch": (0x1000, OTHER, 0x2000, 64, None),
+    "enable_peer_access": (OTHER,), "copy_peer": (0x1000, OTHER, 0x2000, 64, None),
 }  # fmt: skip
 
 
 def test_every_call_of_the_backend_has_arguments_here() -> None:
     """All that the ROCm backend asks of HIP.
 
-    The clock comes from the kernel's driver, the address of attributes, and is empty without them.
+    The clock comes from the kernel's driver, the address of attributes, and is empty without them;
+    two are made of the others.
     """
-    offered = {name for name in vars(rocm.RocmDriver) if not name.startswith("_")}
-    assert offered - CALLS.keys() == {"clock_mhz", "current", "pci_address"}
+    functions = inspect.getmembers(rocm.RocmDriver, inspect.isfunction)
+    offered = {name for name, _ in functions if not name.startswith("_")}
+    beside = {"clock_mhz", "current", "pci_address", "order", "reaches"}
+    assert offered - CALLS.keys() == beside
+    assert CALLS.keys() <= offered
+
+
+def _names(table: Names) -> list[str]:
+    """The names of functions and constants in a table."""
+    return [value for value in astuple(table) if isinstance(value, str)]
+
+
+def test_the_tables_name_what_the_bindings_have() -> None:
+    """Functions, enumerations with their members, and structures; both tables are complete."""
+    driver = pytest.importorskip("cuda.bindings.driver")
+    for name in _names(cuda.NAMES):
+        assert attrgetter(name)(driver) is not None, name
+    tiers.check("hiprtc")
+    from hip import hip as real
+
+    for name in _names(rocm.NAMES):
+        assert attrgetter(name)(real) is not None, name
+    assert len(_names(cuda.NAMES)) == len(set(_names(rocm.NAMES))) == len(astuple(cuda.NAMES)) - 2
+
+
+class Renamed:
+    """The interpreter's runtime under the names of another vendor's driver."""
+
+    CUdevice_attribute = SimpleNamespace(CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED=0)
+    CUresult = SimpleNamespace(CUDA_ERROR_OUT_OF_MEMORY=hip.hipError_t.hipErrorOutOfMemory)
+
+    def __init__(self, inner: hip.Hip) -> None:
+        self.inner = inner
+        self.names = dict(zip(astuple(cuda.NAMES), astuple(rocm.NAMES), strict=True))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.inner, self.names[name])
+
+    def cuDeviceGetAttribute(self, wanted: Any, device: int) -> tuple[int, int]:
+        return 0, 0
+
+    def cuDevicePrimaryCtxRetain(self, device: int) -> tuple[int, int]:
+        return 0, device
+
+    def cuGetErrorName(self, status: Any) -> tuple[int, bytes]:
+        return 0, status.name.encode()
+
+    cuGetErrorString = cuGetErrorName
+
+    def cuLaunchKernel(self, *given: Any) -> Any:
+        assert given[-1] == 0
+        return self.inner.hipModuleLaunchKernel(*given[:-1], None)
+
+
+def test_one_driver_class_by_two_tables() -> None:
+    """The same device gives the same bits through the other vendor's names."""
+    device = _device("gfx908")
+    driver = cuda.CudaDriver(Renamed(device.hip), 0)
+    other = GpuDevice(0, driver, device.properties, device.traits, device.compiler)
+    other.platform = "rocm"
+    form = formats.get("dd")
+    host = inputs.ordinary(form, (100,), "x")
+    given = [Array(planes.upload(form, host, on.queue)) for on in (device, other)]
+    first, second = ((x * x).to_limbs() for x in given)
+    assert all(map(np.array_equal, first, second))
+    stream = other.queue.stream
+    assert driver.allocate(1 << 60, stream) is None
+    with pytest.raises(DeviceError, match="kernel 'none': hipErrorNotFound"):
+        driver.function(0, "none")
+    start = driver.record(stream)
+    assert driver.elapsed(start, driver.record(stream)) >= 0
+    assert not driver.reaches(driver)
+    assert driver.memory()[1] == device.properties.memory
 
 
 def test_the_runtime_takes_what_is_asked_for_the_address() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
+import re
 import sys
 import threading
 from collections.abc import Callable, Iterator
@@ -15,7 +17,8 @@ import pytest
 
 from portmp.backends import rapl
 from portmp.backends.base import Device
-from portmp.backends.cuda import energy as nvml
+from portmp.backends.cuda import energy as nvml_energy
+from portmp.backends.cuda import nvml
 from portmp.backends.cuda import runtime as cuda
 from portmp.backends.energy import JOULES, WATTS, Meter
 from portmp.backends.opencl import runtime as opencl
@@ -269,77 +272,103 @@ def test_a_thread_reads() -> None:
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
     """No library is kept from one test to the next."""
-    for module in (nvml, amdsmi):
-        module._library.cache_clear()
+    for library in (nvml.library, amdsmi._library):
+        library.cache_clear()
     yield
-    for module in (nvml, amdsmi):
-        module._library.cache_clear()
+    for library in (nvml.library, amdsmi._library):
+        library.cache_clear()
 
 
-class NvmlError(Exception):
-    """As the bindings raise."""
+class UnknownQuery(Exception):
+    """As the bindings of OpenCL raise."""
+
+
+NOT_SUPPORTED, NOT_FOUND, NO_DRIVER = 3, 6, 9
+WORDS = {NOT_SUPPORTED: b"Not Supported", NOT_FOUND: b"Not Found", NO_DRIVER: b"Driver Not Loaded"}
+
+
+def gives(number: int) -> Callable[[ctypes.c_void_p, Any], int]:
+    """A query of NVML: it writes the number where it is told to, for the GPU that it knows."""
+
+    def query(gpu: ctypes.c_void_p, target: Any) -> int:
+        assert gpu.value == 0x19
+        target._obj.value = number
+        return 0
+
+    return query
+
+
+def fails(*_: Any) -> int:
+    """A call that this GPU or system does not have."""
+    return NOT_SUPPORTED
 
 
 def fake_nvml(monkeypatch: pytest.MonkeyPatch, **entries: Any) -> SimpleNamespace:
-    """Bindings of NVML with one GPU at 0000:19:00.0, and what is given instead."""
+    """NVML with one GPU at 0000:19:00.0, and what is given instead."""
 
-    def handle(address: str) -> str:
-        if address != "0000:19:00.0":
-            raise NvmlError("Not Found")
-        return "the GPU"
+    def handle(address: bytes, target: Any) -> int:
+        target._obj.value = 0x19
+        return 0 if address == b"0000:19:00.0" else NOT_FOUND
 
     found = SimpleNamespace(**{
-        "NVMLError": NvmlError, "nvmlInit": lambda: None,
-        "nvmlDeviceGetHandleByPciBusId": handle,
-        "nvmlDeviceGetTotalEnergyConsumption": lambda gpu: 5_000_250 if gpu == "the GPU" else 0,
-        "nvmlDeviceGetPowerUsage": lambda gpu: 123_456, **entries,
+        "nvmlInit_v2": lambda: 0, "nvmlErrorString": lambda status: WORDS[status],
+        "nvmlDeviceGetHandleByPciBusId_v2": handle,
+        "nvmlDeviceGetTotalEnergyConsumption": gives(5_000_250),
+        "nvmlDeviceGetPowerUsage": gives(123_456), **entries,
     })  # fmt: skip
-    monkeypatch.setitem(sys.modules, "pynvml", found)
+    monkeypatch.setattr(nvml.ctypes, "CDLL", lambda name: found)
     return found
-
-
-def fails(*_: Any) -> Any:
-    """A call that this GPU or system does not have."""
-    raise NvmlError("Not Supported")
 
 
 def test_nvml(monkeypatch: pytest.MonkeyPatch) -> None:
     """The counter in joules, then the power in watts, of the GPU at that address."""
     fake_nvml(monkeypatch)
-    first, second = nvml.meters("0000:19:00.0")
+    first, second = nvml_energy.meters("0000:19:00.0")
     assert (first.unit, first.read()) == (JOULES, 5000.25)
     assert (second.unit, second.read(), second.lag) == (WATTS, 123.456, 1.0)
     with pytest.raises(BackendUnavailable, match=r"no GPU at '0000:20:00.0' of the bus: Not Found"):
-        nvml.meters("0000:20:00.0")
+        nvml_energy.meters("0000:20:00.0")
 
 
 def test_nvml_without_a_counter(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Power alone; or neither, which is said; or a GPU that is lost later."""
+    """Power alone; or neither, which is said; or a GPU that is lost later; or an old driver."""
     fake = fake_nvml(monkeypatch, nvmlDeviceGetTotalEnergyConsumption=fails)
-    (meter,) = nvml.meters("0000:19:00.0")
+    (meter,) = nvml_energy.meters("0000:19:00.0")
     assert meter.unit == WATTS
     fake.nvmlDeviceGetPowerUsage = fails
     with pytest.raises(DeviceError, match="Not Supported"):
         meter.read()
-    with pytest.raises(BackendUnavailable, match="counter of the board: Not Supported; NVML, pow"):
-        nvml.meters("0000:19:00.0")
+    del fake.nvmlDeviceGetTotalEnergyConsumption
+    with pytest.raises(
+        BackendUnavailable,
+        match=r"counter of the board: this driver has no nvmlDeviceGetTotal.*; NVML, .*Not Supp",
+    ):
+        nvml_energy.meters("0000:19:00.0")
 
 
 def test_nvml_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What installs it, or where it comes from."""
-    monkeypatch.setitem(sys.modules, "pynvml", None)
-    with pytest.raises(BackendUnavailable, match=r"pip install 'portmp\[energy\]'"):
-        nvml.meters("0000:19:00.0")
-    fake_nvml(monkeypatch, nvmlInit=fails)
-    with pytest.raises(BackendUnavailable, match=r"does not start.*comes with the driver"):
-        nvml.meters("0000:19:00.0")
+    """Where it comes from."""
+
+    def missing(name: str) -> Any:
+        raise OSError(f"{name}: cannot open shared object file")
+
+    monkeypatch.setattr(nvml.ctypes, "CDLL", missing)
+    with pytest.raises(BackendUnavailable, match=r"NVML is missing.*comes with the driver"):
+        nvml_energy.meters("0000:19:00.0")
+    fake_nvml(monkeypatch, nvmlInit_v2=lambda: NO_DRIVER)
+    with pytest.raises(BackendUnavailable, match=r"not start \(Driver Not.*comes with the driver"):
+        nvml_energy.meters("0000:19:00.0")
 
 
-def test_names_of_the_bindings(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The fake has what the real ones have."""
+def test_names_of_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """NVIDIA's own bindings call the same functions, and the same clock by the same number."""
     real = pytest.importorskip("pynvml")
-    for name in vars(fake_nvml(monkeypatch)):
-        assert hasattr(real, name), name
+    source = Path(real.__file__).read_text(encoding="utf-8")
+    used = re.findall(r'"(nvml\w+)"', Path(nvml.__file__).read_text(encoding="utf-8"))
+    # The bindings start the library by another function, which takes flags.
+    for name in {*used, *vars(fake_nvml(monkeypatch))} - {"nvmlInit_v2"}:
+        assert re.search(rf"\b{name}\b", source), name
+    assert nvml._SM_CLOCK == real.NVML_CLOCK_SM
 
 
 def fake_smi(monkeypatch: pytest.MonkeyPatch, energy: Any, power: Any) -> None:
@@ -491,7 +520,7 @@ class Handle:
 
     def __getattr__(self, name: str) -> Any:
         if name not in self.known:
-            raise NvmlError("INVALID_VALUE")
+            raise UnknownQuery("INVALID_VALUE")
         return self.known[name]
 
 
@@ -504,7 +533,10 @@ def test_opencl(monkeypatch: pytest.MonkeyPatch) -> None:
     def meters(kind: str, handle: Handle) -> Any:
         facts = SimpleNamespace(kind=kind, vendor="Another")
         device: Any = SimpleNamespace(
-            name="opencl:0", properties=facts, handle=handle, _cl=SimpleNamespace(Error=NvmlError)
+            name="opencl:0",
+            properties=facts,
+            handle=handle,
+            _cl=SimpleNamespace(Error=UnknownQuery),
         )
         return opencl.ClDevice.energy_meters(device)
 

@@ -7,6 +7,7 @@ say that they wait.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,7 +21,7 @@ import numpy as np
 from portmp.backends.energy import Meter
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
-from portmp.errors import BackendUnavailable
+from portmp.errors import BackendUnavailable, LaunchError
 
 Dim3 = tuple[int, int, int]
 
@@ -119,7 +120,19 @@ class Queue(ABC):
         self.write(target, host)
 
     def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
-        """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits."""
+        """Launch *kernel* on grid (blocks) x block (threads). ints have 64 bits.
+
+        LaunchError for a grid or a block that is empty or more than the device takes. What is
+        recorded was checked: repeating it checks nothing.
+        """
+        device = self.device
+        x, y, z = block
+        i, j, k = grid
+        most_i, most_j, most_k = device.most_blocks
+        threads = x * y * z if x > 0 < y and z > 0 else 0
+        blocks = 0 < i <= most_i and 0 < j <= most_j and 0 < k <= most_k
+        if not (blocks and 0 < threads <= device.properties.max_threads):
+            raise LaunchError(_misfit(kernel, grid, block, device))
         self.perform(self._launcher(kernel, grid, block, args), args)
 
     def perform(self, run: Callable[[], None], args: Sequence[Argument]) -> None:
@@ -145,6 +158,16 @@ class Queue(ABC):
     @abstractmethod
     def synchronize(self) -> None:
         """Wait for all work; reports errors of earlier launches."""
+
+
+def _misfit(kernel: Kernel, grid: Dim3, block: Dim3, device: Device) -> str:
+    """Why a grid or a block cannot be launched."""
+    what = f"kernel {kernel.name!r} with grid={grid}, block={block}"
+    if min(*grid, *block) < 1:
+        return f"{what}: it is empty"
+    if (threads := math.prod(block)) > (most := device.properties.max_threads):
+        return f"{what}: {threads} threads a block, {device.name} allows {most}"
+    return f"{what}: {device.name} allows {device.most_blocks} blocks"
 
 
 Arguments = ParamSpec("Arguments")
@@ -283,6 +306,8 @@ class Device(ABC):
     """Whether no hardware runs its code: results count, times do not."""
     by_reference: bool = False
     """Whether it runs no kernels: its memory is the host's, where routines run by references."""
+    most_blocks: Dim3 = (2**31 - 1, 65535, 65535)
+    """Blocks that a grid may have along each axis."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
     remedy: str = ""

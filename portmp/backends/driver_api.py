@@ -1,7 +1,7 @@
 """What the CUDA and the ROCm backend share: all of it, but for the names of driver calls.
 
-A ``Driver`` wraps these calls for one device; the classes here build the protocol of
-``base`` on it.
+A ``Driver`` makes these calls for one device by a table of names; the classes here build the
+protocol of ``base`` on it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,9 @@ import sys
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache, cached_property
+from operator import attrgetter
 from typing import Any
 
 import numpy as np
@@ -20,7 +22,7 @@ import numpy as np
 from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel, Properties, Queue
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
-from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory
+from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory, PortmpError
 
 SCALARS: dict[type, str] = {
     int: "q", np.int32: "i4x", np.int64: "q", np.uint32: "I4x", np.uint64: "Q",
@@ -29,102 +31,219 @@ SCALARS: dict[type, str] = {
 """Types of kernel arguments that pass by value, and how struct packs them in eight bytes."""
 
 
-class Driver(ABC):
-    """Calls of one vendor's driver for one device; handles are the vendor's objects.
+@dataclass(frozen=True)
+class Names:
+    """What one vendor's bindings call the driver's functions and constants.
 
-    Every call makes the device current first, so that any thread may use it. Failures
-    raise DeviceError, or LaunchError from ``launch``.
+    Constants are ``enumeration.member``. The functions take and return the same in both
+    bindings: a tuple of a status and values. ``extra`` is the launch's last argument,
+    ``lists``: whether an array of structures is given as a list, also of one.
     """
 
+    make_current: str
+    memory_info: str
+    allocate: str
+    allocate_async: str
+    free: str
+    free_async: str
+    upload: str
+    download: str
+    copy: str
+    copy_peer: str
+    can_access_peer: str
+    default_pool: str
+    grant_pool: str
+    pool_access: str
+    on_device: str
+    read_write: str
+    out_of_memory: str
+    stream_create: str
+    stream_destroy: str
+    stream_synchronize: str
+    stream_wait_event: str
+    event_create: str
+    event_record: str
+    event_synchronize: str
+    event_elapsed: str
+    event_destroy: str
+    module_load: str
+    module_function: str
+    launch: str
+    extra: int | None
+    lists: bool
+
+
+_TIMED_EVENT = 0
+_NON_BLOCKING = 1
+
+
+class Driver(ABC):
+    """The driver for one device; handles are the vendor's objects.
+
+    Functions are called by their ``names``, each with the device current, so that any thread
+    may use it. Failures raise DeviceError, or LaunchError from ``launch``. ``pools``: whether
+    memory comes from the device's pool.
+    """
+
+    names: Names
+
+    def __init__(self, api: Any, device: Any, pools: bool) -> None:
+        self._api = api
+        self._device = device
+        self._pools = pools
+
     @abstractmethod
+    def _describe(self, status: Any) -> str:
+        """Name and text of an error."""
+
+    @cached_property
+    def _context(self) -> Any:
+        """What makes the device current, and names it in copies between devices."""
+        return self._device
+
+    def _check(self, result: tuple[Any, ...], error: type[PortmpError] = DeviceError) -> Any:
+        """The value behind a successful status."""
+        if int(result[0]):
+            raise error(self._describe(result[0]))
+        return result[1] if len(result) > 1 else None
+
+    def _call(self, function: str, *given: Any) -> Any:
+        """What a function returns, called with the device current."""
+        return self._check(getattr(self.current(), function)(*given))
+
+    def _constant(self, name: str) -> Any:
+        return attrgetter(name)(self._api)
+
     def current(self) -> Any:
         """The vendor's API, with this device current in the calling thread."""
+        api = self._api
+        self._check(getattr(api, self.names.make_current)(self._context))
+        return api
 
-    @abstractmethod
     def memory(self) -> tuple[int, int]:
         """Free and total bytes."""
+        status, free, total = getattr(self.current(), self.names.memory_info)()
+        self._check((status,))
+        return int(free), int(total)
 
-    @abstractmethod
     def allocate(self, nbytes: int, stream: Any) -> int | None:
-        """Address of new memory that is usable in *stream*; None when there is not enough."""
+        """Address of new memory that is usable in *stream*; None when there is not enough.
 
-    @abstractmethod
+        It comes from the device's pool, or is plain memory where there are no pools.
+        """
+        api, names = self.current(), self.names
+        if self._pools:
+            result = getattr(api, names.allocate_async)(nbytes, stream)
+        else:
+            result = getattr(api, names.allocate)(nbytes)
+        if int(result[0]) and result[0] == self._constant(names.out_of_memory):
+            return None
+        return int(self._check(result))
+
     def free(self, pointer: int, stream: Any) -> None:
-        """Give memory back once *stream* has reached this point."""
+        """Give memory back once *stream* has reached this point; without pools this waits."""
+        if self._pools:
+            self._call(self.names.free_async, pointer, stream)
+        else:
+            self._call(self.names.free, pointer)
 
-    @abstractmethod
     def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
         """Copy from the host."""
+        self._call(self.names.upload, pointer, address, nbytes, stream)
 
-    @abstractmethod
     def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
         """Copy to the host."""
+        self._call(self.names.download, address, pointer, nbytes, stream)
 
-    @abstractmethod
     def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
         """Copy within the device."""
+        self._call(self.names.copy, target, source, nbytes, stream)
 
     def reaches(self, other: Driver) -> bool:
         """Whether this device can copy *other*'s memory itself; from then on it may."""
         if other not in self._reached:
-            self._reached[other] = self.open(other)
+            self._reached[other] = self.enable_peer_access(other)
         return self._reached[other]
 
     @cached_property
     def _reached(self) -> dict[Driver, bool]:
         return {}
 
-    @abstractmethod
-    def open(self, other: Driver) -> bool:
-        """Let this device copy *other*'s memory; False where it cannot."""
+    def enable_peer_access(self, other: Driver) -> bool:
+        """Let this device copy *other*'s memory, also of its pool; False where it cannot."""
+        names, mine, theirs = self.names, self._device, other._device
+        found = bool(self._call(names.can_access_peer, mine, theirs))
+        if found and other._pools:
+            access = self._constant(names.pool_access)()
+            access.location.type = self._constant(names.on_device)
+            access.location.id = int(mine)
+            access.flags = self._constant(names.read_write)
+            pool = self._check(getattr(self._api, names.default_pool)(theirs))
+            given = [access] if names.lists else access
+            found = not int(getattr(self._api, names.grant_pool)(pool, given, 1)[0])
+        return found
 
-    @abstractmethod
-    def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
+    def copy_peer(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
         """Copy memory of *other*, a device that this one reaches."""
+        api, mine, theirs = self.current(), self._context, other._context
+        copy = getattr(api, self.names.copy_peer)
+        self._check(copy(target, mine, source, theirs, nbytes, stream))
 
-    @abstractmethod
     def new_stream(self) -> Any:
         """A stream that does not wait for the driver's default stream."""
+        return self._call(self.names.stream_create, _NON_BLOCKING)
 
-    @abstractmethod
     def delete_stream(self, stream: Any) -> None:
         """Destroy a stream; work in it still completes."""
+        self._call(self.names.stream_destroy, stream)
 
-    @abstractmethod
     def synchronize(self, stream: Any) -> None:
         """Wait for all work in *stream*."""
+        self._call(self.names.stream_synchronize, stream)
 
-    @abstractmethod
     def record(self, stream: Any) -> Any:
         """A new event at this point of *stream*."""
+        api, names = self.current(), self.names
+        event = self._check(getattr(api, names.event_create)(_TIMED_EVENT))
+        self._check(getattr(api, names.event_record)(event, stream))
+        return event
 
-    @abstractmethod
-    def follow(self, stream: Any, event: Any) -> None:
+    def wait_event(self, stream: Any, event: Any) -> None:
         """Let further work in *stream* wait for *event*."""
+        self._call(self.names.stream_wait_event, stream, event, 0)
 
-    @abstractmethod
     def wait(self, event: Any) -> None:
         """Let the host wait for *event*."""
+        self._call(self.names.event_synchronize, event)
 
-    @abstractmethod
     def elapsed(self, start: Any, stop: Any) -> float:
         """Seconds between two events that were reached."""
+        return float(self._call(self.names.event_elapsed, start, stop)) * 1e-3
 
-    @abstractmethod
     def delete_event(self, event: Any) -> None:
         """Destroy an event."""
+        self._call(self.names.event_destroy, event)
 
-    @abstractmethod
     def load(self, binary: bytes) -> Any:
         """Load a module."""
+        return self._call(self.names.module_load, binary)
 
-    @abstractmethod
     def function(self, module: Any, name: str) -> Any:
         """A kernel of a module."""
+        result = getattr(self.current(), self.names.module_function)(module, name.encode())
+        if int(result[0]):
+            raise DeviceError(f"kernel {name!r}: {self._describe(result[0])}")
+        return result[1]
 
-    @abstractmethod
     def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
-        """Launch a kernel; *arguments* is the address of an array of argument addresses."""
+        """Launch a kernel without dynamic shared memory.
+
+        *arguments* is the address of an array of argument addresses.
+        """
+        names = self.names
+        launch = getattr(self.current(), names.launch)
+        result = launch(function, *grid, *block, 0, stream, arguments, names.extra)
+        self._check(result, LaunchError)
 
     def clock_mhz(self) -> float | None:
         """The clock at this moment; None where it cannot be read."""
@@ -140,7 +259,7 @@ class Driver(ABC):
     def order(self, first: Any, then: Any, on: Driver | None = None) -> None:
         """Let further work in *then*, a stream *on* any device, wait for that so far in *first*."""
         event = self.record(first)
-        (on or self).follow(then, event)
+        (on or self).wait_event(then, event)
         self.delete_event(event)
 
 
@@ -264,7 +383,7 @@ class GpuQueue(Queue):
             to = self._pointer(target, 0, nbytes)
             start = sender._pointer(source, offset, nbytes)
             theirs.order(sender.stream, self.stream, on=mine)
-            mine.fetch(to, theirs, start, nbytes, self.stream)
+            mine.copy_peer(to, theirs, start, nbytes, self.stream)
             # What the sender does next may change or free the source.
             mine.order(self.stream, sender.stream, on=theirs)
 

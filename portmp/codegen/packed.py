@@ -2,7 +2,8 @@
 
 Each part of a limb is read in one load for four elements: 4 bytes of bytes, 8 of halves, 16 of
 words. Indices are multiples of four, and planes are aligned, so that no load is misaligned. What
-was read stays packed until a word of it is needed: unpacking waits for memory.
+was read stays packed until a word of it is needed: unpacking waits for memory. Where there are
+no vectors in memory the elements are read and written one by one.
 """
 
 from __future__ import annotations
@@ -25,10 +26,20 @@ _VECTORS = {
 """What four (of float64 two) neighbours of a part are read as."""
 
 
+def _type(w: Writer, part: str) -> str:
+    """What one variable holds: neighbours of a part, or one element."""
+    return SCALAR[part] if _single(w, part) else _VECTORS[part]
+
+
+def _single(w: Writer, part: str) -> bool:
+    """Whether elements are held one by one; four bytes are a word everywhere."""
+    return not w.memory_vectors and part != "uint8"
+
+
 def declared(w: Writer, operand: str, i: int, name: str, groups: int) -> list[str]:
     """Statements that declare arrays for limb *i* of so many times four elements."""
     return [
-        f"{_VECTORS[part]} {', '.join(f'{v}[{groups}]' for v in _variables(part, name, j))};"
+        f"{_type(w, part)} {', '.join(f'{v}[{groups}]' for v in _variables(w, part, name, j))};"
         for j, (part, _) in enumerate(_planes(w, operand, i))
     ]
 
@@ -42,9 +53,9 @@ def loads(
     """
     lines = []
     for j, (part, place) in enumerate(_planes(w, operand, i)):
-        pointer = f"({w.platform.const_pointer.format(_VECTORS[part])})({place} + {index})"
-        for half, variable in enumerate(_variables(part, name, j)):
-            target = f"const {_VECTORS[part]} {variable}" if group is None else variable
+        pointer = f"({w.platform.const_pointer.format(_type(w, part))})({place} + {index})"
+        for half, variable in enumerate(_variables(w, part, name, j)):
+            target = f"const {_type(w, part)} {variable}" if group is None else variable
             lines.append(f"{target}{_at(group)} = ({pointer})[{half}];")
     return lines
 
@@ -57,8 +68,8 @@ def gathered(
     for j, (part, plane) in enumerate(_planes(w, operand, i)):
         zero = "0" if part.startswith("float") else "0u"
         values = [f"({inside} ? {plane}[{index}] : {zero})" for inside, index in places]
-        variables = [f"{variable}{_at(group)}" for variable in _variables(part, name, j)]
-        for variable, lanes in zip(variables, _packed(part, values), strict=True):
+        variables = [f"{variable}{_at(group)}" for variable in _variables(w, part, name, j)]
+        for variable, lanes in zip(variables, _packed(w, part, values), strict=True):
             if len(lanes) == 1:
                 lines.append(f"{variable} = {lanes[0]};")
             else:
@@ -70,7 +81,7 @@ def word(w: Writer, operand: str, i: int, name: str, e: int, group: int | str | 
     """The word of element *e* (0 to 3) of what was read."""
     encoding = w.storage(operand).encodings[i]
     parts = [
-        _taken(part, [f"{v}{_at(group)}" for v in _variables(part, name, j)], e)
+        _taken(w, part, [f"{v}{_at(group)}" for v in _variables(w, part, name, j)], e)
         for j, part in enumerate(encoding.parts)
     ]
     return w.decoded(encoding, parts)
@@ -80,13 +91,17 @@ def _at(group: int | str | None) -> str:
     return "" if group is None else f"[{group}]"
 
 
-def _variables(part: str, name: str, j: int) -> list[str]:
+def _variables(w: Writer, part: str, name: str, j: int) -> list[str]:
     """The variables that hold four neighbours of part *j*: two for doubles."""
+    if _single(w, part):
+        return [f"{name}_{j}{letter}" for letter in "abcd"]
     return [f"{name}_{j}a", f"{name}_{j}b"] if part == "float64" else [f"{name}_{j}"]
 
 
-def _taken(part: str, variables: Sequence[str], e: int) -> str:
+def _taken(w: Writer, part: str, variables: Sequence[str], e: int) -> str:
     """Element *e* of a part."""
+    if _single(w, part):
+        return variables[e]
     if part == "float64":
         return f"{variables[e // 2]}.{_LANES[e % 2]}"
     (name,) = variables
@@ -117,8 +132,8 @@ def stores(w: Writer, operand: str, i: int, index: str, words: Sequence[str]) ->
             for text, names in zip(words, values, strict=True)
         ]
     for j, (part, place) in enumerate(_planes(w, operand, i)):
-        pointer = f"({w.platform.pointer.format(_VECTORS[part])})({place} + {index})"
-        lines += _put(part, pointer, [value[j] for value in values])
+        pointer = f"({w.platform.pointer.format(_type(w, part))})({place} + {index})"
+        lines += _put(w, part, pointer, [value[j] for value in values])
     return ["{", *lines, "}"]
 
 
@@ -130,10 +145,10 @@ def _declared(encoding: Encoding, name: str) -> list[str]:
     ]
 
 
-def _put(part: str, pointer: str, values: Sequence[str]) -> list[str]:
+def _put(w: Writer, part: str, pointer: str, values: Sequence[str]) -> list[str]:
     """Four values of a part in one store, of float64 in two."""
     lines = []
-    for half, lanes in enumerate(_packed(part, values)):
+    for half, lanes in enumerate(_packed(w, part, values)):
         target = f"({pointer})[{half}]"
         if len(lanes) == 1:
             lines.append(f"{target} = {lanes[0]};")
@@ -143,8 +158,10 @@ def _put(part: str, pointer: str, values: Sequence[str]) -> list[str]:
     return lines
 
 
-def _packed(part: str, values: Sequence[str]) -> list[list[str]]:
+def _packed(w: Writer, part: str, values: Sequence[str]) -> list[list[str]]:
     """The lanes of the vectors that hold four values of a part."""
+    if _single(w, part):
+        return [[value] for value in values]
     if part == "float64":
         return [list(values[:2]), list(values[2:])]
     if part == "uint8":

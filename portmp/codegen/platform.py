@@ -50,8 +50,10 @@ class Platform:
     statements that set y to c and the products of four bytes of a and b, by the trait's kind
     and the sign. ``unrolled``: steps of a loop over a table that
     GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
-    compute unit's cycles. ``vectors``: lanes of explicit vectors. An empty entry is something that
-    the platform does not have: kernels do without.
+    compute unit's cycles. ``vectors``: lanes of explicit vectors, which are computed with;
+    ``memory_vectors``: whether there are types of two and four neighbours with members x, y, z, w
+    (``float4``) to read and write memory by. An empty entry is something that the platform does
+    not have: kernels do without.
     """
 
     name: str
@@ -98,6 +100,7 @@ class Platform:
     prefetch: str = ""
     clock: str = ""
     vectors: tuple[int, ...] = (1,)
+    memory_vectors: bool = False
     out_parameter: str = "{0} *"
     traits: Traits = Traits()
 
@@ -180,6 +183,7 @@ _HIP: dict[str, object] = {
     "double_of": "y = __hiloint2double({0}, {1});",
     "as_int": "__float_as_int({0})",
     "as_float": "__int_as_float({0})",
+    "memory_vectors": True,
 }
 
 CUDA = Platform(
@@ -255,6 +259,7 @@ OPENCL = Platform(
     # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.
     prefetch="__builtin_prefetch({0});",
     vectors=(1, 2, 4, 8),
+    memory_vectors=True,
 )  # fmt: skip
 
 # --- all platforms ---------------------------------------------------------------------------

@@ -34,6 +34,8 @@ VECTORS = {
     "float32": "float", "float64": "double", "uint32": "uint", "uint16": "ushort", "uint8": "uchar",
 }  # fmt: skip
 """What types of vectors begin with."""
+_MEMORY_BITS = 128
+"""The longest vectors of memory: ``float4``, ``double2``."""
 _INFIX = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 
 
@@ -68,6 +70,11 @@ class Writer:
         return new
 
     # --- types ------------------------------------------------------------------------
+
+    @property
+    def memory_vectors(self) -> bool:
+        """Whether memory is read and written by vectors of 16 bytes at most."""
+        return self.platform.memory_vectors and self.traits.vector_bits >= _MEMORY_BITS
 
     @property
     def scalar(self) -> str:

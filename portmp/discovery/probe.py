@@ -138,27 +138,30 @@ def _differences(
     return int(wrong.sum()), wrong.size
 
 
-def arithmetic_spec(form: formats.Format, width: int) -> KernelSpec:
-    """The kernel that does each operation once: of words, and of values of two words."""
+def arithmetic_spec(form: formats.Format, width: int, threads: int = THREADS) -> KernelSpec:
+    """The kernel that does each operation once: of words, and of values of two words.
+
+    *threads*: of a block of single words; vectors have one.
+    """
     words = {op: networks.get(f"{op}1") for op in ("add", "mul", "div", "sqrt")}
     words["fma"] = networks.get("accumulate1")
     values = {"sum": form.operator("add"), "product": form.operator("mul")}
     return spec(
         "probe_arithmetic", "probe/arithmetic.mako", form, words | values, width=width,
-        threads=THREADS if width == 1 else 1,
+        threads=threads if width == 1 else 1,
     )  # fmt: skip
 
 
 def _arithmetic(device: Device, form: formats.Format, width: int) -> Iterator[Check]:
     """Each operation on hostile numbers."""
     word = formats.get(form.word)
-    one = arithmetic_spec(form, width)
+    threads = base.threads(device, THREADS) if width == 1 else 1
+    one = arithmetic_spec(form, width, threads)
     kernel = program.kernels(device, one)[one.name]
     hosts = [inputs.hostile(form, COUNT, f"probe {name}") for name in "xyz"]
     given = [planes.upload(form, host, device.queue) for host in hosts]
     outputs = [planes.allocate(word, (COUNT,), device.queue) for _ in _WORDS]
     pairs = [planes.allocate(form, (COUNT,), device.queue) for _ in _VALUES]
-    threads = THREADS if width == 1 else 1
     device.queue.launch(
         kernel, (base.blocks(COUNT, threads * width), 1, 1), (threads, 1, 1),
         [COUNT, *(b for v in (*given, *outputs, *pairs) for b in v.buffers)],
@@ -186,11 +189,11 @@ _VALUES = (("add", "two_sum"), ("mul", "two_prod"))
 """Operations of values: operator, check."""
 
 
-def roots_spec() -> KernelSpec:
+def roots_spec(threads: int = ROOT_THREADS) -> KernelSpec:
     """The kernel that tries reciprocal roots."""
     return spec(
         "roots", "probe/roots.mako", formats.get("float32"),
-        {"root": networks.get("inverse_root")}, threads=ROOT_THREADS, count=ROOTS_EACH,
+        {"root": networks.get("inverse_root")}, threads=threads, count=ROOTS_EACH,
     )  # fmt: skip
 
 
@@ -199,8 +202,9 @@ def _roots(device: Device) -> tuple[int, int]:
     if not device.properties.float64:
         return ROOTS, ROOTS  # nothing to compare with
     form = formats.get("float32")
+    threads = base.threads(device, ROOT_THREADS)
     try:
-        kernel = program.kernels(device, roots_spec())["roots"]
+        kernel = program.kernels(device, roots_spec(threads))["roots"]
     except CompileError:
         return ROOTS, ROOTS  # no such instruction here
     items = ROOTS // ROOTS_EACH
@@ -208,7 +212,7 @@ def _roots(device: Device) -> tuple[int, int]:
     differing = 0
     for scale in (1, 2.0**-126, 2.0**126):
         device.queue.launch(
-            kernel, (items // ROOT_THREADS, 1, 1), (ROOT_THREADS, 1, 1),
+            kernel, (items // threads, 1, 1), (threads, 1, 1),
             [np.float32(scale), *wrong.buffers],
         )  # fmt: skip
         differing += int(wrong.read_dense()[0].sum())

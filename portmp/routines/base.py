@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from portmp.backends.base import Argument
+from portmp.backends.base import Argument, Device
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
 from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Planes, allocate
@@ -137,6 +137,17 @@ def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
 def strided(planes: Planes, *strides: int) -> list[Argument]:
     """Kernel arguments of a view: buffers, start, strides."""
     return [*planes.buffers, planes.start, *strides]
+
+
+def threads(device: Device | None, usual: int) -> int:
+    """Threads of a block: *usual*, a power of two, or the largest that the device allows.
+
+    Without a device, as for rendered text, the usual ones.
+    """
+    allowed = device.properties.max_threads if device else usual
+    if allowed < 1:
+        raise DeviceError(f"{device.name if device else ''}: blocks of {allowed} threads")
+    return usual if allowed >= usual else 1 << (allowed.bit_length() - 1)
 
 
 def blocks(count: int, block: int) -> int:

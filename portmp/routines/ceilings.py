@@ -16,7 +16,7 @@ import numpy as np
 from portmp import formats
 from portmp.backends.base import Device, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.routines import engines
+from portmp.routines import base, engines
 from portmp.runtime import program
 from portmp.runtime.planes import allocate
 from portmp.schedules.base import widths
@@ -79,7 +79,7 @@ def instruction_rate(device: Device, word: str, op: str = "fma") -> float:
 
 def _rate(device: Device, word: str, op: str, width: int) -> float:
     gpu = device.properties.kind == "gpu"
-    threads = min(THREADS, device.properties.max_threads) if gpu else 1
+    threads = base.threads(device, THREADS) if gpu else 1
     key = rate_spec(word, op, width, threads)
     kernel = program.kernels(device, key)[key.name]
     blocks = device.properties.compute_units * (16 if gpu else 4)

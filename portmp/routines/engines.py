@@ -59,23 +59,32 @@ class Own(Library):
             one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
             gemm.gemm(va, vb.transposed((0, 2, 1)), alpha=one, beta=zero, out=vc)
             return
-        key = product_spec()
+        threads = side(queue.device)
+        key = product_spec(threads)
         kernel = program.kernels(queue.device, key)[key.name]
-        side = SIDE * RESULTS
-        grid = (base.blocks(m, side) * base.blocks(n, side), batch, 1)
+        tile = threads * RESULTS
+        grid = (base.blocks(m, tile) * base.blocks(n, tile), batch, 1)
         factors = [(v.buffer, v.start // 4, v.row // 4, v.batch // 4) for v in (a, b)]
         queue.launch(
-            kernel, grid, (SIDE * SIDE, 1, 1),
+            kernel, grid, (threads * threads, 1, 1),
             [m, n, k // 4, *factors[0], *factors[1], c.buffer, c.start, c.row, c.batch],
         )  # fmt: skip
 
 
+def side(device: Device | None) -> int:
+    """Threads along a side of int8 tiles, as many as the device allows."""
+    found = SIDE
+    while device and found > 1 and found * found > device.properties.max_threads:
+        found //= 2
+    return found
+
+
 @cache
-def product_spec() -> KernelSpec:
+def product_spec(threads_side: int = SIDE) -> KernelSpec:
     """The kernel of int8 products."""
     return spec(
         "int8_product", "ozaki/product.mako", formats.get("float32"), {},
-        threads_side=SIDE, results=RESULTS,
+        threads_side=threads_side, results=RESULTS,
     )  # fmt: skip
 
 

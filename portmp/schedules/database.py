@@ -19,7 +19,7 @@ from typing import Any
 
 from portmp import paths
 from portmp.backends.base import Device, per_device
-from portmp.errors import ArgumentError, InputError
+from portmp.errors import ArgumentError, DeviceError, InputError
 from portmp.formats import Format, rounded_as
 from portmp.schedules import base as schedules
 from portmp.schedules.base import Schedule, widths
@@ -274,7 +274,8 @@ def default(task: Task) -> Schedule:
 def find(task: Task, device: Device | None) -> Any:
     """The schedule of *task* on *device*: the best entry that fits, else a default made smaller.
 
-    It is of one of the classes that the routine registered. Without a device: a large GPU's.
+    It is of one of the classes that the routine registered. Without a device: a large GPU's. Where
+    no smaller one fits either, as in blocks of few threads: a CPU's, for one work-item.
     """
     return _found(device, task)[0] if device else default(task)
 
@@ -293,9 +294,16 @@ def _found(device: Device, task: Task) -> tuple[Schedule, str]:
             return schedule, entry.origin
     while schedule is not None and not _fits(schedule, task.format, device):
         schedule = schedule.smaller()
-    if schedule is None:
-        raise ArgumentError(f"schedule: {device.name} has no room for any schedule of {task}")
-    return schedule, "default, made smaller"
+    if schedule is not None:
+        return schedule, "default, made smaller"
+    for entry in _candidates({"kind": "cpu"}, task):
+        schedule = entry.schedule.narrowed(widths(task.format, device)).for_shape(task.shape)
+        if _fits(schedule, task.format, device):
+            return schedule, "default, for one work-item"
+    raise DeviceError(
+        f"{device.name} has no room for any schedule of {task}: blocks of "
+        f"{device.properties.max_threads} threads, {device.properties.shared_memory} bytes shared"
+    )
 
 
 def _fits(schedule: Schedule, form: Format, device: Device) -> bool:

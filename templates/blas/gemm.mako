@@ -104,7 +104,7 @@
     word = 4 if w.scalar == "float" else 8
     side_by_side = {
         t: WIDEST // word if w.plain(t) else COUNT for t in "ab"
-    } if s.call.wide else {"a": 1, "b": 1}
+    } if s.call.wide and w.memory_vectors else {"a": 1, "b": 1}
     stage = lambda t: f"stage * {t.size} + " if s.stages > 1 else ""
     tiles = (
         Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.call.a_order == "m", side_by_side["a"], WIDEST // word),

@@ -15,7 +15,8 @@
     team = lanes // COUNT
     staged = s.staged if product else 0
     shares, rest = -(-staged * lanes // s.threads), staged * lanes % s.threads
-    halves = COUNT // (WIDEST // (4 if w.scalar == "float" else 8))
+    halves = COUNT // (WIDEST // (4 if w.scalar == "float" else 8)) if w.memory_vectors else COUNT
+    piece = w.scalar + (str(COUNT // halves) if w.memory_vectors else "")
 
     def x_value(e):
         """Element e of what a step has read of x."""
@@ -26,7 +27,8 @@
         if not staged:
             return w.pack(packed.word(w, "y", i, f"y_read{i}", e, "step") for i in w.limbs)
         half, lane = divmod(e, COUNT // halves)
-        return w.pack(f"y_read{i}_{half}[step].{'xyzw'[lane]}" for i in w.limbs)
+        member = f".{'xyzw'[lane]}" if w.memory_vectors else ""
+        return w.pack(f"y_read{i}_{half}[step]{member}" for i in w.limbs)
 
     def element(operand, index, inside, beyond=0.0):
         """One element by itself; beyond the end the identity."""
@@ -138,13 +140,13 @@ ${p.kernel.format(s.threads)} ${name}(
             const int ahead = done + ${2 * s.unroll} <= steps ? ${s.unroll * lanes} : 0;
 % if staged:
 % for i in w.limbs:
-            ${w.scalar}${COUNT // halves} ${", ".join(f"y_read{i}_{half}[{s.unroll}]" for half in range(halves))};
+            ${piece} ${", ".join(f"y_read{i}_{half}[{s.unroll}]" for half in range(halves))};
 % endfor
             ${p.unroll}
             for (int step = 0; step < ${s.unroll}; ++step) {
 % for i in w.limbs:
 % for half in range(halves):
-                y_read${i}_${half}[step] = ((${p.shared_pointer.format(w.scalar + str(COUNT // halves))})y_tile${i})[(done % ${staged} + step) * ${team * halves} + ${half * team} + item];
+                y_read${i}_${half}[step] = ((${p.shared_pointer.format(piece)})y_tile${i})[(done % ${staged} + step) * ${team * halves} + ${half * team} + item];
 % endfor
 % endfor
             }

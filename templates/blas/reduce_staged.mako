@@ -57,7 +57,7 @@ ${p.kernel.format(threads)} ${name}(
         if (thread < ${lanes} && e0 >= 0) {
             const int done = e0 / ${lanes};
             const int some = steps - done < ${tile // lanes} ? steps - done : ${tile // lanes};
-            ${p.unroll} ${s.unroll}
+            ${p.unrolled_by(s.unroll)}
             for (int step = 0; step < some; ++step) {
                 const int at = step * ${lanes} + thread;
 % for operand, _, _ in operands:

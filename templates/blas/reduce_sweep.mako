@@ -82,7 +82,7 @@ ${gathered("x", identity, "x_row", " " * 20)}
         for (int lane = 0; lane < ${vectors}; ++lane)
             sum[r][lane] = ${w.first_of(step.result, start)};
     for (; dense && i0 + ${lanes} <= count; i0 += ${lanes}) {
-        ${p.unroll} ${s.unroll}
+        ${p.unrolled_by(s.unroll)}
         for (int lane = 0; lane < ${vectors}; ++lane) {
             const ${long} i = first + i0 + lane * ${s.width};
 % if product:

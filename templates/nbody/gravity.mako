@@ -19,9 +19,9 @@
     forces, potential = "acceleration" in wanted, "potential" in wanted
     sums = ([f"a{axis}" for axis in AXES] if forces else []) + (["phi"] if potential else [])
     block = s.threads * s.targets * s.width
-    quad = {"float32": "float4", "float64": "double2"}
-    ## 16-byte pieces of a source: x y z m, or x y and z m
-    pieces = {i: 1 if w.format.planes[i] == "float32" else 2 for i in w.limbs}
+    ## 16-byte pieces of a source: x y z m, or x y and z m; without vectors in memory single words
+    quad = {"float32": "float4", "float64": "double2"} if w.memory_vectors else {"float32": "float", "float64": "double"}
+    pieces = {i: (1 if w.format.planes[i] == "float32" else 2) if w.memory_vectors else 4 for i in w.limbs}
     warp = w.traits.warp_size
     team = {0: 1, 1: s.threads, 2: warp}[s.shared]
     member = {0: "0", 1: "thread", 2: f"thread % {warp}"}[s.shared]
@@ -147,7 +147,7 @@ ${fetch("next", "1 - now", " " * 12)}
 % endif
 % for when, (test, unroll) in zip(("if", "} else if"), untested):
         ${when} (${test}) {
-            ${p.unroll} ${unroll}
+            ${p.unrolled_by(unroll)}
             for (int jj = 0; jj < ${s.tile}; ${"++jj" if s.ilp == 1 else f"jj += {s.ilp}"}) {
 ${interaction(s.ilp, False, " " * 16)}
             }
@@ -265,7 +265,7 @@ ${pad}    tile${i}[(${buffer}) * ${room * pieces[i]} + ${f"base * {pieces[i]} + 
         words = []
         for i in w.limbs:
             single = w.format.planes[i] == "float32"
-            text = f"s{i}_{e}" + ("." + where[0][f] if single else where[1][f])
+            text = f"s{i}_{e}" + (f if pieces[i] == 4 else "." + where[0][f] if single else where[1][f])
             words.append(w.splat(text if w.format.planes[i] == w.format.word else f"({v.word}){text}"))
         return w.pack(words)
 
@@ -279,7 +279,9 @@ ${pad}    tile${i}[(${buffer}) * ${room * pieces[i]} + ${f"base * {pieces[i]} + 
 %>
 % for e in steps:
 % for i in w.limbs:
-% if pieces[i] == 1:
+% if pieces[i] == 4:
+${pad}const ${quad[w.format.planes[i]]} ${", ".join(f"s{i}_{e}{f} = {place(i, e)[0]}4 * ({place(i, e)[1]}) + {n}]" for n, f in enumerate("xyzm"))};
+% elif pieces[i] == 1:
 ${pad}const float4 s${i}_${e} = ${place(i, e)[0]}${place(i, e)[1]}];
 % else:
 ${pad}const double2 s${i}_${e}a = ${place(i, e)[0]}2 * (${place(i, e)[1]})], s${i}_${e}b = ${place(i, e)[0]}2 * (${place(i, e)[1]}) + 1];

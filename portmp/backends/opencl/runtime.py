@@ -159,6 +159,7 @@ class ClDevice(Device):
     """One OpenCL device in a context of its own."""
 
     platform = "opencl"
+    most_blocks = (2**63 - 1,) * 3
     fragile = True
     compiler: OpenclCompiler
 
@@ -357,7 +358,8 @@ def _properties(handle: Any) -> Properties:
         kind="gpu" if gpu else "cpu",
         compute_units=int(handle.max_compute_units),
         warp_size=warp,
-        max_threads=int(handle.max_work_group_size),
+        # Blocks lie along the first axis, which some drivers limit further.
+        max_threads=min(int(handle.max_work_group_size), int(handle.max_work_item_sizes[0])),
         shared_memory=int(handle.local_mem_size),
         memory=int(handle.global_mem_size),
         float64="cl_khr_fp64" in handle.extensions,

@@ -9,18 +9,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from portmp.backends.base import Dim3, Properties
-from portmp.backends.driver_api import Driver, GpuDevice
+from portmp.backends.base import Properties
+from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
 from portmp.backends.rocm.blas import HipBlas
 from portmp.backends.rocm.energy import meters
 from portmp.codegen.platform import Traits
 from portmp.compilers.hiprtc import HiprtcCompiler, findable
-from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
+from portmp.errors import BackendUnavailable
 
 _INSTALL = "install ROCm, and pip install hip-python of the same major version"
-_NON_BLOCKING = 1
-_TIMED_EVENT = 0
 _NEW_LAYOUT = 6
 _RETURNED = 7
 """Bindings from this version on return the structure that older ones fill."""
@@ -35,130 +33,61 @@ def _describe(api: Any, status: Any) -> str:
     return name if text == name else f"{name}: {text}"
 
 
+NAMES = Names(
+    make_current="hipSetDevice",
+    memory_info="hipMemGetInfo",
+    allocate="hipMalloc",
+    allocate_async="hipMallocAsync",
+    free="hipFree",
+    free_async="hipFreeAsync",
+    upload="hipMemcpyHtoDAsync",
+    download="hipMemcpyDtoHAsync",
+    copy="hipMemcpyDtoDAsync",
+    copy_peer="hipMemcpyPeerAsync",
+    can_access_peer="hipDeviceCanAccessPeer",
+    default_pool="hipDeviceGetDefaultMemPool",
+    grant_pool="hipMemPoolSetAccess",
+    pool_access="hipMemAccessDesc",
+    on_device="hipMemLocationType.hipMemLocationTypeDevice",
+    read_write="hipMemAccessFlags.hipMemAccessFlagsProtReadWrite",
+    out_of_memory="hipError_t.hipErrorOutOfMemory",
+    stream_create="hipStreamCreateWithFlags",
+    stream_destroy="hipStreamDestroy",
+    stream_synchronize="hipStreamSynchronize",
+    stream_wait_event="hipStreamWaitEvent",
+    event_create="hipEventCreateWithFlags",
+    event_record="hipEventRecord",
+    event_synchronize="hipEventSynchronize",
+    event_elapsed="hipEventElapsedTime",
+    event_destroy="hipEventDestroy",
+    module_load="hipModuleLoadData",
+    module_function="hipModuleGetFunction",
+    launch="hipModuleLaunchKernel",
+    extra=None,
+    lists=False,
+)
+"""The HIP runtime, as hip-python names it."""
+
+
 class RocmDriver(Driver):
-    """The HIP runtime for one device."""
+    """The HIP runtime, which knows devices by their numbers."""
+
+    names = NAMES
 
     def __init__(self, api: Any, index: int) -> None:
-        self._api = api
-        self._index = index
         wanted = api.hipDeviceAttribute_t.hipDeviceAttributeMemoryPoolsSupported
         status, pools = api.hipDeviceGetAttribute(wanted, index)
-        self._pools = not int(status) and bool(pools)
+        super().__init__(api, index, pools=not int(status) and bool(pools))
 
-    def _check(self, result: tuple[Any, ...], error: type[PortmpError] = DeviceError) -> Any:
-        """The value behind a successful status."""
-        if int(result[0]):
-            raise error(_describe(self._api, result[0]))
-        return result[1] if len(result) > 1 else None
-
-    def current(self) -> Any:
-        """The API, with this device current in the calling thread."""
-        self._check(self._api.hipSetDevice(self._index))
-        return self._api
-
-    def memory(self) -> tuple[int, int]:
-        """Free and total bytes."""
-        status, free, total = self.current().hipMemGetInfo()
-        self._check((status,))
-        return int(free), int(total)
-
-    def allocate(self, nbytes: int, stream: Any) -> int | None:
-        """Memory from the device's pool, or plain memory where there are no pools."""
-        api = self.current()
-        result = api.hipMallocAsync(nbytes, stream) if self._pools else api.hipMalloc(nbytes)
-        if result[0] == api.hipError_t.hipErrorOutOfMemory:
-            return None
-        return int(self._check(result))
-
-    def free(self, pointer: int, stream: Any) -> None:
-        """Give memory back; without pools this waits for the device."""
-        api = self.current()
-        self._check(api.hipFreeAsync(pointer, stream) if self._pools else api.hipFree(pointer))
-
-    def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
-        """Copy from the host."""
-        self._check(self.current().hipMemcpyHtoDAsync(pointer, address, nbytes, stream))
-
-    def download(self, address: int, pointer: int, nbytes: int, stream: Any) -> None:
-        """Copy to the host."""
-        self._check(self.current().hipMemcpyDtoHAsync(address, pointer, nbytes, stream))
-
-    def copy(self, target: int, source: int, nbytes: int, stream: Any) -> None:
-        """Copy within the device."""
-        self._check(self.current().hipMemcpyDtoDAsync(target, source, nbytes, stream))
-
-    def open(self, other: Driver) -> bool:
-        """Let this device copy *other*'s memory, also of its pool; False where it cannot."""
-        assert isinstance(other, RocmDriver)
-        api, mine, theirs = self.current(), self._index, other._index
-        found = bool(self._check(api.hipDeviceCanAccessPeer(mine, theirs)))
-        if found and other._pools:
-            access = api.hipMemAccessDesc()
-            access.location.type = api.hipMemLocationType.hipMemLocationTypeDevice
-            access.location.id = mine
-            access.flags = api.hipMemAccessFlags.hipMemAccessFlagsProtReadWrite
-            pool = self._check(api.hipDeviceGetDefaultMemPool(theirs))
-            found = not int(api.hipMemPoolSetAccess(pool, access, 1)[0])
-        return found
-
-    def fetch(self, target: int, other: Driver, source: int, nbytes: int, stream: Any) -> None:
-        """Copy memory of *other*, a device that this one reaches."""
-        assert isinstance(other, RocmDriver)
-        api, mine, theirs = self.current(), self._index, other._index
-        self._check(api.hipMemcpyPeerAsync(target, mine, source, theirs, nbytes, stream))
-
-    def new_stream(self) -> Any:
-        """A non-blocking stream."""
-        return self._check(self.current().hipStreamCreateWithFlags(_NON_BLOCKING))
-
-    def delete_stream(self, stream: Any) -> None:
-        """Destroy a stream; work in it still completes."""
-        self._check(self.current().hipStreamDestroy(stream))
-
-    def synchronize(self, stream: Any) -> None:
-        """Wait for all work in *stream*."""
-        self._check(self.current().hipStreamSynchronize(stream))
-
-    def record(self, stream: Any) -> Any:
-        """A new event at this point of *stream*."""
-        api = self.current()
-        event = self._check(api.hipEventCreateWithFlags(_TIMED_EVENT))
-        self._check(api.hipEventRecord(event, stream))
-        return event
-
-    def follow(self, stream: Any, event: Any) -> None:
-        """Let further work in *stream* wait for *event*."""
-        self._check(self.current().hipStreamWaitEvent(stream, event, 0))
-
-    def wait(self, event: Any) -> None:
-        """Let the host wait for *event*."""
-        self._check(self.current().hipEventSynchronize(event))
-
-    def elapsed(self, start: Any, stop: Any) -> float:
-        """Seconds between two events that were reached."""
-        return float(self._check(self.current().hipEventElapsedTime(start, stop))) * 1e-3
-
-    def delete_event(self, event: Any) -> None:
-        """Destroy an event."""
-        self._check(self.current().hipEventDestroy(event))
-
-    def load(self, binary: bytes) -> Any:
-        """Load a code object."""
-        return self._check(self.current().hipModuleLoadData(binary))
-
-    def function(self, module: Any, name: str) -> Any:
-        """A kernel of a module."""
-        result = self.current().hipModuleGetFunction(module, name.encode())
-        if int(result[0]):
-            raise DeviceError(f"kernel {name!r}: {_describe(self._api, result[0])}")
-        return result[1]
+    def _describe(self, status: Any) -> str:
+        return _describe(self._api, status)
 
     def _attribute(self, name: str) -> int | None:
         """An attribute of the device; None where this runtime does not have it."""
         wanted = getattr(self._api.hipDeviceAttribute_t, f"hipDeviceAttribute{name}", None)
         if wanted is None:
             return None
-        status, number = self._api.hipDeviceGetAttribute(wanted, self._index)
+        status, number = self._api.hipDeviceGetAttribute(wanted, self._device)
         return None if int(status) else int(number)
 
     def pci_address(self) -> str:
@@ -173,13 +102,6 @@ class RocmDriver(Driver):
         address = self.pci_address()
         table = Path("/sys/bus/pci/devices") / address / "pp_dpm_sclk"
         return _current_clock(table) if address else None
-
-    def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
-        """Launch a kernel without dynamic shared memory."""
-        result = self.current().hipModuleLaunchKernel(
-            function, *grid, *block, 0, stream, arguments, None
-        )
-        self._check(result, LaunchError)
 
 
 class RocmDevice(GpuDevice):

@@ -29,6 +29,8 @@ from portmp.runtime.planes import (
 )
 
 NAMES = ("x", "y", "z")
+THREADS = 256
+"""Of a block where operands are strided, instead of vectors."""
 Operand = Planes | base.Words
 
 
@@ -123,7 +125,8 @@ def _run(
             formats.get(source) if source and not form.coded else form, out.device
         )
     places = tuple([o.place if isinstance(o, Planes) else None for o in operands])
-    plan = _planned(op, form.name, schedule, out.place, places, source)
+    threads = base.threads(out.device, THREADS)
+    plan = _planned(op, form.name, schedule, out.place, places, source, threads)
     kernel = program.kernels(out.device, plan.kernel)[plan.kernel.name]
     args: list[Argument] = [*plan.sizes]
     for operand, strides in zip((*operands, out), plan.strides, strict=True):
@@ -148,7 +151,7 @@ class _Plan:
 @lru_cache(maxsize=4096)
 def _planned(
     op: str, form: str, schedule: FlatSchedule, out: Place, operands: tuple[Place | None, ...],
-    source: str,
+    source: str, threads: int,
 ) -> _Plan:  # fmt: skip
     """How to launch operator *op* on operands that lie there; None: scalars."""
     shape, out_strides, start = out
@@ -166,7 +169,7 @@ def _planned(
     )
     starts = [start, *(place.start for place in operands if place)]
     coded = any(formats.get(name).coded for name in (form, source) if name)
-    schedule = fitted(schedule, op, coded, access, strides[0], starts)
+    schedule = fitted(schedule, op, coded, access, strides[0], starts, threads)
     told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]
     size = math.prod(sizes)
     each = schedule.items * schedule.width * schedule.neighbours
@@ -177,15 +180,11 @@ def _planned(
     )  # fmt: skip
 
 
-_SCALAR = FlatSchedule()
-"""Instead of one with vectors, where operands are strided."""
-
-
 def fitted(
     schedule: FlatSchedule, op: str, coded: bool, access: tuple[str, ...],
-    out_strides: tuple[int, ...], starts: Sequence[int],
+    out_strides: tuple[int, ...], starts: Sequence[int], threads: int = THREADS,
 ) -> FlatSchedule:  # fmt: skip
-    """Vectors only where neighbours are neighbours in memory.
+    """Vectors only where neighbours are neighbours in memory; else blocks of *threads*.
 
     Neighbours of which some are stored short (*coded*) also begin (*starts*) where a word of
     each part does.
@@ -194,7 +193,12 @@ def fitted(
     if schedule.neighbours > 1:
         whole = not any(start % schedule.neighbours for start in starts)
         return schedule if dense and whole and coded else _alone(schedule)
-    return schedule if schedule.width == 1 or dense else _SCALAR
+    return schedule if schedule.width == 1 or dense else _scalar(threads)
+
+
+@cache
+def _scalar(threads: int) -> FlatSchedule:
+    return FlatSchedule(threads)
 
 
 @cache

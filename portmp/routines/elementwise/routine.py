@@ -9,6 +9,7 @@ from typing import ClassVar
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
+from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.elementwise import launch, reference, space
 from portmp.routines.elementwise.cases import cases
@@ -41,17 +42,17 @@ class Elementwise(Routine):
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
         """Each operator on dense operands."""
-        schedule = flat(form, device)
+        schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for op, arity in ARITY.items():
-            yield op, self._unit(form, op, ("contiguous",) * arity, schedule)
+            yield op, self._unit(form, op, ("contiguous",) * arity, schedule, threads)
         for name, (op, arity) in WITH_SCALAR.items():
             access = ("value",) + ("contiguous",) * (arity - 1)
-            yield name, self._unit(form, op, access, schedule)
+            yield name, self._unit(form, op, access, schedule, threads)
 
     def _unit(
-        self, form: Format, op: str, access: tuple[str, ...], schedule: FlatSchedule
+        self, form: Format, op: str, access: tuple[str, ...], schedule: FlatSchedule, threads: int
     ) -> Module:
-        fitted = launch.fitted(schedule, op, form.coded, access, (1,), ())
+        fitted = launch.fitted(schedule, op, form.coded, access, (1,), (), threads)
         return (launch.kernel_spec(form.name, op, access, 1, fitted),)
 
     def cases(self, form: Format) -> Iterator[Case]:

@@ -49,8 +49,13 @@ def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> Ke
 
 
 @cache
-def module(form: str, schedule: Schedule, accuracy: str = "accurate") -> tuple[KernelSpec, ...]:
-    """The product kernel and, for split slabs, the one that adds them and ends the element."""
+def module(
+    form: str, schedule: Schedule, accuracy: str = "accurate", threads: int = COMBINE_THREADS
+) -> tuple[KernelSpec, ...]:
+    """The product kernel and, for split slabs, the one that adds them and ends the element.
+
+    *threads*: of a block of the second one.
+    """
     product = kernel_spec(form, schedule, accuracy)
     if not schedule.split:
         return (product,)
@@ -58,7 +63,7 @@ def module(form: str, schedule: Schedule, accuracy: str = "accurate") -> tuple[K
     roles = {op: f.operator(op) for op in ("add", "mul")}
     combine = spec(
         "gemm_combine", "blas/gemm_combine.mako", f, roles,
-        threads=COMBINE_THREADS, slab=definition.SLAB,
+        threads=threads, slab=definition.SLAB,
     )  # fmt: skip
     return product, combine
 
@@ -222,7 +227,8 @@ def _launch(
         *_matrix(c), *_matrix(out), *alpha, *beta,
         np.int32(base.is_number(alpha, 1)), np.int32(beta_kind),
     ]  # fmt: skip
-    specs = module(form.name, s, accuracy)
+    threads = base.threads(out.device, COMBINE_THREADS)
+    specs = module(form.name, s, accuracy, threads)
     kernels = program.kernels(out.device, *specs)
     kernel = kernels[specs[0].name]
     block = (s.threads, 1, 1)
@@ -234,7 +240,6 @@ def _launch(
         return
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
     out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *_matrix(work)])
-    threads = COMBINE_THREADS
     out.queue.launch(
         kernels["gemm_combine"], (base.blocks(m * n, threads), batch, 1), (threads, 1, 1),
         [*operands, *work.buffers, *end],

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
+from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.gemm import launch, reference, schedule, space
 from portmp.routines.gemm.cases import cases
@@ -31,10 +32,11 @@ class Gemm(Routine):
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
         """Products of large matrices; *split*: slabs of k to blocks of their own."""
+        threads = base.threads(device, launch.COMBINE_THREADS)
         for accuracy, accumulator in form.accumulators.items():
             found = schedule.of_class(form, device, accuracy, "large")
             for name, chosen in (("gemm", found), ("gemm_split", found.for_call(split=True))):
-                unit = launch.module(form.name, chosen, accuracy)
+                unit = launch.module(form.name, chosen, accuracy, threads)
                 yield name + accumulator.suffix, unit
 
     def cases(self, form: Format) -> Iterator[Case]:

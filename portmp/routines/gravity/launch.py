@@ -78,8 +78,12 @@ def module(
     distinct: bool = True,
     root: str = "exact",
     guarded: bool = False,
+    threads: int = COMBINE_THREADS,
 ) -> Module:
-    """The kernels; *wanted*: acceleration, potential; *distinct*: no target acts on itself."""
+    """The kernels; *wanted*: acceleration, potential; *distinct*: no target acts on itself.
+
+    *threads*: of a block that adds slabs.
+    """
     f = formats.get(form)
     nets = steps(f, root, guarded)
     words = ["gravity", "field" if len(wanted) > 1 else wanted[0]]
@@ -88,13 +92,13 @@ def module(
         "_".join(words), "nbody/gravity.mako", f, nets, width=s.width, s=s, wanted=wanted,
         distinct=distinct, parts=s.parts, slab=definition.SLAB, period=definition.PERIOD,
     )  # fmt: skip
-    return (main, _combine(f, wanted)) if s.parts else (main,)
+    return (main, _combine(f, wanted, threads)) if s.parts else (main,)
 
 
-def _combine(form: Format, wanted: tuple[str, ...]) -> KernelSpec:
+def _combine(form: Format, wanted: tuple[str, ...], threads: int) -> KernelSpec:
     return spec(
         "gravity_combine", "nbody/gravity_combine.mako", form, {"add": form.operator("add")},
-        threads=COMBINE_THREADS, wanted=wanted,
+        threads=threads, wanted=wanted,
     )  # fmt: skip
 
 
@@ -167,7 +171,8 @@ def gravity_sum(
     guarded = not float(eps2[0]) >= float(np.finfo(form.word).tiny)
     # Also where softening makes a particle's own term zero: m y^3 may overflow.
     distinct = first is not None
-    specs = module(form.name, schedule, wanted, distinct, root, guarded)
+    threads = base.threads(device, COMBINE_THREADS)
+    specs = module(form.name, schedule, wanted, distinct, root, guarded, threads)
     kernels = program.kernels(device, *specs)
     outputs: list[Argument] = []
     for planes in results.values():
@@ -186,8 +191,8 @@ def gravity_sum(
         return
     queue.launch(main, (grid, slabs, 1), block, [*args, *work.buffers])
     queue.launch(
-        kernels["gravity_combine"], (base.blocks(n, COMBINE_THREADS), 1, 1),
-        (COMBINE_THREADS, 1, 1), [n, slabs, *work.buffers, *outputs],
+        kernels["gravity_combine"], (base.blocks(n, threads), 1, 1),
+        (threads, 1, 1), [n, slabs, *work.buffers, *outputs],
     )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
+from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.gravity import launch, reference, space
 from portmp.routines.gravity.cases import cases
@@ -37,7 +38,8 @@ class Gravity(Routine):
         both = ("acceleration", "potential")
         yield "nbody", launch.module(form.name, schedule, force)
         yield "nbody_field", launch.module(form.name, schedule, both, guarded=True)
-        yield "nbody_parts", launch.module(form.name, schedule.for_call(parts=True), force)
+        threads, parts = base.threads(device, launch.COMBINE_THREADS), schedule.for_call(parts=True)
+        yield "nbody_parts", launch.module(form.name, parts, force, threads=threads)
         for root in INEXACT if form.limbs == 1 else ():
             if device is not None and not launch.has_root(form, device.platform, root):
                 continue

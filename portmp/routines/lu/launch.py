@@ -21,11 +21,11 @@ _FLAG = Format("flag", ("int32",), "float32", {}, {}, "whether a pivot was zero"
 
 
 @cache
-def kernel_spec(form: str) -> KernelSpec:
-    """The four kernels of elimination and back substitution."""
+def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
+    """The four kernels of elimination and back substitution; *threads*: a power of two."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    return spec("lu", "linalg/lu.mako", f, roles, threads=THREADS)
+    return spec("lu", "linalg/lu.mako", f, roles, threads=threads)
 
 
 def solve_augmented(w: Planes) -> None:
@@ -40,7 +40,8 @@ def solve_augmented(w: Planes) -> None:
         right = w.view((n, columns - n), w.strides, w.start + n)
         base.on_host(right, partial(reference.solve, w.format), left, right)
         return
-    kernels = program.kernels(w.device, kernel_spec(w.format.name))
+    threads = base.threads(w.device, THREADS)
+    kernels = program.kernels(w.device, kernel_spec(w.format.name, threads))
     flag = allocate(_FLAG, (1,), w.queue)
     flag.write([np.zeros(1, np.int32)])
 
@@ -49,8 +50,8 @@ def solve_augmented(w: Planes) -> None:
             args: list[Argument] = [
                 n, columns, col, *w.buffers, *extra,
             ]  # fmt: skip
-            grid = 1 if name == "lu_pivot" else base.blocks(work, THREADS)
-            w.queue.launch(kernels[name], (grid, 1, 1), (THREADS, 1, 1), args)
+            grid = 1 if name == "lu_pivot" else base.blocks(work, threads)
+            w.queue.launch(kernels[name], (grid, 1, 1), (threads, 1, 1), args)
 
     for col in range(n):
         launch("lu_pivot", col, 1, *flag.buffers)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
+from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
@@ -24,7 +25,7 @@ class Lu(Routine):
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
         """Its four kernels."""
         if not form.coded:
-            yield "solve", (launch.kernel_spec(form.name),)
+            yield "solve", (launch.kernel_spec(form.name, base.threads(device, launch.THREADS)),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -54,11 +54,11 @@ class Scheme(ABC):
     sums: Format
 
     @abstractmethod
-    def cut_spec(self, form: Format, second: bool, tiled: bool) -> KernelSpec:
+    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """The kernel that cuts rows, of the *second* factor; *tiled*: rows are neighbours."""
 
     @abstractmethod
-    def rebuild_spec(self, form: Format) -> KernelSpec:
+    def rebuild_spec(self, form: Format, threads: int) -> KernelSpec:
         """The kernel that rebuilds and rounds sums."""
 
     @abstractmethod
@@ -82,12 +82,14 @@ class Scheme(ABC):
 
 
 @cache
-def exponent_spec(word: str, across: bool, ranges: bool = False) -> KernelSpec:
+def exponent_spec(
+    word: str, across: bool, ranges: bool = False, threads: int = THREADS
+) -> KernelSpec:
     """The kernels that find exponents of rows, with *ranges* the least ones too."""
     name = "ozaki_ranges" if ranges else "ozaki_exponents"
     return spec(
         name, "ozaki/exponents.mako", formats.get(word), {},
-        threads=THREADS, across=across, ranges=ranges, special=SPECIAL,
+        threads=threads, across=across, ranges=ranges, special=SPECIAL,
     )  # fmt: skip
 
 
@@ -112,20 +114,22 @@ class Operand:
     def cut(self, scheme: Scheme, first: int, rows: int, start: int, depth: int) -> Buffer:
         """Words of *rows* rows from *first* on, *depth* columns from *start* on, in tiles."""
         v = self.view
-        tiled = abs(v.strides[0]) < abs(v.strides[1])
+        threads = base.threads(v.device, THREADS)
+        # A block turns a whole tile: one of fewer threads reads each element where it is.
+        tiled = threads == THREADS and abs(v.strides[0]) < abs(v.strides[1])
         rows_padded, depth_padded = padded(rows), padded(depth)
         size = scheme.count * rows_padded * depth_padded
         out = allocate(scheme.cuts, (size,), v.queue).buffers[0]
-        key = scheme.cut_spec(v.format, self.second, tiled)
+        key = scheme.cut_spec(v.format, self.second, tiled, threads)
         kernel = program.kernels(v.device, key)[key.name]
         tiles = rows_padded * depth_padded // (TILE * TILE)
-        blocks = tiles if tiled else base.blocks(tiles * TILE * TILE // 4, THREADS)
+        blocks = tiles if tiled else base.blocks(tiles * TILE * TILE // 4, threads)
         at = v.start + first * v.strides[0] + start * v.strides[1]
         args: list[Argument] = [
             rows, depth, rows_padded, depth_padded, *v.buffers, at, *v.strides,
             self.exponents, first, out,
         ]  # fmt: skip
-        v.queue.launch(kernel, (blocks, 1, 1), (THREADS, 1, 1), args)
+        v.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
         return out
 
 
@@ -153,15 +157,16 @@ def _exponents(view: Planes, *, ranges: bool) -> list[Planes]:
     slabs = base.blocks(depth, slab)
     found = [allocate(engines.INTS, (slabs * rows,), view.queue) for _ in range(1 + ranges)]
     out = [each.buffers[0] for each in found]
-    key = exponent_spec(view.format.word, across, ranges)
+    threads = base.threads(view.device, THREADS)
+    key = exponent_spec(view.format.word, across, ranges, threads)
     kernels = program.kernels(view.device, key)
-    grid = (base.blocks(rows, THREADS) if across else rows, slabs, 1)
+    grid = (base.blocks(rows, threads) if across else rows, slabs, 1)
     args: list[Argument] = [rows, depth, slab, view.buffers[0], view.start, *view.strides, *out]
-    view.queue.launch(kernels[key.name], grid, (THREADS, 1, 1), args)
+    view.queue.launch(kernels[key.name], grid, (threads, 1, 1), args)
     if slabs > 1:
-        grid = (base.blocks(rows, THREADS), 1, 1)
+        grid = (base.blocks(rows, threads), 1, 1)
         view.queue.launch(
-            kernels[f"{key.name}_combine"], grid, (THREADS, 1, 1), [rows, slabs, *out]
+            kernels[f"{key.name}_combine"], grid, (threads, 1, 1), [rows, slabs, *out]
         )
     return found
 
@@ -219,7 +224,8 @@ def _matrices(
     rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
     end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
-    key = scheme.rebuild_spec(a.format)
+    threads = base.threads(a.device, THREADS)
+    key = scheme.rebuild_spec(a.format, threads)
     kernel = program.kernels(a.device, key)[key.name]
     parts = scheme.parts(k)
     for j in range(0, n, columns):
@@ -242,8 +248,8 @@ def _matrices(
             ]  # fmt: skip
             for start, v in views:
                 args += [*v.buffers, start, *v.strides]
-            grid = (base.blocks(height * width, THREADS), 1, 1)
-            queue.launch(kernel, grid, (THREADS, 1, 1), [*args, *end])
+            grid = (base.blocks(height * width, threads), 1, 1)
+            queue.launch(kernel, grid, (threads, 1, 1), [*args, *end])
             del found, args  # before memory for the next block is asked for
         del held
 

@@ -170,13 +170,13 @@ class Residues(ozaki.Scheme):
         self.integers = self.system = system
         self.count = system.count
 
-    def cut_spec(self, form: Format, second: bool, tiled: bool) -> KernelSpec:
+    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """The first factor's residues carry the factors of the Chinese remainder theorem."""
-        return residue_spec(form.name, self.system, not second, tiled)
+        return residue_spec(form.name, self.system, not second, tiled, threads)
 
-    def rebuild_spec(self, form: Format) -> KernelSpec:
+    def rebuild_spec(self, form: Format, threads: int) -> KernelSpec:
         """The kernel that rebuilds and rounds sums."""
-        return rebuild_spec(form.name, self.system)
+        return rebuild_spec(form.name, self.system, threads)
 
     def parts(self, k: int) -> list[tuple[int, int]]:
         """As many steps as an int32 holds."""
@@ -205,38 +205,41 @@ class Residues(ozaki.Scheme):
 
 
 @cache
-def residue_spec(form: str, system: System, inverted: bool, tiled: bool) -> KernelSpec:
+def residue_spec(
+    form: str, system: System, inverted: bool, tiled: bool, threads: int
+) -> KernelSpec:
     """The kernel that takes residues of rows."""
     return spec(
         f"ozaki_residues{'_a' if inverted else '_b'}", "ozaki/residues.mako", formats.get(form), {},
-        threads=ozaki.THREADS, integers=system, inverted=inverted, tiled=tiled, tile=ozaki.TILE,
+        threads=threads, integers=system, inverted=inverted, tiled=tiled, tile=ozaki.TILE,
         special=ozaki.SPECIAL,
     )  # fmt: skip
 
 
 @cache
-def rebuild_spec(form: str, system: System) -> KernelSpec:
+def rebuild_spec(form: str, system: System, threads: int) -> KernelSpec:
     """The kernel that rebuilds and rounds sums."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
-        "ozaki_rebuild", "ozaki/rebuild.mako", f, roles, threads=ozaki.THREADS, system=system,
+        "ozaki_rebuild", "ozaki/rebuild.mako", f, roles, threads=threads, system=system,
         doubles=ozaki.doubles(f), slab=definition.SLAB, special=ozaki.SPECIAL,
     )  # fmt: skip
 
 
-def modules(form: Format) -> dict[str, Module]:
+def modules(form: Format, device: Device | None = None) -> dict[str, Module]:
     """The modules of products over few steps, by name; none where moduli are too few."""
+    threads = base.threads(device, ozaki.THREADS)
     try:
         numbers = system(form, 1)
     except FormatError:
         return {}
     found = [
-        ozaki.exponent_spec(form.word, False),
-        residue_spec(form.name, numbers, True, False),
-        residue_spec(form.name, numbers, False, True),
-        rebuild_spec(form.name, numbers),
-        engines.product_spec(),
+        ozaki.exponent_spec(form.word, False, False, threads),
+        residue_spec(form.name, numbers, True, False, threads),
+        residue_spec(form.name, numbers, False, threads == ozaki.THREADS, threads),
+        rebuild_spec(form.name, numbers, threads),
+        engines.product_spec(engines.side(device)),
     ]
     return {one.name: (one,) for one in found}
 

@@ -32,7 +32,7 @@ class Ozaki(Routine):
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
         """Each kernel by itself: what is cut, multiplied and rebuilt."""
         if not (form.paper or form.coded):
-            yield from (slices.modules(form) | residues.modules(form)).items()
+            yield from (slices.modules(form, device) | residues.modules(form, device)).items()
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -160,13 +160,13 @@ class Digits(ozaki.Scheme):
         self.cuts, self.sums = engines.FACTORS[word], engines.SUMS[word]
         self.length = longest(word, cut.width)
 
-    def cut_spec(self, form: Format, second: bool, tiled: bool) -> KernelSpec:
+    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """The kernel that cuts rows into digits."""
-        return digit_spec(form.name, self.slices, self.word, second, tiled)
+        return digit_spec(form.name, self.slices, self.word, second, tiled, threads)
 
-    def rebuild_spec(self, form: Format) -> KernelSpec:
+    def rebuild_spec(self, form: Format, threads: int) -> KernelSpec:
         """The kernel that adds up antidiagonals and rounds."""
-        return gather_spec(form.name, self.slices, self.word)
+        return gather_spec(form.name, self.slices, self.word, threads)
 
     def parts(self, k: int) -> list[tuple[int, int]]:
         """The depth in one part: it is the sums that are cut."""
@@ -201,36 +201,40 @@ class Digits(ozaki.Scheme):
 
 
 @cache
-def digit_spec(form: str, cut: Slices, word: str, second: bool, tiled: bool) -> KernelSpec:
+def digit_spec(
+    form: str, cut: Slices, word: str, second: bool, tiled: bool, threads: int
+) -> KernelSpec:
     """The kernel that cuts rows into digits."""
     return spec(
         f"ozaki_digits_{word}_{'b' if second else 'a'}", "ozaki/digits.mako", formats.get(form), {},
-        threads=ozaki.THREADS, integers=cut, word=word, reverse=second, tiled=tiled,
+        threads=threads, integers=cut, word=word, reverse=second, tiled=tiled,
         tile=ozaki.TILE, special=ozaki.SPECIAL,
     )  # fmt: skip
 
 
 @cache
-def gather_spec(form: str, cut: Slices, word: str) -> KernelSpec:
+def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
     """The kernel that adds up antidiagonals and rounds."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
         f"ozaki_gather_{word}", "ozaki/gather.mako", f, roles,
-        threads=ozaki.THREADS, slices=cut, word=word,
+        threads=threads, slices=cut, word=word,
         doubles=ozaki.doubles(f), slab=definition.SLAB, special=ozaki.SPECIAL,
     )  # fmt: skip
 
 
-def modules(form: Format) -> dict[str, Module]:
+def modules(form: Format, device: Device | None = None) -> dict[str, Module]:
     """The modules of all words' products, by name."""
-    found = [ozaki.exponent_spec(form.word, False, ranges=True)]
+    threads = base.threads(device, ozaki.THREADS)
+    tiled = threads == ozaki.THREADS
+    found = [ozaki.exponent_spec(form.word, False, True, threads)]
     for word in SUMS:
         cut = slices(form, word)
         found += [
-            digit_spec(form.name, cut, word, False, False),
-            digit_spec(form.name, cut, word, True, True),
-            gather_spec(form.name, cut, word),
+            digit_spec(form.name, cut, word, False, False, threads),
+            digit_spec(form.name, cut, word, True, tiled, threads),
+            gather_spec(form.name, cut, word, threads),
         ]
     return {one.name: (one,) for one in found}
 

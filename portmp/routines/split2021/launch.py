@@ -33,11 +33,11 @@ MOST = 32
 
 
 @cache
-def kernel_spec() -> KernelSpec:
+def kernel_spec(threads: int = ozaki.THREADS) -> KernelSpec:
     """The kernels that split and add."""
     return spec(
         "split2021_slice", "ozaki/split2021.mako", formats.get(FORMAT),
-        {"add": networks.get("add3_2021")}, threads=ozaki.THREADS,
+        {"add": networks.get("add3_2021")}, threads=threads,
     )  # fmt: skip
 
 
@@ -57,11 +57,12 @@ def gemm(a: Planes, b: Planes, slices: int) -> Planes:
     left, right = split(a, slices), split(b.transposed((1, 0)), slices)
     product = allocate(formats.get("float32"), (m, n), queue).buffers[0]
     out = allocate(a.format, (m, n), queue)
-    kernel = program.kernels(a.device, kernel_spec())["split2021_add"]
+    threads = base.threads(a.device, ozaki.THREADS)
+    kernel = program.kernels(a.device, kernel_spec(threads))["split2021_add"]
     for i, (x, y) in enumerate(itertools.product(left, right)):
         engine.multiply(queue, "float32", m, n, k, Rows(x, k), Rows(y, k), Rows(product, n))
         args: list[Argument] = [m * n, np.int32(i == 0), product, *out.buffers]
-        queue.launch(kernel, (base.blocks(m * n, ozaki.THREADS), 1, 1), (ozaki.THREADS, 1, 1), args)
+        queue.launch(kernel, (base.blocks(m * n, threads), 1, 1), (threads, 1, 1), args)
     return out
 
 
@@ -70,7 +71,8 @@ def split(view: Planes, slices: int) -> list[Buffer]:
     rows, depth = view.shape
     rest = elementwise.apply("copy", [view], allocate(view.format, view.shape, view.queue))
     above = reference.bits_above(depth)
-    kernel = program.kernels(view.device, kernel_spec())["split2021_slice"]
+    threads = base.threads(view.device, ozaki.THREADS)
+    kernel = program.kernels(view.device, kernel_spec(threads))["split2021_slice"]
     found = []
     for _ in range(slices - 1):
         exponents = ozaki.operand(rest, second=False).exponents
@@ -78,7 +80,7 @@ def split(view: Planes, slices: int) -> list[Buffer]:
         args: list[Argument] = [
             rows * depth, depth, np.int32(above), exponents, *rest.buffers, out,
         ]  # fmt: skip
-        blocks = base.blocks(rows * depth, ozaki.THREADS)
-        view.queue.launch(kernel, (blocks, 1, 1), (ozaki.THREADS, 1, 1), args)
+        blocks = base.blocks(rows * depth, threads)
+        view.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
         found.append(out)
     return [*found, rest.buffers[0]]

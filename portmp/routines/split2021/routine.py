@@ -8,6 +8,8 @@ from typing import ClassVar
 
 from portmp.backends.base import Device
 from portmp.formats import Format
+from portmp.routines import base
+from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.routine import Routine
 from portmp.routines.split2021 import launch, reference
 from portmp.runtime.program import Module
@@ -23,4 +25,4 @@ class Split2021(Routine):
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
         """What splits and adds."""
         if form.name == launch.FORMAT:
-            yield "split2021", (launch.kernel_spec(),)
+            yield "split2021", (launch.kernel_spec(base.threads(device, ozaki.THREADS)),)

@@ -24,7 +24,7 @@ from portmp.compilers import loops
 from portmp.errors import ArgumentError, PortmpError
 from portmp.formats import Format
 from portmp.progress import Progress
-from portmp.routines import ceilings, gravity
+from portmp.routines import base, ceilings, gravity
 from portmp.routines.gravity import schedule
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import program
@@ -127,7 +127,7 @@ def step_schedule(bench: Bench) -> NbodySchedule:
     threads = STEP_THREADS.get((facts.kind, facts.warp_size), OTHER_THREADS)
     gpu = facts.kind == "gpu"
     return NbodySchedule(
-        threads=min(threads, facts.max_threads), targets=1, tile=256 if gpu else 64,
+        threads=base.threads(bench.device, threads), targets=1, tile=256 if gpu else 64,
         unroll=8 if gpu else 1, shared=int(gpu),
     )  # fmt: skip
 

@@ -95,7 +95,7 @@ def clock(bench: Bench) -> Row:
 def latency(bench: Bench, form: Format, op: str) -> tuple[float, float | None]:
     """Seconds and, by the device's clock, cycles of one step of a dependent chain of *op*."""
     device = bench.device
-    threads = device.properties.warp_size if bench.kind == "gpu" else 1
+    threads = base.threads(device, device.properties.warp_size) if bench.kind == "gpu" else 1
     key = chain_spec(form.name, op, threads)
     kernel = program.kernels(device, key)[key.name]
     clocked = bool(platform.get(device.platform).clock)

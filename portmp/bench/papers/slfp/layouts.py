@@ -69,7 +69,7 @@ class Packed:
         self.x, self.y = (device.allocate(n * self.form.itemsize) for _ in range(2))
         for buffer, start in ((self.x, starts[0]), (self.y, starts[1])):
             self._fill(buffer, block, start)
-        self.threads = min(THREADS, device.properties.max_threads)
+        self.threads = base.threads(device, THREADS)
         key = kernel_spec(self.form.name, self.threads)
         self.kernel = program.kernels(device, key)[key.name]
 
