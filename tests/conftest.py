@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import date
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,6 +21,7 @@ from portmp import discovery
 from portmp.backends.base import Device
 from portmp.backends.energy import JOULES, Meter
 from portmp.backends.opencl import drivers
+from portmp.backends.opencl.runtime import ClDevice
 from portmp.bench import energy
 from portmp.errors import PortmpError
 
@@ -117,10 +119,30 @@ def pytest_terminal_summary(terminalreporter: Any, config: pytest.Config) -> Non
         terminalreporter.write_line(f"{name.removeprefix('remark ')}: {text}")
 
 
-@pytest.fixture(scope="session")
-def device() -> Device:
-    """The device that portmp chooses by default."""
-    return discovery.get()
+@cache
+def _unoptimised() -> Device:
+    """The default device; where it is a CPU of OpenCL, its compiler does not optimise.
+
+    Compilers of CPUs take seconds to optimise kernels that are made for GPUs. IEEE 754 leaves an
+    optimiser nothing to change in results.
+    """
+    usual = discovery.get()
+    if not isinstance(usual, ClDevice) or usual.properties.kind != "cpu":
+        return usual
+    device = ClDevice(usual.index, usual.handle)
+    device.traits = usual.traits
+    device.compiler.build_options += ("-cl-opt-disable",)
+    return device
+
+
+@pytest.fixture(scope="module")
+def device(request: pytest.FixtureRequest) -> Device:
+    """The device that portmp chooses by default.
+
+    A module with ``OPTIMISED = False`` tries many kernels for their bits alone: its device compiles
+    them without optimisation. The others, with all recorded digests, run what users run.
+    """
+    return discovery.get() if getattr(request.module, "OPTIMISED", True) else _unoptimised()
 
 
 @pytest.fixture(scope="session")

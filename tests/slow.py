@@ -40,7 +40,11 @@ def mostly_slow(values: Iterable[Any], fast: Collection[Any], why: str) -> list[
     values = list(values)
     missing = [v for v in fast if v not in values]
     assert not missing, f"{missing} are not among the parameters"
-    return [v if v in fast else pytest.param(v, marks=slow(why)) for v in values]
+
+    def left(value: Any) -> Any:
+        return pytest.param(*(value if isinstance(value, tuple) else (value,)), marks=slow(why))
+
+    return [v if v in fast else left(v) for v in values]
 
 
 @cache

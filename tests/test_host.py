@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from slow import mostly_slow
 
 import portmp as mp
 from portmp import cli, discovery, formats, linalg, nbody, progress
@@ -75,7 +76,12 @@ def bits(x: Array) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["float64", "dd", "d+s", "ts", "ts2021", "slfp64in48b", "tsin80b", "float16"]
+    "name",
+    mostly_slow(
+        ["float64", "dd", "d+s", "ts", "ts2021", "slfp64in48b", "tsin80b", "float16"],
+        ("dd", "d+s", "ts2021", "float16"),
+        "the reference is tried by test_bits",
+    ),
 )
 def test_the_host_gives_the_recorded_digests(host: Device, name: str) -> None:
     """Every routine through the public functions; ``portmp verify`` has all formats."""
