@@ -13,7 +13,18 @@ from pathlib import Path
 
 import portmp
 
-HEAVY = ("pyopencl", "cuda", "hip", "mako", "matplotlib", "mpmath", "gmpy2", "importlib.metadata")
+HEAVY = (
+    "pyopencl",
+    "cuda",
+    "hip",
+    "mako",
+    "matplotlib",
+    "mpmath",
+    "gmpy2",
+    "elftools",
+    "msgpack",
+    "importlib.metadata",
+)
 
 
 def test_import_is_light() -> None:

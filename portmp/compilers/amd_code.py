@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import struct
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -37,61 +37,6 @@ _PATTERNS = tuple(
 )
 
 
-class _Unpacker:
-    """Reads the MessagePack types that occur in metadata."""
-
-    _NUMBERS: Mapping[int, str] = {
-        0xCA: ">f", 0xCB: ">d", 0xCC: ">B", 0xCD: ">H", 0xCE: ">I", 0xCF: ">Q",
-        0xD0: ">b", 0xD1: ">h", 0xD2: ">i", 0xD3: ">q",
-    }  # fmt: skip
-    _CONSTANTS: Mapping[int, bool | None] = {0xC0: None, 0xC2: False, 0xC3: True}
-    _SIZES: Mapping[int, str] = {
-        0xC4: ">B", 0xC5: ">H", 0xC6: ">I", 0xD9: ">B", 0xDA: ">H", 0xDB: ">I",
-        0xDC: ">H", 0xDD: ">I", 0xDE: ">H", 0xDF: ">I",
-    }  # fmt: skip
-
-    def __init__(self, data: bytes) -> None:
-        self._data = data
-        self._at = 0
-
-    def value(self) -> Any:
-        """The next value."""
-        tag = self._number(">B")
-        if tag < 0x80 or tag >= 0xE0:
-            return tag if tag < 0x80 else tag - 256
-        if tag < 0x90:
-            return self._map(tag & 15)
-        if tag < 0xA0:
-            return self._list(tag & 15)
-        if tag < 0xC0:
-            return self._text(tag & 31)
-        if tag in self._CONSTANTS:
-            return self._CONSTANTS[tag]
-        if tag in self._NUMBERS:
-            return self._number(self._NUMBERS[tag])
-        if tag not in self._SIZES:
-            raise ValueError(f"MessagePack tag {tag:#x} is not supported")
-        size = int(self._number(self._SIZES[tag]))
-        if tag >= 0xDE:
-            return self._map(size)
-        return self._list(size) if tag >= 0xDC else self._text(size)
-
-    def _number(self, layout: str) -> Any:
-        (number,) = struct.unpack_from(layout, self._data, self._at)
-        self._at += struct.calcsize(layout)
-        return number
-
-    def _text(self, size: int) -> str:
-        start, self._at = self._at, self._at + size
-        return self._data[start : self._at].decode(errors="replace")
-
-    def _list(self, size: int) -> list[Any]:
-        return [self.value() for _ in range(size)]
-
-    def _map(self, size: int) -> dict[Any, Any]:
-        return {self.value(): self.value() for _ in range(size)}
-
-
 def unbundle(binary: bytes) -> bytes:
     """The device's code object; some compilers wrap it in an offload bundle."""
     if not binary.startswith(_BUNDLE):
@@ -107,10 +52,15 @@ def unbundle(binary: bytes) -> bytes:
 
 
 def metadata(binary: bytes) -> dict[str, Any]:
-    """The metadata note: ``amdhsa.kernels``, ``amdhsa.target`` and so on."""
-    for owner, kind, content in elf.notes(elf.sections(unbundle(binary))):
+    """The metadata note: ``amdhsa.kernels``, ``amdhsa.target`` and so on; else ValueError."""
+    import msgpack
+
+    for owner, kind, content in elf.notes(unbundle(binary)):
         if owner == "AMDGPU" and kind == _METADATA_NOTE:
-            found = _Unpacker(content).value()
+            try:
+                found = msgpack.unpackb(content)
+            except (ValueError, msgpack.UnpackException) as error:
+                raise ValueError(f"the metadata note is damaged: {error}") from None
             if isinstance(found, dict):
                 return found
     raise ValueError("the code object has no metadata note")

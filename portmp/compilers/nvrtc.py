@@ -6,7 +6,7 @@ import os
 import re
 import struct
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
@@ -23,7 +23,7 @@ ARCHITECTURES = (
 """Architectures of NVRTC 13; ``NvrtcCompiler.architectures`` asks the installed one."""
 
 _REMEDY = "pip install cuda-bindings nvidia-cuda-nvrtc"
-_ENTRY_POINT = 0x10
+_ARGUMENTS, _SHARED = ".nv.constant0.", ".nv.shared."
 _REGISTER_COUNT, _FRAME_SIZE = 0x2F, 0x11
 _RESERVED_SECTION, _RESERVED_BYTES = ".nv.shared.reserved.0", 1024
 _EXACT = {
@@ -127,30 +127,26 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
         yield attribute, payload
 
 
-def _per_kernel(parts: Sequence[elf.Section], names: Sequence[str]) -> dict[tuple[int, str], int]:
+def _per_kernel(data: bytes, names: Sequence[str]) -> dict[tuple[int, str], int]:
     """Attributes of ``.nv.info`` that give one number for each function."""
     found: dict[tuple[int, str], int] = {}
-    for part in parts:
-        if part.name != ".nv.info":
-            continue
-        for attribute, payload in _attributes(part.data):
-            if attribute in (_REGISTER_COUNT, _FRAME_SIZE) and len(payload) == 8:
-                index, value = struct.unpack("<II", payload)
-                found[attribute, names[index]] = value
+    for attribute, payload in _attributes(data):
+        if attribute in (_REGISTER_COUNT, _FRAME_SIZE) and len(payload) == 8:
+            index, value = struct.unpack("<II", payload)
+            found[attribute, names[index]] = value
     return found
 
 
-def _shared_sizes(parts: Sequence[elf.Section]) -> dict[str, int]:
+def _shared_sizes(parts: Mapping[str, Any]) -> dict[str, int]:
     """Static shared memory by kernel.
 
     Since sm_90 the section also covers what the system reserves for itself in each block.
     """
-    reserved = any(part.name == _RESERVED_SECTION for part in parts)
-    prefix = ".nv.shared."
+    reserved = _RESERVED_SECTION in parts
     return {
-        part.name[len(prefix) :]: max(part.size - _RESERVED_BYTES * reserved, 0)
-        for part in parts
-        if part.name.startswith(prefix) and part.name != _RESERVED_SECTION
+        name.removeprefix(_SHARED): max(part.data_size - _RESERVED_BYTES * reserved, 0)
+        for name, part in parts.items()
+        if name.startswith(_SHARED) and name != _RESERVED_SECTION
     }
 
 
@@ -215,14 +211,13 @@ class NvrtcCompiler(Compiler):
         except BackendUnavailable:
             listing = {}
         parts = elf.sections(binary)
-        table = elf.symbols(parts)
-        numbers = _per_kernel(parts, [symbol.name for symbol in table])
+        names = [name for name, _ in elf.symbols(binary)]
+        numbers = _per_kernel(parts[".nv.info"].data(), names)
         shared = _shared_sizes(parts)
-        code = {part.name for part in parts}
         return [
             _report(name, arch, numbers, shared.get(name, 0), listing.get(name))
-            for name in (symbol.name for symbol in table if symbol.other & _ENTRY_POINT)
-            if f".text.{name}" in code
+            for name in names
+            if _ARGUMENTS + name in parts and f".text.{name}" in parts
         ]
 
 

@@ -90,11 +90,11 @@ class CodeObject:
         code: dict[str, list[Instruction]] = {}
         for function, one in listing.instructions(self.binary):
             code.setdefault(function, []).append(one)
-        symbols = {s.name: s for s in elf.symbols(elf.sections(self.binary))}
+        addresses = dict(elf.symbols(self.binary))
         found = {}
         for facts in self._notes["amdhsa.kernels"]:
             name = facts[".name"]
-            descriptor = symbols[facts[".symbol"]].value
+            descriptor = addresses[facts[".symbol"]]
             found[name] = self._kernel(facts, self.image[descriptor : descriptor + 64], code[name])
         return found
 
