@@ -303,7 +303,7 @@ def _rendered(args: Args, name: str, device: Device | None) -> str:
     from portmp.routines import compilation_units
 
     module = compilation_units.find(formats.get(args.format).name, args.routine, device)
-    text = kernel_spec.module(module, name, device.traits if device else None).text
+    text = kernel_spec.rendered(module, name, device.traits if device else None).text
     return platform.get(name).standalone + text if args.standalone else text
 
 
@@ -371,12 +371,12 @@ def _compile(args: Args) -> int:
     names = formats.NAMES if args.format == "all" else (formats.get(args.format).name,)
     reports = []
     for name in names:
-        routines = list(compilation_units.modules(name, device)) if args.all else [args.routine]
+        routines = list(compilation_units.units(name, device)) if args.all else [args.routine]
         for routine in routines:
             if args.all and sys.stderr.isatty():
                 print(f"compiling {routine} of {name} for {arch} ...", file=sys.stderr)
             module = compilation_units.find(name, routine, device)
-            source = kernel_spec.module(module, on, device.traits if device else None)
+            source = kernel_spec.rendered(module, on, device.traits if device else None)
             try:
                 binary = compiler.compile(source.text, arch)
             except CompileError as error:

@@ -103,7 +103,7 @@ def elementwise_cases(form: Format) -> Iterator[Case]:
                     f, op, *([p.T if turned else p for p in o] for o in v)
                 ),
             )  # fmt: skip
-    alpha = base.words(form, verify.ALPHA, "alpha")
+    alpha = base.scalar_limbs(form, verify.ALPHA, "alpha")
     x, y = ordinary(form, (7,), "x"), ordinary(form, (7,), "y")
     yield Case("axpy", "scalar", form, (x, y), lambda x, y: mp.axpy(verify.ALPHA, x, y),
                lambda f, x, y: elementwise_reference.axpy(f, alpha, x, y))  # fmt: skip
@@ -123,7 +123,7 @@ def _operator(op: str, turned: bool) -> Callable[..., Any]:
 
 def gemm_cases(form: Format) -> Iterator[Case]:
     """Products whose sizes fit no tile, with everything that the kernels branch on."""
-    alpha, beta = (base.words(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
+    alpha, beta = (base.scalar_limbs(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
     a, b, c = (ordinary(form, s, "gemm") for s in ((9, 19), (19, 11), (9, 11)))
     special = inputs.with_specials(a, "gemm", (np.inf, np.nan))
     deep = ordinary(form, (3, 1030), "deep"), ordinary(form, (1030, 2), "deep")
@@ -191,7 +191,7 @@ def integer_cases(form: Format) -> Iterator[Case]:
 
 def reduction_cases(form: Format) -> Iterator[Case]:
     """DOT, GEMV, sums and extrema by every schedule, special values and several chunks."""
-    alpha, beta = (base.words(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
+    alpha, beta = (base.scalar_limbs(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
     a, x, y = (ordinary(form, s, "gemv") for s in ((5, 70), (70,), (5,)))
     special = inputs.with_specials(a, "gemv", (np.inf, np.nan))
     for name, schedule in {

@@ -145,7 +145,7 @@ FAULTS = (
           'f"i{a} * {operand}_stride{a}"', 'f"i{a} * {operand}_stride0"',
           "test_arrays.py", "views_of_views or broadcasting"),
     Fault("elementwise: an offset ignored", "templates/blas/elementwise_vectors.mako",
-          'w.neighbours(operand, k, f"{operand}_start + i")', 'w.neighbours(operand, k, "i")',
+          'w.load_vector(operand, k, f"{operand}_start + i")', 'w.load_vector(operand, k, "i")',
           "test_schedules.py test_arrays.py", "(test_elementwise and float32) or views_of_views"),
     Fault("elementwise: the tail's last element", "templates/blas/elementwise_vectors.mako",
           "const int lanes = (int)(end - i);", "const int lanes = (int)(end - i) - 1;",
@@ -225,7 +225,7 @@ FAULTS = (
           "test_energy.py", "means_by_hand or observation"),
     # --- keys, devices ------------------------------------------------------------------
     Fault("kernels: a note without traits", "portmp/runtime/program.py",
-          "device.platform, device.traits, module)", "device.platform, module)",
+          "device.platform, device.traits, unit)", "device.platform, unit)",
           "test_cache.py", "key_depends or not_rendered"),
     Fault("kernels: a binary's name without its compiler", "portmp/runtime/program.py",
           'f"{device.compiler_key()}\\0{text.text}"', 'f"{text.text}"',

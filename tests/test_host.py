@@ -349,8 +349,8 @@ def test_wrong_arguments_are_refused_as_elsewhere(host: Device) -> None:
         lambda: mp.gemm(a, a, out=a), lambda: mp.axpy(1, x[:2], x[1:], out=x[1:]),
         lambda: mp.linalg.solve(mp.zeros((3, 3), "float64", host), x),
         lambda: gemm_routine.gemm(
-            a.planes, a.planes, alpha=base.words(a.format, 1, "alpha"),
-            beta=base.words(a.format, 0, "beta"), schedule="fast",  # type: ignore[arg-type]
+            a.planes, a.planes, alpha=base.scalar_limbs(a.format, 1, "alpha"),
+            beta=base.scalar_limbs(a.format, 0, "beta"), schedule="fast",  # type: ignore[arg-type]
         ),
         lambda: mp.dot(x, x, schedule=GemmSchedule()),  # type: ignore[arg-type]
         lambda: nbody.potential(a, x, schedule=GemmSchedule()),  # type: ignore[arg-type]

@@ -44,7 +44,7 @@ def test_naming_a_format_needs_no_device() -> None:
         "import json, sys\n"
         "from portmp.codegen import kernel_spec\n"
         "from portmp.routines import compilation_units\n"
-        "text = kernel_spec.module(compilation_units.kernels('dd').values(), 'cuda').text\n"
+        "text = kernel_spec.rendered(compilation_units.kernels('dd').values(), 'cuda').text\n"
         "print(json.dumps([len(text), sorted(sys.modules)]))"
     )
     done = subprocess.run(

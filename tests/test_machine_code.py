@@ -84,7 +84,7 @@ TARGETS = [(tier, arch) for tier in COMPILERS for arch in architectures(tier)]
 @cache
 def source(name: str, on: str) -> str:
     """All kernels of a format in one module."""
-    return kernel_spec.module(compilation_units.kernels(name).values(), on).text
+    return kernel_spec.rendered(compilation_units.kernels(name).values(), on).text
 
 
 def machine_code(tier: str, arch: str, name: str) -> bytes:

@@ -40,8 +40,8 @@ SCALAR = replace(
 
 TILES = GemmSchedule(8, 8, 2, 2, vector=2, pad=2, stages=2, unroll=1)
 ACROSS = TILES.for_call(a_order="m", b_order="k")
-STAGED = ReduceSchedule(8, 2, 4, staged=8, neighbours=4)
-SIDE_BY_SIDE = FlatSchedule(64, 2, neighbours=4)
+STAGED = ReduceSchedule(8, 2, 4, staged=8, elements_per_access=4)
+SIDE_BY_SIDE = FlatSchedule(64, 2, elements_per_access=4)
 BODIES = (
     NbodySchedule(32, 2, 32, shared=0),
     NbodySchedule(32, 1, 32, shared=1),
@@ -74,18 +74,18 @@ def device(scalar: Platform) -> ClDevice:
 
 def kernels(form: str) -> Iterator[KernelSpec]:
     """Those of a format's units, and with schedules that take neighbours at once."""
-    for unit in compilation_units.modules(form).values():
+    for unit in compilation_units.units(form).values():
         yield from unit
     f = formats.get(form)
     yield from (gemm.kernel_spec(form, s) for s in (TILES, ACROSS))
     if f.coded:
         access = ("value", "contiguous", "contiguous")
         yield elementwise.kernel_spec(form, "fma", access, 1, SIDE_BY_SIDE)
-        yield from reduce.module(form, "sum", ReduceSchedule(neighbours=4))
-        yield from reduce.module(f.arithmetic.name, "dot", STAGED, matrix=form)
+        yield from reduce.compilation_unit(form, "sum", ReduceSchedule(elements_per_access=4))
+        yield from reduce.compilation_unit(f.arithmetic.name, "dot", STAGED, matrix=form)
     elif not f.paper:
         for s in BODIES:
-            yield from gravity.module(form, s, ("acceleration", "potential"))
+            yield from gravity.compilation_unit(form, s, ("acceleration", "potential"))
 
 
 def vectors(one: KernelSpec, on: str, traits: Traits | None = None) -> set[str]:

@@ -200,7 +200,7 @@ def test_units_are_what_calls_compile() -> None:
     """Rendered for a narrow device, blocks have one thread: none is left at its usual size."""
     device = narrow(1)
     for form in ("dd", "ts2021"):
-        for name, unit in compilation_units.modules(form, device).items():
+        for name, unit in compilation_units.units(form, device).items():
             for one in unit:
                 text = one.render("opencl", device.traits).text
                 assert set(re.findall(r"reqd_work_group_size\((\d+)", text)) == {"1"}, name

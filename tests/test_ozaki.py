@@ -41,7 +41,7 @@ from portmp.routines.ozaki import choose, residues, slices
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import reference as ozaki_reference
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
-from portmp.routines.ozaki.residues import System
+from portmp.routines.ozaki.residues import ResidueSystem
 from portmp.runtime import planes
 from portmp.verify import cases as verify
 
@@ -286,7 +286,7 @@ def test_moduli_change_no_bits(device: Device, monkeypatch: pytest.MonkeyPatch) 
     given = residues.system(formats.get("dd"), 30)
     want = bits(mp.gemm(a, b, method="ozaki2"))
     for more in (1, 3, 10):
-        found = System(given.count + more, given.bits)
+        found = ResidueSystem(given.count + more, given.bits)
         monkeypatch.setattr(residues, "system", lambda *_, s=found: s)
         assert bits(mp.gemm(a, b, method="ozaki2")) == want
 

@@ -211,8 +211,8 @@ def test_no_text_has_longer_vectors_than_the_device(fresh: Device, name: str, bi
     """All that is compiled for a device: types, conversions, reinterpretations."""
     fresh.traits = replace(fresh.traits, vector_bits=bits)
     longest = 0
-    for module in compilation_units.modules(name, fresh).values():
-        text = kernel_spec.module(module, fresh.platform, fresh.traits).text
+    for module in compilation_units.units(name, fresh).values():
+        text = kernel_spec.rendered(module, fresh.platform, fresh.traits).text
         for kind, lanes in VECTOR.findall(text):
             longest = max(longest, BITS[kind.removeprefix("u")] * int(lanes))
     assert longest <= bits

@@ -62,7 +62,7 @@ LITERAL = "    if (i >= n)"
 def gemm_and_root(on: str) -> str:
     """Two kernels that use most of a dialect."""
     known = compilation_units.kernels("dd")
-    return kernel_spec.module([known["gemm"], known["elementwise_sqrt"]], on).text
+    return kernel_spec.rendered([known["gemm"], known["elementwise_sqrt"]], on).text
 
 
 def everything() -> Iterator[tuple[str, str, RenderedSource]]:
@@ -72,9 +72,9 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
             kernels = [
                 *compilation_units.kernels(name).values(),
                 gemm.kernel_spec(name, PanelSchedule()),
-                *reduce.module(name, "dot", ReduceSchedule(staged=2)),
-                *reduce.module(name, "dot", SweepSchedule(2)),
-                *reduce.module(name, "dot", SweepSchedule(2, call=ACROSS)),
+                *reduce.compilation_unit(name, "dot", ReduceSchedule(staged=2)),
+                *reduce.compilation_unit(name, "dot", SweepSchedule(2)),
+                *reduce.compilation_unit(name, "dot", SweepSchedule(2, call=ACROSS)),
                 ceilings.rate_spec(formats.get(name).word, "fma", 1, 64),
                 ceilings.triad_spec(formats.get(name).word, 1),
                 nbody_kernels.chain_spec(formats.get(name).word, "fma", 64),
@@ -86,18 +86,20 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 access = ("value", "contiguous", "contiguous")
                 kernels += [
                     elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
-                    *reduce.module(name, "dot", SweepSchedule(2, 4)),
+                    *reduce.compilation_unit(name, "dot", SweepSchedule(2, 4)),
                 ]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
         for name in ("slfp64in56b", "slfp32in24b", "float16_rz", "fp64infp32_rz", "qdin192b"):
             access = ("value", "contiguous", "contiguous")
-            side_by_side = FlatSchedule(neighbours=4)
+            side_by_side = FlatSchedule(elements_per_access=4)
             kernels = [
                 *compilation_units.kernels(name).values(),
                 elementwise.kernel_spec(name, "fma", access, 1, side_by_side),
-                *reduce.module(name, "dot", ReduceSchedule(neighbours=4)),
-                *reduce.module(name, "sum", ReduceSchedule(neighbours=4), alone=True),
+                *reduce.compilation_unit(name, "dot", ReduceSchedule(elements_per_access=4)),
+                *reduce.compilation_unit(
+                    name, "sum", ReduceSchedule(elements_per_access=4), alone=True
+                ),
             ]
             parent = formats.get(name).arithmetic.name
             if formats.get(name).limbs == 1:
@@ -106,12 +108,12 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                     elementwise.kernel_spec(to, "copy", access[1:2], 1, side_by_side, of)
                     for of, to in ways
                 ]
-            shared = ReduceSchedule(8, 2, 4, staged=8, neighbours=4)
-            kernels += reduce.module(parent, "dot", shared, matrix=name, alone=True)
+            shared = ReduceSchedule(8, 2, 4, staged=8, elements_per_access=4)
+            kernels += reduce.compilation_unit(parent, "dot", shared, matrix=name, alone=True)
             if on == "opencl":
                 kernels += [
                     elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
-                    *reduce.module(name, "dot", SweepSchedule(2, 4)),
+                    *reduce.compilation_unit(name, "dot", SweepSchedule(2, 4)),
                 ]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
@@ -205,7 +207,7 @@ def test_text_does_not_depend_on_the_process() -> None:
 def test_modules_define_arithmetic_once() -> None:
     """Kernels of one module share their functions."""
     known = compilation_units.kernels("td")
-    text = kernel_spec.module(known.values(), "opencl").text
+    text = kernel_spec.rendered(known.values(), "opencl").text
     for function in ("two_sum", "fast_two_sum", "two_prod", "td_add", "td_mul", "make_td"):
         assert len(re.findall(rf"^static inline \w+ {function}\(", text, re.MULTILINE)) == 1
     several = 3 + 2  # of LU and of the searches for exponents and ranges
@@ -272,7 +274,7 @@ def test_line_map_of_literal_lines() -> None:
 def test_line_map_of_modules() -> None:
     """In a module of two kernels the second one's lines are found too."""
     known = compilation_units.kernels("td")
-    source = kernel_spec.module([known["elementwise_add"], known["elementwise_mul"]], "cuda")
+    source = kernel_spec.rendered([known["elementwise_add"], known["elementwise_mul"]], "cuda")
     lines = source.text.splitlines()
     expected = ("elementwise.mako", template_lines()["elementwise.mako"].index(LITERAL) + 1)
     numbers = [i for i, line in enumerate(lines, 1) if line == LITERAL]

@@ -49,7 +49,7 @@ REDUCE = (
     ReduceSchedule(2, 2, 1, combine_threads=128),
     ReduceSchedule(2, 1, 1, staged=2),
     ReduceSchedule(1, 1, 1, staged=4),
-    ReduceSchedule(5, 2, 2, staged=2, neighbours=4),
+    ReduceSchedule(5, 2, 2, staged=2, elements_per_access=4),
     SweepSchedule(3, 1, 2),
     SweepSchedule(3, 1, call=ACROSS),
 )

@@ -196,7 +196,9 @@ def test_devices_round_as_the_host(name: str, every_device: Device) -> None:
         and (ONE_LIMB.index(p["name"]) % 2 == 0) == (p["schedule"] is None)
     ),
 )
-@pytest.mark.parametrize("schedule", [None, FlatSchedule(64, 2, neighbours=4)], ids=["", "gpu"])
+@pytest.mark.parametrize(
+    "schedule", [None, FlatSchedule(64, 2, elements_per_access=4)], ids=["", "gpu"]
+)
 @pytest.mark.parametrize("name", ONE_LIMB)
 def test_devices_convert_as_the_host(
     name: str, schedule: FlatSchedule | None, device: Device, monkeypatch: pytest.MonkeyPatch
@@ -262,7 +264,7 @@ def test_another_short_float_on_devices(
     """Products and conversions have the host's bits, one by one, in vectors and packed."""
     for name in (another.name, f"{another.name}_rz"):
         test_devices_round_as_the_host(name, device)
-        for schedule in (None, FlatSchedule(64, 2, neighbours=4)):
+        for schedule in (None, FlatSchedule(64, 2, elements_per_access=4)):
             with monkeypatch.context() as patch:
                 test_devices_convert_as_the_host(name, schedule, device, patch)
 
@@ -409,13 +411,13 @@ def test_neighbours_are_read_at_once_or_not(device: Device, name: str) -> None:
     for rows, first, last in ((5, 0, 8300), (5, 4, 200), (1, 8, 8301), (3, 1, 8300)):
         left, right = a[:rows, first:last].copy(), x[first:last]
         usual = mp.gemv(left, right)
-        schedule = ReduceSchedule(3, 2, 2, staged=6, neighbours=4)
+        schedule = ReduceSchedule(3, 2, 2, staged=6, elements_per_access=4)
         at_once = reduce.fitted(schedule, left.planes.place, right.planes.place) is schedule
         assert at_once == (first % 4 == 0 and (rows == 1 or (last - first) % 4 == 0))
         got = mp.gemv(left, right, schedule=schedule)
         assert all(map(same, got.to_limbs(), usual.to_limbs())), first
         total = reduce.over_rows("sum", left.planes).read_dense()
-        sums = reduce.over_rows("sum", left.planes, ReduceSchedule(8, 1, 4, neighbours=4))
+        sums = reduce.over_rows("sum", left.planes, ReduceSchedule(8, 1, 4, elements_per_access=4))
         assert all(map(same, sums.read_dense(), total)), first
 
 

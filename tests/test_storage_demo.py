@@ -13,7 +13,7 @@ from portmp import formats
 from portmp.backends.base import Device
 from portmp.cli import main
 from portmp.demos import kriging, storage, storage_accuracy
-from portmp.demos.storage_accuracy import System
+from portmp.demos.storage_accuracy import LinearSystem
 
 
 def test_exact_dot() -> None:
@@ -56,7 +56,7 @@ def test_kriging_is_what_it_says() -> None:
 def test_system(device: Device) -> None:
     """Short alone errs by the rounding, refined does not; 16 bits are too few, and say so."""
     silent: list[str] = []
-    system = System(128, device, silent.append)
+    system = LinearSystem(128, device, silent.append)
     exact = mp.linalg.solve(system.a.astype("dd"), system.b.astype("dd"))
     distance = float(mp.nrm2(system.solution - exact)) / float(mp.nrm2(exact))
     assert distance < 1e-21

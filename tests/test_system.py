@@ -53,7 +53,7 @@ def test_a_step_is_kicks_and_drifts(device: Device, name: str, scheme: str) -> N
     eps2 = nbody.squared("0.1", form)
 
     def moved(y: Any, factor: Fraction, x: Any) -> Any:
-        words = base.words(form, factor, "dt")
+        words = base.scalar_limbs(form, factor, "dt")
         full = [np.full(plane.shape, w, plane.dtype) for w, plane in zip(words, y, strict=True)]
         return elementwise_reference.elementwise(form, "fma", full, x, y)
 

@@ -250,7 +250,7 @@ def test_spaces_hold_only_what_fits(device: Device) -> None:
             start = tuning.find(task, device)
             found = [
                 s for group in spaces.space(task, start)
-                for s in spaces.neighbours(task, start, group, device)
+                for s in spaces.candidates(task, start, group, device)
             ]  # fmt: skip
             assert found
             assert start not in found
@@ -269,7 +269,7 @@ def test_spaces_of_gpus_respect_registers(device: Device, monkeypatch: pytest.Mo
     assert not spaces.allowed(task, replace(start, blocks=4), device)
     tried = {
         (s.thread_m, s.thread_n)
-        for s in spaces.neighbours(task, start, spaces.space(task, start)[1], device)
+        for s in spaces.candidates(task, start, spaces.space(task, start)[1], device)
         if isinstance(s, GemmSchedule)
     }
     assert (1, 1) in tried
@@ -283,14 +283,14 @@ def test_reductions_are_searched_with_and_without_neighbours(
     facts = replace(device.properties, kind="gpu", max_threads=1024, shared_memory=49152)
     monkeypatch.setattr(device, "properties", facts)
     task = Task("reduce", formats.get("d+s"), "accurate", "along")
-    apart, beside = ReduceSchedule(), ReduceSchedule(neighbours=4)
+    apart, beside = ReduceSchedule(), ReduceSchedule(elements_per_access=4)
     assert len(spaces.space(task, apart)) == len(spaces.space(task, beside))
     for start in (apart, beside):
-        found = spaces.neighbours(task, start, spaces.space(task, start)[0], device)
-        assert {s.neighbours for s in found if isinstance(s, ReduceSchedule)} == {1, 4}
+        found = spaces.candidates(task, start, spaces.space(task, start)[0], device)
+        assert {s.elements_per_access for s in found if isinstance(s, ReduceSchedule)} == {1, 4}
     across = ReduceSchedule(call=ACROSS)
-    kept = spaces.neighbours(task, across, spaces.space(task, across)[0], device)
-    assert {s.neighbours for s in kept if isinstance(s, ReduceSchedule)} == {1}
+    kept = spaces.candidates(task, across, spaces.space(task, across)[0], device)
+    assert {s.elements_per_access for s in kept if isinstance(s, ReduceSchedule)} == {1}
 
 
 def test_the_shape_says_how_reductions_read(every_device: Device) -> None:

@@ -272,7 +272,7 @@ class Array:
                 f"{argument}: {type(value).__name__} given; make it an array first: "
                 f"portmp.array(x, {self.format.name!r})"
             )
-        return base.words(self.format, value, argument)
+        return base.scalar_limbs(self.format, value, argument)
 
     def _apply(self, op: str, *others: Any) -> Array:
         operands = [self.planes, *(self._operand(o) for o in others)]
@@ -322,7 +322,7 @@ class Array:
             raise ShapeError("@: operands of shape () given; use *")
         if a.ndim == 1 and b.ndim == 1:
             return Array(reduce.dot(a.planes, b.planes))
-        one, zero = base.words(a.format, 1, "alpha"), base.words(a.format, 0, "beta")
+        one, zero = base.scalar_limbs(a.format, 1, "alpha"), base.scalar_limbs(a.format, 0, "beta")
         left = a[None, :] if a.ndim == 1 else a
         right = b[:, None] if b.ndim == 1 else b
         product = Array(gemm.gemm(left.planes, right.planes, alpha=one, beta=zero))

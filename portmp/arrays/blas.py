@@ -22,10 +22,10 @@ from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 
 
-def _scalar(like: Array, value: Number | Array, argument: str) -> base.Words:
+def _scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimbs:
     """Limbs of a scalar; an Array of shape () is read from the device."""
     if not isinstance(value, Array):
-        return base.words(like.format, value, argument)
+        return base.scalar_limbs(like.format, value, argument)
     base.same(like.format, **{"the array": like.planes, argument: value.planes})
     if value.shape != ():
         raise ShapeError(f"{argument}: one number expected, shape {value.shape} given")

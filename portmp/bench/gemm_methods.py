@@ -103,7 +103,7 @@ def ways(form: Format, a: Array, b: Array) -> dict[str, str | Ozaki1 | Ozaki2]:
     """Methods by name, as gemm takes them."""
     k, device = a.shape[1], a.device
     found: dict[str, str | Ozaki1 | Ozaki2] = {"direct": "direct", "ozaki1": "ozaki1"}
-    if residues.modules(form):
+    if residues.units(form):
         found["ozaki2"] = "ozaki2"
     ranges = choose.ranges_of(a.planes, b.planes)
     kind = device.properties.kind

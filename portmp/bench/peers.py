@@ -368,7 +368,7 @@ def _call(engine: Engine, case: Case, values: Values) -> Callable[[], Any]:
         for start, shape in zip(case.starts, case.operands, strict=False)
     ]
     if case.routine.name == "axpy":
-        words = base.words(case.form, ALPHA, "alpha")
+        words = base.scalar_limbs(case.form, ALPHA, "alpha")
         operands.insert(0, engine.load([np.asarray(w, case.form.word) for w in words]))
     routine = getattr(engine, case.routine.name)
     return lambda: routine(*operands)

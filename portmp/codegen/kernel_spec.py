@@ -85,7 +85,7 @@ def spec(
     )  # fmt: skip
 
 
-def module(specs: Iterable[KernelSpec], on: str, traits: Traits | None = None) -> RenderedSource:
+def rendered(specs: Iterable[KernelSpec], on: str, traits: Traits | None = None) -> RenderedSource:
     """One source text with all *specs*, which share a format; arithmetic appears once."""
     emitted: set[str] = set()
     parts = [s.render(on, traits, emitted) for s in specs]

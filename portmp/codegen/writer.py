@@ -481,9 +481,9 @@ class Writer:
 
     def limb(self, name: str, i: int, index: str) -> str:
         """One limb loaded from memory, as a scalar word."""
-        return self.one.neighbours(name, i, index)
+        return self.one.load_vector(name, i, index)
 
-    def neighbours(self, name: str, i: int, index: str) -> str:
+    def load_vector(self, name: str, i: int, index: str) -> str:
         """A limb of ``width`` neighbours loaded from memory, as words."""
         encoding = self.storage(name).encodings[i]
         planes = zip(encoding.parts, self.plane_names(name, i), strict=True)
@@ -504,9 +504,9 @@ class Writer:
 
     def store(self, name: str, i: int, index: str, word: str) -> str:
         """The statement that stores a scalar word as one limb."""
-        return self.one.put(name, i, index, word)
+        return self.one.store_vector(name, i, index, word)
 
-    def put(self, name: str, i: int, index: str, words: str) -> str:
+    def store_vector(self, name: str, i: int, index: str, words: str) -> str:
         """The statement that stores ``width`` neighbours' words as one limb."""
         form = self.storage(name)
         encoding, planes = form.encodings[i], self.plane_names(name, i)

@@ -54,7 +54,7 @@ def run(device: Device, size: int, forms: list[Format], progress: Progress) -> F
             for n in storage_accuracy.LENGTHS
             for data in storage_accuracy.DATA
         ]
-    system = storage_accuracy.System(size, device, progress.show)
+    system = storage_accuracy.LinearSystem(size, device, progress.show)
     solves = [system.solve(form, progress.show) for form in [formats.get("float64"), *forms]]
     return Findings(size, system.condition, system.tolerance, dots, solves)
 

@@ -125,7 +125,7 @@ def dot_error(form: Format, data: str, n: int, device: Device) -> DotError:
 # --- systems ---------------------------------------------------------------------------------
 
 
-class System:
+class LinearSystem:
     """Kriging's matrix and right side in float64 on a device, and a solution from dd."""
 
     def __init__(self, size: int, device: Device, say: Say) -> None:

@@ -43,7 +43,7 @@ class Stream:
         return (self.integers(count) % np.uint64(limit)).astype(np.int64)
 
 
-def words(stream: Stream, dtype: str, exponent: Plane) -> Plane:
+def random_words(stream: Stream, dtype: str, exponent: Plane) -> Plane:
     """Words with random sign and significand and the given binary exponents.
 
     Below the normal range the word is 0, above it the largest exponent is used.
@@ -76,7 +76,7 @@ def expansions(form: Format, count: int, stream: Stream, low: int, high: int) ->
             above = PRECISION[form.planes[i - 1]]
             gap = np.where(stream.below(count, 8) == 0, stream.below(count, 20), 0)
             exponent = exponent - above - 1 - gap
-        planes.append(words(stream, dtype, exponent))
+        planes.append(random_words(stream, dtype, exponent))
     return encode.stored(form, planes)
 
 

@@ -147,7 +147,7 @@ def _check(a: Array, b: Array) -> None:
     base.computes(b.format, "cg: b")
     if a.format.arithmetic is not b.format:
         base.same(b.format, b=b.planes, a=a.planes)
-    base.neighbours(b.planes, "b", a=a.planes)
+    base.same_device(b.planes, "b", a=a.planes)
 
 
 def _inner(a: Array, b: Array, inner: Array | str | Format | None) -> Array:
@@ -159,7 +159,7 @@ def _inner(a: Array, b: Array, inner: Array | str | Format | None) -> Array:
         return a if form is a.format else a.astype(form)
     if inner.shape != a.shape:
         raise ShapeError(f"cg: inner has shape {inner.shape}, a {a.shape}")
-    base.neighbours(b.planes, "b", inner=inner.planes)
+    base.same_device(b.planes, "b", inner=inner.planes)
     return inner
 
 
@@ -274,7 +274,7 @@ class _Iterates:
 
     def _launch(self, place: int) -> None:
         form = self.format
-        one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+        one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
         curvature, square = self.curvatures[place], self.squares[place]
         # Before the first place comes the last.
         x, before = self.places[place - 1], self.squares[place - 1]

@@ -163,8 +163,8 @@ class System:
         length = exact(dt, "dt")
         ends = [weights[0] / 2, *((a + b) / 2 for a, b in itertools.pairwise(weights))]
         ends.append(weights[-1] / 2)
-        kicks = [base.words(self.format, length * w, "dt") for w in ends]
-        drifts = [base.words(self.format, length * w, "dt") for w in weights]
+        kicks = [base.scalar_limbs(self.format, length * w, "dt") for w in ends]
+        drifts = [base.scalar_limbs(self.format, length * w, "dt") for w in weights]
         if not all(np.isfinite(words[0]) for words in (*kicks, *drifts)):
             raise ArgumentError(f"dt: {dt!r} given, too large for {self.format.name}")
         position, velocity = self._bodies[:, :3].planes, self._velocity.planes

@@ -14,29 +14,29 @@ from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Planes, allocate
 
 Scalar = int | float | str | Fraction
-Words = tuple[np.generic, ...]
-Operand = Planes | Words | None
+ScalarLimbs = tuple[np.generic, ...]
+Operand = Planes | ScalarLimbs | None
 
 
-def words(form: Format, value: object, argument: str) -> Words:
+def scalar_limbs(form: Format, value: object, argument: str) -> ScalarLimbs:
     """Limbs of an exact scalar as kernel arguments, in words of the arithmetic."""
     form = form.arithmetic
     # == does not tell -0.0 from 0.0.
     if type(value) in _KNOWN and not (value == 0 and str(value).startswith("-")):
-        return _known_words(form, value, argument)
-    return _words(form, value, argument)
+        return _known_limbs(form, value, argument)
+    return _scalar_limbs(form, value, argument)
 
 
 _KNOWN = (int, float, str)
 
 
 @lru_cache(maxsize=1024, typed=True)
-def _known_words(form: Format, value: object, argument: str) -> Words:
-    """``words`` of a value that == and its type tell from all others."""
-    return _words(form, value, argument)
+def _known_limbs(form: Format, value: object, argument: str) -> ScalarLimbs:
+    """``scalar_limbs`` of a value that == and its type tell from all others."""
+    return _scalar_limbs(form, value, argument)
 
 
-def _words(form: Format, value: object, argument: str) -> Words:
+def _scalar_limbs(form: Format, value: object, argument: str) -> ScalarLimbs:
     planes = convert.to_limbs(value, form, argument)
     if planes[0].shape != ():
         raise ShapeError(f"{argument}: one number expected, shape {planes[0].shape} given")
@@ -47,7 +47,7 @@ def _words(form: Format, value: object, argument: str) -> Words:
         return tuple(kind(plane[()]) * kind(1) for plane in planes)
 
 
-def is_number(value: Words, number: float) -> bool:
+def is_number(value: ScalarLimbs, number: float) -> bool:
     """Whether limbs are exactly *number* (0 or 1)."""
     return bool(value[0] == number) and all(w == 0 for w in value[1:])
 
@@ -61,10 +61,10 @@ def same(form: Format, **operands: Planes) -> None:
                 f"{name}: format {planes.format}, {first[0]} has {form}; "
                 f"convert with {name}.astype({form.name!r})"
             )
-    neighbours(first[1], first[0], **operands)
+    same_device(first[1], first[0], **operands)
 
 
-def neighbours(first: Planes, called: str = "x", /, **operands: Planes) -> None:
+def same_device(first: Planes, called: str = "x", /, **operands: Planes) -> None:
     """Check that operands are on the device and the queue of *first*."""
     for name, planes in operands.items():
         if planes.queue is first.queue:

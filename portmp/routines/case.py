@@ -54,9 +54,9 @@ class Case:
         return self.reference(self.form, *given)
 
 
-def scalar(form: Format, text: str) -> base.Words:
+def scalar(form: Format, text: str) -> base.ScalarLimbs:
     """A factor as the references take it."""
-    return base.words(form, text, "alpha")
+    return base.scalar_limbs(form, text, "alpha")
 
 
 def transposed(planes: Host) -> Host:

@@ -1,6 +1,6 @@
-"""The modules of a format by routine: what ``portmp render`` and ``portmp compile`` know.
+"""The compilation units of a format by routine: what ``portmp render`` and ``portmp compile`` know.
 
-A module is what a routine compiles at once; rendered for a device it is exactly the
+A unit is what a routine compiles at once; rendered for a device it is exactly the
 text that a plain call of the routine compiles there (of DOT and sums, one of long rows).
 """
 
@@ -14,25 +14,25 @@ from portmp.backends.base import Device, per_device
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.errors import ArgumentError, suggestion
 from portmp.routines.registry import ROUTINES
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 
 
-def modules(form: str, device: Device | None = None) -> Mapping[str, Module]:
-    """All modules of a format by name, as *device* or, without one, a large GPU runs them."""
+def units(form: str, device: Device | None = None) -> Mapping[str, CompilationUnit]:
+    """All units of a format by name, as *device* or, without one, a large GPU runs them."""
     return _of_device(device, form) if device else _usual(form)
 
 
 @cache
-def _usual(form: str) -> Mapping[str, Module]:
-    return _modules(form, None)
+def _usual(form: str) -> Mapping[str, CompilationUnit]:
+    return _units(form, None)
 
 
 @per_device
-def _of_device(device: Device, form: str) -> Mapping[str, Module]:
-    return _modules(form, device)
+def _of_device(device: Device, form: str) -> Mapping[str, CompilationUnit]:
+    return _units(form, device)
 
 
-def _modules(form: str, device: Device | None) -> Mapping[str, Module]:
+def _units(form: str, device: Device | None) -> Mapping[str, CompilationUnit]:
     f = formats.get(form)
     return dict(unit for routine in ROUTINES.values() for unit in routine.units(f, device))
 
@@ -40,15 +40,15 @@ def _modules(form: str, device: Device | None) -> Mapping[str, Module]:
 def kernels(form: str) -> dict[str, KernelSpec]:
     """One kernel of each name of a format: all that differs but for schedules."""
     found: dict[str, KernelSpec] = {}
-    for module in modules(form).values():
-        for one in module:
+    for unit in units(form).values():
+        for one in unit:
             found.setdefault(one.name, one)
     return found
 
 
-def find(form: str, routine: str, device: Device | None = None) -> Module:
-    """The module of a routine: ``gemm``, ``dot``, ``add`` ..."""
-    known = modules(form, device)
+def find(form: str, routine: str, device: Device | None = None) -> CompilationUnit:
+    """The unit of a routine: ``gemm``, ``dot``, ``add`` ..."""
+    known = units(form, device)
     if routine in known:
         return known[routine]
     near = suggestion(routine, list(known))

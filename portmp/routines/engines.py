@@ -56,7 +56,7 @@ class Own(Library):
                 Planes(form, (batch, *s), (v.batch, v.row, 1), v.start, (v.buffer,), queue)
                 for v, s in ((a, (m, k)), (b, (n, k)), (c, (m, n)))
             )
-            one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+            one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
             gemm.gemm(va, vb.transposed((0, 2, 1)), alpha=one, beta=zero, out=vc)
             return
         threads = side(queue.device)

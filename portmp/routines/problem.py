@@ -12,7 +12,7 @@ import numpy as np
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
 from portmp.runtime.planes import Planes, upload
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 
 DISTINCT = 2**20
 
@@ -39,7 +39,7 @@ class Problem:
     operations: int
     nbytes: int
     run: Callable[[Any], Planes]
-    modules: Callable[[Any], list[Module]]
+    units: Callable[[Any], list[CompilationUnit]]
 
 
 def values(form: Format, shape: tuple[int, ...], device: Device, seed: int) -> Planes:

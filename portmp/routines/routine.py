@@ -17,7 +17,7 @@ from portmp.formats import Format
 from portmp.routines.case import Case
 from portmp.routines.problem import Problem, Space
 from portmp.routines.work import Work
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
 ACCURATE, FAST = "accurate", "fast"
@@ -44,7 +44,7 @@ class Routine(ABC):
         """What fixes the bits of its results, in words."""
         return inspect.getdoc(self.launch) or ""
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """What is compiled together, by name; without a device as a large GPU runs it."""
         return iter(())
 

@@ -30,10 +30,10 @@ _ERROR_LINE = re.compile(
 )
 """A line number at the start of a message; not those of headers, warnings and quoted source."""
 
-Module = tuple[KernelSpec, ...]
+CompilationUnit = tuple[KernelSpec, ...]
 """Kernels that are compiled together: they share a format and its arithmetic."""
 
-Loaded = dict[tuple[Traits, Module], dict[str, Kernel]]
+Loaded = dict[tuple[Traits, CompilationUnit], dict[str, Kernel]]
 _loaded: WeakKeyDictionary[Device, Loaded] = WeakKeyDictionary()
 _lock = threading.Lock()
 _watchers: list[list[KernelSpec]] = []
@@ -50,11 +50,11 @@ def watching() -> Iterator[list[KernelSpec]]:
         _watchers.remove(seen)
 
 
-def kernels(device: Device, *module: KernelSpec) -> dict[str, Kernel]:
-    """The kernels of *module* on *device*: loaded before, from the disk cache, or compiled."""
+def kernels(device: Device, *unit: KernelSpec) -> dict[str, Kernel]:
+    """The kernels of *unit* on *device*: loaded before, from the disk cache, or compiled."""
     for seen in _watchers:
-        seen.extend(module)
-    key = (device.traits, module)
+        seen.extend(unit)
+    key = (device.traits, unit)
     mine = _loaded.get(device)
     if mine is None:
         mine = _loaded.setdefault(device, {})
@@ -63,8 +63,8 @@ def kernels(device: Device, *module: KernelSpec) -> dict[str, Kernel]:
         with _lock:
             found = mine.get(key)
             if found is None:
-                note = _note(device, module)
-                found = mine[key] = _remembered(device, note) or _rendered(device, module, note)
+                note = _note(device, unit)
+                found = mine[key] = _remembered(device, note) or _rendered(device, unit, note)
     return found
 
 
@@ -76,16 +76,16 @@ def _code() -> str:
     return hashlib.sha256(repr(facts).encode()).hexdigest()
 
 
-def _note(device: Device, module: Module) -> Path | None:
-    """The file that says which binary *module* is, so that nothing need be rendered."""
+def _note(device: Device, unit: CompilationUnit) -> Path | None:
+    """The file that says which binary *unit* is, so that nothing need be rendered."""
     folder = paths.cache_folder()
-    facts = (device.compiler_key(), _code(), device.platform, device.traits, module)
+    facts = (device.compiler_key(), _code(), device.platform, device.traits, unit)
     digest = hashlib.sha256(repr(facts).encode()).hexdigest()
     return folder / f"{digest}.note" if folder else None
 
 
 def _remembered(device: Device, note: Path | None) -> dict[str, Kernel] | None:
-    """The kernels of a module that was rendered before, if its binary is still there."""
+    """The kernels of a unit that was rendered before, if its binary is still there."""
     if note is None or not note.is_file():
         return None
     try:
@@ -96,9 +96,9 @@ def _remembered(device: Device, note: Path | None) -> dict[str, Kernel] | None:
         return None
 
 
-def is_cached(device: Device, module: Module) -> bool:
-    """Whether the disk cache has the binary of *module*."""
-    note = _note(device, module)
+def is_cached(device: Device, unit: CompilationUnit) -> bool:
+    """Whether the disk cache has the binary of *unit*."""
+    note = _note(device, unit)
     if note is None or not note.is_file():
         return False
     try:
@@ -108,9 +108,9 @@ def is_cached(device: Device, module: Module) -> bool:
     return read_cached(digest) is not None
 
 
-def _rendered(device: Device, module: Module, note: Path | None) -> dict[str, Kernel]:
-    """The kernels of a module, and a note for the next process."""
-    text = source(device, *module)
+def _rendered(device: Device, unit: CompilationUnit, note: Path | None) -> dict[str, Kernel]:
+    """The kernels of a unit, and a note for the next process."""
+    text = source(device, *unit)
     found = load(device, text)
     if note is not None:
         with contextlib.suppress(OSError):
@@ -118,11 +118,11 @@ def _rendered(device: Device, module: Module, note: Path | None) -> dict[str, Ke
     return found
 
 
-def source(device: Device, *module: KernelSpec) -> RenderedSource:
-    """Exactly the text that *device* compiles for *module*."""
+def source(device: Device, *unit: KernelSpec) -> RenderedSource:
+    """Exactly the text that *device* compiles for *unit*."""
     if device.by_reference:
         raise LaunchError(f"{device.name} runs no kernels: it computes by the host reference")
-    return kernel_spec.module(module, device.platform, device.traits)
+    return kernel_spec.rendered(unit, device.platform, device.traits)
 
 
 def load(device: Device, text: RenderedSource) -> dict[str, Kernel]:

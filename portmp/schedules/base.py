@@ -116,15 +116,15 @@ def check_width(width: int, form: Format, device: Device) -> None:
         )
 
 
-NEIGHBOURS = (1, COUNT)
+ELEMENTS_PER_ACCESS = (1, COUNT)
 """Elements stored short that a work-item may take side by side: whole words of each part."""
 
 
-def check_neighbours(neighbours: int) -> None:
+def check_elements_per_access(count: int) -> None:
     """Raise ArgumentError for another number of elements side by side."""
-    if type(neighbours) is not int or neighbours not in NEIGHBOURS:
-        allowed = ", ".join(map(str, NEIGHBOURS))
-        raise ArgumentError(f"schedule: neighbours {neighbours} given, allowed are {allowed}")
+    if type(count) is not int or count not in ELEMENTS_PER_ACCESS:
+        allowed = ", ".join(map(str, ELEMENTS_PER_ACCESS))
+        raise ArgumentError(f"schedule: elements_per_access {count} given, allowed are {allowed}")
 
 
 def _kept(cls: type[Schedule]) -> list[str]:

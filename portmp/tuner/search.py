@@ -191,7 +191,7 @@ class Search:
             before = self.best
             for which in range(len(space.space(self.task, self.default))):
                 group = space.space(self.task, self.best)[which]
-                self.try_all(space.neighbours(self.task, self.best, group, self.device), show)
+                self.try_all(space.candidates(self.task, self.best, group, self.device), show)
             if self.best == before or time.monotonic() > self.end:
                 break
         return self.decide(show)
@@ -230,8 +230,8 @@ class Search:
             return
         pending: list[tuple[Schedule, Future[str]]] = []
         for schedule in new:
-            modules = self.timed.modules(schedule)
-            sources = [program.source(self.device, *module) for module in modules]
+            units = self.timed.units(schedule)
+            sources = [program.source(self.device, *unit) for unit in units]
             pending.append((schedule, self.pool.submit(_compile, self.device.name, sources)))
         try:
             for schedule, future in pending:

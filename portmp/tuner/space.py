@@ -48,7 +48,7 @@ def allowed(task: Task, schedule: Schedule, device: Device) -> bool:
     return device.properties.kind != "gpu" or schedule.affordable(task.format)
 
 
-def neighbours(task: Task, schedule: Schedule, group: Group, device: Device) -> Iterator[Schedule]:
+def candidates(task: Task, schedule: Schedule, group: Group, device: Device) -> Iterator[Schedule]:
     """The schedules that differ from *schedule* in one group of parameters and are allowed."""
     names, values = group
     for value in values:

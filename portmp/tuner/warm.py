@@ -47,7 +47,7 @@ def warm(
     with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
         for form in forms:
             began = time.perf_counter()
-            units = {unit: name for name, unit in compilation_units.modules(form, device).items()}
+            units = {unit: name for name, unit in compilation_units.units(form, device).items()}
             missing = [n for unit, n in units.items() if not program.is_cached(device, unit)]
             tasks = {pool.submit(_compile, device.name, form, name): name for name in missing}
             failures = []

@@ -39,11 +39,11 @@ ${p.kernel.format(s.threads)} ${name}(
 % endfor
 % endif
 % for operand in arrays:
-        const ${w.value} ${operand} = ${w.pack(w.neighbours(operand, k, f"{operand}_start + i") for k in w.limbs)};
+        const ${w.value} ${operand} = ${w.pack(w.load_vector(operand, k, f"{operand}_start + i") for k in w.limbs)};
 % endfor
         const ${w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
 % for k in w.limbs:
-        ${w.put("out", k, "out_start + i", w.word_of("result", k))}
+        ${w.store_vector("out", k, "out_start + i", w.word_of("result", k))}
 % endfor
     }
     if (i < end) {

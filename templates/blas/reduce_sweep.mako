@@ -48,7 +48,7 @@ ${p.kernel_of(1)} ${name}(
             if (inside && dense) {
                 ${p.unroll}
                 for (int r = 0; r < ${s.rows}; ++r) {
-                    const ${w.value} x = ${w.pack(w.neighbours("x", i, f"at + r * {s.width}") for i in w.limbs)};
+                    const ${w.value} x = ${w.pack(w.load_vector("x", i, f"at + r * {s.width}") for i in w.limbs)};
                     sum[r] = ${w.function(step)}(sum[r], x${", y" if product else ""});
                 }
             } else {
@@ -86,13 +86,13 @@ ${gathered("x", identity, "x_row", " " * 20)}
         for (int lane = 0; lane < ${vectors}; ++lane) {
             const ${long} i = first + i0 + lane * ${s.width};
 % if product:
-            const ${w.value} y = ${w.pack(w.neighbours("y", i, "y_start + i") for i in w.limbs)};
+            const ${w.value} y = ${w.pack(w.load_vector("y", i, "y_start + i") for i in w.limbs)};
 % endif
             ${p.unroll}
             for (int r = 0; r < ${s.rows}; ++r) {
                 /* rows beyond the end repeat the last one and are not stored */
                 const ${long} at = x_start + (row + (r < many ? r : many - 1)) * x_row + i;
-                const ${w.value} x = ${w.pack(w.neighbours("x", i, "at") for i in w.limbs)};
+                const ${w.value} x = ${w.pack(w.load_vector("x", i, "at") for i in w.limbs)};
                 sum[r][lane] = ${w.function(step)}(sum[r][lane], x${", y" if product else ""});
             }
         }

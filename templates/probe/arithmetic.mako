@@ -22,17 +22,17 @@ ${p.kernel.format(threads)} ${name}(
     if (i >= n)
         return;
 % for operand in "xy":
-    const ${w.value} ${operand} = ${w.pack(w.neighbours(operand, k, "i") for k in w.limbs)};
+    const ${w.value} ${operand} = ${w.pack(w.load_vector(operand, k, "i") for k in w.limbs)};
 % endfor
-    const ${w.word} z = ${w.neighbours("z", 0, "i")};
+    const ${w.word} z = ${w.load_vector("z", 0, "i")};
 % for op in one_word:
-    ${w.put(op, 0, "i", f"{w.function(networks[op])}({arguments[op]})")}
+    ${w.store_vector(op, 0, "i", f"{w.function(networks[op])}({arguments[op]})")}
 % endfor
 % for op in ("sum", "product"):
     {
         const ${w.value} result = ${w.function(networks[op])}(x, y);
 % for k in w.limbs:
-        ${w.put(op, k, "i", w.word_of("result", k))}
+        ${w.store_vector(op, k, "i", w.word_of("result", k))}
 % endfor
     }
 % endfor

@@ -31,7 +31,7 @@ from portmp.runtime.planes import (
 NAMES = ("x", "y", "z")
 THREADS = 256
 """Of a block where operands are strided, instead of vectors."""
-Operand = Planes | base.Words
+Operand = Planes | base.ScalarLimbs
 
 
 @cache
@@ -51,7 +51,7 @@ def kernel_spec(
         f, stored = f.arithmetic, {name: held for name, held in both.items() if held.coded}
     network = f.operator(op)
     template = "elementwise_vectors" if schedule.width > 1 else "elementwise"
-    if schedule.neighbours > 1:
+    if schedule.elements_per_access > 1:
         template = "elementwise_parts"
     return spec(
         f"elementwise_{op}", f"blas/{template}.mako", f, {"operator": network},
@@ -172,7 +172,7 @@ def _planned(
     schedule = fitted(schedule, op, coded, access, strides[0], starts, threads)
     told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]
     size = math.prod(sizes)
-    each = schedule.items * schedule.width * schedule.neighbours
+    each = schedule.items * schedule.width * schedule.elements_per_access
     return _Plan(
         kernel_spec(form, op, access, len(sizes), schedule, source),
         (size, *sizes[1:]), (*told, strides[0]),
@@ -190,8 +190,8 @@ def fitted(
     each part does.
     """
     dense = out_strides == (1,) and "strided" not in access and op != "compare"
-    if schedule.neighbours > 1:
-        whole = not any(start % schedule.neighbours for start in starts)
+    if schedule.elements_per_access > 1:
+        whole = not any(start % schedule.elements_per_access for start in starts)
         return schedule if dense and whole and coded else _alone(schedule)
     return schedule if schedule.width == 1 or dense else _scalar(threads)
 
@@ -203,7 +203,7 @@ def _scalar(threads: int) -> FlatSchedule:
 
 @cache
 def _alone(schedule: FlatSchedule) -> FlatSchedule:
-    return replace(schedule, neighbours=1)
+    return replace(schedule, elements_per_access=1)
 
 
 def _collapsed(
@@ -248,7 +248,7 @@ def converted(x: Planes, form: Format) -> Planes:
     return out
 
 
-def axpy(alpha: base.Words, x: Planes, y: Planes, out: Planes | None = None) -> Planes:
+def axpy(alpha: base.ScalarLimbs, x: Planes, y: Planes, out: Planes | None = None) -> Planes:
     """alpha x + y: add(mul(alpha, x), y); one limb: fma; alpha = 1 skips the product."""
     if base.is_number(alpha, 1):
         return apply("add", [x, y], out)
@@ -258,7 +258,7 @@ def axpy(alpha: base.Words, x: Planes, y: Planes, out: Planes | None = None) -> 
     return apply("fma", [alpha, x, y], out, ("alpha", "x", "y"))
 
 
-def scal(alpha: base.Words, x: Planes, out: Planes | None = None) -> Planes:
+def scal(alpha: base.ScalarLimbs, x: Planes, out: Planes | None = None) -> Planes:
     """alpha x; alpha = 1 copies."""
     if base.is_number(alpha, 1):
         return apply("copy", [x], out)

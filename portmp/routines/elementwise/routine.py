@@ -17,7 +17,7 @@ from portmp.routines.elementwise.schedule import FlatSchedule, flat
 from portmp.routines.elementwise.work import Elementwise as Work
 from portmp.routines.problem import Problem, Space
 from portmp.routines.routine import Routine, Tuned
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
 WITH_SCALAR = {"axpy": ("fma", 3), "scal": ("mul", 2)}
@@ -40,7 +40,7 @@ class Elementwise(Routine):
         Work("sqrt", "sqrt", 1),
     )
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Each operator on dense operands."""
         schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for op, arity in ARITY.items():
@@ -51,7 +51,7 @@ class Elementwise(Routine):
 
     def _unit(
         self, form: Format, op: str, access: tuple[str, ...], schedule: FlatSchedule, threads: int
-    ) -> Module:
+    ) -> CompilationUnit:
         fitted = launch.fitted(schedule, op, form.coded, access, (1,), (), threads)
         return (launch.kernel_spec(form.name, op, access, 1, fitted),)
 
@@ -61,7 +61,7 @@ class Elementwise(Routine):
 
     def space(self, task: Task, schedule: FlatSchedule) -> Space:
         """Neighbours come without vectors."""
-        return space.FLAT[schedule.neighbours > 1 :]
+        return space.FLAT[schedule.elements_per_access > 1 :]
 
     def problem(self, task: Task, device: Device, checked: bool) -> Problem:
         """AXPY stands for all elementwise operators."""

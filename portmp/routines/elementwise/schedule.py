@@ -10,7 +10,7 @@ from portmp.formats import Format
 from portmp.schedules.base import (
     Schedule,
     check_block,
-    check_neighbours,
+    check_elements_per_access,
     check_positive,
     check_width,
     kind,
@@ -25,18 +25,18 @@ class FlatSchedule(Schedule):
     """Elementwise kernels: threads of a block, elements of a thread.
 
     With a ``width`` dense operands are taken in explicit vectors, ``items`` of them a thread.
-    ``neighbours`` (1 or 4) elements that are stored short are read and written at once.
+    ``elements_per_access`` (1 or 4) elements that are stored short are read and written at once.
     """
 
     threads: int = 256
     items: int = 1
     width: int = 1
-    neighbours: int = 1
+    elements_per_access: int = 1
 
     def check(self, form: Format, device: Device) -> None:
         """Raise ArgumentError where the schedule does not fit the device."""
         check_positive(self, "threads", "items")
-        check_neighbours(self.neighbours)
+        check_elements_per_access(self.elements_per_access)
         check_width(self.width, form, device)
         check_block(self.threads, 0, device)
 

@@ -7,7 +7,7 @@ from portmp.routines import base, elementwise
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
 FLAT: Space = (
@@ -23,13 +23,13 @@ def flat_problem(task: Task, device: Device, checked: bool) -> Problem:
     n = 10007 if checked else 2**26 if gpu else 2**21
     x, y = values(form, (n,), device, 5), values(form, (n,), device, 6)
     out = allocate(form, (n,), device.queue)
-    alpha = base.words(form, "0.3", "alpha")
+    alpha = base.scalar_limbs(form, "0.3", "alpha")
 
     def run(schedule: FlatSchedule) -> Planes:
         return elementwise.apply("fma", [alpha, x, y], out, schedule=schedule)
 
-    def modules(schedule: FlatSchedule) -> list[Module]:
+    def units(schedule: FlatSchedule) -> list[CompilationUnit]:
         access = ("value", "contiguous", "contiguous")
         return [(elementwise.kernel_spec(form.name, "fma", access, 1, schedule),)]
 
-    return Problem({"n": n}, 2 * n, 3 * n * form.itemsize, run, modules)
+    return Problem({"n": n}, 2 * n, 3 * n * form.itemsize, run, units)

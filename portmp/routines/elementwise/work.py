@@ -71,7 +71,7 @@ class Elementwise(Work):
 
 def alpha(form: Format, factor: str = ALPHA) -> Fraction:
     """The value that a factor has in a format."""
-    return convert.to_fraction([float(word) for word in base.words(form, factor, "alpha")])
+    return convert.to_fraction([float(word) for word in base.scalar_limbs(form, factor, "alpha")])
 
 
 def root(x: Fraction, bits: int) -> Fraction:

@@ -49,7 +49,7 @@ def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> Ke
 
 
 @cache
-def module(
+def compilation_unit(
     form: str, schedule: Schedule, accuracy: str = "accurate", threads: int = COMBINE_THREADS
 ) -> tuple[KernelSpec, ...]:
     """The product kernel and, for split slabs, the one that adds them and ends the element.
@@ -72,8 +72,8 @@ def gemm(
     a: Planes,
     b: Planes,
     *,
-    alpha: base.Words,
-    beta: base.Words,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
     c: Planes | None = None,
     out: Planes | None = None,
     accuracy: str = "accurate",
@@ -103,7 +103,7 @@ def gemm(
 
 
 def operands(
-    a: Planes, b: Planes, c: Planes | None, out: Planes | None, beta: base.Words
+    a: Planes, b: Planes, c: Planes | None, out: Planes | None, beta: base.ScalarLimbs
 ) -> tuple[Planes, Planes]:
     """The addend (where there is none, the output) and the output, once all shapes fit."""
     form = a.format
@@ -204,7 +204,7 @@ def _batches(views: list[Planes]) -> list[list[Planes]]:
 
 def _launch(
     form: Format, s: Schedule, accuracy: str, a: Planes, b: Planes, c: Planes, out: Planes,
-    k: int, alpha: base.Words, beta: base.Words,
+    k: int, alpha: base.ScalarLimbs, beta: base.ScalarLimbs,
 ) -> None:  # fmt: skip
     m, n = out.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
@@ -228,7 +228,7 @@ def _launch(
         np.int32(base.is_number(alpha, 1)), np.int32(beta_kind),
     ]  # fmt: skip
     threads = base.threads(out.device, COMBINE_THREADS)
-    specs = module(form.name, s, accuracy, threads)
+    specs = compilation_unit(form.name, s, accuracy, threads)
     kernels = program.kernels(out.device, *specs)
     kernel = kernels[specs[0].name]
     block = (s.threads, 1, 1)

@@ -16,7 +16,7 @@ from portmp.routines.gemm.work import Gemm as Work
 from portmp.routines.problem import Problem, Space
 from portmp.routines.routine import Routine, Tuned
 from portmp.routines.work import summed
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 
@@ -30,13 +30,13 @@ class Gemm(Routine):
     tuned: ClassVar[Tuned] = {"gemm": tuple(schedule.SHAPES)}
     work = (Work("gemm"), Work("gemm-narrow"), Work("gemm-batched"))
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Products of large matrices; *split*: slabs of k to blocks of their own."""
         threads = base.threads(device, launch.COMBINE_THREADS)
         for accuracy, accumulator in form.accumulators.items():
             found = schedule.of_class(form, device, accuracy, "large")
             for name, chosen in (("gemm", found), ("gemm_split", found.for_call(split=True))):
-                unit = launch.module(form.name, chosen, accuracy, threads)
+                unit = launch.compilation_unit(form.name, chosen, accuracy, threads)
                 yield name + accumulator.suffix, unit
 
     def cases(self, form: Format) -> Iterator[Case]:

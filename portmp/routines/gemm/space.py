@@ -73,7 +73,7 @@ def gemm_problem(task: Task, device: Device, checked: bool) -> Problem:
     a = values(form, (batch, m, k), device, 1)
     b = values(form, (batch, k, n), device, 2)
     out = allocate(form, (batch, m, n), device.queue)
-    one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+    one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
 
     def fitted(schedule: GemmSchedule | PanelSchedule) -> GemmSchedule | PanelSchedule:
         return gemm.fitted(gemm.shared_out(schedule, out), a, b)
@@ -89,5 +89,5 @@ def gemm_problem(task: Task, device: Device, checked: bool) -> Problem:
         2 * batch * m * n * k,
         batch * (m * k + k * n + m * n) * form.itemsize,
         run,
-        lambda s: [gemm.module(form.name, fitted(s), task.accuracy)],
+        lambda s: [gemm.compilation_unit(form.name, fitted(s), task.accuracy)],
     )

@@ -27,7 +27,7 @@ from portmp.routines.gravity.roles import steps
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import check_class
 
 COMBINE_THREADS = 128
@@ -71,7 +71,7 @@ def has_root(form: Format, on: str, root: str) -> bool:
 
 
 @cache
-def module(
+def compilation_unit(
     form: str,
     s: NbodySchedule,
     wanted: tuple[str, ...],
@@ -79,7 +79,7 @@ def module(
     root: str = "exact",
     guarded: bool = False,
     threads: int = COMBINE_THREADS,
-) -> Module:
+) -> CompilationUnit:
     """The kernels; *wanted*: acceleration, potential; *distinct*: no target acts on itself.
 
     *threads*: of a block that adds slabs.
@@ -118,26 +118,26 @@ def packed(position: Planes, mass: Planes) -> Planes:
     return bodies
 
 
-def squared(eps: base.Scalar, form: Format) -> base.Words:
+def squared(eps: base.Scalar, form: Format) -> base.ScalarLimbs:
     """The square of eps, which is first rounded to the format, rounded once more."""
-    square = _squared(form, *(float(word) for word in base.words(form, eps, "eps")))
+    square = _squared(form, *(float(word) for word in base.scalar_limbs(form, eps, "eps")))
     if square is None:
         raise ArgumentError(f"eps: {eps!r} given, a number with a finite square is needed")
     return square
 
 
 @lru_cache(maxsize=64)
-def _squared(form: Format, *words: float) -> base.Words | None:
+def _squared(form: Format, *words: float) -> base.ScalarLimbs | None:
     if not all(map(math.isfinite, words)):
         return None
-    square = base.words(form, convert.to_fraction(words) ** 2, "eps")
+    square = base.scalar_limbs(form, convert.to_fraction(words) ** 2, "eps")
     return square if np.isfinite(square[0]) else None
 
 
 def gravity_sum(
     targets: Planes,
     bodies: Planes,
-    eps2: base.Words,
+    eps2: base.ScalarLimbs,
     acceleration: Planes | None,
     potential: Planes | None,
     first: int | None,
@@ -172,7 +172,7 @@ def gravity_sum(
     # Also where softening makes a particle's own term zero: m y^3 may overflow.
     distinct = first is not None
     threads = base.threads(device, COMBINE_THREADS)
-    specs = module(form.name, schedule, wanted, distinct, root, guarded, threads)
+    specs = compilation_unit(form.name, schedule, wanted, distinct, root, guarded, threads)
     kernels = program.kernels(device, *specs)
     outputs: list[Argument] = []
     for planes in results.values():
@@ -197,7 +197,7 @@ def gravity_sum(
 
 
 def _on_host(
-    targets: Planes, bodies: Planes, eps2: base.Words, acceleration: Planes | None,
+    targets: Planes, bodies: Planes, eps2: base.ScalarLimbs, acceleration: Planes | None,
     potential: Planes | None, first: int | None, root: str,
 ) -> None:  # fmt: skip
     """The same by the host reference."""

@@ -15,7 +15,7 @@ from portmp.routines.gravity.cases import cases
 from portmp.routines.gravity.schedule import NbodySchedule, nbody
 from portmp.routines.problem import Problem, Space
 from portmp.routines.routine import ACCURATE, FAST, Routine, Tuned
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
 INEXACT = ("fast", "rsqrt", "division")
@@ -30,20 +30,20 @@ class Gravity(Routine):
     reference: ClassVar[ModuleType] = reference
     tuned: ClassVar[Tuned] = {"nbody": ("all",)}
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Accelerations; with potentials; with a block for each slab of sources; other roots."""
         if form.paper or form.coded:
             return
         schedule, force = nbody(form, device, ACCURATE), ("acceleration",)
         both = ("acceleration", "potential")
-        yield "nbody", launch.module(form.name, schedule, force)
-        yield "nbody_field", launch.module(form.name, schedule, both, guarded=True)
+        yield "nbody", launch.compilation_unit(form.name, schedule, force)
+        yield "nbody_field", launch.compilation_unit(form.name, schedule, both, guarded=True)
         threads, parts = base.threads(device, launch.COMBINE_THREADS), schedule.for_call(parts=True)
-        yield "nbody_parts", launch.module(form.name, parts, force, threads=threads)
+        yield "nbody_parts", launch.compilation_unit(form.name, parts, force, threads=threads)
         for root in INEXACT if form.limbs == 1 else ():
             if device is not None and not launch.has_root(form, device.platform, root):
                 continue
-            yield f"nbody_{root}", launch.module(form.name, schedule, force, root=root)
+            yield f"nbody_{root}", launch.compilation_unit(form.name, schedule, force, root=root)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -7,7 +7,7 @@ from portmp.routines import base, gravity
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.routines.problem import Problem, Space, one_field, values
 from portmp.runtime.planes import Planes, allocate
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
 GRAVITY: Space = (
@@ -34,14 +34,14 @@ def gravity_problem(task: Task, device: Device, checked: bool) -> Problem:
     bodies, out = values(form, (n, 4), device, 7), allocate(form, (n, 3), device.queue)
     position, sources = bodies.view((n, 3), (4, 1), 0), bodies.view((m, 4), (4, 1), 0)
     phi = allocate(form, (n,), device.queue) if checked else None
-    eps2 = base.words(form, "0" if checked else "1e-4", "eps")
+    eps2 = base.scalar_limbs(form, "0" if checked else "1e-4", "eps")
     root = "fast" if task.accuracy == "fast" else "exact"
 
     def run(schedule: NbodySchedule) -> Planes:
         gravity.gravity_sum(position, sources, eps2, out, phi, 0, root=root, schedule=schedule)
         return out
 
-    def modules(schedule: NbodySchedule) -> list[Module]:
-        return [gravity.module(form.name, schedule, ("acceleration",), root=root)]
+    def units(schedule: NbodySchedule) -> list[CompilationUnit]:
+        return [gravity.compilation_unit(form.name, schedule, ("acceleration",), root=root)]
 
-    return Problem({"n": n, "m": m}, 22 * n * m, (6 * n + 4 * m) * form.itemsize, run, modules)
+    return Problem({"n": n, "m": m}, 22 * n * m, (6 * n + 4 * m) * form.itemsize, run, units)

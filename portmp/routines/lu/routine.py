@@ -12,7 +12,7 @@ from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 
 
 class Lu(Routine):
@@ -22,7 +22,7 @@ class Lu(Routine):
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Its four kernels."""
         if not form.coded:
             yield "solve", (launch.kernel_spec(form.name, base.threads(device, launch.THREADS)),)

@@ -31,7 +31,7 @@ THREADS = 256
 TILE = 32
 """Rows and depth of cut operands come in whole tiles."""
 
-SLAB, MOST_SLABS = 256, 65535
+SEARCH_COLUMNS, MOST_SLABS = 256, 65535
 """Columns, at least, that a work-item searches where rows are neighbours; slabs of a launch."""
 
 SPECIAL = 1 << 14
@@ -153,7 +153,7 @@ def _exponents(view: Planes, *, ranges: bool) -> list[Planes]:
     """Exponents of rows, in the first places; with *ranges* the least ones too."""
     rows, depth = view.shape
     across = abs(view.strides[0]) < abs(view.strides[1])
-    slab = max(SLAB, base.blocks(depth, MOST_SLABS)) if across else depth
+    slab = max(SEARCH_COLUMNS, base.blocks(depth, MOST_SLABS)) if across else depth
     slabs = base.blocks(depth, slab)
     found = [allocate(engines.INTS, (slabs * rows,), view.queue) for _ in range(1 + ranges)]
     out = [each.buffers[0] for each in found]
@@ -188,7 +188,7 @@ def check(form: Format, device: Device, method: str, engine: str, workspace: obj
 
 
 def gemm(
-    a: Planes, b: Planes, *, alpha: base.Words, beta: base.Words, c: Planes | None,
+    a: Planes, b: Planes, *, alpha: base.ScalarLimbs, beta: base.ScalarLimbs, c: Planes | None,
     out: Planes | None, scheme: Scheme, engine: Library, workspace: int | None,
 ) -> Planes:  # fmt: skip
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
@@ -213,7 +213,7 @@ def gemm(
 
 
 def _matrices(
-    a: Planes, b: Planes, c: Planes, out: Planes, alpha: base.Words, beta: base.Words,
+    a: Planes, b: Planes, c: Planes, out: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs,
     scheme: Scheme, engine: Library, limit: int,
 ) -> None:  # fmt: skip
     """The same of matrices; k > 0."""

@@ -14,7 +14,7 @@ from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.integers import Integers
 from portmp.routines.ozaki.launch import doubles
-from portmp.routines.ozaki.residues import DIGIT, System
+from portmp.routines.ozaki.residues import DIGIT, ResidueSystem
 from portmp.routines.ozaki.slices import Slices
 
 Plane = np.ndarray[Any, Any]
@@ -55,7 +55,7 @@ def gemm2(
 def _sums(numbers: Integers) -> _Sums:
     if isinstance(numbers, Slices):
         return _Sums(numbers, numbers.base, numbers.digits, numbers.shift, numbers)
-    assert isinstance(numbers, System)
+    assert isinstance(numbers, ResidueSystem)
     return _Sums(numbers, DIGIT, numbers.digits)
 
 

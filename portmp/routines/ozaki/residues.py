@@ -23,7 +23,7 @@ from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.runtime.planes import Planes
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 
 LARGEST = 256
 DIGIT = 40
@@ -60,7 +60,7 @@ def _capacity(count: int, depth: int) -> int:
 
 
 @dataclass(frozen=True)
-class System(Integers):
+class ResidueSystem(Integers):
     """*count* moduli for operands of ``bits`` bits and sums of up to *depth* products."""
 
     count: int
@@ -117,16 +117,16 @@ class System(Integers):
         return self.digits_of(self.product // m)
 
 
-def holding(bits: int, depth: int) -> System | None:
+def holding(bits: int, depth: int) -> ResidueSystem | None:
     """The system of the fewest moduli for operands of *bits* bits; None where all are too few."""
     depth = _counted(depth)
     for count in range(2, MOST + 1):
         if (capacity := _capacity(count, depth)) >= bits:
-            return System(count, capacity)
+            return ResidueSystem(count, capacity)
     return None
 
 
-def system(form: Format, depth: int, count: int | None = None) -> System:
+def system(form: Format, depth: int, count: int | None = None) -> ResidueSystem:
     """The residue system of a format's products over *depth* steps.
 
     Without *count* the fewest moduli for operands of as many bits as the format has, two fewer
@@ -143,7 +143,7 @@ def _counted(depth: int) -> int:
 
 
 @cache
-def _system(form: Format, depth: int, count: int | None) -> System:
+def _system(form: Format, depth: int, count: int | None) -> ResidueSystem:
     if count is not None:
         bits = _capacity(count, depth)
         if bits < LEAST_BITS:
@@ -151,7 +151,7 @@ def _system(form: Format, depth: int, count: int | None) -> System:
                 f"moduli: {count} given, sums of {depth} products need more: "
                 f"they leave {bits} bits for an operand"
             )
-        return System(count, bits)
+        return ResidueSystem(count, bits)
     needed = integers.needed(form)
     if found := holding(needed, depth):
         return found
@@ -166,7 +166,7 @@ class Residues(ozaki.Scheme):
 
     cuts, sums = engines.BYTES, engines.INTS
 
-    def __init__(self, system: System) -> None:
+    def __init__(self, system: ResidueSystem) -> None:
         self.integers = self.system = system
         self.count = system.count
 
@@ -206,7 +206,7 @@ class Residues(ozaki.Scheme):
 
 @cache
 def residue_spec(
-    form: str, system: System, inverted: bool, tiled: bool, threads: int
+    form: str, system: ResidueSystem, inverted: bool, tiled: bool, threads: int
 ) -> KernelSpec:
     """The kernel that takes residues of rows."""
     return spec(
@@ -217,7 +217,7 @@ def residue_spec(
 
 
 @cache
-def rebuild_spec(form: str, system: System, threads: int) -> KernelSpec:
+def rebuild_spec(form: str, system: ResidueSystem, threads: int) -> KernelSpec:
     """The kernel that rebuilds and rounds sums."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
@@ -227,8 +227,8 @@ def rebuild_spec(form: str, system: System, threads: int) -> KernelSpec:
     )  # fmt: skip
 
 
-def modules(form: Format, device: Device | None = None) -> dict[str, Module]:
-    """The modules of products over few steps, by name; none where moduli are too few."""
+def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
+    """The compilation units of products over few steps, by name; none where moduli are too few."""
     threads = base.threads(device, ozaki.THREADS)
     try:
         numbers = system(form, 1)
@@ -253,7 +253,7 @@ def check(form: Format, device: Device, k: int, method: Ozaki2) -> Residues:
 
 
 def gemm(
-    a: Planes, b: Planes, *, alpha: base.Words, beta: base.Words, c: Planes | None,
+    a: Planes, b: Planes, *, alpha: base.ScalarLimbs, beta: base.ScalarLimbs, c: Planes | None,
     out: Planes | None, method: Ozaki2,
 ) -> Planes:  # fmt: skip
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""

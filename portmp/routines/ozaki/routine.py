@@ -14,7 +14,7 @@ from portmp.routines.ozaki.cases import cases
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.work import Integers
 from portmp.routines.routine import Routine
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 
 
 class Ozaki(Routine):
@@ -29,10 +29,10 @@ class Ozaki(Routine):
         Integers("gemm-ozaki2", Ozaki2()),
     )
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """Each kernel by itself: what is cut, multiplied and rebuilt."""
         if not (form.paper or form.coded):
-            yield from (slices.modules(form, device) | residues.modules(form, device)).items()
+            yield from (slices.units(form, device) | residues.units(form, device)).items()
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -23,7 +23,7 @@ from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.runtime.planes import Planes
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 
 SUMS = {"float64": 53, "float32": 24, "int8": 31}
 """Bits of the integers that sums of products of each word hold."""
@@ -224,8 +224,8 @@ def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
     )  # fmt: skip
 
 
-def modules(form: Format, device: Device | None = None) -> dict[str, Module]:
-    """The modules of all words' products, by name."""
+def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
+    """The compilation units of all words' products, by name."""
     threads = base.threads(device, ozaki.THREADS)
     tiled = threads == ozaki.THREADS
     found = [ozaki.exponent_spec(form.word, False, True, threads)]
@@ -249,7 +249,7 @@ def check(form: Format, device: Device, method: Ozaki1) -> Digits:
 
 
 def gemm(
-    a: Planes, b: Planes, *, alpha: base.Words, beta: base.Words, c: Planes | None,
+    a: Planes, b: Planes, *, alpha: base.ScalarLimbs, beta: base.ScalarLimbs, c: Planes | None,
     out: Planes | None, method: Ozaki1,
 ) -> Planes:  # fmt: skip
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""

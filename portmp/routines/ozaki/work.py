@@ -19,7 +19,7 @@ PRODUCTS = {"int8": "int8", "float64": "float64 products"}
 def has(form: Format, method: Ozaki1 | Ozaki2) -> bool:
     """Whether the format has products by *method*."""
     return not (form.paper or form.coded) and (
-        isinstance(method, Ozaki1) or bool(residues.modules(form))
+        isinstance(method, Ozaki1) or bool(residues.units(form))
     )
 
 

@@ -32,7 +32,7 @@ Schedule = ReduceSchedule | SweepSchedule
 
 
 @cache
-def module(
+def compilation_unit(
     form: str, kind: str, schedule: Schedule, accuracy: str = "accurate", matrix: str = "",
     alone: bool = False,
 ) -> tuple[KernelSpec, KernelSpec]:  # fmt: skip
@@ -93,8 +93,8 @@ def gemv(
     a: Planes,
     x: Planes,
     *,
-    alpha: base.Words,
-    beta: base.Words,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
     y: Planes | None = None,
     out: Planes | None = None,
     accuracy: str = "accurate",
@@ -103,7 +103,7 @@ def gemv(
     """alpha a x + beta y for a (m, n), x (n,); a may be in a storage format of x's."""
     form = x.format
     base.same(form, x=x, **({} if a.format.arithmetic is form else {"a": a}))
-    base.neighbours(x, a=a)
+    base.same_device(x, a=a)
     if a.ndim != 2 or x.ndim != 1 or a.shape[1] != x.shape[0]:
         raise ShapeError(f"gemv: a {a.shape} and x {x.shape} cannot be multiplied")
     target = base.output(out, x, (a.shape[0],))
@@ -125,7 +125,7 @@ def gemv(
 
 
 def _product(
-    a: Planes, x: Planes, alpha: base.Words, beta: base.Words, beta_kind: int, y: Planes,
+    a: Planes, x: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs, beta_kind: int, y: Planes,
     out: Planes, accuracy: str, schedule: Schedule | None,
 ) -> None:  # fmt: skip
     """out = alpha a x + beta y, all checked; *beta_kind*: 0, 1 or 2 for any other number."""
@@ -150,7 +150,7 @@ def dot(
     base.same(form, x=x, y=y)
     if x.ndim != 1 or x.shape != y.shape:
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
-    one, zero = base.words(form, 1, "alpha"), base.words(form, 0, "beta")
+    one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
     target = base.output(out, x, ())
     base.refuse_overlap(target, x=x, y=y)
@@ -196,14 +196,14 @@ def _spread(s: Schedule, rows: int, chunks: int, units: int) -> Schedule:
 
 def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
     """Neighbours are read at once only where they lie side by side, from whole words on."""
-    if s.neighbours > 1:
+    if s.elements_per_access > 1:
         row, step = x.strides
         starts = [x.start, row if x.shape[0] > 1 else 0]
         steps = [step]
         if y is not None:
             starts.append(y.start)
             steps += y.strides
-        if set(steps) != {1} or any(start % s.neighbours for start in starts):
+        if set(steps) != {1} or any(start % s.elements_per_access for start in starts):
             return _one_by_one(s)
     return s
 
@@ -216,7 +216,9 @@ def _alone(s: Schedule, rows: int, chunks: int) -> bool:
 @cache
 def _one_by_one(s: ReduceSchedule) -> ReduceSchedule:
     """The same load on each thread, an element at a time."""
-    return replace(s, neighbours=1, staged=0, teams=max(1, s.teams // s.neighbours))
+    return replace(
+        s, elements_per_access=1, staged=0, teams=max(1, s.teams // s.elements_per_access)
+    )
 
 
 def _reduce(
@@ -273,7 +275,7 @@ def planned(
     s = fitted(schedule, x, y)
     alone = _alone(s, rows, chunks)
     return Plan(
-        *module(form, kind, s, accuracy, stored, alone),
+        *compilation_unit(form, kind, s, accuracy, stored, alone),
         chunks, s.blocks(rows, chunks) if chunks else 0, s.threads,
         base.blocks(rows, s.combine_threads) if alone else rows, s.combine_threads,
     )  # fmt: skip

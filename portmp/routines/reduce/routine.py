@@ -16,7 +16,7 @@ from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.routines.reduce.work import Dot, Gemv
 from portmp.routines.routine import ACCURATE, Routine, Tuned
 from portmp.routines.work import summed
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
 
@@ -29,12 +29,12 @@ class Reduce(Routine):
     tuned: ClassVar[Tuned] = {"gemv": ("along", "across"), "dot": ("one", "short")}
     work = (Gemv("gemv"), Gemv("gemv-transposed"), Dot())
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """DOT and what else goes over one long row, and GEMV of a matrix read along its rows."""
 
-        def unit(kind: str, shape: str, accuracy: str = ACCURATE) -> Module:
+        def unit(kind: str, shape: str, accuracy: str = ACCURATE) -> CompilationUnit:
             found = schedule.reduce(form, device, accuracy, shape)
-            return launch.module(form.name, kind, found, accuracy)
+            return launch.compilation_unit(form.name, kind, found, accuracy)
 
         for accuracy, accumulator in form.accumulators.items():
             yield f"dot{accumulator.suffix}", unit("dot", "one", accuracy)

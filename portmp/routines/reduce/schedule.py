@@ -13,7 +13,7 @@ from portmp.formats import Format
 from portmp.schedules.base import (
     Schedule,
     check_block,
-    check_neighbours,
+    check_elements_per_access,
     check_positive,
     check_width,
     kind,
@@ -40,7 +40,7 @@ class ReduceSchedule(Schedule):
     ``teams`` share a block, a work-item loads ``unroll`` steps at once; of rows that lie across
     neighbouring work-items read neighbouring rows. With ``staged`` a block takes one chunk of
     one row: its threads fetch ``staged`` elements each at a time, and 32 of them are the lanes.
-    With ``neighbours`` = 4 a work-item of contiguous rows holds four lanes, a team has 8, and
+    With ``elements_per_access`` = 4 a work-item of contiguous rows holds four lanes, a team has 8, and
     ``staged`` steps of the vector at a time go through memory that the block's teams share.
     """
 
@@ -49,7 +49,7 @@ class ReduceSchedule(Schedule):
     unroll: int = 4
     combine_threads: int = 64
     staged: int = 0
-    neighbours: int = 1
+    elements_per_access: int = 1
     call: Rows = ALONG
 
     width: ClassVar[int] = 1
@@ -59,18 +59,18 @@ class ReduceSchedule(Schedule):
     @property
     def template(self) -> str:
         """The template of the first half."""
-        if self.neighbours > 1:
-            return "blas/reduce_neighbours.mako"
+        if self.elements_per_access > 1:
+            return "blas/reduce_packed.mako"
         return "blas/reduce_staged.mako" if self.staged else "blas/reduce.mako"
 
     @property
     def threads(self) -> int:
         """Threads of a block."""
-        return definition.LANES // self.neighbours * self.teams
+        return definition.LANES // self.elements_per_access * self.teams
 
     def blocks(self, rows: int, chunks: int) -> int:
         """Blocks for *rows* rows of so many chunks."""
-        if self.staged and self.neighbours == 1:
+        if self.staged and self.elements_per_access == 1:
             return rows * chunks
         groups = -(-rows // self.rows)
         if self.call.across or self.staged:
@@ -89,7 +89,7 @@ class ReduceSchedule(Schedule):
         """The next smaller one, for a device that this one does not fit."""
         if self.combine_threads > definition.LANES:
             return replace(self, combine_threads=max(self.combine_threads // 2, definition.LANES))
-        if self.neighbours > 1 and self.staged:
+        if self.elements_per_access > 1 and self.staged:
             return replace(self, staged=0)
         for name in ("staged", "teams"):
             if getattr(self, name) > 1:
@@ -101,13 +101,13 @@ class ReduceSchedule(Schedule):
         check_positive(self, "teams", "rows", "unroll", "combine_threads")
         if self.staged:
             check_positive(self, "staged")
-        check_neighbours(self.neighbours)
+        check_elements_per_access(self.elements_per_access)
         shared = definition.LANES * self.teams * form.compute.itemsize
-        if self.neighbours > 1:
+        if self.elements_per_access > 1:
             shared = definition.LANES * (self.teams * self.rows + self.staged)
             shared *= form.compute.itemsize
             if self.call.across:
-                raise ArgumentError("schedule: neighbours need rows that lie along")
+                raise ArgumentError("schedule: elements_per_access 4 needs rows that lie along")
             if self.staged % self.unroll:
                 raise ArgumentError(
                     f"schedule: staged {self.staged} is no multiple of unroll {self.unroll}"
@@ -150,7 +150,7 @@ class SweepSchedule(Schedule):
     threads: ClassVar[int] = 1
     combine_threads: ClassVar[int] = 1
     combines_alone: ClassVar[bool] = False
-    neighbours: ClassVar[int] = 1
+    elements_per_access: ClassVar[int] = 1
 
     def blocks(self, rows: int, chunks: int) -> int:
         """Blocks for *rows* rows of so many chunks."""

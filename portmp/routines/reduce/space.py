@@ -8,11 +8,11 @@ from portmp.routines import base, reduce
 from portmp.routines.problem import Group, Problem, Space, one_field, values
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 from portmp.runtime.planes import Planes, allocate
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 from portmp.schedules.database import Task
 
 _SIDE_BY_SIDE: Group = (
-    ("neighbours", "teams", "rows", "unroll", "staged"),
+    ("elements_per_access", "teams", "rows", "unroll", "staged"),
     ((1, 1, 1, 4, 0), (1, 4, 1, 4, 0), (4, 8, 1, 4, 0), (4, 16, 1, 4, 16), (4, 16, 2, 4, 16)),
 )
 """Starts with and without neighbours, whose other parameters have little in common."""
@@ -25,7 +25,7 @@ REDUCE: Space = (
     ),
     one_field("combine_threads", 32, 64, 128, 256, 512, 1024),
 )
-REDUCE_NEIGHBOURS: Space = (
+REDUCE_PACKED: Space = (
     *REDUCE[:2],
     (
         ("unroll", "staged"),
@@ -43,7 +43,7 @@ SWEEP: Space = (
 SPACES: dict[str, Space] = {
     "blas/reduce.mako": REDUCE,
     "blas/reduce_staged.mako": REDUCE,
-    "blas/reduce_neighbours.mako": REDUCE_NEIGHBOURS,
+    "blas/reduce_packed.mako": REDUCE_PACKED,
     "blas/reduce_sweep.mako": SWEEP,
 }
 """By the template that a schedule takes."""
@@ -71,18 +71,18 @@ def reduce_problem(task: Task, device: Device, checked: bool) -> Problem:
     matrix = x.transposed([1, 0]) if across else x.view((m, k), (pitch, 1), 0)
     y = values(beside, (k,), device, 4)
     out = allocate(beside, (m,), device.queue)
-    one, zero = base.words(beside, 1, "alpha"), base.words(beside, 0, "beta")
+    one, zero = base.scalar_limbs(beside, 1, "alpha"), base.scalar_limbs(beside, 0, "beta")
 
     def run(schedule: ReduceSchedule | SweepSchedule) -> Planes:
         return reduce.gemv(
             matrix, y, alpha=one, beta=zero, out=out, accuracy=task.accuracy, schedule=schedule
         )
 
-    def modules(schedule: ReduceSchedule | SweepSchedule) -> list[Module]:
+    def units(schedule: ReduceSchedule | SweepSchedule) -> list[CompilationUnit]:
         plan = reduce.planned(
             "dot", schedule, matrix.place, y.place, k, beside.name, task.accuracy, form.name
         )
         return [(plan.partial, plan.combine)]
 
     nbytes = m * k * form.itemsize + (k + m) * beside.itemsize
-    return Problem({"m": m, "k": k}, 2 * m * k, nbytes, run, modules)
+    return Problem({"m": m, "k": k}, 2 * m * k, nbytes, run, units)

@@ -12,7 +12,7 @@ from portmp.routines import base
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.routine import Routine
 from portmp.routines.split2021 import launch, reference
-from portmp.runtime.program import Module
+from portmp.runtime.program import CompilationUnit
 
 
 class Split2021(Routine):
@@ -22,7 +22,7 @@ class Split2021(Routine):
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
 
-    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, Module]]:
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """What splits and adds."""
         if form.name == launch.FORMAT:
             yield "split2021", (launch.kernel_spec(base.threads(device, ozaki.THREADS)),)

@@ -285,7 +285,7 @@ def _slots(bench: Bench, form: Format, root: str) -> tuple[float | None, str]:
     if loops.readable(bench.device.platform):
         try:
             s = schedule.nbody(form, bench.device, "accurate" if root == "exact" else "fast")
-            module = gravity.module(form.name, s, ("acceleration",), root=root)
+            module = gravity.compilation_unit(form.name, s, ("acceleration",), root=root)
             binary = bench.device.compile(program.source(bench.device, *module).text)
             for loop in loops.hot_loops(bench.device.platform, binary).values():
                 counted = loop.with_reads(static.reads(form.name, s))

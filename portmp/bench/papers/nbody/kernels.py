@@ -166,7 +166,7 @@ def _built(bench: Bench, form: Format, n: int) -> list[Row]:
 
     works = {"rendered": bench.work(form, _ROOT, n, s), "plain": plain}
     times = {name: ceilings.times(device, work, bench.runs) for name, work in works.items()}
-    module = gravity.module(form.name, s, ("acceleration",), root=_ROOT)
+    module = gravity.compilation_unit(form.name, s, ("acceleration",), root=_ROOT)
     texts = {"rendered": program.source(device, *module), "plain": text}
     rows: list[Row] = [
         {"kernel": name, "n": n, "seconds": timed(found), "spread": summary(found, 1).spread,

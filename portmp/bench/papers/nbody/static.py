@@ -55,7 +55,7 @@ def _module(form: str, roots: Sequence[str]) -> tuple[list[KernelSpec], NbodySch
     assert isinstance(schedule, NbodySchedule)
     kernels = []
     for root in roots:
-        main = gravity.module(form, schedule, ("acceleration",), root=root)[0]
+        main = gravity.compilation_unit(form, schedule, ("acceleration",), root=root)[0]
         kernels.append(dataclasses.replace(main, name=f"gravity_{root}"))
     return kernels, schedule
 
@@ -69,7 +69,7 @@ def report(arch: str, progress: Progress) -> Row:
     for form, roots in KERNELS.items():
         progress.show(f"compiling gravity of {form} for {arch}")
         kernels, schedule = _module(form, roots)
-        binary = compiler.compile(kernel_spec.module(kernels, on).text, arch)
+        binary = compiler.compile(kernel_spec.rendered(kernels, on).text, arch)
         reports = {r.name: r for r in compiler.report(binary, arch)}
         found = loops.hot_loops(on, binary)
         for root in roots:

@@ -84,7 +84,7 @@ class Packed:
 
     def axpy(self, factor: str) -> None:
         """y = factor x + y."""
-        words = base.words(self.form, factor, "alpha")
+        words = base.scalar_limbs(self.form, factor, "alpha")
         grid = (base.blocks(self.n, self.threads), 1, 1)
         args: list[Argument] = [self.n, *words, self.x, self.y]
         self.queue.launch(self.kernel, grid, (self.threads, 1, 1), args)
