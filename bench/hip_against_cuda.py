@@ -43,10 +43,16 @@ from portmp.routines import compilation_units
 PLATFORM = "cuda"
 CASES = {
     "float32": (
-        "nbody", "nbody_fast", "nbody_rsqrt", "nbody_division", "nbody_parts", "gemm", "dot",
+        "nbody",
+        "nbody_fast",
+        "nbody_rsqrt",
+        "nbody_division",
+        "nbody_parts",
+        "gemm",
+        "dot",
     ),
     "dd": ("nbody", "nbody_parts", "gemm", "dot"),
-}  # fmt: skip
+}
 """Routines that are compared, by format; ``nbody`` has the exact root."""
 
 OLD_HEADERS = {
@@ -117,10 +123,17 @@ def builder(nvcc: str, arch: str, hip: Path, headers: Sequence[Path]) -> Build:
         with tempfile.TemporaryDirectory(prefix="portmp-") as folder:
             source, code = Path(folder) / "kernel.cu", Path(folder) / "kernel.cubin"
             source.write_text(text, encoding="utf-8")
-            done = run([
-                nvcc, "-cubin", *options, *(through if with_hip else ()), str(source),
-                "-o", str(code),
-            ])  # fmt: skip
+            done = run(
+                [
+                    nvcc,
+                    "-cubin",
+                    *options,
+                    *(through if with_hip else ()),
+                    str(source),
+                    "-o",
+                    str(code),
+                ]
+            )
             if done.returncode or not code.is_file():
                 raise CompileError(_refusal(nvcc, done.stdout + done.stderr, with_hip))
             return code.read_bytes()
@@ -150,7 +163,7 @@ def versions(nvcc: str, hip: Path, headers: Sequence[Path]) -> dict[str, str]:
         "hip": ".".join(map(str, parts)),
         "headers for hip": through,
         "nvdisasm": reader[1] if reader else "unknown",
-    }  # fmt: skip
+    }
 
 
 def _number(header: Path | None, name: str) -> int:
@@ -236,14 +249,20 @@ def arguments() -> argparse.ArgumentParser:
     parser.add_argument("--arch", default="sm_90", help="architecture (default sm_90)")
     parser.add_argument("--nvcc", help="the compiler (default: on PATH, or pip's)")
     parser.add_argument(
-        "--hip", type=Path, default=Path("/usr/include"), metavar="DIR",
+        "--hip",
+        type=Path,
+        default=Path("/usr/include"),
+        metavar="DIR",
         help="folder that holds hip/hip_runtime.h (default /usr/include)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--headers", type=Path, action="append", metavar="DIR",
+        "--headers",
+        type=Path,
+        action="append",
+        metavar="DIR",
         help="folder of CUDA headers that HIP's know, read before nvcc's own; may be repeated "
         "(default: those of pip's packages named above, where they are installed)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--case", action="append", default=[], metavar="FORMAT:ROUTINE", help="only these"
     )
@@ -269,10 +288,14 @@ def report(args: argparse.Namespace) -> dict[str, Any]:
     rows = [row for form, routine in cases for row in case(form, routine, build)]
     return {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "portmp": portmp.__version__, "templates": render.templates_digest(),
-        "arch": args.arch, "versions": found, "options": list(NvrtcCompiler().options(args.arch)),
-        "same": all(row["same"] for row in rows), "kernels": rows,
-    }  # fmt: skip
+        "portmp": portmp.__version__,
+        "templates": render.templates_digest(),
+        "arch": args.arch,
+        "versions": found,
+        "options": list(NvrtcCompiler().options(args.arch)),
+        "same": all(row["same"] for row in rows),
+        "kernels": rows,
+    }
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -16,8 +16,28 @@ from portmp.routines import ozaki
 __version__ = "0.1.0"
 
 __all__ = [
-    "Array", "PortmpError", "__version__", "array", "axpy", "devices", "dot", "errors", "fma",
-    "from_limbs", "from_parts", "gemm",
-    "gemv", "linalg", "maximum", "minimum", "nbody", "nrm2", "ozaki", "particles",
-    "scal", "sqrt", "system", "zeros",
-]  # fmt: skip
+    "Array",
+    "PortmpError",
+    "__version__",
+    "array",
+    "axpy",
+    "devices",
+    "dot",
+    "errors",
+    "fma",
+    "from_limbs",
+    "from_parts",
+    "gemm",
+    "gemv",
+    "linalg",
+    "maximum",
+    "minimum",
+    "nbody",
+    "nrm2",
+    "ozaki",
+    "particles",
+    "scal",
+    "sqrt",
+    "system",
+    "zeros",
+]

@@ -25,9 +25,19 @@ if TYPE_CHECKING:
 
 Args = argparse.Namespace
 COMMANDS = (
-    "devices", "gemm", "lstsq", "demo", "render", "compile", "verify", "tune", "nbody",
-    "bench", "warm", "cache",
-)  # fmt: skip
+    "devices",
+    "gemm",
+    "lstsq",
+    "demo",
+    "render",
+    "compile",
+    "verify",
+    "tune",
+    "nbody",
+    "bench",
+    "warm",
+    "cache",
+)
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
 
 
@@ -134,8 +144,12 @@ def _cache(args: Args) -> int:
                 raise InputError(f"{file}: cannot be removed: {error.strerror}") from None
     folder = paths.cache_folder()
     size = sum(f.stat().st_size for f in files if f.exists())
-    facts = {"folder": str(folder) if folder else None, "files": len(files), "bytes": size,
-             "cleared": bool(args.clear)}  # fmt: skip
+    facts = {
+        "folder": str(folder) if folder else None,
+        "files": len(files),
+        "bytes": size,
+        "cleared": bool(args.clear),
+    }
     if args.json:
         print(json.dumps(facts, indent=1))
     elif folder is None:
@@ -214,9 +228,15 @@ def _gemm(args: Args) -> int:
     beta = (args.beta or "1") if c is not None else 0
     with _waiting("gemm", a):
         result = mp.gemm(
-            a, b, alpha=args.alpha, beta=beta, c=c, accuracy=args.accuracy,
-            trans_a=args.trans_a, trans_b=args.trans_b,
-        )  # fmt: skip
+            a,
+            b,
+            alpha=args.alpha,
+            beta=beta,
+            c=c,
+            accuracy=args.accuracy,
+            trans_a=args.trans_a,
+            trans_b=args.trans_b,
+        )
     return _finish(args, result)
 
 
@@ -508,9 +528,12 @@ def _parser() -> argparse.ArgumentParser:
 
 def _demo_options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
-        "about", nargs="?", choices=("filip", "storage"), default="filip",
+        "about",
+        nargs="?",
+        choices=("filip", "storage"),
+        default="filip",
         help="filip (the default), or storage: what short formats cost, and refinement",
-    )  # fmt: skip
+    )
     demo.add_argument("--device", help="a device, such as cuda:0")
     demo.add_argument("--plot", metavar="FILE", help="draw agreeing digits, or storage's errors")
     demo.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
@@ -546,9 +569,11 @@ def _matrix_options(parser: argparse.ArgumentParser) -> None:
 
 def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     nbody.add_argument(
-        "source", nargs="?", default="outer_solar_system",
+        "source",
+        nargs="?",
+        default="outer_solar_system",
         help="a .csv table, a saved .npz state, plummer, uniform, or outer_solar_system (default)",
-    )  # fmt: skip
+    )
     nbody.add_argument("--number", type=int, help="particles of a sphere (default 1024)")
     nbody.add_argument("--seed", type=int, help="seed of a sphere (default 0)")
     nbody.add_argument("--format", default="float64,dd", help="formats, side by side")
@@ -585,9 +610,10 @@ def _tune_options(tune: argparse.ArgumentParser) -> None:
     tune.add_argument("--again", action="store_true", help="forget earlier trials")
     tune.add_argument("--show", action="store_true", help="show the schedules in effect")
     tune.add_argument(
-        "--rates", action="store_true",
+        "--rates",
+        action="store_true",
         help="measure what gemm's method auto chooses by, and no schedules",
-    )  # fmt: skip
+    )
     tune.add_argument("-o", "--output", metavar="FILE", help="add to this file of schedules")
 
 

@@ -25,9 +25,7 @@ from portmp.backends.opencl.runtime import ClDevice
 from portmp.bench import energy
 from portmp.errors import PortmpError
 
-KEPT = (
-    "PORTMP_REQUIRE", "PORTMP_SLOW", "PORTMP_TEST_CACHE", "PORTMP_CLANG", "PORTMP_NVDISASM",
-)  # fmt: skip
+KEPT = ("PORTMP_REQUIRE", "PORTMP_SLOW", "PORTMP_TEST_CACHE", "PORTMP_CLANG", "PORTMP_NVDISASM")
 """Settings that say which tools and tests a run has; any other would change what is tested."""
 
 

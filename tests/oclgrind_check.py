@@ -98,15 +98,25 @@ def elementwise_cases(form: Format) -> Iterator[Case]:
         odd = [ordinary(form, (3, 4), f"{op}{i}") for i in range(arity)]
         for name, operands, turned in (("dense", dense, False), ("strided", odd, True)):
             yield Case(
-                op, name, form, tuple(operands), _operator(op, turned),
+                op,
+                name,
+                form,
+                tuple(operands),
+                _operator(op, turned),
                 lambda f, *v, op=op, turned=turned: elementwise_reference.elementwise(
                     f, op, *([p.T if turned else p for p in o] for o in v)
                 ),
-            )  # fmt: skip
+            )
     alpha = base.scalar_limbs(form, verify.ALPHA, "alpha")
     x, y = ordinary(form, (7,), "x"), ordinary(form, (7,), "y")
-    yield Case("axpy", "scalar", form, (x, y), lambda x, y: mp.axpy(verify.ALPHA, x, y),
-               lambda f, x, y: elementwise_reference.axpy(f, alpha, x, y))  # fmt: skip
+    yield Case(
+        "axpy",
+        "scalar",
+        form,
+        (x, y),
+        lambda x, y: mp.axpy(verify.ALPHA, x, y),
+        lambda f, x, y: elementwise_reference.axpy(f, alpha, x, y),
+    )
 
 
 def _operator(op: str, turned: bool) -> Callable[..., Any]:
@@ -132,36 +142,57 @@ def gemm_cases(form: Format) -> Iterator[Case]:
         if schedule.width > 1 and form.scalar:
             continue
         yield Case(
-            "gemm", name, form, (a, b, c),
+            "gemm",
+            name,
+            form,
+            (a, b, c),
             lambda a, b, c, s=schedule: mp.gemm(
                 a, b, alpha=verify.ALPHA, beta=verify.BETA, c=c, schedule=s
             ),
             lambda f, a, b, c: gemm_reference.gemm(f, a, b, alpha, beta, c),
-        )  # fmt: skip
+        )
         yield Case(
-            "gemm", f"special-{name}", form, (special, b),
-            lambda a, b, s=schedule: mp.gemm(a, b, schedule=s), gemm_reference.gemm,
-        )  # fmt: skip
+            "gemm",
+            f"special-{name}",
+            form,
+            (special, b),
+            lambda a, b, s=schedule: mp.gemm(a, b, schedule=s),
+            gemm_reference.gemm,
+        )
     yield Case(
-        "gemm", "aligned", form, (ordinary(form, (9, 20), "a"), ordinary(form, (20, 12), "b")),
-        lambda a, b: mp.gemm(a, b, schedule=PADDED), gemm_reference.gemm,
-    )  # fmt: skip
+        "gemm",
+        "aligned",
+        form,
+        (ordinary(form, (9, 20), "a"), ordinary(form, (20, 12), "b")),
+        lambda a, b: mp.gemm(a, b, schedule=PADDED),
+        gemm_reference.gemm,
+    )
     if "fast" in summed(form):
         yield Case(
-            "gemm_fast", "tiles", form, (a, b),
+            "gemm_fast",
+            "tiles",
+            form,
+            (a, b),
             lambda a, b: mp.gemm(a, b, accuracy="fast", schedule=TILES),
             lambda f, a, b: gemm_reference.gemm(f, a, b, accuracy="fast"),
-        )  # fmt: skip
+        )
     yield Case(
-        "gemm", "transposed", form, ([p.T.copy() for p in a], [p.T.copy() for p in b]),
+        "gemm",
+        "transposed",
+        form,
+        ([p.T.copy() for p in a], [p.T.copy() for p in b]),
         lambda a, b: mp.gemm(a, b, trans_a=True, trans_b=True, schedule=TILES),
         lambda f, a, b: gemm_reference.gemm(f, [p.T for p in a], [p.T for p in b]),
-    )  # fmt: skip
+    )
     if not form.scalar:  # QD's additions take the simulator too long
         yield Case(
-            "gemm", "split", form, deep,
-            lambda a, b: mp.gemm(a, b, schedule=SPLIT), gemm_reference.gemm,
-        )  # fmt: skip
+            "gemm",
+            "split",
+            form,
+            deep,
+            lambda a, b: mp.gemm(a, b, schedule=SPLIT),
+            gemm_reference.gemm,
+        )
 
 
 def integer_cases(form: Format) -> Iterator[Case]:
@@ -171,15 +202,21 @@ def integer_cases(form: Format) -> Iterator[Case]:
     a, b = ordinary(form, (3, 19), "integers"), ordinary(form, (19, 2), "integers")
     for word in slices.SUMS:
         yield Case(
-            "gemm", f"ozaki1-{word}", form, (a, b),
+            "gemm",
+            f"ozaki1-{word}",
+            form,
+            (a, b),
             partial(mp.gemm, method=Ozaki1(slices=2, word=word)),
             partial(ozaki_reference.gemm1, cut=slices.slices(form, word, count=2)),
-        )  # fmt: skip
+        )
     yield Case(
-        "gemm", "ozaki2", form, ([p.T.copy() for p in a], [p.T.copy() for p in b]),
+        "gemm",
+        "ozaki2",
+        form,
+        ([p.T.copy() for p in a], [p.T.copy() for p in b]),
         partial(mp.gemm, trans_a=True, trans_b=True, method=Ozaki2(moduli=4)),
         lambda f, a, b: ozaki_reference.gemm2(f, [p.T for p in a], [p.T for p in b], moduli=4),
-    )  # fmt: skip
+    )
 
     def ranged(x: mp.Array) -> mp.Array:
         assert ozaki.widest_range(x.planes) > 0
@@ -204,26 +241,37 @@ def reduction_cases(form: Format) -> Iterator[Case]:
         if schedule.width > 1 and form.scalar:
             continue
         yield Case(
-            "gemv", name, form, (a, x, y),
+            "gemv",
+            name,
+            form,
+            (a, x, y),
             lambda a, x, y, s=schedule: mp.gemv(
                 a, x, alpha=verify.ALPHA, beta=verify.BETA, y=y, schedule=s
             ),
             lambda f, a, x, y: reduce_reference.gemv(f, a, x, alpha, beta, y),
-        )  # fmt: skip
+        )
     yield Case("gemv", "special", form, (special, x), mp.gemv, reduce_reference.gemv)
     yield Case("dot", "odd", form, (x, x), mp.dot, reduce_reference.dot)
     for kind in ("sum", "max"):
         yield Case(
-            kind, "rows", form, (special,), lambda x, kind=kind: getattr(x, kind)(axis=-1),
+            kind,
+            "rows",
+            form,
+            (special,),
+            lambda x, kind=kind: getattr(x, kind)(axis=-1),
             lambda f, x, kind=kind: reduce_reference.over_rows(f, kind, x),
-        )  # fmt: skip
+        )
     if form.limbs == 1:
         long = ordinary(form, (2 * 8192 + 3,), "chunks")
         for name, schedule in {"usual": None, "staged": STAGED}.items():
             yield Case(
-                "dot", f"chunks-{name}", form, (long, long),
-                lambda x, y, s=schedule: mp.dot(x, y, schedule=s), reduce_reference.dot,
-            )  # fmt: skip
+                "dot",
+                f"chunks-{name}",
+                form,
+                (long, long),
+                lambda x, y, s=schedule: mp.dot(x, y, schedule=s),
+                reduce_reference.dot,
+            )
 
 
 def solve_cases(form: Format) -> Iterator[Case]:
@@ -245,17 +293,25 @@ def gravity_cases(form: Format) -> Iterator[Case]:
     }
     for name, schedule in schedules.items():
         yield Case(
-            "nbody", name, form, (position, mass),
+            "nbody",
+            name,
+            form,
+            (position, mass),
             lambda r, m, s=schedule: mp.nbody.acceleration(r, m, schedule=s),
             lambda f, r, m: gravity_reference.gravity(f, r, r, m, mp.nbody.squared(0, f), 0)[0],
-        )  # fmt: skip
+        )
 
 
 def cases(form: Format) -> Iterator[Case]:
     """All cases of one format."""
     for make in (
-        elementwise_cases, gemm_cases, integer_cases, reduction_cases, solve_cases, gravity_cases,
-    ):  # fmt: skip
+        elementwise_cases,
+        gemm_cases,
+        integer_cases,
+        reduction_cases,
+        solve_cases,
+        gravity_cases,
+    ):
         yield from make(form)
 
 

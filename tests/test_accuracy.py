@@ -25,13 +25,31 @@ Host = list[np.ndarray]
 
 TEXTBOOK = {
     # limbs: {(input, k): max |err| / (u^N T) of add(mul())}
-    2: {("centred", 1000): 1.15, ("centred", 100000): 0.78, ("positive", 1000): 10.4,
-        ("positive", 100000): 63.0, ("cancelling", 1000): 1.02, ("cancelling", 100000): 1.02},
-    3: {("centred", 1000): 0.27, ("centred", 100000): 0.14, ("positive", 1000): 4.8,
-        ("positive", 100000): 21.0, ("cancelling", 1000): 0.51, ("cancelling", 100000): 0.51},
-    4: {("centred", 1000): 0.11, ("centred", 100000): 0.10, ("positive", 1000): 1.5,
-        ("positive", 100000): 10.8, ("cancelling", 1000): 0.13, ("cancelling", 100000): 0.13},
-}  # fmt: skip
+    2: {
+        ("centred", 1000): 1.15,
+        ("centred", 100000): 0.78,
+        ("positive", 1000): 10.4,
+        ("positive", 100000): 63.0,
+        ("cancelling", 1000): 1.02,
+        ("cancelling", 100000): 1.02,
+    },
+    3: {
+        ("centred", 1000): 0.27,
+        ("centred", 100000): 0.14,
+        ("positive", 1000): 4.8,
+        ("positive", 100000): 21.0,
+        ("cancelling", 1000): 0.51,
+        ("cancelling", 100000): 0.51,
+    },
+    4: {
+        ("centred", 1000): 0.11,
+        ("centred", 100000): 0.10,
+        ("positive", 1000): 1.5,
+        ("positive", 100000): 10.8,
+        ("cancelling", 1000): 0.13,
+        ("cancelling", 100000): 0.13,
+    },
+}
 CASES = [(kind, k) for kind in ("centred", "positive", "cancelling") for k in (1000, 100000)]
 
 
@@ -99,8 +117,10 @@ def _ratio(form: Format, got: Fraction, problem: Problem) -> float:
 def _fast(case: dict[str, Any]) -> bool:
     short = case["k"] == 1000 and case["name"] in ("float32", "ds", "dd", "ts", "qd", "d+s")
     return short or (case["name"], case["kind"]) in {
-        ("dd", "centred"), ("ts", "positive"), ("qd", "cancelling"),
-    }  # fmt: skip
+        ("dd", "centred"),
+        ("ts", "positive"),
+        ("qd", "cancelling"),
+    }
 
 
 @slow("long sums differ by their number of slabs alone: one of each kind and length", unless=_fast)

@@ -136,8 +136,13 @@ def test_values_that_a_format_cannot_hold_are_refused(device: Device) -> None:
         with pytest.raises(FormatError, match="not exact in"):
             mp.array([value], name, device)
     wrong: list[Any] = [
-        np.float16(1), np.zeros(2, np.float16), 1j, np.zeros(2, complex), True, [None],
-    ]  # fmt: skip
+        np.float16(1),
+        np.zeros(2, np.float16),
+        1j,
+        np.zeros(2, complex),
+        True,
+        [None],
+    ]
     for item in wrong:
         with pytest.raises(FormatError, match="accepted"):
             mp.array(item, "dd", device)
@@ -274,12 +279,29 @@ def test_scalars_of_the_blas_from_arrays(device: Device) -> None:
 # --- views ------------------------------------------------------------------------------
 
 VIEWS: list[Any] = [
-    0, -1, (1, 2), (-1, -2, -3), slice(None), slice(None, None, -1), slice(1, 1), ...,
-    (..., 0), (0, ...), (..., slice(None, None, -2)), (slice(None), slice(2, 0, -1), slice(1, 9)),
-    None, (None, 0, None), (slice(None), None, 1), (..., None), (0, ..., None, slice(3, None, -3)),
-    (slice(-1, None), slice(None, -1), -1), (np.int64(1), slice(None, None, 2)), (),
-    (slice(5, 2), 0), (slice(None, None, -1), slice(None, None, -1), slice(None, None, -1)),
-]  # fmt: skip
+    0,
+    -1,
+    (1, 2),
+    (-1, -2, -3),
+    slice(None),
+    slice(None, None, -1),
+    slice(1, 1),
+    ...,
+    (..., 0),
+    (0, ...),
+    (..., slice(None, None, -2)),
+    (slice(None), slice(2, 0, -1), slice(1, 9)),
+    None,
+    (None, 0, None),
+    (slice(None), None, 1),
+    (..., None),
+    (0, ..., None, slice(3, None, -3)),
+    (slice(-1, None), slice(None, -1), -1),
+    (np.int64(1), slice(None, None, 2)),
+    (),
+    (slice(5, 2), 0),
+    (slice(None, None, -1), slice(None, None, -1), slice(None, None, -1)),
+]
 
 
 def test_views_are_those_of_numpy(device: Device) -> None:
@@ -327,10 +349,15 @@ def test_wrong_views_are_refused(device: Device) -> None:
         with pytest.raises(IndexError):
             x[key]
     wrong: list[Callable[[], Any]] = [
-        lambda: x.reshape(4), lambda: x.reshape(-1, -1), lambda: x.reshape(-1, 4),
-        lambda: x.reshape(-2, -3), lambda: x.transpose(0), lambda: x.transpose(0, 2),
-        lambda: len(x[0, 0]), lambda: mp.zeros((0, 3), device=device).reshape(-1, 0),
-    ]  # fmt: skip
+        lambda: x.reshape(4),
+        lambda: x.reshape(-1, -1),
+        lambda: x.reshape(-1, 4),
+        lambda: x.reshape(-2, -3),
+        lambda: x.transpose(0),
+        lambda: x.transpose(0, 2),
+        lambda: len(x[0, 0]),
+        lambda: mp.zeros((0, 3), device=device).reshape(-1, 0),
+    ]
     for call in wrong:
         with pytest.raises(ShapeError):
             call()
@@ -450,22 +477,29 @@ def operand_pairs(form: Format) -> tuple[list[Plane], list[Plane]]:
 
 @pytest.mark.parametrize(
     "name",
-    mostly_slow(formats.STANDARD, ("float32", "dd", "ts", "qd", "d+s"),
-          "the others have the same networks in another word; their bits are in test_bits"),
-)  # fmt: skip
+    mostly_slow(
+        formats.STANDARD,
+        ("float32", "dd", "ts", "qd", "d+s"),
+        "the others have the same networks in another word; their bits are in test_bits",
+    ),
+)
 def test_operators_keep_their_bounds(device: Device, name: str) -> None:
     """add, sub, mul, div and sqrt against exact rational numbers."""
     form = formats.get(name)
     x, y = (mp.from_limbs(p, name, device) for p in operand_pairs(form))
     first, second = x.to_fractions(), y.to_fractions()
     results: dict[str, list[Fraction]] = {
-        "add": (x + y).to_fractions(), "sub": (x - y).to_fractions(),
-        "mul": (x * y).to_fractions(), "div": (x / y).to_fractions(),
-    }  # fmt: skip
+        "add": (x + y).to_fractions(),
+        "sub": (x - y).to_fractions(),
+        "mul": (x * y).to_fractions(),
+        "div": (x / y).to_fractions(),
+    }
     exact: dict[str, Callable[[Fraction, Fraction], Fraction]] = {
-        "add": lambda a, b: a + b, "sub": lambda a, b: a - b,
-        "mul": lambda a, b: a * b, "div": lambda a, b: a / b,
-    }  # fmt: skip
+        "add": lambda a, b: a + b,
+        "sub": lambda a, b: a - b,
+        "mul": lambda a, b: a * b,
+        "div": lambda a, b: a / b,
+    }
     for op, values in results.items():
         bound = allowed(form, "add" if op == "sub" else op)
         for a, b, value in zip(first, second, values, strict=True):
@@ -478,8 +512,7 @@ def test_operators_keep_their_bounds(device: Device, name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    mostly_slow(["float32", "dd", "d+s"], ("d+s",), "scalars reach kernels in the same way"),
+    "name", mostly_slow(["float32", "dd", "d+s"], ("d+s",), "scalars reach kernels in the same way")
 )
 def test_scalars_mix_in_on_both_sides(device: Device, name: str) -> None:
     """Python and NumPy numbers, strings and Fractions give the bits of an array operand."""
@@ -489,10 +522,15 @@ def test_scalars_mix_in_on_both_sides(device: Device, name: str) -> None:
     for scalar in scalars:
         same = mp.array([scalar] * 5, name, device)
         pairs = [
-            (x + scalar, x + same), (scalar + x, same + x), (x - scalar, x - same),
-            (scalar - x, same - x), (x * scalar, x * same), (scalar * x, same * x),
-            (x / scalar, x / same), (scalar / x, same / x),
-        ]  # fmt: skip
+            (x + scalar, x + same),
+            (scalar + x, same + x),
+            (x - scalar, x - same),
+            (scalar - x, same - x),
+            (x * scalar, x * same),
+            (scalar * x, same * x),
+            (x / scalar, x / same),
+            (scalar / x, same / x),
+        ]
         for got, wanted in pairs:
             assert isinstance(got, mp.Array)
             assert bits(got.to_limbs()) == bits(wanted.to_limbs())
@@ -532,12 +570,18 @@ def test_operands_that_do_not_fit_are_refused(device: Device) -> None:
     x = mp.zeros(3, "dd", device)
     other = mp.zeros(3, "td", device)
     calls: list[Callable[[], Any]] = [
-        lambda: x + other, lambda: x * other, lambda: x == other, lambda: x @ other,
-        lambda: mp.fma(x, x, other), lambda: mp.maximum(x, other), lambda: mp.dot(x, other),
-        lambda: mp.axpy(2, x, other), lambda: mp.axpy(0, x, other),
+        lambda: x + other,
+        lambda: x * other,
+        lambda: x == other,
+        lambda: x @ other,
+        lambda: mp.fma(x, x, other),
+        lambda: mp.maximum(x, other),
+        lambda: mp.dot(x, other),
+        lambda: mp.axpy(2, x, other),
+        lambda: mp.axpy(0, x, other),
         lambda: mp.scal(2, x, out=other),
         lambda: mp.gemv(mp.zeros((3, 3), "td", device), x),
-    ]  # fmt: skip
+    ]
     for call in calls:
         with pytest.raises(FormatError, match=r"astype"):
             call()
@@ -559,10 +603,13 @@ def test_operands_on_two_devices_are_refused(device: Device) -> None:
         pytest.skip("one device only")
     here, there = mp.array([1, 2], "dd", device), mp.array([3, 4], "dd", others[0].name)
     calls: list[Callable[[], Any]] = [
-        lambda: here + there, lambda: here == there, lambda: mp.dot(here, there),
-        lambda: here.__setitem__(0, there[0]), lambda: mp.axpy(1, here, there),
+        lambda: here + there,
+        lambda: here == there,
+        lambda: mp.dot(here, there),
+        lambda: here.__setitem__(0, there[0]),
+        lambda: mp.axpy(1, here, there),
         lambda: mp.scal(1, here, out=there),
-    ]  # fmt: skip
+    ]
     for call in calls:
         with pytest.raises(DeviceError, match=rf"\.to\('{device.name}'\)"):
             call()
@@ -605,9 +652,14 @@ def test_special_values_are_those_of_one_word(device: Device, name: str) -> None
     x, y = leading_only(form, a, device), leading_only(form, b, device)
     with np.errstate(all="ignore"):
         cases = {
-            "+": (x + y, a + b), "-": (x - y, a - b), "*": (x * y, a * b), "/": (x / y, a / b),
-            "sqrt": (mp.sqrt(y), np.sqrt(b)), "double": (y * 2, b * 2), "1 /": (1 / y, 1 / b),
-        }  # fmt: skip
+            "+": (x + y, a + b),
+            "-": (x - y, a - b),
+            "*": (x * y, a * b),
+            "/": (x / y, a / b),
+            "sqrt": (mp.sqrt(y), np.sqrt(b)),
+            "double": (y * 2, b * 2),
+            "1 /": (1 / y, 1 / b),
+        }
     for op, (got, wanted) in cases.items():
         planes = got.to_limbs()
         finite = np.isfinite(wanted)
@@ -659,9 +711,12 @@ def test_comparisons_see_every_limb(device: Device) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    mostly_slow(formats.STANDARD, ("float32", "dd", "ts", "d+s"),
-                "limbs are chosen one by one: more of them show nothing else"),
-)  # fmt: skip
+    mostly_slow(
+        formats.STANDARD,
+        ("float32", "dd", "ts", "d+s"),
+        "limbs are chosen one by one: more of them show nothing else",
+    ),
+)
 def test_minimum_and_maximum(device: Device, name: str) -> None:
     """NaN propagates from either side, -0 is below +0, ordinary values by value."""
     form = formats.get(name)
@@ -748,10 +803,17 @@ def test_sums_and_extrema_over_axes(device: Device, name: str) -> None:
     host = items.reshape(3, 4, 5)
     x = mp.array(host, name, device)
     views: list[Callable[[Any], Any]] = [
-        lambda a: a, lambda a: a.T, lambda a: a[:, ::-1, ::2], lambda a: a[1], lambda a: a[0, 1],
-        lambda a: a[:, None], lambda a: a[1][:, None, :], lambda a: a[:1, :, None, 1:],
-        lambda a: a[::2, :1], lambda a: a.T[None, ::-1, None],
-    ]  # fmt: skip
+        lambda a: a,
+        lambda a: a.T,
+        lambda a: a[:, ::-1, ::2],
+        lambda a: a[1],
+        lambda a: a[0, 1],
+        lambda a: a[:, None],
+        lambda a: a[1][:, None, :],
+        lambda a: a[:1, :, None, 1:],
+        lambda a: a[::2, :1],
+        lambda a: a.T[None, ::-1, None],
+    ]
     for view in views:
         mine, wanted = view(x), view(host)
         axes = [None, *range(-wanted.ndim, wanted.ndim)]
@@ -794,10 +856,12 @@ def nrm2_inputs(form: Format) -> dict[str, list[float]]:
     info = np.finfo(form.word)
     high, low = info.maxexp - 3, info.minexp + 1
     return {
-        "plain": [3, 4, 0], "huge": [3 * 2.0**high, 0, -(4 * 2.0**high) / 2],
-        "tiny": [3 * 2.0**low, 4 * 2.0**low], "mixed": [2.0**high, 2.0**low, 1],
+        "plain": [3, 4, 0],
+        "huge": [3 * 2.0**high, 0, -(4 * 2.0**high) / 2],
+        "tiny": [3 * 2.0**low, 4 * 2.0**low],
+        "mixed": [2.0**high, 2.0**low, 1],
         "subnormal": [float(info.smallest_subnormal) * 3, float(info.smallest_subnormal) * 4],
-    }  # fmt: skip
+    }
 
 
 @pytest.mark.parametrize("name", formats.STANDARD)

@@ -120,18 +120,28 @@ def test_floors_of_cpus() -> None:
     # A step of dd: 14 additions, 1 product and 3 fmas; renormalisation: 18 additions.
     floor = roofline.floor(case("gemm", "dd", (4, 8, 256)), CPU)
     assert floor.arithmetic == pytest.approx(4 * 8 * 256 * (14 + 18 / 256) / 1e9, rel=1e-12)
-    assert roofline.arithmetic({"add": 2, "mul": 3, "fma": 4, "div": 1, "select": 9}, "cpu", {
-        "fma": 2, "add": 1,
-    }) == 4  # fmt: skip
+    assert (
+        roofline.arithmetic(
+            {"add": 2, "mul": 3, "fma": 4, "div": 1, "select": 9}, "cpu", {"fma": 2, "add": 1}
+        )
+        == 4
+    )
     assert roofline.arithmetic({"add": 2, "mul": 3, "fma": 4, "select": 9}, "gpu", {"fma": 3}) == 3
 
 
 def test_the_better_ceilings_count() -> None:
     """Each rate on its own."""
-    other = Ceilings("cpu", {"float32": {"fma": 9e9, "add": 1e9}, "float64": RATES["float64"],
-                                  "int8": RATES["int8"],
-                                  "float64 products": RATES["float64 products"]}, 5e8,
-                     "triad")  # fmt: skip
+    other = Ceilings(
+        "cpu",
+        {
+            "float32": {"fma": 9e9, "add": 1e9},
+            "float64": RATES["float64"],
+            "int8": RATES["int8"],
+            "float64 products": RATES["float64 products"],
+        },
+        5e8,
+        "triad",
+    )
     best = CPU.best(other)
     assert best.instructions["float32"] == {"fma": 9e9, "add": 4e9}
     assert (best.memory, best.memory_by, best.kind) == (1e9, "triad", "cpu")
@@ -189,10 +199,20 @@ def test_sums_of_any_length() -> None:
 
 @pytest.mark.parametrize(
     ("routine", "shape"),
-    [("gemm", (3, 4, 5)), ("gemm-batched", (2, 3, 4, 5)), ("gemv", (3, 5)),
-     ("gemv-transposed", (3, 5)), ("dot", (7,)), ("axpy", (7,)), ("scal", (7,)), ("add", (7,)),
-     ("mul", (7,)), ("div", (7,)), ("sqrt", (7,))],
-)  # fmt: skip
+    [
+        ("gemm", (3, 4, 5)),
+        ("gemm-batched", (2, 3, 4, 5)),
+        ("gemv", (3, 5)),
+        ("gemv-transposed", (3, 5)),
+        ("dot", (7,)),
+        ("axpy", (7,)),
+        ("scal", (7,)),
+        ("add", (7,)),
+        ("mul", (7,)),
+        ("div", (7,)),
+        ("sqrt", (7,)),
+    ],
+)
 def test_entries(routine: str, shape: tuple[int, ...]) -> None:
     """What an entry should be, against NumPy in float64 on the same operands."""
     one = case(routine, "float64", shape)
@@ -200,11 +220,18 @@ def test_entries(routine: str, shape: tuple[int, ...]) -> None:
     x, *rest = (values.take(s, n)[0] for s, n in zip(one.starts, one.operands, strict=False))
     y = rest[0] if rest else x
     expected = {
-        "gemm": lambda: x @ y, "gemm-batched": lambda: x @ y, "gemv": lambda: x @ y,
-        "gemv-transposed": lambda: x.T @ y, "dot": lambda: x @ y, "axpy": lambda: 0.3 * x + y,
-        "scal": lambda: 0.3 * x, "add": lambda: x + y, "mul": lambda: x * y,
-        "div": lambda: x / y, "sqrt": lambda: np.sqrt(x),
-    }[routine]()  # fmt: skip
+        "gemm": lambda: x @ y,
+        "gemm-batched": lambda: x @ y,
+        "gemv": lambda: x @ y,
+        "gemv-transposed": lambda: x.T @ y,
+        "dot": lambda: x @ y,
+        "axpy": lambda: 0.3 * x + y,
+        "scal": lambda: 0.3 * x,
+        "add": lambda: x + y,
+        "mul": lambda: x * y,
+        "div": lambda: x / y,
+        "sqrt": lambda: np.sqrt(x),
+    }[routine]()
     assert np.shape(expected) == one.routine.result(shape)
     assert one.outputs == np.size(expected)
     for index, value in enumerate(np.ravel(expected)):
@@ -277,8 +304,9 @@ def test_clocks(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
     library = SimpleNamespace(
         nvmlDeviceGetHandleByPciBusId_v2=lambda address, handle: address != b"0000:19:00.0",
-        nvmlDeviceGetClockInfo=clock, nvmlSystemGetDriverVersion=version,
-    )  # fmt: skip
+        nvmlDeviceGetClockInfo=clock,
+        nvmlSystemGetDriverVersion=version,
+    )
     found: dict[str, Any] = {"address": b"0000:19:00.0"}
     monkeypatch.setattr(nvml, "library", lambda: library)
     api = SimpleNamespace(
@@ -311,9 +339,12 @@ def test_plan() -> None:
     forms = [formats.get("dd"), formats.get("float64")]
     cases = blas.plan("cpu", [blas.routine("gemm"), blas.routine("axpy")], forms, "both", [64, 64])
     assert [str(c) for c in cases] == [
-        "gemm dd accurate 64x64x64", "gemm dd fast 64x64x64", "axpy dd 64",
-        "gemm float64 accurate 64x64x64", "axpy float64 64",
-    ]  # fmt: skip
+        "gemm dd accurate 64x64x64",
+        "gemm dd fast 64x64x64",
+        "axpy dd 64",
+        "gemm float64 accurate 64x64x64",
+        "axpy float64 64",
+    ]
     with pytest.raises(ArgumentError, match="ts2021 have only accurate"):
         blas.plan("cpu", [blas.routine("dot")], [formats.get("ts2021")], "fast")
     for kind in ("cpu", "gpu"):
@@ -527,8 +558,11 @@ def test_the_runner(device: Device) -> None:
     found = one.measured(run)
     assert found == {"rows": [good]} and run.short
     assert [(s["what"], s["failed"]) for s in run.skipped] == [
-        ("broken", True), ("full", False), ("large", False), ("long and more", False),
-    ]  # fmt: skip
+        ("broken", True),
+        ("full", False),
+        ("large", False),
+        ("long and more", False),
+    ]
     assert run.skipped[0]["reason"] == "no luck, none" and "may be used" in run.skipped[2]["reason"]
     assert one.shown(found) == ["x of -", "name", "a"]
     assert one.shown({"rows": []}) == ["x of -", "nothing was measured"]
@@ -541,21 +575,31 @@ def test_tables() -> None:
         for n, way, t in ((8, "a", 1e-3), (8, "b", 2e-3), (16, "b", 0.5))
     ]
     time = Column("time", "at.time", "s")
-    plain = Table("t", (key("n"), key("way"), time, Column("it", paper="{way}.{n}")), rows,
-                  {"a": {"8": 7.0}})  # fmt: skip
+    plain = Table(
+        "t", (key("n"), key("way"), time, Column("it", paper="{way}.{n}")), rows, {"a": {"8": 7.0}}
+    )
     assert [line.split() for line in plain.lines()] == [
-        ["t"], ["n", "way", "time", "it"], ["8", "a", "1", "ms", "7"], ["8", "b", "2", "ms", "-"],
+        ["t"],
+        ["n", "way", "time", "it"],
+        ["8", "a", "1", "ms", "7"],
+        ["8", "b", "2", "ms", "-"],
         ["16", "b", "500", "ms", "-"],
-    ]  # fmt: skip
+    ]
     rows[1]["energy"] = {"gflops_per_watt": 2.0, "joules_per_operation": 5e-10}
     assert plain.lines()[1].split()[-2:] == ["GFLOP/s/W", "J/op"]
     assert plain.lines()[3].endswith("2  500 pJ") and plain.lines()[2].endswith("-       -")
     spread = Table("t: u", (key("n"), Column("way", "at.time", "s"), time), rows, pivot="way")
     assert [line.split() for line in spread.lines()] == [
-        ["t:", "u"], ["n", "a", "b", "time"], ["8", "1", "ms", "2", "ms", "2", "ms"],
-        ["16", "-", "500", "ms", "500", "ms"], [], ["energy,", "t:", "GFLOP/s/W", "and", "J/op"],
-        ["n", "a", "b"], ["8", "-", "2,", "500", "pJ"], ["16", "-", "-"],
-    ]  # fmt: skip
+        ["t:", "u"],
+        ["n", "a", "b", "time"],
+        ["8", "1", "ms", "2", "ms", "2", "ms"],
+        ["16", "-", "500", "ms", "500", "ms"],
+        [],
+        ["energy,", "t:", "GFLOP/s/W", "and", "J/op"],
+        ["n", "a", "b"],
+        ["8", "-", "2,", "500", "pJ"],
+        ["16", "-", "-"],
+    ]
 
 
 # --- files ---------------------------------------------------------------------------------
@@ -565,30 +609,66 @@ def result(routine: str, rate: float) -> dict[str, Any]:
     """A result with a rate."""
     seconds = {"median": 1.0, "lower": 1.0, "upper": 1.0, "runs": 3, "calls": 1}
     return {
-        "routine": routine, "format": "dd", "accuracy": "accurate", "shape": [8],
-        "kernels": [], "schedule": None, "seconds": seconds, "operations": 16,
-        "operations_per_second": rate, "bytes": 8, "bytes_per_second": 8.0,
-        "floor": {"seconds": 0.5, "bound": "memory", "arithmetic_seconds": 0.1,
-                  "memory_seconds": 0.5},
-        "share": 0.5, "clock_mhz": None,
+        "routine": routine,
+        "format": "dd",
+        "accuracy": "accurate",
+        "shape": [8],
+        "kernels": [],
+        "schedule": None,
+        "seconds": seconds,
+        "operations": 16,
+        "operations_per_second": rate,
+        "bytes": 8,
+        "bytes_per_second": 8.0,
+        "floor": {
+            "seconds": 0.5,
+            "bound": "memory",
+            "arithmetic_seconds": 0.1,
+            "memory_seconds": 0.5,
+        },
+        "share": 0.5,
+        "clock_mhz": None,
         "error": {"samples": 1, "relative": 0.0, "scaled": 0.0, "wrong": False},
-    }  # fmt: skip
+    }
 
 
 def written(name: str, **devices: list[dict[str, Any]]) -> dict[str, Any]:
     """A results' file with these results by device, and its content."""
-    facts = {"name": "a device", "vendor": "", "driver": "1", "arch": "", "kind": "gpu",
-             "compute_units": 1, "memory": 1, "clock_mhz": 1}  # fmt: skip
+    facts = {
+        "name": "a device",
+        "vendor": "",
+        "driver": "1",
+        "arch": "",
+        "kind": "gpu",
+        "compute_units": 1,
+        "memory": 1,
+        "clock_mhz": 1,
+    }
     data: dict[str, Any] = {
-        "schema": dict(experiment.SCHEMA), "family": "blas", "rule": None,
-        "paper": None, "portmp": "0", "definition": 1, "templates": "",
-        "date": "today", "host": experiment.host(), "peers": [],
+        "schema": dict(experiment.SCHEMA),
+        "family": "blas",
+        "rule": None,
+        "paper": None,
+        "portmp": "0",
+        "definition": 1,
+        "templates": "",
+        "date": "today",
+        "host": experiment.host(),
+        "peers": [],
         "devices": [
-            {"selected": device, "facts": facts, "compiler": "", "refusal": None, "ceilings": None,
-             "experiments": {"blas": {"rows": results}}, "skipped": [], "seconds": 1.0}
+            {
+                "selected": device,
+                "facts": facts,
+                "compiler": "",
+                "refusal": None,
+                "ceilings": None,
+                "experiments": {"blas": {"rows": results}},
+                "skipped": [],
+                "seconds": 1.0,
+            }
             for device, results in devices.items()
         ],
-    }  # fmt: skip
+    }
     Path(name).write_text(json.dumps(data))
     return data
 
@@ -626,26 +706,37 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "not finite": (lambda data: json.dumps(data).replace("0.5", "NaN"), "NaN is no number"),
     "a list": (lambda data: "[]", "an object that names its schema is needed"),
     "no schema": (broken(lambda d: d.pop("schema")), "an object that names its schema is needed"),
-    "another schema": (broken(lambda d: d["schema"].update(version=3)),
-                       "is a report 'portmp bench 3'; this portmp reads versions 1 and 2"),
-}  # fmt: skip
+    "another schema": (
+        broken(lambda d: d["schema"].update(version=3)),
+        "is a report 'portmp bench 3'; this portmp reads versions 1 and 2",
+    ),
+}
 BROKEN_BY_SCHEMA: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "no devices": (broken(lambda d: d.pop("devices")), "'devices' is a required property"),
-    "text": (broken(lambda d: rows_of(d["devices"][0])[0].update(share="x")),
-             "devices[0].experiments.blas.rows[0].share: 'x' is not of type 'number'"),
-    "truth": (broken(lambda d: rows_of(d["devices"][0])[0].update(operations=True)),
-              "operations: True is not of type 'integer'"),
-    "negative": (broken(lambda d: rows_of(d["devices"][0])[0]["seconds"].update(median=-1)),
-                 "seconds.median: -1 is less than the minimum of 0"),
-    "a new word": (broken(lambda d: d["devices"][0]["facts"].update(kind="tpu")),
-                   "facts.kind: 'tpu' is not one of"),
+    "text": (
+        broken(lambda d: rows_of(d["devices"][0])[0].update(share="x")),
+        "devices[0].experiments.blas.rows[0].share: 'x' is not of type 'number'",
+    ),
+    "truth": (
+        broken(lambda d: rows_of(d["devices"][0])[0].update(operations=True)),
+        "operations: True is not of type 'integer'",
+    ),
+    "negative": (
+        broken(lambda d: rows_of(d["devices"][0])[0]["seconds"].update(median=-1)),
+        "seconds.median: -1 is less than the minimum of 0",
+    ),
+    "a new word": (
+        broken(lambda d: d["devices"][0]["facts"].update(kind="tpu")),
+        "facts.kind: 'tpu' is not one of",
+    ),
     "too much": (broken(lambda d: d["host"].update(user="me")), "host: Additional properties"),
-    "ceilings": (broken(lambda d: d["devices"][0].update(ceilings={})),
-                 "devices[0].ceilings: "),
-    "memory": (broken(lambda d: d["devices"][0].update(ceilings={"instructions_per_second": {}})),
-               "ceilings: 'memory' is a required property"),
+    "ceilings": (broken(lambda d: d["devices"][0].update(ceilings={})), "devices[0].ceilings: "),
+    "memory": (
+        broken(lambda d: d["devices"][0].update(ceilings={"instructions_per_second": {}})),
+        "ceilings: 'memory' is a required property",
+    ),
     "another family": (broken(lambda d: d.update(family="blsa")), "family: 'blsa' is not one of"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", [*BROKEN, *BROKEN_BY_SCHEMA])

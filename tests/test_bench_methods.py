@@ -86,11 +86,14 @@ def test_energy(device: Device, metered: str, monkeypatch: Any, capsys: Any) -> 
     assert "energy, dd: GFLOP/s/W and J/op" in gemm_methods.FAMILY.table(data)
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["--format", "dd2011"], "--format: dd2011 given, it has the direct method only"),
-    (["--size", "1"], "--size: 1 given, at least 2"),
-    (["--device", "none:7"], "none"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--format", "dd2011"], "--format: dd2011 given, it has the direct method only"),
+        (["--size", "1"], "--size: 1 given, at least 2"),
+        (["--device", "none:7"], "none"),
+    ],
+)
 def test_bad_words(words: list[str], message: str, capsys: Any) -> None:
     """A sentence and exit status 2."""
     assert cli.main(["bench", "methods", *words]) == 2

@@ -120,9 +120,11 @@ def test_several_formats(run: Run) -> None:
     assert ("dd", "exact") in roots and ("dd", "fast") not in roots
     assert ("float64", "division") in roots
     assert {
-        "experiment": "cycles", "what": "dd", "reason": "has no inverse root of one word",
+        "experiment": "cycles",
+        "what": "dd",
+        "reason": "has no inverse root of one word",
         "failed": False,
-    } in part["skipped"]  # fmt: skip
+    } in part["skipped"]
 
 
 def test_time_limits(run: Run) -> None:
@@ -211,9 +213,7 @@ def test_devices_without_float64(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setattr(finding, "get", lambda name: Small())
     status, _, err = run("--format", "float32,dd,float64")
-    assert (status, err) == (
-        2, "portmp: error: --format: dd, float64 given, x:0 has no float64\n"
-    )  # fmt: skip
+    assert (status, err) == (2, "portmp: error: --format: dd, float64 given, x:0 has no float64\n")
 
 
 # --- the paper ---------------------------------------------------------------------------------
@@ -340,12 +340,18 @@ def test_loops_by_hand() -> None:
     """The longest of the innermost loops with a root; outer ones and others do not count."""
     code = [
         Instruction("start"),
-        Instruction("root a"), Instruction("jump", 1),  # a short loop
+        Instruction("root a"),
+        Instruction("jump", 1),  # a short loop
         Instruction("outer"),
-        Instruction("root b"), Instruction("root c"), Instruction("jump", 4),
+        Instruction("root b"),
+        Instruction("root c"),
+        Instruction("jump", 4),
         Instruction("jump", 3),
-        Instruction("no"), Instruction("no"), Instruction("no"), Instruction("jump", 8),
-    ]  # fmt: skip
+        Instruction("no"),
+        Instruction("no"),
+        Instruction("no"),
+        Instruction("jump", 8),
+    ]
     body = loops.innermost(code, lambda head: head == "root")
     assert [i.text for i in body] == ["root b", "root c", "jump"]
     assert [i.target for i in body] == [None, None, 0]
@@ -356,10 +362,15 @@ def test_loops_by_hand() -> None:
 def test_slow_paths_by_hand() -> None:
     """What a jump skips is left out where it calls a function."""
     code = [
-        Instruction("root a"), Instruction("skip", 4), Instruction("move"), Instruction("call f"),
-        Instruction("root b"), Instruction("skip", 7), Instruction("rare"),
+        Instruction("root a"),
+        Instruction("skip", 4),
+        Instruction("move"),
+        Instruction("call f"),
+        Instruction("root b"),
+        Instruction("skip", 7),
+        Instruction("rare"),
         Instruction("jump", 0),
-    ]  # fmt: skip
+    ]
     usual = loops.usual(code, lambda head: head == "call")
     assert [i.text for i in usual] == ["root a", "skip", "root b", "skip", "rare", "jump"]
     assert loops.usual(code, lambda head: head == "none") == code

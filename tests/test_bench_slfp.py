@@ -42,17 +42,20 @@ def bench(device: Device, seconds: float = 1000.0, **more: Any) -> Bench:
     return Bench(device, None, 2, shares, Progress(False), **more)
 
 
-@pytest.mark.parametrize(("kind", "experiment", "figure", "ratios"), [
-    ("cpu", "axpy", "gflops", "0.83 1.30 1.17 1.98 1.17 2.93"),
-    ("cpu", "gemm", "gflops", "0.51 0.63 0.64 0.77 0.65 0.78"),
-    ("gpu", "axpy", "gflops", "1.03 1.28 1.48 1.94 2.09 3.14"),
-    ("gpu", "gemm", "gflops", "0.82 0.93 0.93 1.03 0.89 1.01"),
-    ("cpu", "axpy", "mflops_per_watt", "0.69 1.21 0.98 1.95 1.01 2.84"),
-    ("cpu", "gemm", "mflops_per_watt", "0.50 0.62 0.62 0.76 0.65 0.81"),
-    ("gpu", "axpy", "mflops_per_watt", "0.94 1.19 1.38 1.89 1.82 2.90"),
-    ("gpu", "axpy", "board_mflops_per_watt", "0.90 1.15 1.32 1.87 1.70 2.80"),
-    ("gpu", "gemm", "mflops_per_watt", "0.86 0.94 0.96 1.06 0.99 1.16"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("kind", "experiment", "figure", "ratios"),
+    [
+        ("cpu", "axpy", "gflops", "0.83 1.30 1.17 1.98 1.17 2.93"),
+        ("cpu", "gemm", "gflops", "0.51 0.63 0.64 0.77 0.65 0.78"),
+        ("gpu", "axpy", "gflops", "1.03 1.28 1.48 1.94 2.09 3.14"),
+        ("gpu", "gemm", "gflops", "0.82 0.93 0.93 1.03 0.89 1.01"),
+        ("cpu", "axpy", "mflops_per_watt", "0.69 1.21 0.98 1.95 1.01 2.84"),
+        ("cpu", "gemm", "mflops_per_watt", "0.50 0.62 0.62 0.76 0.65 0.81"),
+        ("gpu", "axpy", "mflops_per_watt", "0.94 1.19 1.38 1.89 1.82 2.90"),
+        ("gpu", "axpy", "board_mflops_per_watt", "0.90 1.15 1.32 1.87 1.70 2.80"),
+        ("gpu", "gemm", "mflops_per_watt", "0.86 0.94 0.96 1.06 0.99 1.16"),
+    ],
+)
 def test_the_papers_ratios(kind: str, experiment: str, figure: str, ratios: str) -> None:
     """Rates and watts as they are in the file give the ratios that the paper has."""
     _, rows = slfp.theirs(kind, experiment)
@@ -244,8 +247,10 @@ def test_command(device: Device, tmp_path: Path, short: None, capsys: Any, meter
     assert part["energy"]["read"] == metered and row["energy"]["watts"] > 0
     assert "energy" not in rows["slfp64in48b_rz"]
     gemm = part["experiments"]["gemm"]["rows"]
-    assert all(r["operations_per_second"] * r["seconds"]["median"] ==
-               pytest.approx(2 * 64**3 + 3 * 64**2) for r in gemm)  # fmt: skip
+    assert all(
+        r["operations_per_second"] * r["seconds"]["median"] == pytest.approx(2 * 64**3 + 3 * 64**2)
+        for r in gemm
+    )
     (layout,) = part["experiments"]["interleaved"]["rows"]
     assert layout["same_bits"] and layout["word"] == 2
     for text in ("paper x", "1.3", "eff x", "truncated", "same bits", "toward zero"):
@@ -266,13 +271,16 @@ def test_wrong_results(
     assert "WRONG: axpy, slfp32in16b" not in shown
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["--experiment", "axpi"], "--experiment: 'axpi' given.*did you mean"),
-    (["--size", "16"], "--size: 16 given, at least 32"),
-    (["--size", "64,128"], "--size: 64,128 given, one length or order"),
-    (["--seconds", "-1"], "--seconds: -1.0 given"),
-    (["--runs", "0"], "--runs: 0 given"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--experiment", "axpi"], "--experiment: 'axpi' given.*did you mean"),
+        (["--size", "16"], "--size: 16 given, at least 32"),
+        (["--size", "64,128"], "--size: 64,128 given, one length or order"),
+        (["--seconds", "-1"], "--seconds: -1.0 given"),
+        (["--runs", "0"], "--runs: 0 given"),
+    ],
+)
 def test_bad_words(words: list[str], message: str, capsys: Any) -> None:
     """Refused before a device is opened."""
     assert cli.main(["bench", "slfp", "--device", "none:7", *words]) == 2

@@ -124,13 +124,20 @@ def test_ratios() -> None:
     rows = [
         {"n": n, "blocks": "paper", "format": f, "operations_per_second": rate}
         for f, n, rate in (
-            ("ts2021", 32, 6.0), ("dd", 32, 2.0), ("ts2021", 64, 9.0), ("dd", 64, 4.5),
-            ("ts2021", 128, 90.0), ("ds", 64, 4.0), ("float64", 64, 8.0),
+            ("ts2021", 32, 6.0),
+            ("dd", 32, 2.0),
+            ("ts2021", 64, 9.0),
+            ("dd", 64, 4.5),
+            ("ts2021", 128, 90.0),
+            ("ds", 64, 4.0),
+            ("float64", 64, 8.0),
         )
-    ]  # fmt: skip
+    ]
     assert experiments.ratios(rows, "paper") == {
-        "ts_over_d+s": None, "ts_over_dd": 3.0, "df_over_double": 0.5,
-    }  # fmt: skip
+        "ts_over_d+s": None,
+        "ts_over_dd": 3.0,
+        "df_over_double": 0.5,
+    }
 
 
 def test_time_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -149,10 +156,16 @@ def test_time_is_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     orders = lambda one: one.orders(experiments.SPLIT_SIZES, act)  # noqa: E731
     assert Experiment("split", orders, ()).measured(bench) == {"rows": []}
     assert seen == [256, 512]
-    assert bench.skipped == [{
-        "experiment": "split", "what": "N = 1024, 2048", "failed": False,
-        "reason": "would take about 68 s; 1.0 s of the limit of 10 s (--seconds) are left for it",
-    }]  # fmt: skip
+    assert bench.skipped == [
+        {
+            "experiment": "split",
+            "what": "N = 1024, 2048",
+            "failed": False,
+            "reason": (
+                "would take about 68 s; 1.0 s of the limit of 10 s (--seconds) are left for it"
+            ),
+        }
+    ]
 
 
 def test_command(
@@ -192,13 +205,16 @@ def test_command(
         assert rate == pytest.approx(row["energy"]["calls"] * 2 * 32**3 / row["energy"]["seconds"])
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["--experiment", "bloked"], "--experiment: 'bloked' given.*did you mean"),
-    (["--size", "16"], "--size: 16 given, at least 32"),
-    (["--size", "64,128"], "--size: 64,128 given, one order"),
-    (["--seconds", "-1"], "--seconds: -1.0 given"),
-    (["--runs", "0"], "--runs: 0 given"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--experiment", "bloked"], "--experiment: 'bloked' given.*did you mean"),
+        (["--size", "16"], "--size: 16 given, at least 32"),
+        (["--size", "64,128"], "--size: 64,128 given, one order"),
+        (["--seconds", "-1"], "--seconds: -1.0 given"),
+        (["--runs", "0"], "--runs: 0 given"),
+    ],
+)
 def test_bad_words(words: list[str], message: str, capsys: Any) -> None:
     """Refused before a device is opened."""
     assert cli.main(["bench", "ts2021", "--device", "none:7", *words]) == 2

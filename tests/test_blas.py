@@ -338,9 +338,15 @@ def test_gemv_of_views(device: Device, name: str) -> None:
     a, v = inputs.ordinary(form, (30, 70), "gemv a"), inputs.ordinary(form, (140,), "gemv x")
     x, w = mp.from_limbs(a, name, device), mp.from_limbs(v, name, device)
     views: list[Callable[[Any], Any]] = [
-        lambda p: p, lambda p: p.T, lambda p: p[::-2, 1::3], lambda p: p[3:4], lambda p: p[:, :1],
-        lambda p: p[::5, ::-1], lambda p: p[:0], lambda p: p[:, :0],
-    ]  # fmt: skip
+        lambda p: p,
+        lambda p: p.T,
+        lambda p: p[::-2, 1::3],
+        lambda p: p[3:4],
+        lambda p: p[:, :1],
+        lambda p: p[::5, ::-1],
+        lambda p: p[:0],
+        lambda p: p[:, :0],
+    ]
     alpha, beta = words(form, ALPHA), words(form, BETA)
     for view in views:
         matrix, host = view(x), take(a, view)
@@ -450,18 +456,32 @@ RECORDED = Path(__file__).parent / "data" / "vectors.json"
 VECTORS: list[Vector] = json.loads(RECORDED.read_text())["vectors"]
 
 STANDARD = {
-    ("f32", 2): "ds", ("f32", 3): "ts", ("f32", 4): "qs",
-    ("f64", 2): "dd", ("f64", 3): "td", ("f64", 4): "qd", ("f64+f32", 2): "d+s",
-}  # fmt: skip
+    ("f32", 2): "ds",
+    ("f32", 3): "ts",
+    ("f32", 4): "qs",
+    ("f64", 2): "dd",
+    ("f64", 3): "td",
+    ("f64", 4): "qd",
+    ("f64+f32", 2): "d+s",
+}
 PAPERS = {
-    ("add_seed_gpu", "f32"): "ts2021", ("mul_seed_gpu", "f32"): "ts2021",
-    ("add_jmp6", "f64"): "dd2011", ("add_qd_ieee", "f64"): "qd2011",
-}  # fmt: skip
+    ("add_seed_gpu", "f32"): "ts2021",
+    ("mul_seed_gpu", "f32"): "ts2021",
+    ("add_jmp6", "f64"): "dd2011",
+    ("add_qd_ieee", "f64"): "qd2011",
+}
 OPERATORS: dict[str, Callable[..., Array]] = {
-    "add_fpan": operator.add, "mul_fpan": operator.mul, "div": operator.truediv, "sqrt": mp.sqrt,
-    "ds_add": operator.add, "ds_mul": operator.mul, "add_jmp6": operator.add,
-    "add_seed_gpu": operator.add, "mul_seed_gpu": operator.mul, "add_qd_ieee": operator.add,
-}  # fmt: skip
+    "add_fpan": operator.add,
+    "mul_fpan": operator.mul,
+    "div": operator.truediv,
+    "sqrt": mp.sqrt,
+    "ds_add": operator.add,
+    "ds_mul": operator.mul,
+    "add_jmp6": operator.add,
+    "add_seed_gpu": operator.add,
+    "mul_seed_gpu": operator.mul,
+    "add_qd_ieee": operator.add,
+}
 PAPER_OPERATIONS = {op for op, _ in PAPERS}
 
 
@@ -511,10 +531,13 @@ def test_recorded_operations(device: Device, key: tuple[str, str]) -> None:
     count = len(vectors[0]["in"]) // form.limbs
     # Recorded words may overlap more than from_limbs lets through: they are put there as is.
     operands = [
-        Array(upload(form, planes_of(form, [v["in"][i * form.limbs :] for v in vectors]),
-                     device.queue))
+        Array(
+            upload(
+                form, planes_of(form, [v["in"][i * form.limbs :] for v in vectors]), device.queue
+            )
+        )
         for i in range(count)
-    ]  # fmt: skip
+    ]
     got = OPERATORS[op](*operands).to_limbs()
     wanted = planes_of(form, [v["out"] for v in vectors])
     assert unsigned_zeros(got) == unsigned_zeros(wanted)

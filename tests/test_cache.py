@@ -31,9 +31,18 @@ ROOT = Path(__file__).resolve().parents[1]
 ADD = compilation_units.kernels("dd")["elementwise_add"]
 MUL = compilation_units.kernels("dd")["elementwise_mul"]
 PROPERTIES = Properties(
-    name="fake", vendor="", driver="1", arch="a", kind="gpu", compute_units=1, warp_size=32,
-    max_threads=1024, shared_memory=1 << 15, memory=1 << 30, float64=True,
-)  # fmt: skip
+    name="fake",
+    vendor="",
+    driver="1",
+    arch="a",
+    kind="gpu",
+    compute_units=1,
+    warp_size=32,
+    max_threads=1024,
+    shared_memory=1 << 15,
+    memory=1 << 30,
+    float64=True,
+)
 SCRIPT = """
 import sys
 from portmp import formats
@@ -133,9 +142,12 @@ def run_script(**changes: str) -> list[str]:
     """Add two vectors in another process: times compiled before, digest, times compiled."""
     pytest.importorskip("pyopencl")
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT], env=environment(**changes),
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
+        [sys.executable, "-c", SCRIPT],
+        env=environment(**changes),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     return done.stdout.split()
 
 
@@ -210,9 +222,16 @@ def flipped_digest(data: bytes) -> bytes:
 
 @pytest.mark.parametrize(
     "damage",
-    [truncated, flipped, flipped_digest, lambda data: b"", lambda data: data[:30],
-     lambda data: data + b"x", lambda data: b"something else " * 20],
-)  # fmt: skip
+    [
+        truncated,
+        flipped,
+        flipped_digest,
+        lambda data: b"",
+        lambda data: data[:30],
+        lambda data: data + b"x",
+        lambda data: b"something else " * 20,
+    ],
+)
 def test_damage_is_found(folder: Path, damage: Callable[[bytes], bytes]) -> None:
     """A damaged file is compiled again and replaced."""
     expected = binary(FakeDevice())
@@ -284,8 +303,14 @@ def test_clearing_spares_the_files_of_others(
     """Only names that portmp gives are listed and removed; folders stay, too."""
     folder.mkdir()
     own = {f"{'0a' * 32}.bin", f"{'0a' * 32}.note", f"probe-{'1b' * 16}.json"}
-    foreign = {"thesis.bin", "results.json", f"{'0A' * 32}.bin", f"{'0a' * 31}.bin",
-               f"probe-{'1b' * 16}.json.bak", f"probe-{'1g' * 16}.json"}  # fmt: skip
+    foreign = {
+        "thesis.bin",
+        "results.json",
+        f"{'0A' * 32}.bin",
+        f"{'0a' * 31}.bin",
+        f"probe-{'1b' * 16}.json.bak",
+        f"probe-{'1g' * 16}.json",
+    }
     for name in own | foreign:
         (folder / name).write_text("x")
     (folder / f"{'2c' * 32}.bin").mkdir()
@@ -302,9 +327,12 @@ def test_clearing_spares_the_files_of_others(
 def test_what_a_key_depends_on(folder: Path) -> None:
     """Compiler, options, driver, kernel and traits each have their own file."""
     devices = [
-        FakeDevice(), FakeDevice("compiler 2 -O3 driver=1"), FakeDevice("compiler 1 -O2 driver=1"),
-        FakeDevice("compiler 1 -O3 driver=2"), FakeDevice(),
-    ]  # fmt: skip
+        FakeDevice(),
+        FakeDevice("compiler 2 -O3 driver=1"),
+        FakeDevice("compiler 1 -O2 driver=1"),
+        FakeDevice("compiler 1 -O3 driver=2"),
+        FakeDevice(),
+    ]
     devices[-1].traits = replace(devices[-1].traits, fma="contracted")
     for device in devices:
         binary(device)
@@ -350,10 +378,13 @@ def test_keys_of_gpus() -> None:
         return GpuDevice(0, driver, properties, Traits(), compiler).compiler_key()
 
     keys = {
-        key(FakeCompiler("1", "-O3")), key(FakeCompiler("2", "-O3")),
-        key(FakeCompiler("1", "-O2")), key(FakeCompiler("1", "-O3"), arch="b"),
-        key(FakeCompiler("1", "-O3"), driver="2"), key(FakeCompiler("1", "-O3"), warp_size=64),
-    }  # fmt: skip
+        key(FakeCompiler("1", "-O3")),
+        key(FakeCompiler("2", "-O3")),
+        key(FakeCompiler("1", "-O2")),
+        key(FakeCompiler("1", "-O3"), arch="b"),
+        key(FakeCompiler("1", "-O3"), driver="2"),
+        key(FakeCompiler("1", "-O3"), warp_size=64),
+    }
     assert len(keys) == 6
     assert key(FakeCompiler("1", "-O3")) in keys
 
@@ -494,9 +525,12 @@ def test_without_a_cache_the_drivers_folder_is_private(tmp_path: Path) -> None:
     found = []
     for _ in range(2):
         done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
             env=environment(PORTMP_CACHE_DIR="", TMPDIR=str(tmp_path)),
-        )  # fmt: skip
+        )
         found.append(done.stdout.split())
     assert found[0][0] != found[1][0]
     assert [f[1:] for f in found] == [["0o700", "x.so"]] * 2

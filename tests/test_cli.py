@@ -102,9 +102,13 @@ def test_demo(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("no/bars.png", "does not exist"), ("bars.doc", "'.doc'"), ("bars.pgn", "did you mean 'png'"),
-     ("n" * 252 + ".png", "too long")],
-)  # fmt: skip
+    [
+        ("no/bars.png", "does not exist"),
+        ("bars.doc", "'.doc'"),
+        ("bars.pgn", "did you mean 'png'"),
+        ("n" * 252 + ".png", "too long"),
+    ],
+)
 def test_demo_checks_the_plot_before_the_fits(
     run: Run, monkeypatch: pytest.MonkeyPatch, name: str, message: str
 ) -> None:
@@ -122,8 +126,9 @@ def test_demo_without_matplotlib(run: Run, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setitem(sys.modules, "matplotlib.backend_bases", None)
     monkeypatch.setattr(filip, "run", pytest.fail)
     assert run("demo", "--plot", "bars.png")[::2] == (
-        2, "portmp: error: --plot needs matplotlib: pip install matplotlib\n",
-    )  # fmt: skip
+        2,
+        "portmp: error: --plot needs matplotlib: pip install matplotlib\n",
+    )
 
 
 def test_demo_prints_before_it_plots(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -143,9 +148,13 @@ def test_demo_prints_before_it_plots(run: Run, monkeypatch: pytest.MonkeyPatch) 
 
 @pytest.mark.parametrize(
     ("words", "extras"),
-    [([], "opencl"), (["--json"], "opencl"), (["--plot", "b.png"], "opencl,plot"),
-     (["--json", "--plot=b.png"], "opencl,plot")],
-)  # fmt: skip
+    [
+        ([], "opencl"),
+        (["--json"], "opencl"),
+        (["--plot", "b.png"], "opencl,plot"),
+        (["--json", "--plot=b.png"], "opencl,plot"),
+    ],
+)
 def test_the_demo_script_installs_what_it_needs(
     tmp_path: Path, words: list[str], extras: str
 ) -> None:
@@ -172,9 +181,15 @@ def test_demo_fails_without_its_digits(run: Run, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize(
     ("value", "certified", "digits"),
-    [("1.00000000000000", "1.00000000000000", 15), ("1.49", "1.5", 2), ("-1.5", "1.5", 0),
-     ("0.0012344999", "0.0012345", 7), ("9.9999", "10.0", 4), ("2", "1", 0)],
-)  # fmt: skip
+    [
+        ("1.00000000000000", "1.00000000000000", 15),
+        ("1.49", "1.5", 2),
+        ("-1.5", "1.5", 0),
+        ("0.0012344999", "0.0012345", 7),
+        ("9.9999", "10.0", 4),
+        ("2", "1", 0),
+    ],
+)
 def test_agreeing_digits(value: str, certified: str, digits: int) -> None:
     """Both are rounded to the same number of digits and compared."""
     from fractions import Fraction
@@ -348,8 +363,11 @@ def test_missing_package_is_explained(tmp_path: Path) -> None:
     env = {**os.environ, "PYTHONPATH": os.pathsep.join([str(tmp_path), *sys.path])}
     done = subprocess.run(
         [sys.executable, "-m", "portmp.cli", "demo", "--device", "opencl"],
-        capture_output=True, text=True, env=env, check=False,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        env=env,
+        check=False,
+    )
     assert done.returncode == 2
     assert "pip install 'portmp[opencl]'" in done.stderr
     assert "Traceback" not in done.stderr
@@ -388,9 +406,17 @@ def test_output_of_numpy_is_not_touched(run: Run) -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "value"), [("-1e-3", "-0.001"), ("-1/3", None), ("-inf", "-inf"), ("-.5", "-0.5"),
-                          ("-0x1p3", "-8.0"), ("-NaN", "nan"), ("-2", "-2.0")],
-)  # fmt: skip
+    ("factor", "value"),
+    [
+        ("-1e-3", "-0.001"),
+        ("-1/3", None),
+        ("-inf", "-inf"),
+        ("-.5", "-0.5"),
+        ("-0x1p3", "-8.0"),
+        ("-NaN", "nan"),
+        ("-2", "-2.0"),
+    ],
+)
 def test_negative_factors(run: Run, factor: str, value: str | None) -> None:
     """Every number that a factor may be, apart from its option or attached to it."""
     _write("a.csv", "1\n")
@@ -398,8 +424,9 @@ def test_negative_factors(run: Run, factor: str, value: str | None) -> None:
         status, out, err = run("gemm", "a.csv", "a.csv", *words, "--json")
         assert (status, err) == (0, "")
         assert json.loads(out)["values"] == [[value or "-" + _third()]]
-    status, out, err = run("gemm", "a.csv", "a.csv", "--alpha", "0", "-C", "a.csv", "--beta",
-                           factor, "--json")  # fmt: skip
+    status, out, err = run(
+        "gemm", "a.csv", "a.csv", "--alpha", "0", "-C", "a.csv", "--beta", factor, "--json"
+    )
     assert json.loads(out)["values"] == [[value or "-" + _third()]]
 
 
@@ -426,9 +453,11 @@ def test_bad_products_keep_their_own_words(run: Run) -> None:
     np.save("vector.npy", np.ones(2))
     for count in (2, 3):
         np.save(f"batch{count}.npy", np.ones((count, 2, 2)))
-    for a, b, message in (("vector", "batch2", "cannot be multiplied"),
-                          ("batch2", "vector", "cannot be multiplied"),
-                          ("batch2", "batch3", "batches (2,) and (3,) differ")):  # fmt: skip
+    for a, b, message in (
+        ("vector", "batch2", "cannot be multiplied"),
+        ("batch2", "vector", "cannot be multiplied"),
+        ("batch2", "batch3", "batches (2,) and (3,) differ"),
+    ):
         status, out, err = run("gemm", f"{a}.npy", f"{b}.npy", "-C", "batch2.npy")
         assert (status, out) == (2, "")
         assert message in err
@@ -448,10 +477,14 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
     for words in (["gemm", "a.csv", "a.csv"], ["render", "gemm"]):
         with Path("/dev/full").open("w") as full:
             done = subprocess.run(
-                [sys.executable, "-m", "portmp.cli", *words], cwd=tmp_path, stdout=full,
-                stderr=subprocess.PIPE, text=True, check=False,
+                [sys.executable, "-m", "portmp.cli", *words],
+                cwd=tmp_path,
+                stdout=full,
+                stderr=subprocess.PIPE,
+                text=True,
+                check=False,
                 env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-            )  # fmt: skip
+            )
         assert done.returncode == 2
         assert done.stderr == "portmp: error: standard output: No space left on device\n"
 

@@ -247,15 +247,28 @@ def test_backends_explain_what_is_missing(backend: Any) -> None:
 @pytest.mark.parametrize(
     ("mnemonic", "kind"),
     [
-        ("v_fmac_f32_e32", "fma32"), ("v_pk_fma_f32", "fma32"), ("v_dual_fmac_f32", "fma32"),
-        ("v_mad_f32", "fma32"), ("v_fma_f64", "fma64"), ("v_sub_f32_e32", "add32"),
-        ("v_mul_f64", "mul64"), ("v_add_f64_e32", "add64"), ("v_rcp_f64_e32", "special"),
-        ("v_div_fmas_f64", "special"), ("ds_read_b64", "shared"), ("s_load_dword", "load"),
-        ("global_load_b64", "load"), ("flat_store_dwordx2", "store"), ("s_barrier", "barrier"),
-        ("s_barrier_signal", "other"), ("s_barrier_wait", "barrier"),
-        ("s_cbranch_scc1", "branch"), ("v_mul_lo_u32", "other"), ("v_cmp_lt_f64", "other"),
+        ("v_fmac_f32_e32", "fma32"),
+        ("v_pk_fma_f32", "fma32"),
+        ("v_dual_fmac_f32", "fma32"),
+        ("v_mad_f32", "fma32"),
+        ("v_fma_f64", "fma64"),
+        ("v_sub_f32_e32", "add32"),
+        ("v_mul_f64", "mul64"),
+        ("v_add_f64_e32", "add64"),
+        ("v_rcp_f64_e32", "special"),
+        ("v_div_fmas_f64", "special"),
+        ("ds_read_b64", "shared"),
+        ("s_load_dword", "load"),
+        ("global_load_b64", "load"),
+        ("flat_store_dwordx2", "store"),
+        ("s_barrier", "barrier"),
+        ("s_barrier_signal", "other"),
+        ("s_barrier_wait", "barrier"),
+        ("s_cbranch_scc1", "branch"),
+        ("v_mul_lo_u32", "other"),
+        ("v_cmp_lt_f64", "other"),
     ],
-)  # fmt: skip
+)
 def test_classes_of_amd(mnemonic: str, kind: str) -> None:
     assert amd_code.classify(mnemonic) == kind
 
@@ -263,11 +276,19 @@ def test_classes_of_amd(mnemonic: str, kind: str) -> None:
 @pytest.mark.parametrize(
     ("mnemonic", "kind"),
     [
-        ("DFMA.RM", "fma64"), ("FFMA", "fma32"), ("FADD.FTZ", "add32"), ("MUFU.RSQ64H", "special"),
-        ("LDG.E.64", "load"), ("STG.E.64", "store"), ("LDS.64", "shared"), ("BRA", "branch"),
-        ("BAR.SYNC", "barrier"), ("LDC", "other"), ("IMAD.WIDE", "other"),
+        ("DFMA.RM", "fma64"),
+        ("FFMA", "fma32"),
+        ("FADD.FTZ", "add32"),
+        ("MUFU.RSQ64H", "special"),
+        ("LDG.E.64", "load"),
+        ("STG.E.64", "store"),
+        ("LDS.64", "shared"),
+        ("BRA", "branch"),
+        ("BAR.SYNC", "barrier"),
+        ("LDC", "other"),
+        ("IMAD.WIDE", "other"),
     ],
-)  # fmt: skip
+)
 def test_classes_of_nvidia(mnemonic: str, kind: str) -> None:
     assert nvrtc.classify(mnemonic) == kind
 

@@ -45,11 +45,17 @@ def error(x: mp.Array, a: mp.Array, b: mp.Array) -> float:
 @pytest.mark.parametrize(
     ("form", "inner"),
     mostly_slow(
-        [("float64", None), ("float64", "slfp64in32b"), ("float64", "slfp64in24b_rz"),
-         ("dd", "slfp64in32b"), ("ds", None)],
-        [("float64", None), ("dd", "slfp64in32b")], "a short matrix is refined alike",
+        [
+            ("float64", None),
+            ("float64", "slfp64in32b"),
+            ("float64", "slfp64in24b_rz"),
+            ("dd", "slfp64in32b"),
+            ("ds", None),
+        ],
+        [("float64", None), ("dd", "slfp64in32b")],
+        "a short matrix is refined alike",
     ),
-)  # fmt: skip
+)
 def test_full_accuracy(form: str, inner: str | None, device: Device) -> None:
     """Whatever iterations read: the residual's bound holds, so the error is cond times it."""
     a, b = system(form, device)

@@ -14,13 +14,7 @@ import numpy as np
 import pytest
 
 from portmp import formats
-from portmp.errors import (
-    ArgumentError,
-    BackendUnavailable,
-    FormatError,
-    InputError,
-    ShapeError,
-)
+from portmp.errors import ArgumentError, BackendUnavailable, FormatError, InputError, ShapeError
 from portmp.formats import convert, decimal, inputs, parse
 
 ALL = [formats.get(name) for name in formats.STANDARD]
@@ -126,10 +120,32 @@ def test_parse_nan(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", " ", ".", "1_000", "1,5", "e5", "1e", "1/0", "1/", "1.5/2", "0x", "0xp3", "1p3", "--1",
-     "+-inf", "infin", "1 2", "0x1e+", "٣", "1j", "9" * 90_000 + "x", "9" * 100_001],
+    [
+        "",
+        " ",
+        ".",
+        "1_000",
+        "1,5",
+        "e5",
+        "1e",
+        "1/0",
+        "1/",
+        "1.5/2",
+        "0x",
+        "0xp3",
+        "1p3",
+        "--1",
+        "+-inf",
+        "infin",
+        "1 2",
+        "0x1e+",
+        "٣",
+        "1j",
+        "9" * 90_000 + "x",
+        "9" * 100_001,
+    ],
     ids=short,
-)  # fmt: skip
+)
 def test_parse_refuses(text: str) -> None:
     with pytest.raises(InputError, match="weights") as caught:
         parse.parse_number(text, "weights")
@@ -506,11 +522,12 @@ def test_to_float64_is_correctly_rounded(fmt: formats.Format) -> None:
     # Near-ties, cancellation and arbitrary order and overlap.
     for _ in range(700):
         words = [
-            rng.choice([1, -1]) * rng.choice([1.0, 1.5, 1 + 2.0**-20, rng.random()])
+            rng.choice([1, -1])
+            * rng.choice([1.0, 1.5, 1 + 2.0**-20, rng.random()])
             * 2.0 ** rng.choice([0, 1, -1, -24, -25, -52, -53, -54, -55, -80, -106, -107, -120])
             * rng.choice([1.0, 1.0, 0.0])
             for _ in fmt.planes
-        ]  # fmt: skip
+        ]
         rows.append(tuple(float(fmt.dtype(i).type(w)) for i, w in enumerate(words)))
     result = convert.to_float64(planes_of(rows, fmt))
     for row, value in zip(rows, result, strict=True):
@@ -528,11 +545,18 @@ def test_wider_words_hold_each_value_as_rounding_gives_it(
     ulp = 2.0**-23 if source.dtype(0) == np.float32 else 2.0**-52
     rest = [0.0] * (source.limbs - 2)
     rows = [
-        [1.0, ulp / 2, *rest], [1 + ulp, ulp / 2, *rest], [1 + ulp, -ulp / 2, *rest],
-        [1.0, -ulp / 4, *rest], [0.0, 0.0, *rest], [-0.0, 0.0, *rest],
-        [1.0, -ulp / 2**30, *rest], [-2.0, ulp / 3 / 2**20, *rest],
-        [INFINITY, 0.0, *rest], [math.nan, 0.0, *rest], [1e-30, 1e-38, *rest],
-    ]  # fmt: skip
+        [1.0, ulp / 2, *rest],
+        [1 + ulp, ulp / 2, *rest],
+        [1 + ulp, -ulp / 2, *rest],
+        [1.0, -ulp / 4, *rest],
+        [0.0, 0.0, *rest],
+        [-0.0, 0.0, *rest],
+        [1.0, -ulp / 2**30, *rest],
+        [-2.0, ulp / 3 / 2**20, *rest],
+        [INFINITY, 0.0, *rest],
+        [math.nan, 0.0, *rest],
+        [1e-30, 1e-38, *rest],
+    ]
     planes = [
         np.concatenate([np.array(column, source.dtype(i)), more])
         for i, (column, more) in enumerate(
@@ -563,8 +587,20 @@ def test_to_float64_specials() -> None:
         (5e-324, 5e-324, 0.0, 0.0),
         (1.0, INFINITY, 0.0, 0.0),
     ]
-    expected = [INFINITY, -INFINITY, math.nan, -0.0, 0.0, 0.0, MAX64, INFINITY, MAX64, MAX64,
-                1e-323, INFINITY]  # fmt: skip
+    expected = [
+        INFINITY,
+        -INFINITY,
+        math.nan,
+        -0.0,
+        0.0,
+        0.0,
+        MAX64,
+        INFINITY,
+        MAX64,
+        MAX64,
+        1e-323,
+        INFINITY,
+    ]
     result = convert.to_float64(planes_of(rows, QD))
     assert repr(result.tolist()) == repr(expected)
 
@@ -660,9 +696,12 @@ def test_canonical_nan_bits() -> None:
     result = convert.canonical_nan_bits(np.append(odd64, [1.0, -0.0, INFINITY]))
     assert result.dtype == np.uint64
     assert [hex(x) for x in result.tolist()] == [
-        "0x7ff8000000000000", "0x7ff8000000000000", "0x3ff0000000000000", "0x8000000000000000",
+        "0x7ff8000000000000",
+        "0x7ff8000000000000",
+        "0x3ff0000000000000",
+        "0x8000000000000000",
         "0x7ff0000000000000",
-    ]  # fmt: skip
+    ]
     odd32 = np.array([[0xFFC00001, 0x3F800000]], np.uint32).view(np.float32)
     narrow = convert.canonical_nan_bits(odd32)
     assert narrow.dtype == np.uint32
@@ -746,11 +785,16 @@ def awkward(rng: random.Random, fmt: formats.Format) -> tuple[float, ...]:
     top = 127 if "float32" in fmt.planes else 1023
     power = Fraction(2) ** rng.choice([-149, -148, -126, -120, -1, 0, 1, top - 1, top])
     fine = Fraction(2) ** -rng.choice([fmt.bits - 1, fmt.bits, fmt.bits + 1, 24, 25, 53, 54, 90])
-    value = rng.choice([
-        power, power * (1 + fine), power * (1 - fine), power * rng.randint(1, 99) / 64,
-        Fraction(rng.randint(1, 99)) * Fraction(10) ** rng.randint(-40, 36),
-        Fraction(math.ldexp(rng.random() + 1, rng.randint(-100, 100))),
-    ])  # fmt: skip
+    value = rng.choice(
+        [
+            power,
+            power * (1 + fine),
+            power * (1 - fine),
+            power * rng.randint(1, 99) / 64,
+            Fraction(rng.randint(1, 99)) * Fraction(10) ** rng.randint(-40, 36),
+            Fraction(math.ldexp(rng.random() + 1, rng.randint(-100, 100))),
+        ]
+    )
     return convert.round_to_limbs(rng.choice([-1, 1]) * value, fmt)
 
 
@@ -789,11 +833,12 @@ def test_round_trip_is_as_short_as_a_bisection_finds(fmt: formats.Format) -> Non
         ((1.0, 2.0**-53, 0, 0), QD, "1.00000000000000011102230246251565404236316680908203125"),
         ((1.0, TINY32), DPS, "1.000000000000000000000000000000000000000000001"),
         (
-            (2.0**200, 0.0), DPS,
+            (2.0**200, 0.0),
+            DPS,
             "1.606938044258990275541962092341162602522202993782792835301376e+60",
         ),
     ],
-)  # fmt: skip
+)
 def test_round_trip_texts(limbs: tuple[float, ...], fmt: formats.Format, text: str) -> None:
     """Powers of two, ties, subnormals, the largest number, last limbs of 0."""
     assert decimal.to_string(limbs, fmt, "round-trip") == text

@@ -113,8 +113,11 @@ def test_environment_variables_are_read() -> None:
 
 def test_extras_exist() -> None:
     project = tomllib.loads(text_of("pyproject.toml"))["project"]
-    extras = {name for group in re.findall(r"\"\.\[([\w,]+)\]", text_of("README.md"))
-              for name in group.split(",")}  # fmt: skip
+    extras = {
+        name
+        for group in re.findall(r"\"\.\[([\w,]+)\]", text_of("README.md"))
+        for name in group.split(",")
+    }
     extras |= {cells[0].strip("`") for cells in rows("README.md", 2)} & {"intel", "plot"}
     assert extras and extras <= set(project["optional-dependencies"])
     assert project["requires-python"] == ">=3.11"
@@ -160,10 +163,12 @@ def test_bounds_and_instructions() -> None:
 def test_dialects() -> None:
     table = {cells[0]: cells[1:] for cells in rows("docs/porting.md", 4)}
     for entry, row in (
-        ("barrier", "barrier"), ("device_barrier", "barrier for data in device memory"),
-        ("index", "64-bit integer"), ("int8", "8-bit signed integer"),
+        ("barrier", "barrier"),
+        ("device_barrier", "barrier for data in device memory"),
+        ("index", "64-bit integer"),
+        ("int8", "8-bit signed integer"),
         ("function", "device function"),
-    ):  # fmt: skip
+    ):
         cells = [cell.strip("`").replace("\\|", "|") for cell in table[row]]
         cells[1] = cells[0] if cells[1] == "same" else cells[1]
         assert cells == [getattr(platform.get(p), entry) for p in ("cuda", "rocm", "opencl")]

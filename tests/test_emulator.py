@@ -43,8 +43,23 @@ ARCHITECTURES = {"gfx908": "hiprtc", "gfx90a": "hiprtc", "gfx1100": "clang"}
 
 # --- portmp on it --------------------------------------------------------------------------
 
-ROUTINES = ("axpy", "dot", "gemv", "gemm", "nbody", "nbody_potential", "reduce_sum", "add", "mul",
-            "div", "sqrt", "fma", "compare", "min", "copy")  # fmt: skip
+ROUTINES = (
+    "axpy",
+    "dot",
+    "gemv",
+    "gemm",
+    "nbody",
+    "nbody_potential",
+    "reduce_sum",
+    "add",
+    "mul",
+    "div",
+    "sqrt",
+    "fma",
+    "compare",
+    "min",
+    "copy",
+)
 
 
 SHORT = ("slfp64in56b", "slfp32in24b", "float16", "tsin80b")
@@ -83,9 +98,7 @@ def _failures(device: Any, form: str, routines: Sequence[str]) -> list[command.O
     return [o for o in command.run(device, cases) if not o.ok]
 
 
-FAST = {
-    "gfx908": ("dd", "float32"), "gfx90a": ("ts", "slfp64in56b"), "gfx1100": ("d+s", "float16")
-}  # fmt: skip
+FAST = {"gfx908": ("dd", "float32"), "gfx90a": ("ts", "slfp64in56b"), "gfx1100": ("d+s", "float16")}
 """Formats of the fast tier: of either word and of both, one limb to three, parts of each size."""
 
 
@@ -124,8 +137,9 @@ def test_division_as_compilers_expand_it(arch: str, kind: str) -> None:
     """
     device = _device(arch)
     word, dtype, unsigned = {
-        "f": ("float", np.float32, np.uint32), "d": ("double", np.float64, np.uint64)
-    }[kind]  # fmt: skip
+        "f": ("float", np.float32, np.uint32),
+        "d": ("double", np.float64, np.uint64),
+    }[kind]
     rng = np.random.default_rng(7)
     columns = np.array([operands.special(kind, rng) for _ in range(2)], unsigned)
     a, b = (m.reshape(-1).copy() for m in np.meshgrid(*columns, indexing="ij"))
@@ -159,9 +173,12 @@ def _settled(settings: Settings) -> emulated.EmulatedDevice:
 
 @pytest.mark.parametrize(
     "label",
-    mostly_slow(["gfx908+1", "gfx908-1", "gfx908~1"], ("gfx908~1",),
-                "the last one moves estimates either way"),
-)  # fmt: skip
+    mostly_slow(
+        ["gfx908+1", "gfx908-1", "gfx908~1"],
+        ("gfx908~1",),
+        "the last one moves estimates either way",
+    ),
+)
 def test_results_do_not_depend_on_approximations(label: str) -> None:
     """Reciprocals and roots may err by as much as is documented."""
     tiers.check("hiprtc")
@@ -264,8 +281,10 @@ def test_nothing_is_left_behind() -> None:
     device = _device("gfx908")
     gc.collect()
     memory, events, streams = (
-        device.hip.machine.memory.allocations, len(device.hip.events), len(device.hip.streams)
-    )  # fmt: skip
+        device.hip.machine.memory.allocations,
+        len(device.hip.events),
+        len(device.hip.streams),
+    )
     form = formats.get("dd")
     for _ in range(3):
         host = [inputs.ordinary(form, (50,), "left")] * 2
@@ -332,8 +351,14 @@ def test_calls_of_one_result_in_their_order() -> None:
         calls = [c for c in device.hip.calls if c not in ("hipSetDevice", "hipError_t")]
     finally:
         device.hip.calls = None
-    order = ["hipMalloc", "hipMemcpyHtoDAsync", "hipModuleLaunchKernel", "hipMemcpyDtoHAsync",
-             "hipStreamSynchronize", "hipFree"]  # fmt: skip
+    order = [
+        "hipMalloc",
+        "hipMemcpyHtoDAsync",
+        "hipModuleLaunchKernel",
+        "hipMemcpyDtoHAsync",
+        "hipStreamSynchronize",
+        "hipFree",
+    ]
     places = [calls.index(name) for name in order[:4]]
     assert places == sorted(places)
     assert calls.index("hipStreamSynchronize", places[3]) > places[3]
@@ -356,14 +381,26 @@ def test_calls_are_those_of_hip_python() -> None:
 
 OTHER = "another device"
 CALLS: dict[str, tuple[Any, ...]] = {
-    "allocate": (64, None), "free": (0x1000, None), "upload": (0x1000, 0x2000, 64, None),
-    "download": (0x2000, 0x1000, 64, None), "copy": (0x1000, 0x2000, 64, None),
-    "new_stream": (), "delete_stream": (None,), "synchronize": (None,), "record": (None,),
-    "wait_event": (None, None), "wait": (None,), "elapsed": (None, None), "delete_event": (None,),
-    "load": (b"no code object",), "function": (None, "kernel"),
-    "launch": (None, (1, 1, 1), (64, 1, 1), None, 0), "memory": (),
-    "enable_peer_access": (OTHER,), "copy_peer": (0x1000, OTHER, 0x2000, 64, None),
-}  # fmt: skip
+    "allocate": (64, None),
+    "free": (0x1000, None),
+    "upload": (0x1000, 0x2000, 64, None),
+    "download": (0x2000, 0x1000, 64, None),
+    "copy": (0x1000, 0x2000, 64, None),
+    "new_stream": (),
+    "delete_stream": (None,),
+    "synchronize": (None,),
+    "record": (None,),
+    "wait_event": (None, None),
+    "wait": (None,),
+    "elapsed": (None, None),
+    "delete_event": (None,),
+    "load": (b"no code object",),
+    "function": (None, "kernel"),
+    "launch": (None, (1, 1, 1), (64, 1, 1), None, 0),
+    "memory": (),
+    "enable_peer_access": (OTHER,),
+    "copy_peer": (0x1000, OTHER, 0x2000, 64, None),
+}
 
 
 def test_every_call_of_the_backend_has_arguments_here() -> None:
@@ -488,9 +525,13 @@ def _answers() -> dict[str, Any]:
     tiers.check("hiprtc")
     given = {name: [] if name == "load" else arguments for name, arguments in CALLS.items()}
     done = subprocess.run(
-        [sys.executable, "-c", ASKED], input=json.dumps([given, OTHER]), text=True,
-        capture_output=True, check=True, env=os.environ | {"HIP_VISIBLE_DEVICES": "-1"},
-    )  # fmt: skip
+        [sys.executable, "-c", ASKED],
+        input=json.dumps([given, OTHER]),
+        text=True,
+        capture_output=True,
+        check=True,
+        env=os.environ | {"HIP_VISIBLE_DEVICES": "-1"},
+    )
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     assert not found["devices"]
     return found

@@ -47,9 +47,19 @@ def _kernel(lines: Sequence[str], shared: int) -> Loaded:
     code = tuple(listing.instruction(line, 8 * i, 8) for i, line in enumerate(text))
     arguments = (Argument(0, 8, "global_buffer"), Argument(8, 8, "global_buffer"))
     kernel = Kernel(
-        "test", "gfx908", LANES, shared, 0, 16, arguments, (("arguments", 2),), 6,
-        (True, False, False), False, code,
-    )  # fmt: skip
+        "test",
+        "gfx908",
+        LANES,
+        shared,
+        0,
+        16,
+        arguments,
+        (("arguments", 2),),
+        6,
+        (True, False, False),
+        False,
+        code,
+    )
     kernel = replace(kernel, user=(("private_segment_buffer", 4), ("arguments", 2)))
     rows = assembler.assemble(code, LANES, 0)
     machine = _machine()
@@ -117,8 +127,11 @@ def _apart(a: float, b: float, c: float) -> float:
 def _scaled(kind: str) -> Callable[[float, int], float]:
     def scale(a: float, n: int) -> float:
         with gmpy2.context(CONTEXTS[kind]):
-            return float(gmpy2.mul_2exp(gmpy2.mpfr(a), n) if n >= 0 else
-                         gmpy2.div_2exp(gmpy2.mpfr(a), min(-n, 2**30)))  # fmt: skip
+            return float(
+                gmpy2.mul_2exp(gmpy2.mpfr(a), n)
+                if n >= 0
+                else gmpy2.div_2exp(gmpy2.mpfr(a), min(-n, 2**30))
+            )
 
     return scale
 
@@ -192,40 +205,57 @@ for _w, _k in (("f32", "f"), ("f64", "d")):
     }
 del FLOAT["v_sub_f64"], FLOAT["v_subrev_f64"]
 FLOAT |= {
-    "v_fmaak_f32": FLOAT["v_fma_f32"], "v_fmamk_f32": FLOAT["v_fma_f32"],
-    "v_mac_f32": _apart, "v_mad_f32": _apart,
-    "v_cvt_f32_f64": lambda a: rounded("f", lambda x: x, a), "v_cvt_f64_f32": lambda a: a,
+    "v_fmaak_f32": FLOAT["v_fma_f32"],
+    "v_fmamk_f32": FLOAT["v_fma_f32"],
+    "v_mac_f32": _apart,
+    "v_mad_f32": _apart,
+    "v_cvt_f32_f64": lambda a: rounded("f", lambda x: x, a),
+    "v_cvt_f64_f32": lambda a: a,
     "v_cvt_f32_i32": lambda a: rounded("f", lambda x: x, a) if a else 0.0,
     "v_cvt_f32_u32": lambda a: rounded("f", lambda x: x, a) if a else 0.0,
-    "v_cvt_f64_i32": float, "v_cvt_f64_u32": float,
-}  # fmt: skip
+    "v_cvt_f64_i32": float,
+    "v_cvt_f64_u32": float,
+}
 
 INTEGER: dict[str, Callable[..., int]] = {
-    "v_mov_b32": lambda a: a, "v_mov_b64": lambda a: a, "v_not_b32": lambda a: ~a,
-    "v_accvgpr_read_b32": lambda a: a, "v_accvgpr_write_b32": lambda a: a,
+    "v_mov_b32": lambda a: a,
+    "v_mov_b64": lambda a: a,
+    "v_not_b32": lambda a: ~a,
+    "v_accvgpr_read_b32": lambda a: a,
+    "v_accvgpr_write_b32": lambda a: a,
     "v_accvgpr_mov_b32": lambda a: a,
     "v_bfrev_b32": lambda a: int(f"{a:032b}"[::-1], 2),
     "v_cvt_i32_f32": lambda a: _clamped(_cut(a), -(2**31), 2**31 - 1),
     "v_cvt_i32_f64": lambda a: _clamped(_cut(a), -(2**31), 2**31 - 1),
     "v_cvt_u32_f32": lambda a: _clamped(_cut(a), 0, 2**32 - 1),
     "v_cvt_u32_f64": lambda a: _clamped(_cut(a), 0, 2**32 - 1),
-    "v_add_u32": lambda a, b: a + b, "v_sub_u32": lambda a, b: a - b,
-    "v_subrev_u32": lambda a, b: b - a, "v_add3_u32": lambda a, b, c: a + b + c,
-    "v_mul_lo_u32": lambda a, b: a * b, "v_mul_hi_u32": lambda a, b: a * b >> 32,
+    "v_add_u32": lambda a, b: a + b,
+    "v_sub_u32": lambda a, b: a - b,
+    "v_subrev_u32": lambda a, b: b - a,
+    "v_add3_u32": lambda a, b, c: a + b + c,
+    "v_mul_lo_u32": lambda a, b: a * b,
+    "v_mul_hi_u32": lambda a, b: a * b >> 32,
     "v_mul_hi_i32": lambda a, b: a * b >> 32,
     "v_mul_u32_u24": lambda a, b: (a % 2**24) * (b % 2**24),
     "v_mul_i32_i24": lambda a, b: _signed(a, 24) * _signed(b, 24),
     "v_mad_u32_u24": lambda a, b, c: (a % 2**24) * (b % 2**24) + c,
     "v_mad_i32_i24": lambda a, b, c: _signed(a, 24) * _signed(b, 24) + c,
-    "v_and_b32": lambda a, b: a & b, "v_or_b32": lambda a, b: a | b,
-    "v_xor_b32": lambda a, b: a ^ b, "v_or3_b32": lambda a, b, c: a | b | c,
-    "v_xor3_b32": lambda a, b, c: a ^ b ^ c, "v_and_or_b32": lambda a, b, c: (a & b) | c,
-    "v_lshlrev_b32": lambda a, b: b << a % 32, "v_lshrrev_b32": lambda a, b: b >> a % 32,
-    "v_ashrrev_i32": lambda a, b: b >> a % 32, "v_lshlrev_b64": lambda a, b: b << a % 64,
-    "v_lshrrev_b64": lambda a, b: b >> a % 64, "v_ashrrev_i64": lambda a, b: b >> a % 64,
+    "v_and_b32": lambda a, b: a & b,
+    "v_or_b32": lambda a, b: a | b,
+    "v_xor_b32": lambda a, b: a ^ b,
+    "v_or3_b32": lambda a, b, c: a | b | c,
+    "v_xor3_b32": lambda a, b, c: a ^ b ^ c,
+    "v_and_or_b32": lambda a, b, c: (a & b) | c,
+    "v_lshlrev_b32": lambda a, b: b << a % 32,
+    "v_lshrrev_b32": lambda a, b: b >> a % 32,
+    "v_ashrrev_i32": lambda a, b: b >> a % 32,
+    "v_lshlrev_b64": lambda a, b: b << a % 64,
+    "v_lshrrev_b64": lambda a, b: b >> a % 64,
+    "v_ashrrev_i64": lambda a, b: b >> a % 64,
     "v_lshlrev_b16": lambda a, b: b << a % 16 & 0xFFFF,
     "v_lshrrev_b16": lambda a, b: (b & 0xFFFF) >> a % 16,
-    "v_add_u16": lambda a, b: (a + b) & 0xFFFF, "v_sub_u16": lambda a, b: (a - b) & 0xFFFF,
+    "v_add_u16": lambda a, b: (a + b) & 0xFFFF,
+    "v_sub_u16": lambda a, b: (a - b) & 0xFFFF,
     "v_subrev_u16": lambda a, b: (b - a) & 0xFFFF,
     "v_mul_lo_u16": lambda a, b: (a * b) & 0xFFFF,
     "v_lshl_add_u32": lambda a, b, c: (a << b % 32) + c,
@@ -237,21 +267,35 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_bfi_b32": lambda a, b, c: (a & b) | (~a & c),
     "v_alignbit_b32": lambda a, b, c: (a << 32 | b) >> c % 32,
     "v_perm_b32": _permuted,
-    "v_min_i32": min, "v_max_i32": max, "v_min_u32": min, "v_max_u32": max,
-    "v_max3_i32": max, "v_min3_i32": min, "v_med3_i32": lambda *v: sorted(v)[1],
+    "v_min_i32": min,
+    "v_max_i32": max,
+    "v_min_u32": min,
+    "v_max_u32": max,
+    "v_max3_i32": max,
+    "v_min3_i32": min,
+    "v_med3_i32": lambda *v: sorted(v)[1],
     "v_dot4_i32_i8": lambda a, b, c: _dot(a, b, True) + c,
     "v_dot4c_i32_i8": lambda a, b, c: _dot(a, b, True) + c,
     "v_dot4_u32_u8": lambda a, b, c: _dot(a, b, False) + c,
-}  # fmt: skip
+}
 
 APPROXIMATE: dict[str, Callable[[float], Any]] = {
-    "v_rcp_f32": lambda a: 1 / a, "v_rcp_iflag_f32": lambda a: 1 / a, "v_rcp_f64": lambda a: 1 / a,
-    "v_rsq_f32": lambda a: 1 / gmpy2.sqrt(a), "v_rsq_f64": lambda a: 1 / gmpy2.sqrt(a),
-    "v_sqrt_f32": gmpy2.sqrt, "v_sqrt_f64": gmpy2.sqrt,
-}  # fmt: skip
+    "v_rcp_f32": lambda a: 1 / a,
+    "v_rcp_iflag_f32": lambda a: 1 / a,
+    "v_rcp_f64": lambda a: 1 / a,
+    "v_rsq_f32": lambda a: 1 / gmpy2.sqrt(a),
+    "v_rsq_f64": lambda a: 1 / gmpy2.sqrt(a),
+    "v_sqrt_f32": gmpy2.sqrt,
+    "v_sqrt_f64": gmpy2.sqrt,
+}
 
-ELSEWHERE = {"v_cndmask_b32", "v_div_fmas_f32", "v_div_fmas_f64", "v_div_fixup_f32",
-             "v_div_fixup_f64"}  # fmt: skip
+ELSEWHERE = {
+    "v_cndmask_b32",
+    "v_div_fmas_f32",
+    "v_div_fmas_f64",
+    "v_div_fixup_f32",
+    "v_div_fixup_f64",
+}
 """Tested with masks and divisions, further below."""
 
 
@@ -365,8 +409,9 @@ def test_comparisons(operation: Operation) -> None:
             "s_mov_b32 exec_lo, 0xffff0fff",
             f"{operation.name} s[20:21], {first}, {second}",
             "s_mov_b32 exec_lo, -1",
-            "v_mov_b32_e32 v40, s20", "v_mov_b32_e32 v41, s21",
-        ]  # fmt: skip
+            "v_mov_b32_e32 v40, s20",
+            "v_mov_b32_e32 v41, s21",
+        ]
         low, high = _run(lines, np.array(rows, np.uint32), 2)[:, 0]
         found = int(low) | int(high) << 32
         for lane, (a, b) in enumerate(zip(*columns, strict=True)):
@@ -383,9 +428,16 @@ def _related(relation: str, kind: str, x: Any, y: Any) -> bool:
     plain = relation[1:] if negated else relation
     unordered = kind in "fd" and (math.isnan(x) or math.isnan(y))
     truth = {
-        "lt": x < y, "le": x <= y, "gt": x > y, "ge": x >= y, "eq": x == y, "ne": x != y,
-        "lg": x < y or x > y, "o": not unordered, "u": unordered,
-    }[plain]  # fmt: skip
+        "lt": x < y,
+        "le": x <= y,
+        "gt": x > y,
+        "ge": x >= y,
+        "eq": x == y,
+        "ne": x != y,
+        "lg": x < y or x > y,
+        "o": not unordered,
+        "u": unordered,
+    }[plain]
     return truth != negated
 
 
@@ -424,10 +476,12 @@ def test_carries(name: str) -> None:
             rows += [[v >> 32 * i & 0xFFFFFFFF for v in column] for i in range(BITS[kind] // 32)]
         places += ["s[22:23]"] * ("m" in operation.sources)
         lines = [
-            f"s_mov_b32 s22, {hex(mask & 0xFFFFFFFF)}", f"s_mov_b32 s23, {hex(mask >> 32)}",
+            f"s_mov_b32 s22, {hex(mask & 0xFFFFFFFF)}",
+            f"s_mov_b32 s23, {hex(mask >> 32)}",
             f"{name} {', '.join([_operand(operation.result, 40), 's[20:21]', *places])}",
-            "v_mov_b32_e32 v42, s20", "v_mov_b32_e32 v43, s21",
-        ]  # fmt: skip
+            "v_mov_b32_e32 v42, s20",
+            "v_mov_b32_e32 v43, s21",
+        ]
         low, high, first, second = (
             [int(v) for v in w] for w in _run(lines, np.array(rows, np.uint32), 4)
         )
@@ -449,7 +503,8 @@ def _overflows(value: int) -> bool:
 
 Scalar = tuple[Callable[..., Any], Callable[..., bool] | None]
 SCALARS: dict[str, Scalar] = {
-    "s_mov_b32": (lambda a: a, None), "s_mov_b64": (lambda a: a, None),
+    "s_mov_b32": (lambda a: a, None),
+    "s_mov_b64": (lambda a: a, None),
     "s_movk_i32": (lambda a: a, None),
     "s_brev_b32": (lambda a: int(f"{a:032b}"[::-1], 2), None),
     "s_not_b32": (lambda a: ~a, lambda a: _nonzero("u", ~a)),
@@ -460,17 +515,13 @@ SCALARS: dict[str, Scalar] = {
     "s_sub_u32": (lambda a, b: a - b, lambda a, b: a < b),
     "s_addc_u32": (lambda a, b, scc: a + b + scc, lambda a, b, scc: a + b + scc >= 2**32),
     "s_subb_u32": (lambda a, b, scc: a - b - scc, lambda a, b, scc: a < b + scc),
-    "s_add_i32": (
-        lambda a, b: a + b, lambda a, b: _overflows(_signed(a, 32) + _signed(b, 32))
-    ),
-    "s_addk_i32": (
-        lambda a, b: a + b, lambda a, b: _overflows(_signed(a, 32) + _signed(b, 32))
-    ),
-    "s_sub_i32": (
-        lambda a, b: a - b, lambda a, b: _overflows(_signed(a, 32) - _signed(b, 32))
-    ),
-    "s_add_nc_u64": (lambda a, b: a + b, None), "s_sub_nc_u64": (lambda a, b: a - b, None),
-    "s_mul_i32": (lambda a, b: a * b, None), "s_mulk_i32": (lambda a, b: a * b, None),
+    "s_add_i32": (lambda a, b: a + b, lambda a, b: _overflows(_signed(a, 32) + _signed(b, 32))),
+    "s_addk_i32": (lambda a, b: a + b, lambda a, b: _overflows(_signed(a, 32) + _signed(b, 32))),
+    "s_sub_i32": (lambda a, b: a - b, lambda a, b: _overflows(_signed(a, 32) - _signed(b, 32))),
+    "s_add_nc_u64": (lambda a, b: a + b, None),
+    "s_sub_nc_u64": (lambda a, b: a - b, None),
+    "s_mul_i32": (lambda a, b: a * b, None),
+    "s_mulk_i32": (lambda a, b: a * b, None),
     "s_mul_u64": (lambda a, b: a * b, None),
     "s_mul_hi_u32": (lambda a, b: a * b >> 32, None),
     "s_mul_hi_i32": (lambda a, b: a * b >> 32, None),
@@ -488,22 +539,40 @@ SCALARS: dict[str, Scalar] = {
     "s_bitset1_b32": (lambda a, old: old | 1 << a % 32, None),
     "s_cselect_b32": (lambda a, b, scc: a if scc else b, None),
     "s_cselect_b64": (lambda a, b, scc: a if scc else b, None),
-    "s_min_u32": (min, lambda a, b: a < b), "s_max_u32": (max, lambda a, b: a > b),
-    "s_min_i32": (min, lambda a, b: a < b), "s_max_i32": (max, lambda a, b: a > b),
+    "s_min_u32": (min, lambda a, b: a < b),
+    "s_max_u32": (max, lambda a, b: a > b),
+    "s_min_i32": (min, lambda a, b: a < b),
+    "s_max_i32": (max, lambda a, b: a > b),
     "s_bitcmp0_b32": (lambda a, b: None, lambda a, b: not a >> b % 32 & 1),
     "s_bitcmp1_b32": (lambda a, b: None, lambda a, b: bool(a >> b % 32 & 1)),
     "v_s_rcp_f32": (lambda a: _flush(rounded("f", gmpy2.div, 1, _flush(a))), None),
     **{
-        name.replace("v_", "s_"): (exact, None) for name, exact in (FLOAT | INTEGER).items()
-        if name in ("v_add_f32", "v_sub_f32", "v_mul_f32", "v_fmac_f32", "v_fmamk_f32",
-                    "v_fmaak_f32", "v_trunc_f32", "v_cvt_f32_u32", "v_cvt_u32_f32")
+        name.replace("v_", "s_"): (exact, None)
+        for name, exact in (FLOAT | INTEGER).items()
+        if name
+        in (
+            "v_add_f32",
+            "v_sub_f32",
+            "v_mul_f32",
+            "v_fmac_f32",
+            "v_fmamk_f32",
+            "v_fmaak_f32",
+            "v_trunc_f32",
+            "v_cvt_f32_u32",
+            "v_cvt_u32_f32",
+        )
     },
-}  # fmt: skip
+}
 LOGIC: dict[str, Callable[[int, int], int]] = {
-    "and": lambda a, b: a & b, "or": lambda a, b: a | b, "xor": lambda a, b: a ^ b,
-    "andn2": lambda a, b: a & ~b, "orn2": lambda a, b: a | ~b, "nand": lambda a, b: ~(a & b),
-    "nor": lambda a, b: ~(a | b), "xnor": lambda a, b: ~(a ^ b),
-}  # fmt: skip
+    "and": lambda a, b: a & b,
+    "or": lambda a, b: a | b,
+    "xor": lambda a, b: a ^ b,
+    "andn2": lambda a, b: a & ~b,
+    "orn2": lambda a, b: a | ~b,
+    "nand": lambda a, b: ~(a & b),
+    "nor": lambda a, b: ~(a | b),
+    "xnor": lambda a, b: ~(a ^ b),
+}
 
 
 def _scalar(operation: Operation) -> Scalar:
@@ -576,9 +645,7 @@ def _scalar_lines(operation: Operation, case: int, values: Sequence[int], short:
         half = values[len(wide) - 1] & 0xFFFF
         signed = not operation.name.endswith("u32")
         places[-1] = hex(half) if not signed else str(_signed(half, 16))
-    target = [] if not operation.result else [
-        "s[30:31]" if BITS[operation.result] == 64 else "s30"
-    ]  # fmt: skip
+    target = [] if not operation.result else ["s[30:31]" if BITS[operation.result] == 64 else "s30"]
     if operation.name in ("s_addk_i32", "s_mulk_i32"):
         # the target is the first source
         lines.append(f"s_mov_b32 s30, {places.pop(0)}")
@@ -601,37 +668,54 @@ def _lanes(lines: Sequence[str], results: int = 1, shared: int = 0) -> list[list
 
 def test_lanes_that_are_off_keep_their_registers() -> None:
     """EXEC masks writes of registers and memory; its saving and merging."""
-    (found,) = _lanes([
-        "v_mov_b32_e32 v40, 7", "v_cmp_lt_u32_e32 vcc, v0, v12", "s_mov_b32 vcc_lo, 0xf0f0",
-        "s_mov_b32 vcc_hi, 0", "s_and_saveexec_b64 s[20:21], vcc", "v_mov_b32_e32 v40, v10",
-        "s_or_b64 exec, exec, s[20:21]",
-    ])  # fmt: skip
+    (found,) = _lanes(
+        [
+            "v_mov_b32_e32 v40, 7",
+            "v_cmp_lt_u32_e32 vcc, v0, v12",
+            "s_mov_b32 vcc_lo, 0xf0f0",
+            "s_mov_b32 vcc_hi, 0",
+            "s_and_saveexec_b64 s[20:21], vcc",
+            "v_mov_b32_e32 v40, v10",
+            "s_or_b64 exec, exec, s[20:21]",
+        ]
+    )
     assert found == [1000 + i if 0xF0F0 >> i & 1 else 7 for i in range(LANES)]
 
 
 def test_moves_between_lanes_and_scalars() -> None:
     """First living lane, any lane, and a lane's register written from a scalar."""
-    (first, any_lane, written) = _lanes([
-        "s_mov_b64 exec, 0xff00", "v_readfirstlane_b32 s20, v10", "s_mov_b64 exec, -1",
-        "v_readlane_b32 s21, v11, 5", "v_mov_b32_e32 v40, s20", "v_mov_b32_e32 v41, s21",
-        "v_mov_b32_e32 v42, 1", "v_writelane_b32 v42, s20, 3",
-    ], 3)  # fmt: skip
+    (first, any_lane, written) = _lanes(
+        [
+            "s_mov_b64 exec, 0xff00",
+            "v_readfirstlane_b32 s20, v10",
+            "s_mov_b64 exec, -1",
+            "v_readlane_b32 s21, v11, 5",
+            "v_mov_b32_e32 v40, s20",
+            "v_mov_b32_e32 v41, s21",
+            "v_mov_b32_e32 v42, 1",
+            "v_writelane_b32 v42, s20, 3",
+        ],
+        3,
+    )
     assert first == [1008] * LANES and any_lane == [2015] * LANES
     assert written == [1008 if i == 3 else 1 for i in range(LANES)]
 
 
 def test_parts_of_words() -> None:
     """SDWA: bytes and halves of sources and of the target."""
-    low, high, kept = _lanes([
-        "v_mov_b32_e32 v20, 0x12345678",
-        "v_add_u32_sdwa v40, v20, v10 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1"
-        " src1_sel:DWORD",
-        "v_add_u32_sdwa v41, v20, v10 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:WORD_1"
-        " src1_sel:DWORD",
-        "v_mov_b32_e32 v42, v20",
-        "v_add_u32_sdwa v42, v20, v10 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE"
-        " src0_sel:DWORD src1_sel:DWORD",
-    ], 3)  # fmt: skip
+    low, high, kept = _lanes(
+        [
+            "v_mov_b32_e32 v20, 0x12345678",
+            "v_add_u32_sdwa v40, v20, v10 dst_sel:DWORD dst_unused:UNUSED_PAD src0_sel:BYTE_1"
+            " src1_sel:DWORD",
+            "v_add_u32_sdwa v41, v20, v10 dst_sel:WORD_1 dst_unused:UNUSED_PAD src0_sel:WORD_1"
+            " src1_sel:DWORD",
+            "v_mov_b32_e32 v42, v20",
+            "v_add_u32_sdwa v42, v20, v10 dst_sel:BYTE_1 dst_unused:UNUSED_PRESERVE"
+            " src0_sel:DWORD src1_sel:DWORD",
+        ],
+        3,
+    )
     for lane in range(LANES):
         assert low[lane] == 0x56 + 1000 + lane
         assert high[lane] == (0x1234 + 1000 + lane & 0xFFFF) << 16
@@ -640,12 +724,17 @@ def test_parts_of_words() -> None:
 
 def test_packed_and_paired_operations_read_before_they_write() -> None:
     """Two words at once, and two operations at once, that exchange registers."""
-    one, two, three, four = _lanes([
-        "v_mov_b32_e32 v40, v10", "v_mov_b32_e32 v41, v11",
-        "v_pk_mov_b32 v[40:41], v[40:41], v[40:41] op_sel:[1,0]",
-        "v_mov_b32_e32 v42, v10", "v_mov_b32_e32 v43, v11",
-        "v_dual_mov_b32 v42, v43 :: v_dual_mov_b32 v43, v42",
-    ], 4)  # fmt: skip
+    one, two, three, four = _lanes(
+        [
+            "v_mov_b32_e32 v40, v10",
+            "v_mov_b32_e32 v41, v11",
+            "v_pk_mov_b32 v[40:41], v[40:41], v[40:41] op_sel:[1,0]",
+            "v_mov_b32_e32 v42, v10",
+            "v_mov_b32_e32 v43, v11",
+            "v_dual_mov_b32 v42, v43 :: v_dual_mov_b32 v43, v42",
+        ],
+        4,
+    )
     lane = range(LANES)
     assert one == three == [2000 + 3 * i for i in lane]
     assert two == four == [1000 + i for i in lane]
@@ -655,10 +744,13 @@ def test_packed_arithmetic_chooses_words_and_signs() -> None:
     """v_pk_fma_f32: halves by op_sel and op_sel_hi, signs by neg_lo and neg_hi."""
     floats = np.array([np.arange(LANES) + 1, np.arange(LANES) * 0.25 + 3], np.float32)
     found = _run(
-        ["v_pk_fma_f32 v[40:41], v[10:11], v[10:11], v[10:11] op_sel:[0,1,0] op_sel_hi:[1,1,0]"
-         " neg_lo:[0,0,1] neg_hi:[1,0,0]"],
-        floats.view(np.uint32), 2,
-    ).view(np.float32)  # fmt: skip
+        [
+            "v_pk_fma_f32 v[40:41], v[10:11], v[10:11], v[10:11] op_sel:[0,1,0] op_sel_hi:[1,1,0]"
+            " neg_lo:[0,0,1] neg_hi:[1,0,0]"
+        ],
+        floats.view(np.uint32),
+        2,
+    ).view(np.float32)
     a, b = floats
     assert (found[0] == a * b - a).all() and (found[1] == -b * b + a).all()
 
@@ -673,8 +765,9 @@ def test_packed_halves(name: str, exact: Callable[[int, int], int]) -> None:
     words = rng.integers(0, 2**32, (2, LANES), np.uint32)
     plain, chosen = _run(
         [f"v_pk_{name} v40, v10, v11", f"v_pk_{name} v41, v10, v11 op_sel:[1,0] op_sel_hi:[0,0]"],
-        words, 2,
-    ).tolist()  # fmt: skip
+        words,
+        2,
+    ).tolist()
     for lane, (a, b) in enumerate(words.T.tolist()):
         low, high = (exact(a >> s & 0xFFFF, b >> s & 0xFFFF) & 0xFFFF for s in (0, 16))
         assert plain[lane] == low | high << 16
@@ -687,12 +780,17 @@ def test_other_half_of_a_result() -> None:
     words = np.random.default_rng(6).integers(0, 2**32, (2, LANES), np.uint32)
     short, long, shifted, added, own = _run(
         [
-            *(f"v_mov_b32_e32 v{n}, v11" for n in range(40, 44)), "v_mov_b32_e32 v44, v10",
-            "v_lshlrev_b16_e32 v40, 8, v10", "v_lshlrev_b16_e64 v41, 8, v10",
-            "v_lshlrev_b16 v42, 8, v10", "v_add_nc_u16 v43, v10, v11", "v_lshrrev_b16 v44, 3, v44",
+            *(f"v_mov_b32_e32 v{n}, v11" for n in range(40, 44)),
+            "v_mov_b32_e32 v44, v10",
+            "v_lshlrev_b16_e32 v40, 8, v10",
+            "v_lshlrev_b16_e64 v41, 8, v10",
+            "v_lshlrev_b16 v42, 8, v10",
+            "v_add_nc_u16 v43, v10, v11",
+            "v_lshrrev_b16 v44, 3, v44",
         ],
-        words, 5,
-    ).tolist()  # fmt: skip
+        words,
+        5,
+    ).tolist()
     for lane, (a, b) in enumerate(words.T.tolist()):
         assert short[lane] == long[lane] == a << 8 & 0xFFFF
         assert shifted[lane] == b & 0xFFFF0000 | a << 8 & 0xFFFF
@@ -706,13 +804,19 @@ def test_halves_of_words_in_memory() -> None:
     """Loads into one half and stores of one half; the other half of a register stays."""
     low, high, stored = _run(
         [
-            "v_mov_b32_e32 v40, v11", "v_mov_b32_e32 v41, v11",
-            "global_load_short_d16 v40, v1, s[8:9]", "global_load_d16_hi_b16 v41, v1, s[8:9]",
-            "global_store_short_d16_hi v1, v10, s[8:9]", "global_load_ushort v42, v1, s[8:9]",
+            "v_mov_b32_e32 v40, v11",
+            "v_mov_b32_e32 v41, v11",
+            "global_load_short_d16 v40, v1, s[8:9]",
+            "global_load_d16_hi_b16 v41, v1, s[8:9]",
+            "global_store_short_d16_hi v1, v10, s[8:9]",
+            "global_load_ushort v42, v1, s[8:9]",
         ],
-        np.array([range(0x7FFF0000, 0x7FFF0000 + LANES), range(0x12340000, 0x12340000 + LANES)],
-                 np.uint32), 3,
-    ).tolist()  # fmt: skip
+        np.array(
+            [range(0x7FFF0000, 0x7FFF0000 + LANES), range(0x12340000, 0x12340000 + LANES)],
+            np.uint32,
+        ),
+        3,
+    ).tolist()
     lanes = range(LANES)
     assert low == [0x12340000 | i for i in lanes]
     assert high == [i << 16 | i for i in lanes]
@@ -721,49 +825,89 @@ def test_halves_of_words_in_memory() -> None:
 
 def test_loops_and_branches() -> None:
     """A loop counts down a scalar."""
-    (found,) = _lanes([
-        "v_mov_b32_e32 v40, 0", "s_mov_b32 s20, 5", "v_add_u32_e32 v40, v40, v10",
-        "s_sub_i32 s20, s20, 1", "s_cmp_lg_u32 s20, 0", "s_cbranch_scc1 65528",
-    ])  # fmt: skip
+    (found,) = _lanes(
+        [
+            "v_mov_b32_e32 v40, 0",
+            "s_mov_b32 s20, 5",
+            "v_add_u32_e32 v40, v40, v10",
+            "s_sub_i32 s20, s20, 1",
+            "s_cmp_lg_u32 s20, 0",
+            "s_cbranch_scc1 65528",
+        ]
+    )
     assert found == [5 * (1000 + i) for i in range(LANES)]
 
 
 # --- names and operands, as the assembler and the disassembler have them ---------------------
 
 SPELLED = {
-    "v_readfirstlane_b32": "s1, v1", "v_readlane_b32": "s1, v1, s2",
-    "v_writelane_b32": "v1, s1, s2", "v_accvgpr_read_b32": "v1, a1",
-    "v_accvgpr_write_b32": "a1, v1", "v_accvgpr_mov_b32": "a1, a2",
-    "v_fmaak_f32": "v1, v2, v3, 0x41230000", "v_fmamk_f32": "v1, v2, 0x41230000, v3",
-    "s_fmaak_f32": "s1, s2, s3, 0x41230000", "s_fmamk_f32": "s1, s2, 0x41230000, s3",
-    "s_movk_i32": "s1, 0x123", "s_addk_i32": "s1, 0x123", "s_addk_co_i32": "s1, 0x123",
+    "v_readfirstlane_b32": "s1, v1",
+    "v_readlane_b32": "s1, v1, s2",
+    "v_writelane_b32": "v1, s1, s2",
+    "v_accvgpr_read_b32": "v1, a1",
+    "v_accvgpr_write_b32": "a1, v1",
+    "v_accvgpr_mov_b32": "a1, a2",
+    "v_fmaak_f32": "v1, v2, v3, 0x41230000",
+    "v_fmamk_f32": "v1, v2, 0x41230000, v3",
+    "s_fmaak_f32": "s1, s2, s3, 0x41230000",
+    "s_fmamk_f32": "s1, s2, 0x41230000, s3",
+    "s_movk_i32": "s1, 0x123",
+    "s_addk_i32": "s1, 0x123",
+    "s_addk_co_i32": "s1, 0x123",
     "s_mulk_i32": "s1, 0x123",
-    "v_div_fmas_f32": "v1, v2, v3, v4", "v_div_fmas_f64": "v[2:3], v[4:5], v[6:7], v[8:9]",
-    "s_endpgm": "", "s_barrier": "", "s_barrier_wait": "-1",
+    "v_div_fmas_f32": "v1, v2, v3, v4",
+    "v_div_fmas_f64": "v[2:3], v[4:5], v[6:7], v[8:9]",
+    "s_endpgm": "",
+    "s_barrier": "",
+    "s_barrier_wait": "-1",
     "v_dot4_i32_iu8": "v1, v2, v3, v4 neg_lo:[1,1,0]",
-}  # fmt: skip
+}
 """Operands of operations that take others than their table's types say."""
 
 RENAMED = (
-    "v_add_nc_u32", "v_sub_nc_u32", "v_subrev_nc_u32", "v_add_nc_u16", "v_sub_nc_u16",
-    "v_add_co_ci_u32", "v_sub_co_ci_u32",
-    "v_subrev_co_ci_u32", "s_and_not1_b32", "s_or_not1_b64", "v_mad_co_u64_u32", "v_dot4_i32_iu8",
-    "s_add_co_u32", "s_sub_co_u32", "s_add_co_i32", "s_addk_co_i32", "s_add_co_ci_u32",
-    "s_sub_co_ci_u32", "s_barrier_wait",
-)  # fmt: skip
+    "v_add_nc_u32",
+    "v_sub_nc_u32",
+    "v_subrev_nc_u32",
+    "v_add_nc_u16",
+    "v_sub_nc_u16",
+    "v_add_co_ci_u32",
+    "v_sub_co_ci_u32",
+    "v_subrev_co_ci_u32",
+    "s_and_not1_b32",
+    "s_or_not1_b64",
+    "v_mad_co_u64_u32",
+    "v_dot4_i32_iu8",
+    "s_add_co_u32",
+    "s_sub_co_u32",
+    "s_add_co_i32",
+    "s_addk_co_i32",
+    "s_add_co_ci_u32",
+    "s_sub_co_ci_u32",
+    "s_barrier_wait",
+)
 MEMORY = (
-    "global_load_dword v1, v[2:3], off", "global_load_dwordx4 v[4:7], v2, s[4:5] offset:16",
-    "global_store_dwordx2 v[2:3], v[4:5], off", "global_load_ubyte v1, v[2:3], off",
-    "global_store_byte v[2:3], v4, off", "s_load_dwordx4 s[4:7], s[0:1], 0x10",
-    "ds_read_b32 v1, v2 offset:8", "ds_read2_b64 v[4:7], v2 offset1:1",
-    "ds_read2st64_b32 v[4:5], v2 offset1:1", "ds_write_b128 v2, v[4:7]",
-    "ds_write2_b32 v2, v3, v4 offset1:1", "scratch_load_dword v1, off, s2",
-    "buffer_store_dword v1, v2, s[0:3], 0 offen offset:4", "global_load_b128 v[4:7], v2, s[4:5]",
-    "ds_load_2addr_b64 v[4:7], v2 offset1:1", "scratch_store_b64 off, v[2:3], s2",
-    "s_load_b128 s[4:7], s[0:1], 0x10", "global_load_ushort v1, v[2:3], off",
-    "global_store_short v[2:3], v4, off", "global_load_u16 v1, v[2:3], off",
+    "global_load_dword v1, v[2:3], off",
+    "global_load_dwordx4 v[4:7], v2, s[4:5] offset:16",
+    "global_store_dwordx2 v[2:3], v[4:5], off",
+    "global_load_ubyte v1, v[2:3], off",
+    "global_store_byte v[2:3], v4, off",
+    "s_load_dwordx4 s[4:7], s[0:1], 0x10",
+    "ds_read_b32 v1, v2 offset:8",
+    "ds_read2_b64 v[4:7], v2 offset1:1",
+    "ds_read2st64_b32 v[4:5], v2 offset1:1",
+    "ds_write_b128 v2, v[4:7]",
+    "ds_write2_b32 v2, v3, v4 offset1:1",
+    "scratch_load_dword v1, off, s2",
+    "buffer_store_dword v1, v2, s[0:3], 0 offen offset:4",
+    "global_load_b128 v[4:7], v2, s[4:5]",
+    "ds_load_2addr_b64 v[4:7], v2 offset1:1",
+    "scratch_store_b64 off, v[2:3], s2",
+    "s_load_b128 s[4:7], s[0:1], 0x10",
+    "global_load_ushort v1, v[2:3], off",
+    "global_store_short v[2:3], v4, off",
+    "global_load_u16 v1, v[2:3], off",
     "global_store_b16 v[2:3], v4, off",
-)  # fmt: skip
+)
 
 
 def _spelled(operation: Operation, name: str) -> str:
@@ -791,8 +935,12 @@ def _spelled(operation: Operation, name: str) -> str:
 
 def _assembled(arch: str, lines: Sequence[str]) -> dict[str, listing.Instruction]:
     """Those lines that LLVM's assembler takes, as its disassembler shows them."""
-    command = [str(tools.versioned_tools("llvm-mc", tools.ROCM_FOLDERS)[0]), "-triple=amdgcn",
-               f"-mcpu={arch}", "-mattr=+wavefrontsize64"]  # fmt: skip
+    command = [
+        str(tools.versioned_tools("llvm-mc", tools.ROCM_FOLDERS)[0]),
+        "-triple=amdgcn",
+        f"-mcpu={arch}",
+        "-mattr=+wavefrontsize64",
+    ]
 
     def run(lines: Sequence[str], *more: str) -> subprocess.CompletedProcess[bytes]:
         text = "\n".join(lines).encode()
@@ -836,12 +984,20 @@ def test_names_are_those_of_the_disassembler() -> None:
 
 @pytest.mark.parametrize(
     "line",
-    ["v_sin_f32_e32 v1, v2", "v_add_f32_e64 v1, v2, v3 clamp", "v_mul_f32_e64 v1, v2, v3 mul:2",
-     "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf", "s_setpc_b64 s[0:1]",
-     "global_atomic_add v1, v2, s[0:1]", "v_pk_add_f16 v1, v2, v3", "ds_bpermute_b32 v1, v2, v3",
-     "s_barrier_wait 0xfffe", "global_load_sbyte v1, v2, s[0:1]",
-     "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]"],
-)  # fmt: skip
+    [
+        "v_sin_f32_e32 v1, v2",
+        "v_add_f32_e64 v1, v2, v3 clamp",
+        "v_mul_f32_e64 v1, v2, v3 mul:2",
+        "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf",
+        "s_setpc_b64 s[0:1]",
+        "global_atomic_add v1, v2, s[0:1]",
+        "v_pk_add_f16 v1, v2, v3",
+        "ds_bpermute_b32 v1, v2, v3",
+        "s_barrier_wait 0xfffe",
+        "global_load_sbyte v1, v2, s[0:1]",
+        "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]",
+    ],
+)
 def test_what_is_unknown_is_refused_by_name(line: str) -> None:
     """No instruction and no modifier is guessed."""
     with pytest.raises(Unknown, match=line.split(maxsplit=1)[0]):
@@ -868,10 +1024,14 @@ def test_memory_is_guarded(line: str, words: str) -> None:
 
 def test_addresses_of_shared_memory_wrap_around() -> None:
     """A base below zero with an offset that leads back: compilers make such."""
-    (found,) = _lanes([
-        "ds_write_b32 v1, v10", "v_add_u32_e32 v3, 0xfffff000, v1",
-        "ds_read_b32 v40, v3 offset:4096",
-    ], shared=256)  # fmt: skip
+    (found,) = _lanes(
+        [
+            "ds_write_b32 v1, v10",
+            "v_add_u32_e32 v3, 0xfffff000, v1",
+            "ds_read_b32 v40, v3 offset:4096",
+        ],
+        shared=256,
+    )
     assert found == [1000 + i for i in range(LANES)]
 
 

@@ -186,8 +186,10 @@ def test_a_counter_that_stands_still() -> None:
     assert observe.problem == "still: the counter moved 0 times, at least 2 are needed"
     assert observe.observe(lambda: board.launch(1.0), 1.0, 1.0) is None and not board.busy
     assert observe.facts()["energy"] == {
-        "read": None, "idle_watts": None, "problem": observe.problem,
-    }  # fmt: skip
+        "read": None,
+        "idle_watts": None,
+        "problem": observe.problem,
+    }
     assert observe.duration(1.0) == 0.0
 
 
@@ -310,12 +312,16 @@ def fake_nvml(monkeypatch: pytest.MonkeyPatch, **entries: Any) -> SimpleNamespac
         target._obj.value = 0x19
         return 0 if address == b"0000:19:00.0" else NOT_FOUND
 
-    found = SimpleNamespace(**{
-        "nvmlInit_v2": lambda: 0, "nvmlErrorString": lambda status: WORDS[status],
-        "nvmlDeviceGetHandleByPciBusId_v2": handle,
-        "nvmlDeviceGetTotalEnergyConsumption": gives(5_000_250),
-        "nvmlDeviceGetPowerUsage": gives(123_456), **entries,
-    })  # fmt: skip
+    found = SimpleNamespace(
+        **{
+            "nvmlInit_v2": lambda: 0,
+            "nvmlErrorString": lambda status: WORDS[status],
+            "nvmlDeviceGetHandleByPciBusId_v2": handle,
+            "nvmlDeviceGetTotalEnergyConsumption": gives(5_000_250),
+            "nvmlDeviceGetPowerUsage": gives(123_456),
+            **entries,
+        }
+    )
     monkeypatch.setattr(nvml.ctypes, "CDLL", lambda name: found)
     return found
 
@@ -388,10 +394,16 @@ def fake_smi(monkeypatch: pytest.MonkeyPatch, energy: Any, power: Any) -> None:
 
         return give
 
-    monkeypatch.setitem(sys.modules, "amdsmi", SimpleNamespace(
-        amdsmi_init=lambda: None, amdsmi_get_processor_handle_from_bdf=handle,
-        amdsmi_get_energy_count=call(energy), amdsmi_get_power_info=call(power),
-    ))  # fmt: skip
+    monkeypatch.setitem(
+        sys.modules,
+        "amdsmi",
+        SimpleNamespace(
+            amdsmi_init=lambda: None,
+            amdsmi_get_processor_handle_from_bdf=handle,
+            amdsmi_get_energy_count=call(energy),
+            amdsmi_get_power_info=call(power),
+        ),
+    )
 
 
 COUNT = {"energy_accumulator": 2_000_000, "counter_resolution": 15.25, "timestamp": 1}
@@ -435,10 +447,14 @@ def test_amdsmi_without_a_counter(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ZONES = {
-    "intel-rapl": "", "intel-rapl:0": "package-0", "intel-rapl:0:0": "core",
-    "intel-rapl:0:1": "dram", "intel-rapl:1": "package-1", "intel-rapl:2": "psys",
+    "intel-rapl": "",
+    "intel-rapl:0": "package-0",
+    "intel-rapl:0:0": "core",
+    "intel-rapl:0:1": "dram",
+    "intel-rapl:1": "package-1",
+    "intel-rapl:2": "psys",
     "intel-rapl-mmio:0": "package-0",
-}  # fmt: skip
+}
 
 
 @pytest.fixture

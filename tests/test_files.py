@@ -82,9 +82,7 @@ def test_matrix_market(tmp_path: Path, device: Device) -> None:
     sym = _text(
         tmp_path, "s.mtx", f"{head} coordinate real symmetric\n% c\n2 2 2\n1 1 0.1\n2 1 5\n"
     )
-    assert _read(sym, device).to_fractions() == [
-        [mp.array("0.1").to_fractions(), 5], [5, 0],
-    ]  # fmt: skip
+    assert _read(sym, device).to_fractions() == [[mp.array("0.1").to_fractions(), 5], [5, 0]]
     skew = _text(tmp_path, "k.mtx", f"{head} array real skew-symmetric\n3 3\n1\n2\n3\n")
     assert _read(skew, device).to_fractions() == [[0, -1, -2], [1, 0, -3], [2, 3, 0]]
     dense = _text(tmp_path, "d.mtx", f"{head} array integer general\n2 2\n1\n2\n3\n4\n")
@@ -127,11 +125,12 @@ BAD_TEXT = {
     "head.mtx": ("1 1\n", r"line 1: no Matrix Market header"),
     "short.mtx": ("%%MatrixMarket matrix array real general\n2 2\n1\n", r"4 values expected, 1"),
     "twice.mtx": (
-        "%%MatrixMarket matrix coordinate real general\n1 1 2\n1 1 1\n1 1 2\n", "given twice",
+        "%%MatrixMarket matrix coordinate real general\n1 1 2\n1 1 1\n1 1 2\n",
+        "given twice",
     ),
     "outside.mtx": ("%%MatrixMarket matrix coordinate real general\n1 1 1\n2 1 1\n", r"\(2, 1\)"),
     "type.xlsx": ("1", r"unknown file type '.xlsx'"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", BAD_TEXT)
@@ -152,8 +151,12 @@ def test_bad_binary(tmp_path: Path, device: Device) -> None:
         _read(tmp_path / "folder.csv", device)
     files.write(tmp_path / "a.npz", mp.array([[1, 2]], "dd", device))
     whole = (tmp_path / "a.npz").read_bytes()
-    for name, data in (("cut.npz", whole[: len(whole) // 2]), ("junk.npz", b"junk"),
-                       ("junk.npy", b"junk"), ("none.npy", b"")):  # fmt: skip
+    for name, data in (
+        ("cut.npz", whole[: len(whole) // 2]),
+        ("junk.npz", b"junk"),
+        ("junk.npy", b"junk"),
+        ("none.npy", b""),
+    ):
         (tmp_path / name).write_bytes(data)
         with pytest.raises(InputError, match=name):
             _read(tmp_path / name, device)
@@ -166,9 +169,17 @@ BIG = "9007199254740993"
 
 
 @pytest.mark.parametrize(
-    "text", [BIG, f"-{BIG}", "0x20000000000001", "-0X20000000000001", f"{BIG}/1",
-             "18014398509481986/2", "0x200000000000e1"],
-)  # fmt: skip
+    "text",
+    [
+        BIG,
+        f"-{BIG}",
+        "0x20000000000001",
+        "-0X20000000000001",
+        f"{BIG}/1",
+        "18014398509481986/2",
+        "0x200000000000e1",
+    ],
+)
 @pytest.mark.parametrize("suffix", [".csv", ".mtx"])
 def test_integers_of_any_spelling_are_exact_or_refused(
     tmp_path: Path, device: Device, text: str, suffix: str
@@ -182,9 +193,18 @@ def test_integers_of_any_spelling_are_exact_or_refused(
 
 
 @pytest.mark.parametrize(
-    "text", [f"{BIG}.0", "9.007199254740993e15", "0x20000000000001.0", "0x20000000000001p0",
-             f"{BIG}/7", "1E30", "1e999", "nan"],
-)  # fmt: skip
+    "text",
+    [
+        f"{BIG}.0",
+        "9.007199254740993e15",
+        "0x20000000000001.0",
+        "0x20000000000001p0",
+        f"{BIG}/7",
+        "1E30",
+        "1e999",
+        "nan",
+    ],
+)
 def test_numbers_with_a_point_or_an_exponent_are_rounded(
     tmp_path: Path, device: Device, text: str
 ) -> None:
@@ -273,9 +293,14 @@ def test_output_is_checked_before_the_work(tmp_path: Path) -> None:
     (tmp_path / "loop.csv").symlink_to("loop.csv")
     (tmp_path / "to no.csv").symlink_to("no/x.csv")
     for name, message in (
-        ("x.doc", "unknown file type"), ("no/x.csv", "does not exist"), ("x.npy", "one plane"),
-        ("n" * 252 + ".csv", "too long"), ("\0.csv", "null"), ("loop.csv", "links"),
-        ("to no.csv", "no does not exist"), ("file/x.csv", "does not exist"),
-    ):  # fmt: skip
+        ("x.doc", "unknown file type"),
+        ("no/x.csv", "does not exist"),
+        ("x.npy", "one plane"),
+        ("n" * 252 + ".csv", "too long"),
+        ("\0.csv", "null"),
+        ("loop.csv", "links"),
+        ("to no.csv", "no does not exist"),
+        ("file/x.csv", "does not exist"),
+    ):
         with pytest.raises(PortmpError, match=message):
             files.check_target(tmp_path / name, formats.get("dd"))

@@ -138,10 +138,14 @@ def test_views_outputs_and_options_are_those_of_any_device(
 
 
 PRODUCTS: dict[str, Any] = {
-    "residues": Ozaki2(), "more moduli": Ozaki2(moduli=20), "engine": Ozaki2(engine="own"),
-    "workspace": Ozaki2(workspace=10**6), "slices": Ozaki1(slices=9, width=6),
-    "bits": Ozaki1(bits=70), "float64": Ozaki1(word="float64"),
-}  # fmt: skip
+    "residues": Ozaki2(),
+    "more moduli": Ozaki2(moduli=20),
+    "engine": Ozaki2(engine="own"),
+    "workspace": Ozaki2(workspace=10**6),
+    "slices": Ozaki1(slices=9, width=6),
+    "bits": Ozaki1(bits=70),
+    "float64": Ozaki1(word="float64"),
+}
 
 
 @pytest.mark.parametrize("options", PRODUCTS.values(), ids=PRODUCTS)
@@ -345,16 +349,21 @@ def test_a_default_that_is_the_host_is_not_timed(
 def test_wrong_arguments_are_refused_as_elsewhere(host: Device) -> None:
     a, x = array("float64", (3, 3), "a", host), array("float64", (3,), "x", host)
     calls: list[Callable[[], object]] = [
-        lambda: mp.gemm(a, a, accuracy="quick"), lambda: mp.gemv(a, x, accuracy="quick"),
-        lambda: mp.gemm(a, a, out=a), lambda: mp.axpy(1, x[:2], x[1:], out=x[1:]),
+        lambda: mp.gemm(a, a, accuracy="quick"),
+        lambda: mp.gemv(a, x, accuracy="quick"),
+        lambda: mp.gemm(a, a, out=a),
+        lambda: mp.axpy(1, x[:2], x[1:], out=x[1:]),
         lambda: mp.linalg.solve(mp.zeros((3, 3), "float64", host), x),
         lambda: gemm_routine.gemm(
-            a.planes, a.planes, alpha=base.scalar_limbs(a.format, 1, "alpha"),
-            beta=base.scalar_limbs(a.format, 0, "beta"), schedule="fast",  # type: ignore[arg-type]
+            a.planes,
+            a.planes,
+            alpha=base.scalar_limbs(a.format, 1, "alpha"),
+            beta=base.scalar_limbs(a.format, 0, "beta"),
+            schedule="fast",  # type: ignore[arg-type]
         ),
         lambda: mp.dot(x, x, schedule=GemmSchedule()),  # type: ignore[arg-type]
         lambda: nbody.potential(a, x, schedule=GemmSchedule()),  # type: ignore[arg-type]
-    ]  # fmt: skip
+    ]
     for call in calls:
         with pytest.raises(ArgumentError):
             call()

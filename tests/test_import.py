@@ -30,9 +30,7 @@ HEAVY = (
 def test_import_is_light() -> None:
     """Only NumPy comes along."""
     code = "import json, sys, portmp; print(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
     assert "numpy" in loaded
     assert not loaded & set(HEAVY)
@@ -47,9 +45,7 @@ def test_naming_a_format_needs_no_device() -> None:
         "text = kernel_spec.rendered(compilation_units.kernels('dd').values(), 'cuda').text\n"
         "print(json.dumps([len(text), sorted(sys.modules)]))"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True
-    )  # fmt: skip
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     size, loaded = json.loads(done.stdout)
     assert size > 10000
     assert not set(loaded) & {"pyopencl", "cuda", "hip"}

@@ -32,10 +32,15 @@ VECTOR = re.compile(
 )
 COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
 SCALAR = replace(
-    OPENCL, name="scalar", title="OpenCL C without vectors", vectors=(1,), memory_vectors=False,
-    high_word="(int)(as_long({0}) >> 32)", low_word="(int)as_long({0})",
+    OPENCL,
+    name="scalar",
+    title="OpenCL C without vectors",
+    vectors=(1,),
+    memory_vectors=False,
+    high_word="(int)(as_long({0}) >> 32)",
+    low_word="(int)as_long({0})",
     double_of="y = as_double((long)({0}) << 32 | (unsigned)({1}));",
-)  # fmt: skip
+)
 """Words' halves are taken from long too: the usual ones are those of a vector."""
 
 TILES = GemmSchedule(8, 8, 2, 2, vector=2, pad=2, stages=2, unroll=1)
@@ -148,8 +153,11 @@ def _copied(on: Device, form: str) -> mp.Array:
 
 
 CALLS: dict[str, Callable[[Device, str], mp.Array]] = {
-    "gemv": _sums, "gemm": _product, "transposed": _turned, "add": _copied,
-}  # fmt: skip
+    "gemv": _sums,
+    "gemm": _product,
+    "transposed": _turned,
+    "add": _copied,
+}
 
 
 @pytest.mark.parametrize("name", CALLS)

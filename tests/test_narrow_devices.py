@@ -83,8 +83,7 @@ WAYS = [(*d, form) for d in DEVICES for form in ("dd", "ts", "float32", "fp64inf
 
 
 @pytest.mark.parametrize(
-    "way",
-    mostly_slow(WAYS, [(1, "cpu", "float32")], "all kernels of each device"),
+    "way", mostly_slow(WAYS, [(1, "cpu", "float32")], "all kernels of each device")
 )
 def test_every_case_has_its_bits(way: tuple[int, str, str], launched: Launched) -> None:
     """What ``portmp verify`` compares, of every routine."""

@@ -34,10 +34,13 @@ BOUNDS = {"acceleration": (47, 16), "potential": (36, 12)}
 """Largest errors in u^N of the sum of magnitudes that nbody states: of one limb, of several."""
 
 SCHEDULES = (
-    NbodySchedule(8, 1, 16, 4), NbodySchedule(4, 3, 32, 4, ilp=2),
-    NbodySchedule(2, 2, 8, 2, shared=0), NbodySchedule(1, 2, 256, 1, shared=0),
-    NbodySchedule(8, 1, 16, 4, stages=2), NbodySchedule(4, 2, 32, 2).for_call(parts=True),
-)  # fmt: skip
+    NbodySchedule(8, 1, 16, 4),
+    NbodySchedule(4, 3, 32, 4, ilp=2),
+    NbodySchedule(2, 2, 8, 2, shared=0),
+    NbodySchedule(1, 2, 256, 1, shared=0),
+    NbodySchedule(8, 1, 16, 4, stages=2),
+    NbodySchedule(4, 2, 32, 2).for_call(parts=True),
+)
 
 
 def particles(name: str, count: int, seed: str = "n") -> tuple[Host, Host]:
@@ -101,9 +104,12 @@ def bits(*results: mp.Array) -> list[bytes]:
 
 @pytest.mark.parametrize(
     "name",
-    mostly_slow(formats.STANDARD, ("float64", "ds", "td", "qs", "d+s"),
-                "the same networks in the other word; all run in test_many_particles"),
-)  # fmt: skip
+    mostly_slow(
+        formats.STANDARD,
+        ("float64", "ds", "td", "qs", "d+s"),
+        "the same networks in the other word; all run in test_many_particles",
+    ),
+)
 def test_values(device: Device, name: str) -> None:
     """Within 20 u^N of the sum of the magnitudes; close pairs and a huge mass among them."""
     assert max(errors(formats.get(name), *particles(name, 30), device)) <= 20
@@ -164,9 +170,12 @@ def test_stated_bounds(name: str) -> None:
 
 @pytest.mark.parametrize(
     "name",
-    mostly_slow(["float32", "dd", "qs", "d+s"], ("d+s",),
-                "many kernels; float32 and dd have as many below, d+s has planes of two sizes"),
-)  # fmt: skip
+    mostly_slow(
+        ["float32", "dd", "qs", "d+s"],
+        ("d+s",),
+        "many kernels; float32 and dd have as many below, d+s has planes of two sizes",
+    ),
+)
 def test_schedules(device: Device, name: str) -> None:
     """Tiles, targets a thread, shared memory: the reference's bits, over two slabs."""
     position, mass = arrays(name, 1061, device)
@@ -224,10 +233,7 @@ def test_coinciding_particles(device: Device) -> None:
         assert np.isnan(limbs[0]).all() and not np.any(limbs[1:])
 
 
-@slow(
-    "each root in one word",
-    unless=lambda p: (p["name"] == "float64") == (p["root"] == "rsqrt"),
-)
+@slow("each root in one word", unless=lambda p: (p["name"] == "float64") == (p["root"] == "rsqrt"))
 @pytest.mark.parametrize("root", ["fast", "rsqrt", "division"])
 @pytest.mark.parametrize("name", ["float32", "float64"])
 def test_other_roots(device: Device, name: str, root: str) -> None:
@@ -341,9 +347,7 @@ class Gpu:
     by_reference = False
 
     def __init__(self, kind: str = "gpu", memory: int = 150 * 10**9) -> None:
-        self.properties = SimpleNamespace(
-            kind=kind, memory=memory, compute_units=132, warp_size=32
-        )  # fmt: skip
+        self.properties = SimpleNamespace(kind=kind, memory=memory, compute_units=132, warp_size=32)
 
 
 def test_when_slabs_go_to_blocks_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:

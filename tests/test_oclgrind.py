@@ -18,9 +18,13 @@ from tiers import check
 
 ROOT = Path(__file__).resolve().parents[1]
 OPTIONS = (
-    "--data-races", "--uniform-writes", "--uninitialized", "--check-api",
-    "--local-mem-size", str(2**18),  # as CPUs have, for the packed panels of their GEMM
-)  # fmt: skip
+    "--data-races",
+    "--uniform-writes",
+    "--uninitialized",
+    "--check-api",
+    "--local-mem-size",
+    str(2**18),  # as CPUs have, for the packed panels of their GEMM
+)
 PROBLEM = re.compile(
     r"invalid|race|uninitiali[sz]ed|error detected|divergence|out of", re.IGNORECASE
 )
@@ -67,18 +71,33 @@ def under_oclgrind(tmp_path: Path, *command: str) -> tuple[subprocess.CompletedP
         "OCL_ICD_VENDORS": str(tmp_path),
     }
     done = subprocess.run(
-        ["oclgrind", *OPTIONS, "--build-options", "-cl-opt-disable", "--log", str(log),
-         sys.executable, *command],
-        capture_output=True, text=True, env=environment, timeout=900, check=False,
-    )  # fmt: skip
+        [
+            "oclgrind",
+            *OPTIONS,
+            "--build-options",
+            "-cl-opt-disable",
+            "--log",
+            str(log),
+            sys.executable,
+            *command,
+        ],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=900,
+        check=False,
+    )
     return done, done.stderr + "\n\n" + (log.read_text() if log.exists() else "")
 
 
 @pytest.mark.parametrize(
     "name",
-    mostly_slow(["float32", "float64", "ds", "dd", "d+s", "ts", "td", "qd2011"],
-                ("float32", "d+s"), "a minute each; formats differ in networks, not in accesses"),
-)  # fmt: skip
+    mostly_slow(
+        ["float32", "float64", "ds", "dd", "d+s", "ts", "td", "qd2011"],
+        ("float32", "d+s"),
+        "a minute each; formats differ in networks, not in accesses",
+    ),
+)
 def test_kernels_are_clean(name: str, tmp_path: Path) -> None:
     """All routines of a format: the host reference's bits, and nothing to report."""
     done, report = under_oclgrind(tmp_path, str(ROOT / "tests" / "oclgrind_check.py"), name)

@@ -333,9 +333,10 @@ def test_largest_entries(device: Device) -> None:
     y = np.array([[large, large / 2, 1.0], [large, large / 3, 1.0]])
     for moduli in (4, 15):
         got = mp.gemm(
-            mp.array(x, "float64", device), mp.array(y, "float64", device),
+            mp.array(x, "float64", device),
+            mp.array(y, "float64", device),
             method=Ozaki2(moduli=moduli),
-        )  # fmt: skip
+        )
         assert verify.digest(ozaki_reference.gemm2(f, [x], [y], moduli=moduli)) == bits(got)
         lead = got.to_limbs()[0]
         assert lead[0, 0] == 0 and np.isinf(lead[0, 1]) and np.isinf(lead[1, :2]).all()
@@ -391,10 +392,16 @@ def test_own_engine(word: str, device: Device) -> None:
         size = batch * m * (n + 3) + 5
         c = planes.upload(engines.SUMS[word], [np.zeros(size)], queue)
         engines.Own().multiply(
-            queue, word, m, n, k, Rows(a.buffers[0], k + 8, 4, m * (k + 8)),
-            Rows(b.buffers[0], k + 4, 0, n * (k + 4)), Rows(c.buffers[0], n + 3, 5, m * (n + 3)),
+            queue,
+            word,
+            m,
+            n,
+            k,
+            Rows(a.buffers[0], k + 8, 4, m * (k + 8)),
+            Rows(b.buffers[0], k + 4, 0, n * (k + 4)),
+            Rows(c.buffers[0], n + 3, 5, m * (n + 3)),
             batch,
-        )  # fmt: skip
+        )
         want = left[:, :, 4 : k + 4] @ right[:, :, :k].transpose(0, 2, 1)
         got = c.read_dense()[0]
         found = got[5:].reshape(batch, m, n + 3)
@@ -528,9 +535,7 @@ def test_reference_without_a_product() -> None:
 # --- auto -------------------------------------------------------------------------------
 
 
-MATRIX_ENGINE = choose.Rates(
-    {"float32": 3e13, "float64": 1.5e13}, {"int8": 7e14, "float64": 3e13}
-)  # fmt: skip
+MATRIX_ENGINE = choose.Rates({"float32": 3e13, "float64": 1.5e13}, {"int8": 7e14, "float64": 3e13})
 """A GPU's whose int8 products are far faster than its fmas."""
 
 
@@ -690,9 +695,7 @@ def test_the_packages_rates_are_rates() -> None:
     text = (paths.PACKAGE / "data" / "rates.json").read_text()
     for one in json.loads(text)["entries"]:
         assert choose._parsed(one) is not None
-        assert set(one) == {
-            "platform", "device", "library", "fma", "products", "driver", "date",
-        }  # fmt: skip
+        assert set(one) == {"platform", "device", "library", "fma", "products", "driver", "date"}
 
 
 # --- libraries --------------------------------------------------------------------------
@@ -814,16 +817,21 @@ def test_hipblas_through_its_bindings(tmp_path: Path) -> None:
     compiler = next(iter(tools.versioned_tools("clang", tools.ROCM_FOLDERS)))
     subprocess.run([str(compiler), "-shared", "-fPIC", "-o", str(built), str(source)], check=True)
     done = subprocess.run(
-        [sys.executable, "-c", HIPBLAS_USED], capture_output=True, text=True, check=True,
+        [sys.executable, "-c", HIPBLAS_USED],
+        capture_output=True,
+        text=True,
+        check=True,
         env=dict(os.environ, ROCM_PATH=str(tmp_path)),
-    )  # fmt: skip
+    )
     operands = "1 2003 3 16 60 1000 3 12 84 0 3014 10 5 8589934592"
     calls = ["77 9", f"77 112 111 5 7 12 {operands} 2 9 160"]
     calls += ["77 9", f"77 112 111 5 7 12 {operands} 3 9 160"]
     assert done.stdout.splitlines() == [
-        *calls, "hipBLAS: hipblasGemmStridedBatchedEx: HIPBLAS_STATUS_NOT_SUPPORTED",
-        "77 9", "77 1000 -0.3 1000 1 2010 1",
-    ]  # fmt: skip
+        *calls,
+        "hipBLAS: hipblasGemmStridedBatchedEx: HIPBLAS_STATUS_NOT_SUPPORTED",
+        "77 9",
+        "77 1000 -0.3 1000 1 2010 1",
+    ]
 
 
 @pytest.mark.parametrize("word", ["int8", "float32", "float64"])
@@ -915,9 +923,16 @@ def test_clblast() -> None:
         a, b = (planes.upload(engines.FACTORS[word], [x], queue) for x in (left, right))
         c = planes.upload(engines.SUMS[word], [np.zeros(3 + 2 * 7 * 6)], queue)
         library.multiply(
-            queue, word, 7, 5, k, Rows(a.buffers[0], k + 8, 4, 7 * (k + 8)),
-            Rows(b.buffers[0], k + 4, 0, 5 * (k + 4)), Rows(c.buffers[0], 6, 3, 7 * 6), 2,
-        )  # fmt: skip
+            queue,
+            word,
+            7,
+            5,
+            k,
+            Rows(a.buffers[0], k + 8, 4, 7 * (k + 8)),
+            Rows(b.buffers[0], k + 4, 0, 5 * (k + 4)),
+            Rows(c.buffers[0], 6, 3, 7 * 6),
+            2,
+        )
         got = c.read_dense()[0]
         want = left[:, :, 4 : k + 4] @ right[:, :, :k].transpose(0, 2, 1)
         assert np.array_equal(got[3:].reshape(2, 7, 6)[:, :, :5], want)
@@ -949,9 +964,12 @@ def test_clblast_calls(monkeypatch: pytest.MonkeyPatch) -> None:
     library = clblast.Clblast()
     library.multiply(stub(queue=object()), "float64", 5, 6, 7, *rows, 2)
     assert calls[1] == {
-        "arguments": (5, 6, 7, 10, 11, 12), "b_transp": True,
-        "a_offset": 0, "b_offset": 101, "c_offset": 202,
-    }  # fmt: skip
+        "arguments": (5, 6, 7, 10, 11, 12),
+        "b_transp": True,
+        "a_offset": 0,
+        "b_offset": 101,
+        "c_offset": 202,
+    }
     with pytest.raises(DeviceError, match="CLBlast: PyCLBlast: invalid kernel"):
         library.multiply(stub(queue=object()), "float64", 5, 6, 7, *rows)
     with pytest.raises(ArgumentError, match="of another platform"):

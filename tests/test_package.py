@@ -43,10 +43,20 @@ def build(source: Path, target: Path, *options: str) -> list[Path]:
     pytest.importorskip("build")
     pytest.importorskip("hatchling")
     done = subprocess.run(
-        [sys.executable, "-m", "build", "--no-isolation", *options, "--outdir", str(target),
-         str(source)],
-        capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "build",
+            "--no-isolation",
+            *options,
+            "--outdir",
+            str(target),
+            str(source),
+        ],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
     return sorted(target.iterdir())
 
@@ -137,15 +147,32 @@ def test_installed_wheel_works(built: tuple[Path, Path], tmp_path: Path) -> None
     """Rendering, data and reference from the installed wheel alone, far from the source."""
     target = tmp_path / "site"
     subprocess.run(
-        [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index",
-         "--no-compile", "--disable-pip-version-check", "--target", str(target), str(built[1])],
-        check=True, capture_output=True,
-    )  # fmt: skip
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--no-deps",
+            "--no-index",
+            "--no-compile",
+            "--disable-pip-version-check",
+            "--target",
+            str(target),
+            str(built[1]),
+        ],
+        check=True,
+        capture_output=True,
+    )
     environment = {**os.environ, "PYTHONPATH": str(target), "PYTHONDONTWRITEBYTECODE": "1"}
     done = subprocess.run(
         [sys.executable, "-P", "-c", SCRIPT],
-        cwd=tmp_path, env=environment, capture_output=True, text=True, check=False,
-    )  # fmt: skip
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
     assert done.returncode == 0, done.stderr
     places = done.stdout.splitlines()
     assert places == [str(target / "portmp/__init__.py"), str(target / "portmp/templates")]

@@ -174,16 +174,30 @@ def test_fma_broadcasts_and_keeps_the_dtype(dtype: np.dtype[Any]) -> None:
 # --- the recorded results of the networks -------------------------------------------------
 
 NETWORK_OF = {
-    "add_fpan": "add{}", "mul_fpan": "mul{}", "addf": "add{}_word", "mulf": "mul{}_word",
-    "div": "div{}", "sqrt": "sqrt{}", "add_jmp6": "add2_jmp6", "mul_jmp12": "mul2_jmp12",
-    "add_seed_gpu": "add3_2021", "add_seed_cpu": "add3_2021_cpu",
-    "mul_seed_gpu": "mul3_2021", "mul_seed_cpu": "mul3_2021_cpu",
-    "add_qd_ieee": "add4_2011", "add_qd_sloppy": "add4_2011_sloppy", "mul_qd_acc": "mul4_2011",
-    "ds_add": "add2", "ds_mul": "mul2", "rsqrt_cr": "rsqrt_word",
-}  # fmt: skip
+    "add_fpan": "add{}",
+    "mul_fpan": "mul{}",
+    "addf": "add{}_word",
+    "mulf": "mul{}_word",
+    "div": "div{}",
+    "sqrt": "sqrt{}",
+    "add_jmp6": "add2_jmp6",
+    "mul_jmp12": "mul2_jmp12",
+    "add_seed_gpu": "add3_2021",
+    "add_seed_cpu": "add3_2021_cpu",
+    "mul_seed_gpu": "mul3_2021",
+    "mul_seed_cpu": "mul3_2021_cpu",
+    "add_qd_ieee": "add4_2011",
+    "add_qd_sloppy": "add4_2011_sloppy",
+    "mul_qd_acc": "mul4_2011",
+    "ds_add": "add2",
+    "ds_mul": "mul2",
+    "rsqrt_cr": "rsqrt_word",
+}
 GATES: dict[str, Callable[..., tuple[Array, Array]]] = {
-    "two_sum": ieee.two_sum, "fast_two_sum": ieee.fast_two_sum, "two_prod_fma": ieee.two_prod,
-}  # fmt: skip
+    "two_sum": ieee.two_sum,
+    "fast_two_sum": ieee.fast_two_sum,
+    "two_prod_fma": ieee.two_prod,
+}
 DOTS = {"dot_F2P": 2, "dot_F4c": 3, "dot_F5c": 4}
 
 

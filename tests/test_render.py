@@ -43,9 +43,15 @@ ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
 HIP = {"__global__", "__shared__", "__syncthreads()", "threadIdx.x", "blockIdx.x", "long long"}
 CL = {
-    "__kernel ", "__local ", "__global double *", "get_local_id(0)", "get_group_id(0)",
-    "barrier(CLK_LOCAL_MEM_FENCE)", "reqd_work_group_size", "FP_CONTRACT OFF",
-}  # fmt: skip
+    "__kernel ",
+    "__local ",
+    "__global double *",
+    "get_local_id(0)",
+    "get_group_id(0)",
+    "barrier(CLK_LOCAL_MEM_FENCE)",
+    "reqd_work_group_size",
+    "FP_CONTRACT OFF",
+}
 IDIOMS = {
     "cuda": HIP | {"__fma_rn(", "__dsqrt_rn("},
     "rocm": HIP | {" fma("},
@@ -445,11 +451,21 @@ def test_every_network_parses() -> None:
 @pytest.mark.parametrize(
     ("name", "instructions"),
     [
-        ("add2", 20), ("mul2", 9), ("div2", 14), ("sqrt2", 8), ("accumulate2", 18),
-        ("add3", 63), ("mul3", 45), ("div3", 135), ("accumulate3", 63),
-        ("add4", 124), ("mul4", 124), ("div4", 304), ("accumulate4", 136),
+        ("add2", 20),
+        ("mul2", 9),
+        ("div2", 14),
+        ("sqrt2", 8),
+        ("accumulate2", 18),
+        ("add3", 63),
+        ("mul3", 45),
+        ("div3", 135),
+        ("accumulate3", 63),
+        ("add4", 124),
+        ("mul4", 124),
+        ("div4", 304),
+        ("accumulate4", 136),
     ],
-)  # fmt: skip
+)
 def test_instruction_counts(name: str, instructions: int) -> None:
     """The published cost of each network; more would be a slower library."""
     assert sum(networks.get(name).cost.values()) == instructions

@@ -164,8 +164,11 @@ def test_gemv_and_dot(device: Device, name: str, part: int | None) -> None:
 def test_many_chunks(device: Device, chunks: int) -> None:
     """Chunks that threads combine in memory, in registers and in shared memory: one tree."""
     size = chunks * definition.CHUNK - 5
-    x = mp.from_limbs([np.resize(inputs.ordinary(formats.get("float32"), (99991,), "m")[0], size)],
-                      "float32", device)  # fmt: skip
+    x = mp.from_limbs(
+        [np.resize(inputs.ordinary(formats.get("float32"), (99991,), "m")[0], size)],
+        "float32",
+        device,
+    )
     usual = _bits(mp.dot(x, x))
     for threads in (32, 64):
         got = mp.dot(x, x, schedule=ReduceSchedule(8, 1, 4, combine_threads=threads))
@@ -178,8 +181,12 @@ def test_rows_that_a_work_item_combines_alone(device: Device) -> None:
     host = inputs.ordinary(formats.get(name), (70 * 8300,), "rows")
     planes = [p.reshape(70, 8300).copy() for p in host]
     for row, column, value in (
-        (3, 5, np.nan), (7, 8299, np.inf), (9, 3, np.inf), (9, 4, -np.inf), (66, 8250, -np.inf),
-    ):  # fmt: skip
+        (3, 5, np.nan),
+        (7, 8299, np.inf),
+        (9, 3, np.inf),
+        (9, 4, -np.inf),
+        (66, 8250, -np.inf),
+    ):
         planes[0][row, column] = value
         for lower in planes[1:]:
             lower[row, column] = 0

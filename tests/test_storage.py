@@ -76,8 +76,7 @@ def test_binary16_is_numpys() -> None:
 
 
 @pytest.mark.parametrize(
-    "name",
-    mostly_slow(SHORT, (SHORT[0], "float16"), "all of them; a few are in the test below"),
+    "name", mostly_slow(SHORT, (SHORT[0], "float16"), "all of them; a few are in the test below")
 )
 def test_middles_between_all_neighbours(name: str) -> None:
     """Every midpoint of two numbers goes to the even one, its neighbours to the nearer one."""
@@ -91,16 +90,22 @@ def test_middles_between_all_neighbours(name: str) -> None:
     even = np.where(low_parts[-1] & 1, upper, lower)
     zero = np.zeros(middle.shape)
     for value, rest, expected in (
-        (middle, zero, even), (middle, zero + 1, upper), (middle, zero - 1, lower),
-        (-middle, zero, -even), (-middle, zero + 1, -lower),
-    ):  # fmt: skip
+        (middle, zero, even),
+        (middle, zero + 1, upper),
+        (middle, zero - 1, lower),
+        (-middle, zero, -even),
+        (-middle, zero + 1, -lower),
+    ):
         assert same(
             encode.rounded(value, rest, encoding, "nearest"), expected.astype(encoding.word)
         )
     for value, rest, expected in (
-        (middle, zero, lower), (upper, zero - 1, lower), (upper, zero, upper),
-        (-upper, zero + 1, -lower), (upper, zero + 1, upper),
-    ):  # fmt: skip
+        (middle, zero, lower),
+        (upper, zero - 1, lower),
+        (upper, zero, upper),
+        (-upper, zero + 1, -lower),
+        (upper, zero + 1, upper),
+    ):
         got = encode.rounded(value, rest, encoding, "toward_zero")
         assert same(got, expected.astype(encoding.word))
 
@@ -373,9 +378,11 @@ def test_what_storage_formats_do_not_do() -> None:
     a = mp.array([[2, 1], [1, 3]], "slfp64in48b")
     mass, position = mp.array([1, 1], "float16"), mp.zeros((2, 3), "float16")
     for work in (
-        lambda: mp.linalg.solve(a, a), lambda: mp.gemm(a, a, method="ozaki1"),
-        lambda: mp.nbody.acceleration(position, mass, eps=1), lambda: a.limbs,
-    ):  # fmt: skip
+        lambda: mp.linalg.solve(a, a),
+        lambda: mp.gemm(a, a, method="ozaki1"),
+        lambda: mp.nbody.acceleration(position, mass, eps=1),
+        lambda: a.limbs,
+    ):
         with pytest.raises(FormatError, match=r"storage format; convert with astype\('float"):
             work()
     with pytest.raises(FormatError, match="convert with"):

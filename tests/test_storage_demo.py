@@ -92,9 +92,16 @@ def test_command(
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(storage_accuracy, "LENGTHS", (256, 1024))
     status, out, _ = _run(
-        capsys, "--size", "96", "--format", "slfp64in32b, slfp64in16b", "-o", "r.json",
-        "--plot", "r.png",
-    )  # fmt: skip
+        capsys,
+        "--size",
+        "96",
+        "--format",
+        "slfp64in32b, slfp64in16b",
+        "-o",
+        "r.json",
+        "--plot",
+        "r.png",
+    )
     data = json.loads(Path("r.json").read_text())
     assert status == 0 and data["passed"]
     assert Path("r.png").stat().st_size > 5000
@@ -116,16 +123,21 @@ def test_command(
 
 @pytest.mark.parametrize(
     ("words", "message"),
-    [(("--size", "15"), "--size: 15 given, 16 to 32768 are allowed"),
-     (("--format", "slfp64in33b"), "did you mean 'slfp64in3"),
-     (("--format", "dd"), "--format: dd given, storage formats of float64 are needed"),
-     (("--format", "bfloat16"), "storage formats of float64"),
-     (("-o", "no/r.json"), "does not exist"), (("--plot", "r.doc"), "'.doc'")],
-)  # fmt: skip
+    [
+        (("--size", "15"), "--size: 15 given, 16 to 32768 are allowed"),
+        (("--format", "slfp64in33b"), "did you mean 'slfp64in3"),
+        (("--format", "dd"), "--format: dd given, storage formats of float64 are needed"),
+        (("--format", "bfloat16"), "storage formats of float64"),
+        (("-o", "no/r.json"), "does not exist"),
+        (("--plot", "r.doc"), "'.doc'"),
+    ],
+)
 def test_bad_use(
-    words: tuple[str, ...], message: str, capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+    message: str,
+    capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+) -> None:
     """One line, before anything is computed."""
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(storage, "run", pytest.fail)

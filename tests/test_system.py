@@ -114,9 +114,10 @@ def test_no_and_one_particle(device: Device) -> None:
     none.step(1, 2)
     assert len(none) == 0
     one = System(
-        mp.array([[1, 2, 3]], "dd", device), mp.array([[1, 0, 2]], "dd", device),
+        mp.array([[1, 2, 3]], "dd", device),
+        mp.array([[1, 0, 2]], "dd", device),
         mp.array([5], "dd", device),
-    )  # fmt: skip
+    )
     one.step("0.5", 4)
     assert one.position.to_fractions() == [[3, 2, 7]]
 

@@ -62,11 +62,20 @@ LARGE = Task("gemm", formats.get("dd"), "accurate", "large")
 def test_shapes() -> None:
     """Every shape has a class, and every class stands in for itself only once."""
     expected = {
-        (4096, 4096): "large", (129, 1000): "large", (64, 64): "small", (1, 1): "small",
-        (4096, 1): "columns-1", (4096, 2): "columns-8", (9, 8): "columns-8",
-        (100, 32): "columns-32", (1, 2): "rows-1", (8, 4096): "rows-8", (31, 33): "rows-32",
-        (33, 33): "small", (128, 33): "small",
-    }  # fmt: skip
+        (4096, 4096): "large",
+        (129, 1000): "large",
+        (64, 64): "small",
+        (1, 1): "small",
+        (4096, 1): "columns-1",
+        (4096, 2): "columns-8",
+        (9, 8): "columns-8",
+        (100, 32): "columns-32",
+        (1, 2): "rows-1",
+        (8, 4096): "rows-8",
+        (31, 33): "rows-32",
+        (33, 33): "small",
+        (128, 33): "small",
+    }
     assert {shape: gemm_schedule.gemm_shape(*shape) for shape in expected} == expected
     for chains in SHAPES.values():
         for shape, chain in chains.items():
@@ -129,10 +138,12 @@ def test_schedules_shrink_until_they_fit(device: Device) -> None:
     """Each kind ends at its smallest; every step is allowed where its size fits."""
     form = formats.get("qd")
     largest: list[Any] = [
-        GemmSchedule(32, 32, 8, 8, 64, 4, 4, 2, 64, 4), PanelSchedule(64, 8, 4, 8),
-        ReduceSchedule(32, 1, 8, combine_threads=1024, staged=8), FlatSchedule(1024, 4, 8),
+        GemmSchedule(32, 32, 8, 8, 64, 4, 4, 2, 64, 4),
+        PanelSchedule(64, 8, 4, 8),
+        ReduceSchedule(32, 1, 8, combine_threads=1024, staged=8),
+        FlatSchedule(1024, 4, 8),
         SweepSchedule(8, 8),
-    ]  # fmt: skip
+    ]
     for schedule in largest:
         count = 0
         smaller = schedule
@@ -249,9 +260,10 @@ def test_spaces_hold_only_what_fits(device: Device) -> None:
             task = Task(routine, formats.get("dd"), "accurate", shape)
             start = tuning.find(task, device)
             found = [
-                s for group in spaces.space(task, start)
+                s
+                for group in spaces.space(task, start)
                 for s in spaces.candidates(task, start, group, device)
-            ]  # fmt: skip
+            ]
             assert found
             assert start not in found
             for schedule in found:
@@ -389,17 +401,23 @@ def test_bad_use(words: list[str], message: str, capsys: Captured) -> None:
 @pytest.mark.parametrize(
     ("name", "shape", "taken"),
     [
-        ("slfp64in16b_rz", "along", "slfp64in16b"), ("slfp64in40b", "one", "stored"),
-        ("slfp64in48b", "along", "stored"), ("slfp64in48b", "across", "float64"),
-        ("tsin80b_rz", "along", "tsin80b"), ("float64", "one", "float64"),
+        ("slfp64in16b_rz", "along", "slfp64in16b"),
+        ("slfp64in40b", "one", "stored"),
+        ("slfp64in48b", "along", "stored"),
+        ("slfp64in48b", "across", "float64"),
+        ("tsin80b_rz", "along", "tsin80b"),
+        ("float64", "one", "float64"),
     ],
-)  # fmt: skip
+)
 def test_storage_formats_have_reductions_of_their_own(name: str, shape: str, taken: str) -> None:
     """Even on a device for which their parent's were measured."""
     h200 = {
-        "platform": "cuda", "kind": "gpu", "device": "NVIDIA H200", "arch": "sm_90",
+        "platform": "cuda",
+        "kind": "gpu",
+        "device": "NVIDIA H200",
+        "arch": "sm_90",
         "vendor": "NVIDIA",
-    }  # fmt: skip
+    }
     task = Task("reduce", formats.get(name), "accurate", shape)
     assert next(tuning._candidates(h200, task)).format == taken
 

@@ -229,7 +229,7 @@ class Array:
         texts = decimal.to_strings(self.to_limbs(), self.format, "short")
         return np.array2string(
             texts, separator=", ", formatter={"all": str}, threshold=SHOWN, max_line_width=100
-        )  # fmt: skip
+        )
 
     def __repr__(self) -> str:
         return f"portmp.Array({self}, format={self.format.name!r}, device={self.device.name!r})"

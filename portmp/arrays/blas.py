@@ -116,14 +116,16 @@ def gemv(
     matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
     return Array(
         reduce.gemv(
-            matrix.planes, vector.planes,
-            alpha=_scalar(vector, alpha, "alpha"), beta=_scalar(vector, beta, "beta"),
+            matrix.planes,
+            vector.planes,
+            alpha=_scalar(vector, alpha, "alpha"),
+            beta=_scalar(vector, beta, "beta"),
             y=None if y is None else operand(y, "y").planes,
             out=None if out is None else operand(out, "out").planes,
             accuracy=accuracy,
             schedule=schedule,
         )
-    )  # fmt: skip
+    )
 
 
 def dot(

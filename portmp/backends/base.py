@@ -276,9 +276,17 @@ class Library(ABC):
 
     @abstractmethod
     def multiply(
-        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        self,
+        queue: Queue,
+        word: str,
+        m: int,
+        n: int,
+        k: int,
+        a: Rows,
+        b: Rows,
+        c: Rows,
         batch: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k] for l below *batch*.
 
         *word*: int8 (c holds int32), float32 or float64. Where all partial sums are integers

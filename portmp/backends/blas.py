@@ -20,8 +20,10 @@ from portmp.errors import ArgumentError, DeviceError
 
 _Scalar = type[ctypes.c_int32] | type[ctypes.c_float] | type[ctypes.c_double]
 _SCALARS: dict[str, _Scalar] = {
-    "int8": ctypes.c_int32, "float32": ctypes.c_float, "float64": ctypes.c_double,
-}  # fmt: skip
+    "int8": ctypes.c_int32,
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+}
 
 
 @dataclass(frozen=True)
@@ -54,9 +56,17 @@ class BlasLibrary(Library):
         self._lock = threading.Lock()
 
     def multiply(
-        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        self,
+        queue: Queue,
+        word: str,
+        m: int,
+        n: int,
+        k: int,
+        a: Rows,
+        b: Rows,
+        c: Rows,
         batch: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
         if max(m, n, k, a.row, b.row, c.row) >= 2**31:
             raise DeviceError(f"{self.name}: {m}x{n}x{k} in rows of {a.row} is beyond its 32 bits")
@@ -69,9 +79,22 @@ class BlasLibrary(Library):
         target = _matrix(c, result, ctypes.sizeof(scalar))
         with self._on(queue) as handle:
             self._call(
-                names.gemm, handle, names.transposed, names.plain, n, m, k, _address(alpha),
-                *factors[0], *factors[1], _address(beta), *target, batch, compute, *names.end,
-            )  # fmt: skip
+                names.gemm,
+                handle,
+                names.transposed,
+                names.plain,
+                n,
+                m,
+                k,
+                _address(alpha),
+                *factors[0],
+                *factors[1],
+                _address(beta),
+                *target,
+                batch,
+                compute,
+                *names.end,
+            )
 
     def axpy(self, queue: Queue, word: str, n: int, alpha: float, x: Rows, y: Rows) -> None:
         """y = alpha x + y."""
@@ -81,9 +104,15 @@ class BlasLibrary(Library):
         vectors = [_pointer(v, ctypes.sizeof(factor)) for v in (x, y)]
         with self._on(queue) as handle:
             self._call(
-                self._interface.axpy[word], handle, n, _address(factor), vectors[0], 1,
-                vectors[1], 1,
-            )  # fmt: skip
+                self._interface.axpy[word],
+                handle,
+                n,
+                _address(factor),
+                vectors[0],
+                1,
+                vectors[1],
+                1,
+            )
 
     @contextmanager
     def _on(self, queue: Queue) -> Iterator[Any]:

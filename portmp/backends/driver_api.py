@@ -25,9 +25,14 @@ from portmp.compilers.base import Compiler
 from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory, PortmpError
 
 SCALARS: dict[type, str] = {
-    int: "q", np.int32: "i4x", np.int64: "q", np.uint32: "I4x", np.uint64: "Q",
-    np.float32: "f4x", np.float64: "d",
-}  # fmt: skip
+    int: "q",
+    np.int32: "i4x",
+    np.int64: "q",
+    np.uint32: "I4x",
+    np.uint64: "Q",
+    np.float32: "f4x",
+    np.float64: "d",
+}
 """Types of kernel arguments that pass by value, and how struct packs them in eight bytes."""
 
 
@@ -399,9 +404,11 @@ class GpuQueue(Queue):
         values = ctypes.addressof(memory) + 8 * len(args)
         try:
             layout.pack_into(
-                memory, 0, *range(values, values + 8 * len(args), 8),
+                memory,
+                0,
+                *range(values, values + 8 * len(args), 8),
                 *[a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args],
-            )  # fmt: skip
+            )
         except struct.error:
             raise ArgumentError(_wrong(args, device)) from None
         launch, function, stream = self._driver.launch, kernel.function, self.stream
@@ -460,12 +467,7 @@ class GpuDevice(Device):
     compiler: Compiler
 
     def __init__(
-        self,
-        index: int,
-        driver: Driver,
-        properties: Properties,
-        traits: Traits,
-        compiler: Compiler,
+        self, index: int, driver: Driver, properties: Properties, traits: Traits, compiler: Compiler
     ) -> None:
         self.index = index
         self.driver = driver

@@ -13,16 +13,7 @@ from portmp.bench import cases as blas
 from portmp.bench import measure, peers, plots, roofline, runner
 from portmp.bench.cases import ACCURATE, Case
 from portmp.bench.energy import Observer
-from portmp.bench.experiment import (
-    RATE,
-    SHAPE,
-    TIMES,
-    Experiment,
-    Family,
-    Run,
-    lacking,
-    relative,
-)
+from portmp.bench.experiment import RATE, SHAPE, TIMES, Experiment, Family, Run, lacking, relative
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.measure import Budget
 from portmp.bench.options import ALL, Request, choice, listed
@@ -154,11 +145,18 @@ def _scaled(row: Row) -> float | None:
 
 
 COLUMNS = (
-    key("routine"), key("format"), key("accuracy"), SHAPE, *TIMES, RATE,
+    key("routine"),
+    key("format"),
+    key("accuracy"),
+    SHAPE,
+    *TIMES,
+    RATE,
     Column("traffic", "bytes_per_second", "B/s"),
-    Column("share", "share", "%", compared=True), Column("of the", "floor.bound", "text"),
-    Column("error", relative, "words"), Column("in u^N T", _scaled, ".2g"),
-)  # fmt: skip
+    Column("share", "share", "%", compared=True),
+    Column("of the", "floor.bound", "text"),
+    Column("error", relative, "words"),
+    Column("in u^N T", _scaled, ".2g"),
+)
 _LEGEND = (
     "time: median of a call; spread: between the quartiles; rate: operations of the format;",
     "share: of the floor, by the ceilings of this run; error: largest of the sampled entries",
@@ -201,9 +199,12 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
             point = r["operations"], r["operations_per_second"]
             points.setdefault(_series(r), []).append(point)
     yield partial(
-        plots.lines, series=points, across=f"operations of one {which}",
-        up="operations of the format a second", colours=colours,
-    )  # fmt: skip
+        plots.lines,
+        series=points,
+        across=f"operations of one {which}",
+        up="operations of the format a second",
+        colours=colours,
+    )
 
 
 # --- the family -------------------------------------------------------------------------------

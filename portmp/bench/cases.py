@@ -108,9 +108,12 @@ def accuracies(which: Work, form: Format, wanted: str) -> list[str]:
 
 
 def plan(
-    kind: str, routines: Sequence[Work], forms: Sequence[Format], accuracy: str,
+    kind: str,
+    routines: Sequence[Work],
+    forms: Sequence[Format],
+    accuracy: str,
     sizes: Sequence[int] = (),
-) -> list[Case]:  # fmt: skip
+) -> list[Case]:
     """The cases for a ``gpu`` or ``cpu``, format by format; without *sizes* the usual ones."""
     cases: dict[Case, None] = {}  # in order, each once
     for form in forms:

@@ -97,10 +97,14 @@ def _of_version_1(data: Row, family: str, parts: list[Row], peers: Rows = ()) ->
     kept = {k: data[k] for k in ("portmp", "definition", "templates", "date", "host")}
     paper = data.get("paper")
     return {
-        "schema": SCHEMA, "family": family, **kept, "rule": data.get("rule"),
+        "schema": SCHEMA,
+        "family": family,
+        **kept,
+        "rule": data.get("rule"),
         "paper": {"source": paper} if isinstance(paper, str) else paper,
-        "devices": parts, "peers": list(peers),
-    }  # fmt: skip
+        "devices": parts,
+        "peers": list(peers),
+    }
 
 
 def _blas_of_1(part: Row) -> Row:
@@ -115,13 +119,20 @@ def _blas_of_1(part: Row) -> Row:
 def _parts_of_1(data: Row, family: str) -> list[Row]:
     if "static" in data:
         return [
-            {"selected": p["arch"], "about": p["compiler"], "facts": None,
-             "compiler": p["compiler"], "refusal": None, "skipped": [], "seconds": 0.0,
-             "experiments": {
-                 "static": {"note": p["note"], "bounds": p["paper"], "rows": p["rows"]}
-             }}
+            {
+                "selected": p["arch"],
+                "about": p["compiler"],
+                "facts": None,
+                "compiler": p["compiler"],
+                "refusal": None,
+                "skipped": [],
+                "seconds": 0.0,
+                "experiments": {
+                    "static": {"note": p["note"], "bounds": p["paper"], "rows": p["rows"]}
+                },
+            }
             for p in data["static"]
-        ]  # fmt: skip
+        ]
     kept = ("clock_mhz", "energy", "engines", "library", "limit_seconds", "runs")
     part = {**data["device"], "refusal": None, **{k: data[k] for k in kept if k in data}}
     if "ceilings" in data:
@@ -163,10 +174,13 @@ def _methods_of_1(found: Row) -> Iterator[Row]:
         for name, error in row["errors"].items():
             energy = {"energy": row["energy"][name]} if "energy" in row else {}
             yield {
-                **{k: row[k] for k in ("format", "entries", "k")}, "method": name,
-                "takes": row["auto"] if name == "auto" else name, "error": error,
-                "above_direct": error["scaled"] is None or error["scaled"] > direct, **energy,
-            }  # fmt: skip
+                **{k: row[k] for k in ("format", "entries", "k")},
+                "method": name,
+                "takes": row["auto"] if name == "auto" else name,
+                "error": error,
+                "above_direct": error["scaled"] is None or error["scaled"] > direct,
+                **energy,
+            }
 
 
 def _sizes_of_1(found: Row) -> Iterator[Row]:
@@ -180,10 +194,12 @@ def _accuracy_of_1(found: Row) -> Iterator[Row]:
 
 
 _ROWS_OF_1: dict[tuple[str, str], Callable[[Row], Iterator[Row]]] = {
-    ("methods", "methods"): _methods_of_1, ("nbody", "sizes"): _sizes_of_1,
-    ("slfp", "accuracy"): _accuracy_of_1, ("ts2021", "split"): _split_of_1,
+    ("methods", "methods"): _methods_of_1,
+    ("nbody", "sizes"): _sizes_of_1,
+    ("slfp", "accuracy"): _accuracy_of_1,
+    ("ts2021", "split"): _split_of_1,
     ("ts2021", "accuracy"): _errors_of_1,
-}  # fmt: skip
+}
 
 
 # --- comparing --------------------------------------------------------------------------------

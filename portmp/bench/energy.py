@@ -166,13 +166,19 @@ class Energy:
         """What a results' file holds under ``energy`` of a case."""
         rate = self.calls * self.operations / self.seconds
         return {
-            "read": self.read, "samples": self.samples, "seconds": self.seconds,
-            "calls": self.calls, "watts": self.watts, "idle_watts": self.idle_watts,
-            "joules": self.joules, "joules_per_call": self.joules / self.calls,
+            "read": self.read,
+            "samples": self.samples,
+            "seconds": self.seconds,
+            "calls": self.calls,
+            "watts": self.watts,
+            "idle_watts": self.idle_watts,
+            "joules": self.joules,
+            "joules_per_call": self.joules / self.calls,
             "joules_per_operation": self.joules_per_operation,
             "joules_per_operation_above_idle": (self.watts - self.idle_watts) / rate,
-            "operations_per_second": rate, "gflops_per_watt": rate / self.watts * 1e-9,
-        }  # fmt: skip
+            "operations_per_second": rate,
+            "gflops_per_watt": rate / self.watts * 1e-9,
+        }
 
 
 class Observer:
@@ -277,10 +283,7 @@ class Observer:
         return {"energy": found.as_dict() if found else None}
 
     def parts(
-        self,
-        works: Mapping[str, Work],
-        operations: float,
-        seconds: Mapping[str, float],
+        self, works: Mapping[str, Work], operations: float, seconds: Mapping[str, float]
     ) -> dict[str, Any]:
         """The same for several ways to one result: ``energy`` by their names."""
         if self.device is None:
@@ -292,11 +295,13 @@ class Observer:
         """What a report says of its device: what is read, idle power, and what went wrong."""
         if self.device is None:
             return {}
-        return {"energy": {
-            "read": self.meter.about if self.meter else None,
-            "idle_watts": self.idle_watts if self.meter else None,
-            "problem": self.problem or None,
-        }}  # fmt: skip
+        return {
+            "energy": {
+                "read": self.meter.about if self.meter else None,
+                "idle_watts": self.idle_watts if self.meter else None,
+                "problem": self.problem or None,
+            }
+        }
 
 
 def observing(device: Device, asked: bool | None, progress: Progress) -> Observer:

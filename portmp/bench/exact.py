@@ -49,9 +49,11 @@ def fraction(limbs: Sequence[float]) -> Fraction | None:
 
 
 def errors(
-    found: Iterable[Fraction | None], entries: Sequence[Entry], unit: float | Fraction,
+    found: Iterable[Fraction | None],
+    entries: Sequence[Entry],
+    unit: float | Fraction,
     parent: float | Fraction | None = None,
-) -> Errors:  # fmt: skip
+) -> Errors:
     """The largest errors of *found* (None: not finite) against *entries*; *unit* is u^N.
 
     Results that are stored short are computed with u^N of *parent*, and rounded or cut off once.

@@ -294,21 +294,32 @@ class Family:
         """What a run found as a part of the report."""
         limit = run.budget.seconds
         return {
-            **about(run.device), "refusal": None, **self.facts(run), **run.observer.facts(),
-            "limit_seconds": limit if math.isfinite(limit) else None, "runs": run.runs,
-            "experiments": found, "skipped": run.skipped,
+            **about(run.device),
+            "refusal": None,
+            **self.facts(run),
+            **run.observer.facts(),
+            "limit_seconds": limit if math.isfinite(limit) else None,
+            "runs": run.runs,
+            "experiments": found,
+            "skipped": run.skipped,
             "seconds": round(run.budget.passed(), 3),
-        }  # fmt: skip
+        }
 
     def report(self, parts: Rows, start: datetime.datetime, others: Rows = ()) -> Row:
         """Everything of one run of the command."""
         return {
-            "schema": SCHEMA, "family": self.name, "portmp": mp.__version__,
-            "definition": definition.VERSION, "templates": render.templates_digest(),
-            "date": start.isoformat(timespec="seconds"), "host": host(),
-            "rule": self.rule or None, "paper": paper_of(self.paper) if self.paper else None,
-            "devices": list(parts), "peers": list(others),
-        }  # fmt: skip
+            "schema": SCHEMA,
+            "family": self.name,
+            "portmp": mp.__version__,
+            "definition": definition.VERSION,
+            "templates": render.templates_digest(),
+            "date": start.isoformat(timespec="seconds"),
+            "host": host(),
+            "rule": self.rule or None,
+            "paper": paper_of(self.paper) if self.paper else None,
+            "devices": list(parts),
+            "peers": list(others),
+        }
 
     # --- text and picture ---
 
@@ -403,9 +414,9 @@ def command(family: Family, args: Any) -> int:
         parts = []
         progress.show("opening the device (the first time it is probed, which takes some seconds)")
         for device, refusal in _devices(request.devices):
-            parts.append(refused(device, refusal) if refusal else family.part(
-                request, device, progress
-            ))  # fmt: skip
+            parts.append(
+                refused(device, refusal) if refusal else family.part(request, device, progress)
+            )
             used += [] if refusal else [device]
     data = family.report(parts, start, family.others(request, used, progress))
     text = json.dumps(data, indent=1, allow_nan=False)
@@ -420,9 +431,10 @@ def command(family: Family, args: Any) -> int:
 def about(device: Device) -> Row:
     """What says which device a part of a report is of."""
     return {
-        "selected": device.name, "facts": device.properties.as_dict(),
+        "selected": device.name,
+        "facts": device.properties.as_dict(),
         "compiler": device.compiler_key(),
-    }  # fmt: skip
+    }
 
 
 def refused(device: Device, refusal: str) -> Row:
@@ -471,9 +483,15 @@ TIMES = (Column("time", "seconds.median", "s"), Column("spread", spread, "%"))
 RATE = Column("rate", "operations_per_second", "/s", compared=True)
 SHAPE = tables.key("shape", unit="shape")
 _PEER_COLUMNS = (
-    tables.key("peer"), tables.key("routine"), tables.key("format"), Column("bits", "bits"), SHAPE,
-    *TIMES, RATE, Column("error", relative, "words"),
-)  # fmt: skip
+    tables.key("peer"),
+    tables.key("routine"),
+    tables.key("format"),
+    Column("bits", "bits"),
+    SHAPE,
+    *TIMES,
+    RATE,
+    Column("error", relative, "words"),
+)
 
 
 def peer_lines(peers: Rows) -> list[str]:

@@ -122,11 +122,17 @@ def measured(run: Run, form: Format, kind: str, k: int) -> list[Row]:
         work = partial(blas.gemm, a, b.T, method=method)
         limbs = work().to_limbs()
         got = [exact.fraction([float(p[at]) for p in limbs]) for at in places]
-        rows.append({
-            "format": form.name, "entries": kind, "k": k, "method": name, "takes": _named(method),
-            "error": exact.errors(got, wanted, unit).as_dict(),
-            **run.energy(work, 2 * ORDER**2 * k),
-        })  # fmt: skip
+        rows.append(
+            {
+                "format": form.name,
+                "entries": kind,
+                "k": k,
+                "method": name,
+                "takes": _named(method),
+                "error": exact.errors(got, wanted, unit).as_dict(),
+                **run.energy(work, 2 * ORDER**2 * k),
+            }
+        )
     direct = rows[0]["error"]["scaled"]
     for row in rows:
         scaled = row["error"]["scaled"]
@@ -163,9 +169,12 @@ def _marked(row: Row) -> str:
 def tables(found: Row) -> Iterator[Table | str]:
     """Errors in u^N T by method, a table for each format."""
     columns = (
-        key("entries"), key("k"), Column("direct, relative", "error.relative", ".2g"),
-        Column("method", _marked, "words"), Column("auto takes", "takes", "words"),
-    )  # fmt: skip
+        key("entries"),
+        key("k"),
+        Column("direct, relative", "error.relative", ".2g"),
+        Column("method", _marked, "words"),
+        Column("auto takes", "takes", "words"),
+    )
     for form in dict.fromkeys(r["format"] for r in found["rows"]):
         rows = [r for r in found["rows"] if r["format"] == form]
         title = f"{form}: largest errors in u^{formats.get(form).limbs} T; * above direct's"
@@ -180,12 +189,20 @@ class GemmMethods(Family):
     run = Methods
     experiments = (
         Experiment(
-            "methods", cases,
-            (key("format"), key("entries"), key("k"), key("method"),
-             Column("in u^N T", "error.scaled", ".2g", compared=True)),
-            tables=tables, found=lambda *_: {"samples": SAMPLES, "order": ORDER}, judged=False,
+            "methods",
+            cases,
+            (
+                key("format"),
+                key("entries"),
+                key("k"),
+                key("method"),
+                Column("in u^N T", "error.scaled", ".2g", compared=True),
+            ),
+            tables=tables,
+            found=lambda *_: {"samples": SAMPLES, "order": ORDER},
+            judged=False,
         ),
-    )  # fmt: skip
+    )
 
     def check(self, request: Request) -> None:
         papers = [f.name for f in request.forms if f.paper]

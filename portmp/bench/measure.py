@@ -79,9 +79,12 @@ class Timing:
     def as_dict(self) -> dict[str, Any]:
         """What the results' file holds under ``seconds``."""
         return {
-            "median": self.median, "lower": self.lower, "upper": self.upper,
-            "runs": self.runs, "calls": self.calls,
-        }  # fmt: skip
+            "median": self.median,
+            "lower": self.lower,
+            "upper": self.upper,
+            "runs": self.runs,
+            "calls": self.calls,
+        }
 
 
 def summary(times: Sequence[float], calls: int, clock_mhz: float | None = None) -> Timing:
@@ -172,9 +175,12 @@ class Rounds:
 
 
 def by_turns(
-    device: Device, works: Mapping[str, Callable[[], object]], runs: int, seconds: float,
+    device: Device,
+    works: Mapping[str, Callable[[], object]],
+    runs: int,
+    seconds: float,
     on_host: Collection[str] = (),
-) -> Rounds:  # fmt: skip
+) -> Rounds:
     """Times of *works*, which were called before, in rounds of one run each.
 
     *runs* of 0: as many as *seconds* allow, a few at least. Those *on_host* come after the others,

@@ -41,11 +41,17 @@ _LIMIT = "limit, without compiling (default 60 on CPUs, 120 on GPUs)"
 _RUNS = "runs of each case"
 COMMANDS = {
     "blas": Command(
-        "rates, shares of the floor and errors of the BLAS", "portmp.bench.blas",
-        {"format": "formats, or 'all'", "routine": "routines, or 'all'",
-         "accuracy": "accurate, fast or both (the default)",
-         "size": "orders of matrices, lengths of vectors", "runs": _RUNS,
-         "peers": "measure what else is installed", "plot": "draw shares and rates"},
+        "rates, shares of the floor and errors of the BLAS",
+        "portmp.bench.blas",
+        {
+            "format": "formats, or 'all'",
+            "routine": "routines, or 'all'",
+            "accuracy": "accurate, fast or both (the default)",
+            "size": "orders of matrices, lengths of vectors",
+            "runs": _RUNS,
+            "peers": "measure what else is installed",
+            "plot": "draw shares and rates",
+        },
     ),
     "methods": Command(
         "errors of gemm's methods by depth and by how entries are spread",
@@ -55,34 +61,51 @@ COMMANDS = {
     "nbody": Command(
         "experiments on gravity by direct summation, beside a paper's",
         "portmp.bench.papers.nbody.experiments",
-        {"format": "formats, or 'all' (default float32)",
-         "experiment": "roots, sizes, steps, cycles, build, copies, bound",
-         "size": "particles for roots, at most for sizes",
-         "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
-         "runs": "runs of each case (default 10)",
-         "static": "compile for these (gfx908, sm_90, ...), run nothing",
-         "plot": "draw rates by size, and roots"},
+        {
+            "format": "formats, or 'all' (default float32)",
+            "experiment": "roots, sizes, steps, cycles, build, copies, bound",
+            "size": "particles for roots, at most for sizes",
+            "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
+            "runs": "runs of each case (default 10)",
+            "static": "compile for these (gfx908, sm_90, ...), run nothing",
+            "plot": "draw rates by size, and roots",
+        },
     ),
     "ts2021": Command(
         "experiments on triple-single products, beside a paper's",
         "portmp.bench.papers.ts2021.experiments",
-        {"experiment": "blocked, split, accuracy", "size": "the largest order (default 8192)",
-         "seconds": _LIMIT, "runs": _RUNS, "plot": "draw rates, times and errors"},
+        {
+            "experiment": "blocked, split, accuracy",
+            "size": "the largest order (default 8192)",
+            "seconds": _LIMIT,
+            "runs": _RUNS,
+            "plot": "draw rates, times and errors",
+        },
     ),
     "slfp": Command(
         "experiments on formats that are short in memory, beside a paper's",
         "portmp.bench.papers.slfp.experiments",
-        {"experiment": "axpy, gemm, gemv, dot, interleaved, accuracy",
-         "size": "the only length of vectors, order of matrices",
-         "seconds": _LIMIT, "runs": _RUNS, "plot": "draw ratios to float64"},
+        {
+            "experiment": "axpy, gemm, gemv, dot, interleaved, accuracy",
+            "size": "the only length of vectors, order of matrices",
+            "seconds": _LIMIT,
+            "runs": _RUNS,
+            "plot": "draw ratios to float64",
+        },
     ),
-}  # fmt: skip
+}
 _SETTINGS: dict[str, dict[str, Any]] = {
-    "format": {"metavar": "F,..."}, "routine": {"metavar": "R,..."}, "size": {"metavar": "N,..."},
-    "experiment": {"metavar": "E,..."}, "static": {"metavar": "ARCH,..."},
-    "accuracy": {"default": "both"}, "runs": {"type": int, "metavar": "N"},
-    "seconds": {"type": float}, "peers": {"action": "store_true"}, "plot": {"metavar": "FILE"},
-}  # fmt: skip
+    "format": {"metavar": "F,..."},
+    "routine": {"metavar": "R,..."},
+    "size": {"metavar": "N,..."},
+    "experiment": {"metavar": "E,..."},
+    "static": {"metavar": "ARCH,..."},
+    "accuracy": {"default": "both"},
+    "runs": {"type": int, "metavar": "N"},
+    "seconds": {"type": float},
+    "peers": {"action": "store_true"},
+    "plot": {"metavar": "FILE"},
+}
 
 
 def family(name: str) -> Any:
@@ -97,9 +120,11 @@ def add(parser: argparse.ArgumentParser, command: Command) -> None:
         parser.add_argument(f"--{name}", help=about, **_SETTINGS[name])
     parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     parser.add_argument(
-        "--energy", action="store_true", default=None,
+        "--energy",
+        action="store_true",
+        default=None,
         help="joules of an operation and GFLOP/s per watt, about 3 s more for each case",
-    )  # fmt: skip
+    )
 
 
 # --- what was given ---------------------------------------------------------------------------
@@ -138,10 +163,17 @@ def read(args: Any, experiments: Collection[str]) -> Request:
     check_runs(given("runs"))
     output, picture = outputs(given("output"), given("plot"))
     return Request(
-        given("device") or [], listed_formats(given("format")), listed(given("size"), size),
-        [name for name in experiments if name in wanted or not wanted], given("seconds"),
-        given("runs") or 0, given("energy"), output, picture, args,
-    )  # fmt: skip
+        given("device") or [],
+        listed_formats(given("format")),
+        listed(given("size"), size),
+        [name for name in experiments if name in wanted or not wanted],
+        given("seconds"),
+        given("runs") or 0,
+        given("energy"),
+        output,
+        picture,
+        args,
+    )
 
 
 def listed(text: str | None, read: Callable[[str], T]) -> list[T]:

@@ -354,11 +354,15 @@ def _measured(engine: Engine, values: Values, which: Work, cap: int, runs: int) 
     ]
     entries = [which.entry(values, case.starts, case.shape, place) for place in places]
     return {
-        "routine": which.name, "format": values.form.name, "bits": engine.bits,
-        "shape": list(case.shape), "seconds": timing.as_dict(), "operations": case.operations,
+        "routine": which.name,
+        "format": values.form.name,
+        "bits": engine.bits,
+        "shape": list(case.shape),
+        "seconds": timing.as_dict(),
+        "operations": case.operations,
         "operations_per_second": case.operations / timing.median,
         "error": exact.errors(found, entries, power_of_two(-engine.bits)).as_dict(),
-    }  # fmt: skip
+    }
 
 
 def _call(engine: Engine, case: Case, values: Values) -> Callable[[], Any]:
@@ -380,8 +384,9 @@ Signs = Iterator[float]
 _ROWS_FIRST, _AS_IT_IS, _TRANSPOSED = 101, 111, 112
 """CBLAS's words."""
 _CTYPES: dict[str, type[ctypes.c_float] | type[ctypes.c_double]] = {
-    "float32": ctypes.c_float, "float64": ctypes.c_double,
-}  # fmt: skip
+    "float32": ctypes.c_float,
+    "float64": ctypes.c_double,
+}
 _LETTERS = {"float32": "s", "float64": "d"}
 
 
@@ -474,9 +479,22 @@ class OpenBlas(Vendor):
         function = self._function(f"cblas_{_LETTERS[a.dtype.name]}gemm")
         function.restype = None
         work = partial(
-            function, _ROWS_FIRST, _AS_IT_IS, _TRANSPOSED, order, order, order, real(1),
-            _address(a), order, _address(b), order, real(0), _address(c), order,
-        )  # fmt: skip
+            function,
+            _ROWS_FIRST,
+            _AS_IT_IS,
+            _TRANSPOSED,
+            order,
+            order,
+            order,
+            real(1),
+            _address(a),
+            order,
+            _address(b),
+            order,
+            real(0),
+            _address(c),
+            order,
+        )
         kept = a, b  # the call knows addresses only
         return Subject(work, lambda place: [float(c.flat[place])] if kept else [], True)
 

@@ -34,9 +34,13 @@ def hues() -> Any:
 
 
 def lines(
-    axes: Any, series: Mapping[str, Points], across: str, up: str, base: int = 10,
+    axes: Any,
+    series: Mapping[str, Points],
+    across: str,
+    up: str,
+    base: int = 10,
     colours: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """Points by name, both axes logarithmic."""
     for i, (name, points) in enumerate(series.items()):
         # There are ten colours.
@@ -53,9 +57,12 @@ def lines(
 
 
 def bars(
-    axes: Any, series: Mapping[str, Mapping[str, float]], up: str, line: float = 1.0,
+    axes: Any,
+    series: Mapping[str, Mapping[str, float]],
+    up: str,
+    line: float = 1.0,
     colours: Mapping[str, Any] | None = None,
-) -> None:  # fmt: skip
+) -> None:
     """A group of bars for each name that the series have, in their order, and a line across."""
     groups = list(dict.fromkeys(name for found in series.values() for name in found))
     width = 0.8 / max(1, len(series))

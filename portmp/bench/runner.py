@@ -57,9 +57,11 @@ class Pool:
 def key_of(case: Case) -> Row:
     """What tells a case from all others."""
     return {
-        "routine": case.routine.name, "format": case.form.name, "accuracy": case.accuracy,
+        "routine": case.routine.name,
+        "format": case.form.name,
+        "accuracy": case.accuracy,
         "shape": list(case.shape),
-    }  # fmt: skip
+    }
 
 
 def measured(run: Run, pool: Pool, case: Case) -> Row:
@@ -91,11 +93,13 @@ def bounded(case: Case, row: Row, limits: Ceilings) -> Row:
     floor = roofline.floor(case, limits)
     return {
         "floor": {
-            "seconds": floor.seconds, "bound": floor.bound,
-            "arithmetic_seconds": floor.arithmetic, "memory_seconds": floor.memory,
+            "seconds": floor.seconds,
+            "bound": floor.bound,
+            "arithmetic_seconds": floor.arithmetic,
+            "memory_seconds": floor.memory,
         },
         "share": floor.seconds / row["seconds"]["median"],
-    }  # fmt: skip
+    }
 
 
 def _kernels(specs: Sequence[KernelSpec]) -> dict[str, Any]:

@@ -54,10 +54,15 @@ def shape_text(shape: Sequence[int]) -> str:
 
 
 _UNITS: dict[str, Callable[[Any], str]] = {
-    "": number, TEXT: str, "s": duration, "J": joules, "shape": shape_text,
-    "%": lambda share: f"{100 * share:.0f} %", "yes": lambda right: "yes" if right else "NO",
+    "": number,
+    TEXT: str,
+    "s": duration,
+    "J": joules,
+    "shape": shape_text,
+    "%": lambda share: f"{100 * share:.0f} %",
+    "yes": lambda right: "yes" if right else "NO",
     "words": str,
-}  # fmt: skip
+}
 
 
 def shown(value: Any, unit: str = "") -> str:
@@ -168,11 +173,13 @@ class Table:
         cells = []
         for rows in groups.values():
             found = {row[self.pivot]: columns[at].cell(row, self.paper) for row in rows}
-            cells.append([
-                *(c.cell(rows[0], self.paper) for c in columns[:at]),
-                *(found.get(name, "-") for name in names),
-                *(c.cell(rows[-1], self.paper) for c in columns[at + 1 :]),
-            ])  # fmt: skip
+            cells.append(
+                [
+                    *(c.cell(rows[0], self.paper) for c in columns[:at]),
+                    *(found.get(name, "-") for name in names),
+                    *(c.cell(rows[-1], self.paper) for c in columns[at + 1 :]),
+                ]
+            )
         spread = [*columns[:at], *(Column(str(n)) for n in names), *columns[at + 1 :]]
         return [self.title, *aligned(spread, heads, cells)]
 

@@ -79,10 +79,14 @@ def spec(
     """
     known = dict(stored or {}) | ({"*": form} if form.coded else {})
     return KernelSpec(
-        name, template, form.arithmetic.name, width,
-        tuple((role, net.name) for role, net in roles.items()), tuple(values.items()),
+        name,
+        template,
+        form.arithmetic.name,
+        width,
+        tuple((role, net.name) for role, net in roles.items()),
+        tuple(values.items()),
         tuple((operand, f.name) for operand, f in known.items()),
-    )  # fmt: skip
+    )
 
 
 def rendered(specs: Iterable[KernelSpec], on: str, traits: Traits | None = None) -> RenderedSource:

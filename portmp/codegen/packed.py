@@ -20,9 +20,12 @@ WIDEST = 16
 
 _LANES = "xyzw"
 _VECTORS = {
-    "uint8": "unsigned", "uint16": "uint2", "uint32": "uint4", "float32": "float4",
+    "uint8": "unsigned",
+    "uint16": "uint2",
+    "uint32": "uint4",
+    "float32": "float4",
     "float64": "double2",
-}  # fmt: skip
+}
 """What four (of float64 two) neighbours of a part are read as."""
 
 

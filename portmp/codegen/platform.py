@@ -187,12 +187,12 @@ _HIP: dict[str, object] = {
 }
 
 CUDA = Platform(
-    name="cuda", title="CUDA via HIP (NVIDIA)", unrolled=64,
+    name="cuda",
+    title="CUDA via HIP (NVIDIA)",
+    unrolled=64,
     fma={"float32": "__fmaf_rn({0}, {1}, {2})", "float64": "__fma_rn({0}, {1}, {2})"},
     sqrt={"float32": "__fsqrt_rn({0})", "float64": "__dsqrt_rn({0})"},
-    roots=_ROOTS | {
-        ("estimate", word): text for word, text in _ASSEMBLY.items()
-    },
+    roots=_ROOTS | {("estimate", word): text for word, text in _ASSEMBLY.items()},
     dot4=_DOT_ASSEMBLY,
     warp_barrier="__syncwarp();",
     async_copy=(
@@ -203,12 +203,15 @@ CUDA = Platform(
     clock="clock64()",
     traits=Traits(warp_size=32, dot4="assembly"),
     **_HIP,  # type: ignore[arg-type]
-)  # fmt: skip
+)
 
 ROCM = Platform(
-    name="rocm", title="ROCm/HIP (AMD)", unrolled=5,
+    name="rocm",
+    title="ROCm/HIP (AMD)",
+    unrolled=5,
     fma={"float32": "fmaf({0}, {1}, {2})", "float64": "fma({0}, {1}, {2})"},
-    roots=_ROOTS | {
+    roots=_ROOTS
+    | {
         ("estimate", "float32"): "y = __builtin_amdgcn_rsqf(x);",
         ("estimate", "float64"): "y = __builtin_amdgcn_rsq(x);",
     },
@@ -221,10 +224,11 @@ ROCM = Platform(
     traits=Traits(warp_size=64, sqrt="widened", division="corrected"),
     **_HIP  # type: ignore[arg-type]
     | {"resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {2})'},
-)  # fmt: skip
+)
 
 OPENCL = Platform(
-    name="opencl", title="OpenCL C (any GPU, CPUs)",
+    name="opencl",
+    title="OpenCL C (any GPU, CPUs)",
     prologue="#pragma OPENCL FP_CONTRACT OFF\n",
     kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
     pointer="__global {0} *",
@@ -248,7 +252,8 @@ OPENCL = Platform(
         ("estimate", "float64"): "y = rsqrt(x);",
         ("rsqrt", "float32"): "y = rsqrt(x);",
         ("rsqrt", "float64"): "y = rsqrt(x);",
-    } | {("assembly", word): text for word, text in _ASSEMBLY.items()},
+    }
+    | {("assembly", word): text for word, text in _ASSEMBLY.items()},
     high_word="as_int{d}({0}).odd",
     low_word="as_int{d}({0}).even",
     double_of="{{ int{d} words; words.odd = {0}; words.even = {1}; y = as_double{l}(words); }}",
@@ -260,15 +265,11 @@ OPENCL = Platform(
     prefetch="__builtin_prefetch({0});",
     vectors=(1, 2, 4, 8),
     memory_vectors=True,
-)  # fmt: skip
+)
 
 # --- all platforms ---------------------------------------------------------------------------
 
-_ALL = (
-    CUDA,
-    ROCM,
-    OPENCL,
-)
+_ALL = (CUDA, ROCM, OPENCL)
 PLATFORMS = {p.name: p for p in _ALL}
 
 

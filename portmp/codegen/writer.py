@@ -21,18 +21,31 @@ from portmp.networks import Kind, Network
 from portmp.networks.language import WORD, Expr, Step, kinds_of
 
 SCALAR = {
-    "float32": "float", "float64": "double",
-    "uint32": "unsigned", "uint16": "unsigned short", "uint8": "unsigned char",
+    "float32": "float",
+    "float64": "double",
+    "uint32": "unsigned",
+    "uint16": "unsigned short",
+    "uint8": "unsigned char",
     "int8": "signed char",
-}  # fmt: skip
+}
 PREFIX = {
-    ("float32", 1): "f32", ("float32", 2): "ds", ("float32", 3): "ts", ("float32", 4): "qs",
-    ("float64", 1): "f64", ("float64", 2): "dd", ("float64", 3): "td", ("float64", 4): "qd",
-}  # fmt: skip
+    ("float32", 1): "f32",
+    ("float32", 2): "ds",
+    ("float32", 3): "ts",
+    ("float32", 4): "qs",
+    ("float64", 1): "f64",
+    ("float64", 2): "dd",
+    ("float64", 3): "td",
+    ("float64", 4): "qd",
+}
 LARGEST = {"float32": "3.4028234663852886e+38f", "float64": "1.7976931348623157e+308"}
 VECTORS = {
-    "float32": "float", "float64": "double", "uint32": "uint", "uint16": "ushort", "uint8": "uchar",
-}  # fmt: skip
+    "float32": "float",
+    "float64": "double",
+    "uint32": "uint",
+    "uint16": "ushort",
+    "uint8": "uchar",
+}
 """What types of vectors begin with."""
 _MEMORY_BITS = 128
 """The longest vectors of memory: ``float4``, ``double2``."""
@@ -423,8 +436,10 @@ class Writer:
         storage = [formats.get(name) for _, name in self.stored]
         found = {
             (one, form.rounding): None
-            for form in storage for one in form.encodings if one.parts and not one.plain
-        }  # fmt: skip
+            for form in storage
+            for one in form.encodings
+            if one.parts and not one.plain
+        }
         return list(found)
 
     def leading(self, name: str, *, pass_on: bool = False) -> str:

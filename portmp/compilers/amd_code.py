@@ -17,11 +17,19 @@ _METADATA_NOTE = 32
 _BUNDLE = b"__CLANG_OFFLOAD_BUNDLE__"
 _PADDING = ("s_nop", "s_code_end")
 _FLOAT_OPERATIONS = {
-    "fma": "fma", "fmac": "fma", "fmaak": "fma", "fmamk": "fma",
-    "mac": "fma", "mad": "fma", "madak": "fma", "madmk": "fma",
-    "add": "add", "sub": "add", "subrev": "add",
+    "fma": "fma",
+    "fmac": "fma",
+    "fmaak": "fma",
+    "fmamk": "fma",
+    "mac": "fma",
+    "mad": "fma",
+    "madak": "fma",
+    "madmk": "fma",
+    "add": "add",
+    "sub": "add",
+    "subrev": "add",
     "mul": "mul",
-}  # fmt: skip
+}
 _FLOAT = re.compile(r"[vs]_(?:pk_|dual_)?([a-z]+)_(?:legacy_)?f(32|64)")
 _PATTERNS = tuple(
     (kind, re.compile(pattern))

@@ -62,9 +62,17 @@ class ClangCompiler(Compiler):
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one AMD architecture; the prelude replaces the headers of HIP."""
         return (
-            "-x", "hip", "--offload-device-only", "--no-gpu-bundle-output", "-nogpulib",
-            "-nogpuinc", f"--offload-arch={arch}", "-std=c++17", "-O3", "-ffp-contract=off",
-        )  # fmt: skip
+            "-x",
+            "hip",
+            "--offload-device-only",
+            "--no-gpu-bundle-output",
+            "-nogpulib",
+            "-nogpuinc",
+            f"--offload-arch={arch}",
+            "-std=c++17",
+            "-O3",
+            "-ffp-contract=off",
+        )
 
     def compile(self, source: str, arch: str) -> bytes:
         """Compile to a code object; messages place lines in ``<stdin>``."""

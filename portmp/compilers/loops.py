@@ -75,9 +75,13 @@ class Loop:
         """For JSON: counts of the whole loop, and for each interaction."""
         each = {k: self.each(k) for k, v in sorted(self.instructions.items()) if v}
         return {
-            "interactions": self.interactions, "issued": self.issued, "an_interaction": each,
-            "plain": self.plain, "special": self.special, "turns": self.turns,
-        }  # fmt: skip
+            "interactions": self.interactions,
+            "issued": self.issued,
+            "an_interaction": each,
+            "plain": self.plain,
+            "special": self.special,
+            "turns": self.turns,
+        }
 
 
 Function = list[Instruction]
@@ -170,15 +174,23 @@ _FAMILIES: Mapping[str, _Family] = {
     # Scalar, memory and branch instructions have ports of their own; special ones go through
     # the vector units at a quarter of the rate (float32).
     "rocm": _Family(
-        _amd, amd_code.classify, re.compile(r"v_(s_)?(rsq|sqrt)_"), re.compile(r"v_"), 4,
+        _amd,
+        amd_code.classify,
+        re.compile(r"v_(s_)?(rsq|sqrt)_"),
+        re.compile(r"v_"),
+        4,
         re.compile(r"s_swappc"),
     ),
     # One scheduler issues all of them, one a cycle; special ones have a unit of their own.
     "cuda": _Family(
-        _nvidia, nvrtc.classify, re.compile(r"MUFU\.(RSQ|SQRT)"), re.compile(r"\S"), 1,
+        _nvidia,
+        nvrtc.classify,
+        re.compile(r"MUFU\.(RSQ|SQRT)"),
+        re.compile(r"\S"),
+        1,
         re.compile(r"CALL"),
     ),
-}  # fmt: skip
+}
 
 
 def readable(platform: str) -> bool:

@@ -16,30 +16,30 @@ from portmp.compilers import elf, tools
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable, CompileError
 
-ARCHITECTURES = (
-    "sm_75", "sm_80", "sm_86", "sm_87", "sm_88", "sm_89",
-    "sm_90", "sm_100", "sm_103", "sm_110", "sm_120", "sm_121",
-)  # fmt: skip
+ARCHITECTURES = tuple(
+    f"sm_{number}" for number in (75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121)
+)
 """Architectures of NVRTC 13; ``NvrtcCompiler.architectures`` asks the installed one."""
 
 _REMEDY = "pip install cuda-bindings nvidia-cuda-nvrtc"
 _ARGUMENTS, _SHARED = ".nv.constant0.", ".nv.shared."
 _REGISTER_COUNT, _FRAME_SIZE = 0x2F, 0x11
 _RESERVED_SECTION, _RESERVED_BYTES = ".nv.shared.reserved.0", 1024
-_EXACT = {
-    "DFMA": "fma64", "DADD": "add64", "DMUL": "mul64",
-    "FFMA": "fma32", "FADD": "add32", "FMUL": "mul32",
-    "FFMA2": "fma32", "FADD2": "add32", "FMUL2": "mul32", "FFMA32I": "fma32",
-    "FADD32I": "add32", "FMUL32I": "mul32", "FSWZADD": "add32",
-    "MUFU": "special",
-    "LD": "load", "LDG": "load", "LDL": "load",
-    "ST": "store", "STG": "store", "STL": "store", "RED": "store", "REDG": "store",
-    "ATOM": "store", "ATOMG": "store",
-    "LDS": "shared", "STS": "shared", "LDSM": "shared", "STSM": "shared", "ATOMS": "shared",
-    "BRA": "branch", "BRX": "branch", "BRXU": "branch", "JMP": "branch", "JMX": "branch",
-    "CALL": "branch", "RET": "branch",
-    "BAR": "barrier",
-}  # fmt: skip
+_BY_CLASS = {
+    "fma64": "DFMA",
+    "add64": "DADD",
+    "mul64": "DMUL",
+    "fma32": "FFMA FFMA2 FFMA32I",
+    "add32": "FADD FADD2 FADD32I FSWZADD",
+    "mul32": "FMUL FMUL2 FMUL32I",
+    "special": "MUFU",
+    "load": "LD LDG LDL",
+    "store": "ST STG STL RED REDG ATOM ATOMG",
+    "shared": "LDS STS LDSM STSM ATOMS",
+    "branch": "BRA BRX BRXU JMP JMX CALL RET",
+    "barrier": "BAR",
+}
+_EXACT = {head: kind for kind, heads in _BY_CLASS.items() for head in heads.split()}
 _INSTRUCTION = re.compile(r"\s+/\*[0-9a-f]+\*/\s+(?:(@!?U?P\w+)\s+)?(\S.*?)\s*;")
 _SECTION = re.compile(r"\s*\.section\s+\.text\.([^,]+),")
 
@@ -170,9 +170,13 @@ class NvrtcCompiler(Compiler):
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one architecture."""
         return (
-            f"--gpu-architecture={arch}", "--fmad=false", "--ftz=false", "--prec-div=true",
-            "--prec-sqrt=true", "--std=c++17",
-        )  # fmt: skip
+            f"--gpu-architecture={arch}",
+            "--fmad=false",
+            "--ftz=false",
+            "--prec-div=true",
+            "--prec-sqrt=true",
+            "--std=c++17",
+        )
 
     def compile(self, source: str, arch: str) -> bytes:
         """Compile to a cubin; messages place lines in ``kernel.cu``."""
@@ -181,8 +185,7 @@ class NvrtcCompiler(Compiler):
             allowed = ", ".join(self.architectures())
             raise CompileError(f"{self.version()} does not know {arch!r}; it knows {allowed}")
         program = _checked(
-            nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []),
-            "nvrtcCreateProgram",
+            nvrtc.nvrtcCreateProgram(source.encode(), b"kernel.cu", 0, [], []), "nvrtcCreateProgram"
         )
         try:
             words = [option.encode() for option in self.options(arch)]
@@ -222,11 +225,7 @@ class NvrtcCompiler(Compiler):
 
 
 def _report(
-    name: str,
-    arch: str,
-    numbers: dict[tuple[int, str], int],
-    shared: int,
-    lines: list[str] | None,
+    name: str, arch: str, numbers: dict[tuple[int, str], int], shared: int, lines: list[str] | None
 ) -> KernelReport:
     heads = [line.split()[0] for line in lines or ()]
     local = sum(head.partition(".")[0] in ("LDL", "STL") for head in heads)

@@ -88,12 +88,13 @@ class OpenclCompiler(Compiler):
         for kernel in self.program(binary).all_kernels():
             reports.append(
                 KernelReport(
-                    name=kernel.function_name, arch=arch,
-                    registers=None, scalar_registers=None, spills=None,
-                    scratch=int(
-                        kernel.get_work_group_info(info.PRIVATE_MEM_SIZE, self.handle)
-                    ),
+                    name=kernel.function_name,
+                    arch=arch,
+                    registers=None,
+                    scalar_registers=None,
+                    spills=None,
+                    scratch=int(kernel.get_work_group_info(info.PRIVATE_MEM_SIZE, self.handle)),
                     shared=int(kernel.get_work_group_info(info.LOCAL_MEM_SIZE, self.handle)),
                 )
-            )  # fmt: skip
+            )
         return reports

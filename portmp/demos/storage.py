@@ -92,17 +92,20 @@ def table(device: Device, found: Findings) -> str:
     """Both experiments, and what did not work."""
     base = found.solves[0].refined
     lines = [
-        f"device {device.name}: {device.properties.name}, driver {device.properties.driver}", "",
-        *_dot_table(found.dots), "",
+        f"device {device.name}: {device.properties.name}, driver {device.properties.driver}",
+        "",
+        *_dot_table(found.dots),
+        "",
         f"Kriging, {found.size} sites, condition number about {found.condition:.1e}: conjugate "
         f"gradients to a residual of {found.tolerance:.0e}",
         f"{'':25}{'short matrix alone':>20}{'refined with float64':>37}",
         f"{'format':16}{'rounding':>9}{'residual':>11}{'error':>9}{'residual':>11}{'error':>9}"
         f"{'rounds':>10}{'bytes':>7}{'time':>7}",
-        *(_solve_row(solve, base) for solve in found.solves), "",
+        *(_solve_row(solve, base) for solve in found.solves),
+        "",
         "rounding: norm of what it changes in the matrix, over the least eigenvalue's bound",
         "rounds: of refinement, and iterations in all; bytes, time: over float64's",
-    ]  # fmt: skip
+    ]
     problems = {s.format: s.refined.problem for s in found.solves if s.refined.problem}
     lines += [f"{name}: {text}" for name, text in problems.items()]
     if base.seconds:

@@ -152,13 +152,19 @@ class LinearSystem:
         say(f"{form.name}: the short matrix alone")
         # Its rounding is the error that remains: iterations far below it would be for nothing.
         alone = max(self.tolerance, form.unit_roundoff / 16)
-        plain = self._attempt(short, short, lambda most: mp.linalg.cg(
-            short, self.b, tolerance=alone, iterations=most))  # fmt: skip
+        plain = self._attempt(
+            short, short, lambda most: mp.linalg.cg(short, self.b, tolerance=alone, iterations=most)
+        )
         if same:
             return Solve(form.name, rounding, plain, plain)
         say(f"{form.name}: refined")
-        refined = self._attempt(short, self.a, lambda most: mp.linalg.cg(
-            self.a, self.b, inner=short, tolerance=self.tolerance, iterations=most))  # fmt: skip
+        refined = self._attempt(
+            short,
+            self.a,
+            lambda most: mp.linalg.cg(
+                self.a, self.b, inner=short, tolerance=self.tolerance, iterations=most
+            ),
+        )
         return Solve(form.name, rounding, plain, refined)
 
     def _rounding(self, short: mp.Array) -> float:
@@ -182,11 +188,13 @@ class LinearSystem:
         distance = mp.nrm2(found.x.astype("dd") - self.solution)
         read = found.iterations * short.format.itemsize + len(found.rounds) * full.format.itemsize
         return Attempt(
-            found.converged, found.rounds,
+            found.converged,
+            found.rounds,
             float(mp.nrm2(residual)) / float(mp.nrm2(self.b)),
             float(distance) / float(mp.nrm2(self.solution)),
-            short.size * read, seconds,
-        )  # fmt: skip
+            short.size * read,
+            seconds,
+        )
 
 
 def _norm(matrix: mp.Array, steps: int = 30) -> float:

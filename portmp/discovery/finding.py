@@ -177,9 +177,10 @@ def _meant(wanted: str) -> list[Device]:
         names = ", ".join(d.name for d in answer.devices)
         raise DeviceError(f"device {wanted!r} does not exist; {backend} has {names}")
     matches = [
-        d for d in sorted(devices(), key=_rank)
+        d
+        for d in sorted(devices(), key=_rank)
         if wanted.lower() in f"{d.properties.name} {d.properties.extra.get('platform', '')}".lower()
-    ]  # fmt: skip
+    ]
     if matches:
         return matches
     known = [d.name for d in devices()] + [d.properties.name for d in devices()]

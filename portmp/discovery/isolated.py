@@ -63,22 +63,26 @@ def _attempt(device: Device, traits: Traits) -> Verdict:
     """The verdict of one process, which begins with *traits*."""
     asked = json.dumps(Verdict(traits).as_json())
     # -P: a file of the current folder must not stand for a module of Python.
-    command = [
-        sys.executable, "-P", "-m", PROCESS, device.platform, device.compiler_key(), asked,
-    ]  # fmt: skip
+    command = [sys.executable, "-P", "-m", PROCESS, device.platform, device.compiler_key(), asked]
     with (
         tempfile.TemporaryDirectory(prefix="portmp-probe-") as folder,
         tempfile.TemporaryFile() as errors,
     ):
         environment = {
-            **os.environ, **device.separate_caches(Path(folder)),
-            "PYTHONPATH": paths.python_path(), "PORTMP_CACHE_DIR": "",
-        }  # fmt: skip
+            **os.environ,
+            **device.separate_caches(Path(folder)),
+            "PYTHONPATH": paths.python_path(),
+            "PORTMP_CACHE_DIR": "",
+        }
         try:
             process = subprocess.Popen(
-                command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=errors,
-                text=True, env=environment,
-            )  # fmt: skip
+                command,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                env=environment,
+            )
         except OSError as error:
             raise Ended(f"the arithmetic probe could not start: {error}") from None
         with process:

@@ -147,9 +147,13 @@ def arithmetic_spec(form: formats.Format, width: int, threads: int = THREADS) ->
     words["fma"] = networks.get("accumulate1")
     values = {"sum": form.operator("add"), "product": form.operator("mul")}
     return spec(
-        "probe_arithmetic", "probe/arithmetic.mako", form, words | values, width=width,
+        "probe_arithmetic",
+        "probe/arithmetic.mako",
+        form,
+        words | values,
+        width=width,
         threads=threads if width == 1 else 1,
-    )  # fmt: skip
+    )
 
 
 def _arithmetic(device: Device, form: formats.Format, width: int) -> Iterator[Check]:
@@ -163,9 +167,11 @@ def _arithmetic(device: Device, form: formats.Format, width: int) -> Iterator[Ch
     outputs = [planes.allocate(word, (COUNT,), device.queue) for _ in _WORDS]
     pairs = [planes.allocate(form, (COUNT,), device.queue) for _ in _VALUES]
     device.queue.launch(
-        kernel, (base.blocks(COUNT, threads * width), 1, 1), (threads, 1, 1),
+        kernel,
+        (base.blocks(COUNT, threads * width), 1, 1),
+        (threads, 1, 1),
         [COUNT, *(b for v in (*given, *outputs, *pairs) for b in v.buffers)],
-    )  # fmt: skip
+    )
     leading = [[host[0]] for host in hosts]
     for (op, check, what), got in zip(_WORDS, outputs, strict=True):
         expected = reference.elementwise(word, op, *leading[: ARITY[op]])
@@ -192,9 +198,13 @@ _VALUES = (("add", "two_sum"), ("mul", "two_prod"))
 def roots_spec(threads: int = ROOT_THREADS) -> KernelSpec:
     """The kernel that tries reciprocal roots."""
     return spec(
-        "roots", "probe/roots.mako", formats.get("float32"),
-        {"root": networks.get("inverse_root")}, threads=threads, count=ROOTS_EACH,
-    )  # fmt: skip
+        "roots",
+        "probe/roots.mako",
+        formats.get("float32"),
+        {"root": networks.get("inverse_root")},
+        threads=threads,
+        count=ROOTS_EACH,
+    )
 
 
 def _roots(device: Device) -> tuple[int, int]:
@@ -212,9 +222,8 @@ def _roots(device: Device) -> tuple[int, int]:
     differing = 0
     for scale in (1, 2.0**-126, 2.0**126):
         device.queue.launch(
-            kernel, (items // threads, 1, 1), (threads, 1, 1),
-            [np.float32(scale), *wrong.buffers],
-        )  # fmt: skip
+            kernel, (items // threads, 1, 1), (threads, 1, 1), [np.float32(scale), *wrong.buffers]
+        )
         differing += int(wrong.read_dense()[0].sum())
     return differing, 3 * ROOTS
 

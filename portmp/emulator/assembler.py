@@ -33,17 +33,40 @@ SCALARS = 160
 """Scalar registers and the interpreter's own words; constants follow."""
 
 _NAMED = {
-    "vcc": VCC, "vcc_lo": VCC, "vcc_hi": VCC + 1, "exec": EXEC, "exec_lo": EXEC,
-    "exec_hi": EXEC + 1, "m0": M0, "scc": SCC, "flat_scratch": 102, "flat_scratch_lo": 102,
+    "vcc": VCC,
+    "vcc_lo": VCC,
+    "vcc_hi": VCC + 1,
+    "exec": EXEC,
+    "exec_lo": EXEC,
+    "exec_hi": EXEC + 1,
+    "m0": M0,
+    "scc": SCC,
+    "flat_scratch": 102,
+    "flat_scratch_lo": 102,
     "flat_scratch_hi": 103,
-}  # fmt: skip
+}
 _TRAP = 108
 _INVERSE_OF_TWO_PI = {False: 0x3E22F983, True: 0x3FC45F306DC9C882}
 _NUMBER = re.compile(r"-?\d+|-?0x[0-9a-f]+")
 _REFUSED = frozenset(
-    {"clamp", "lds", "idxen", "mul", "div", "quad_perm", "row_shr", "row_shl", "row_ror",
-     "row_xmask", "row_bcast", "row_newbcast", "wave_shr", "wave_ror", "dpp8"}
-)  # fmt: skip
+    {
+        "clamp",
+        "lds",
+        "idxen",
+        "mul",
+        "div",
+        "quad_perm",
+        "row_shr",
+        "row_shl",
+        "row_ror",
+        "row_xmask",
+        "row_bcast",
+        "row_newbcast",
+        "wave_shr",
+        "wave_ror",
+        "dpp8",
+    }
+)
 """Modifiers that change what an operation does, and that none of the kernels has."""
 
 _REGISTER = re.compile(r"(s|v|a|ttmp)(?:(\d+)|\[(\d+):(\d+)\])")
@@ -327,10 +350,16 @@ class Assembler:
         else:
             ways = (("op_sel", "neg_lo", 0), ("op_sel_hi", "neg_hi", 1))
             halves = [
-                list(zip(one.operands[1:], one.numbers(select, count, default),
-                         one.numbers(negate, count, 0), strict=True))
+                list(
+                    zip(
+                        one.operands[1:],
+                        one.numbers(select, count, default),
+                        one.numbers(negate, count, 0),
+                        strict=True,
+                    )
+                )
                 for select, negate, default in ways
-            ]  # fmt: skip
+            ]
         kept = [self.temporary() for _ in halves]
         for half, target in zip(halves, kept, strict=True):
             sources = [_word(text, which, negated) for text, which, negated in half]
@@ -468,9 +497,9 @@ class Assembler:
             # The descriptor is the one that the launch gave: only scratch memory is reached so.
             data, address, _, index = operands
         else:
-            data, address, index = operands if way == "load" else (
-                operands[1], operands[0], operands[2]
-            )  # fmt: skip
+            data, address, index = (
+                operands if way == "load" else (operands[1], operands[0], operands[2])
+            )
         place = self.place(data, "u", written=way == "load")
         row = self.add(f"scratch_{way}", place if way == "load" else SINK, immediate=offset)
         sources = [self.place(address, "u"), self.place(index, "u")]
@@ -535,15 +564,24 @@ class Assembler:
             sources = [settled(place) for place in row.sources] + [SINK] * 4
             aim = row.immediate if row.to is None else aims[row.to]
             table[index] = (
-                number[row.operation] | row.flags, settled(row.target), _second(row, settled),
-                sources[0], sources[1], sources[2], aim & 0xFFFFFFFF, sources[3],
-            )  # fmt: skip
+                number[row.operation] | row.flags,
+                settled(row.target),
+                _second(row, settled),
+                sources[0],
+                sources[1],
+                sources[2],
+                aim & 0xFFFFFFFF,
+                sources[3],
+            )
         total = own + self.temporaries * self.lanes
         by_address = {one.address: one for one in listed}
         return Program(
-            table, np.array([*self.constants, 0, 0], np.uint32), vectors, total,
+            table,
+            np.array([*self.constants, 0, 0], np.uint32),
+            vectors,
+            total,
             tuple(by_address[row.address] for row in self.rows),
-        )  # fmt: skip
+        )
 
     def _aims(self, listed: Sequence[Instruction], first: dict[int, int]) -> dict[int, int]:
         """The row at which each instruction, also one without rows, continues."""
@@ -562,14 +600,21 @@ def _second(row: Row, settled: Callable[[int], int]) -> int:
 
 
 _HALVES = {
-    "v_pk_add_u16": "v_add_u32", "v_pk_sub_i16": "v_sub_u32", "v_pk_mul_lo_u16": "v_mul_lo_u32",
-}  # fmt: skip
+    "v_pk_add_u16": "v_add_u32",
+    "v_pk_sub_i16": "v_sub_u32",
+    "v_pk_mul_lo_u16": "v_mul_lo_u32",
+}
 """Packed operations of 16 bits, and what gives their 16 bits in a whole word."""
 
 _PARTS = {
-    "BYTE_0": (0, 8), "BYTE_1": (8, 8), "BYTE_2": (16, 8), "BYTE_3": (24, 8),
-    "WORD_0": (0, 16), "WORD_1": (16, 16), "DWORD": (0, 32),
-}  # fmt: skip
+    "BYTE_0": (0, 8),
+    "BYTE_1": (8, 8),
+    "BYTE_2": (16, 8),
+    "BYTE_3": (24, 8),
+    "WORD_0": (0, 16),
+    "WORD_1": (16, 16),
+    "DWORD": (0, 32),
+}
 
 
 def _halfword(text: str, signed: bool) -> int:

@@ -21,9 +21,14 @@ _KEPT = 3
 """Subnormals are kept in operands and results, in the mode's two bits."""
 
 USER_REGISTERS = (
-    ("private_segment_buffer", 4), ("dispatch", 2), ("queue", 2), ("arguments", 2),
-    ("dispatch_id", 2), ("flat_scratch", 2), ("private_segment_size", 1),
-)  # fmt: skip
+    ("private_segment_buffer", 4),
+    ("dispatch", 2),
+    ("queue", 2),
+    ("arguments", 2),
+    ("dispatch_id", 2),
+    ("flat_scratch", 2),
+    ("private_segment_size", 1),
+)
 """What the bits of a kernel's properties put into its first scalar registers, and their number."""
 
 
@@ -116,14 +121,19 @@ class CodeObject:
             Argument(a[".offset"], a[".size"], a[".value_kind"]) for a in facts.get(".args", ())
         )
         return Kernel(
-            name=facts[".name"], arch=self.arch, lanes=facts[".wavefront_size"],
+            name=facts[".name"],
+            arch=self.arch,
+            lanes=facts[".wavefront_size"],
             shared=facts[".group_segment_fixed_size"],
             scratch=facts[".private_segment_fixed_size"],
-            argument_bytes=facts[".kernarg_segment_size"], arguments=arguments, user=user,
+            argument_bytes=facts[".kernarg_segment_size"],
+            arguments=arguments,
+            user=user,
             user_count=setup >> 1 & 31,
             group_ids=(bool(setup >> 7 & 1), bool(setup >> 8 & 1), bool(setup >> 9 & 1)),
-            scratch_offset=bool(setup & 1), code=tuple(code),
-        )  # fmt: skip
+            scratch_offset=bool(setup & 1),
+            code=tuple(code),
+        )
 
 
 def _arch(notes: Mapping[str, Any]) -> str:

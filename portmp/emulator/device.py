@@ -24,9 +24,14 @@ from portmp.emulator.machine import CAPACITY, LIMIT, SLOTS, Machine, Settings
 from portmp.errors import BackendUnavailable, DeviceError, suggestion
 
 UNITS = {
-    "gfx906": 60, "gfx908": 120, "gfx90a": 104, "gfx942": 304, "gfx1030": 40, "gfx1100": 48,
+    "gfx906": 60,
+    "gfx908": 120,
+    "gfx90a": 104,
+    "gfx942": 304,
+    "gfx1030": 40,
+    "gfx1100": 48,
     "gfx1201": 32,
-}  # fmt: skip
+}
 """Architectures, with the compute units of a card that has it: schedules depend on them."""
 
 _NAME = re.compile(r"(gfx[0-9a-f]+)(?:([+~-])1)?")
@@ -91,10 +96,15 @@ def opened(label: str, arch: str, cpu: Device, settings: Settings) -> EmulatedDe
     """One device an architecture and settings."""
     lanes = 32 if arch >= "gfx1" and not arch.startswith("gfx9") else 64
     facts = {
-        "name": f"interpreter of {arch} code, no hardware", "gcnArchName": arch,
-        "multiProcessorCount": UNITS[arch], "warpSize": lanes, "maxThreadsPerBlock": 1024,
-        "sharedMemPerBlock": 65536, "totalGlobalMem": CAPACITY, "clockRate": 0,
-    }  # fmt: skip
+        "name": f"interpreter of {arch} code, no hardware",
+        "gcnArchName": arch,
+        "multiProcessorCount": UNITS[arch],
+        "warpSize": lanes,
+        "maxThreadsPerBlock": 1024,
+        "sharedMemPerBlock": 65536,
+        "totalGlobalMem": CAPACITY,
+        "clockRate": 0,
+    }
     hip = Hip(Machine(arch, cpu, settings), facts)
     properties, traits = rocm.facts_of(hip, 0)
     return EmulatedDevice(

@@ -92,8 +92,9 @@ class Hip:
     def hipGetErrorString(self, status: Any) -> str:
         """What a status means; for a failed launch, what went wrong in it."""
         if self._message and status in (
-            hipError_t.hipErrorIllegalAddress, hipError_t.hipErrorInvalidImage
-        ):  # fmt: skip
+            hipError_t.hipErrorIllegalAddress,
+            hipError_t.hipErrorInvalidImage,
+        ):
             return self._message
         return str(getattr(status, "name", status))
 

@@ -33,18 +33,25 @@ class Operation:
 
 
 _MOVES = {
-    "v_mov_b32": ("u", "u", "a"), "v_mov_b64": ("l", "l", "a"),
-    "v_not_b32": ("u", "u", "~a"), "v_bfrev_b32": ("u", "u", "reversed(a)"),
-    "v_accvgpr_read_b32": ("u", "u", "a"), "v_accvgpr_write_b32": ("u", "u", "a"),
+    "v_mov_b32": ("u", "u", "a"),
+    "v_mov_b64": ("l", "l", "a"),
+    "v_not_b32": ("u", "u", "~a"),
+    "v_bfrev_b32": ("u", "u", "reversed(a)"),
+    "v_accvgpr_read_b32": ("u", "u", "a"),
+    "v_accvgpr_write_b32": ("u", "u", "a"),
     "v_accvgpr_mov_b32": ("u", "u", "a"),
     "v_cndmask_b32": ("u", "uum", "c ? b : a"),
-}  # fmt: skip
+}
 
 _FLOATS = {
-    "v_add_f32": ("f", "ff", "a + b"), "v_add_f64": ("d", "dd", "a + b"),
-    "v_sub_f32": ("f", "ff", "a - b"), "v_subrev_f32": ("f", "ff", "b - a"),
-    "v_mul_f32": ("f", "ff", "a * b"), "v_mul_f64": ("d", "dd", "a * b"),
-    "v_fma_f32": ("f", "fff", "FMA32(a, b, c)"), "v_fma_f64": ("d", "ddd", "FMA64(a, b, c)"),
+    "v_add_f32": ("f", "ff", "a + b"),
+    "v_add_f64": ("d", "dd", "a + b"),
+    "v_sub_f32": ("f", "ff", "a - b"),
+    "v_subrev_f32": ("f", "ff", "b - a"),
+    "v_mul_f32": ("f", "ff", "a * b"),
+    "v_mul_f64": ("d", "dd", "a * b"),
+    "v_fma_f32": ("f", "fff", "FMA32(a, b, c)"),
+    "v_fma_f64": ("d", "ddd", "FMA64(a, b, c)"),
     "v_fmac_f32": ("f", "ff", "FMA32(a, b, old)"),
     "v_fmac_f64": ("d", "dd", "FMA64(a, b, old)"),
     "v_fmaak_f32": ("f", "fff", "FMA32(a, b, c)"),
@@ -52,22 +59,31 @@ _FLOATS = {
     # rounded twice, without subnormals, whatever the mode says
     "v_mac_f32": ("f", "ff", "flushed(flushed(flushed(a) * flushed(b)) + flushed(old))"),
     "v_mad_f32": ("f", "fff", "flushed(flushed(flushed(a) * flushed(b)) + flushed(c))"),
-    "v_min_f32": ("f", "ff", "least(a, b)"), "v_max_f32": ("f", "ff", "greatest(a, b)"),
-    "v_min_f64": ("d", "dd", "least64(a, b)"), "v_max_f64": ("d", "dd", "greatest64(a, b)"),
-    "v_floor_f32": ("f", "f", "floor(a)"), "v_floor_f64": ("d", "d", "floor(a)"),
-    "v_trunc_f32": ("f", "f", "trunc(a)"), "v_trunc_f64": ("d", "d", "trunc(a)"),
-    "v_ceil_f32": ("f", "f", "ceil(a)"), "v_ceil_f64": ("d", "d", "ceil(a)"),
-    "v_rndne_f32": ("f", "f", "rint(a)"), "v_rndne_f64": ("d", "d", "rint(a)"),
+    "v_min_f32": ("f", "ff", "least(a, b)"),
+    "v_max_f32": ("f", "ff", "greatest(a, b)"),
+    "v_min_f64": ("d", "dd", "least64(a, b)"),
+    "v_max_f64": ("d", "dd", "greatest64(a, b)"),
+    "v_floor_f32": ("f", "f", "floor(a)"),
+    "v_floor_f64": ("d", "d", "floor(a)"),
+    "v_trunc_f32": ("f", "f", "trunc(a)"),
+    "v_trunc_f64": ("d", "d", "trunc(a)"),
+    "v_ceil_f32": ("f", "f", "ceil(a)"),
+    "v_ceil_f64": ("d", "d", "ceil(a)"),
+    "v_rndne_f32": ("f", "f", "rint(a)"),
+    "v_rndne_f64": ("d", "d", "rint(a)"),
     "v_ldexp_f64": ("d", "di", "scaled64(a, b)"),
     "v_ldexp_f32": ("f", "fi", "scaled32(a, b)"),
-    "v_cvt_f32_f64": ("f", "d", "(float)a"), "v_cvt_f64_f32": ("d", "f", "(double)a"),
-    "v_cvt_f32_i32": ("f", "i", "(float)a"), "v_cvt_f32_u32": ("f", "u", "(float)a"),
-    "v_cvt_f64_i32": ("d", "i", "(double)a"), "v_cvt_f64_u32": ("d", "u", "(double)a"),
+    "v_cvt_f32_f64": ("f", "d", "(float)a"),
+    "v_cvt_f64_f32": ("d", "f", "(double)a"),
+    "v_cvt_f32_i32": ("f", "i", "(float)a"),
+    "v_cvt_f32_u32": ("f", "u", "(float)a"),
+    "v_cvt_f64_i32": ("d", "i", "(double)a"),
+    "v_cvt_f64_u32": ("d", "u", "(double)a"),
     "v_cvt_i32_f32": ("i", "f", "signed_of((double)a)"),
     "v_cvt_u32_f32": ("u", "f", "unsigned_of((double)a)"),
     "v_cvt_i32_f64": ("i", "d", "signed_of(a)"),
     "v_cvt_u32_f64": ("u", "d", "unsigned_of(a)"),
-}  # fmt: skip
+}
 
 _RECIPROCALS = {
     "v_rcp_f32": ("f", "f", "near32(1.0 / (double)flushed(a), shift)"),
@@ -81,12 +97,14 @@ _RECIPROCALS = {
     "v_div_fmas_f64": ("d", "dddm", "quotient64(a, b, c, m)"),
     "v_div_fixup_f32": ("f", "fff", "fixed32(a, b, c)"),
     "v_div_fixup_f64": ("d", "ddd", "fixed64(a, b, c)"),
-}  # fmt: skip
+}
 """Estimates, and what ends a division."""
 
 _INTEGERS = {
-    "v_add_u32": ("u", "uu", "a + b"), "v_sub_u32": ("u", "uu", "a - b"),
-    "v_subrev_u32": ("u", "uu", "b - a"), "v_add3_u32": ("u", "uuu", "a + b + c"),
+    "v_add_u32": ("u", "uu", "a + b"),
+    "v_sub_u32": ("u", "uu", "a - b"),
+    "v_subrev_u32": ("u", "uu", "b - a"),
+    "v_add3_u32": ("u", "uuu", "a + b + c"),
     "v_mul_lo_u32": ("u", "uu", "a * b"),
     "v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)"),
     "v_mul_hi_i32": ("i", "ii", "(int)(((long)a * b) >> 32)"),
@@ -94,16 +112,20 @@ _INTEGERS = {
     "v_mul_i32_i24": ("i", "ii", "(a << 8 >> 8) * (b << 8 >> 8)"),
     "v_mad_u32_u24": ("u", "uuu", "(a & 0xffffff) * (b & 0xffffff) + c"),
     "v_mad_i32_i24": ("i", "iii", "(a << 8 >> 8) * (b << 8 >> 8) + c"),
-    "v_and_b32": ("u", "uu", "a & b"), "v_or_b32": ("u", "uu", "a | b"),
-    "v_xor_b32": ("u", "uu", "a ^ b"), "v_or3_b32": ("u", "uuu", "a | b | c"),
-    "v_xor3_b32": ("u", "uuu", "a ^ b ^ c"), "v_and_or_b32": ("u", "uuu", "(a & b) | c"),
+    "v_and_b32": ("u", "uu", "a & b"),
+    "v_or_b32": ("u", "uu", "a | b"),
+    "v_xor_b32": ("u", "uu", "a ^ b"),
+    "v_or3_b32": ("u", "uuu", "a | b | c"),
+    "v_xor3_b32": ("u", "uuu", "a ^ b ^ c"),
+    "v_and_or_b32": ("u", "uuu", "(a & b) | c"),
     "v_lshlrev_b32": ("u", "uu", "b << (a & 31)"),
     "v_lshrrev_b32": ("u", "uu", "b >> (a & 31)"),
     "v_ashrrev_i32": ("i", "ui", "b >> (a & 31)"),
     # of 16 bits: GCN clears the other half (its 32-bit encoding; see the assembler)
     "v_lshlrev_b16": ("u", "uu", "(b << (a & 15)) & 0xffff"),
     "v_lshrrev_b16": ("u", "uu", "(b & 0xffff) >> (a & 15)"),
-    "v_add_u16": ("u", "uu", "(a + b) & 0xffff"), "v_sub_u16": ("u", "uu", "(a - b) & 0xffff"),
+    "v_add_u16": ("u", "uu", "(a + b) & 0xffff"),
+    "v_sub_u16": ("u", "uu", "(a - b) & 0xffff"),
     "v_subrev_u16": ("u", "uu", "(b - a) & 0xffff"),
     "v_mul_lo_u16": ("u", "uu", "((a & 0xffff) * (b & 0xffff)) & 0xffff"),
     "v_lshlrev_b64": ("l", "ul", "b << (a & 63)"),
@@ -115,21 +137,24 @@ _INTEGERS = {
     "v_lshl_add_u64": ("l", "lul", "(a << (b & 7)) + c"),
     "v_bfe_u32": ("u", "uuu", "c & 31 ? (a >> (b & 31)) & ((1u << (c & 31)) - 1) : 0"),
     "v_bfe_i32": (
-        "i", "iuu",
+        "i",
+        "iuu",
         "c & 31 ? (int)(((uint)(a >> (b & 31))) << (32 - (c & 31))) >> (32 - (c & 31)) : 0",
     ),
     "v_bfi_b32": ("u", "uuu", "(a & b) | (~a & c)"),
     "v_alignbit_b32": ("u", "uuu", "(uint)((((ulong)a << 32) | b) >> (c & 31))"),
     "v_perm_b32": ("u", "uuu", "permuted(a, b, c)"),
-    "v_min_i32": ("i", "ii", "min(a, b)"), "v_max_i32": ("i", "ii", "max(a, b)"),
-    "v_min_u32": ("u", "uu", "min(a, b)"), "v_max_u32": ("u", "uu", "max(a, b)"),
+    "v_min_i32": ("i", "ii", "min(a, b)"),
+    "v_max_i32": ("i", "ii", "max(a, b)"),
+    "v_min_u32": ("u", "uu", "min(a, b)"),
+    "v_max_u32": ("u", "uu", "max(a, b)"),
     "v_max3_i32": ("i", "iii", "max(max(a, b), c)"),
     "v_min3_i32": ("i", "iii", "min(min(a, b), c)"),
     "v_med3_i32": ("i", "iii", "max(min(a, b), min(max(a, b), c))"),
     "v_dot4_i32_i8": ("i", "uui", "c + signed_dot(a, b)"),
     "v_dot4c_i32_i8": ("i", "uu", "old + signed_dot(a, b)"),
     "v_dot4_u32_u8": ("u", "uuu", "c + unsigned_dot(a, b)"),
-}  # fmt: skip
+}
 
 
 _CARRY = {
@@ -145,29 +170,40 @@ _CARRY = {
 }
 """Operations with a second result: the carry, or whether a quotient must be scaled back."""
 
-_RELATIONS = {
-    "lt": "a < b", "eq": "a == b", "le": "a <= b", "gt": "a > b", "ge": "a >= b",
-}  # fmt: skip
+_RELATIONS = {"lt": "a < b", "eq": "a == b", "le": "a <= b", "gt": "a > b", "ge": "a >= b"}
 _FLOAT_RELATIONS = _RELATIONS | {
-    "lg": "a < b || a > b", "neq": "!(a == b)", "nlt": "!(a < b)", "nle": "!(a <= b)",
-    "ngt": "!(a > b)", "nge": "!(a >= b)", "nlg": "!(a < b || a > b)",
-    "o": "a == a && b == b", "u": "!(a == a && b == b)",
-}  # fmt: skip
+    "lg": "a < b || a > b",
+    "neq": "!(a == b)",
+    "nlt": "!(a < b)",
+    "nle": "!(a <= b)",
+    "ngt": "!(a > b)",
+    "nge": "!(a >= b)",
+    "nlg": "!(a < b || a > b)",
+    "o": "a == a && b == b",
+    "u": "!(a == a && b == b)",
+}
 _COMPARED = {"f32": "f", "f64": "d", "u32": "u", "i32": "i", "u64": "l", "i64": "q"}
 
 _SCALAR = {
-    "s_mov_b32": ("u", "u", "a", ""), "s_mov_b64": ("l", "l", "a", ""),
-    "s_movk_i32": ("u", "u", "a", ""), "s_brev_b32": ("u", "u", "reversed(a)", ""),
-    "s_not_b32": ("u", "u", "~a", "r != 0"), "s_not_b64": ("l", "l", "~a", "r != 0"),
-    "s_sext_i32_i16": ("i", "u", "(short)a", ""), "s_sext_i32_i8": ("i", "u", "(char)a", ""),
-    "s_add_u32": ("u", "uu", "a + b", "r < a"), "s_sub_u32": ("u", "uu", "a - b", "a < b"),
+    "s_mov_b32": ("u", "u", "a", ""),
+    "s_mov_b64": ("l", "l", "a", ""),
+    "s_movk_i32": ("u", "u", "a", ""),
+    "s_brev_b32": ("u", "u", "reversed(a)", ""),
+    "s_not_b32": ("u", "u", "~a", "r != 0"),
+    "s_not_b64": ("l", "l", "~a", "r != 0"),
+    "s_sext_i32_i16": ("i", "u", "(short)a", ""),
+    "s_sext_i32_i8": ("i", "u", "(char)a", ""),
+    "s_add_u32": ("u", "uu", "a + b", "r < a"),
+    "s_sub_u32": ("u", "uu", "a - b", "a < b"),
     "s_addc_u32": ("u", "uu", "a + b + scc", "((ulong)a + b + scc) >> 32"),
     "s_subb_u32": ("u", "uu", "a - b - scc", "(ulong)a < (ulong)b + scc"),
     "s_add_i32": ("u", "uu", "a + b", "(int)((a ^ r) & (b ^ r)) < 0"),
     "s_addk_i32": ("u", "uu", "a + b", "(int)((a ^ r) & (b ^ r)) < 0"),
     "s_sub_i32": ("u", "uu", "a - b", "(int)((a ^ b) & (a ^ r)) < 0"),
-    "s_add_nc_u64": ("l", "ll", "a + b", ""), "s_sub_nc_u64": ("l", "ll", "a - b", ""),
-    "s_mul_i32": ("u", "uu", "a * b", ""), "s_mulk_i32": ("u", "uu", "a * b", ""),
+    "s_add_nc_u64": ("l", "ll", "a + b", ""),
+    "s_sub_nc_u64": ("l", "ll", "a - b", ""),
+    "s_mul_i32": ("u", "uu", "a * b", ""),
+    "s_mulk_i32": ("u", "uu", "a * b", ""),
     "s_mul_u64": ("l", "ll", "a * b", ""),
     "s_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)", ""),
     "s_mul_hi_i32": ("i", "ii", "(int)(((long)a * b) >> 32)", ""),
@@ -182,66 +218,140 @@ _SCALAR = {
     "s_bitset1_b32": ("u", "u", "old | 1u << (a & 31)", ""),
     "s_cselect_b32": ("u", "uu", "scc ? a : b", ""),
     "s_cselect_b64": ("l", "ll", "scc ? a : b", ""),
-    "s_min_u32": ("u", "uu", "min(a, b)", "a < b"), "s_max_u32": ("u", "uu", "max(a, b)", "a > b"),
-    "s_min_i32": ("i", "ii", "min(a, b)", "a < b"), "s_max_i32": ("i", "ii", "max(a, b)", "a > b"),
-    "s_add_f32": ("f", "ff", "a + b", ""), "s_sub_f32": ("f", "ff", "a - b", ""),
-    "s_mul_f32": ("f", "ff", "a * b", ""), "s_fmac_f32": ("f", "ff", "FMA32(a, b, old)", ""),
-    "s_fmamk_f32": ("f", "fff", "FMA32(a, b, c)", ""), "s_trunc_f32": ("f", "f", "trunc(a)", ""),
+    "s_min_u32": ("u", "uu", "min(a, b)", "a < b"),
+    "s_max_u32": ("u", "uu", "max(a, b)", "a > b"),
+    "s_min_i32": ("i", "ii", "min(a, b)", "a < b"),
+    "s_max_i32": ("i", "ii", "max(a, b)", "a > b"),
+    "s_add_f32": ("f", "ff", "a + b", ""),
+    "s_sub_f32": ("f", "ff", "a - b", ""),
+    "s_mul_f32": ("f", "ff", "a * b", ""),
+    "s_fmac_f32": ("f", "ff", "FMA32(a, b, old)", ""),
+    "s_fmamk_f32": ("f", "fff", "FMA32(a, b, c)", ""),
+    "s_trunc_f32": ("f", "f", "trunc(a)", ""),
     "s_fmaak_f32": ("f", "fff", "FMA32(a, b, c)", ""),
     "s_cvt_f32_u32": ("f", "u", "(float)a", ""),
     "s_cvt_u32_f32": ("u", "f", "unsigned_of((double)a)", ""),
     "v_s_rcp_f32": ("f", "f", "near32(1.0 / (double)flushed(a), shift)", ""),
-}  # fmt: skip
+}
 
 _LOGIC = {
-    "and": "a & b", "or": "a | b", "xor": "a ^ b", "andn2": "a & ~b", "orn2": "a | ~b",
-    "nand": "~(a & b)", "nor": "~(a | b)", "xnor": "~(a ^ b)",
-}  # fmt: skip
+    "and": "a & b",
+    "or": "a | b",
+    "xor": "a ^ b",
+    "andn2": "a & ~b",
+    "orn2": "a | ~b",
+    "nand": "~(a & b)",
+    "nor": "~(a | b)",
+    "xnor": "~(a ^ b)",
+}
 """Bitwise operations: s_and_b32, s_and_b64, and s_and_saveexec of masks."""
 
 _CONTROL = (
-    "s_endpgm", "s_barrier", "s_branch", "s_cbranch_scc0", "s_cbranch_scc1", "s_cbranch_vccz",
-    "s_cbranch_vccnz", "s_cbranch_execz", "s_cbranch_execnz",
-)  # fmt: skip
+    "s_endpgm",
+    "s_barrier",
+    "s_branch",
+    "s_cbranch_scc0",
+    "s_cbranch_scc1",
+    "s_cbranch_vccz",
+    "s_cbranch_vccnz",
+    "s_cbranch_execz",
+    "s_cbranch_execnz",
+)
 
 _LANE = ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32")
 
-WIDTHS = {"dword": 4, "dwordx2": 8, "dwordx3": 12, "dwordx4": 16, "ubyte": 1, "byte": 1,
-          "ushort": 2, "short": 2}  # fmt: skip
+WIDTHS = {
+    "dword": 4,
+    "dwordx2": 8,
+    "dwordx3": 12,
+    "dwordx4": 16,
+    "ubyte": 1,
+    "byte": 1,
+    "ushort": 2,
+    "short": 2,
+}
 """Bytes that one lane loads or stores."""
 
 SPACES = ("global", "shared", "scratch")
 
 IGNORED = frozenset(
     {
-        "s_nop", "s_waitcnt", "s_waitcnt_depctr", "s_waitcnt_vscnt", "s_clause", "s_delay_alu",
-        "s_sendmsg", "s_set_inst_prefetch_distance", "s_inst_prefetch", "s_code_end",
-        "buffer_gl0_inv", "buffer_gl1_inv", "buffer_wbinvl1_vol", "buffer_inv", "buffer_wbl2",
-        "global_inv", "global_wb", "global_wbinv", "s_barrier_signal", "s_sleep", "s_setprio",
-        "s_wait_alu", "s_wait_bvhcnt", "s_wait_dscnt", "s_wait_expcnt", "s_wait_kmcnt",
-        "s_wait_loadcnt", "s_wait_samplecnt", "s_wait_storecnt", "s_wait_loadcnt_dscnt",
-        "s_wait_storecnt_dscnt", "s_wait_event", "s_wait_idle", "v_nop", "s_icache_inv",
+        "s_nop",
+        "s_waitcnt",
+        "s_waitcnt_depctr",
+        "s_waitcnt_vscnt",
+        "s_clause",
+        "s_delay_alu",
+        "s_sendmsg",
+        "s_set_inst_prefetch_distance",
+        "s_inst_prefetch",
+        "s_code_end",
+        "buffer_gl0_inv",
+        "buffer_gl1_inv",
+        "buffer_wbinvl1_vol",
+        "buffer_inv",
+        "buffer_wbl2",
+        "global_inv",
+        "global_wb",
+        "global_wbinv",
+        "s_barrier_signal",
+        "s_sleep",
+        "s_setprio",
+        "s_wait_alu",
+        "s_wait_bvhcnt",
+        "s_wait_dscnt",
+        "s_wait_expcnt",
+        "s_wait_kmcnt",
+        "s_wait_loadcnt",
+        "s_wait_samplecnt",
+        "s_wait_storecnt",
+        "s_wait_loadcnt_dscnt",
+        "s_wait_storecnt_dscnt",
+        "s_wait_event",
+        "s_wait_idle",
+        "v_nop",
+        "s_icache_inv",
     }
-)  # fmt: skip
+)
 """Waiting, caches and hints: without meaning where instructions run one after the other."""
 
 _RENAMED = (
-    ("_add_nc_u32", "_add_u32"), ("_sub_nc_u32", "_sub_u32"), ("_subrev_nc_u32", "_subrev_u32"),
-    ("_add_nc_u16", "_add_u16"), ("_sub_nc_u16", "_sub_u16"),
-    ("_add_co_ci_u32", "_addc_co_u32"), ("_sub_co_ci_u32", "_subb_co_u32"),
-    ("_subrev_co_ci_u32", "_subbrev_co_u32"), ("_and_not1_", "_andn2_"), ("_or_not1_", "_orn2_"),
-    ("_mad_co_u64_u32", "_mad_u64_u32"), ("v_dual_", "v_"), ("v_dot4_i32_iu8", "v_dot4_i32_i8"),
+    ("_add_nc_u32", "_add_u32"),
+    ("_sub_nc_u32", "_sub_u32"),
+    ("_subrev_nc_u32", "_subrev_u32"),
+    ("_add_nc_u16", "_add_u16"),
+    ("_sub_nc_u16", "_sub_u16"),
+    ("_add_co_ci_u32", "_addc_co_u32"),
+    ("_sub_co_ci_u32", "_subb_co_u32"),
+    ("_subrev_co_ci_u32", "_subbrev_co_u32"),
+    ("_and_not1_", "_andn2_"),
+    ("_or_not1_", "_orn2_"),
+    ("_mad_co_u64_u32", "_mad_u64_u32"),
+    ("v_dual_", "v_"),
+    ("v_dot4_i32_iu8", "v_dot4_i32_i8"),
     ("s_barrier_wait", "s_barrier"),
-)  # fmt: skip
+)
 _RENAMED_SCALAR = {
-    "s_add_co_u32": "s_add_u32", "s_sub_co_u32": "s_sub_u32", "s_add_co_i32": "s_add_i32",
-    "s_sub_co_i32": "s_sub_i32", "s_addk_co_i32": "s_addk_i32", "s_addc_co_u32": "s_addc_u32",
+    "s_add_co_u32": "s_add_u32",
+    "s_sub_co_u32": "s_sub_u32",
+    "s_add_co_i32": "s_add_i32",
+    "s_sub_co_i32": "s_sub_i32",
+    "s_addk_co_i32": "s_addk_i32",
+    "s_addc_co_u32": "s_addc_u32",
     "s_subb_co_u32": "s_subb_u32",
-}  # fmt: skip
+}
 _NEW_WIDTHS = {
-    "u8": "ubyte", "b8": "byte", "u16": "ushort", "b16": "short", "b32": "dword",
-    "b64": "dwordx2", "b96": "dwordx3", "b128": "dwordx4", "b256": "dwordx8", "b512": "dwordx16",
-}  # fmt: skip
+    "u8": "ubyte",
+    "b8": "byte",
+    "u16": "ushort",
+    "b16": "short",
+    "b32": "dword",
+    "b64": "dwordx2",
+    "b96": "dwordx3",
+    "b128": "dwordx4",
+    "b256": "dwordx8",
+    "b512": "dwordx16",
+}
 _MEMORY = re.compile(r"(global|scratch|s)_(load|store)_(u\d+|b\d+)")
 _HALF = re.compile(r"(global|scratch)_(load|store)_d16_(hi_)?(u8|b8|b16)")
 _SHARED = re.compile(r"ds_(load|store)_(2addr_)?(stride64_)?(b\d+)")

@@ -213,13 +213,28 @@ class Machine:
         table = self.memory.table()
         numbers = np.array(
             [
-                grid[0], grid[1], groups, threads, waves, words, rows.vectors, rows.registers,
-                kernel.scratch, kernel.shared, table.size // 3, slots, group_registers,
-                kernel.packed_ids, self.settings.descending, POISON, rows.constants.size, LIMIT,
+                grid[0],
+                grid[1],
+                groups,
+                threads,
+                waves,
+                words,
+                rows.vectors,
+                rows.registers,
+                kernel.scratch,
+                kernel.shared,
+                table.size // 3,
+                slots,
+                group_registers,
+                kernel.packed_ids,
+                self.settings.descending,
+                POISON,
+                rows.constants.size,
+                LIMIT,
                 assembler.SCALARS,
             ],
             np.uint32,
-        )  # fmt: skip
+        )
         host, one = self.host, interpreter(kernel.lanes)
         run = program.kernels(host, one)[one.name]
         block = np.concatenate([numbers, scalars, rows.constants])
@@ -229,10 +244,21 @@ class Machine:
         report = self._given(np.zeros(6 * slots, np.uint64))
         start = time.perf_counter()
         host.queue.launch(
-            run, (slots, 1, 1), (1, 1, 1),
-            [self.memory.arena, np.uint64(BASE), loaded.rows, parameters, regions, state, shared,
-             report, np.int32(self.settings.shift)],
-        )  # fmt: skip
+            run,
+            (slots, 1, 1),
+            (1, 1, 1),
+            [
+                self.memory.arena,
+                np.uint64(BASE),
+                loaded.rows,
+                parameters,
+                regions,
+                state,
+                shared,
+                report,
+                np.int32(self.settings.shift),
+            ],
+        )
         found = np.empty(6 * slots, np.uint64)
         host.queue.read(report, found)
         self.seconds += time.perf_counter() - start
@@ -323,9 +349,19 @@ def _packet(kernel: Kernel, grid: Dim3, block: Dim3, arguments: int) -> np.ndarr
     """The dispatch packet that some kernels read their sizes from."""
     sizes = [blocks * threads for blocks, threads in zip(grid, block, strict=True)]
     content = struct.pack(
-        "<HHHHHHIIIIIQQQQ", 0, 3, *block, 0, *sizes, kernel.scratch, kernel.shared, 0, arguments,
-        0, 0,
-    )  # fmt: skip
+        "<HHHHHHIIIIIQQQQ",
+        0,
+        3,
+        *block,
+        0,
+        *sizes,
+        kernel.scratch,
+        kernel.shared,
+        0,
+        arguments,
+        0,
+        0,
+    )
     return np.frombuffer(content, np.uint8)
 
 

@@ -220,8 +220,12 @@ def _line(error: BaseException) -> str:
 
 
 _READERS: dict[str, Callable[[Path, bytes, Format], list[Plane]]] = {
-    ".npy": _read_npy, ".npz": _read_npz, ".mtx": read_mtx, ".csv": read_csv, ".txt": read_txt,
-}  # fmt: skip
+    ".npy": _read_npy,
+    ".npz": _read_npz,
+    ".mtx": read_mtx,
+    ".csv": read_csv,
+    ".txt": read_txt,
+}
 
 
 # --- writing ----------------------------------------------------------------------------------
@@ -271,6 +275,9 @@ def _archive(members: dict[str, Plane]) -> bytes:
 
 
 _WRITERS: dict[str, Callable[[Path, list[Plane], Format], bytes]] = {
-    ".npy": _npy_bytes, ".npz": _npz_bytes, ".mtx": mtx_bytes,
-    ".csv": csv_bytes, ".txt": txt_bytes,
-}  # fmt: skip
+    ".npy": _npy_bytes,
+    ".npz": _npz_bytes,
+    ".mtx": mtx_bytes,
+    ".csv": csv_bytes,
+    ".txt": txt_bytes,
+}

@@ -38,11 +38,13 @@ _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 def read_mtx(file: Path, content: bytes, form: Format) -> list[Plane]:
     lines = decoded_text(file, content).splitlines()
     banner = _banner(file, lines[0] if lines else "")
-    body = iter([
-        (number, line.split())
-        for number, line in enumerate(lines[1:], 2)
-        if line.strip() and not line.lstrip().startswith("%")
-    ])  # fmt: skip
+    body = iter(
+        [
+            (number, line.split())
+            for number, line in enumerate(lines[1:], 2)
+            if line.strip() and not line.lstrip().startswith("%")
+        ]
+    )
     rows, columns, stored = _size(file, banner, next(body, None))
     planes = _blank(file, (rows, columns), form)
     entries = _coordinates if banner.layout == "coordinate" else _columns
@@ -167,9 +169,13 @@ def _entry(word: str, place: str, banner: _Banner, form: Format) -> Number:
 
 
 def _put(
-    planes: list[Plane], seen: set[tuple[int, int]], place: str, at: tuple[int, int],
-    value: Number, form: Format,
-) -> None:  # fmt: skip
+    planes: list[Plane],
+    seen: set[tuple[int, int]],
+    place: str,
+    at: tuple[int, int],
+    value: Number,
+    form: Format,
+) -> None:
     if at in seen:
         raise InputError(f"{place}: entry ({at[0] + 1}, {at[1] + 1}) is given twice")
     seen.add(at)

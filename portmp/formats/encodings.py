@@ -16,8 +16,14 @@ from functools import cached_property
 from portmp.errors import FormatError
 
 SIZES = {
-    "int8": 8, "uint8": 8, "uint16": 16, "int32": 32, "uint32": 32, "float32": 32, "float64": 64,
-}  # fmt: skip
+    "int8": 8,
+    "uint8": 8,
+    "uint16": 16,
+    "int32": 32,
+    "uint32": 32,
+    "float32": 32,
+    "float64": 64,
+}
 """Bits of the dtypes of parts."""
 
 PRECISION = {"float32": 24, "float64": 53}

@@ -127,9 +127,25 @@ def hostile(form: Format, count: int, seed: str) -> Host:
     info = np.finfo(lead)
     tiny = info.smallest_subnormal
     specials = [
-        0.0, -0.0, np.inf, -np.inf, np.nan, info.max, -info.max, tiny, -tiny, info.tiny,
-        -info.tiny, 1.0, -1.0, 1.0 + info.eps, 1.0 - info.epsneg, 3 * tiny, 2.0, 0.5,
-    ]  # fmt: skip
+        0.0,
+        -0.0,
+        np.inf,
+        -np.inf,
+        np.nan,
+        info.max,
+        -info.max,
+        tiny,
+        -tiny,
+        info.tiny,
+        -info.tiny,
+        1.0,
+        -1.0,
+        1.0 + info.eps,
+        1.0 - info.epsneg,
+        3 * tiny,
+        2.0,
+        0.5,
+    ]
     which = stream.below(count, 3 * len(specials))
     for i, special in enumerate(specials):
         hit = which == i

@@ -195,16 +195,23 @@ def _stored(
     """A storage format with either rounding; the paper's suffix marks truncation."""
     base = next(f for f in _TABLE if f.name == parent)
     given: dict[str, Any] = {
-        "planes": base.planes, "word": base.word, "networks": base.networks,
-        "accumulators": base.accumulators, "stored": stored, "parent": parent,
-    }  # fmt: skip
+        "planes": base.planes,
+        "word": base.word,
+        "networks": base.networks,
+        "accumulators": base.accumulators,
+        "stored": stored,
+        "parent": parent,
+    }
     return [
         Format(name, about=about, aliases=aliases, **given),
         Format(
-            f"{name}_rz", about=f"{about}, truncated", rounding="toward_zero", **given,
+            f"{name}_rz",
+            about=f"{about}, truncated",
+            rounding="toward_zero",
+            **given,
             aliases=tuple(f"{alias}_rz" for alias in aliases),
         ),
-    ]  # fmt: skip
+    ]
 
 
 _F32, _F64 = "float32", "float64"
@@ -219,34 +226,50 @@ _TABLE = [
     _standard("qd", (_F64,) * 4, "quad-double", ("float64x4",)),
     _standard("d+s", (_F64, _F32), "double plus single: stored short, computed as dd", ("dps",)),
     Format(
-        "ts2021", (_F32,) * 3, _F32, **_paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
-        about="the triple-single paper's arithmetic (GPU listing, corrected)", paper="004",
+        "ts2021",
+        (_F32,) * 3,
+        _F32,
+        **_paper(3, "accumulate3_2021", "add3_2021", "mul3_2021"),
+        about="the triple-single paper's arithmetic (GPU listing, corrected)",
+        paper="004",
     ),
     Format(
-        "dd2011", (_F64,) * 2, _F64, **_paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
-        about="seed paper's double-double, QD's with FMA", paper="001",
-    ),
-    Format(
-        "dd2011nofma", (_F64,) * 2, _F64,
-        **_paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
-        about="the same without FMA", paper="001",
-    ),
-    Format(
-        "qd2011", (_F64,) * 4, _F64, **_paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
-        about="seed paper's quad-double, QD's accurate operations with FMA", scalar=True,
+        "dd2011",
+        (_F64,) * 2,
+        _F64,
+        **_paper(2, "accumulate2_2011", "add2_jmp6", "mul2"),
+        about="seed paper's double-double, QD's with FMA",
         paper="001",
     ),
     Format(
-        "qd2011nofma", (_F64,) * 4, _F64,
-        **_paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
-        about="the same without FMA", scalar=True, paper="001",
+        "dd2011nofma",
+        (_F64,) * 2,
+        _F64,
+        **_paper(2, "accumulate2_2011_split", "add2_jmp6", "mul2_2011_split"),
+        about="the same without FMA",
+        paper="001",
     ),
-]  # fmt: skip
+    Format(
+        "qd2011",
+        (_F64,) * 4,
+        _F64,
+        **_paper(4, "accumulate4_2011", "add4_2011", "mul4_2011"),
+        about="seed paper's quad-double, QD's accurate operations with FMA",
+        scalar=True,
+        paper="001",
+    ),
+    Format(
+        "qd2011nofma",
+        (_F64,) * 4,
+        _F64,
+        **_paper(4, "accumulate4_2011_split", "add4_2011", "mul4_2011_split"),
+        about="the same without FMA",
+        scalar=True,
+        paper="001",
+    ),
+]
 
-_CUT = (
-    ("float64", (56, 48, 40, 32, 24, 16)),
-    ("float32", (24, 16)),
-)
+_CUT = (("float64", (56, 48, 40, 32, 24, 16)), ("float32", (24, 16)))
 _NAMED = {("float32", 16): ("bfloat16", "bf16")}
 _PAIRS = (
     *(
@@ -266,7 +289,7 @@ _PAIRS = (
     _stored("qdin192b", "qd", (_F64, _F64, _F64, "unstored"), "qd without its last limb"),
 )
 """Storage formats, with either rounding."""
-_STORED = [form for pair in _PAIRS for form in pair]  # fmt: skip
+_STORED = [form for pair in _PAIRS for form in pair]
 
 _UNIFORM = {
     (f.word, f.limbs): f.name for f in _TABLE if not f.paper and all(p == f.word for p in f.planes)

@@ -19,8 +19,14 @@ from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime.planes import Planes, allocate
 
 __all__ = [
-    "acceleration", "energy", "field", "kinetic_energy", "potential", "potential_energy", "squared",
-]  # fmt: skip
+    "acceleration",
+    "energy",
+    "field",
+    "kinetic_energy",
+    "potential",
+    "potential_energy",
+    "squared",
+]
 
 
 def acceleration(
@@ -138,16 +144,28 @@ def _operands(position: Array, mass: Array, targets: Array | None) -> tuple[Plan
 
 
 def _run(
-    source: Planes, mass: Planes, target: Planes, eps: Number,
-    acceleration: Planes | None, potential: Planes | None, targets: Array | None,
-    root: str, schedule: NbodySchedule | None,
-) -> None:  # fmt: skip
+    source: Planes,
+    mass: Planes,
+    target: Planes,
+    eps: Number,
+    acceleration: Planes | None,
+    potential: Planes | None,
+    targets: Array | None,
+    root: str,
+    schedule: NbodySchedule | None,
+) -> None:
     eps2 = squared(eps, source.format)
     gravity.check_root(source.format, source.device.platform, root)
     bodies = gravity.packed(source, mass)
     if targets is None and bodies.buffers is not source.buffers:
         target = bodies.view(target.shape, (4, 1), bodies.start)
     gravity.gravity_sum(
-        target, bodies, eps2, acceleration, potential, 0 if targets is None else None,
-        root=root, schedule=schedule,
-    )  # fmt: skip
+        target,
+        bodies,
+        eps2,
+        acceleration,
+        potential,
+        0 if targets is None else None,
+        root=root,
+        schedule=schedule,
+    )

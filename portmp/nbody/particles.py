@@ -129,9 +129,11 @@ def _particles(file: Path, rows: list[tuple[int, list[str]]], constant: Fraction
     if not rows:
         raise InputError(f"{file}: holds no particles")
     return Particles(
-        tuple(names), [constant * v[0] for v in values],
-        [v[1:4] for v in values], [v[4:7] for v in values],
-    )  # fmt: skip
+        tuple(names),
+        [constant * v[0] for v in values],
+        [v[1:4] for v in values],
+        [v[4:7] for v in values],
+    )
 
 
 def _exact(file: Path, line: int, name: str, text: str) -> Fraction:

@@ -266,13 +266,20 @@ def _systems(args: Any, forms: list[Format], kept: memory.Kept, device: Device) 
 def _report(args: Any, plan: Plan, moved: System, courses: list[Course]) -> dict[str, Any]:
     device, facts = moved.device, moved.device.properties
     return {
-        "source": args.source, "particles": len(moved), "device": device.name, "name": facts.name,
-        "driver": facts.driver, "scheme": plan.scheme, "dt": str(plan.dt), "steps": plan.steps,
-        "eps": str(moved.eps), "root": moved.root,
+        "source": args.source,
+        "particles": len(moved),
+        "device": device.name,
+        "name": facts.name,
+        "driver": facts.driver,
+        "scheme": plan.scheme,
+        "dt": str(plan.dt),
+        "steps": plan.steps,
+        "eps": str(moved.eps),
+        "root": moved.root,
         "runs": [
             {k: v for k, v in asdict(course).items() if k != "positions"} for course in courses
         ],
-    }  # fmt: skip
+    }
 
 
 def _table(args: Any, plan: Plan, device: Device, count: int, courses: list[Course]) -> str:

@@ -144,9 +144,14 @@ class System:
         if not self._current:
             position = self._bodies[:, :3].planes
             gravity.gravity_sum(
-                position, self._bodies.planes, self._eps2, self._acceleration.planes, None, 0,
+                position,
+                self._bodies.planes,
+                self._eps2,
+                self._acceleration.planes,
+                None,
+                0,
                 root=self._root,
-            )  # fmt: skip
+            )
             self._current = True
         return self._acceleration
 
@@ -183,7 +188,7 @@ class System:
     def energy(self) -> Array:
         """Kinetic and potential energy, of shape (): see nbody.energy."""
         r, m = self._bodies[:, :3], self._bodies[:, 3]
-        return nbody.energy(r, self._velocity, m, eps=self._eps, root=self._root)  # fmt: skip
+        return nbody.energy(r, self._velocity, m, eps=self._eps, root=self._root)
 
     def angular_momentum(self) -> list[Array]:
         """Sum of m r x v: three arrays of shape ()."""
@@ -199,9 +204,13 @@ class System:
         if file.suffix.lower() != ".npz":
             raise InputError(f"{file}: a state is saved as .npz")
         facts = {
-            "version": FILE_VERSION, "format": self.format.name, "time": str(self.time),
-            "steps": self.steps, "eps": str(self._eps), "root": self._root,
-        }  # fmt: skip
+            "version": FILE_VERSION,
+            "format": self.format.name,
+            "time": str(self.time),
+            "steps": self.steps,
+            "eps": str(self._eps),
+            "root": self._root,
+        }
         planes = {"facts": np.array(json.dumps(facts))}
         for name, value in (("bodies", self._bodies), ("velocity", self._velocity)):
             planes |= {f"{name}{i}": plane for i, plane in enumerate(value.to_limbs())}
@@ -236,9 +245,11 @@ def load(path: str | Path, form: str | None = None, device: str | Device | None 
             from_limbs([x[:, :3] for x in bodies], wanted, device),
             from_limbs(velocity, wanted, device),
             from_limbs([x[:, 3] for x in bodies], wanted, device),
-            time=Fraction(texts[0]), eps=Fraction(texts[1]), root=facts["root"],
+            time=Fraction(texts[0]),
+            eps=Fraction(texts[1]),
+            root=facts["root"],
             steps=facts["steps"],
-        )  # fmt: skip
+        )
     except (KeyError, ValueError, TypeError, PortmpError) as error:
         raise InputError(f"{file}: is no saved system: {error}") from None
 

@@ -32,17 +32,31 @@ def gates(dtype: npt.DTypeLike) -> Mapping[str, Callable[..., Any]]:
     """
     word = np.dtype(dtype).type
     table: dict[str, Callable[..., Any]] = {
-        "two_sum": ieee.two_sum, "fast_two_sum": ieee.fast_two_sum,
-        "two_prod": ieee.two_prod, "fma": ieee.fma, "sqrt": np.sqrt, "fabs": np.abs,
-        "select": np.where, "finite": np.isfinite, "nonzero": _nonzero,
-        "isnan": np.isnan, "less": operator.lt,
-        "add": operator.add, "sub": operator.sub, "mul": operator.mul,
-        "div": operator.truediv, "neg": operator.neg, "literal": word,
+        "two_sum": ieee.two_sum,
+        "fast_two_sum": ieee.fast_two_sum,
+        "two_prod": ieee.two_prod,
+        "fma": ieee.fma,
+        "sqrt": np.sqrt,
+        "fabs": np.abs,
+        "select": np.where,
+        "finite": np.isfinite,
+        "nonzero": _nonzero,
+        "isnan": np.isnan,
+        "less": operator.lt,
+        "add": operator.add,
+        "sub": operator.sub,
+        "mul": operator.mul,
+        "div": operator.truediv,
+        "neg": operator.neg,
+        "literal": word,
         "add4_2011": add4_2011,
-        "inverse_root": inverse_root, "inverse_root_guarded": inverse_root_guarded,
-        "inverse_root_fast": inverse_root_fast, "inverse_root_rounded": inverse_root_rounded,
-        "inverse_root_rsqrt": inverse_root_plain, "inverse_root_division": inverse_root_plain,
-    }  # fmt: skip
+        "inverse_root": inverse_root,
+        "inverse_root_guarded": inverse_root_guarded,
+        "inverse_root_fast": inverse_root_fast,
+        "inverse_root_rounded": inverse_root_rounded,
+        "inverse_root_rsqrt": inverse_root_plain,
+        "inverse_root_division": inverse_root_plain,
+    }
     return MappingProxyType(table)
 
 

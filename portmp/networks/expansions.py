@@ -49,7 +49,8 @@ define("accumulate1", "s:word x:word y:word -> word", "return fma(x, y, s)", **_
 # --- two limbs ----------------------------------------------------------------------
 
 define(
-    "add2", "x:2 y:2 -> 2",
+    "add2",
+    "x:2 y:2 -> 2",
     """
 x0, y0 = two_sum(x[0], y[0])
 x1, y1 = two_sum(x[1], y[1])
@@ -59,10 +60,12 @@ y0 = y0 + x1
 x0, y0 = fast_two_sum(x0, y0)
 return x0, y0
 """,
-    source="FPAN addition, Zhang and Aiken, CAV 2025", bound="2u^2 (proved)",
-)  # fmt: skip
+    source="FPAN addition, Zhang and Aiken, CAV 2025",
+    bound="2u^2 (proved)",
+)
 define(
-    "add2_jmp6", "x:2 y:2 -> 2",
+    "add2_jmp6",
+    "x:2 y:2 -> 2",
     """
 s, e = two_sum(x[0], y[0])
 t, f = two_sum(x[1], y[1])
@@ -74,19 +77,22 @@ return s, e
 """,
     source="AccurateDWPlusDW, Joldes, Muller and Popescu, TOMS 2017, algorithm 6 (QD's ieee_add)",
     bound="3u^2 + 13u^3 (proved)",
-)  # fmt: skip
+)
 define(
-    "add2_word", "x:2 y:word -> 2",
+    "add2_word",
+    "x:2 y:word -> 2",
     """
 s, e = two_sum(x[0], y)
 v = x[1] + e
 s, v = fast_two_sum(s, v)
 return s, v
 """,
-    source="DWPlusFP, Joldes, Muller and Popescu, algorithm 4", bound="2u^2 (proved)",
-)  # fmt: skip
+    source="DWPlusFP, Joldes, Muller and Popescu, algorithm 4",
+    bound="2u^2 (proved)",
+)
 define(
-    "mul2", "x:2 y:2 -> 2",
+    "mul2",
+    "x:2 y:2 -> 2",
     """
 p, e = two_prod(x[0], y[0])
 c = x[0] * y[1]
@@ -98,9 +104,10 @@ return p, e
 """,
     source="FPAN multiplication, Zhang and Aiken; Joldes, Muller and Popescu, algorithm 10",
     bound="7u^2 (proved), 5u^2 (measured)",
-)  # fmt: skip
+)
 define(
-    "mul2_jmp12", "x:2 y:2 -> 2",
+    "mul2_jmp12",
+    "x:2 y:2 -> 2",
     """
 p, e = two_prod(x[0], y[0])
 t = x[1] * y[1]
@@ -110,20 +117,24 @@ e = e + t
 p, e = fast_two_sum(p, e)
 return p, e
 """,
-    source="DWTimesDW3, Joldes, Muller and Popescu, algorithm 12", bound="4u^2 (proved)",
-)  # fmt: skip
+    source="DWTimesDW3, Joldes, Muller and Popescu, algorithm 12",
+    bound="4u^2 (proved)",
+)
 define(
-    "mul2_word", "x:2 y:word -> 2",
+    "mul2_word",
+    "x:2 y:word -> 2",
     """
 p, e = two_prod(x[0], y)
 e = fma(x[1], y, e)
 p, e = fast_two_sum(p, e)
 return p, e
 """,
-    source="DWTimesFP3, Joldes, Muller and Popescu, algorithm 9", bound="2u^2 (proved)",
-)  # fmt: skip
+    source="DWTimesFP3, Joldes, Muller and Popescu, algorithm 9",
+    bound="2u^2 (proved)",
+)
 define(
-    "div2", "x:2 y:2 -> 2",
+    "div2",
+    "x:2 y:2 -> 2",
     """
 t = x[0] / y[0]
 r = mul2_word(y, t)
@@ -136,9 +147,10 @@ return t, c
 """,
     source="DWDivDW2, Joldes, Muller and Popescu, algorithm 17",
     bound="15u^2 + 56u^3 (proved), 7.8u^2 (measured)",
-)  # fmt: skip
+)
 define(
-    "sqrt2", "x:2 -> 2",
+    "sqrt2",
+    "x:2 -> 2",
     """
 s = sqrt(x[0])
 r = fma(-s, s, x[0])
@@ -149,9 +161,10 @@ return s, l
 """,
     source="SQRTDWtoDW, Lefevre, Louvet, Muller, Picot and Rideau, TOMS 2023",
     bound="25/8 u^2 (proved)",
-)  # fmt: skip
+)
 define(
-    "reciprocal2", "y:2 -> 2",
+    "reciprocal2",
+    "y:2 -> 2",
     """
 v = 1 / y[0]
 r = fma(-y[0], v, 1)
@@ -161,10 +174,12 @@ l = fma(r, l, l)
 v, l = fast_two_sum(v, l)
 return v, l
 """,
-    source="Newton step of second order from one division", bound="a start value",
-)  # fmt: skip
+    source="Newton step of second order from one division",
+    bound="a start value",
+)
 define(
-    "rsqrt_word", "x:word -> word",
+    "rsqrt_word",
+    "x:word -> word",
     """
 y = 1 / sqrt(x)
 h, f = two_prod(x, y)
@@ -177,9 +192,10 @@ return fma(h, r, y)
 """,
     source="one residual step of third order on 1/sqrt(x), free of overflow and underflow",
     bound="correctly rounded for every positive float32 (exhaustive); no float64 found that is not",
-)  # fmt: skip
+)
 define(
-    "rsqrt2", "x:2 y:word -> 2",
+    "rsqrt2",
+    "x:2 y:word -> 2",
     """
 p, e = two_prod(y, y)
 q, f = two_prod(x[0], p)
@@ -196,20 +212,23 @@ return z, l
 """,
     source="one residual step of third order from the seed y of x0^-1/2",
     bound="3.49u^2 (measured, correctly rounded seed)",
-)  # fmt: skip
+)
 
 # --- three limbs --------------------------------------------------------------------
 
 define(
-    "add3", "x:3 y:3 -> 3",
+    "add3",
+    "x:3 y:3 -> 3",
     _unpack(x=3, y=3)
     + wires("""TS x0 y0; TS x1 y1; TS x2 y2; QS x0 x1; AD y0 y2; TS y1 x2; QS x0 y1; TS y0 x1;
                AD x1 x2; TS x1 y1; TS y0 x1; QS x0 y0; AD x1 y1; QS y0 x1; QS x0 y0; QS y0 x1""")
     + "return x0, y0, x1",
-    source="FPAN addition, MultiFloats.jl v3", bound="8u^3 (declared), 2u^3 (measured)",
-)  # fmt: skip
+    source="FPAN addition, MultiFloats.jl v3",
+    bound="8u^3 (declared), 2u^3 (measured)",
+)
 define(
-    "add3_word", "x:3 y:word -> 3",
+    "add3_word",
+    "x:3 y:word -> 3",
     """
 a, e = two_sum(x[0], y)
 b, f = two_sum(x[1], e)
@@ -217,10 +236,12 @@ c = x[2] + f
 """
     + wires("QS a b; TS b c; QS a b; QS b c")
     + "return a, b, c",
-    source="two_sum cascade", bound="2u^3 (measured)",
-)  # fmt: skip
+    source="two_sum cascade",
+    bound="2u^3 (measured)",
+)
 define(
-    "mul3", "x:3 y:3 -> 3",
+    "mul3",
+    "x:3 y:3 -> 3",
     """
 p00, e00 = two_prod(x[0], y[0])
 p01, e01 = two_prod(x[0], y[1])
@@ -234,9 +255,10 @@ p20 = x[2] * y[0]
     + "return p00, e00, p01",
     source="FPAN multiplication, MultiFloats.jl v3",
     bound="8u^3 (declared), 7.98u^3 (measured)",
-)  # fmt: skip
+)
 define(
-    "mul3_word", "x:3 y:word -> 3",
+    "mul3_word",
+    "x:3 y:word -> 3",
     """
 a, e0 = two_prod(x[0], y)
 p1, e1 = two_prod(x[1], y)
@@ -246,10 +268,12 @@ c = c + t
 """
     + wires("QS a b; QS b c; QS a b; QS b c")
     + "return a, b, c",
-    source="products of the limbs with fast renormalisation", bound="2.99u^3 (measured)",
-)  # fmt: skip
+    source="products of the limbs with fast renormalisation",
+    bound="2.99u^3 (measured)",
+)
 define(
-    "div3", "x:3 y:3 -> 3",
+    "div3",
+    "x:3 y:3 -> 3",
     """
 v = reciprocal2((y[0], y[1]))
 q = mul2((x[0], x[1]), v)
@@ -262,10 +286,12 @@ q0, q1 = fast_two_sum(q0, q1)
 q1, c = fast_two_sum(q1, c)
 return q0, q1, c
 """,
-    source="two-limb reciprocal, one residual step", bound="12.6u^3 (measured)",
-)  # fmt: skip
+    source="two-limb reciprocal, one residual step",
+    bound="12.6u^3 (measured)",
+)
 define(
-    "rsqrt3", "x:3 seed:word -> 3",
+    "rsqrt3",
+    "x:3 seed:word -> 3",
     """
 v = rsqrt2((x[0], x[1]), seed)
 s = mul3((v[0], v[1], 0), (v[0], v[1], 0))
@@ -281,9 +307,10 @@ return v0, v1, c
 """,
     source="two-limb reciprocal square root, one residual step",
     bound="6.71u^3 (measured, correctly rounded seed)",
-)  # fmt: skip
+)
 define(
-    "sqrt3", "x:3 -> 3",
+    "sqrt3",
+    "x:3 -> 3",
     """
 v = rsqrt2((x[0], x[1]), rsqrt_word(x[0]))
 g = mul2((x[0], x[1]), v)
@@ -297,23 +324,27 @@ g0, g1 = fast_two_sum(g0, g1)
 g1, c = fast_two_sum(g1, c)
 return g0, g1, c
 """,
-    source="two-limb reciprocal square root, one residual step", bound="10u^3 (measured)",
-)  # fmt: skip
+    source="two-limb reciprocal square root, one residual step",
+    bound="10u^3 (measured)",
+)
 
 # --- four limbs ---------------------------------------------------------------------
 
 define(
-    "add4", "x:4 y:4 -> 4",
+    "add4",
+    "x:4 y:4 -> 4",
     _unpack(x=4, y=4)
     + wires("""TS x0 y0; TS x1 y1; TS x2 y2; TS x3 y3; QS x0 x1; AD y0 y3; TS y1 x2; TS y2 x3;
                TS y0 x3; QS x1 y1; TS x2 y2; QS x0 x1; QS y1 x2; TS y0 y1; QS x1 x3; AD x2 y2;
                TS y0 x1; TS y1 x2; QS x0 y0; TS x1 y1; AD x2 x3; QS y0 x1; TS y1 x2; QS x0 y0;
                QS x1 y1; QS y0 x1; AD y1 x2; QS x0 y0; QS x1 y1; QS y0 x1; QS x1 y1""")
     + "return x0, y0, x1, y1",
-    source="FPAN addition, MultiFloats.jl v3", bound="16u^4 (declared), 2u^4 (measured)",
-)  # fmt: skip
+    source="FPAN addition, MultiFloats.jl v3",
+    bound="16u^4 (declared), 2u^4 (measured)",
+)
 define(
-    "add4_word", "x:4 y:word -> 4",
+    "add4_word",
+    "x:4 y:word -> 4",
     """
 a, e = two_sum(x[0], y)
 b, f = two_sum(x[1], e)
@@ -322,10 +353,12 @@ d = x[3] + g
 """
     + wires("QS a b; TS b c; TS c d; QS a b; TS b c; QS c d; QS a b; QS b c; QS c d")
     + "return a, b, c, d",
-    source="two_sum cascade", bound="1.54u^4 (measured)",
-)  # fmt: skip
+    source="two_sum cascade",
+    bound="1.54u^4 (measured)",
+)
 define(
-    "mul4", "x:4 y:4 -> 4",
+    "mul4",
+    "x:4 y:4 -> 4",
     """
 p00, e00 = two_prod(x[0], y[0])
 p01, e01 = two_prod(x[0], y[1])
@@ -346,9 +379,10 @@ p30 = x[3] * y[0]
     + "return p00, e00, p01, p10",
     source="FPAN multiplication, MultiFloats.jl v3",
     bound="16u^4 (declared), 9.49u^4 (measured)",
-)  # fmt: skip
+)
 define(
-    "mul4_word", "x:4 y:word -> 4",
+    "mul4_word",
+    "x:4 y:word -> 4",
     """
 a, e0 = two_prod(x[0], y)
 p1, e1 = two_prod(x[1], y)
@@ -361,15 +395,17 @@ d = d + (t2 + t3)
 """
     + wires("QS a b; QS c d; QS b c; QS a b; QS c d; QS b c; QS c d")
     + "return a, b, c, d",
-    source="products of the limbs with fast renormalisation", bound="2.63u^4 (measured)",
-)  # fmt: skip
+    source="products of the limbs with fast renormalisation",
+    bound="2.63u^4 (measured)",
+)
 _TAIL4 = """
 g1, k = two_sum(g[1], c[0])
 k, d = two_sum(k, c[1])
 g0 = g[0]
 """ + wires("QS g0 g1; QS g1 k; QS k d; QS g0 g1; QS g1 k; QS k d")
 define(
-    "div4", "x:4 y:4 -> 4",
+    "div4",
+    "x:4 y:4 -> 4",
     """
 v = reciprocal2((y[0], y[1]))
 g = mul2((x[0], x[1]), v)
@@ -378,10 +414,12 @@ c = mul2((r[0], r[1]), v)
 """
     + _TAIL4
     + "return g0, g1, k, d",
-    source="two-limb reciprocal, one two-limb residual step", bound="20.6u^4 (measured)",
-)  # fmt: skip
+    source="two-limb reciprocal, one two-limb residual step",
+    bound="20.6u^4 (measured)",
+)
 define(
-    "rsqrt4", "x:4 seed:word -> 4",
+    "rsqrt4",
+    "x:4 seed:word -> 4",
     """
 g = rsqrt2((x[0], x[1]), seed)
 s = mul4((g[0], g[1], 0, 0), (g[0], g[1], 0, 0))
@@ -394,9 +432,10 @@ c = mul2((r[0], r[1]), (h0, h1))
     + "return g0, g1, k, d",
     source="two-limb reciprocal square root, one two-limb residual step",
     bound="18.6u^4 (measured, correctly rounded seed)",
-)  # fmt: skip
+)
 define(
-    "sqrt4", "x:4 -> 4",
+    "sqrt4",
+    "x:4 -> 4",
     """
 v = rsqrt2((x[0], x[1]), rsqrt_word(x[0]))
 g = mul2((x[0], x[1]), v)
@@ -409,12 +448,13 @@ c = mul2((r[0], r[1]), (h0, h1))
     + "return g0, g1, k, d",
     source="two-limb reciprocal square root, one two-limb residual step",
     bound="30u^4 (measured)",
-)  # fmt: skip
+)
 
 # --- multiply-accumulate, normalised once (NUMERICS: F2P, F4c, F5c) -------------------
 
 define(
-    "accumulate2", "s:+3 x:2 y:2 -> +3",
+    "accumulate2",
+    "s:+3 x:2 y:2 -> +3",
     """
 p, e = two_prod(x[0], y[0])
 e = fma(x[0], y[1], e)
@@ -427,9 +467,10 @@ return a, b, c
 """,
     source="F2P: three running words, 18 instructions",
     bound="u^2 sum|S_i| + 9u^2 T + 2u^2|result| (proved, first order)",
-)  # fmt: skip
+)
 define(
-    "renormalise2", "s:+3 -> +3",
+    "renormalise2",
+    "s:+3 -> +3",
     """
 a = s[0]
 b = s[1]
@@ -437,20 +478,24 @@ c = s[2]
 """
     + wires("TS b c; TS a b; TS b c")
     + "return a, b, c",
-    source="one sweep of two_sum up and down", bound="exact",
-)  # fmt: skip
+    source="one sweep of two_sum up and down",
+    bound="exact",
+)
 define(
-    "finish2", "s:+3 -> 2",
+    "finish2",
+    "s:+3 -> 2",
     """
 a, b = two_sum(s[0], s[1])
 b = b + s[2]
 a, b = fast_two_sum(a, b)
 return a, b
 """,
-    source="F2P's end", bound="2u^2|result|",
-)  # fmt: skip
+    source="F2P's end",
+    bound="2u^2|result|",
+)
 define(
-    "accumulate3", "s:+4 x:3 y:3 -> +4",
+    "accumulate3",
+    "s:+4 x:3 y:3 -> +4",
     """
 p00, e00 = two_prod(x[0], y[0])
 p01, e01 = two_prod(x[0], y[1])
@@ -470,10 +515,12 @@ c, w3 = two_sum(c, t2)
 d = s[3] + ((w1 + w2) + w3)
 return a, b, c, d
 """,
-    source="F4c: four running words, 63 instructions", bound="0.7u^3 T + 2u^3|result| (measured)",
-)  # fmt: skip
+    source="F4c: four running words, 63 instructions",
+    bound="0.7u^3 T + 2u^3|result| (measured)",
+)
 define(
-    "renormalise3", "s:+4 -> +4",
+    "renormalise3",
+    "s:+4 -> +4",
     """
 a = s[0]
 b = s[1]
@@ -482,10 +529,12 @@ d = s[3]
 """
     + wires("TS c d; TS b c; TS a b; TS b c; TS c d")
     + "return a, b, c, d",
-    source="one sweep of two_sum up and down", bound="exact",
-)  # fmt: skip
+    source="one sweep of two_sum up and down",
+    bound="exact",
+)
 define(
-    "finish3", "s:+4 -> 3",
+    "finish3",
+    "s:+4 -> 3",
     """
 a = s[0]
 b = s[1]
@@ -494,10 +543,12 @@ d = s[3]
 """
     + wires("TS c d; TS b c; TS c d; TS a b; TS b c; AD c d; QS a b; QS b c")
     + "return a, b, c",
-    source="F4c's end", bound="2u^3|result|",
-)  # fmt: skip
+    source="F4c's end",
+    bound="2u^3|result|",
+)
 define(
-    "accumulate4", "s:+5 x:4 y:4 -> +5",
+    "accumulate4",
+    "s:+5 x:4 y:4 -> +5",
     """
 p00, e00 = two_prod(x[0], y[0])
 p01, e01 = two_prod(x[0], y[1])
@@ -534,9 +585,10 @@ return a, b, c, d, e
 """,
     source="F5c: five running words, 136 instructions",
     bound="0.07u^4 T + 2u^4|result| (measured)",
-)  # fmt: skip
+)
 define(
-    "renormalise4", "s:+5 -> +5",
+    "renormalise4",
+    "s:+5 -> +5",
     """
 a = s[0]
 b = s[1]
@@ -546,10 +598,12 @@ e = s[4]
 """
     + wires("TS d e; TS c d; TS b c; TS a b; TS b c; TS c d; TS d e")
     + "return a, b, c, d, e",
-    source="one sweep of two_sum up and down", bound="exact",
-)  # fmt: skip
+    source="one sweep of two_sum up and down",
+    bound="exact",
+)
 define(
-    "finish4", "s:+5 -> 4",
+    "finish4",
+    "s:+5 -> 4",
     """
 a = s[0]
 b = s[1]
@@ -560,13 +614,15 @@ e = s[4]
     + 4 * wires("TS d e; TS c d; TS b c; TS a b")
     + wires("AD d e; QS c d")
     + "return a, b, c, d",
-    source="F5c's end: four sweeps", bound="2u^4|result|",
-)  # fmt: skip
+    source="F5c's end: four sweeps",
+    bound="2u^4|result|",
+)
 
 # --- the same, faster: no word below the last limb, settled every few steps (F2/K, F3/K) ----
 
 define(
-    "accumulate2_fast", "s:+2 x:2 y:2 -> +2",
+    "accumulate2_fast",
+    "s:+2 x:2 y:2 -> +2",
     """
 p, e = two_prod(x[0], y[0])
 e = fma(x[0], y[1], e)
@@ -577,25 +633,30 @@ return a, b
 """,
     source="F2/K: two running words, 12 instructions",
     bound="6u^2 sum|S_i| + 21u^2 T (proved, first order)",
-)  # fmt: skip
+)
 define(
-    "renormalise2_fast", "s:+2 -> +2",
+    "renormalise2_fast",
+    "s:+2 -> +2",
     """
 a, b = fast_two_sum(s[0], s[1])
 return a, b
 """,
-    source="F2/K's settling", bound="exact where |s_0| >= |s_1|",
-)  # fmt: skip
+    source="F2/K's settling",
+    bound="exact where |s_0| >= |s_1|",
+)
 define(
-    "finish2_fast", "s:+2 -> 2",
+    "finish2_fast",
+    "s:+2 -> 2",
     """
 a, b = two_sum(s[0], s[1])
 return a, b
 """,
-    source="F2/K's end", bound="exact",
-)  # fmt: skip
+    source="F2/K's end",
+    bound="exact",
+)
 define(
-    "accumulate3_fast", "s:+3 x:3 y:3 -> +3",
+    "accumulate3_fast",
+    "s:+3 x:3 y:3 -> +3",
     """
 p00, e00 = two_prod(x[0], y[0])
 p01, e01 = two_prod(x[0], y[1])
@@ -614,9 +675,10 @@ return a, b, c
 """,
     source="F3/K: three running words, 45 instructions",
     bound="0.1u^3 sum|S_i| + 5u^3 T (measured)",
-)  # fmt: skip
+)
 define(
-    "renormalise3_fast", "s:+3 -> +3",
+    "renormalise3_fast",
+    "s:+3 -> +3",
     """
 a = s[0]
 b = s[1]
@@ -624,10 +686,12 @@ c = s[2]
 """
     + wires("TS a b; TS b c")
     + "return a, b, c",
-    source="F3/K's settling", bound="exact",
-)  # fmt: skip
+    source="F3/K's settling",
+    bound="exact",
+)
 define(
-    "finish3_fast", "s:+3 -> 3",
+    "finish3_fast",
+    "s:+3 -> 3",
     """
 a = s[0]
 b = s[1]
@@ -635,10 +699,12 @@ c = s[2]
 """
     + wires("TS b c; TS a b; TS b c; TS a b; QS b c")
     + "return a, b, c",
-    source="F3/K's end", bound="exact",
-)  # fmt: skip
+    source="F3/K's end",
+    bound="exact",
+)
 define(
-    "accumulate4_fast", "s:+4 x:4 y:4 -> +4",
+    "accumulate4_fast",
+    "s:+4 x:4 y:4 -> +4",
     """
 p00, e00 = two_prod(x[0], y[0])
 p01, e01 = two_prod(x[0], y[1])
@@ -671,9 +737,10 @@ return a, b, c, d
 """,
     source="F4/K: four running words, 112 instructions",
     bound="0.1u^4 sum|S_i| + 5u^4 T (measured)",
-)  # fmt: skip
+)
 define(
-    "renormalise4_fast", "s:+4 -> +4",
+    "renormalise4_fast",
+    "s:+4 -> +4",
     """
 a = s[0]
 b = s[1]
@@ -682,10 +749,12 @@ d = s[3]
 """
     + wires("TS a b; TS b c; TS c d")
     + "return a, b, c, d",
-    source="F4/K's settling", bound="exact",
-)  # fmt: skip
+    source="F4/K's settling",
+    bound="exact",
+)
 define(
-    "finish4_fast", "s:+4 -> 4",
+    "finish4_fast",
+    "s:+4 -> 4",
     """
 a = s[0]
 b = s[1]
@@ -695,8 +764,9 @@ d = s[3]
     + 3 * wires("TS c d; TS b c; TS a b")
     + wires("QS b c; QS c d")
     + "return a, b, c, d",
-    source="F4/K's end: three sweeps", bound="exact",
-)  # fmt: skip
+    source="F4/K's end: three sweeps",
+    bound="exact",
+)
 
 for _network in papers.NETWORKS:
     NETWORKS[_network.name] = _network

@@ -48,24 +48,34 @@ for _tail, _what in (
     ("_guarded", "any number; NaN for one below the smallest normal number"),
 ):
     declare(
-        f"inverse_root{_tail}", "x:word -> word", "inverse_root.mako",
-        source=f"1/sqrt(x) to float32's accuracy, x {_what}", bound="2^-24, in float64 2^-23",
-    )  # fmt: skip
+        f"inverse_root{_tail}",
+        "x:word -> word",
+        "inverse_root.mako",
+        source=f"1/sqrt(x) to float32's accuracy, x {_what}",
+        bound="2^-24, in float64 2^-23",
+    )
     define(
-        f"inverse_root_double{_tail}", "x:word -> word",
+        f"inverse_root_double{_tail}",
+        "x:word -> word",
         f"y = inverse_root{_tail}(x){_THIRD_ORDER}",
-        source="float32's root and one step of third order", bound="1.5u",
-    )  # fmt: skip
+        source="float32's root and one step of third order",
+        bound="1.5u",
+    )
     define(
-        f"inverse_root_seed{_tail}", "x:word -> word",
+        f"inverse_root_seed{_tail}",
+        "x:word -> word",
         f"y = inverse_root{_tail}(x){_RESIDUAL}",
-        source="float32's root and one residual step of third order", bound="1.0u (measured)",
-    )  # fmt: skip
+        source="float32's root and one residual step of third order",
+        bound="1.0u (measured)",
+    )
 for _kind in ("fast", "rsqrt", "rounded", "division"):
     declare(
-        f"inverse_root_{_kind}", "x:word -> word", "inverse_root.mako",
-        source=ROOTS[_kind], bound="the platform's",
-    )  # fmt: skip
+        f"inverse_root_{_kind}",
+        "x:word -> word",
+        "inverse_root.mako",
+        source=ROOTS[_kind],
+        bound="the platform's",
+    )
 
 # --- distances ------------------------------------------------------------------------------
 
@@ -83,26 +93,35 @@ r = fma(dy, dy, r)
 r = fma(dz, dz, r)
 """
 for _tail, (_root, _) in {
-    **_SEEDS, **{f"_{k}": (f"inverse_root_{k}", "") for k in ROOTS if k != "exact"}
-}.items():  # fmt: skip
+    **_SEEDS,
+    **{f"_{k}": (f"inverse_root_{k}", "") for k in ROOTS if k != "exact"},
+}.items():
     define(
-        f"inverse_distance1{_tail}", "dx:word dy:word dz:word eps2:word -> word",
+        f"inverse_distance1{_tail}",
+        "dx:word dy:word dz:word eps2:word -> word",
         f"{_SQUARES}return {_root}(r)",
-        source="three fused squares, one root", bound="3u",
-    )  # fmt: skip
+        source="three fused squares, one root",
+        bound="3u",
+    )
 define(
-    "strength1", "y:word m:word -> word",
+    "strength1",
+    "y:word m:word -> word",
     "w = y * y\nw = y * w\nreturn w * m",
-    source="three products", bound="3u",
-)  # fmt: skip
+    source="three products",
+    bound="3u",
+)
 for _n in (2, 3, 4):
     define(
-        f"begin{_n}_fast", f"x:{_n} -> +{_n}", f"return {_limbs('x', _n)}",
-        source="a fast sum that starts from a value", bound="exact",
-    )  # fmt: skip
+        f"begin{_n}_fast",
+        f"x:{_n} -> +{_n}",
+        f"return {_limbs('x', _n)}",
+        source="a fast sum that starts from a value",
+        bound="exact",
+    )
     for _tail, (_, _seed) in _SEEDS.items():
         define(
-            f"inverse_distance{_n}{_tail}", f"dx:{_n} dy:{_n} dz:{_n} eps2:{_n} -> {_n}",
+            f"inverse_distance{_n}{_tail}",
+            f"dx:{_n} dy:{_n} dz:{_n} eps2:{_n} -> {_n}",
             f"""
 s = begin{_n}_fast(eps2)
 s = accumulate{_n}_fast(s, dx, dx)
@@ -113,17 +132,19 @@ return rsqrt{_n}(r, {_seed}(r[0]))
 """,
             source="three steps of the fast sum of products, one root",
             bound="half of that of the sum, and that of the root",
-        )  # fmt: skip
+        )
     define(
-        f"strength{_n}", f"y:{_n} m:{_n} -> {_n}",
+        f"strength{_n}",
+        f"y:{_n} m:{_n} -> {_n}",
         f"""
 w = mul{_n}(y, y)
 w = mul{_n}(y, w)
 w = mul{_n}(w, m)
 return {_limbs("w", _n)}
 """,
-        source="three products", bound="three times that of a product",
-    )  # fmt: skip
+        source="three products",
+        bound="three times that of a product",
+    )
 
 
 def roles(limbs: int, word: str, root: str, guarded: bool) -> dict[str, Network]:
@@ -135,6 +156,4 @@ def roles(limbs: int, word: str, root: str, guarded: bool) -> dict[str, Network]
         tail = ("_double" if word == "float64" else "") + ("_guarded" if guarded else "")
     elif limbs > 1:
         raise FormatError(f"root: {root!r} given, formats of several limbs have exact only")
-    return {
-        "inverse": get(f"inverse_distance{limbs}{tail}"), "strength": get(f"strength{limbs}")
-    }  # fmt: skip
+    return {"inverse": get(f"inverse_distance{limbs}{tail}"), "strength": get(f"strength{limbs}")}

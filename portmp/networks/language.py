@@ -31,21 +31,39 @@ from typing import Any
 from portmp.errors import FormatError, suggestion
 
 GATE_RESULTS = {
-    "two_sum": 2, "fast_two_sum": 2, "two_prod": 2,
-    "fma": 1, "sqrt": 1, "fabs": 1, "select": 1,
-    "finite": 1, "nonzero": 1, "isnan": 1, "less": 1,
-}  # fmt: skip
+    "two_sum": 2,
+    "fast_two_sum": 2,
+    "two_prod": 2,
+    "fma": 1,
+    "sqrt": 1,
+    "fabs": 1,
+    "select": 1,
+    "finite": 1,
+    "nonzero": 1,
+    "isnan": 1,
+    "less": 1,
+}
 FLAGS = ("finite", "nonzero", "isnan", "less")
 """Gates whose result is a flag for ``select``."""
 GATE_COST = {
-    "two_sum": {"add": 6}, "fast_two_sum": {"add": 3}, "two_prod": {"mul": 1, "fma": 1},
-    "fma": {"fma": 1}, "sqrt": {"sqrt": 1}, "fabs": {}, "select": {"select": 1},
-    "finite": {"compare": 1}, "nonzero": {"compare": 1},
-    "isnan": {"compare": 1}, "less": {"compare": 1},
-}  # fmt: skip
+    "two_sum": {"add": 6},
+    "fast_two_sum": {"add": 3},
+    "two_prod": {"mul": 1, "fma": 1},
+    "fma": {"fma": 1},
+    "sqrt": {"sqrt": 1},
+    "fabs": {},
+    "select": {"select": 1},
+    "finite": {"compare": 1},
+    "nonzero": {"compare": 1},
+    "isnan": {"compare": 1},
+    "less": {"compare": 1},
+}
 OPERATORS: dict[type[ast.AST], str] = {
-    ast.Add: "add", ast.Sub: "sub", ast.Mult: "mul", ast.Div: "div",
-}  # fmt: skip
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "div",
+}
 COST_OF = {"add": "add", "sub": "add", "mul": "mul", "div": "div", "neg": None}
 
 
@@ -178,9 +196,15 @@ class Network:
 
 
 def network(
-    name: str, signature: str, listing: str, *, source: str, bound: str,
-    needs: tuple[str, ...] = (), template: str = "",
-) -> Network:  # fmt: skip
+    name: str,
+    signature: str,
+    listing: str,
+    *,
+    source: str,
+    bound: str,
+    needs: tuple[str, ...] = (),
+    template: str = "",
+) -> Network:
     """Declare a network, e.g. ``network("add2", "x:2 y:2 -> 2", ...)``.
 
     In the signature ``x:2`` is a value of two limbs, ``y:word`` a plain word and

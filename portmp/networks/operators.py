@@ -15,15 +15,29 @@ from portmp.errors import FormatError
 from portmp.networks.language import NETWORKS, Network, get, network
 
 ARITY = {
-    "add": 2, "sub": 2, "mul": 2, "div": 2, "sqrt": 1, "fma": 3,
-    "neg": 1, "abs": 1, "copy": 1, "min": 2, "max": 2, "compare": 2,
-}  # fmt: skip
+    "add": 2,
+    "sub": 2,
+    "mul": 2,
+    "div": 2,
+    "sqrt": 1,
+    "fma": 3,
+    "neg": 1,
+    "abs": 1,
+    "copy": 1,
+    "min": 2,
+    "max": 2,
+    "compare": 2,
+}
 """Elementwise operators and their number of operands (x, y, z)."""
 
 _LEADING = {
-    "add": "x[0] + y[0]", "mul": "x[0] * y[0]", "div": "x[0] / y[0]", "sqrt": "sqrt(x[0])",
-    "sub": "x[0] - y[0]", "fma": "fma(x[0], y[0], z[0])",
-}  # fmt: skip
+    "add": "x[0] + y[0]",
+    "mul": "x[0] * y[0]",
+    "div": "x[0] / y[0]",
+    "sqrt": "sqrt(x[0])",
+    "sub": "x[0] - y[0]",
+    "fma": "fma(x[0], y[0], z[0])",
+}
 
 
 def _register(name: str, signature: str, listing: str, source: str, bound: str) -> str:
@@ -79,9 +93,12 @@ def _fma(add: str, mul: str, words: int) -> str:
     body = "return fma(x, y, z)" if words == 1 else f"return {add}({mul}(x, y), z)"
     source = "IEEE 754 fusedMultiplyAdd" if words == 1 else f"{add} of {mul} and z"
     return _register(
-        _both(add, mul, "fma"), f"x:{v} y:{v} z:{v} -> {v}", body, source,
+        _both(add, mul, "fma"),
+        f"x:{v} y:{v} z:{v} -> {v}",
+        body,
+        source,
         "that of the product and the sum",
-    )  # fmt: skip
+    )
 
 
 def _copy(op: str, words: int) -> str:
@@ -113,11 +130,7 @@ def _extremum(add: str, op: str, words: int) -> str:
     for i in range(words):
         x, y = _limb("x", i, words), _limb("y", i, words)
         lines.append(f"w{i} = select(other, {y}, {x})")
-    lines += [
-        f"z = {zero}",
-        "z = select(nonzero(w0), w0, z)",
-        "w0 = select(nonzero(d), w0, z)",
-    ]
+    lines += [f"z = {zero}", "z = select(nonzero(w0), w0, z)", "w0 = select(nonzero(d), w0, z)"]
     for i in range(words):
         x, y = _limb("x", i, words), _limb("y", i, words)
         lines.append(f"w{i} = select(isnan({y0}), {y}, w{i})")
@@ -140,9 +153,12 @@ def _compare(add: str, words: int) -> str:
         + f"return select(isnan({x0}), 2, s)"
     )
     return _register(
-        _derive(add, "compare"), f"x:{v} y:{v} -> word", body,
-        "the sign of the difference, whose leading limb has the sign of the exact one", "exact",
-    )  # fmt: skip
+        _derive(add, "compare"),
+        f"x:{v} y:{v} -> word",
+        body,
+        "the sign of the difference, whose leading limb has the sign of the exact one",
+        "exact",
+    )
 
 
 @cache

@@ -27,7 +27,8 @@ def _three_sum(a: str, b: str, c: str) -> str:
 # --- triple-single, seed 004 ----------------------------------------------------------
 
 define(
-    "renorm3_2021", "c:4 -> 3",
+    "renorm3_2021",
+    "c:4 -> 3",
     """
 t, c3 = fast_two_sum(c[2], c[3])
 t, c2 = fast_two_sum(c[1], t)
@@ -48,8 +49,9 @@ q2 = select(more, f2, 0)
 full = nonzero(s1)
 return select(full, s0, q0), select(full, p1, q1), select(full, p2, q2)
 """,
-    "renormalisation of the triple-single paper (its branches as selects)", "none published",
-)  # fmt: skip
+    "renormalisation of the triple-single paper (its branches as selects)",
+    "none published",
+)
 
 _TS_ADD = """
 s0, t0 = two_sum(x[0], y[0])
@@ -58,17 +60,19 @@ s2, t2 = two_sum(x[2], y[2])
 s1, t0 = two_sum(s1, t0)
 """ + _three_sum("s2", "t0", "t1")
 define(
-    "add3_2021", "x:3 y:3 -> 3",
+    "add3_2021",
+    "x:3 y:3 -> 3",
     _TS_ADD + "t0 = t0 + (t1 + t2)\nreturn renorm3_2021((s0, s1, s2, t0))",
     "triple-single paper, figure 15 (GPU)",
     "unbounded on cancellation; 1u^3 for one sign (measured)",
-)  # fmt: skip
+)
 define(
-    "add3_2021_cpu", "x:3 y:3 -> 3",
+    "add3_2021_cpu",
+    "x:3 y:3 -> 3",
     _TS_ADD + "t0 = t2 + t0\nt0 = t0 + t1\nreturn renorm3_2021((s0, s1, s2, t0))",
     "triple-single paper, figure 8 (CPU)",
     "unbounded on cancellation; 1u^3 for one sign (measured)",
-)  # fmt: skip
+)
 _TS_MUL = (
     """
 p0, q0 = two_prod(x[0], y[0])
@@ -79,7 +83,8 @@ p2, q2 = two_prod(x[1], y[0])
     + _three_sum("p2", "q1", "q2")
 )
 define(
-    "mul3_2021", "x:3 y:3 -> 3",
+    "mul3_2021",
+    "x:3 y:3 -> 3",
     _TS_MUL
     + """
 r = q0 + (q1 + q2)
@@ -88,10 +93,12 @@ r = fma(x[2], y[0], r)
 r = fma(x[0], y[2], r)
 return renorm3_2021((p0, p1, p2, r))
 """,
-    "triple-single paper, figure 17 (GPU), first product corrected", "5.25u^3 (measured)",
-)  # fmt: skip
+    "triple-single paper, figure 17 (GPU), first product corrected",
+    "5.25u^3 (measured)",
+)
 define(
-    "mul3_2021_cpu", "x:3 y:3 -> 3",
+    "mul3_2021_cpu",
+    "x:3 y:3 -> 3",
     _TS_MUL
     + """
 r = x[0] * y[2]
@@ -101,13 +108,15 @@ m = x[1] * y[1]
 r = ((((r + m) + q0) + q1) + q2)
 return renorm3_2021((p0, p1, p2, r))
 """,
-    "triple-single paper, figure 10 (CPU)", "6.8u^3 (measured)",
-)  # fmt: skip
+    "triple-single paper, figure 10 (CPU)",
+    "6.8u^3 (measured)",
+)
 
 # --- double-double and quad-double, seed 001 --------------------------------------------
 
 define(
-    "two_prod_split", "a:word b:word -> 2",
+    "two_prod_split",
+    "a:word b:word -> 2",
     """
 p = a * b
 t = split_constant * a
@@ -128,10 +137,12 @@ q = al * bl
 e = e + q
 return p, e
 """.replace("split_constant", "134217729.0"),
-    "Veltkamp's splitting and Dekker's product, 1971 (binary64)", "exact for |a|, |b| < 2^996",
-)  # fmt: skip
+    "Veltkamp's splitting and Dekker's product, 1971 (binary64)",
+    "exact for |a|, |b| < 2^996",
+)
 define(
-    "mul2_2011_split", "x:2 y:2 -> 2",
+    "mul2_2011_split",
+    "x:2 y:2 -> 2",
     """
 p, e = two_prod_split(x[0], y[0])
 c = x[0] * y[1]
@@ -141,8 +152,9 @@ e = e + c
 p, e = fast_two_sum(p, e)
 return p, e
 """,
-    "double-double of seed 001 without FMA", "7u^2 (proved)",
-)  # fmt: skip
+    "double-double of seed 001 without FMA",
+    "7u^2 (proved)",
+)
 
 
 _QD_ADD_ERROR = """
@@ -210,9 +222,12 @@ return select(f0, s0, top), s1, s2, s3
 
 for _terms in (4, 5):
     define(
-        f"renorm{_terms}_2011", f"c:{_terms} -> 4", _renorm_qd(_terms),
-        "QD's renormalisation (its branches as selects)", "none published",
-    )  # fmt: skip
+        f"renorm{_terms}_2011",
+        f"c:{_terms} -> 4",
+        _renorm_qd(_terms),
+        "QD's renormalisation (its branches as selects)",
+        "none published",
+    )
 
 
 def _qd_mul(two_prod: str) -> str:
@@ -258,15 +273,22 @@ return renorm5_2011((p0, p1, s0, t0, t1))
 
 
 define(
-    "mul4_2011", "x:4 y:4 -> 4", _qd_mul("two_prod"),
-    "QD's accurate_mul with FMA", "0.5u^4 (measured)",
-)  # fmt: skip
+    "mul4_2011",
+    "x:4 y:4 -> 4",
+    _qd_mul("two_prod"),
+    "QD's accurate_mul with FMA",
+    "0.5u^4 (measured)",
+)
 define(
-    "mul4_2011_split", "x:4 y:4 -> 4", _qd_mul("two_prod_split"),
-    "QD's accurate_mul without FMA", "0.5u^4 (measured)",
-)  # fmt: skip
+    "mul4_2011_split",
+    "x:4 y:4 -> 4",
+    _qd_mul("two_prod_split"),
+    "QD's accurate_mul without FMA",
+    "0.5u^4 (measured)",
+)
 define(
-    "add4_2011_sloppy", "x:4 y:4 -> 4",
+    "add4_2011_sloppy",
+    "x:4 y:4 -> 4",
     """
 s0, t0 = two_sum(x[0], y[0])
 s1, t1 = two_sum(x[1], y[1])
@@ -282,19 +304,23 @@ t0 = u2 + u3
 t0 = (t0 + t1) + t3
 return renorm5_2011((s0, s1, s2, s3, t0))
 """,
-    "QD's sloppy_add", "unbounded on cancellation",
-)  # fmt: skip
+    "QD's sloppy_add",
+    "unbounded on cancellation",
+)
 
 # --- textbook accumulation: acc = add(mul(a, b), acc) --------------------------------
 
 NETWORKS.append(
     network(
-        "add4_2011", "x:4 y:4 -> 4", "",
+        "add4_2011",
+        "x:4 y:4 -> 4",
+        "",
         source="QD's ieee_add: merges the limbs by magnitude",
         bound="unbounded on cancellation (measured)",
-        needs=("two_sum", "fast_two_sum", "renorm4_2011"), template="add4_2011.mako",
+        needs=("two_sum", "fast_two_sum", "renorm4_2011"),
+        template="add4_2011.mako",
     )
-)  # fmt: skip
+)
 
 for _n, _suffix, _add, _mul in (
     (3, "_2021", "add3_2021", "mul3_2021"),
@@ -304,8 +330,11 @@ for _n, _suffix, _add, _mul in (
     (4, "_2011_split", "add4_2011", "mul4_2011_split"),
 ):
     define(
-        f"accumulate{_n}{_suffix}", f"s:{_n} x:{_n} y:{_n} -> {_n}",
-        f"return {_add}({_mul}(x, y), s)", "one product and one addition a step", "textbook",
-    )  # fmt: skip
+        f"accumulate{_n}{_suffix}",
+        f"s:{_n} x:{_n} y:{_n} -> {_n}",
+        f"return {_add}({_mul}(x, y), s)",
+        "one product and one addition a step",
+        "textbook",
+    )
 for _n in (2, 3, 4):
     define(f"keep{_n}", f"s:{_n} -> {_n}", "return s", "-", "exact")

@@ -33,9 +33,16 @@ _LARGEST = {"gpu": 2**30, "cpu": 2**27}
 def rate_spec(form: str, op: str, width: int, threads: int) -> KernelSpec:
     """The kernel of independent chains of *op* (add or fma)."""
     return spec(
-        f"{op}_rate", "bench/rate.mako", formats.get(form), {}, width=width,
-        chains=CHAINS, steps=STEPS, threads=threads, op=op,
-    )  # fmt: skip
+        f"{op}_rate",
+        "bench/rate.mako",
+        formats.get(form),
+        {},
+        width=width,
+        chains=CHAINS,
+        steps=STEPS,
+        threads=threads,
+        op=op,
+    )
 
 
 @cache

@@ -46,9 +46,17 @@ class Own(Library):
     name = OWN
 
     def multiply(
-        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        self,
+        queue: Queue,
+        word: str,
+        m: int,
+        n: int,
+        k: int,
+        a: Rows,
+        b: Rows,
+        c: Rows,
         batch: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """As a library does; rows of int8 hold whole words of four."""
         if word != "int8":
             form = formats.get(word)
@@ -66,9 +74,11 @@ class Own(Library):
         grid = (base.blocks(m, tile) * base.blocks(n, tile), batch, 1)
         factors = [(v.buffer, v.start // 4, v.row // 4, v.batch // 4) for v in (a, b)]
         queue.launch(
-            kernel, grid, (threads * threads, 1, 1),
+            kernel,
+            grid,
+            (threads * threads, 1, 1),
             [m, n, k // 4, *factors[0], *factors[1], c.buffer, c.start, c.row, c.batch],
-        )  # fmt: skip
+        )
 
 
 def side(device: Device | None) -> int:
@@ -83,9 +93,13 @@ def side(device: Device | None) -> int:
 def product_spec(threads_side: int = SIDE) -> KernelSpec:
     """The kernel of int8 products."""
     return spec(
-        "int8_product", "ozaki/product.mako", formats.get("float32"), {},
-        threads_side=threads_side, results=RESULTS,
-    )  # fmt: skip
+        "int8_product",
+        "ozaki/product.mako",
+        formats.get("float32"),
+        {},
+        threads_side=threads_side,
+        results=RESULTS,
+    )
 
 
 def check(choice: str) -> None:

@@ -162,9 +162,13 @@ def _entry(item: dict[str, Any], source: str) -> Entry:
         )
     return Entry(
         tuple(sorted(where.items())),
-        item["routine"], item["format"], item.get("accuracy", ""), item["shape"],
-        schedules.from_data(item["schedule"]), _origin(item, source),
-    )  # fmt: skip
+        item["routine"],
+        item["format"],
+        item.get("accuracy", ""),
+        item["shape"],
+        schedules.from_data(item["schedule"]),
+        _origin(item, source),
+    )
 
 
 # --- databases -------------------------------------------------------------------------------

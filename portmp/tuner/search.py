@@ -83,9 +83,13 @@ class Journal:
 
     def __init__(self, device: Device) -> None:
         facts = (
-            device.compiler_key(), device.properties.name, render.templates_digest(),
-            definition.VERSION, mp.__version__, "launches repeated",
-        )  # fmt: skip
+            device.compiler_key(),
+            device.properties.name,
+            render.templates_digest(),
+            definition.VERSION,
+            mp.__version__,
+            "launches repeated",
+        )
         name = hashlib.sha256(repr(facts).encode()).hexdigest()[:32]
         folder = paths.cache_folder()
         self._path = folder / f"tune-{name}.jsonl" if folder else None
@@ -265,9 +269,14 @@ class Search:
         best = min(finalists, key=lambda s: medians[s])
         errors = sorted({t.error.splitlines()[0] for t in self.trials.values() if t.error})
         return Found(
-            self.task, best, medians[best], medians[self.default],
-            self.timed.operations / medians[best], len(self.trials), errors,
-        )  # fmt: skip
+            self.task,
+            best,
+            medians[best],
+            medians[self.default],
+            self.timed.operations / medians[best],
+            len(self.trials),
+            errors,
+        )
 
 
 def reading(

@@ -10,16 +10,25 @@ from portmp.errors import BackendUnavailable
 _INSTALL = "pip install nvidia-cublas (for drivers of CUDA 12: nvidia-cublas-cu12)"
 
 CUBLAS = Interface(
-    "cuBLAS", "cublasCreate_v2", "cublasSetStream_v2", "cublasGemmStridedBatchedEx",
-    plain=0, transposed=1,
-    kinds={"int8": (3, 10, 72), "float32": (0, 0, 68), "float64": (1, 1, 70)}, end=(-1,),
+    "cuBLAS",
+    "cublasCreate_v2",
+    "cublasSetStream_v2",
+    "cublasGemmStridedBatchedEx",
+    plain=0,
+    transposed=1,
+    kinds={"int8": (3, 10, 72), "float32": (0, 0, 68), "float64": (1, 1, 70)},
+    end=(-1,),
     statuses={
-        1: "not initialised", 3: "out of memory", 7: "invalid value",
-        8: "not for this architecture", 13: "execution failed", 14: "internal error",
+        1: "not initialised",
+        3: "out of memory",
+        7: "invalid value",
+        8: "not for this architecture",
+        13: "execution failed",
+        14: "internal error",
         15: "not supported",
     },
     axpy={"float32": "cublasSaxpy_v2", "float64": "cublasDaxpy_v2"},
-)  # fmt: skip
+)
 
 
 def cublas() -> ctypes.CDLL:

@@ -26,7 +26,9 @@ def meters(address: str) -> Sequence[Meter]:
         board = Board(address)
     except DeviceError as error:
         raise BackendUnavailable(f"NVML knows no GPU at {address!r} of the bus: {error}") from None
-    return readable((
-        Meter("NVML, energy counter of the board", JOULES, board.joules),
-        Meter("NVML, power of the board", WATTS, board.watts, _AVERAGED),
-    ))  # fmt: skip
+    return readable(
+        (
+            Meter("NVML, energy counter of the board", JOULES, board.joules),
+            Meter("NVML, power of the board", WATTS, board.watts, _AVERAGED),
+        )
+    )

@@ -30,9 +30,17 @@ class Clblast(Library):
         self._library: Any = pyclblast
 
     def multiply(
-        self, queue: Queue, word: str, m: int, n: int, k: int, a: Rows, b: Rows, c: Rows,
+        self,
+        queue: Queue,
+        word: str,
+        m: int,
+        n: int,
+        k: int,
+        a: Rows,
+        b: Rows,
+        c: Rows,
         batch: int = 1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """c[l][i][j] = sum over k of a[l][i][k] b[l][j][k]."""
         handle = _handle(queue)
         matrices = [_array(handle, v, word, 2) for v in (a, b, c)]

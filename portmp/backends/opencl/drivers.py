@@ -23,10 +23,7 @@ from pathlib import Path
 from portmp.paths import cache_folder, replace_file
 
 SYSTEM = Path("/etc/OpenCL/vendors")
-PIP_RUNTIMES = (
-    ("pocl-binary-distribution", "libpocl"),
-    ("intel-opencl-rt", "libintelocl."),
-)
+PIP_RUNTIMES = (("pocl-binary-distribution", "libpocl"), ("intel-opencl-rt", "libintelocl."))
 """Packages whose shared library is an OpenCL driver, and how the library's name begins."""
 
 SYSTEM_PACKAGE = {"Darwin": "brew install pocl"}

@@ -307,8 +307,9 @@ def _amd_place(handle: Any) -> str:
 
 
 _BOARDS: tuple[tuple[Callable[[Any], str], Callable[[str], Sequence[Meter]]], ...] = (
-    (_nvidia_place, nvml.meters), (_amd_place, amdsmi.meters),
-)  # fmt: skip
+    (_nvidia_place, nvml.meters),
+    (_amd_place, amdsmi.meters),
+)
 """How a vendor's driver tells where a GPU is, and what tells its energy."""
 
 
@@ -347,9 +348,11 @@ def _properties(handle: Any) -> Properties:
     gpu = bool(handle.type & (cl.device_type.GPU | cl.device_type.ACCELERATOR))
     warp = 1
     if gpu:
-        warp = int(getattr(handle, "warp_size_nv", 0) or 0) or int(
-            getattr(handle, "wavefront_width_amd", 0) or 0
-        ) or 32  # fmt: skip
+        warp = (
+            int(getattr(handle, "warp_size_nv", 0) or 0)
+            or int(getattr(handle, "wavefront_width_amd", 0) or 0)
+            or 32
+        )
     return Properties(
         name=handle.name.strip(),
         vendor=handle.vendor.strip(),

@@ -17,8 +17,9 @@ _INSTALL = (
 
 OLD_TYPES = {
     "int8": ("HIPBLAS_R_8I", "HIPBLAS_R_32I", "HIPBLAS_R_32I"),
-    "float32": ("HIPBLAS_R_32F",) * 3, "float64": ("HIPBLAS_R_64F",) * 3,
-}  # fmt: skip
+    "float32": ("HIPBLAS_R_32F",) * 3,
+    "float64": ("HIPBLAS_R_64F",) * 3,
+}
 """Types of entries, results and sums until ROCm 6."""
 
 TYPES = {
@@ -40,12 +41,17 @@ def interface(bindings: Any, data_types: Any) -> Interface:
         for word, (entry, result, compute) in names.items()
     }
     return Interface(
-        "hipBLAS", "hipblasCreate", "hipblasSetStream", "hipblasGemmStridedBatchedEx",
-        plain=operations.HIPBLAS_OP_N, transposed=operations.HIPBLAS_OP_T, kinds=kinds,
+        "hipBLAS",
+        "hipblasCreate",
+        "hipblasSetStream",
+        "hipblasGemmStridedBatchedEx",
+        plain=operations.HIPBLAS_OP_N,
+        transposed=operations.HIPBLAS_OP_T,
+        kinds=kinds,
         end=(bindings.hipblasGemmAlgo_t.HIPBLAS_GEMM_DEFAULT,),
         statuses={int(status): status.name for status in bindings.hipblasStatus_t},
         axpy={"float32": "hipblasSaxpy", "float64": "hipblasDaxpy"},
-    )  # fmt: skip
+    )
 
 
 class HipBlas(BlasLibrary):

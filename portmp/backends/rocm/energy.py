@@ -71,10 +71,12 @@ def meters(address: str) -> Sequence[Meter]:
     def watts() -> float:
         return _first(_asked(smi.amdsmi_get_power_info, handle), _POWERS, _NO_POWER)
 
-    return readable((
-        Meter("AMD SMI, energy counter of the board", JOULES, joules),
-        Meter("AMD SMI, power of the board", WATTS, watts, 1.0),
-    ))  # fmt: skip
+    return readable(
+        (
+            Meter("AMD SMI, energy counter of the board", JOULES, joules),
+            Meter("AMD SMI, power of the board", WATTS, watts, 1.0),
+        )
+    )
 
 
 def _asked(call: Any, handle: Any) -> dict[str, Any]:

@@ -90,9 +90,13 @@ def _operator(form: Format, op: str, name: str, operands: list[Host]) -> Case:
 def _axpy(form: Format, name: str, alpha: str, x: Host, y: Host) -> Case:
     factor = scalar(form, alpha)
     return Case(
-        "axpy", name, form, (alpha, x, y), "axpy",
+        "axpy",
+        name,
+        form,
+        (alpha, x, y),
+        "axpy",
         lambda f, _, x, y: reference.axpy(f, factor, x, y),
-    )  # fmt: skip
+    )
 
 
 def _scal(form: Format, name: str, alpha: str, x: Host) -> Case:
@@ -115,6 +119,10 @@ def _conversions(form: Format) -> Iterator[Case]:
 
     yield Case("astype", f"{parent.name}-hostile", form, (x,), lambda x: x.astype(parent), there)
     yield Case(
-        "astype", f"products-of-{parent.name}-hostile", form, (x, y),
-        lambda x, y: (x.astype(parent) * y.astype(parent)).astype(form), product,
-    )  # fmt: skip
+        "astype",
+        f"products-of-{parent.name}-hostile",
+        form,
+        (x, y),
+        lambda x, y: (x.astype(parent) * y.astype(parent)).astype(form),
+        product,
+    )

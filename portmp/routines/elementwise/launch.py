@@ -19,14 +19,7 @@ from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.runtime import program
-from portmp.runtime.planes import (
-    Place,
-    Planes,
-    allocate,
-    broadcast_strides,
-    copied,
-    dense_strides,
-)
+from portmp.runtime.planes import Place, Planes, allocate, broadcast_strides, copied, dense_strides
 
 NAMES = ("x", "y", "z")
 THREADS = 256
@@ -36,9 +29,8 @@ Operand = Planes | base.ScalarLimbs
 
 @cache
 def kernel_spec(
-    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule,
-    source: str = "",
-) -> KernelSpec:  # fmt: skip
+    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule, source: str = ""
+) -> KernelSpec:
     """The kernel of operator *op*; access says how each operand is read.
 
     ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.
@@ -54,10 +46,17 @@ def kernel_spec(
     if schedule.elements_per_access > 1:
         template = "elementwise_parts"
     return spec(
-        f"elementwise_{op}", f"blas/{template}.mako", f, {"operator": network},
-        width=schedule.width, operands=tuple(zip(NAMES, access, strict=False)), rank=rank,
-        stored=stored, s=schedule, sign_only=op == "compare",
-    )  # fmt: skip
+        f"elementwise_{op}",
+        f"blas/{template}.mako",
+        f,
+        {"operator": network},
+        width=schedule.width,
+        operands=tuple(zip(NAMES, access, strict=False)),
+        rank=rank,
+        stored=stored,
+        s=schedule,
+        sign_only=op == "compare",
+    )
 
 
 def apply(
@@ -112,9 +111,13 @@ _SIGNS = Format("sign", ("int8",), "float32", {}, {}, "signs of differences")
 
 
 def _run(
-    op: str, form: Format, operands: Sequence[Operand], out: Planes,
-    schedule: FlatSchedule | None = None, source: str = "",
-) -> None:  # fmt: skip
+    op: str,
+    form: Format,
+    operands: Sequence[Operand],
+    out: Planes,
+    schedule: FlatSchedule | None = None,
+    source: str = "",
+) -> None:
     if not out.size:
         return
     if out.device.by_reference:
@@ -150,9 +153,14 @@ class _Plan:
 
 @lru_cache(maxsize=4096)
 def _planned(
-    op: str, form: str, schedule: FlatSchedule, out: Place, operands: tuple[Place | None, ...],
-    source: str, threads: int,
-) -> _Plan:  # fmt: skip
+    op: str,
+    form: str,
+    schedule: FlatSchedule,
+    out: Place,
+    operands: tuple[Place | None, ...],
+    source: str,
+    threads: int,
+) -> _Plan:
     """How to launch operator *op* on operands that lie there; None: scalars."""
     shape, out_strides, start = out
     views = {
@@ -175,15 +183,22 @@ def _planned(
     each = schedule.items * schedule.width * schedule.elements_per_access
     return _Plan(
         kernel_spec(form, op, access, len(sizes), schedule, source),
-        (size, *sizes[1:]), (*told, strides[0]),
-        base.blocks(size, schedule.threads * each), schedule.threads,
-    )  # fmt: skip
+        (size, *sizes[1:]),
+        (*told, strides[0]),
+        base.blocks(size, schedule.threads * each),
+        schedule.threads,
+    )
 
 
 def fitted(
-    schedule: FlatSchedule, op: str, coded: bool, access: tuple[str, ...],
-    out_strides: tuple[int, ...], starts: Sequence[int], threads: int = THREADS,
-) -> FlatSchedule:  # fmt: skip
+    schedule: FlatSchedule,
+    op: str,
+    coded: bool,
+    access: tuple[str, ...],
+    out_strides: tuple[int, ...],
+    starts: Sequence[int],
+    threads: int = THREADS,
+) -> FlatSchedule:
     """Vectors only where neighbours are neighbours in memory; else blocks of *threads*.
 
     Neighbours of which some are stored short (*coded*) also begin (*starts*) where a word of

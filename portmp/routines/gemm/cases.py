@@ -36,9 +36,14 @@ def _all(form: Format) -> Iterator[Case]:
     yield _ended(form, "alpha-beta-6x11x30", a, b, c)
     one = scalar(form, "1")
     yield Case(
-        "gemm", "beta-one-6x11x30", form, (a, b), "gemm",
-        lambda f, a, b: reference.gemm(f, a, b, (), one, c), {"beta": 1, "c": c},
-    )  # fmt: skip
+        "gemm",
+        "beta-one-6x11x30",
+        form,
+        (a, b),
+        "gemm",
+        lambda f, a, b: reference.gemm(f, a, b, (), one, c),
+        {"beta": 1, "c": c},
+    )
     yield _transposed(form, "transposed-6x11x30", turned(a), turned(b))
     cancelling = inputs.cancelling(form, (4, 101), "a")
     positive = inputs.positive(form, (101, 4), "b")
@@ -65,25 +70,39 @@ def _plain(form: Format, name: str, a: Host, b: Host) -> Iterator[Case]:
     yield Case("gemm", name, form, (a, b), "gemm", reference.gemm)
     if "fast" in summed(form):
         yield Case(
-            "gemm_fast", name, form, (a, b), "gemm",
-            lambda f, a, b: reference.gemm(f, a, b, accuracy="fast"), {"accuracy": "fast"},
-        )  # fmt: skip
+            "gemm_fast",
+            name,
+            form,
+            (a, b),
+            "gemm",
+            lambda f, a, b: reference.gemm(f, a, b, accuracy="fast"),
+            {"accuracy": "fast"},
+        )
 
 
 def _ended(form: Format, name: str, a: Host, b: Host, c: Host) -> Case:
     alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
     return Case(
-        "gemm", name, form, (a, b), "gemm",
+        "gemm",
+        name,
+        form,
+        (a, b),
+        "gemm",
         lambda f, a, b: reference.gemm(f, a, b, alpha, beta, c),
         {"alpha": ALPHA, "beta": BETA, "c": c},
-    )  # fmt: skip
+    )
 
 
 def _transposed(form: Format, name: str, a: Host, b: Host) -> Case:
     return Case(
-        "gemm", name, form, (a, b), "gemm",
-        lambda f, a, b: reference.gemm(f, transposed(a), transposed(b)), TURNED,
-    )  # fmt: skip
+        "gemm",
+        name,
+        form,
+        (a, b),
+        "gemm",
+        lambda f, a, b: reference.gemm(f, transposed(a), transposed(b)),
+        TURNED,
+    )
 
 
 def _batch(form: Format, a: Host, b: Host) -> Host:

@@ -43,9 +43,15 @@ def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> Ke
         roles |= {op: f.operator(op) for op in ("add", "mul")}
     name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
     return spec(
-        name, schedule.template, f, roles,
-        width=schedule.width, s=schedule, slab=definition.SLAB, period=accumulator.period,
-    )  # fmt: skip
+        name,
+        schedule.template,
+        f,
+        roles,
+        width=schedule.width,
+        s=schedule,
+        slab=definition.SLAB,
+        period=accumulator.period,
+    )
 
 
 @cache
@@ -62,9 +68,8 @@ def compilation_unit(
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     combine = spec(
-        "gemm_combine", "blas/gemm_combine.mako", f, roles,
-        threads=threads, slab=definition.SLAB,
-    )  # fmt: skip
+        "gemm_combine", "blas/gemm_combine.mako", f, roles, threads=threads, slab=definition.SLAB
+    )
     return product, combine
 
 
@@ -203,9 +208,17 @@ def _batches(views: list[Planes]) -> list[list[Planes]]:
 
 
 def _launch(
-    form: Format, s: Schedule, accuracy: str, a: Planes, b: Planes, c: Planes, out: Planes,
-    k: int, alpha: base.ScalarLimbs, beta: base.ScalarLimbs,
-) -> None:  # fmt: skip
+    form: Format,
+    s: Schedule,
+    accuracy: str,
+    a: Planes,
+    b: Planes,
+    c: Planes,
+    out: Planes,
+    k: int,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+) -> None:
     m, n = out.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
     if s.split and k <= definition.SLAB:
@@ -224,9 +237,13 @@ def _launch(
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
     operands: list[Argument] = [m, n, k, *_matrix(a), *_matrix(b)]
     end: list[Argument] = [
-        *_matrix(c), *_matrix(out), *alpha, *beta,
-        np.int32(base.is_number(alpha, 1)), np.int32(beta_kind),
-    ]  # fmt: skip
+        *_matrix(c),
+        *_matrix(out),
+        *alpha,
+        *beta,
+        np.int32(base.is_number(alpha, 1)),
+        np.int32(beta_kind),
+    ]
     threads = base.threads(out.device, COMBINE_THREADS)
     specs = compilation_unit(form.name, s, accuracy, threads)
     kernels = program.kernels(out.device, *specs)
@@ -241,9 +258,11 @@ def _launch(
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
     out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *_matrix(work)])
     out.queue.launch(
-        kernels["gemm_combine"], (base.blocks(m * n, threads), batch, 1), (threads, 1, 1),
+        kernels["gemm_combine"],
+        (base.blocks(m * n, threads), batch, 1),
+        (threads, 1, 1),
         [*operands, *work.buffers, *end],
-    )  # fmt: skip
+    )
 
 
 def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Planes:

@@ -14,9 +14,14 @@ from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number,
 
 
 def gemm(
-    form: Format, a: Host, b: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
-    c: Host | None = None, accuracy: str = "accurate",
-) -> Host:  # fmt: skip
+    form: Format,
+    a: Host,
+    b: Host,
+    alpha: Sequence[Any] = (),
+    beta: Sequence[Any] = (),
+    c: Host | None = None,
+    accuracy: str = "accurate",
+) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n)."""
     ar, accumulator = Arithmetic(form), form.accumulator(accuracy)
     product = None
@@ -30,9 +35,13 @@ def gemm(
 
 
 def ended(
-    form: Format, shape: tuple[int, ...], product: Sequence[Plane] | None,
-    alpha: Sequence[Any], beta: Sequence[Any], c: Host | None,
-) -> Host:  # fmt: skip
+    form: Format,
+    shape: tuple[int, ...],
+    product: Sequence[Plane] | None,
+    alpha: Sequence[Any],
+    beta: Sequence[Any],
+    c: Host | None,
+) -> Host:
     """What a product ends with: alpha times it (None: zero), plus beta c."""
     ar = Arithmetic(form)
     with ieee.quiet():

@@ -35,9 +35,14 @@ def cases(form: Format) -> Iterator[Case]:
     few = inputs.ordinary(form, (5, 3), "few")
     many = inputs.ordinary(form, (SOURCES, 3), "many")
     yield Case(
-        "nbody", f"apart-5x{SOURCES}", form, (many, mass), "nbody.acceleration",
-        lambda f, r, m: _sums(f, few, r, m, "1e-3", None)[0], {"eps": "1e-3", "targets": few},
-    )  # fmt: skip
+        "nbody",
+        f"apart-5x{SOURCES}",
+        form,
+        (many, mass),
+        "nbody.acceleration",
+        lambda f, r, m: _sums(f, few, r, m, "1e-3", None)[0],
+        {"eps": "1e-3", "targets": few},
+    )
     light = [m[:37] for m in mass]
     yield _among(form, "nbody_potential", "potential", "ordinary-37", plain, light, "0.01")
 
@@ -48,9 +53,14 @@ def _among(
     """What particles cause of themselves."""
     which = ("acceleration", "potential").index(what)
     return Case(
-        routine, name, form, (position, mass), f"nbody.{what}",
-        lambda f, r, m: _sums(f, r, r, m, eps, 0)[which], {"eps": eps},
-    )  # fmt: skip
+        routine,
+        name,
+        form,
+        (position, mass),
+        f"nbody.{what}",
+        lambda f, r, m: _sums(f, r, r, m, eps, 0)[which],
+        {"eps": eps},
+    )
 
 
 def _sums(

@@ -89,27 +89,42 @@ def compilation_unit(
     words = ["gravity", "field" if len(wanted) > 1 else wanted[0]]
     words += ["parts"] * s.parts + [root] * (root != "exact")
     main = spec(
-        "_".join(words), "nbody/gravity.mako", f, nets, width=s.width, s=s, wanted=wanted,
-        distinct=distinct, parts=s.parts, slab=definition.SLAB, period=definition.PERIOD,
-    )  # fmt: skip
+        "_".join(words),
+        "nbody/gravity.mako",
+        f,
+        nets,
+        width=s.width,
+        s=s,
+        wanted=wanted,
+        distinct=distinct,
+        parts=s.parts,
+        slab=definition.SLAB,
+        period=definition.PERIOD,
+    )
     return (main, _combine(f, wanted, threads)) if s.parts else (main,)
 
 
 def _combine(form: Format, wanted: tuple[str, ...], threads: int) -> KernelSpec:
     return spec(
-        "gravity_combine", "nbody/gravity_combine.mako", form, {"add": form.operator("add")},
-        threads=threads, wanted=wanted,
-    )  # fmt: skip
+        "gravity_combine",
+        "nbody/gravity_combine.mako",
+        form,
+        {"add": form.operator("add")},
+        threads=threads,
+        wanted=wanted,
+    )
 
 
 def packed(position: Planes, mass: Planes) -> Planes:
     """Particles as x, y, z, mass (n, 4): the operands themselves if they are such views."""
     n = mass.shape[0]
     if (
-        position.strides == (4, 1) and mass.strides == (4,) and not position.start % 4
+        position.strides == (4, 1)
+        and mass.strides == (4,)
+        and not position.start % 4
         and position.start + 3 == mass.start
         and all(a is b for a, b in zip(position.buffers, mass.buffers, strict=True))
-    ):  # fmt: skip
+    ):
         return position.view((n, 4), (4, 1), position.start)
     bodies = allocate(position.format, (n, 4), position.queue)
     if n:
@@ -191,15 +206,22 @@ def gravity_sum(
         return
     queue.launch(main, (grid, slabs, 1), block, [*args, *work.buffers])
     queue.launch(
-        kernels["gravity_combine"], (base.blocks(n, threads), 1, 1),
-        (threads, 1, 1), [n, slabs, *work.buffers, *outputs],
-    )  # fmt: skip
+        kernels["gravity_combine"],
+        (base.blocks(n, threads), 1, 1),
+        (threads, 1, 1),
+        [n, slabs, *work.buffers, *outputs],
+    )
 
 
 def _on_host(
-    targets: Planes, bodies: Planes, eps2: base.ScalarLimbs, acceleration: Planes | None,
-    potential: Planes | None, first: int | None, root: str,
-) -> None:  # fmt: skip
+    targets: Planes,
+    bodies: Planes,
+    eps2: base.ScalarLimbs,
+    acceleration: Planes | None,
+    potential: Planes | None,
+    first: int | None,
+    root: str,
+) -> None:
     """The same by the host reference."""
     results = {"acceleration": acceleration, "potential": potential}
     outs = {name: planes for name, planes in results.items() if planes is not None}
@@ -258,8 +280,9 @@ def filled(blocks: int, threads: int, units: int, warp: int) -> float:
     turns = [units * least, units * least * 2]
     return min(
         blocks / (base.blocks(blocks, turn) * turn)
-        for turn in turns if turn == turns[0] or turn < blocks
-    )  # fmt: skip
+        for turn in turns
+        if turn == turns[0] or turn < blocks
+    )
 
 
 @lru_cache(maxsize=1024)

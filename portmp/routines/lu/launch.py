@@ -47,9 +47,7 @@ def solve_augmented(w: Planes) -> None:
 
     def launch(name: str, col: int, work: int, *extra: Buffer) -> None:
         if work > 0:
-            args: list[Argument] = [
-                n, columns, col, *w.buffers, *extra,
-            ]  # fmt: skip
+            args: list[Argument] = [n, columns, col, *w.buffers, *extra]
             grid = 1 if name == "lu_pivot" else base.blocks(work, threads)
             w.queue.launch(kernels[name], (grid, 1, 1), (threads, 1, 1), args)
 

@@ -59,14 +59,15 @@ def _eliminate(ar: Arithmetic, part: Any, put: Any, rows: slice, col: int, cols:
     left = ar.operator("neg", part(rows, slice(col, col + 1)))
     top = part(slice(col, col + 1), cols)
     put(
-        rows, cols,
+        rows,
+        cols,
         ar.operator(
             "fma",
             tuple(np.broadcast_to(v, shape) for v in left),
             tuple(np.broadcast_to(v, shape) for v in top),
             target,
         ),
-    )  # fmt: skip
+    )
 
 
 def lstsq(form: Format, a: Host, b: Host) -> Host:

@@ -28,10 +28,14 @@ def cases(form: Format) -> Iterator[Case]:
     a, b = inputs.ordinary(form, (13, 40), "a words"), inputs.ordinary(form, (40, 9), "b words")
     for word in ("float32", "float64"):
         yield Case(
-            "gemm_ozaki1", f"{word}-13x9x40", form, (a, b), "gemm",
+            "gemm_ozaki1",
+            f"{word}-13x9x40",
+            form,
+            (a, b),
+            "gemm",
             partial(reference.gemm1, cut=slices.slices(form, word)),
             {"method": Ozaki1(word=word)},
-        )  # fmt: skip
+        )
 
 
 def _by(form: Format, method: str, host: Callable[..., Host]) -> Iterator[Case]:
@@ -49,12 +53,20 @@ def _by(form: Format, method: str, host: Callable[..., Host]) -> Iterator[Case]:
     )
     alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
     yield Case(
-        key, "hostile-6x11x30", form, (a, b), "gemm",
+        key,
+        "hostile-6x11x30",
+        form,
+        (a, b),
+        "gemm",
         lambda f, a, b: host(f, a, b, alpha, beta, c),
         {**chosen, "alpha": ALPHA, "beta": BETA, "c": c},
-    )  # fmt: skip
+    )
     yield Case(
-        key, "transposed-6x11x30", form, (turned(a), turned(b)), "gemm",
+        key,
+        "transposed-6x11x30",
+        form,
+        (turned(a), turned(b)),
+        "gemm",
         lambda f, a, b: host(f, transposed(a), transposed(b)),
         {**chosen, "trans_a": True, "trans_b": True},
-    )  # fmt: skip
+    )

@@ -90,8 +90,10 @@ class _Candidate:
         rebuilt = _REBUILT * self.sums * m * n / rates.fma["float64"]
         return (
             m * n * k * self.products / rates.products[self.word]
-            + converted + rebuilt + _LAUNCHES[kind]
-        )  # fmt: skip
+            + converted
+            + rebuilt
+            + _LAUNCHES[kind]
+        )
 
 
 def resolve(method: object, accuracy: str, schedule: object, a: Planes, b: Planes) -> Method | None:
@@ -151,9 +153,7 @@ def chosen(a: Planes, b: Planes, accuracy: str = "accurate") -> Method | None:
 
 def ranges_of(a: Planes, b: Planes) -> tuple[int, int]:
     """The widest ranges of exponents of rows of a and of columns of b, in binary orders."""
-    found = (
-        max((ozaki.widest_range(v) for v in _rows(x)), default=0) for x in (a, _turned(b))
-    )  # fmt: skip
+    found = (max((ozaki.widest_range(v) for v in _rows(x)), default=0) for x in (a, _turned(b)))
     a_range, b_range = found
     return a_range, b_range
 

@@ -75,9 +75,16 @@ class Scheme(ABC):
 
     @abstractmethod
     def multiply(
-        self, engine: Library, queue: Queue, m: int, n: int, k: int,
-        left: list[Buffer], right: list[Buffer], found: Buffer,
-    ) -> None:  # fmt: skip
+        self,
+        engine: Library,
+        queue: Queue,
+        m: int,
+        n: int,
+        k: int,
+        left: list[Buffer],
+        right: list[Buffer],
+        found: Buffer,
+    ) -> None:
         """All sums of a block of *m* rows and *n* columns, whole tiles, over *k* steps."""
 
 
@@ -88,9 +95,15 @@ def exponent_spec(
     """The kernels that find exponents of rows, with *ranges* the least ones too."""
     name = "ozaki_ranges" if ranges else "ozaki_exponents"
     return spec(
-        name, "ozaki/exponents.mako", formats.get(word), {},
-        threads=threads, across=across, ranges=ranges, special=SPECIAL,
-    )  # fmt: skip
+        name,
+        "ozaki/exponents.mako",
+        formats.get(word),
+        {},
+        threads=threads,
+        across=across,
+        ranges=ranges,
+        special=SPECIAL,
+    )
 
 
 def doubles(form: Format) -> int:
@@ -126,9 +139,17 @@ class Operand:
         blocks = tiles if tiled else base.blocks(tiles * TILE * TILE // 4, threads)
         at = v.start + first * v.strides[0] + start * v.strides[1]
         args: list[Argument] = [
-            rows, depth, rows_padded, depth_padded, *v.buffers, at, *v.strides,
-            self.exponents, first, out,
-        ]  # fmt: skip
+            rows,
+            depth,
+            rows_padded,
+            depth_padded,
+            *v.buffers,
+            at,
+            *v.strides,
+            self.exponents,
+            first,
+            out,
+        ]
         v.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
         return out
 
@@ -188,9 +209,17 @@ def check(form: Format, device: Device, method: str, engine: str, workspace: obj
 
 
 def gemm(
-    a: Planes, b: Planes, *, alpha: base.ScalarLimbs, beta: base.ScalarLimbs, c: Planes | None,
-    out: Planes | None, scheme: Scheme, engine: Library, workspace: int | None,
-) -> Planes:  # fmt: skip
+    a: Planes,
+    b: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    c: Planes | None,
+    out: Planes | None,
+    scheme: Scheme,
+    engine: Library,
+    workspace: int | None,
+) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     from portmp.routines.ozaki import reference  # which needs the schemes, and they this module
 
@@ -213,9 +242,16 @@ def gemm(
 
 
 def _matrices(
-    a: Planes, b: Planes, c: Planes, out: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs,
-    scheme: Scheme, engine: Library, limit: int,
-) -> None:  # fmt: skip
+    a: Planes,
+    b: Planes,
+    c: Planes,
+    out: Planes,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    scheme: Scheme,
+    engine: Library,
+    limit: int,
+) -> None:
     """The same of matrices; k > 0."""
     (m, n), k, queue = out.shape, a.shape[1], out.queue
     left = operand(a, second=False)
@@ -236,16 +272,34 @@ def _matrices(
             plane = padded(height) * padded(width)
             found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue).buffers[0]
             scheme.multiply(
-                engine, queue, padded(height), padded(width), k,
-                [left.cut(scheme, i, height, *part) for part in parts], held, found,
-            )  # fmt: skip
+                engine,
+                queue,
+                padded(height),
+                padded(width),
+                k,
+                [left.cut(scheme, i, height, *part) for part in parts],
+                held,
+                found,
+            )
             views = [(v.start + i * v.strides[0] + j * v.strides[1], v) for v in (c, out)]
             args: list[Argument] = [
-                height, width, k, *scheme.layout(k, plane), padded(width), found,
-                left.exponents, i, right.exponents, j,
-                *a.buffers, a.start + i * a.strides[0], *a.strides,
-                *b.buffers, b.start + j * b.strides[1], *b.strides,
-            ]  # fmt: skip
+                height,
+                width,
+                k,
+                *scheme.layout(k, plane),
+                padded(width),
+                found,
+                left.exponents,
+                i,
+                right.exponents,
+                j,
+                *a.buffers,
+                a.start + i * a.strides[0],
+                *a.strides,
+                *b.buffers,
+                b.start + j * b.strides[1],
+                *b.strides,
+            ]
             for start, v in views:
                 args += [*v.buffers, start, *v.strides]
             grid = (base.blocks(height * width, threads), 1, 1)

@@ -37,17 +37,27 @@ class _Sums:
 
 
 def gemm1(
-    form: Format, a: Host, b: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
-    c: Host | None = None, cut: Slices | None = None,
-) -> Host:  # fmt: skip
+    form: Format,
+    a: Host,
+    b: Host,
+    alpha: Sequence[Any] = (),
+    beta: Sequence[Any] = (),
+    c: Host | None = None,
+    cut: Slices | None = None,
+) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n) by slices, those of int8 by default."""
     return product(form, cut or slices.slices(form, "int8"), a, b, alpha, beta, c)
 
 
 def gemm2(
-    form: Format, a: Host, b: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
-    c: Host | None = None, moduli: int | None = None,
-) -> Host:  # fmt: skip
+    form: Format,
+    a: Host,
+    b: Host,
+    alpha: Sequence[Any] = (),
+    beta: Sequence[Any] = (),
+    c: Host | None = None,
+    moduli: int | None = None,
+) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n) by residues."""
     return product(form, residues.system(form, a[0].shape[1], moduli), a, b, alpha, beta, c)
 
@@ -60,9 +70,14 @@ def _sums(numbers: Integers) -> _Sums:
 
 
 def product(
-    form: Format, numbers: Integers, a: Host, b: Host, alpha: Sequence[Any],
-    beta: Sequence[Any], c: Host | None,
-) -> Host:  # fmt: skip
+    form: Format,
+    numbers: Integers,
+    a: Host,
+    b: Host,
+    alpha: Sequence[Any],
+    beta: Sequence[Any],
+    c: Host | None,
+) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n) by integers of some slices or moduli."""
     how = _sums(numbers)
     k, shape = a[0].shape[1], (a[0].shape[0], b[0].shape[1])
@@ -115,9 +130,7 @@ def digits(cut: Slices, numbers: Plane) -> list[Plane]:
     """Signed digits, the highest first."""
     shifted = numbers + cut.bias
     half, mask = 1 << (cut.width - 1), (1 << cut.width) - 1
-    return [
-        ((shifted >> (cut.width * t)) & mask) - half for t in reversed(range(cut.count))
-    ]  # fmt: skip
+    return [((shifted >> (cut.width * t)) & mask) - half for t in reversed(range(cut.count))]
 
 
 def antidiagonals(cut: Slices, left: Plane, right: Plane) -> Plane:

@@ -191,17 +191,30 @@ class Residues(ozaki.Scheme):
         return [base.blocks(k, DEPTH), plane, self.count * plane]
 
     def multiply(
-        self, engine: Library, queue: Queue, m: int, n: int, k: int,
-        left: list[Buffer], right: list[Buffer], found: Buffer,
-    ) -> None:  # fmt: skip
+        self,
+        engine: Library,
+        queue: Queue,
+        m: int,
+        n: int,
+        k: int,
+        left: list[Buffer],
+        right: list[Buffer],
+        found: Buffer,
+    ) -> None:
         """A batch of one product for each modulus, part by part."""
         for part, (_, steps) in enumerate(self.parts(k)):
             d = ozaki.padded(steps)
             engine.multiply(
-                queue, "int8", m, n, d, Rows(left[part], d, 0, m * d),
-                Rows(right[part], d, 0, n * d), Rows(found, n, part * self.count * m * n, m * n),
+                queue,
+                "int8",
+                m,
+                n,
+                d,
+                Rows(left[part], d, 0, m * d),
+                Rows(right[part], d, 0, n * d),
+                Rows(found, n, part * self.count * m * n, m * n),
                 self.count,
-            )  # fmt: skip
+            )
 
 
 @cache
@@ -210,10 +223,17 @@ def residue_spec(
 ) -> KernelSpec:
     """The kernel that takes residues of rows."""
     return spec(
-        f"ozaki_residues{'_a' if inverted else '_b'}", "ozaki/residues.mako", formats.get(form), {},
-        threads=threads, integers=system, inverted=inverted, tiled=tiled, tile=ozaki.TILE,
+        f"ozaki_residues{'_a' if inverted else '_b'}",
+        "ozaki/residues.mako",
+        formats.get(form),
+        {},
+        threads=threads,
+        integers=system,
+        inverted=inverted,
+        tiled=tiled,
+        tile=ozaki.TILE,
         special=ozaki.SPECIAL,
-    )  # fmt: skip
+    )
 
 
 @cache
@@ -222,9 +242,16 @@ def rebuild_spec(form: str, system: ResidueSystem, threads: int) -> KernelSpec:
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
-        "ozaki_rebuild", "ozaki/rebuild.mako", f, roles, threads=threads, system=system,
-        doubles=ozaki.doubles(f), slab=definition.SLAB, special=ozaki.SPECIAL,
-    )  # fmt: skip
+        "ozaki_rebuild",
+        "ozaki/rebuild.mako",
+        f,
+        roles,
+        threads=threads,
+        system=system,
+        doubles=ozaki.doubles(f),
+        slab=definition.SLAB,
+        special=ozaki.SPECIAL,
+    )
 
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
@@ -253,12 +280,25 @@ def check(form: Format, device: Device, k: int, method: Ozaki2) -> Residues:
 
 
 def gemm(
-    a: Planes, b: Planes, *, alpha: base.ScalarLimbs, beta: base.ScalarLimbs, c: Planes | None,
-    out: Planes | None, method: Ozaki2,
-) -> Planes:  # fmt: skip
+    a: Planes,
+    b: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    c: Planes | None,
+    out: Planes | None,
+    method: Ozaki2,
+) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     scheme = check(a.format, a.device, a.shape[-1], method)
     return ozaki.gemm(
-        a, b, alpha=alpha, beta=beta, c=c, out=out, scheme=scheme,
-        engine=engines.get(a.device, method.engine, "int8"), workspace=method.workspace,
-    )  # fmt: skip
+        a,
+        b,
+        alpha=alpha,
+        beta=beta,
+        c=c,
+        out=out,
+        scheme=scheme,
+        engine=engines.get(a.device, method.engine, "int8"),
+        workspace=method.workspace,
+    )

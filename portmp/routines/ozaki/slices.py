@@ -73,9 +73,7 @@ class Slices(Integers):
         """Digits of sums; the last is what is left, below 2^52."""
         # Sums over 2^30 steps: |product| <= 4^bits, the unit is 2^shift.
         sums = 2 * self.bits - self.shift + 31
-        return 1 + max(
-            -(-(self.count - 1) // self.gathered), -(-max(sums - 52, 0) // self.base)
-        )  # fmt: skip
+        return 1 + max(-(-(self.count - 1) // self.gathered), -(-max(sums - 52, 0) // self.base))
 
     @property
     def shift(self) -> int:
@@ -98,9 +96,13 @@ def check_word(word: object) -> str:
 
 
 def slices(
-    form: Format, word: str, *,
-    count: int | None = None, width: int | None = None, bits: int | None = None,
-) -> Slices:  # fmt: skip
+    form: Format,
+    word: str,
+    *,
+    count: int | None = None,
+    width: int | None = None,
+    bits: int | None = None,
+) -> Slices:
     """How operands are cut: the fewest digits, and the narrowest of as few.
 
     They hold *bits* bits, by default the format's, and so much more that the products left out
@@ -181,9 +183,16 @@ class Digits(ozaki.Scheme):
         return [ozaki.padded(k), self.length, plane]
 
     def multiply(
-        self, engine: Library, queue: Queue, m: int, n: int, k: int,
-        left: list[Buffer], right: list[Buffer], found: Buffer,
-    ) -> None:  # fmt: skip
+        self,
+        engine: Library,
+        queue: Queue,
+        m: int,
+        n: int,
+        k: int,
+        left: list[Buffer],
+        right: list[Buffer],
+        found: Buffer,
+    ) -> None:
         """Antidiagonals, the one of the least weight first."""
         depth, plane = ozaki.padded(k), 0
         row = self.count * depth
@@ -193,10 +202,15 @@ class Digits(ozaki.Scheme):
             for start in range(0, whole, piece):
                 steps = min(piece, whole - start)
                 engine.multiply(
-                    queue, self.word, m, n, steps, Rows(left[0], row, start),
+                    queue,
+                    self.word,
+                    m,
+                    n,
+                    steps,
+                    Rows(left[0], row, start),
                     Rows(right[0], row, (self.count - 1 - d) * depth + start),
                     Rows(found, n, plane * m * n),
-                )  # fmt: skip
+                )
                 plane += 1
 
 
@@ -206,10 +220,18 @@ def digit_spec(
 ) -> KernelSpec:
     """The kernel that cuts rows into digits."""
     return spec(
-        f"ozaki_digits_{word}_{'b' if second else 'a'}", "ozaki/digits.mako", formats.get(form), {},
-        threads=threads, integers=cut, word=word, reverse=second, tiled=tiled,
-        tile=ozaki.TILE, special=ozaki.SPECIAL,
-    )  # fmt: skip
+        f"ozaki_digits_{word}_{'b' if second else 'a'}",
+        "ozaki/digits.mako",
+        formats.get(form),
+        {},
+        threads=threads,
+        integers=cut,
+        word=word,
+        reverse=second,
+        tiled=tiled,
+        tile=ozaki.TILE,
+        special=ozaki.SPECIAL,
+    )
 
 
 @cache
@@ -218,10 +240,17 @@ def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
-        f"ozaki_gather_{word}", "ozaki/gather.mako", f, roles,
-        threads=threads, slices=cut, word=word,
-        doubles=ozaki.doubles(f), slab=definition.SLAB, special=ozaki.SPECIAL,
-    )  # fmt: skip
+        f"ozaki_gather_{word}",
+        "ozaki/gather.mako",
+        f,
+        roles,
+        threads=threads,
+        slices=cut,
+        word=word,
+        doubles=ozaki.doubles(f),
+        slab=definition.SLAB,
+        special=ozaki.SPECIAL,
+    )
 
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
@@ -249,12 +278,25 @@ def check(form: Format, device: Device, method: Ozaki1) -> Digits:
 
 
 def gemm(
-    a: Planes, b: Planes, *, alpha: base.ScalarLimbs, beta: base.ScalarLimbs, c: Planes | None,
-    out: Planes | None, method: Ozaki1,
-) -> Planes:  # fmt: skip
+    a: Planes,
+    b: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    c: Planes | None,
+    out: Planes | None,
+    method: Ozaki1,
+) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     scheme = check(a.format, a.device, method)
     return ozaki.gemm(
-        a, b, alpha=alpha, beta=beta, c=c, out=out, scheme=scheme,
-        engine=engines.get(a.device, method.engine, method.word), workspace=method.workspace,
-    )  # fmt: skip
+        a,
+        b,
+        alpha=alpha,
+        beta=beta,
+        c=c,
+        out=out,
+        scheme=scheme,
+        engine=engines.get(a.device, method.engine, method.word),
+        workspace=method.workspace,
+    )

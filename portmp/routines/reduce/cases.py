@@ -34,9 +34,14 @@ def _dots(form: Format) -> Iterator[Case]:
         yield Case("dot", name, form, (x, y), "dot", reference.dot)
         if "fast" in summed(form):
             yield Case(
-                "dot_fast", name, form, (x, y), "dot",
-                lambda f, x, y: reference.dot(f, x, y, "fast"), {"accuracy": "fast"},
-            )  # fmt: skip
+                "dot_fast",
+                name,
+                form,
+                (x, y),
+                "dot",
+                lambda f, x, y: reference.dot(f, x, y, "fast"),
+                {"accuracy": "fast"},
+            )
 
 
 def _pairs(form: Format) -> Iterator[tuple[str, Host, Host]]:
@@ -72,9 +77,13 @@ def _rows(form: Format) -> Iterator[Case]:
 
 def _row_by_row(form: Format, kind: str, name: str, x: Host) -> Case:
     return Case(
-        f"reduce_{kind}", name, form, (x,), methodcaller(kind, axis=-1),
+        f"reduce_{kind}",
+        name,
+        form,
+        (x,),
+        methodcaller(kind, axis=-1),
         lambda f, x: reference.over_rows(f, kind, x),
-    )  # fmt: skip
+    )
 
 
 def _products(form: Format) -> Iterator[Case]:
@@ -91,9 +100,14 @@ def _products(form: Format) -> Iterator[Case]:
     yield Case("gemv", "cancelling-5x333", form, (a, x), "gemv", reference.gemv)
     if "fast" in summed(form):
         yield Case(
-            "gemv_fast", "cancelling-5x333", form, (a, x), "gemv",
-            lambda f, a, x: reference.gemv(f, a, x, accuracy="fast"), {"accuracy": "fast"},
-        )  # fmt: skip
+            "gemv_fast",
+            "cancelling-5x333",
+            form,
+            (a, x),
+            "gemv",
+            lambda f, a, x: reference.gemv(f, a, x, accuracy="fast"),
+            {"accuracy": "fast"},
+        )
     a = inputs.with_specials(inputs.ordinary(form, (7, 90), "a"), "gemv", (np.inf, np.nan, -np.inf))
     x = inputs.ordinary(form, (90,), "x")
     yield Case("gemv", "special-7x90", form, (a, x), "gemv", reference.gemv)
@@ -102,17 +116,26 @@ def _products(form: Format) -> Iterator[Case]:
 def _ended(form: Format, name: str, a: Host, x: Host, y: Host) -> Case:
     alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
     return Case(
-        "gemv", name, form, (a, x), "gemv",
+        "gemv",
+        name,
+        form,
+        (a, x),
+        "gemv",
         lambda f, a, x: reference.gemv(f, a, x, alpha, beta, y),
         {"alpha": ALPHA, "beta": BETA, "y": y},
-    )  # fmt: skip
+    )
 
 
 def _transposed(form: Format, name: str, a: Host, x: Host) -> Case:
     return Case(
-        "gemv", name, form, (a, x), "gemv",
-        lambda f, a, x: reference.gemv(f, transposed(a), x), {"trans": True},
-    )  # fmt: skip
+        "gemv",
+        name,
+        form,
+        (a, x),
+        "gemv",
+        lambda f, a, x: reference.gemv(f, transposed(a), x),
+        {"trans": True},
+    )
 
 
 def _norms(form: Format) -> Iterator[Case]:
@@ -138,6 +161,10 @@ def _short(form: Format) -> Iterator[Case]:
     yield _transposed(form, "transposed-5x300", a, y)
     special = inputs.with_specials(a, "gemv", (np.inf, np.nan, -np.inf))
     yield Case(
-        "gemv", "short-matrix-5x300", form, (special, In(parent, x)), "gemv",
+        "gemv",
+        "short-matrix-5x300",
+        form,
+        (special, In(parent, x)),
+        "gemv",
         lambda f, a, x: reference.gemv(parent, a, x),
-    )  # fmt: skip
+    )

@@ -33,9 +33,13 @@ Schedule = ReduceSchedule | SweepSchedule
 
 @cache
 def compilation_unit(
-    form: str, kind: str, schedule: Schedule, accuracy: str = "accurate", matrix: str = "",
+    form: str,
+    kind: str,
+    schedule: Schedule,
+    accuracy: str = "accurate",
+    matrix: str = "",
     alone: bool = False,
-) -> tuple[KernelSpec, KernelSpec]:  # fmt: skip
+) -> tuple[KernelSpec, KernelSpec]:
     """The kernels that reduce each chunk of each row, and that combine a row's chunks.
 
     *matrix* is the rows' format where it is not *form*: a storage format of it; *alone*: a GPU's
@@ -47,18 +51,31 @@ def compilation_unit(
     suffix = accumulator.suffix if kind == "dot" else ""
     stored = {"x": formats.get(matrix)} if matrix and matrix != form else None
     partial = spec(
-        f"{kind}{suffix}_chunks", schedule.template, f, nets, width=schedule.width,
-        stored=stored, s=schedule, period=accumulator.period, **_definition(kind),
-    )  # fmt: skip
+        f"{kind}{suffix}_chunks",
+        schedule.template,
+        f,
+        nets,
+        width=schedule.width,
+        stored=stored,
+        s=schedule,
+        period=accumulator.period,
+        **_definition(kind),
+    )
     roles = {"combine": nets["combine"]}
     if kind == "dot":
         roles |= {op: f.operator(op) for op in ("add", "mul")}
     combining = "blas/reduce_combine_rows.mako" if alone else schedule.combining
     combine = spec(
-        f"{kind}_combine", combining, f, roles, stored=stored,
-        threads=schedule.combine_threads, held=_held(nets["combine"]),
-        recompute=kind in ("dot", "sum"), **_definition(kind),
-    )  # fmt: skip
+        f"{kind}_combine",
+        combining,
+        f,
+        roles,
+        stored=stored,
+        threads=schedule.combine_threads,
+        held=_held(nets["combine"]),
+        recompute=kind in ("dot", "sum"),
+        **_definition(kind),
+    )
     return partial, combine
 
 
@@ -125,9 +142,16 @@ def gemv(
 
 
 def _product(
-    a: Planes, x: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs, beta_kind: int, y: Planes,
-    out: Planes, accuracy: str, schedule: Schedule | None,
-) -> None:  # fmt: skip
+    a: Planes,
+    x: Planes,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    beta_kind: int,
+    y: Planes,
+    out: Planes,
+    accuracy: str,
+    schedule: Schedule | None,
+) -> None:
     """out = alpha a x + beta y, all checked; *beta_kind*: 0, 1 or 2 for any other number."""
     check_class(schedule, ReduceSchedule, SweepSchedule)
     if out.device.by_reference:
@@ -135,16 +159,17 @@ def _product(
         base.on_host(out, product, a, x, alpha, beta, y if beta_kind else None)
         return
     depth = 0 if base.is_number(alpha, 0) else a.shape[1]
-    end: list[Argument] = [
-        *alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)
-    ]  # fmt: skip
+    end: list[Argument] = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
     _reduce("dot", a, depth, out, schedule, accuracy, x, base.strided(y, *y.strides), end)
 
 
 def dot(
-    x: Planes, y: Planes, accuracy: str = "accurate", schedule: Schedule | None = None,
+    x: Planes,
+    y: Planes,
+    accuracy: str = "accurate",
+    schedule: Schedule | None = None,
     out: Planes | None = None,
-) -> Planes:  # fmt: skip
+) -> Planes:
     """sum_i x_i y_i of two vectors; shape ()."""
     form = x.format
     base.same(form, x=x, y=y)
@@ -222,10 +247,16 @@ def _one_by_one(s: ReduceSchedule) -> ReduceSchedule:
 
 
 def _reduce(
-    kind: str, x: Planes, k: int, out: Planes, schedule: Schedule | None,
-    accuracy: str, y: Planes | None, addend: list[Argument],
+    kind: str,
+    x: Planes,
+    k: int,
+    out: Planes,
+    schedule: Schedule | None,
+    accuracy: str,
+    y: Planes | None,
+    addend: list[Argument],
     end: list[Argument],
-) -> None:  # fmt: skip
+) -> None:
     rows = x.shape[0]
     if not rows:
         return
@@ -267,15 +298,24 @@ class Plan:
 
 @lru_cache(maxsize=4096)
 def planned(
-    kind: str, schedule: Schedule, x: Place, y: Place | None, k: int, form: str, accuracy: str,
+    kind: str,
+    schedule: Schedule,
+    x: Place,
+    y: Place | None,
+    k: int,
+    form: str,
+    accuracy: str,
     stored: str,
-) -> Plan:  # fmt: skip
+) -> Plan:
     """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
     rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
     s = fitted(schedule, x, y)
     alone = _alone(s, rows, chunks)
     return Plan(
         *compilation_unit(form, kind, s, accuracy, stored, alone),
-        chunks, s.blocks(rows, chunks) if chunks else 0, s.threads,
-        base.blocks(rows, s.combine_threads) if alone else rows, s.combine_threads,
-    )  # fmt: skip
+        chunks,
+        s.blocks(rows, chunks) if chunks else 0,
+        s.threads,
+        base.blocks(rows, s.combine_threads) if alone else rows,
+        s.combine_threads,
+    )

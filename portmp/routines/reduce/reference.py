@@ -18,9 +18,14 @@ from portmp.routines.reference import Arithmetic, Host, Plane, Value, is_number,
 
 
 def gemv(
-    form: Format, a: Host, x: Host, alpha: Sequence[Any] = (), beta: Sequence[Any] = (),
-    y: Host | None = None, accuracy: str = "accurate",
-) -> Host:  # fmt: skip
+    form: Format,
+    a: Host,
+    x: Host,
+    alpha: Sequence[Any] = (),
+    beta: Sequence[Any] = (),
+    y: Host | None = None,
+    accuracy: str = "accurate",
+) -> Host:
     """alpha a x + beta y for a (m, n), x (n,)."""
     ar = Arithmetic(form)
     form.accumulator(accuracy)  # refuses one that there is not, also where nothing is summed

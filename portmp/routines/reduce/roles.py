@@ -18,8 +18,10 @@ def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Netw
         accumulator = form.accumulator(accuracy)
         nets = accumulator.networks
         found = {
-            "step": nets["accumulate"], "finish": nets["finish"], "combine": form.operator("add"),
-        }  # fmt: skip
+            "step": nets["accumulate"],
+            "finish": nets["finish"],
+            "combine": form.operator("add"),
+        }
         # A lane of a chunk is finished before an accurate accumulator is renormalised.
         if accumulator.period < definition.CHUNK // definition.LANES:
             found |= {role: nets[role] for role in ("renormalise",) if role in nets}

@@ -40,8 +40,8 @@ class ReduceSchedule(Schedule):
     ``teams`` share a block, a work-item loads ``unroll`` steps at once; of rows that lie across
     neighbouring work-items read neighbouring rows. With ``staged`` a block takes one chunk of
     one row: its threads fetch ``staged`` elements each at a time, and 32 of them are the lanes.
-    With ``elements_per_access`` = 4 a work-item of contiguous rows holds four lanes, a team has 8, and
-    ``staged`` steps of the vector at a time go through memory that the block's teams share.
+    With ``elements_per_access`` = 4 a work-item of contiguous rows holds four lanes, a team has 8,
+    and ``staged`` steps of the vector at a time go through memory that the block's teams share.
     """
 
     teams: int = 4

@@ -36,9 +36,12 @@ MOST = 32
 def kernel_spec(threads: int = ozaki.THREADS) -> KernelSpec:
     """The kernels that split and add."""
     return spec(
-        "split2021_slice", "ozaki/split2021.mako", formats.get(FORMAT),
-        {"add": networks.get("add3_2021")}, threads=threads,
-    )  # fmt: skip
+        "split2021_slice",
+        "ozaki/split2021.mako",
+        formats.get(FORMAT),
+        {"add": networks.get("add3_2021")},
+        threads=threads,
+    )
 
 
 def gemm(a: Planes, b: Planes, slices: int) -> Planes:
@@ -77,9 +80,7 @@ def split(view: Planes, slices: int) -> list[Buffer]:
     for _ in range(slices - 1):
         exponents = ozaki.operand(rest, second=False).exponents
         out = allocate(formats.get("float32"), view.shape, view.queue).buffers[0]
-        args: list[Argument] = [
-            rows * depth, depth, np.int32(above), exponents, *rest.buffers, out,
-        ]  # fmt: skip
+        args: list[Argument] = [rows * depth, depth, np.int32(above), exponents, *rest.buffers, out]
         blocks = base.blocks(rows * depth, threads)
         view.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
         found.append(out)

@@ -61,9 +61,7 @@ def roots(bench: Bench) -> Iterator[Case]:
 
 def _case(bench: Bench, form: Format, root: str, n: int, **more: Any) -> Case:
     """A measurement of n particles."""
-    return Case(
-        f"{form.name} {root}, N = {n}", lambda: [bench.measure(form, root, n)], **more
-    )  # fmt: skip
+    return Case(f"{form.name} {root}, N = {n}", lambda: [bench.measure(form, root, n)], **more)
 
 
 def over_division(bench: Bench, rows: list[Row]) -> Row:
@@ -91,9 +89,7 @@ def sizes(bench: Bench) -> Iterator[Case]:
             # Larger ones are slower a step but not an interaction: the last rate is a lower bound.
             expected = bench.expected(form, root, n)
             rest = f"{form.name} {root}, N = {n} and more"
-            yield _case(
-                bench, form, root, n, seconds=expected, parts=len(chosen) - i, rest=rest
-            )  # fmt: skip
+            yield _case(bench, form, root, n, seconds=expected, parts=len(chosen) - i, rest=rest)
             n *= 2
 
 
@@ -127,9 +123,12 @@ def step_schedule(bench: Bench) -> NbodySchedule:
     threads = STEP_THREADS.get((facts.kind, facts.warp_size), OTHER_THREADS)
     gpu = facts.kind == "gpu"
     return NbodySchedule(
-        threads=base.threads(bench.device, threads), targets=1, tile=256 if gpu else 64,
-        unroll=8 if gpu else 1, shared=int(gpu),
-    )  # fmt: skip
+        threads=base.threads(bench.device, threads),
+        targets=1,
+        tile=256 if gpu else 64,
+        unroll=8 if gpu else 1,
+        shared=int(gpu),
+    )
 
 
 def steps(bench: Bench) -> Iterator[Case]:
@@ -139,9 +138,7 @@ def steps(bench: Bench) -> Iterator[Case]:
     s = step_schedule(bench)
     s.check(form, bench.device)
     at_once = bench.device.properties.compute_units * s.threads
-    bench.beside = {
-        "format": form.name, "root": root, "threads": s.threads, "at_once": at_once,
-    }  # fmt: skip
+    bench.beside = {"format": form.name, "root": root, "threads": s.threads, "at_once": at_once}
     for k in range(1, ROUNDS + 1):
         n = k * at_once
         seconds = 2 * bench.expected(form, root, n + s.threads, s)
@@ -153,15 +150,19 @@ def steps(bench: Bench) -> Iterator[Case]:
 
 def _step(bench: Bench, form: Format, root: str, k: int, n: int, s: NbodySchedule) -> list[Row]:
     before, after = (bench.measure(form, root, m, s) for m in (n, n + s.threads))
-    return [{
-        "k": k, "before": _short(before), "after": _short(after),
-        "ratio": after["seconds"]["least"] / before["seconds"]["least"],
-        "ideal": (k + 1) / k,
-        "paper": {
-            name: about["steps"][k - 1]["ratio"]
-            for name, about in nbody_paper.devices().items()
-        },
-    }]  # fmt: skip
+    return [
+        {
+            "k": k,
+            "before": _short(before),
+            "after": _short(after),
+            "ratio": after["seconds"]["least"] / before["seconds"]["least"],
+            "ideal": (k + 1) / k,
+            "paper": {
+                name: about["steps"][k - 1]["ratio"]
+                for name, about in nbody_paper.devices().items()
+            },
+        }
+    ]
 
 
 def _short(row: Row) -> Row:
@@ -211,10 +212,14 @@ def copies(bench: Bench) -> Iterator[Case]:
             )
         last = sum(map(statistics.median, times.values()))
         return [
-            {"way": way, "bytes": nbytes, "seconds": timed(found),
-             "bytes_per_second": nbytes / statistics.median(found)}
+            {
+                "way": way,
+                "bytes": nbytes,
+                "seconds": timed(found),
+                "bytes_per_second": nbytes / statistics.median(found),
+            }
             for way, found in times.items()
-        ]  # fmt: skip
+        ]
 
     for nbytes in (2**exponent for exponent in exponents):
         # Twice as many bytes take twice as long.
@@ -268,12 +273,19 @@ def _bounded(bench: Bench, form: Format, root: str) -> list[Row]:
         bench.measure(form, root, n)
     reached = bench.best[form.name, root]
     most = bench.fma_rate("float32") / slots
-    return [{
-        "format": form.name, "root": root, "slots": slots, "slots_by": source,
-        "interactions_per_second": reached, "bound": most, "share": reached / most,
-        "flops": {str(count): count * reached for count in nbody_paper.COUNTS},
-        "peak_share": nbody_paper.FLOP * reached / (2 * bench.fma_rate(form.word)),
-    }]  # fmt: skip
+    return [
+        {
+            "format": form.name,
+            "root": root,
+            "slots": slots,
+            "slots_by": source,
+            "interactions_per_second": reached,
+            "bound": most,
+            "share": reached / most,
+            "flops": {str(count): count * reached for count in nbody_paper.COUNTS},
+            "peak_share": nbody_paper.FLOP * reached / (2 * bench.fma_rate(form.word)),
+        }
+    ]
 
 
 def _slots(bench: Bench, form: Format, root: str) -> tuple[float | None, str]:
@@ -316,22 +328,38 @@ class Nbody(Family):
     runs = 10
     experiments = (
         Experiment(
-            "roots", roots, report.ROOTS,
+            "roots",
+            roots,
+            report.ROOTS,
             "roots: N = {n}, the fastest of the runs; beside it the paper's table 3",
-            share=4, found=over_division, drawings=report.draw_roots,
+            share=4,
+            found=over_division,
+            drawings=report.draw_roots,
         ),
         Experiment(
-            "sizes", sizes, report.SIZES, share=6, found=staircases, tables=report.sizes,
+            "sizes",
+            sizes,
+            report.SIZES,
+            share=6,
+            found=staircases,
+            tables=report.sizes,
             drawings=report.draw_sizes,
         ),
         Experiment(
-            "steps", steps, report.STEPS,
+            "steps",
+            steps,
+            report.STEPS,
             "steps: {format} {root}, {threads} threads a block, one target each: {at_once} at "
             "once; the paper's tables 4 and 5",
-            share=3, found=beside,
+            share=3,
+            found=beside,
         ),
         Experiment(
-            "cycles", kernels.cycles, report.CYCLES, share=2, tables=report.cycles,
+            "cycles",
+            kernels.cycles,
+            report.CYCLES,
+            share=2,
+            tables=report.cycles,
             found=lambda bench, _: kernels.clock(bench),
         ),
         Experiment(
@@ -339,10 +367,14 @@ class Nbody(Family):
         ),
         Experiment("copies", copies, report.COPIES, tables=report.copies, found=beside),
         Experiment(
-            "bound", bound, report.BOUND, share=2, tables=report.bound,
+            "bound",
+            bound,
+            report.BOUND,
+            share=2,
+            tables=report.bound,
             found=lambda *_: {"counts": list(nbody_paper.COUNTS)},
         ),
-    )  # fmt: skip
+    )
 
     @property
     def by_name(self) -> dict[str, Experiment]:

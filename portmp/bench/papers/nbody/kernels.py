@@ -51,9 +51,7 @@ def chain_spec(form: str, op: str, threads: int) -> KernelSpec:
     if op == "exact" and f.word == "float64":
         tail = "_double"
     roles = {} if op == FMA else {"root": networks.get(f"inverse_root{tail}")}
-    return spec(
-        f"{op}_chain", "bench/root_cycles.mako", f, roles, steps=STEPS, threads=threads
-    )  # fmt: skip
+    return spec(f"{op}_chain", "bench/root_cycles.mako", f, roles, steps=STEPS, threads=threads)
 
 
 def cycles(bench: Bench) -> Iterator[Case]:
@@ -79,10 +77,15 @@ def _latencies(bench: Bench, form: Format) -> list[Row]:
     for op, found in latencies.items():
         one, fma = found[first], latencies[FMA][first]
         assert one is not None and fma is not None
-        rows.append({
-            "format": form.name, "op": op, "seconds": found[0], "cycles": found[1],
-            "over_fma": one / fma if fma > 0 else None,
-        })  # fmt: skip
+        rows.append(
+            {
+                "format": form.name,
+                "op": op,
+                "seconds": found[0],
+                "cycles": found[1],
+                "over_fma": one / fma if fma > 0 else None,
+            }
+        )
     return rows
 
 
@@ -169,11 +172,17 @@ def _built(bench: Bench, form: Format, n: int) -> list[Row]:
     module = gravity.compilation_unit(form.name, s, ("acceleration",), root=_ROOT)
     texts = {"rendered": program.source(device, *module), "plain": text}
     rows: list[Row] = [
-        {"kernel": name, "n": n, "seconds": timed(found), "spread": summary(found, 1).spread,
-         "flops_median": model.flops(n, statistics.median(found)),
-         "loop": _loop(device, texts[name]), **bench.energy_of(works[name], n, found)}
+        {
+            "kernel": name,
+            "n": n,
+            "seconds": timed(found),
+            "spread": summary(found, 1).spread,
+            "flops_median": model.flops(n, statistics.median(found)),
+            "loop": _loop(device, texts[name]),
+            **bench.energy_of(works[name], n, found),
+        }
         for name, found in times.items()
-    ]  # fmt: skip
+    ]
     medians = {name: statistics.median(found) for name, found in times.items()}
     bench.beside = {
         "plain_over_rendered": medians["plain"] / medians["rendered"],

@@ -111,12 +111,15 @@ class Bench(Run):
             self.best[key] = max(rate, self.best.get(key, 0.0))
         self._rates[form.name, root, schedule] = rate
         return {
-            "format": form.name, "root": root, "n": n,
-            "seconds": timed(times), **rates(n, times),
+            "format": form.name,
+            "root": root,
+            "n": n,
+            "seconds": timed(times),
+            **rates(n, times),
             "schedule": dataclasses.asdict(used) if used else None,
             # Not of short runs, nor where only times are compared, with a schedule for it.
             **({} if runs or schedule else self.energy_of(work, n, times)),
-        }  # fmt: skip
+        }
 
     def energy_of(self, work: Callable[[], object], n: int, times: Sequence[float]) -> Row:
         """The energy of accelerations that take these times."""
@@ -170,9 +173,11 @@ class Bench(Run):
 def timed(times: Sequence[float]) -> Row:
     """Seconds of runs: median, least and most, and how many."""
     return {
-        "median": statistics.median(times), "least": min(times), "most": max(times),
+        "median": statistics.median(times),
+        "least": min(times),
+        "most": max(times),
         "runs": len(times),
-    }  # fmt: skip
+    }
 
 
 def rates(n: int, times: Sequence[float]) -> Row:

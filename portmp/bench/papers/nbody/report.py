@@ -14,12 +14,14 @@ from portmp.bench.tables import Column, Row, Table, key, quantity
 PAPERS = tuple(model.devices())
 RATE = "flop/s"
 ROOTS = (
-    key("format"), key("root"), Column("time", "seconds.least", "s"),
+    key("format"),
+    key("root"),
+    Column("time", "seconds.least", "s"),
     Column("rate", "flops_max", RATE, compared=True),
     Column("interactions", "interactions_per_second", "/s"),
     Column("over division", "over_division"),
     *(Column(name, paper=f"{name}.{{root}}") for name in PAPERS),
-)  # fmt: skip
+)
 
 
 # --- sizes, steps, cycles ---------------------------------------------------------------------
@@ -29,18 +31,19 @@ def _with_parts(row: Row) -> str:
     return f"{row['n']}{' in parts' if (row['schedule'] or {}).get('parts') else ''}"
 
 
-SIZES = (
-    key("format"), key("root"), key("N", "n"), Column("max", "flops_max", RATE, compared=True),
-)  # fmt: skip
+SIZES = (key("format"), key("root"), key("N", "n"), Column("max", "flops_max", RATE, compared=True))
 
 
 def sizes(found: Row) -> Iterator[Table | str]:
     """A table for each format and root."""
     columns = (
-        key("N", _with_parts), Column("max", "flops_max", RATE),
-        Column("median", "flops_median", RATE), Column("share", "share"), Column("model", "model"),
+        key("N", _with_parts),
+        Column("max", "flops_max", RATE),
+        Column("median", "flops_median", RATE),
+        Column("share", "share"),
+        Column("model", "model"),
         *(Column(name, partial(_table_share, found["paper"][name]["rows"])) for name in PAPERS),
-    )  # fmt: skip
+    )
     for form, root in dict.fromkeys((r["format"], r["root"]) for r in found["rows"]):
         rows = [r for r in found["rows"] if (r["format"], r["root"]) == (form, root)]
         title = (
@@ -55,11 +58,14 @@ def _table_share(rows: Any, row: Row) -> float | None:
 
 
 STEPS = (
-    key("N", "before.n", "words"), Column("one block more", "after.n", "words"),
-    Column("time", "before.seconds.least", "s"), Column("time then", "after.seconds.least", "s"),
-    Column("ratio", "ratio", ".2f", compared=True), Column("ideal", "ideal", ".2f"),
+    key("N", "before.n", "words"),
+    Column("one block more", "after.n", "words"),
+    Column("time", "before.seconds.least", "s"),
+    Column("time then", "after.seconds.least", "s"),
+    Column("ratio", "ratio", ".2f", compared=True),
+    Column("ideal", "ideal", ".2f"),
     *(Column(name, f"paper.{name}", ".2f") for name in PAPERS),
-)  # fmt: skip
+)
 
 
 def _time(row: Row) -> float:
@@ -67,9 +73,12 @@ def _time(row: Row) -> float:
 
 
 CYCLES = (
-    key("format"), key("operation", "op"), Column("time", _time, "s", compared=True),
-    Column("cycles", "cycles"), Column("over fma", "over_fma"),
-)  # fmt: skip
+    key("format"),
+    key("operation", "op"),
+    Column("time", _time, "s", compared=True),
+    Column("cycles", "cycles"),
+    Column("over fma", "over_fma"),
+)
 
 
 def cycles(found: Row) -> Iterator[Table | str]:
@@ -81,9 +90,11 @@ def cycles(found: Row) -> Iterator[Table | str]:
         return None if each is None else f"{each:g}, {each / stated['fma']:.1f}"
 
     beside = (Column(f"{n} (paper)", partial(theirs, n), "words") for n in found["paper"])
-    by = f"cycles by {found['clock']}" if found["clock"] else (
-        "no clock of the device can be read by kernels here: times only"
-    )  # fmt: skip
+    by = (
+        f"cycles by {found['clock']}"
+        if found["clock"]
+        else ("no clock of the device can be read by kernels here: times only")
+    )
     title = f"cycles: of one step of a dependent chain; {by}"
     yield Table(title, (*CYCLES, *beside), found["rows"])
 
@@ -101,11 +112,14 @@ def _turns(row: Row) -> str | None:
 
 
 BUILD = (
-    key("kernel"), Column("N", "n", "words"), Column("median", "seconds.median", "s"),
+    key("kernel"),
+    Column("N", "n", "words"),
+    Column("median", "seconds.median", "s"),
     Column("spread", lambda r: f"{100 * r['spread']:.2f} %", "words"),
     Column("rate", "flops_median", RATE, compared=True),
-    Column("float32 an interaction", _floats, "words"), Column("all issued", _turns, "words"),
-)  # fmt: skip
+    Column("float32 an interaction", _floats, "words"),
+    Column("all issued", _turns, "words"),
+)
 
 
 def build(found: Row) -> Iterator[Table | str]:
@@ -135,11 +149,15 @@ def copies(found: Row) -> Iterator[Table | str]:
 
 
 BOUND = (
-    key("format"), key("root"), Column("slots", "slots", ".4g"), Column("bound", "bound", "/s"),
+    key("format"),
+    key("root"),
+    Column("slots", "slots", ".4g"),
+    Column("bound", "bound", "/s"),
     Column("reached", "interactions_per_second", "/s", compared=True),
-    Column("share", "share", "%"), Column("of 2 fma rate", "peak_share", "%"),
+    Column("share", "share", "%"),
+    Column("of 2 fma rate", "peak_share", "%"),
     *(Column(f"{count} flop", f"flops.{count}", RATE) for count in model.COUNTS),
-)  # fmt: skip
+)
 
 
 def bound(found: Row) -> Iterator[Table | str]:
@@ -166,12 +184,16 @@ def _warps(row: Row) -> str | None:
 
 
 STATIC = (
-    key("format"), key("root"), *(Column(c, partial(_class, c), ".4g") for c in CLASSES),
+    key("format"),
+    key("root"),
+    *(Column(c, partial(_class, c), ".4g") for c in CLASSES),
     Column("turns", "loop.turns", ".4g", compared=True),
     *(Column(name, name, "words") for name in ("registers", "spills", "shared")),
-    Column("warps", _warps, "words"), Column("by", "occupancy.limit", "words"),
-    Column("slots", "slots.counted", ".4g"), Column("paper's", "slots.paper", ".4g"),
-)  # fmt: skip
+    Column("warps", _warps, "words"),
+    Column("by", "occupancy.limit", "words"),
+    Column("slots", "slots.counted", ".4g"),
+    Column("paper's", "slots.paper", ".4g"),
+)
 
 
 def static(found: Row) -> Iterator[Table | str]:

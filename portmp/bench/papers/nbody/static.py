@@ -79,10 +79,15 @@ def report(arch: str, progress: Progress) -> Row:
     progress.clear()
     about = f"{compiler.name} {version}"
     return {
-        "selected": arch, "about": about, "facts": None, "compiler": about, "refusal": None,
+        "selected": arch,
+        "about": about,
+        "facts": None,
+        "compiler": about,
+        "refusal": None,
         "experiments": {"static": {"note": CAVEAT, "bounds": _bounds(arch, rows), "rows": rows}},
-        "skipped": [], "seconds": round(time.monotonic() - start, 3),
-    }  # fmt: skip
+        "skipped": [],
+        "seconds": round(time.monotonic() - start, 3),
+    }
 
 
 def _row(
@@ -90,12 +95,17 @@ def _row(
 ) -> Row:
     held = occupancy(report, schedule.threads)
     return {
-        "format": form, "root": root, "schedule": dataclasses.asdict(schedule),
-        "registers": report.registers, "spills": report.spills, "scratch": report.scratch,
-        "shared": report.shared, "occupancy": held.as_dict() if held else None,
+        "format": form,
+        "root": root,
+        "schedule": dataclasses.asdict(schedule),
+        "registers": report.registers,
+        "spills": report.spills,
+        "scratch": report.scratch,
+        "shared": report.shared,
+        "occupancy": held.as_dict() if held else None,
         "loop": loop.as_dict() if loop else None,
         "slots": slots(loop, report.arch, form) if loop else None,
-    }  # fmt: skip
+    }
 
 
 def slots(loop: Loop, arch: str, form: str) -> Row | None:
@@ -131,7 +141,9 @@ def _bounds(arch: str, rows: Sequence[Row]) -> dict[str, Row]:
         if about["arch"] == arch and fast["slots"]:
             lanes = model.lane_rate(name)
             found[name] = {
-                "lane_rate": lanes, "measured": about["best"] * 1e12, "slots": fast["slots"],
+                "lane_rate": lanes,
+                "measured": about["best"] * 1e12,
+                "slots": fast["slots"],
                 "bounds": {k: model.FLOP * lanes / v for k, v in fast["slots"].items()},
-            }  # fmt: skip
+            }
     return found

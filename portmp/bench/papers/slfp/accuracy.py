@@ -53,9 +53,12 @@ def cases(bench: Bench) -> Iterator[Case]:
 
 
 def _measured(
-    bench: Bench, name: str, values: Values, wanted: Mapping[int, Sequence[Entry]],
+    bench: Bench,
+    name: str,
+    values: Values,
+    wanted: Mapping[int, Sequence[Entry]],
     took: list[float],
-) -> list[Row]:  # fmt: skip
+) -> list[Row]:
     """A format's rows in both roundings; *took*: the seconds of the last one."""
     forms = [formats.rounded_as(formats.get(name), r) for r in formats.ROUNDINGS]
     shortest = min(wanted)

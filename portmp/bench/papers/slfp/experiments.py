@@ -68,8 +68,9 @@ def _of_a_size(name: str, rows: Rows, there: Row) -> Iterator[Column]:
     if read:
         yield from (*ENERGY, Column("W", "energy.watts"))
         for heading, figure in (
-            ("x kept up", "operations_per_second"), ("eff x", "gflops_per_watt"),
-        ):  # fmt: skip
+            ("x kept up", "operations_per_second"),
+            ("eff x", "gflops_per_watt"),
+        ):
             yield Column(heading, partial(_over_parents, read, figure), "words")
         for figure, heading in _FIGURES.items():
             if figure in there.get("float64", {}):
@@ -121,20 +122,22 @@ def _own_over_library(rows: Rows, there: Row) -> Iterator[str]:
 def _interleaved(found: Row) -> Iterator[Table | str]:
     sizes = ", ".join(shape_text([n]) for n in dict.fromkeys(r["n"] for r in found["rows"]))
     columns = (
-        key("format"), Column("word", "word"),
+        key("format"),
+        Column("word", "word"),
         *(Column(name, f"bytes_per_second.{name}", "B/s") for name in _LAYOUTS),
         Column("planar over interleaved", "planar_over_interleaved"),
         Column("same bits", "same_bits", "yes"),
-    )  # fmt: skip
+    )
     title = "interleaved: AXPY with parts one behind another, in words of so many bytes"
     yield Table(f"{title}, n = {sizes}", columns, found["rows"])
 
 
 def _accuracy(found: Row) -> Iterator[Table | str]:
     columns = (
-        key("format"), key("rounding", lambda r: r["rounding"].replace("_", " ")),
+        key("format"),
+        key("rounding", lambda r: r["rounding"].replace("_", " ")),
         Column("n", lambda r: f"{r['mean']:+.3g}, {r['rms']:.3g}", "words"),
-    )  # fmt: skip
+    )
     for what, title in (
         (accuracy.INPUTS, "a matrix's positive entries are stored short, vectors are not"),
         (accuracy.SUMS, "running sums of positive products, stored short after each"),
@@ -181,10 +184,15 @@ def _drawings(name: str, found: Row) -> Iterator[plots.Draw]:
 
 def _routine_of(kind: Kind, share: int) -> Experiment:
     return Experiment(
-        kind.name, partial(cases, kind=kind), (key("type"), key("n"), RATE),
-        share=share, tables=partial(_routine, kind.name), drawings=partial(_drawings, kind.name),
-        found=lambda bench, _: {"kind": bench.kind}, label=_named,
-    )  # fmt: skip
+        kind.name,
+        partial(cases, kind=kind),
+        (key("type"), key("n"), RATE),
+        share=share,
+        tables=partial(_routine, kind.name),
+        drawings=partial(_drawings, kind.name),
+        found=lambda bench, _: {"kind": bench.kind},
+        label=_named,
+    )
 
 
 def _named(row: Row) -> str:
@@ -202,18 +210,31 @@ class Slfp(Family):
     experiments = (
         *(_routine_of(KINDS[name], share) for name, share in _SHARES.items()),
         Experiment(
-            "interleaved", layouts.cases,
-            (key("format"), key("n"),
-             Column("rate", "bytes_per_second.planar", "B/s", compared=True)),
-            tables=_interleaved, label=_named,
+            "interleaved",
+            layouts.cases,
+            (
+                key("format"),
+                key("n"),
+                Column("rate", "bytes_per_second.planar", "B/s", compared=True),
+            ),
+            tables=_interleaved,
+            label=_named,
         ),
         Experiment(
-            "accuracy", accuracy.cases,
-            (key("what"), key("format"), key("rounding"), key("n"),
-             Column("mean", "mean", compared=True), Column("rms", "rms", compared=True)),
-            share=2, tables=_accuracy,
+            "accuracy",
+            accuracy.cases,
+            (
+                key("what"),
+                key("format"),
+                key("rounding"),
+                key("n"),
+                Column("mean", "mean", compared=True),
+                Column("rms", "rms", compared=True),
+            ),
+            share=2,
+            tables=_accuracy,
         ),
-    )  # fmt: skip
+    )
 
     def check(self, request: Request) -> None:
         options.check_one_size(request.sizes, request.args.size, "length or order")

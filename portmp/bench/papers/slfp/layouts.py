@@ -54,9 +54,13 @@ def kernel_spec(form: str, threads: int) -> KernelSpec:
     f = formats.get(form)
     unit = f.itemsize & -f.itemsize
     return spec(
-        "axpy_interleaved", "bench/axpy_interleaved.mako", f, {"operator": f.operator("fma")},
-        unit=unit, threads=threads,
-    )  # fmt: skip
+        "axpy_interleaved",
+        "bench/axpy_interleaved.mako",
+        f,
+        {"operator": f.operator("fma")},
+        unit=unit,
+        threads=threads,
+    )
 
 
 class Packed:
@@ -103,10 +107,11 @@ def same_bits(packed: Packed, y: Planes) -> bool:
         np.array_equal(mine, other)
         for first in (0, packed.n - count)
         for mine, other in zip(
-            packed.read(first, count), y.view((count,), (1,), y.start + first).read_parts(),
+            packed.read(first, count),
+            y.view((count,), (1,), y.start + first).read_parts(),
             strict=True,
         )
-    )  # fmt: skip
+    )
 
 
 def cases(bench: Bench) -> Iterator[Case]:
@@ -148,11 +153,16 @@ def _measured(bench: Bench, form: Format, n: int) -> list[Row]:
     rounds = measure.by_turns(device, works, bench.runs, min(left, SECONDS[bench.kind]))
     times = {name: rounds.timing(name) for name in works}
     bench.budget.leave_out(max(0.0, first - sum(t.median for t in times.values())))
-    return [{
-        "format": form.name, "n": n, "word": form.itemsize & -form.itemsize, "same_bits": same,
-        "seconds": {name: t.as_dict() for name, t in times.items()},
-        "bytes_per_second": {
-            name: _AXPY.nbytes(form, n) / t.median for name, t in times.items()
-        },
-        "planar_over_interleaved": rounds.faster("planar", "interleaved"),
-    }]  # fmt: skip
+    return [
+        {
+            "format": form.name,
+            "n": n,
+            "word": form.itemsize & -form.itemsize,
+            "same_bits": same,
+            "seconds": {name: t.as_dict() for name, t in times.items()},
+            "bytes_per_second": {
+                name: _AXPY.nbytes(form, n) / t.median for name, t in times.items()
+            },
+            "planar_over_interleaved": rounds.faster("planar", "interleaved"),
+        }
+    ]

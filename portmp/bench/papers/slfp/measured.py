@@ -36,11 +36,16 @@ from portmp.runtime.planes import allocate
 BETA = "0.7"
 ONE_LIMB = {
     "float64": (
-        "slfp64in56b", "slfp64in48b", "slfp64in40b", "fp64infp32", "slfp64in32b", "slfp64in24b",
+        "slfp64in56b",
+        "slfp64in48b",
+        "slfp64in40b",
+        "fp64infp32",
+        "slfp64in32b",
+        "slfp64in24b",
         "slfp64in16b",
     ),
     "float32": ("slfp32in24b", "slfp32in16b", "float16"),
-}  # fmt: skip
+}
 """The paper's formats by the one that computes, in its order; float16 for comparison."""
 BEYOND = {"ts": ("tsin80b",), "dd": ("d+s",), "qd": ("qdin192b",)}
 """What the paper does not have."""
@@ -346,10 +351,11 @@ def _family(
         known = [name if (kind.name, name) in bench.once else parent, *bases]
         new = sum(nbytes for f, nbytes in memory.items() if f not in kept)
         yield Measurement(
-            f"{name}, n = {n}", partial(_rows, bench, kind, n, bases, name, kept),
+            f"{name}, n = {n}",
+            partial(_rows, bench, kind, n, bases, name, kept),
             bench.expected(kind, known, n, new),
             memory=sum(memory.values()) + _copies(bench, kind, name, n),
-        )  # fmt: skip
+        )
         for other in set(kept) - set(bases):
             del kept[other]
 
@@ -405,9 +411,15 @@ def _library(bench: Bench, kind: Kind, pool: Pool, n: int) -> tuple[Subject, Err
 
 
 def _row(
-    bench: Bench, kind: Kind, n: int, name: str, rounds: measure.Rounds, bases: Sequence[str],
-    errors: Errors, work: Callable[[], object],
-) -> Row:  # fmt: skip
+    bench: Bench,
+    kind: Kind,
+    n: int,
+    name: str,
+    rounds: measure.Rounds,
+    bases: Sequence[str],
+    errors: Errors,
+    work: Callable[[], object],
+) -> Row:
     """One line: rates, and how many times as fast as the parents it is.
 
     Compared with its own parent, float32 with float64.
@@ -421,9 +433,16 @@ def _row(
     if form.rounding == "nearest":
         energy = bench.energy(work, operations, timing.median)
     return {
-        "type": name, "format": form.name, "n": n, "seconds": timing.as_dict(),
+        "type": name,
+        "format": form.name,
+        "n": n,
+        "seconds": timing.as_dict(),
         "operations_per_second": operations / timing.median,
         "bytes_per_second": nbytes / timing.median,
-        "over": over, "base": base, "ideal": ideal, "reached": over[base] / ideal,
-        "error": errors.as_dict(), **energy,
-    }  # fmt: skip
+        "over": over,
+        "base": base,
+        "ideal": ideal,
+        "reached": over[base] / ideal,
+        "error": errors.as_dict(),
+        **energy,
+    }

@@ -52,9 +52,12 @@ GROWTH = 8
 """Twice the order takes so many times as long."""
 
 METHODS: Mapping[str, str | Ozaki1 | Ozaki2] = {
-    "auto": "auto", "ozaki1": Ozaki1(), "ozaki2": Ozaki2(),
-    "ozaki1 96 bits": Ozaki1(bits=96), "ozaki2 28 moduli": Ozaki2(moduli=28),
-}  # fmt: skip
+    "auto": "auto",
+    "ozaki1": Ozaki1(),
+    "ozaki2": Ozaki2(),
+    "ozaki1 96 bits": Ozaki1(bits=96),
+    "ozaki2 28 moduli": Ozaki2(moduli=28),
+}
 """portmp's own ways beside its direct product."""
 
 
@@ -127,11 +130,16 @@ def blocked(bench: Bench, n: int) -> list[Row]:
             except PortmpError as error:  # a device may have no block of so many threads
                 bench.skip("blocked", f"{form.name}, N = {n}, {blocks}", str(error))
                 continue
-            rows.append({
-                "n": n, "blocks": blocks, "format": form.name, "seconds": seconds,
-                "operations_per_second": 2 * n**3 / seconds,
-                **bench.energy(work, 2 * n**3, seconds),
-            })  # fmt: skip
+            rows.append(
+                {
+                    "n": n,
+                    "blocks": blocks,
+                    "format": form.name,
+                    "seconds": seconds,
+                    "operations_per_second": 2 * n**3 / seconds,
+                    **bench.energy(work, 2 * n**3, seconds),
+                }
+            )
     return rows
 
 
@@ -156,9 +164,10 @@ def ratios(rows: list[Row], blocks: str) -> Row:
         return max(found, default=None)
 
     return {
-        "ts_over_d+s": largest(ts, "d+s"), "ts_over_dd": largest(ts, "dd"),
+        "ts_over_d+s": largest(ts, "d+s"),
+        "ts_over_dd": largest(ts, "dd"),
         "df_over_double": largest("ds", "float64"),
-    }  # fmt: skip
+    }
 
 
 def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
@@ -178,10 +187,15 @@ def split(bench: Bench, n: int) -> list[Row]:
     ways = _ways(bench, n, "full")
     times = {name: bench.seconds(work) for name, work in ways.items()}
     return [
-        {"n": n, "way": name, "seconds": t, "over_blocked": t / times["blocked"],
-         **bench.energy(ways[name], 2 * n**3, t)}
+        {
+            "n": n,
+            "way": name,
+            "seconds": t,
+            "over_blocked": t / times["blocked"],
+            **bench.energy(ways[name], 2 * n**3, t),
+        }
         for name, t in times.items()
-    ]  # fmt: skip
+    ]
 
 
 def accuracy(bench: Bench) -> Cases:
@@ -229,9 +243,10 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
         title = f"blocked, {whose}: operations of the format a second"
         yield Table(title, columns, rows, pivot="format")
     stated = {
-        "ts_over_d+s": "ts_over_float64_formats", "ts_over_dd": "ts_over_float64_formats",
+        "ts_over_d+s": "ts_over_float64_formats",
+        "ts_over_dd": "ts_over_float64_formats",
         "df_over_double": "df_over_double",
-    }  # fmt: skip
+    }
     theirs = paper_of("ts2021")["ratios"]
     heads = (
         key("rate over rate, largest", lambda r: r["ratio"].replace("_", " ")),
@@ -263,8 +278,9 @@ def _accuracy_tables(found: Row) -> Iterator[Table | str]:
     rows, stated = found["rows"], paper_of("ts2021")["errors"]
     theirs = [
         {"n": int(n), "fill": "paper", "way": way, "relative_error": by_size[n]}
-        for way, by_size in stated.items() for n in by_size
-    ]  # fmt: skip
+        for way, by_size in stated.items()
+        for n in by_size
+    ]
     ways = {r["way"] for r in rows}
     beside = sorted((r for r in theirs if r["way"] in ways), key=lambda r: r["n"])
     columns = (key("N", "n"), key("filled", "fill"), Column("way", "relative_error", ".2g"))
@@ -307,27 +323,41 @@ class Ts2021(Family):
     run = Bench
     experiments = (
         Experiment(
-            "blocked", lambda bench: bench.orders(BLOCKED_SIZES, blocked),
+            "blocked",
+            lambda bench: bench.orders(BLOCKED_SIZES, blocked),
             (key("blocks"), key("N", "n"), key("format"), RATE),
-            tables=_blocked_tables, share=3, drawings=_draw_blocked,
+            tables=_blocked_tables,
+            share=3,
+            drawings=_draw_blocked,
             found=lambda bench, rows: {"ratios": {name: ratios(rows, name) for name in BLOCKED}},
         ),
         Experiment(
-            "split", lambda bench: bench.orders(SPLIT_SIZES, split),
+            "split",
+            lambda bench: bench.orders(SPLIT_SIZES, split),
             (key("N", "n"), key("way"), Column("seconds", "seconds", "s", compared=True)),
-            tables=_split_tables, share=3, drawings=_drawn("seconds", "way", "seconds", {}),
+            tables=_split_tables,
+            share=3,
+            drawings=_drawn("seconds", "way", "seconds", {}),
         ),
         Experiment(
-            "accuracy", accuracy,
-            (key("N", "n"), key("filled", "fill"), key("way"),
-             Column("error", "relative_error", ".2g", compared=True)),
-            tables=_accuracy_tables, share=4,
+            "accuracy",
+            accuracy,
+            (
+                key("N", "n"),
+                key("filled", "fill"),
+                key("way"),
+                Column("error", "relative_error", ".2g", compared=True),
+            ),
+            tables=_accuracy_tables,
+            share=4,
             drawings=_drawn(
-                "relative_error", "way", "largest relative error, all limbs filled",
+                "relative_error",
+                "way",
+                "largest relative error, all limbs filled",
                 {"fill": "full"},
             ),
         ),
-    )  # fmt: skip
+    )
 
     def check(self, request: Request) -> None:
         options.check_one_size(request.sizes, request.args.size, "order")
