@@ -37,8 +37,10 @@ def narrow(threads: int, kind: str = "cpu") -> ClDevice:
     except DeviceError as error:
         pytest.skip(str(error))
     assert isinstance(found, ClDevice)
-    device = ClDevice(91, found.handle)
+    device = ClDevice(found.index, found.handle)
     device.traits = found.traits
+    # Many kernels are tried for their bits alone, which no optimiser changes.
+    device.compiler.build_options += ("-cl-opt-disable",)
     device.properties = replace(found.properties, max_threads=threads, kind=kind)
     return device
 
@@ -83,11 +85,11 @@ WAYS = [(*d, form) for d in DEVICES for form in ("dd", "ts", "float32", "fp64inf
 
 
 @pytest.mark.parametrize(
-    "way", mostly_slow(WAYS, [(1, "cpu", "float32")], "all kernels of each device")
+    ("threads", "kind", "form"),
+    mostly_slow(WAYS, [(1, "cpu", "float32")], "all kernels of each device"),
 )
-def test_every_case_has_its_bits(way: tuple[int, str, str], launched: Launched) -> None:
+def test_every_case_has_its_bits(threads: int, kind: str, form: str, launched: Launched) -> None:
     """What ``portmp verify`` compares, of every routine."""
-    threads, kind, form = way
     device = narrow(threads, kind)
     wrong = [
         case.key
@@ -129,11 +131,10 @@ LONG: dict[str, tuple[Callable[[Device], mp.Array], tuple[str, ...]]] = {
 }
 
 
-@pytest.mark.parametrize("way", mostly_slow(DEVICES, [(1, "cpu")], "of each device"))
+@pytest.mark.parametrize(("threads", "kind"), mostly_slow(DEVICES, [(1, "cpu")], "of each device"))
 @pytest.mark.parametrize("name", LONG)
-def test_long_ones_are_combined(name: str, way: tuple[int, str], launched: Launched) -> None:
+def test_long_ones_are_combined(name: str, threads: int, kind: str, launched: Launched) -> None:
     """Several slabs, chunks and engines' tiles: bits are those of the host."""
-    threads, kind = way
     call, kernels = LONG[name]
     expected = call(discovery.get("host"))
     found = call(narrow(threads, kind))
@@ -158,7 +159,7 @@ def test_a_block_or_a_grid_too_large_is_refused() -> None:
     one = lu.kernel_spec("dd", 64)
     kernel = program.kernels(device, one)["lu_pivot"]
     with pytest.raises(
-        LaunchError, match=r"'lu_pivot' .*: 64 threads a block, opencl:91 allows 32"
+        LaunchError, match=r"'lu_pivot' .*: 64 threads a block, opencl:\d+ allows 32"
     ):
         device.queue.launch(kernel, (1, 1, 1), (64, 1, 1), [])
     with pytest.raises(LaunchError, match="64 threads a block"):
@@ -191,7 +192,7 @@ def test_threads_of_a_block(allowed: int, threads: int) -> None:
     assert engines.side(device) ** 2 <= allowed
     assert base.threads(None, 256) == 256
     assert engines.side(None) == engines.SIDE
-    with pytest.raises(DeviceError, match="opencl:91: blocks of 0 threads"):
+    with pytest.raises(DeviceError, match=r"opencl:\d+: blocks of 0 threads"):
         base.threads(narrow(0), 64)
 
 

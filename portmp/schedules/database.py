@@ -24,7 +24,9 @@ from portmp.formats import Format, rounded_as
 from portmp.schedules import base as schedules
 from portmp.schedules.base import Schedule, widths
 
-VERSION = 1
+VERSION = 2
+_RENAMED = {"neighbours": "elements_per_access"}
+"""What version 1 called a field."""
 FILE = "schedules.json"
 LEVELS = (
     ("platform", "device"),
@@ -132,8 +134,8 @@ def parsed(text: str, source: str, name: str) -> list[Entry]:
     """
     try:
         data = json.loads(text)
-        if data["version"] != VERSION:
-            raise InputError(f"{source}: version {data['version']!r}, {VERSION} is read")
+        if data["version"] not in (1, VERSION):
+            raise InputError(f"{source}: version {data['version']!r}, 1 and {VERSION} are read")
         return [_entry(item, name) for item in data["entries"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
