@@ -187,7 +187,7 @@ def test_storing_replaces_and_keeps(database: Path) -> None:
     [
         ("", "not a file of schedules"),
         ("[]", "not a file of schedules"),
-        ('{"version": 2, "entries": []}', "version 2, 1 is read"),
+        ('{"version": 3, "entries": []}', "version 3, 1 and 2 are read"),
         ('{"version": 1}', "'entries' is missing"),
         ('{"version": 1, "entries": [{}]}', "'where' is missing"),
         ('{"version": 1, "entries": [7]}', "not a file of schedules"),
@@ -238,6 +238,20 @@ def test_bad_purposes_in_databases() -> None:
     ):
         with pytest.raises(InputError, match=r"given|not iterable"):
             tuning.parsed(json.dumps({"version": 1, "entries": [bad]}), "file", "user")
+
+
+def test_older_databases_are_read(database: Path, device: Device) -> None:
+    """Version 1 called a field otherwise; what is stored beside it is of today."""
+    old = entry({"kind": device.properties.kind}, FlatSchedule(32), routine="elementwise")
+    old["shape"] = "flat"
+    old["schedule"]["neighbours"] = old["schedule"].pop("elements_per_access")
+    text = json.dumps({"version": 1, "entries": [old]})
+    (found,) = tuning.parsed(text, "file", "user")
+    assert found.schedule == FlatSchedule(32)
+    database.write_text(text)
+    tuning.store([], database)
+    assert "neighbours" not in database.read_text()
+    assert tuning.parsed(database.read_text(), "file", "user") == [found]
 
 
 def test_data_round_trip() -> None:

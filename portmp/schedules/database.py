@@ -136,12 +136,19 @@ def parsed(text: str, source: str, name: str) -> list[Entry]:
         data = json.loads(text)
         if data["version"] not in (1, VERSION):
             raise InputError(f"{source}: version {data['version']!r}, 1 and {VERSION} are read")
-        return [_entry(item, name) for item in data["entries"]]
+        return [_entry(_today(item), name) for item in data["entries"]]
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         if isinstance(error, InputError):
             raise
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
         raise InputError(f"{source}: not a file of schedules: {what}") from None
+
+
+def _today(item: dict[str, Any]) -> dict[str, Any]:
+    """An entry with the names that fields have today."""
+    given = item.get("schedule", {})
+    renamed = {_RENAMED.get(name, name): value for name, value in given.items()}
+    return {**item, "schedule": renamed}
 
 
 def _origin(item: dict[str, Any], source: str) -> str:
@@ -224,7 +231,7 @@ def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
     old: list[dict[str, Any]] = []
     if path.is_file():
         parsed(path.read_text(), str(path), "")
-        old = json.loads(path.read_text())["entries"]
+        old = [_today(item) for item in json.loads(path.read_text())["entries"]]
     merged = {purpose(item): item for item in (*old, *entries)}
     lines = ",\n".join(json.dumps(merged[key]) for key in sorted(merged))
     text = f'{{"version": {VERSION}, "entries": [\n{lines}\n]}}\n'
