@@ -24,7 +24,7 @@ from portmp.discovery import finding
 from portmp.formats import Format, inputs
 from portmp.networks.operators import ARITY
 from portmp.routines import base, elementwise
-from portmp.routines.case import Case
+from portmp.routines.case import ALPHA, BETA, Case
 from portmp.routines.elementwise import reference as elementwise_reference
 from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
@@ -107,14 +107,14 @@ def elementwise_cases(form: Format) -> Iterator[Case]:
                     f, op, *([p.T if turned else p for p in o] for o in v)
                 ),
             )
-    alpha = base.scalar_limbs(form, verify.ALPHA, "alpha")
+    alpha = base.scalar_limbs(form, ALPHA, "alpha")
     x, y = ordinary(form, (7,), "x"), ordinary(form, (7,), "y")
     yield Case(
         "axpy",
         "scalar",
         form,
         (x, y),
-        lambda x, y: mp.axpy(verify.ALPHA, x, y),
+        lambda x, y: mp.axpy(ALPHA, x, y),
         lambda f, x, y: elementwise_reference.axpy(f, alpha, x, y),
     )
 
@@ -133,7 +133,7 @@ def _operator(op: str, turned: bool) -> Callable[..., Any]:
 
 def gemm_cases(form: Format) -> Iterator[Case]:
     """Products whose sizes fit no tile, with everything that the kernels branch on."""
-    alpha, beta = (base.scalar_limbs(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
+    alpha, beta = (base.scalar_limbs(form, t, "alpha") for t in (ALPHA, BETA))
     a, b, c = (ordinary(form, s, "gemm") for s in ((9, 19), (19, 11), (9, 11)))
     special = inputs.with_specials(a, "gemm", (np.inf, np.nan))
     deep = ordinary(form, (3, 1030), "deep"), ordinary(form, (1030, 2), "deep")
@@ -147,7 +147,7 @@ def gemm_cases(form: Format) -> Iterator[Case]:
             form,
             (a, b, c),
             lambda a, b, c, s=schedule: mp.gemm(
-                a, b, alpha=verify.ALPHA, beta=verify.BETA, c=c, schedule=s
+                a, b, alpha=ALPHA, beta=BETA, c=c, schedule=s
             ),
             lambda f, a, b, c: gemm_reference.gemm(f, a, b, alpha, beta, c),
         )
@@ -228,7 +228,7 @@ def integer_cases(form: Format) -> Iterator[Case]:
 
 def reduction_cases(form: Format) -> Iterator[Case]:
     """DOT, GEMV, sums and extrema by every schedule, special values and several chunks."""
-    alpha, beta = (base.scalar_limbs(form, t, "alpha") for t in (verify.ALPHA, verify.BETA))
+    alpha, beta = (base.scalar_limbs(form, t, "alpha") for t in (ALPHA, BETA))
     a, x, y = (ordinary(form, s, "gemv") for s in ((5, 70), (70,), (5,)))
     special = inputs.with_specials(a, "gemv", (np.inf, np.nan))
     for name, schedule in {
@@ -246,7 +246,7 @@ def reduction_cases(form: Format) -> Iterator[Case]:
             form,
             (a, x, y),
             lambda a, x, y, s=schedule: mp.gemv(
-                a, x, alpha=verify.ALPHA, beta=verify.BETA, y=y, schedule=s
+                a, x, alpha=ALPHA, beta=BETA, y=y, schedule=s
             ),
             lambda f, a, x, y: reduce_reference.gemv(f, a, x, alpha, beta, y),
         )
