@@ -146,9 +146,7 @@ def gemm_cases(form: Format) -> Iterator[Case]:
             name,
             form,
             (a, b, c),
-            lambda a, b, c, s=schedule: mp.gemm(
-                a, b, alpha=ALPHA, beta=BETA, c=c, schedule=s
-            ),
+            lambda a, b, c, s=schedule: mp.gemm(a, b, alpha=ALPHA, beta=BETA, c=c, schedule=s),
             lambda f, a, b, c: gemm_reference.gemm(f, a, b, alpha, beta, c),
         )
         yield Case(
@@ -245,9 +243,7 @@ def reduction_cases(form: Format) -> Iterator[Case]:
             name,
             form,
             (a, x, y),
-            lambda a, x, y, s=schedule: mp.gemv(
-                a, x, alpha=ALPHA, beta=BETA, y=y, schedule=s
-            ),
+            lambda a, x, y, s=schedule: mp.gemv(a, x, alpha=ALPHA, beta=BETA, y=y, schedule=s),
             lambda f, a, x, y: reduce_reference.gemv(f, a, x, alpha, beta, y),
         )
     yield Case("gemv", "special", form, (special, x), mp.gemv, reduce_reference.gemv)
