@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 import tiers
+from slow import slow
 
 import portmp as mp
 from portmp import cli, formats
@@ -116,6 +117,7 @@ def test_layouts_agree(device: Device, name: str) -> None:
     assert layouts.kernel_spec(name, 64).values[0] == ("unit", 2 if "48" in name else 1)
 
 
+@slow("words are called alike", unless=lambda p: (p["kind"], p["word"]) != ("gemm", "float32"))
 @pytest.mark.parametrize("kind", ["axpy", "gemm"])
 @pytest.mark.parametrize("word", ["float32", "float64"])
 def test_libraries(kind: str, word: str, device: Device) -> None:

@@ -174,6 +174,8 @@ def test_command(
     """A report with all experiments, tables beside the paper's numbers, and a picture."""
     pytest.importorskip("matplotlib")
     monkeypatch.setattr(experiments, "SPLIT_SIZES", (32,))
+    few = {"paper": (experiments.PAPER, "dd"), "portmp": ("ts", "dd")}
+    monkeypatch.setattr(experiments, "BLOCKED", few)
     monkeypatch.setattr(experiments, "COMPILED", {"gpu": 0, "cpu": 0})
     report, picture = tmp_path / "r.json", tmp_path / "p.png"
     words = ["bench", "ts2021", "--device", device.name, "--size", "32", "--runs", "1"]

@@ -31,7 +31,7 @@ def _chosen(name: str, part: str) -> list[Case]:
 def _kept(case: dict[str, str]) -> bool:
     """All formats' networks on one device, every routine on it, and the core on each device."""
     if case["every_device"] == first_device():
-        return case["part"] == "core" or case["name"] in WHOLE
+        return case["part"] == "core" or case["name"] == "dd"
     return case["part"] == "core" and case["name"] in WHOLE | {"float32", "qd"}
 
 

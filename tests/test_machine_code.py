@@ -45,7 +45,7 @@ from portmp.routines import compilation_units
 
 NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
 FAST = {
-    ("nvrtc", "sm_90"): ("dd", "ts", "float32"),
+    ("nvrtc", "sm_90"): ("ts", "float32"),
     ("hiprtc", "gfx90a"): ("dd", "d+s"),
     ("clang", "gfx942"): ("ds", "qd"),
 }
