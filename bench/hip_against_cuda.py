@@ -189,7 +189,11 @@ def compared(hip: bytes, bare: bytes) -> list[Row]:
     """Each kernel of two binaries: instructions by the disassembler, and all their bits."""
     listings = [NvrtcCompiler().disassemble(code) for code in (hip, bare)]
     bits = [
-        {part.name: part.data for part in elf.sections(code) if part.name.startswith(".text.")}
+        {
+            name: part.data()
+            for name, part in elf.sections(code).items()
+            if name.startswith(".text.")
+        }
         for code in (hip, bare)
     ]
     rows: list[Row] = []
@@ -206,7 +210,7 @@ def compared(hip: bytes, bare: bytes) -> list[Row]:
 
 def case(form: str, routine: str, build: Build) -> list[Row]:
     """The kernels of one routine, through HIP's header and without."""
-    text = kernel_spec.module(compilation_units.find(form, routine), PLATFORM).text
+    text = kernel_spec.rendered(compilation_units.find(form, routine), PLATFORM).text
     header = platform.get(PLATFORM).standalone
     rows = compared(build(header + text, True), build(text, False))
     if not rows:

@@ -269,7 +269,12 @@ OPENCL = Platform(
 
 # --- all platforms ---------------------------------------------------------------------------
 
-_ALL = (CUDA, ROCM, OPENCL)
+_ALL = (
+    # in the order in which devices are listed
+    CUDA,
+    ROCM,
+    OPENCL,
+)
 PLATFORMS = {p.name: p for p in _ALL}
 
 

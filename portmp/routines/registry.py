@@ -11,6 +11,15 @@ from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.split2021.routine import Split2021
 
-_ALL: tuple[Routine, ...] = (Gemm(), Ozaki(), Reduce(), Elementwise(), Gravity(), Split2021(), Lu())
+_ALL: tuple[Routine, ...] = (
+    # in the order in which their kernels are listed
+    Gemm(),
+    Ozaki(),
+    Reduce(),
+    Elementwise(),
+    Gravity(),
+    Split2021(),
+    Lu(),
+)
 
 ROUTINES = {routine.name: routine for routine in _ALL}
