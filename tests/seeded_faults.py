@@ -249,9 +249,9 @@ FAULTS = (
     ),
     Fault(
         "gemm: rows beyond the end",
-        "templates/blas/gemm.mako",
-        'return f"{self.operand}_kk + {dk} < there && {place} < {self.extent}"',
-        'return f"{self.operand}_kk + {dk} < there && {place} < {self.extent} - 1"',
+        "portmp/routines/gemm/tiles.py",
+        'return f"{self.operand}_kk + {in_k} < there && {place} < {self.extent}"',
+        'return f"{self.operand}_kk + {in_k} < there && {place} < {self.extent} - 1"',
         "test_schedules.py",
         "test_gemm and dd",
     ),

@@ -1,98 +1,13 @@
 ## C = alpha A B + beta C: tiles in shared memory, results in registers, slabs of k.
-## w: Writer, s: the schedule, networks: by role, slab and period: numbers of the definition
+## w: Writer, s: the schedule, layout: its tiles, networks: by role, slab and period: numbers of the
+## definition
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/gemm_parameters.mako" import="ending, factors, matrix"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%!
     from portmp.codegen import packed
     from portmp.codegen.packed import COUNT
-    from portmp.codegen.packed import WIDEST
-
-    def spaced(s, axis, index):
-        """How far a thread's index-th row or column is from its first one in shared memory."""
-        threads = s.threads_m if axis == "row" else s.threads_n
-        if s.vector == 1:
-            return f"{index} * {threads}"
-        return f"{index} / {s.vector} * {threads * s.vector} + {index} % {s.vector}"
-
-    def in_tile(s, axis, index):
-        """Where it is there."""
-        return f"thread_{axis} * {s.vector} + {spaced(s, axis, index)}"
-
-    def first(s, t):
-        """The first row or column of a thread in a tile."""
-        return f"thread_{t.axis} * {2 * s.vector if t.halved else s.vector}"
-
-    def apart(s, t, index):
-        """Rows or columns from there to its index-th."""
-        if not t.halved:
-            return spaced(s, t.axis, index)
-        threads, results = (s.threads_m, s.thread_m) if t.axis == "row" else (s.threads_n, s.thread_n)
-        groups = f"{index} / {s.vector} % {results // (2 * s.vector)} * {2 * s.vector * threads}"
-        return f"{groups} + {index} / {results // 2} * {s.vector} + {index} % {s.vector}"
-
-    class Tile:
-        """How the threads of a block fetch one operand's tile: so many neighbours at a time."""
-
-        def __init__(self, s, operand, axis, extent, length, pitch, across, neighbours, widest):
-            self.operand, self.axis, self.extent = operand, axis, extent
-            self.pitch, self.size = pitch, s.tile_k * pitch
-            self.elements = length * s.tile_k
-            self.count = -(-self.elements // s.threads)
-            self.partial = self.elements % s.threads != 0
-            fast = length if across else s.tile_k
-            units, rest = divmod(fast, neighbours)
-            fits = not rest and self.elements % (s.threads * neighbours) == 0
-            if not fits or s.threads % units and units % s.threads:
-                units, neighbours = fast, 1
-            self.wide = neighbours
-            stored = min(neighbours, widest)
-            self.stored = stored if across and pitch % stored == 0 else 1
-            # Two stores of a thread: the first ones lie together in half a row, without gaps that
-            # would have the same banks, and the second ones in the other half.
-            results = s.thread_m if axis == "row" else s.thread_n
-            self.halved = (
-                1 < self.stored == s.vector == self.wide // 2 and results % self.wide == 0
-            )
-            self.half = length // 2
-            scale = f" * {neighbours}" if neighbours > 1 else ""
-            first, second = f"thread % {units}{scale}", f"thread / {units}"
-            if units > s.threads:
-                first, second = f"thread{scale}", "0"
-            self.kk, self.at = (second, first) if across else (first, second)
-            # From a thread's first element to its u-th: in k, and along the other index.
-            self.steps = []
-            for u in range(self.count):
-                slow, unit = divmod(u // neighbours * s.threads, units)
-                step = (slow, unit * neighbours + u % neighbours)
-                self.steps.append(step if across else step[::-1])
-            stride = {"a": ("a_col", "a_row"), "b": ("b_row", "b_col")}[operand]
-            self.k_stride, self.stride = stride
-
-        def at_step(self, u):
-            """The index of a thread's u-th element."""
-            dk, d = self.steps[u]
-            in_k = f" + {dk} * {self.k_stride}" if dk else ""
-            return f"{self.operand}_at" + in_k + (f" + {d} * {self.stride}" if d else "")
-
-        def place(self, u):
-            """Where it goes in shared memory, from a stage's begin."""
-            dk, d = self.steps[u]
-            at = f"{self.operand}_{self.axis}_in_tile"
-            if self.halved:
-                lane = d % self.wide
-                at, d = f"{at} / 2", (d - lane) // 2 + lane // self.stored * self.half
-            return f"({self.operand}_kk + {dk}) * {self.pitch} + {at} + {d}"
-
-        def inside(self, u):
-            """Whether it lies in the matrix and the slab."""
-            dk, d = self.steps[u]
-            place = f"first_{self.axis} + {self.operand}_{self.axis}_in_tile + {d}"
-            return f"{self.operand}_kk + {dk} < there && {place} < {self.extent}"
-
-    def stays_packed(w, t):
-        """Whether a tile's elements stay as they are in memory until they go to shared memory."""
-        return t.wide > 1 and not w.plain(t.operand)
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -101,16 +16,7 @@
     often = settle is not None and period < s.tile_k
     group = min(max(s.unroll, period) if often else s.unroll, s.tile_k)
     unrolled = p.unrolled_by(s.unroll) if s.unroll < group else p.unroll
-    word = 4 if w.scalar == "float" else 8
-    side_by_side = {
-        t: WIDEST // word if w.plain(t) else COUNT for t in "ab"
-    } if s.call.wide and w.memory_vectors else {"a": 1, "b": 1}
-    stage = lambda t: f"stage * {t.size} + " if s.stages > 1 else ""
-    tiles = (
-        Tile(s, "a", "row", "m", s.tile_m, s.pitch_a, s.call.a_order == "m", side_by_side["a"], WIDEST // word),
-        Tile(s, "b", "col", "n", s.tile_n, s.pitch_b, s.call.b_order == "n", side_by_side["b"], WIDEST // word),
-    )
-    align = word * max(s.vector, *(t.stored for t in tiles))
+    rows, cols = tiles = layout.tiles(w)
     # Compilers weave barriers, unpacking and stores into the arithmetic of a loop over whole
     # tiles. That of several limbs needs its registers for itself: a branch keeps them apart.
     tail_inside = w.format.limbs > 1
@@ -121,29 +27,16 @@ ${leading_chain(w, slab)}
 % endif
 /* a block computes a ${s.tile_m} x ${s.tile_n} tile of C in steps of ${s.tile_k}; a thread ${s.thread_m} x ${s.thread_n} results */
 ${p.kernel_of(s.threads, s.blocks)} ${name}(
-    const ${long} m, const ${long} n, const ${long} k,
-    ${w.planes("a", const=True)},
-    const ${long} a_start, const ${long} a_row, const ${long} a_col, const ${long} a_batch,
-    ${w.planes("b", const=True)},
-    const ${long} b_start, const ${long} b_row, const ${long} b_col, const ${long} b_batch,
-    ${w.planes("total", const=False, compute=True)},
-    const ${long} total_start, const ${long} total_row, const ${long} total_col, const ${long} total_batch\
-% if s.split:
-)
-% else:
-,
+${factors(w)}\
+${matrix(w, "total", const=False, compute=True, end=")" if s.split else ",")}\
+% if not s.split:
     const ${long} slab,
-    ${w.planes("c", const=True)},
-    const ${long} c_start, const ${long} c_row, const ${long} c_col, const ${long} c_batch,
-    ${w.planes("out", const=False)},
-    const ${long} out_start, const ${long} out_row, const ${long} out_col, const ${long} out_batch,
-    ${w.scalars("alpha")}, ${w.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)
+${ending(w)}\
 % endif
 {
 % for t in tiles:
 % for i in w.limbs:
-    ${p.shared} ${w.scalar} ${t.operand}_tile${i}[${t.size * s.stages}] __attribute__((aligned(${align})));
+    ${p.shared} ${w.scalar} ${t.operand}_tile${i}[${t.size * s.stages}] __attribute__((aligned(${layout.aligned(w)})));
 % endfor
 % endfor
     const ${long} tiles_n = (n + ${s.tile_n - 1}) / ${s.tile_n};
@@ -168,8 +61,8 @@ ${p.kernel_of(s.threads, s.blocks)} ${name}(
     const ${long} slab_end = slab + ${slab} < k ? slab + ${slab} : k;
     /* what this thread fetches of a tile begins here */
 % for t in tiles:
-    const int ${t.operand}_kk = ${t.kk}, ${t.operand}_${t.axis}_in_tile = ${t.at};
-    ${long} ${t.operand}_at = ${t.operand}_start + batch * ${t.operand}_batch + (slab + ${t.operand}_kk) * ${t.k_stride} + (first_${t.axis} + ${t.operand}_${t.axis}_in_tile) * ${t.stride};
+    const int ${t.operand}_kk = ${t.begin[0]}, ${t.operand}_${t.axis.name}_in_tile = ${t.begin[1]};
+    ${long} ${t.operand}_at = ${t.operand}_start + batch * ${t.operand}_batch + (slab + ${t.operand}_kk) * ${t.strides[0]} + (first_${t.axis.name} + ${t.operand}_${t.axis.name}_in_tile) * ${t.strides[1]};
 % endfor
     const int whole = first_row + ${s.tile_m} <= m && first_col + ${s.tile_n} <= n;
 % if s.stages > 1:
@@ -226,8 +119,8 @@ ${tail(" " * 4)}
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
             const ${w.value} part = ${w.function(networks["finish"])}(sum[i][j]);
-            const ${long} row = first_row + ${first(s, tiles[0])} + ${apart(s, tiles[0], "i")};
-            const ${long} col = first_col + ${first(s, tiles[1])} + ${apart(s, tiles[1], "j")};
+            const ${long} row = first_row + ${rows.first} + ${rows.apart("i")};
+            const ${long} col = first_col + ${cols.first} + ${cols.apart("j")};
             const ${long} at = total_start + (${long})${p.axis(p.group_id, 1)} * total_batch + row * total_row + col * total_col;
             if (row < m && col < n) {
 % for i in w.limbs:
@@ -238,7 +131,7 @@ ${tail(" " * 4)}
     }
 % else:
     /* slabs add up in memory; the last one ends the elements. A row's loads wait together */
-    const ${long} row = first_row + ${first(s, tiles[0])}, col = first_col + ${first(s, tiles[1])};
+    const ${long} row = first_row + ${rows.first}, col = first_col + ${cols.first};
 % for operand in ("total", "c", "out"):
     const ${long} ${operand}_at = ${operand}_start + batch * ${operand}_batch + row * ${operand}_row + col * ${operand}_col;
 % endfor
@@ -246,13 +139,13 @@ ${tail(" " * 4)}
 
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
-        const int down = ${apart(s, tiles[0], "i")};
+        const int down = ${rows.apart("i")};
         ${w.value} z[${s.thread_n}], before[${s.thread_n}], added[${s.thread_n}];
 
         if (slab > 0) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j) {
-                const int across = ${apart(s, tiles[1], "j")};
+                const int across = ${cols.apart("j")};
                 const ${long} at = total_at + down * total_row + across * total_col;
                 before[j] = row + down < m && col + across < n ? ${w.pack(f"total{i}[at]" for i in w.limbs)} : ${w.zero()};
             }
@@ -260,7 +153,7 @@ ${tail(" " * 4)}
         if (slab_end >= k && beta_kind != 0) {
             ${p.unroll}
             for (int j = 0; j < ${s.thread_n}; ++j) {
-                const int across = ${apart(s, tiles[1], "j")};
+                const int across = ${cols.apart("j")};
                 const ${long} at = c_at + down * c_row + across * c_col;
                 added[j] = row + down < m && col + across < n ? ${w.pack(w.limb("c", i, "at") for i in w.limbs)} : ${w.zero()};
             }
@@ -273,7 +166,7 @@ ${tail(" " * 4)}
         }
         ${p.unroll}
         for (int j = 0; j < ${s.thread_n}; ++j) {
-            const int across = ${apart(s, tiles[1], "j")};
+            const int across = ${cols.apart("j")};
             if (row + down >= m || col + across >= n)
                 continue;
             if (slab_end < k) {
@@ -297,7 +190,7 @@ ${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
     ${p.unrolled_by(1)}
     for (int e = 0; e < ${s.thread_m * s.thread_n}; ++e) {
         const int i = e / ${s.thread_n}, j = e % ${s.thread_n};
-        const int down = ${apart(s, tiles[0], "i")}, across = ${apart(s, tiles[1], "j")};
+        const int down = ${rows.apart("i")}, across = ${cols.apart("j")};
         const ${long} at = out_at + down * out_row + across * out_col;
         if ((not_finite >> e & 1) == 0)
             continue;
@@ -318,7 +211,7 @@ ${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across *
         const int there = ${left} < ${s.tile_k} ? ${left} : ${s.tile_k};
 % for t in tiles:
 % for i in w.limbs:
-% if stays_packed(w, t):
+% if t.stays_packed:
 % for line in packed.declared(w, t.operand, i, f"{t.operand}_next{i}", t.count // COUNT):
         ${line}
 % endfor
@@ -337,12 +230,12 @@ ${fetched(t, True)}
 % endfor
         }
 % for t in tiles:
-        ${t.operand}_at += ${s.tile_k} * ${t.k_stride};
+        ${t.operand}_at += ${s.tile_k} * ${t.strides[0]};
 % endfor
 </%def>
 <%def name="unpacked(tiles)">
 % for t in tiles:
-% if stays_packed(w, t):
+% if t.stays_packed:
 % for i in w.limbs:
         ${w.scalar} ${t.operand}_word${i}[${t.count}];
 % for u in range(t.count):
@@ -354,12 +247,12 @@ ${fetched(t, True)}
 </%def>
 <%def name="fetched(t, guarded)">
 <% p = w.platform %>
-% for u in range(0, t.count, 1 if guarded and not stays_packed(w, t) else t.wide):
+% for u in range(0, t.count, 1 if guarded and not t.stays_packed else t.read):
 <%
     at, inside = t.at_step(u), t.inside(u)
 %>
 % for i in w.limbs:
-% if stays_packed(w, t):
+% if t.stays_packed:
 <%
     apart = [(t.inside(u + e), t.at_step(u + e)) for e in range(COUNT)]
     limb = t.operand, i
@@ -368,10 +261,10 @@ ${fetched(t, True)}
 % for line in packed.gathered(w, *limb, apart, name, group) if guarded else packed.loads(w, *limb, at, name, group):
             ${line}
 % endfor
-% elif t.wide > 1 and not guarded:
+% elif t.read > 1 and not guarded:
             {
-                const ${w.scalar}${t.wide} here = *(${p.const_pointer.format(w.scalar + str(t.wide))})(${t.operand}${i} + ${at});
-% for lane in range(t.wide):
+                const ${w.scalar}${t.read} here = *(${p.const_pointer.format(w.scalar + str(t.read))})(${t.operand}${i} + ${at});
+% for lane in range(t.read):
                 ${t.operand}_next${i}[${u + lane}] = here.${"xyzw"[lane]};
 % endfor
             }
@@ -387,7 +280,7 @@ ${fetched(t, True)}
 <% p = w.platform %>
 % for t in tiles:
 % for u in range(0, t.count, t.stored):
-<% word = f"{t.operand}_{'word' if stays_packed(w, t) else 'next'}" %>
+<% word = f"{t.operand}_{'word' if t.stays_packed else 'next'}" %>
 % if t.partial and u == t.count - 1:
         if (thread < ${t.elements - u * s.threads}) {
 % else:
@@ -399,9 +292,9 @@ ${fetched(t, True)}
 % for lane in range(t.stored):
             here${i}.${"xyzw"[lane]} = ${word}${i}[${u + lane}];
 % endfor
-            *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${stage(t)}${t.place(u)}) = here${i};
+            *(${p.shared_pointer.format(w.scalar + str(t.stored))})(${t.operand}_tile${i} + ${t.stage}${t.place(u)}) = here${i};
 % else:
-            ${t.operand}_tile${i}[${stage(t)}${t.place(u)}] = ${word}${i}[${u}];
+            ${t.operand}_tile${i}[${t.stage}${t.place(u)}] = ${word}${i}[${u}];
 % endif
 % endfor
         }
@@ -440,12 +333,12 @@ ${pad}}
 ${pad}${w.value} b[${s.thread_n}];
 ${pad}${p.unroll}
 ${pad}for (int j = 0; j < ${s.thread_n}; ++j) {
-${pad}    const int at = ${stage(tiles[1])}${kk} * ${s.pitch_b} + ${in_tile(s, "col", "j")};
+${pad}    const int at = ${cols.stage}${kk} * ${s.pitch_b} + ${cols.axis.in_tile("j")};
 ${pad}    b[j] = ${w.pack(f"b_tile{i}[at]" for i in w.limbs)};
 ${pad}}
 ${pad}${p.unroll}
 ${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
-${pad}    const int at = ${stage(tiles[0])}${kk} * ${s.pitch_a} + ${in_tile(s, "row", "i")};
+${pad}    const int at = ${rows.stage}${kk} * ${s.pitch_a} + ${rows.axis.in_tile("i")};
 ${pad}    const ${w.value} a = ${w.pack(f"a_tile{i}[at]" for i in w.limbs)};
 ${pad}    ${p.unroll}
 ${pad}    for (int j = 0; j < ${s.thread_n}; ++j)

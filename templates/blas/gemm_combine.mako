@@ -1,24 +1,16 @@
 ## Second half of a split GEMM: adds the slabs of each element in order, then alpha and beta.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/gemm_parameters.mako" import="ending, factors"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <% p, long = w.platform, w.platform.index %>
 ${arithmetic(w, [networks["add"], networks["mul"]])}
 ${leading_chain(w, slab)}
 /* one element a work-item: slabs ascending, special values, alpha and beta */
 ${p.kernel.format(threads)} ${name}(
-    const ${long} m, const ${long} n, const ${long} k,
-    ${w.planes("a", const=True)},
-    const ${long} a_start, const ${long} a_row, const ${long} a_col, const ${long} a_batch,
-    ${w.planes("b", const=True)},
-    const ${long} b_start, const ${long} b_row, const ${long} b_col, const ${long} b_batch,
+${factors(w)}\
     ${w.planes("slabs", const=True, compute=True)},
-    ${w.planes("c", const=True)},
-    const ${long} c_start, const ${long} c_row, const ${long} c_col, const ${long} c_batch,
-    ${w.planes("out", const=False)},
-    const ${long} out_start, const ${long} out_row, const ${long} out_col, const ${long} out_batch,
-    ${w.scalars("alpha")}, ${w.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)
+${ending(w)}\
 {
     const ${long} element = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} batch = (${long})${p.axis(p.group_id, 1)};

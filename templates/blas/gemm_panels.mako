@@ -2,6 +2,7 @@
 ## w: Writer of vectors, v: scalar Writer, s: the schedule, networks: by role
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/gemm_parameters.mako" import="ending, factors, matrix"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%
     p, long = w.platform, w.platform.index
@@ -13,20 +14,10 @@ ${arithmetic(w, list(networks.values()))}
 ${leading_chain(v, slab)}
 /* a work-item computes ${s.rows} x ${columns} results, ${s.results_m} x ${columns} at a time, of one slab of k */
 ${p.kernel_of(1)} ${name}(
-    const ${long} m, const ${long} n, const ${long} k,
-    ${v.planes("a", const=True)},
-    const ${long} a_start, const ${long} a_row, const ${long} a_col, const ${long} a_batch,
-    ${v.planes("b", const=True)},
-    const ${long} b_start, const ${long} b_row, const ${long} b_col, const ${long} b_batch,
-    ${v.planes("total", const=False, compute=True)},
-    const ${long} total_start, const ${long} total_row, const ${long} total_col, const ${long} total_batch,
+${factors(v)}\
+${matrix(v, "total", const=False, compute=True)}\
     const ${long} slab,
-    ${v.planes("c", const=True)},
-    const ${long} c_start, const ${long} c_row, const ${long} c_col, const ${long} c_batch,
-    ${v.planes("out", const=False)},
-    const ${long} out_start, const ${long} out_row, const ${long} out_col, const ${long} out_batch,
-    ${v.scalars("alpha")}, ${v.scalars("beta")},
-    const int alpha_is_one, const int beta_kind)
+${ending(v)}\
 {
 % for i in v.limbs:
     ${p.shared} ${w.word} panel${i}[${slab * columns // s.width}];

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 from dataclasses import replace
 from functools import cache, lru_cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from portmp.routines import base
 from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.tiles import Layout
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 from portmp.schedules.base import check_class
@@ -42,6 +44,9 @@ def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> Ke
     if not schedule.split:
         roles |= {op: f.operator(op) for op in ("add", "mul")}
     name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
+    tiles: dict[str, Any] = {}
+    if isinstance(schedule, GemmSchedule):
+        tiles["layout"] = Layout(schedule)
     return spec(
         name,
         schedule.template,
@@ -51,6 +56,7 @@ def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> Ke
         s=schedule,
         slab=definition.SLAB,
         period=accumulator.period,
+        **tiles,
     )
 
 
