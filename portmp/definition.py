@@ -26,6 +26,11 @@ CHUNK = 8192
 """... of chunk i div CHUNK; lanes, then chunks, combine pairwise with halving distance."""
 
 
+def halvings(count: int) -> tuple[int, ...]:
+    """The distances at which *count* lanes, a power of two, combine: half of them, ... 2, 1."""
+    return tuple(2**i for i in reversed(range(count.bit_length() - 1)))
+
+
 def norm_exponent(word: str, largest: float) -> int | None:
     """nrm2: the e of the scale 2^-e for the largest |leading limb|; None for no scale."""
     if largest == 0 or not math.isfinite(largest):

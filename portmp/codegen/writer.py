@@ -448,6 +448,14 @@ class Writer:
             return ", ".join(self.plane_names(name, 0))
         return self._planes(self.storage(name).encodings[0], name, 0, const=True)
 
+    def element(self, name: str, index: str, inside: str = "", beyond: float = 0.0) -> str:
+        """An operand's value at *index*; with a condition *inside*, where it is false, *beyond*."""
+        words = [self.limb(name, i, index) for i in self.limbs]
+        if inside:
+            other = [self.literal(0 if i else beyond) for i in self.limbs]
+            words = [f"({inside} ? {a} : {b})" for a, b in zip(words, other, strict=True)]
+        return self.pack(words)
+
     def plain(self, name: str) -> bool:
         """Whether an operand's limbs lie in memory as words of the arithmetic."""
         word = self.format.word

@@ -1,5 +1,6 @@
 ## What the second halves of reductions share.
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/first_half.mako" import="operands"/>
 
 ## The parameters of a kernel.
 <%def name="parameters(w)" filter="trim">
@@ -7,12 +8,7 @@
     long = w.platform.index
     product = terms == "product"
 %>
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${w.planes("x", const=True)},
-    const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if product:
-    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
-% endif
+${operands(w)}\
     ${w.planes("partial", const=False, compute=True)},
 % if product:
     ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_step,

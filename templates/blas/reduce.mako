@@ -3,30 +3,18 @@
 ## (where there is one), terms: "product" or "value", start: the lanes' first value,
 ## identity: beyond the end
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace name="first_half" file="/blas/first_half.mako"/>
 <%
     p, long = w.platform, w.platform.index
     step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
     settle = networks.get("renormalise")
     product = terms == "product"
     x_index, y_index = f"x_at[r] + step * {lanes} * x_col", f"y_at + step * {lanes} * y_step"
-
-    def term(operand, index, inside="", beyond=0.0):
-        """One value; beyond the end the identity."""
-        def word(i):
-            text = w.limb(operand, i, index)
-            return f"({inside} ? {text} : {w.literal(0 if i else beyond)})" if inside else text
-        return w.pack(word(i) for i in w.limbs)
 %>
 ${arithmetic(w, list(networks.values()))}
 /* chunks of ${chunk} elements: a team of ${lanes} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}; ${s.teams} teams a block */
 ${p.kernel.format(s.threads)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${w.planes("x", const=True)},
-    const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if product:
-    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
-% endif
-    ${w.planes("partial", const=False, compute=True)})
+${first_half.parameters(w)}\
 {
 % for i in w.limbs:
     ${p.shared} ${w.word} lanes${i}[${s.threads}];
@@ -76,11 +64,11 @@ ${p.kernel.format(s.threads)} ${name}(
         ${p.unroll}
         for (int step = 0; step < ${s.unroll}; ++step) {
 % if product:
-            y[step] = ${term("y", y_index)};
+            y[step] = ${w.element("y", y_index)};
 % endif
             ${p.unroll}
             for (int r = 0; r < ${s.rows}; ++r)
-                x[step][r] = ${term("x", x_index)};
+                x[step][r] = ${w.element("x", x_index)};
         }
         ${p.unroll}
         for (int step = 0; step < ${s.unroll}; ++step) {
@@ -105,14 +93,14 @@ ${p.kernel.format(s.threads)} ${name}(
     for (; i - item < last; i += ${lanes}) {
 % if product:
         const int step = 0;
-        const ${w.value} y = ${term("y", y_index, "i < last")};
+        const ${w.value} y = ${w.element("y", y_index, "i < last")};
 % else:
         const int step = 0;
 % endif
         ++done;
         ${p.unroll}
         for (int r = 0; r < ${s.rows}; ++r) {
-            sum[r] = ${w.function(step)}(sum[r], ${term("x", x_index, "i < last", identity)}${", y" if product else ""});
+            sum[r] = ${w.function(step)}(sum[r], ${w.element("x", x_index, "i < last", identity)}${", y" if product else ""});
 % if settle is not None:
             if (done % ${period} == 0)
                 sum[r] = ${w.function(settle)}(sum[r]);
@@ -132,18 +120,10 @@ ${p.kernel.format(s.threads)} ${name}(
 % for i in w.limbs:
         lanes${i}[thread] = ${w.word_of("z", i)};
 % endfor
-<% distance = lanes // 2 %>
-% while distance:
-        ${p.barrier}
+<%first_half:lane_tree args="distance" w="${w}" combine="${combine}" memory="lanes" other="other" pad="${' ' * 8}">\
         if (item < ${distance}) {
             const int other = thread + ${distance} * stride;
-            z = ${w.function(combine)}(z, ${w.pack(f"lanes{i}[other]" for i in w.limbs)});
-% for i in w.limbs:
-            lanes${i}[thread] = ${w.word_of("z", i)};
-% endfor
-        }
-<% distance //= 2 %>
-% endwhile
+</%first_half:lane_tree>\
         if (item == 0 && row + r * row_step < rows) {
 % for i in w.limbs:
             partial${i}[(row + r * row_step) * chunks + which] = ${w.word_of("z", i)};

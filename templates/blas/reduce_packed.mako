@@ -2,6 +2,7 @@
 ## as in reduce.mako, of which a work-item holds neighbours, so that parts are read in whole words.
 ## w: Writer, s: ReduceSchedule, networks: step, finish, combine, renormalise (where there is one)
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace name="first_half" file="/blas/first_half.mako"/>
 <%!
     from portmp.codegen import packed
     from portmp.codegen.packed import COUNT
@@ -29,21 +30,11 @@
         half, lane = divmod(e, COUNT // halves)
         member = f".{'xyzw'[lane]}" if w.memory_vectors else ""
         return w.pack(f"y_read{i}_{half}[step]{member}" for i in w.limbs)
-
-    def element(operand, index, inside, beyond=0.0):
-        """One element by itself; beyond the end the identity."""
-        return w.pack(f"({inside} ? {w.limb(operand, i, index)} : {w.literal(0 if i else beyond)})" for i in w.limbs)
 %>
 ${arithmetic(w, list(networks.values()))}
 /* chunks of ${chunk} elements: a team of ${team} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}, ${COUNT} each; ${s.teams} teams a block${f" share {staged} steps of y" if staged else ""} */
 ${p.kernel.format(s.threads)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${w.planes("x", const=True)},
-    const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if product:
-    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
-% endif
-    ${w.planes("partial", const=False, compute=True)})
+${first_half.parameters(w)}\
 {
 % for i in w.limbs:
     ${p.shared} ${w.word} lanes${i}[${s.teams * s.rows * lanes}];
@@ -204,13 +195,13 @@ ${p.kernel.format(s.threads)} ${name}(
         ++done;
 % if product:
 % for e in range(COUNT):
-        const ${w.value} y_e${e} = ${element("y", f"y_at + {e}", f"e0 + {e} < count")};
+        const ${w.value} y_e${e} = ${w.element("y", f"y_at + {e}", f"e0 + {e} < count")};
 % endfor
 % endif
         ${p.unroll}
         for (int r = 0; r < ${s.rows}; ++r) {
 % for e in range(COUNT):
-            sum[r][${e}] = ${w.function(step)}(sum[r][${e}], ${element("x", f"x_at[r] + {e}", f"e0 + {e} < count", identity)}${f", y_e{e}" if product else ""});
+            sum[r][${e}] = ${w.function(step)}(sum[r][${e}], ${w.element("x", f"x_at[r] + {e}", f"e0 + {e} < count", identity)}${f", y_e{e}" if product else ""});
 % endfor
 % if settle is not None:
             if (done % ${period} == 0) {
@@ -234,19 +225,11 @@ ${p.kernel.format(s.threads)} ${name}(
 % endfor
 % endfor
     }
-<% distance = lanes // 2 %>
-% while distance:
-    ${p.barrier}
+<%first_half:lane_tree args="distance" w="${w}" combine="${combine}" memory="lanes" other="lane + {}" at="lane" low="low">\
     for (unsigned q = item; q < ${s.rows * distance}; q += ${team}) {
         const unsigned lane = (team * ${s.rows} + q / ${distance}) * ${lanes} + q % ${distance};
         const ${w.value} low = ${w.pack(f"lanes{i}[lane]" for i in w.limbs)};
-        const ${w.value} z = ${w.function(combine)}(low, ${w.pack(f"lanes{i}[lane + {distance}]" for i in w.limbs)});
-% for i in w.limbs:
-        lanes${i}[lane] = ${w.word_of("z", i)};
-% endfor
-    }
-<% distance //= 2 %>
-% endwhile
+</%first_half:lane_tree>\
     ${p.barrier}
     for (int r = item; r < ${s.rows}; r += ${team}) {
         if (row + r < rows) {

@@ -2,6 +2,7 @@
 ## its threads are the lanes. The same definition as reduce.mako.
 ## w: Writer, s: ReduceSchedule, networks: step, finish, combine, renormalise (where there is one)
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace name="first_half" file="/blas/first_half.mako"/>
 <%
     p, long = w.platform, w.platform.index
     step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
@@ -13,13 +14,7 @@
 ${arithmetic(w, list(networks.values()))}
 /* a chunk of ${chunk} elements of one row a block, ${tile} elements at a time; ${lanes} threads are the lanes */
 ${p.kernel.format(threads)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${w.planes("x", const=True)},
-    const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if product:
-    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
-% endif
-    ${w.planes("partial", const=False, compute=True)})
+${first_half.parameters(w)}\
 {
 % for operand, _, _ in operands:
 % for i in w.limbs:
@@ -48,7 +43,7 @@ ${p.kernel.format(threads)} ${name}(
             const int inside = e0 + ${tile} + thread + u * ${threads} < count;
 % for operand, _, stride in operands:
             const ${long} ${operand}_there = ${operand}_at + u * ${threads} * ${stride};
-            ${operand}_next[u] = ${w.pack(f"(inside ? {w.limb(operand, i, operand + '_there')} : {w.literal(0 if i else identity)})" for i in w.limbs)};
+            ${operand}_next[u] = ${w.element(operand, f"{operand}_there", "inside", identity)};
 % endfor
         }
 % for operand, _, stride in operands:
@@ -87,17 +82,9 @@ ${p.kernel.format(threads)} ${name}(
         x_tile${i}[thread] = ${w.word_of("z", i)};
 % endfor
     }
-<% distance = lanes // 2 %>
-% while distance:
-    ${p.barrier}
+<%first_half:lane_tree args="distance" w="${w}" combine="${combine}" memory="x_tile" other="thread + {}">\
     if (thread < ${distance}) {
-        z = ${w.function(combine)}(z, ${w.pack(f"x_tile{i}[thread + {distance}]" for i in w.limbs)});
-% for i in w.limbs:
-        x_tile${i}[thread] = ${w.word_of("z", i)};
-% endfor
-    }
-<% distance //= 2 %>
-% endwhile
+</%first_half:lane_tree>\
     if (thread == 0) {
 % for i in w.limbs:
         partial${i}[row * chunks + which] = ${w.word_of("z", i)};

@@ -3,6 +3,10 @@
 ## w: Writer of vectors, v: scalar Writer, s: SweepSchedule (across: vectors of rows, else of
 ## lanes), networks: step, finish, combine, renormalise (where there is one)
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic, anywhere"/>
+<%namespace file="/blas/first_half.mako" import="parameters"/>
+<%!
+    from portmp.definition import halvings
+%>
 <%
     p, long = w.platform, w.platform.index
     step, finish, combine = (networks[role] for role in ("step", "finish", "combine"))
@@ -15,13 +19,7 @@ ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
 /* a work-item takes a chunk of ${chunk} elements of ${rows} row${"s" if rows > 1 else ""}; ${s.width} ${"rows" if s.call.across else "lanes"} a vector */
 ${p.kernel_of(1)} ${name}(
-    const ${long} rows, const ${long} k, const ${long} chunks,
-    ${v.planes("x", const=True)},
-    const ${long} x_start, const ${long} x_row, const ${long} x_col,
-% if product:
-    ${v.planes("y", const=True)}, const ${long} y_start, const ${long} y_step,
-% endif
-    ${v.planes("partial", const=False, compute=True)})
+${parameters(v)}\
 {
     const ${long} which = (${long})${p.axis(p.group_id, 0)} % chunks;
     const ${long} row = (${long})${p.axis(p.group_id, 0)} / chunks * ${rows};
@@ -132,15 +130,15 @@ ${settled()}
 % endfor
         }
 % else:
-<% distance = s.width // 2 %>
-% while distance:
+
+% for distance in halvings(s.width):
         {
 <% swizzle = ".s" + "".join("%x" % ((l + distance) % s.width) for l in range(s.width)) %>
             const ${w.value} other = ${w.pack(w.word_of("z[r][0]", i) + swizzle for i in v.limbs)};
             z[r][0] = ${w.function(combine)}(z[r][0], other);
         }
-<% distance //= 2 %>
-% endwhile
+
+% endfor
         if (r < many) {
 % for i in v.limbs:
             partial${i}[(row + r) * chunks + which] = ((${v.scalar} *)&${w.word_of("z[r][0]", i)})[0];

@@ -109,14 +109,12 @@ def _chunk_lengths(n: int, chunks: int) -> Plane:
 
 def _tree(ar: Arithmetic, combine: Network, value: Value) -> Value:
     """Combine the last axis (LANES) pairwise with halving distance; drop it."""
-    distance = definition.LANES // 2
-    while distance:
+    for distance in definition.halvings(definition.LANES):
         value = ar.run(
             combine,
             tuple(w[..., :distance] for w in value),
             tuple(w[..., distance : 2 * distance] for w in value),
         )
-        distance //= 2
     return tuple(w[..., 0] for w in value)
 
 
