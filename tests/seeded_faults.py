@@ -353,9 +353,9 @@ FAULTS = (
     ),
     Fault(
         "gravity: a particle attracts itself",
-        "templates/nbody/gravity.mako",
-        '${part("inverse0", i, lane)} = ${v.literal(0)};',
-        '${part("inverse0", i, lane)} = ${part("inverse0", i, lane)};',
+        "templates/nbody/gravity_pair.mako",
+        '${w.lane_of("inverse0", i, lane)} = ${v.literal(0)};',
+        '${w.lane_of("inverse0", i, lane)} = ${w.lane_of("inverse0", i, lane)};',
         "test_nbody.py",
         "does_not_attract_itself",
     ),

@@ -448,6 +448,11 @@ class Writer:
             return ", ".join(self.plane_names(name, 0))
         return self._planes(self.storage(name).encodings[0], name, 0, const=True)
 
+    def lane_of(self, value: str, i: int, lane: int) -> str:
+        """Word *i* of one lane of a value in a variable."""
+        word = self.word_of(value, i)
+        return word if self.width == 1 else f"(({self.scalar} *)&{word})[{lane}]"
+
     def element(self, name: str, index: str, inside: str = "", beyond: float = 0.0) -> str:
         """An operand's value at *index*; with a condition *inside*, where it is false, *beyond*."""
         words = [self.limb(name, i, index) for i in self.limbs]

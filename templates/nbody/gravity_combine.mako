@@ -1,6 +1,6 @@
 ## Second half of gravity in parts: adds the slabs' sums of each target in order.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/nbody/gravity.mako" import="stored"/>
+<%namespace file="/nbody/gravity_target.mako" import="results, stored"/>
 <%
     p, long = w.platform, w.platform.index
     forces, potential = "acceleration" in wanted, "potential" in wanted
@@ -11,12 +11,7 @@ ${arithmetic(w, [networks["add"]])}
 ${p.kernel.format(threads)} ${name}(
     const ${long} targets, const ${long} slabs,
     ${w.planes("part", const=True, compute=True)},
-% if forces:
-    ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_axis${"," if potential else ")"}
-% endif
-% if potential:
-    ${w.planes("pot", const=False)}, const ${long} pot_start, const ${long} pot_step)
-% endif
+${results(w)}\
 {
     const ${long} i = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     if (i >= targets)

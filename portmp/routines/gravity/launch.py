@@ -23,6 +23,7 @@ from portmp.networks import gravity
 from portmp.routines import base, elementwise
 from portmp.routines.gravity import reference
 from portmp.routines.gravity import schedule as schedules
+from portmp.routines.gravity.layout import Layout
 from portmp.routines.gravity.roles import steps
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.runtime import program
@@ -97,6 +98,7 @@ def compilation_unit(
         s=s,
         wanted=wanted,
         distinct=distinct,
+        layout=Layout(s, wanted, distinct),
         parts=s.parts,
         slab=definition.SLAB,
         period=definition.PERIOD,
