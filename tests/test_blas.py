@@ -149,6 +149,7 @@ def test_gemm_of_views(device: Device, name: str) -> None:
         u, v = left(x), right(y)
         assert bits((u @ v).to_limbs()) == bits(wanted)
         assert bits(mp.gemm(u.T, v.T, trans_a=True, trans_b=True).to_limbs()) == bits(wanted)
+        assert bits(mp.gemm(u.T, v, trans_a=True).to_limbs()) == bits(wanted)
         m, n = wanted[0].shape
         whole = mp.array(np.full((2 * m, n + 2), 7.0), name, device)
         target = whole[::-2, 1:-1]

@@ -218,3 +218,15 @@ def test_no_text_has_longer_vectors_than_the_device(fresh: Device, name: str, bi
     assert longest <= bits
     if not formats.get(name).scalar:
         assert longest == bits
+
+
+def test_verdicts_of_other_traits_are_others(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A verdict is kept for the traits that were examined."""
+    key = probe._key(device)
+    other = replace(
+        device.traits, fma="builtin" if device.traits.fma != "builtin" else "contracted"
+    )
+    monkeypatch.setattr(device, "traits", other)
+    assert probe._key(device) != key

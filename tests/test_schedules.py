@@ -223,6 +223,12 @@ def test_elementwise(device: Device, name: str) -> None:
             wanted = _bits(mp.fma(*views))
             got = elementwise.apply("fma", [v.planes for v in views], schedule=schedule)
             assert [p.tobytes() for p in got.read_dense()] == wanted, (schedule, first, step)
+            whole = mp.zeros(1003, name, device)
+            inside = whole[first:1001:step]
+            elementwise.apply("fma", [v.planes for v in views], inside.planes, schedule=schedule)
+            assert _bits(inside) == wanted
+            inside[...] = 0
+            assert not whole.to_limbs()[0].any(), "written beyond the end"
 
 
 def test_other_things_are_no_schedules(device: Device) -> None:

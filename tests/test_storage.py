@@ -219,6 +219,9 @@ def test_devices_convert_as_the_host(
     infinity = int(np.array(np.inf, numbers.dtype).view(bits.dtype))
     # beside infinity the largest number, and a NaN that signals and is cut to infinity
     bits[:4] = [infinity, infinity + 1, infinity - 1, 1]
+    # and carries: out of the low word into the high one, and out of the whole significand
+    one = int(np.array(1, numbers.dtype).view(bits.dtype))
+    bits[4:6] = [one + 2 ** (4 * numbers.itemsize) - 1, one - 1]
     plain = mp.from_limbs([numbers], parent, device)
     short, cut = plain.astype(form), formats.rounded_as(form, "toward_zero")
     for source, target in ((plain, form), (plain, cut), (short, parent), (short, mates[0])):

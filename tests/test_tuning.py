@@ -174,12 +174,15 @@ def test_a_call_takes_the_users_schedule(
 
 
 def test_storing_replaces_and_keeps(database: Path) -> None:
-    """One entry for a device and purpose; those of others stay."""
+    """One entry for a device and purpose; those of others stay, and of other shapes."""
     one, two = {"kind": "gpu", "device": "one"}, {"kind": "gpu", "device": "two"}
     tuning.store([entry(one, PanelSchedule(1)), entry(two, PanelSchedule(2))], database)
-    tuning.store([entry(one, PanelSchedule(3))], database)
+    tuning.store(
+        [entry(one, PanelSchedule(3)), entry(one, PanelSchedule(4), shape="small")], database
+    )
     kept = json.loads(database.read_text())["entries"]
-    assert [e["schedule"]["rows"] for e in kept] == [3, 2]
+    found = {(e["where"]["device"], e["shape"]): e["schedule"]["rows"] for e in kept}
+    assert found == {("one", "large"): 3, ("two", "large"): 2, ("one", "small"): 4}
 
 
 @pytest.mark.parametrize(
