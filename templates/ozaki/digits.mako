@@ -9,15 +9,6 @@
     bytes_ = word == "int8"
     kind = {"int8": "unsigned", "float32": "float", "float64": "double"}[word]
     half = 1 << (cut.width - 1)
-
-    def digit(t):
-        """The t-th digit from below of element e, with its bias."""
-        at = cut.width * t
-        j, shift = at // 32, at % 32
-        low = f"x{j}[e] >> {shift}" if shift else f"x{j}[e]"
-        if shift + cut.width > 32:
-            low = f"({low}) | (x{j + 1}[e] << {32 - shift})"
-        return f"(({low}) & {2 * half - 1}u)"
 %>
 % if word == "float64":
 ${double_from_int(w.double)}
@@ -32,7 +23,7 @@ ${double_from_int(w.double)}
 % endif
         ${p.unroll}
         for (int e = 0; e < 4; ++e) {
-            const int digit = (int)${digit(t)} - ${half};
+            const int digit = (int)${cut.digit(t)} - ${half};
 % if bytes_:
             packed |= ((unsigned)digit & 255u) << (8 * e);
 % else:

@@ -12,16 +12,6 @@
     top = integers.pieces - 1
     magic = 6755399441055744.0  ## 1.5 2^52: a sum with it is rounded to an integer
     step = "unsigned " + long
-
-    def word_of(j):
-        """The j-th 32 bits of an element."""
-        parts = []
-        for q in pieces:
-            at, width = 48 * q - 32 * j, 64 if q == top else 48
-            if at < 32 and at + width > 0:
-                whole = f"({step})piece{q}"
-                parts.append(f"{whole} << {at}" if at > 0 else f"{whole} >> {-at}" if at else whole)
-        return "(unsigned)(" + " | ".join(f"({t})" if len(parts) > 1 else t for t in parts) + ")"
 %>
 ${arithmetic(double, [])}
 ${power_of_two(double)}
@@ -105,7 +95,7 @@ ${p.kernel.format(threads)} ${name}(
 % endif
 % endfor
 % for j in words:
-        x${j}[e] = ${word_of(j)};
+        x${j}[e] = ${integers.word_of(j, step)};
 % endfor
     }
 ${caller.body()}

@@ -35,6 +35,16 @@ class Integers:
         above = self.bias >> (PIECE * piece)
         return above if piece == self.pieces - 1 else above & ((1 << PIECE) - 1)
 
+    def word_of(self, j: int, whole: str) -> str:
+        """Text of an operand's *j*-th 32 bits, from its pieces as numbers of the type *whole*."""
+        parts = []
+        for q in range(self.pieces):
+            at, width = PIECE * q - 32 * j, 64 if q == self.pieces - 1 else PIECE
+            if at < 32 and at + width > 0:
+                shift = f" << {at}" if at > 0 else f" >> {-at}" if at else ""
+                parts.append(f"({whole})piece{q}{shift}")
+        return "(unsigned)(" + " | ".join(f"({t})" if len(parts) > 1 else t for t in parts) + ")"
+
 
 def needed(form: Format) -> int:
     """Bits of operands for products of the format's accuracy."""

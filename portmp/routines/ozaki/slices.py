@@ -80,6 +80,14 @@ class Slices(Integers):
         """The weight of sums is 2^shift times that of products of operands."""
         return self.width * (self.count - 1)
 
+    def digit(self, t: int) -> str:
+        """Text of element e's *t*-th digit from below, with its bias, from the words x0, x1 ..."""
+        j, shift = divmod(self.width * t, 32)
+        low = f"x{j}[e] >> {shift}" if shift else f"x{j}[e]"
+        if shift + self.width > 32:
+            low = f"({low}) | (x{j + 1}[e] << {32 - shift})"
+        return f"(({low}) & {(1 << self.width) - 1}u)"
+
 
 def longest(word: str, width: int) -> int:
     """Most products of digits that a sum holds, in whole tiles."""
