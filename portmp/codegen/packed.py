@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from portmp.codegen.writer import SCALAR, Writer
-from portmp.formats.encodings import Encoding
+from portmp.formats.encodings import SIZES, Encoding
 
 COUNT = 4
 
@@ -27,6 +27,11 @@ _VECTORS = {
     "float64": "double2",
 }
 """What four (of float64 two) neighbours of a part are read as."""
+
+
+def shared_words(w: Writer) -> int:
+    """How many words of four neighbours in shared memory a thread reads at once."""
+    return min(COUNT, 8 * WIDEST // SIZES[w.format.word]) if w.memory_vectors else 1
 
 
 def _type(w: Writer, part: str) -> str:
@@ -88,6 +93,11 @@ def word(w: Writer, operand: str, i: int, name: str, e: int, group: int | str | 
         for j, part in enumerate(encoding.parts)
     ]
     return w.decoded(encoding, parts)
+
+
+def value(w: Writer, operand: str, name: str, e: int, group: int | str | None = None) -> str:
+    """The value of element *e* of what was read of all limbs, as *name*0, *name*1 ..."""
+    return w.pack(word(w, operand, i, f"{name}{i}", e, group) for i in w.limbs)
 
 
 def _at(group: int | str | None) -> str:

@@ -2,22 +2,8 @@
 ## w: Writer, networks["operator"], unit: bytes of the largest word that divides an element, threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
-    from portmp.formats.encodings import SIZES
+    from portmp.bench.papers.slfp.layouts import joined, pieces
     from portmp.codegen.writer import SCALAR
-
-    def pieces(encoding, unit):
-        """Of each part the places of its words in an element, least significant first."""
-        return [
-            range(offset // 8 // unit, (offset + SIZES[part]) // 8 // unit)
-            for part, offset in zip(encoding.parts, encoding.offsets)
-        ]
-
-    def joined(operand, words, unit):
-        """A part from its words."""
-        return " | ".join(
-            f"(unsigned){operand}[at + {at}]" + (f" << {8 * unit * k}" if k else "")
-            for k, at in enumerate(words)
-        )
 %>
 <%
     p, operator = w.platform, networks["operator"]
@@ -35,8 +21,8 @@ ${p.kernel.format(threads)} ${name}(
     if (i >= n)
         return;
     const ${p.index} at = i * ${size};
-    const ${w.scalar} left = ${w.decoded(encoding, [joined("x", part, unit) for part in pieces(encoding, unit)])};
-    const ${w.scalar} right = ${w.decoded(encoding, [joined("y", part, unit) for part in pieces(encoding, unit)])};
+    const ${w.scalar} left = ${w.decoded(encoding, joined("x", encoding, unit))};
+    const ${w.scalar} right = ${w.decoded(encoding, joined("y", encoding, unit))};
 % for j, part in enumerate(encoding.parts):
     ${SCALAR[part]} part${j};
 % endfor

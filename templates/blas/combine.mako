@@ -94,7 +94,7 @@ ${operands(w)}\
 % if product:
     {
         const ${long} c_at = c_start + ${row} * c_step;
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 8)}
+${scaled(w, networks, "z", w.element("c", "c_at"), " " * 8)}
     }
 % endif
 % for i in w.limbs:

@@ -44,7 +44,7 @@ ${axes("    ")}
     const ${w.value} ${operand} = ${w.pack(f"{operand}{k}" for k in w.limbs)};
 % else:
     const ${p.index} ${operand}_at = ${at(operand, access, rank)};
-    const ${w.value} ${operand} = ${w.pack(w.limb(operand, k, f"{operand}_at") for k in w.limbs)};
+    const ${w.value} ${operand} = ${w.element(operand, f"{operand}_at")};
 % endif
 % endfor
     const ${w.word if sign_only else w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
@@ -66,7 +66,7 @@ ${axes(" " * 12)}
 % for operand, access in operands:
 % if access != "value":
             const ${p.index} ${operand}_at = ${at(operand, access, rank)};
-            ${operand}[item] = ${w.pack(w.limb(operand, k, f"{operand}_at") for k in w.limbs)};
+            ${operand}[item] = ${w.element(operand, f"{operand}_at")};
 % endif
 % endfor
         }

@@ -59,7 +59,7 @@ ${p.kernel.format(s.threads)} ${name}(
     for (${p.index} group = first; group < n; group += ${step}) {
         for (${p.index} at = group; at < n && at < group + ${COUNT}; ++at) {
 % for operand in arrays:
-            const ${w.value} ${operand} = ${w.pack(w.limb(operand, k, f"{operand}_start + at") for k in w.limbs)};
+            const ${w.value} ${operand} = ${w.element(operand, f"{operand}_start + at")};
 % endfor
             const ${w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
 % for k in w.limbs:

@@ -155,7 +155,7 @@ ${tail(" " * 4)}
             for (int j = 0; j < ${s.thread_n}; ++j) {
                 const int across = ${cols.apart("j")};
                 const ${long} at = c_at + down * c_row + across * c_col;
-                added[j] = row + down < m && col + across < n ? ${w.pack(w.limb("c", i, "at") for i in w.limbs)} : ${w.zero()};
+                added[j] = row + down < m && col + across < n ? ${w.element("c", "at")} : ${w.zero()};
             }
         }
         ${p.unroll}
@@ -198,7 +198,7 @@ ${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
             ${w.leading("a", pass_on=True)}, a_start + batch * a_batch + (row + down) * a_row, a_col,
             ${w.leading("b", pass_on=True)}, b_start + batch * b_batch + (col + across) * b_col, b_row, k);
         ${w.value} z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at + down * c_row + across * c_col") for i in w.limbs), " " * 8)}
+${scaled(w, networks, "z", w.element("c", "c_at + down * c_row + across * c_col"), " " * 8)}
 % for i in w.limbs:
         ${w.store("out", i, "at", w.word_of("z", i))}
 % endfor

@@ -33,7 +33,7 @@ ${ending(w)}\
             ${w.leading("b", pass_on=True)}, b_start + batch * b_batch + col * b_col, b_row, k);
         z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
     }
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 4)}
+${scaled(w, networks, "z", w.element("c", "c_at"), " " * 4)}
 % for i in w.limbs:
     ${w.store("out", i, "out_at", w.word_of("z", i))}
 % endfor

@@ -1,4 +1,5 @@
 ## Second half of DOT, GEMV, sums and extrema: the chunks of one row, by a tree, then the end.
+<%! from portmp import definition %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/combine.mako" import="ended, parameters, recomputed"/>
 <% p, long = w.platform, w.platform.index %>
@@ -43,14 +44,14 @@ ${parameters(w)}
     if (thread + ${h * threads} < chunks)
         z${h} = ${w.pack(f"partial{i}[base + thread + {h * threads}]" for i in w.limbs)};
 % endfor
-<% half = held // 2 %>
-% while half:
+
+% for half in definition.halvings(held):
 % for h in range(half):
     if (thread + ${(h + half) * threads} < chunks)
         ${f"z{h}" if h else "z"} = ${w.function(combine)}(${f"z{h}" if h else "z"}, z${h + half});
 % endfor
-<% half //= 2 %>
-% endwhile
+
+% endfor
     if (distance >= ${threads})
         distance = ${threads // 2};
 % endif

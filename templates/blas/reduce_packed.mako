@@ -5,8 +5,7 @@
 <%namespace name="first_half" file="/blas/first_half.mako"/>
 <%!
     from portmp.codegen import packed
-    from portmp.codegen.packed import COUNT
-    from portmp.codegen.packed import WIDEST
+    from portmp.codegen.packed import COUNT, WIDEST
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -16,20 +15,10 @@
     team = lanes // COUNT
     staged = s.staged if product else 0
     shares, rest = -(-staged * lanes // s.threads), staged * lanes % s.threads
-    halves = COUNT // (WIDEST // (4 if w.scalar == "float" else 8)) if w.memory_vectors else COUNT
-    piece = w.scalar + (str(COUNT // halves) if w.memory_vectors else "")
-
-    def x_value(e):
-        """Element e of what a step has read of x."""
-        return w.pack(packed.word(w, "x", i, f"x_read{i}", e, f"step * {s.rows} + r") for i in w.limbs)
-
-    def y_value(e):
-        """Element e of what a step has read of y: from shared memory words, else what lay in memory."""
-        if not staged:
-            return w.pack(packed.word(w, "y", i, f"y_read{i}", e, "step") for i in w.limbs)
-        half, lane = divmod(e, COUNT // halves)
-        member = f".{'xyzw'[lane]}" if w.memory_vectors else ""
-        return w.pack(f"y_read{i}_{half}[step]{member}" for i in w.limbs)
+    ## y in shared memory: a step's four neighbours of a work-item in vectors as long as it reads at once
+    at_once = packed.shared_words(w)
+    halves, piece = COUNT // at_once, w.scalar + (str(at_once) if w.memory_vectors else "")
+    member = [f"_{e // at_once}[step]" + (f".{'xyzw'[e % at_once]}" if w.memory_vectors else "") for e in range(COUNT)]
 %>
 ${arithmetic(w, list(networks.values()))}
 /* chunks of ${chunk} elements: a team of ${team} work-items holds the ${lanes} lanes of ${s.rows} row${"s" if s.rows > 1 else ""}, ${COUNT} each; ${s.teams} teams a block${f" share {staged} steps of y" if staged else ""} */
@@ -113,7 +102,7 @@ ${first_half.parameters(w)}\
         for (int u = 0; u < ${shares}; ++u) {
             /* the halves of a team's neighbours apart, so that no two threads meet in a bank */
             const unsigned i = thread + u * ${s.threads};
-            const unsigned at = i / ${lanes} * ${lanes} + i % ${COUNT} / ${COUNT // halves} * ${lanes // halves} + i % ${lanes} / ${COUNT} * ${COUNT // halves} + i % ${COUNT // halves};
+            const unsigned at = i / ${lanes} * ${lanes} + i % ${COUNT} / ${at_once} * ${lanes // halves} + i % ${lanes} / ${COUNT} * ${at_once} + i % ${at_once};
             if (${"1" if not rest else f"i < {staged * lanes}"}) {
 % for i in w.limbs:
                 y_tile${i}[at] = y_new${i}[u];
@@ -163,13 +152,13 @@ ${first_half.parameters(w)}\
             for (int step = 0; step < ${s.unroll}; ++step) {
 % if product:
 % for e in range(COUNT):
-                const ${w.value} y_e${e} = ${y_value(e)};
+                const ${w.value} y_e${e} = ${w.pack(f"y_read{i}{member[e]}" for i in w.limbs) if staged else packed.value(w, "y", "y_read", e, "step")};
 % endfor
 % endif
                 ${p.unroll}
                 for (int r = 0; r < ${s.rows}; ++r) {
 % for e in range(COUNT):
-                    sum[r][${e}] = ${w.function(step)}(sum[r][${e}], ${x_value(e)}${f", y_e{e}" if product else ""});
+                    sum[r][${e}] = ${w.function(step)}(sum[r][${e}], ${packed.value(w, "x", "x_read", e, f"step * {s.rows} + r")}${f", y_e{e}" if product else ""});
 % endfor
 % if settle is not None:
                     if ((done + step + 1) % ${period} == 0) {

@@ -2,7 +2,7 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <% p, long = w.platform, w.platform.index %>
 <% w_planes = w.planes("w", const=False) %>
-<%def name="at(index)">${w.pack(w.limb("w", i, index) for i in w.limbs)}</%def>
+<%def name="at(index)">${w.element("w", index)}</%def>
 <%def name="put(index, value)">
 % for i in w.limbs:
     ${w.store("w", i, index, w.word_of(value, i))}

@@ -95,7 +95,7 @@ ${caller.body()}
 % endif
         }
     }
-${scaled(w, networks, "z", w.pack(w.limb("c", i, "c_at") for i in w.limbs), " " * 4)}
+${scaled(w, networks, "z", w.element("c", "c_at"), " " * 4)}
 % for i in w.limbs:
     ${w.store("out", i, "out_at", w.word_of("z", i))}
 % endfor

@@ -21,7 +21,7 @@ ${p.kernel.format(threads)} split2021_slice(
     slice = slice - large;
     out[i] = slice;
     {
-        const ${w.value} z = ${add}(${w.pack(w.limb("a", i, "i") for i in w.limbs)}, ${w.pack(["-slice", *rest])});
+        const ${w.value} z = ${add}(${w.element("a", "i")}, ${w.pack(["-slice", *rest])});
 % for i in w.limbs:
         a${i}[i] = ${w.word_of("z", i)};
 % endfor
@@ -38,7 +38,7 @@ ${p.kernel.format(threads)} split2021_add(
     {
         ${w.value} z = ${w.pack(["product[i]", *rest])};
         if (!first)
-            z = ${add}(${w.pack(w.limb("c", i, "i") for i in w.limbs)}, z);
+            z = ${add}(${w.element("c", "i")}, z);
 % for i in w.limbs:
         c${i}[i] = ${w.word_of("z", i)};
 % endfor
