@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -33,7 +34,7 @@ from portmp.errors import (
 from portmp.formats import inputs
 from portmp.nbody.system import System
 from portmp.networks.gravity import ROOTS
-from portmp.routines import base, compilation_units, elementwise, reduce, split2021
+from portmp.routines import base, compilation_units, elementwise, engines, reduce, split2021
 from portmp.routines import gemm as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki import Ozaki1, Ozaki2, choose
@@ -172,8 +173,12 @@ def test_a_library_is_refused_by_name(host: Device) -> None:
         mp.gemm(a, a, method=Ozaki2(engine="library"))
 
 
-def test_the_split_of_a_paper(host: Device, device: Device) -> None:
-    """The bits of a device whose float32 products are portmp's own."""
+def test_the_split_of_a_paper(
+    host: Device, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bits of a device whose float32 products are portmp's own, not a library's."""
+    engine = engines.get
+    monkeypatch.setattr(engines, "get", lambda on, name, word: engine(on, "own", word))
 
     def product(on: Device, slices: int) -> str:
         a, b = array("ts2021", (9, 30), "a", on), array("ts2021", (7, 30), "b", on).T
@@ -447,10 +452,15 @@ def test_work_that_lasts_says_so(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    told, show = threading.Event(), progress.Progress.show
+
+    def noticed(line: progress.Progress, text: str) -> None:
+        show(line, text)
+        told.set()
+
+    monkeypatch.setattr(progress.Progress, "show", noticed)
     for visible in (True, False):
+        told.clear()
         with progress.lasting("gemm of dd", visible):
-            if visible:
-                threaded = capsys.readouterr().err
-                while "gemm of dd: 0 s" not in threaded:
-                    threaded += capsys.readouterr().err
-        assert ("\r" in capsys.readouterr().err) == visible
+            assert told.wait(60 if visible else 0.1) == visible
+        assert ("\rgemm of dd: 0 s" in capsys.readouterr().err) == visible

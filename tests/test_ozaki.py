@@ -845,6 +845,7 @@ def test_memory_of_deep_products_stays_below_the_limit(
     device: Device, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Cut operands, sums and exponents together, where parts of the depth are padded."""
+    monkeypatch.setattr(residues, "DEPTH", 48)
     k = residues.DEPTH + 16
     a, b = (mp.from_limbs([np.ones(s)], "float64", device) for s in ((32, k), (k, 32)))
     held, most = [0], [0]
@@ -858,7 +859,7 @@ def test_memory_of_deep_products_stays_below_the_limit(
 
     monkeypatch.setattr(ozaki, "allocate", counted)
     with pytest.raises(OutOfMemory, match="smallest block") as error:
-        mp.gemm(a, b, method=Ozaki2(moduli=8, workspace=2**20))
+        mp.gemm(a, b, method=Ozaki2(moduli=8, workspace=2**10))
     smallest = int(str(error.value).split()[-1])
     held[0] = 0
     mp.gemm(a, b, method=Ozaki2(moduli=8, workspace=smallest))

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
+import numpy as np
 import pytest
 from tiers import check
 
@@ -491,8 +492,17 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "gemm": lambda a, x: a @ a,
     "gemm_fast": lambda a, x: mp.gemm(a, a, accuracy="fast"),
     "solve": mp.linalg.solve,
-    "nbody": lambda a, x: mp.nbody.acceleration(a, x, eps=1),
+    "nbody": lambda a, x: mp.nbody.acceleration(*_bodies(x.device), eps=1),
 }
+
+LARGE = 160
+"""The order of a matrix whose products take the schedule of large ones."""
+
+
+def _bodies(device: Device) -> tuple[mp.Array, mp.Array]:
+    """So many that all units of the device have work."""
+    n = 512 * device.properties.compute_units
+    return mp.zeros((n, 3), "dd", device), mp.zeros(n, "dd", device)
 
 
 @pytest.mark.parametrize("routine", CALLS)
@@ -500,8 +510,7 @@ def test_compilation_units_are_what_is_compiled(
     device: Device, routine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A plain call loads exactly the text that ``portmp render --device`` prints."""
-    a = mp.array([["2", "1", "0"], ["1", "3", "1"], ["0", "1", "4"]], "dd", device)
-    x = mp.array(["1", "2", "3"], "dd", device)
+    a, x = mp.array(np.eye(LARGE), "dd", device), mp.array(np.arange(LARGE), "dd", device)
     loaded: list[str] = []
     load = program.load
 

@@ -495,7 +495,7 @@ class GpuDevice(Device):
         if pointer is None:
             free, total = self.driver.memory()
             raise OutOfMemory(
-                f"{self.name} cannot allocate {nbytes} bytes: {free} of {total} bytes are free"
+                f"{self.name}: {nbytes} bytes asked for, {free} of {total} bytes are free"
             )
         # Memory belongs to the first queue: the others use it after it was allocated,
         # and it goes back after they have used it.
