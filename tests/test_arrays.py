@@ -479,7 +479,7 @@ def operand_pairs(form: Format) -> tuple[list[Plane], list[Plane]]:
     "name",
     mostly_slow(
         formats.STANDARD,
-        ("float32", "dd", "ts", "qd", "d+s"),
+        ("dd", "ts", "qd", "d+s"),
         "the others have the same networks in another word; their bits are in test_bits",
     ),
 )

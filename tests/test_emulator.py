@@ -98,8 +98,8 @@ def _failures(device: Any, form: str, routines: Sequence[str]) -> list[command.O
     return [o for o in command.run(device, cases) if not o.ok]
 
 
-FAST = {"gfx908": ("dd",), "gfx90a": ("ts", "slfp64in56b"), "gfx1100": ("d+s", "float16")}
-"""Formats of the fast tier: of either word and of both, one limb to three, parts of each size."""
+FAST = {"gfx908": ("dd",), "gfx90a": ("slfp64in56b",), "gfx1100": ("ds", "float16")}
+"""Formats of the fast tier: of either word, one limb and two, parts of each size."""
 
 
 @slow("minutes on an interpreter", unless=lambda p: p["form"] in FAST[p["arch"]])

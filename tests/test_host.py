@@ -219,8 +219,9 @@ def test_what_is_recorded_is_repeated(host: Device) -> None:
 # --- gravity ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("form", ["float32", "float64", "dd"])
-@pytest.mark.parametrize("eps", ["0.01", 0])
+@pytest.mark.parametrize(
+    ("form", "eps"), [("float32", "0.01"), ("float64", "0.01"), ("dd", "0.01"), ("float64", 0)]
+)
 def test_gravity(host: Device, device: Device, form: str, eps: Any) -> None:
     """Of the particles themselves and of targets; parts of several slabs; a field at once."""
 

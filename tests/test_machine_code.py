@@ -44,12 +44,8 @@ from portmp.networks.operators import ARITY
 from portmp.routines import compilation_units
 
 NVIDIA = ("sm_75", "sm_80", "sm_86", "sm_89", "sm_90", "sm_100", "sm_120")
-FAST = {
-    ("nvrtc", "sm_90"): ("ts", "float32"),
-    ("hiprtc", "gfx90a"): ("dd", "d+s"),
-    ("clang", "gfx942"): ("ds", "qd"),
-}
-"""Formats of the fast tier, by architecture: one limb to four, of one word and of two."""
+FAST = {("nvrtc", "sm_90"): ("ts",), ("hiprtc", "gfx90a"): ("d+s",), ("clang", "gfx942"): ("qd",)}
+"""Formats of the fast tier, by architecture: two limbs to four, of one word and of two."""
 ALL = {
     "nvrtc": NVIDIA,
     "hiprtc": ("gfx906", "gfx908", "gfx90a", "gfx1030"),
