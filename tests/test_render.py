@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -499,17 +500,24 @@ LARGE = 160
 """The order of a matrix whose products take the schedule of large ones."""
 
 
+BODIES = 4096
+"""Particles that fill one unit of a device."""
+
+
 def _bodies(device: Device) -> tuple[mp.Array, mp.Array]:
-    """So many that all units of the device have work."""
-    n = 512 * device.properties.compute_units
-    return mp.zeros((n, 3), "dd", device), mp.zeros(n, "dd", device)
+    return mp.zeros((BODIES, 3), "dd", device), mp.zeros(BODIES, "dd", device)
 
 
 @pytest.mark.parametrize("routine", CALLS)
 def test_compilation_units_are_what_is_compiled(
     device: Device, routine: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A plain call loads exactly the text that ``portmp render --device`` prints."""
+    """A plain call loads exactly the text that ``portmp render --device`` prints.
+
+    On a device of one unit: one with many cuts small problems finer.
+    """
+    one_unit = replace(device.properties, compute_units=1)
+    monkeypatch.setattr(device, "properties", one_unit)
     a, x = mp.array(np.eye(LARGE), "dd", device), mp.array(np.arange(LARGE), "dd", device)
     loaded: list[str] = []
     load = program.load

@@ -1,7 +1,8 @@
 """The compilation units of a format by routine: what ``portmp render`` and ``portmp compile`` know.
 
-A unit is what a routine compiles at once; rendered for a device it is exactly the
-text that a plain call of the routine compiles there (of DOT and sums, one of long rows).
+A unit is what a routine compiles at once; rendered for a device it is exactly the text that a plain
+call of the routine compiles there for operands that fill the device (of DOT and sums, one of long
+rows). Smaller ones a GPU may cut finer.
 """
 
 from __future__ import annotations
