@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,7 @@ from portmp.backends.opencl import drivers
 from portmp.cli import main
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler, KernelReport
-from portmp.errors import LaunchError
+from portmp.errors import CompileError, LaunchError
 from portmp.routines import compilation_units
 from portmp.runtime import program
 
@@ -113,6 +114,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     place = tmp_path / "cache"
     monkeypatch.setenv("PORTMP_CACHE_DIR", str(place))
     paths.cache_folder.cache_clear()
+    paths._warn.cache_clear()
     yield place
     paths.cache_folder.cache_clear()
 
@@ -126,7 +128,7 @@ def binary(device: FakeDevice, one: Any = ADD) -> bytes:
 
 def only_file(folder: Path) -> Path:
     """The one binary of the cache."""
-    (path,) = (p for p in folder.iterdir() if p.suffix != ".note")
+    (path,) = folder.glob("*.bin")
     return path
 
 
@@ -177,8 +179,8 @@ def test_two_processes_at_once(folder: Path) -> None:
     answers = [process.communicate()[0].split() for process in pair]
     assert [process.returncode for process in pair] == [0, 0]
     assert answers[0][1] == answers[1][1]
-    files = [path.suffix for path in folder.iterdir() if path.is_file()]
-    assert sorted(files) == [".bin", ".note"]
+    files = [path.suffix for path in folder.iterdir() if path.suffix in (".bin", ".note")]
+    assert sorted(files) == [".bin", ".note"] and not list(paths.abandoned(folder))
     assert run_script() == ["0", answers[0][1], "0"]
 
 
@@ -250,11 +252,11 @@ def test_known_modules_are_not_rendered(folder: Path, monkeypatch: pytest.Monkey
     """A note leads to the binary; damaged, of other code or of nothing, it is as if missing."""
     expected = binary(FakeDevice())
     (note,) = folder.glob("*.note")
-    good = note.read_text()
-    for text in ("", "x", good.replace(" ", "0 "), "\xff", "../" * 20):
-        note.write_text(text)
+    good = note.read_bytes()
+    for content in (b"", b"x", good.replace(b" ", b"0 "), b"\xff", b"../" * 20):
+        note.write_bytes(content)
         assert binary(FakeDevice()) == expected
-        assert note.read_text() == good
+        assert note.read_bytes() == good
     with monkeypatch.context() as patch:
         patch.setattr(program, "source", None)
         assert binary(FakeDevice()) == expected
@@ -321,6 +323,178 @@ def test_clearing_spares_the_files_of_others(
     assert len(list(folder.iterdir())) == len(foreign) + 1
 
 
+# --- whom the cache believes ---------------------------------------------------------------
+
+
+@pytest.fixture
+def planted(folder: Path) -> Path:
+    """A binary that portmp kept, with other content in its place as somebody may leave it."""
+    binary(FakeDevice())
+    return only_file(folder)
+
+
+def _warned(capsys: pytest.CaptureFixture[str], *words: str) -> None:
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith("portmp: ") and all(word in line for word in words)
+
+
+def test_files_and_folders_are_the_users_alone(folder: Path, planted: Path) -> None:
+    """Whatever the umask says: nobody else reads or writes them."""
+    before = os.umask(0)
+    try:
+        binary(FakeDevice(), MUL)
+        paths.remember("probe-x.json", {})
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert {p.stat().st_mode & 0o777 for p in folder.iterdir()} == {0o600}
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770, 0o703])
+def test_a_folder_that_others_write_to_is_not_used(
+    folder: Path, planted: Path, mode: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a line that says so, once."""
+    folder.chmod(mode)
+    paths.cache_folder.cache_clear()
+    again = FakeDevice()
+    binary(again)
+    assert len(again.compiled) == 1 and paths.cache_folder() is None
+    _warned(capsys, str(folder), "is not used", "chmod 700")
+
+
+def test_a_folder_below_one_that_all_write_to_is_not_used(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Others could put another folder in its place; not so where only owners may rename."""
+    shared = tmp_path / "shared"
+    shared.mkdir()
+    monkeypatch.setenv("PORTMP_CACHE_DIR", str(shared / "mine"))
+    for mode, used in ((0o1777, True), (0o777, False)):
+        shared.chmod(mode)
+        paths.cache_folder.cache_clear()
+        assert (paths.cache_folder() is not None) == used
+    _warned(capsys, str(shared), "is not used")
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+@pytest.mark.parametrize("what", ["folder", "binary", "key"])
+def test_what_belongs_to_another_user_is_not_used(
+    folder: Path, planted: Path, what: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Be its content what portmp itself wrote."""
+    paths._key.cache_clear()
+    os.chown({"folder": folder, "binary": planted, "key": folder / "key"}[what], 12345, 12345)
+    paths.cache_folder.cache_clear()
+    again = FakeDevice()
+    binary(again)
+    assert len(again.compiled) == 1
+    _warned(capsys, "is not used", "12345" if what == "folder" else "others may have written it")
+    paths._key.cache_clear()
+
+
+def test_files_that_others_may_write_are_not_used(
+    planted: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The compiler runs again."""
+    planted.chmod(0o666)
+    again = FakeDevice()
+    binary(again)
+    assert len(again.compiled) == 1
+    _warned(capsys, str(planted))
+
+
+def test_a_seal_is_of_this_cache_and_this_name(
+    folder: Path, planted: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file from another cache, or under another file's name, is compiled again."""
+    good = planted.read_bytes()
+    binary(FakeDevice(), MUL)
+    (other,) = (p for p in folder.glob("*.bin") if p != planted)
+    planted.write_bytes(other.read_bytes())
+    again = FakeDevice()
+    binary(again)
+    assert len(again.compiled) == 1 and planted.read_bytes() == good
+    monkeypatch.setenv("PORTMP_CACHE_DIR", str(tmp_path / "elsewhere"))
+    paths.cache_folder.cache_clear()
+    third = FakeDevice()
+    binary(third)
+    (moved,) = (tmp_path / "elsewhere").glob("*.bin")
+    assert moved.name == planted.name and moved.read_bytes() != good
+    moved.write_bytes(good)
+    fourth = FakeDevice()
+    binary(fourth)
+    assert len(fourth.compiled) == 1
+
+
+@pytest.mark.parametrize("kind", ["pipe", "link"])
+def test_only_regular_files_are_read(planted: Path, kind: str, tmp_path: Path) -> None:
+    """A pipe to which nobody writes stops nothing; a link is not followed."""
+    good = planted.read_bytes()
+    planted.unlink()
+    if kind == "pipe":
+        os.mkfifo(planted)
+    else:
+        (tmp_path / "target").write_bytes(good)
+        planted.symlink_to(tmp_path / "target")
+    again = FakeDevice()
+    binary(again)
+    assert len(again.compiled) == 1
+
+
+def test_code_is_known_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another text of the same size and time of change is other code."""
+    package = tmp_path / "package"
+    package.mkdir()
+    monkeypatch.setattr(paths, "PACKAGE", package)
+    found = set()
+    for text in ("x = 1", "x = 2"):
+        (package / "one.py").write_text(text)
+        os.utime(package / "one.py", (1, 1))
+        program._code.cache_clear()
+        found.add(program._code())
+    program._code.cache_clear()
+    assert len(found) == 2
+
+
+def test_what_killed_processes_leave_is_cleared(folder: Path, planted: Path) -> None:
+    """Unfinished files of the cache, and drivers' folders."""
+    left = folder / f".{planted.name[:50]}.{'0f' * 8}"
+    left.write_bytes(b"half")
+    (folder / ".mine.txt").write_text("of the user")
+    assert left in list(program.cached_files())
+    assert main(["cache", "--clear"]) == 0
+    assert not left.exists() and (folder / ".mine.txt").exists()
+
+
+def test_temporary_folders_of_killed_processes_are_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that a living process has are not, be they old."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with paths.temporary_folder("test") as mine:
+        left = tmp_path / "portmp.test.left"
+        left.mkdir()
+        for folder in (mine, left):
+            os.utime(folder, (1, 1))
+        with paths.temporary_folder("test"):
+            assert mine.is_dir() and not left.exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_full_disk_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A compiler that fails for it is not blamed, nor its source."""
+
+    class Failing(FakeDevice):
+        def compile(self, source: str) -> bytes:
+            raise CompileError("1:1: no space left")
+
+    assert paths.full_disk() == ""
+    monkeypatch.setattr("shutil.disk_usage", lambda place: SimpleNamespace(free=4096))
+    with pytest.raises(CompileError, match=r"the disk of .* is full: 4096 bytes are free; TMPDIR"):
+        binary(Failing())
+
+
 # --- keys --------------------------------------------------------------------------------
 
 
@@ -341,7 +515,7 @@ def test_what_a_key_depends_on(folder: Path) -> None:
     assert len(devices[0].compiled) == 2
     files = list(program.cached_files())
     assert sum(path.suffix == ".bin" for path in files) == 6
-    assert sorted(files) == sorted(folder.iterdir())
+    assert sorted(files) == sorted(set(folder.iterdir()) - {folder / "key"})
 
 
 class FakeCompiler(Compiler):

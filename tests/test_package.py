@@ -137,7 +137,7 @@ def test_metadata(built: tuple[Path, Path]) -> None:
     assert metadata["License-Expression"] == "MIT"
     requirements = metadata.get_all("Requires-Dist") or []
     always = {r for r in requirements if "extra ==" not in r}
-    assert always == {"mako", "msgpack", "numpy>=1.26", "pyelftools"}
+    assert always == {"filelock", "mako", "msgpack", "numpy>=1.26", "pyelftools"}
     assert {"opencl", "cuda", "rocm", "test"} <= set(metadata.get_all("Provides-Extra") or [])
     assert "portmp = portmp.cli:main" in entries
     assert metadata.get_payload()

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from functools import lru_cache
 from pathlib import Path
 
+from portmp import paths
 from portmp.compilers import amd_code, tools
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable, CompileError
@@ -77,8 +77,8 @@ class ClangCompiler(Compiler):
     def compile(self, source: str, arch: str) -> bytes:
         """Compile to a code object; messages place lines in ``<stdin>``."""
         command = [_find()[0], *self.options(arch), "-include", str(_PRELUDE), "-"]
-        with tempfile.TemporaryDirectory(prefix="portmp-") as folder:
-            output = Path(folder) / "code"
+        with paths.temporary_folder("tool") as folder:
+            output = folder / "code"
             done = subprocess.run(
                 [*command, "-o", str(output)],
                 input=source.encode(),

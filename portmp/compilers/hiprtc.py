@@ -66,12 +66,11 @@ def _hiprtc_library() -> Path | None:
 
 
 @lru_cache(maxsize=4)
-def bridge(name: str, library: Path) -> tempfile.TemporaryDirectory[str]:
+def bridge(name: str, library: Path) -> Path:
     """A private folder with ``lib/lib<name>.so``, the only name that hip-python opens."""
-    folder = tempfile.TemporaryDirectory(prefix="portmp-rocm-")
-    inner = Path(folder.name) / "lib"
-    inner.mkdir()
-    (inner / f"lib{name}.so").symlink_to(library)
+    folder = paths.process_folder(f"rocm-{name}")
+    (folder / "lib").mkdir()
+    (folder / "lib" / f"lib{name}.so").symlink_to(library)
     return folder
 
 
@@ -82,7 +81,7 @@ def findable(name: str) -> Iterator[None]:
     if library is None or "ROCM_PATH" in os.environ or _loads(f"lib{name}.so"):
         yield
         return
-    os.environ["ROCM_PATH"] = bridge(name, library).name
+    os.environ["ROCM_PATH"] = str(bridge(name, library))
     try:
         yield
     finally:
@@ -104,7 +103,7 @@ def _environment() -> dict[str, str]:
     library = _hiprtc_library()
     if library and library.name != "libhiprtc.so":
         # Only the worker's loader sees this folder; a hiprtc that it finds first wins.
-        own = [environment.get("LD_LIBRARY_PATH", ""), f"{bridge('hiprtc', library).name}/lib"]
+        own = [environment.get("LD_LIBRARY_PATH", ""), str(bridge("hiprtc", library) / "lib")]
         environment["LD_LIBRARY_PATH"] = os.pathsep.join(filter(None, own))
     return environment
 

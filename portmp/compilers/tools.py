@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from portmp import paths
 from portmp.errors import BackendUnavailable, PortmpError
 
 ROCM_FOLDERS = ("/opt/rocm/llvm/bin", "/opt/rocm/lib/llvm/bin")
@@ -40,8 +40,8 @@ def versioned_tools(name: str, extra: Sequence[str] = ()) -> list[Path]:
 
 def run_on_binary(command: Sequence[str], binary: bytes) -> str:
     """Run *command* on a temporary file that holds *binary*; return what it printed."""
-    with tempfile.TemporaryDirectory(prefix="portmp-") as folder:
-        path = Path(folder) / "code"
+    with paths.temporary_folder("tool") as folder:
+        path = folder / "code"
         path.write_bytes(binary)
         try:
             done = subprocess.run(

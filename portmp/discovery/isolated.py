@@ -8,14 +8,16 @@ damaged.
 from __future__ import annotations
 
 import json
+import multiprocessing
 import os
 import queue
 import subprocess
 import sys
 import tempfile
 import threading
+import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import IO
 
 from portmp import paths
@@ -35,6 +37,23 @@ class Ended(Exception):
 
 class Hung(Ended):
     """One that said nothing for long: an accident is unlikely, and trying again takes long."""
+
+
+def workers(count: int) -> ProcessPoolExecutor:
+    """Processes for work beside this one, which end with it, however it ends."""
+    spawn = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(count, spawn, end_with_parent, (os.getpid(),))
+
+
+def end_with_parent(parent: int) -> None:
+    """End this process soon after *parent*, which started it, has ended."""
+
+    def watch() -> None:
+        while os.getppid() == parent:
+            time.sleep(0.2)
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def examine(device: Device) -> Verdict:
@@ -64,13 +83,10 @@ def _attempt(device: Device, traits: Traits) -> Verdict:
     asked = json.dumps(Verdict(traits).as_json())
     # -P: a file of the current folder must not stand for a module of Python.
     command = [sys.executable, "-P", "-m", PROCESS, device.platform, device.compiler_key(), asked]
-    with (
-        tempfile.TemporaryDirectory(prefix="portmp-probe-") as folder,
-        tempfile.TemporaryFile() as errors,
-    ):
+    with paths.temporary_folder("probe") as folder, tempfile.TemporaryFile() as errors:
         environment = {
             **os.environ,
-            **device.separate_caches(Path(folder)),
+            **device.separate_caches(folder),
             "PYTHONPATH": paths.python_path(),
             "PORTMP_CACHE_DIR": "",
         }

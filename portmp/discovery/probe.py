@@ -59,7 +59,8 @@ def approve(device: Device) -> Verdict:
             _remember(key, verdict)
     _verdicts[device.name] = verdict
     if verdict.refusal:
-        remedy = f"; {device.remedy}" if device.remedy else ""
+        full = paths.full_disk()
+        remedy = f"; {device.remedy}" if device.remedy and not full else full
         raise DeviceError(
             f"{device.name} ({device.properties.name}) is refused: {verdict.refusal}{remedy}"
         )

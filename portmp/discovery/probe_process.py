@@ -6,10 +6,12 @@ It prints lines of JSON: each check before it runs, and the verdict last.
 from __future__ import annotations
 
 import json
+import os
 import sys
 from typing import Any
 
 from portmp.discovery import finding
+from portmp.discovery.isolated import end_with_parent
 from portmp.discovery.probe import examine
 from portmp.discovery.verdict import Verdict
 from portmp.errors import PortmpError
@@ -17,6 +19,7 @@ from portmp.errors import PortmpError
 
 def main(platform: str, key: str, asked: str) -> int:
     """Probe the device with this compiler key, beginning with the traits of a verdict."""
+    end_with_parent(os.getppid())
     found = [d for d in finding.find(platform).devices if d.compiler_key() == key]
     if not found:
         print(f"a process of its own does not find the device: {key}", file=sys.stderr)

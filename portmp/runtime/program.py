@@ -19,8 +19,6 @@ from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
 from portmp.errors import CompileError, LaunchError, PortmpError
 
-_MAGIC = b"portmp binary 1\n"
-_DIGEST = 32
 _ERROR_LINE = re.compile(
     r"""^(?:error:\ )?                            # PoCL puts the severity first
     (?: [^\s:()]+\((\d+)\)                       # kernel.cu(12): NVRTC
@@ -36,23 +34,32 @@ CompilationUnit = tuple[KernelSpec, ...]
 Loaded = dict[tuple[Traits, CompilationUnit], dict[str, Kernel]]
 _loaded: WeakKeyDictionary[Device, Loaded] = WeakKeyDictionary()
 _lock = threading.Lock()
-_watchers: list[list[KernelSpec]] = []
+
+
+class _Watchers(threading.local):
+    """Where a thread's look-ups are collected, if they are."""
+
+    def __init__(self) -> None:
+        self.lists: list[list[KernelSpec]] = []
+
+
+_watchers = _Watchers()
 
 
 @contextlib.contextmanager
 def watching() -> Iterator[list[KernelSpec]]:
-    """Collect what is looked up inside: the kernels, and so the schedules, that a call uses."""
+    """Collect what this thread looks up inside: the kernels, and so the schedules, of a call."""
     seen: list[KernelSpec] = []
-    _watchers.append(seen)
+    _watchers.lists.append(seen)
     try:
         yield seen
     finally:
-        _watchers.remove(seen)
+        _watchers.lists = [s for s in _watchers.lists if s is not seen]
 
 
 def kernels(device: Device, *unit: KernelSpec) -> dict[str, Kernel]:
     """The kernels of *unit* on *device*: loaded before, from the disk cache, or compiled."""
-    for seen in _watchers:
+    for seen in _watchers.lists:
         seen.extend(unit)
     key = (device.traits, unit)
     mine = _loaded.get(device)
@@ -70,51 +77,50 @@ def kernels(device: Device, *unit: KernelSpec) -> dict[str, Kernel]:
 
 @cache
 def _code() -> str:
-    """Which code renders: modules and templates, by size and time of change."""
-    files = [*paths.PACKAGE.rglob("*.py"), *render.template_folder().rglob("*.mako")]
-    facts = [(str(p), (s := p.stat()).st_size, s.st_mtime_ns) for p in sorted(files)]
-    return hashlib.sha256(repr(facts).encode()).hexdigest()
+    """Which code renders: the content of modules and templates."""
+    folders = ((paths.PACKAGE, "*.py"), (render.template_folder(), "*.mako"))
+    digest = hashlib.sha256()
+    for folder, pattern in folders:
+        for path in sorted(folder.rglob(pattern)):
+            content = path.read_bytes()
+            digest.update(f"{path.relative_to(folder)} {len(content)}\n".encode() + content)
+    return digest.hexdigest()
 
 
-def _note(device: Device, unit: CompilationUnit) -> Path | None:
-    """The file that says which binary *unit* is, so that nothing need be rendered."""
-    folder = paths.cache_folder()
+def _note(device: Device, unit: CompilationUnit) -> str:
+    """The name of what says which binary *unit* is, so that nothing need be rendered."""
     facts = (device.compiler_key(), _code(), device.platform, device.traits, unit)
-    digest = hashlib.sha256(repr(facts).encode()).hexdigest()
-    return folder / f"{digest}.note" if folder else None
+    return f"{hashlib.sha256(repr(facts).encode()).hexdigest()}.note"
 
 
-def _remembered(device: Device, note: Path | None) -> dict[str, Kernel] | None:
+def _noted(note: str) -> tuple[bytes | None, list[str]]:
+    """The binary that a note names, if it is still there, and its kernels."""
+    found = paths.kept(note)
+    if found is None:
+        return None, []
+    digest, *names = found.decode().split()
+    return paths.kept(binary_name(digest)), names
+
+
+def _remembered(device: Device, note: str) -> dict[str, Kernel] | None:
     """The kernels of a unit that was rendered before, if its binary is still there."""
-    if note is None or not note.is_file():
-        return None
+    binary, names = _noted(note)
     try:
-        digest, *names = note.read_text().split()
-        binary = read_cached(digest)
         return device.load(binary, names) if binary else None
-    except (OSError, ValueError, PortmpError):
+    except PortmpError:
         return None
 
 
 def is_cached(device: Device, unit: CompilationUnit) -> bool:
     """Whether the disk cache has the binary of *unit*."""
-    note = _note(device, unit)
-    if note is None or not note.is_file():
-        return False
-    try:
-        digest, *_ = note.read_text().split()
-    except (OSError, ValueError):
-        return False
-    return read_cached(digest) is not None
+    return _noted(_note(device, unit))[0] is not None
 
 
-def _rendered(device: Device, unit: CompilationUnit, note: Path | None) -> dict[str, Kernel]:
+def _rendered(device: Device, unit: CompilationUnit, note: str) -> dict[str, Kernel]:
     """The kernels of a unit, and a note for the next process."""
     text = source(device, *unit)
     found = load(device, text)
-    if note is not None:
-        with contextlib.suppress(OSError):
-            paths.replace_file(note, " ".join([_digest(device, text), *text.kernels]).encode())
+    paths.keep(note, " ".join([_digest(device, text), *text.kernels]).encode())
     return found
 
 
@@ -127,16 +133,16 @@ def source(device: Device, *unit: KernelSpec) -> RenderedSource:
 
 def load(device: Device, text: RenderedSource) -> dict[str, Kernel]:
     """Compile (or fetch) and load rendered source."""
-    digest = _digest(device, text)
-    binary = read_cached(digest)
+    name = binary_name(_digest(device, text))
+    binary = paths.kept(name)
     if binary is not None:
         try:
             return device.load(binary, text.kernels)
         except PortmpError:
-            forget(digest)
+            paths.forget(name)
     binary = compile_source(device, text)
     kernels = device.load(binary, text.kernels)
-    write_cached(digest, binary)
+    paths.keep(name, binary)
     return kernels
 
 
@@ -166,59 +172,32 @@ def explained(error: CompileError, source: RenderedSource) -> CompileError:
         origin = source.origin(number)
         place = f"{origin[0]} line {origin[1]}" if origin else "generated text"
         notes.append(f"  rendered line {number} (template {place}): {lines[number - 1].strip()}")
+    if full := paths.full_disk():
+        return CompileError(f"the compiler fails{full}: {log}")
     if not notes:
         return error
     return CompileError("\n".join(["the compiler rejects rendered source:", *notes, log]))
 
 
-# --- the disk cache: one file a binary, checked by a digest of its content ------------
+# --- the disk cache: a file a binary, one a unit that says which ---------------------------
 
 
-def _path(digest: str) -> Path | None:
-    folder = paths.cache_folder()
-    return folder / f"{digest}.bin" if folder else None
+def binary_name(digest: str) -> str:
+    """What the cache calls a binary."""
+    return f"{digest}.bin"
 
 
-def read_cached(digest: str) -> bytes | None:
-    """A cached binary, or None; a damaged file is removed."""
-    path = _path(digest)
-    if path is None:
-        return None
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return None
-    start = len(_MAGIC) + _DIGEST
-    body = data[start:]
-    if data[: len(_MAGIC)] == _MAGIC and hashlib.sha256(body).digest() == data[len(_MAGIC) : start]:
-        return body
-    forget(digest)
-    return None
-
-
-def write_cached(digest: str, binary: bytes) -> None:
-    """Keep *binary*; a cache that cannot be written is no error."""
-    path = _path(digest)
-    if path is not None:
-        try:
-            paths.replace_file(path, _MAGIC + hashlib.sha256(binary).digest() + binary)
-        except OSError:
-            return
-
-
-def forget(digest: str) -> None:
-    """Remove one cached binary."""
-    path = _path(digest)
-    if path is not None:
-        with contextlib.suppress(OSError):
-            path.unlink()
-
-
-_CACHED = re.compile(r"[0-9a-f]{64}\.(bin|note)|probe-[0-9a-f]{32}\.json|tune-[0-9a-f]{32}\.jsonl")
+_CACHED = re.compile(
+    r"[0-9a-f]{64}\.(bin|note)|(probe|drivers)-[0-9a-f]{32}\.json|tune-[0-9a-f]{32}\.jsonl"
+    r"|rates-.*\.json|opencl-drivers-[0-9a-f]{16}/[0-9]{2}\.icd"
+)
 
 
 def cached_files() -> Iterator[Path]:
     """All files of the disk cache: portmp's own, since the folder may hold others."""
     folder = paths.cache_folder()
-    if folder is not None:
-        yield from sorted(p for p in folder.iterdir() if _CACHED.fullmatch(p.name) and p.is_file())
+    if folder is None:
+        return
+    found = [p for p in (*folder.iterdir(), *folder.glob("opencl-drivers-*/*")) if p.is_file()]
+    yield from sorted(p for p in found if _CACHED.fullmatch(str(p.relative_to(folder))))
+    yield from paths.abandoned(folder)

@@ -73,6 +73,10 @@ class Task:
     accuracy: str
     shape: str
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.accuracy, str):
+            self.format.accumulator(self.accuracy)  # which says what is allowed
+
     def __str__(self) -> str:
         suffix = "" if self.accuracy == "accurate" else f" {self.accuracy}"
         return f"{self.routine} {self.format.name}{suffix}, {self.shape}"
@@ -137,7 +141,7 @@ def parsed(text: str, source: str, name: str) -> list[Entry]:
         if data["version"] not in (1, VERSION):
             raise InputError(f"{source}: version {data['version']!r}, 1 and {VERSION} are read")
         return [_entry(_today(item), name) for item in data["entries"]]
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
             raise
         what = f"{error} is missing" if isinstance(error, KeyError) else str(error)
@@ -202,7 +206,15 @@ def users() -> tuple[Entry, ...]:
     path = user_file()
     if path is None or not path.is_file():
         return ()
-    return tuple(parsed(path.read_text(), str(path), "user"))
+    return tuple(parsed(_content(path), str(path), "user"))
+
+
+def _content(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no text (UTF-8)"
+        raise InputError(f"{path}: cannot be read: {reason}") from None
 
 
 @cache
@@ -228,15 +240,17 @@ def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
         kept = {k: v for k, v in item.items() if k not in ("schedule", "measured")}
         return json.dumps(kept, sort_keys=True)
 
-    old: list[dict[str, Any]] = []
-    if path.is_file():
-        parsed(path.read_text(), str(path), "")
-        old = [_today(item) for item in json.loads(path.read_text())["entries"]]
-    merged = {purpose(item): item for item in (*old, *entries)}
-    lines = ",\n".join(json.dumps(merged[key]) for key in sorted(merged))
-    text = f'{{"version": {VERSION}, "entries": [\n{lines}\n]}}\n'
-    path.parent.mkdir(parents=True, exist_ok=True)
-    paths.replace_file(path, text.encode())
+    paths.make_private(path.parent)
+    with paths.locked(path):
+        old: list[dict[str, Any]] = []
+        if path.is_file():
+            content = _content(path)
+            parsed(content, str(path), "")
+            old = [_today(item) for item in json.loads(content)["entries"]]
+        merged = {purpose(item): item for item in (*old, *entries)}
+        lines = ",\n".join(json.dumps(merged[key]) for key in sorted(merged))
+        text = f'{{"version": {VERSION}, "entries": [\n{lines}\n]}}\n'
+        paths.replace_file(path, text.encode())
 
 
 # --- lookup ----------------------------------------------------------------------------------

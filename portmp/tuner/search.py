@@ -13,13 +13,12 @@ import contextlib
 import datetime
 import hashlib
 import json
-import multiprocessing
 import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -30,6 +29,7 @@ from portmp import definition, discovery, formats, paths
 from portmp.backends.base import Device, Launch, recording, replay
 from portmp.codegen import render
 from portmp.codegen.render import RenderedSource
+from portmp.discovery import isolated
 from portmp.errors import ArgumentError, PortmpError, suggestion
 from portmp.files import target as targets
 from portmp.progress import Progress
@@ -94,11 +94,12 @@ class Journal:
         folder = paths.cache_folder()
         self._path = folder / f"tune-{name}.jsonl" if folder else None
         self._trials: dict[str, Trial] = {}
-        if self._path and self._path.is_file():
-            for line in self._path.read_text().splitlines():
-                with contextlib.suppress(ValueError, KeyError, TypeError):
-                    item = json.loads(line)
-                    self._trials[item["trial"]] = Trial(item["seconds"], item["error"])
+        content = paths.read_private(self._path) if self._path else None
+        for line in (content or b"").splitlines():
+            with contextlib.suppress(ValueError, KeyError, TypeError, RecursionError):
+                item = json.loads(line)
+                trial = Trial(float(item["seconds"]), str(item["error"]))
+                self._trials[str(item["trial"])] = trial
 
     @staticmethod
     def _key(task: Task, schedule: Schedule) -> str:
@@ -114,14 +115,19 @@ class Journal:
         self._trials[key] = trial
         if self._path:
             line = json.dumps({"trial": key, "seconds": trial.seconds, "error": trial.error})
-            with contextlib.suppress(OSError), self._path.open("a") as file:
-                file.write(line + "\n")
+            with contextlib.suppress(OSError), open(self._path, "ab", opener=_private) as file:
+                file.write(f"{line}\n".encode())  # in one step: searches may share it
 
     def forget(self) -> None:
         """Drop all trials."""
         self._trials.clear()
         if self._path:
             self._path.unlink(missing_ok=True)
+
+
+def _private(path: str, flags: int) -> int:
+    """Open a file that others neither read nor write."""
+    return os.open(path, flags | os.O_NOFOLLOW, 0o600)
 
 
 # --- compiling -------------------------------------------------------------------------------
@@ -146,7 +152,7 @@ def compilers(device: Device, workers: int) -> Executor | None:
     """Processes that compile for *device*; None without a cache to hand binaries over."""
     if workers < 2 or paths.cache_folder() is None:
         return None
-    return ProcessPoolExecutor(workers, mp_context=multiprocessing.get_context("spawn"))
+    return isolated.workers(workers)
 
 
 # --- one search ------------------------------------------------------------------------------

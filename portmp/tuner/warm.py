@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures import as_completed
 from dataclasses import dataclass
 
 from portmp import discovery, paths
 from portmp.backends.base import Device
+from portmp.discovery import isolated
 from portmp.errors import ArgumentError, PortmpError
 from portmp.progress import Progress
 from portmp.routines import compilation_units
@@ -44,7 +44,7 @@ def warm(
         )
     count = workers or os.cpu_count() or 1
     # Processes of their own: drivers compile one program at a time in a process.
-    with ProcessPoolExecutor(count, multiprocessing.get_context("spawn")) as pool:
+    with isolated.workers(count) as pool:
         for form in forms:
             began = time.perf_counter()
             units = {unit: name for name, unit in compilation_units.units(form, device).items()}
