@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -21,9 +22,35 @@ import numpy as np
 from portmp.backends.energy import Meter
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
-from portmp.errors import BackendUnavailable, LaunchError
+from portmp.errors import BackendUnavailable, DeviceError, LaunchError
 
 Dim3 = tuple[int, int, int]
+
+_drivers: dict[str, bool] = {"started": False, "lost": False}
+"""Whether this process started drivers, and whether it was forked from one that had."""
+
+
+def drivers_start() -> None:
+    """Say that drivers are about to start in this process."""
+    _drivers["started"] = True
+
+
+def _forked() -> None:
+    """In a new process: its drivers' threads and connections stayed with its parent."""
+    _drivers["lost"] = _drivers["started"]
+
+
+os.register_at_fork(after_in_child=_forked)
+
+
+def check_process(device: Device) -> None:
+    """DeviceError in a forked process, where drivers that its parent started would hang."""
+    if _drivers["lost"] and not device.by_reference:
+        raise DeviceError(
+            f"{device.name} cannot be used here: this process was forked from one that had started "
+            "drivers, and they do not follow; start processes by spawn or forkserver "
+            "(multiprocessing.get_context('spawn'))"
+        )
 
 
 @dataclass(frozen=True)
@@ -126,6 +153,7 @@ class Queue(ABC):
         recorded was checked: repeating it checks nothing.
         """
         device = self.device
+        check_process(device)
         x, y, z = block
         i, j, k = grid
         most_i, most_j, most_k = device.most_blocks

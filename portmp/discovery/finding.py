@@ -13,7 +13,7 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 
-from portmp.backends.base import Device
+from portmp.backends.base import Device, drivers_start
 from portmp.codegen.platform import PLATFORMS
 from portmp.discovery import probe
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, PortmpError, suggestion
@@ -52,6 +52,8 @@ def find(backend: str) -> Found:
 @cache
 def _found(backend: str) -> Found:
     module = importlib.import_module(f"portmp.backends.{backend}.runtime")
+    if backend != HOST:
+        drivers_start()
     try:
         return Found(backend, tuple(module.find_devices()))
     except BackendUnavailable as error:
@@ -172,10 +174,11 @@ def _meant(wanted: str) -> list[Device]:
             raise DeviceError(f"device {wanted!r}: {answer.problem}")
         if index == "":
             return list(answer.devices)
-        if index.isascii() and index.isdigit() and int(index) < len(answer.devices):
+        number = index.isascii() and index.isdigit() and len(index) < 6
+        if number and int(index) < len(answer.devices):
             return [answer.devices[int(index)]]
         names = ", ".join(d.name for d in answer.devices)
-        raise DeviceError(f"device {wanted!r} does not exist; {backend} has {names}")
+        raise DeviceError(f"device {wanted[:40]!r} does not exist; {backend} has {names}")
     matches = [
         d
         for d in sorted(devices(), key=_rank)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.backends.base import Buffer, Device, Queue, is_recording
+from portmp.backends.base import Buffer, Device, Queue, check_process, is_recording
 from portmp.backends.host.runtime import HostBuffer
 from portmp.errors import ShapeError
 from portmp.formats import Format, encode
@@ -156,6 +156,7 @@ class Planes:
 
     def write_parts(self, parts: Host) -> None:
         """Copy planes as they lie in memory to the device; only for contiguous views."""
+        check_process(self.device)
         for buffer, part in zip(self.buffers, parts, strict=True):
             self.queue.write(buffer, np.ascontiguousarray(part), self.start * part.itemsize)
 
@@ -165,6 +166,7 @@ class Planes:
 
     def read_parts(self) -> Host:
         """Copy a contiguous view to the host as it lies in memory, and wait."""
+        check_process(self.device)
         parts = []
         for dtype, buffer in zip(self.format.parts, self.buffers, strict=True):
             part = np.empty(self.shape, dtype)
@@ -200,6 +202,7 @@ class Planes:
 
 def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
     """New planes with undefined content."""
+    check_process(queue.device)
     size = max(math.prod(shape), 1)
     sizes = [size * np.dtype(part).itemsize for part in form.parts]
     buffers = queue.device.allocate_parts(sizes)
@@ -225,6 +228,7 @@ def copied(source: Planes, target: Planes) -> bool:
     """
     if target.device.properties.kind != "cpu" or is_recording() or not target.size:
         return False
+    check_process(target.device)
     spans = [view._span() for view in (source, target)]
     if any(count * target.format.itemsize > FEW_BYTES for _, count in spans):
         return False
