@@ -16,7 +16,14 @@ from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, suggestion
+from portmp.errors import (
+    ArgumentError,
+    CompileError,
+    InputError,
+    PortmpError,
+    ShapeError,
+    suggestion,
+)
 
 if TYPE_CHECKING:
     from portmp.arrays.array import Array
@@ -59,7 +66,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         status: int = args.run(args)
         sys.stdout.flush()
     except PortmpError as error:
-        return _failed(str(error))
+        text = str(error)
+        return _failed(text if isinstance(error, CompileError) else text.replace("\n", "\\n"))
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:
@@ -82,8 +90,12 @@ def _attached(words: Sequence[str]) -> list[str]:
     return joined
 
 
+_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
+"""Characters that a terminal obeys, as text: names in files may have any."""
+
+
 def _failed(message: str) -> int:
-    print(f"portmp: error: {message}", file=sys.stderr)
+    print(f"portmp: error: {message.translate(_CONTROLS)}", file=sys.stderr)
     return 2
 
 
@@ -136,6 +148,7 @@ def _cache(args: Args) -> int:
     from portmp.runtime import program
 
     files = list(program.cached_files())
+    size = sum(file.stat().st_size for file in files)
     if args.clear:
         for file in files:
             try:
@@ -143,7 +156,6 @@ def _cache(args: Args) -> int:
             except OSError as error:
                 raise InputError(f"{file}: cannot be removed: {error.strerror}") from None
     folder = paths.cache_folder()
-    size = sum(f.stat().st_size for f in files if f.exists())
     facts = {
         "folder": str(folder) if folder else None,
         "files": len(files),

@@ -528,6 +528,8 @@ def zeros(
     sizes = _integers((shape,), "shape")
     if any(n < 0 for n in sizes):
         raise ShapeError(f"zeros: shape {tuple(sizes)} given, lengths cannot be negative")
+    if any(n >= 2**63 for n in sizes):
+        raise ShapeError(f"zeros: shape {tuple(sizes)!s:.80} given, lengths are below 2^63")
     target = opened(form, device)
     needed, memory = math.prod(sizes) * form.itemsize, target.properties.memory
     if needed > memory:

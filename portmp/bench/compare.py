@@ -13,6 +13,7 @@ from portmp.bench import blas, options
 from portmp.bench.experiment import SCHEMA, Experiment, Family
 from portmp.bench.tables import Column, Row, Rows, Table, shown
 from portmp.errors import InputError
+from portmp.files import content
 
 _JOULES = Column("J/op", "energy.joules_per_operation", "J")
 _INSTALL = "pip install jsonschema, and this command tells where"
@@ -34,11 +35,7 @@ def read(path: str | Path) -> Row:
     The schema is checked where jsonschema is installed.
     """
     file = Path(path)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:  # ValueError: not UTF-8, a NUL in the name
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{file}: cannot be read: {reason}") from None
+    text = content.text(file)
     try:
         data = json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError) as error:

@@ -9,18 +9,20 @@ failure is one InputError that names the file and, in text, the line.
 from __future__ import annotations
 
 import io
+import math
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
 from portmp import formats
 from portmp.arrays.array import Array, from_limbs
 from portmp.backends.base import Device
-from portmp.errors import FormatError, InputError, PortmpError, ShapeError, suggestion
+from portmp.errors import FormatError, InputError, ShapeError, suggestion
+from portmp.files.content import TEXT_BYTES, afford, afford_unpacked, content, reading, regular
 from portmp.files.matrix_market import mtx_bytes, read_mtx
 from portmp.files.target import check_place, replace
 from portmp.files.text import Plane, csv_bytes, read_csv, read_txt, txt_bytes
@@ -45,10 +47,8 @@ def read(path: str | Path, form: Format, device: Device) -> Array:
     """
     file = Path(path)
     reader = _READERS[_suffix(file)]
-    try:
-        planes = reader(file, _content(file), form)
-    except MemoryError:
-        raise InputError(f"{file}: the array does not fit this machine's memory") from None
+    with reading(file):
+        planes = reader(file, content(file), form)
     return from_limbs(planes, form, device)
 
 
@@ -57,8 +57,8 @@ def stored_format(path: str | Path) -> Format | None:
     file = Path(path)
     if _suffix(file) != ".npz":
         return None
-    members = _members(file, _content(file))
-    return _named_format(file, members[FORMAT_KEY]) if FORMAT_KEY in members else None
+    members = _members(file, content(file), {FORMAT_KEY})
+    return _named_format(file, members[FORMAT_KEY]) if members else None
 
 
 def _suffix(file: Path) -> str:
@@ -71,39 +71,37 @@ def _suffix(file: Path) -> str:
     return suffix
 
 
-def _content(file: Path) -> bytes:
-    try:
-        return file.read_bytes()
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
-
-
 # --- NumPy's files
 
 
-def _read_npy(file: Path, content: bytes, form: Format) -> list[Plane]:
-    return convert.to_limbs(_parsed_npy(str(file), content), form, str(file))
+def _read_npy(file: Path, data: bytes, form: Format) -> list[Plane]:
+    return convert.to_limbs(_parsed_npy(str(file), data), form, str(file))
 
 
-def _parsed_npy(name: str, content: bytes) -> Plane:
+def _parsed_npy(name: str, data: bytes) -> Plane:
     """The array in the bytes of a .npy file."""
-    if not content.startswith(_NPY_MAGIC):
+    if not data.startswith(_NPY_MAGIC):
         raise InputError(
             f"{name}: does not begin as a .npy file does; pickled objects are never loaded"
         )
-    try:
-        array = np.lib.format.read_array(io.BytesIO(content), allow_pickle=False)
-    except MemoryError:
-        raise
-    except Exception as error:  # damaged headers reach NumPy's parser, which raises many types
-        if "Object" in str(error):
-            raise InputError(f"{name}: holds pickled objects, which are never loaded") from None
-        raise InputError(f"{name}: damaged or truncated: {_line(error)}") from None
-    return np.asarray(array)
+    with reading(name):
+        stream = io.BytesIO(data)
+        header = _header(stream, len(data))
+        if header.dtype.hasobject:
+            raise InputError(f"{name}: holds pickled objects, which are never loaded")
+        if not header.dtype.itemsize:
+            raise InputError(f"{name}: holds empty texts ({header.dtype.str}), no numbers")
+        count = math.prod(header.shape)
+        if count * header.dtype.itemsize > len(data) - stream.tell():
+            raise InputError(f"{name}: truncated: {count} elements of {header.dtype} expected")
+        if header.dtype.kind in "US":
+            afford(name, count * (TEXT_BYTES + header.dtype.itemsize))
+        stream.seek(0)
+        return np.asarray(np.lib.format.read_array(stream, allow_pickle=False))
 
 
-def _read_npz(file: Path, content: bytes, form: Format) -> list[Plane]:
-    members = _members(file, content)
+def _read_npz(file: Path, data: bytes, form: Format) -> list[Plane]:
+    members = _members(file, data)
     if FORMAT_KEY in members:
         stored = _named_format(file, members.pop(FORMAT_KEY))
         return convert.change_format(_limb_planes(file, members, stored), stored, form)
@@ -118,23 +116,20 @@ def _read_npz(file: Path, content: bytes, form: Format) -> list[Plane]:
 def members(path: str | Path) -> dict[str, Plane]:
     """The arrays of a .npz file by name; pickled objects are refused."""
     file = Path(path)
-    return _members(file, _content(file))
+    return _members(file, content(file))
 
 
-def _members(file: Path, content: bytes) -> dict[str, Plane]:
-    """The arrays of a .npz file by key."""
-    if not content.startswith(_ZIP_MAGIC):
+def _members(file: Path, data: bytes, wanted: Container[str] | None = None) -> dict[str, Plane]:
+    """The arrays of a .npz file by key: all, or those *wanted*."""
+    if not data.startswith(_ZIP_MAGIC):
         raise InputError(_no_archive(file))
     found = {}
-    try:
-        with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            for member in archive.namelist():
-                array = _parsed_npy(f"{file}, {member}", archive.read(member))
-                found[member.removesuffix(".npy")] = array
-    except (PortmpError, MemoryError):
-        raise
-    except Exception as error:  # zipfile and zlib raise many types for damaged archives
-        raise InputError(f"{file}: damaged or truncated: {_line(error)}") from None
+    with reading(file), zipfile.ZipFile(io.BytesIO(data)) as archive:
+        members = {m.filename.removesuffix(".npy"): m for m in archive.infolist()}
+        taken = {key: m for key, m in members.items() if wanted is None or key in wanted}
+        afford_unpacked(file, len(data), sum(m.file_size for m in taken.values()))
+        for key, member in taken.items():
+            found[key] = _parsed_npy(f"{file}, {member.filename}", archive.read(member))
     return found
 
 
@@ -143,35 +138,28 @@ class Header:
     """What a stored array is, without its numbers."""
 
     shape: tuple[int, ...]
-    dtype: str
+    dtype: np.dtype[Any]
     nbytes: int
 
 
 def headers(path: str | Path) -> dict[str, Header]:
     """The arrays of a .npz file by name, as ``members`` has them; their numbers are not read."""
     file, found = Path(path), {}
-    try:
-        with file.open("rb") as content:
-            if content.read(len(_ZIP_MAGIC)) != _ZIP_MAGIC:
-                raise InputError(_no_archive(file))
-            with zipfile.ZipFile(content) as archive:
-                for member in archive.infolist():
-                    name = member.filename.removesuffix(".npy")
-                    with archive.open(member) as stream:
-                        found[name] = _header(stream, member.file_size)
-    except PortmpError:
-        raise
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
-    except Exception as error:  # as in _members
-        raise InputError(f"{file}: damaged or truncated: {_line(error)}") from None
+    with reading(file), regular(file) as opened:
+        if opened.read(len(_ZIP_MAGIC)) != _ZIP_MAGIC:
+            raise InputError(_no_archive(file))
+        with zipfile.ZipFile(opened) as archive:
+            for member in archive.infolist():
+                name = member.filename.removesuffix(".npy")
+                with archive.open(member) as stream:
+                    found[name] = _header(stream, member.file_size)
     return found
 
 
 def _header(stream: IO[bytes], nbytes: int) -> Header:
     first = np.lib.format.read_magic(stream) == (1, 0)
     shape, _, kind = _HEADERS[first](stream)
-    return Header(shape, kind.name, nbytes)
+    return Header(shape, kind, nbytes)
 
 
 def _no_archive(file: Path) -> str:
@@ -212,11 +200,6 @@ def _parts(file: Path, members: dict[str, Plane], form: Format) -> list[Plane]:
             f"shape; found {text or 'nothing'}"
         )
     return encode.limbs_of(form, [members[name] for name in wanted])
-
-
-def _line(error: BaseException) -> str:
-    """An error's message on one line."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 _READERS: dict[str, Callable[[Path, bytes, Format], list[Plane]]] = {

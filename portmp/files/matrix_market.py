@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,7 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from portmp.errors import InputError
-from portmp.files.text import Number, Plane, decimal_strings, decoded_text, parsed_field
+from portmp.files.content import afford, afford_numbers, decoded
+from portmp.files.text import Number, Plane, decimal_strings, parsed_field
 from portmp.formats import Format, convert
 
 # --- Matrix Market
@@ -32,11 +33,14 @@ class _Banner:
 
 _LAYOUTS = ("coordinate", "array")
 _FIELDS = ("real", "double", "integer", "unsigned-integer", "pattern")
+MOST_LINES = 2**40
+"""Rows or columns of a matrix, be it without elements."""
 _SYMMETRIES = ("general", "symmetric", "skew-symmetric")
 
 
-def read_mtx(file: Path, content: bytes, form: Format) -> list[Plane]:
-    lines = decoded_text(file, content).splitlines()
+def read_mtx(file: Path, data: bytes, form: Format) -> list[Plane]:
+    afford_numbers(file, data, form.limbs)
+    lines = decoded(file, data).splitlines()
     banner = _banner(file, lines[0] if lines else "")
     body = iter(
         [
@@ -106,14 +110,10 @@ def _first_row(banner: _Banner, column: int) -> int:
 
 
 def _blank(file: Path, shape: tuple[int, int], form: Format) -> list[Plane]:
-    """Zeros, unless they would take most of this machine's memory."""
-    needed = shape[0] * shape[1] * form.itemsize
-    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    if 4 * needed > memory:
-        raise InputError(
-            f"{file}: {shape[0]} x {shape[1]} values of {form} take {needed} bytes; "
-            f"this machine has {memory}, of which a quarter may be used"
-        )
+    """Zeros, unless they would take more memory than is allowed."""
+    if max(shape) > MOST_LINES:
+        raise InputError(f"{file}: {shape[0]} x {shape[1]} given, at most {MOST_LINES} are allowed")
+    afford(f"{file}: {shape[0]} x {shape[1]} values of {form}", math.prod(shape) * form.itemsize)
     return [np.zeros(shape, form.dtype(i)) for i in range(form.limbs)]
 
 
@@ -154,7 +154,9 @@ def _columns(
 ) -> Iterator[Entry]:
     """Entries one a line, column by column; of symmetric matrices the lower triangle."""
     rows, columns = shape
-    where = ((i, j) for j in range(columns) for i in range(_first_row(banner, j), rows))
+    where = (
+        (i, j) for j in range(columns if rows else 0) for i in range(_first_row(banner, j), rows)
+    )
     for number, words in lines:
         place = f"{file}, line {number}"
         if len(words) != 1:

@@ -12,6 +12,7 @@ import numpy as np
 
 from portmp.arrays.array import Array
 from portmp.errors import InputError
+from portmp.files.content import afford_numbers, decoded
 from portmp.formats import Format, convert, decimal, parse
 
 Plane = np.ndarray[Any, Any]
@@ -32,19 +33,20 @@ _HEADING = re.compile(
 # --- decimal text
 
 
-def read_csv(file: Path, content: bytes, form: Format) -> list[Plane]:
-    return _table(file, content, form, header=True)
+def read_csv(file: Path, data: bytes, form: Format) -> list[Plane]:
+    return _table(file, data, form, header=True)
 
 
-def read_txt(file: Path, content: bytes, form: Format) -> list[Plane]:
-    return _table(file, content, form, header=False)
+def read_txt(file: Path, data: bytes, form: Format) -> list[Plane]:
+    return _table(file, data, form, header=False)
 
 
-def _table(file: Path, content: bytes, form: Format, header: bool) -> list[Plane]:
+def _table(file: Path, data: bytes, form: Format, header: bool) -> list[Plane]:
     """Rows of numbers, separated by semicolons, commas or blanks; # begins a comment."""
+    afford_numbers(file, data, form.limbs)
     lines = [
         (number, text)
-        for number, line in enumerate(decoded_text(file, content).splitlines(), 1)
+        for number, line in enumerate(decoded(file, data).splitlines(), 1)
         if (text := line.partition("#")[0].strip())
     ]
     mark = next((mark for mark in ";," if any(mark in text for _, text in lines)), None)
@@ -78,14 +80,6 @@ def _without_header(file: Path, rows: list[Row]) -> list[Row]:
         f"{file}, line {number}, column {strange[0]}: {fields[strange[0] - 1][:60]!r} is not a "
         "number; a line of headings has only words (letters, digits, blanks, _, (), [], -)"
     )
-
-
-def decoded_text(file: Path, content: bytes) -> str:
-    try:
-        return content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InputError(f"{file}, line {line}: not a text file (UTF-8)") from None
 
 
 def _fields(text: str, mark: str | None, place: str) -> list[str]:

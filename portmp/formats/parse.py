@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from decimal import Decimal
 from fractions import Fraction
 
 from portmp.errors import InputError
 
-_DECIMAL_RANGE = 20_000
-_BINARY_RANGE = 66_500
+_DECIMAL_RANGE = 2_000
+_BINARY_RANGE = 6_650
 """Exponents past these are infinite or zero in every format, so they are never expanded."""
 
-_LONGEST_TEXT = 100_000
-"""Characters of a number's text; reducing a ratio takes time quadratic in them."""
+LONGEST = "PORTMP_LONGEST_NUMBER"
+_LONGEST_TEXT = 10_000
+"""Characters of a number's text, unless that setting says so; time grows with their square."""
 
 
 _DECIMAL = re.compile(
@@ -35,15 +37,15 @@ def parse_number(text: str, argument: str) -> Fraction | float:
 
     Accepted are decimals (``-3e-400``), ratios of integers (``1/3``), hexadecimal floats
     (``0x1.8p3``), nan, inf and infinity in any case, each with a sign and with blanks around
-    it. Zero with a minus is the float -0.0. Past 10^+-20000 the result is the float +-inf or
-    +-0.0, which is what every format makes of such a value. Texts of more than 100,000
-    characters are refused.
+    it. Zero with a minus is the float -0.0. Past 10^+-2000 the result is the float +-inf or
+    +-0.0, which is what every format makes of such a value. Texts of more than 10,000
+    characters are refused (PORTMP_LONGEST_NUMBER sets another limit).
     """
     stripped = text.strip()
-    if len(stripped) > _LONGEST_TEXT:
+    if len(stripped) > _LONGEST_TEXT and len(stripped) > (most := _longest()):
         raise InputError(
             f"{argument}: {_shown(text)} is too long; a number has at most "
-            f"{_LONGEST_TEXT} characters"
+            f"{most} characters, unless {LONGEST} sets another limit"
         )
     if match := _DECIMAL.fullmatch(stripped):
         sign, whole, part, exponent = match.groups(default="")
@@ -60,6 +62,15 @@ def parse_number(text: str, argument: str) -> Fraction | float:
         f"{argument}: {_shown(text)} is not a number; allowed are decimals (-1.5e-3), "
         "ratios p/q with q not 0, hexadecimal floats (0x1.8p3), nan and inf"
     )
+
+
+def _longest() -> int:
+    given = os.environ.get(LONGEST, "").strip()
+    if not given:
+        return _LONGEST_TEXT
+    if not (given.isascii() and given.isdigit() and len(given) < 10):
+        raise InputError(f"{LONGEST}: {_shown(given)} given, a number of characters is needed")
+    return int(given)
 
 
 def _shown(text: object) -> str:

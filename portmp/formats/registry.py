@@ -135,9 +135,9 @@ class Format:
 
     def accumulator(self, accuracy: str = "accurate") -> Accumulator:
         """How this format sums products: ``accurate`` or ``fast``."""
-        if accuracy in self.accumulators:
+        if isinstance(accuracy, str) and accuracy in self.accumulators:
             return self.accumulators[accuracy]
-        if accuracy in ACCURACIES:
+        if isinstance(accuracy, str) and accuracy in ACCURACIES:
             raise FormatError(
                 f"accuracy: {accuracy!r} given, {self.name} has only {', '.join(self.accumulators)}"
             )

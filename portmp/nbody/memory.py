@@ -92,7 +92,7 @@ def _archive(file: Path, forms: Sequence[Format]) -> Start:
     first = found.get("bodies0", found.get("mass"))
     count = first.shape[0] if first and first.shape else 0
     if "facts" in found:
-        stored = [array.dtype for name, array in found.items() if name.startswith("bodies")]
+        stored = [array.dtype.name for name, array in found.items() if name.startswith("bodies")]
         changed = any(list(form.planes[: len(stored)]) != stored for form in forms)
         widest = count * (WIDENED * max(f.itemsize for f in forms) + CHANGED * changed)
         return Start(count, max(reading + sum(sizes) // 8, widest))

@@ -19,6 +19,7 @@ import numpy as np
 
 from portmp import files
 from portmp.errors import ArgumentError, InputError, suggestion
+from portmp.files import content
 from portmp.formats import parse
 
 COLUMNS = ("mass", "x", "y", "z", "vx", "vy", "vz")
@@ -53,15 +54,17 @@ def read(path: str | Path) -> Particles:
     file = Path(path)
     if file.suffix.lower() == ".npz":
         return _arrays(file)
-    try:
-        if str(path) in EXAMPLES:
-            file = Path(f"{path}.csv")
-            text = resources.files("portmp").joinpath("data", file.name).read_text()
-        else:
-            text = file.read_text(encoding="utf-8-sig")
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else error
-        raise InputError(f"{file}: cannot be read: {reason}") from None
+    if str(path) in EXAMPLES:
+        file = Path(f"{path}.csv")
+        text = resources.files("portmp").joinpath("data", file.name).read_text()
+    else:
+        text = content.text(file)
+    with content.reading(file):
+        return _parsed(file, text)
+
+
+def _parsed(file: Path, text: str) -> Particles:
+    """Particles from the text of a table."""
     constant = Fraction(1)
     rows: list[tuple[int, list[str]]] = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -101,9 +104,17 @@ def _arrays(file: Path) -> Particles:
         raise InputError(
             f"{file}: G: {constant.dtype.name} of shape {constant.shape} given, a number is needed"
         )
-    factor = Fraction(1 if constant is None else constant.item())
+    if constant is not None and not np.isfinite(constant):
+        raise InputError(f"{file}: G: {constant.item()} given, a finite number is needed")
+    factor = Fraction(1) if constant is None else _fraction(constant)
     weights = mass if factor == 1 else [factor * Fraction(m) for m in mass.tolist()]
     return Particles(("",) * count, weights, position, velocity)
+
+
+def _fraction(number: Any) -> Fraction:
+    """The exact value of a NumPy number; a long double goes by its parts."""
+    high = float(number)
+    return Fraction(high) + Fraction(float(number - number.dtype.type(high)))
 
 
 def _particles(file: Path, rows: list[tuple[int, list[str]]], constant: Fraction) -> Particles:

@@ -173,8 +173,8 @@ def command(args: Any) -> int:
     forms = list(dict.fromkeys(formats.get(name.strip()) for name in args.format.split(",")))
     if args.root not in (None, *ROOTS):
         raise ArgumentError(f"--root: {args.root!r} given, {', '.join(ROOTS)} are allowed")
-    if args.eps is not None:
-        system.exact(args.eps, "--eps")
+    if args.eps is not None and system.exact(args.eps, "--eps") < 0:
+        raise ArgumentError(f"--eps: {args.eps} given, a length from 0 on is needed")
     output, path, picture = (
         Path(name) if name else None for name in (args.output, args.trajectory, args.plot)
     )

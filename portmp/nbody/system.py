@@ -19,7 +19,7 @@ from portmp import files, formats, nbody
 from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
 from portmp.arrays.blas import dot
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, InputError, PortmpError, ShapeError, suggestion
+from portmp.errors import ArgumentError, InputError, ShapeError, suggestion
 from portmp.formats import convert, parse
 from portmp.routines import base, elementwise, gravity
 from portmp.runtime.planes import allocate
@@ -250,7 +250,7 @@ def load(path: str | Path, form: str | None = None, device: str | Device | None 
             root=facts["root"],
             steps=facts["steps"],
         )
-    except (KeyError, ValueError, TypeError, PortmpError) as error:
+    except Exception as error:  # a file may hold anything in the place of anything
         raise InputError(f"{file}: is no saved system: {error}") from None
 
 
