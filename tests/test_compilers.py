@@ -323,5 +323,5 @@ def test_libraries_with_a_version_only(monkeypatch: pytest.MonkeyPatch, tmp_path
     monkeypatch.setenv("LD_LIBRARY_PATH", str(tmp_path))
     library = hiprtc.find_library("quux")
     assert library == tmp_path / "libquux.so.11"
-    opened = Path(hiprtc.bridge("quux", library).name) / "lib" / "libquux.so"
+    opened = hiprtc.bridge("quux", library) / "lib" / "libquux.so"
     assert opened.resolve() == library.resolve()

@@ -677,13 +677,13 @@ def test_rates_are_measured_only_when_asked(
     monkeypatch.setattr(choose.ceilings, "product_rate", lambda d, w, *_: MATRIX_ENGINE.products[w])
     assert choose.measured(device) == choose.known(device) == MATRIX_ENGINE
     (kept,) = tmp_path.glob("rates-*")
-    whole = kept.read_text()
+    whole = (paths.kept(kept.name) or b"").decode()
     monkeypatch.setattr(choose, "_rates", {})
     assert choose.known(device) == MATRIX_ENGINE
     damaged = ["[1, 2]", "", '{"fma": 1, "products": 2}', '{"fma": {}, "products": {}}']
     damaged += [whole.replace("7", "-7"), re.sub(r"\d\.?\d*e?\+?\d*", "NaN", whole, count=3)]
     for text in damaged:
-        kept.write_text(text)
+        paths.keep(kept.name, text.encode())
         monkeypatch.setattr(choose, "_rates", {})
         assert choose.known(device) is None, text
 
