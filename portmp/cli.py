@@ -598,6 +598,18 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     nbody.add_argument("--root", help="the inverse square root (default exact)")
     nbody.add_argument("--reverse", action="store_true", help="go back, and tell how near")
     nbody.add_argument("-o", "--output", metavar="FILE", help="save the last state (.npz)")
+    nbody.add_argument(
+        "--checkpoint",
+        metavar="FILE",
+        help="save the run here on the way (.npz), and go on from it where it is there",
+    )
+    nbody.add_argument(
+        "--every",
+        type=float,
+        default=60.0,
+        metavar="SECONDS",
+        help="from one checkpoint to the next (default 60)",
+    )
     nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
     nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
 

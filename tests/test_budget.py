@@ -15,6 +15,7 @@ from portmp import cli, files, formats
 from portmp.backends.base import Device
 from portmp.errors import InputError, OutOfMemory
 from portmp.nbody import memory, particles, simulate, system
+from portmp.nbody.course import Course
 from portmp.nbody.memory import Kept, Start
 from portmp.routines import gravity as routine
 
@@ -75,7 +76,7 @@ def test_what_is_written(device: Device, tmp_path: Path) -> None:
     moving.save(tmp_path / "warm.npz")
     state = memory.on_host(Start(COUNT, 0), FORMS[1:], Kept(state=True))
     assert 0.5 * state < peak(lambda: moving.save(tmp_path / "state.npz")) < 1.1 * state
-    courses = [simulate.Course(form.name, times=[0, 1, 2]) for form in FORMS]
+    courses = [Course(form.name, times=[0, 1, 2]) for form in FORMS]
 
     def followed() -> None:
         for course in courses:

@@ -15,6 +15,7 @@ from portmp import cli, formats, nbody
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, InputError, ShapeError
 from portmp.nbody import particles, simulate, system
+from portmp.nbody.course import Plan, begun, follow, go_on
 from portmp.nbody.system import SCHEMES, System
 from portmp.progress import Progress
 from portmp.routines import base
@@ -277,8 +278,8 @@ def test_positions_are_kept_only_where_they_are_used(device: Device) -> None:
     made = particles.plummer(20)
     for ways in (False, True):
         moving = simulate.start(made, formats.get("float64"), device, "0.1", "exact")
-        plan = simulate.Plan("leapfrog", Fraction(1, 100), 4, 2, False, ways)
-        course = simulate.follow(moving, plan, Progress(False))
+        plan = Plan("leapfrog", Fraction(1, 100), 4, 2, False, ways)
+        course = follow(begun(moving, plan), plan, Progress(False), go_on)
         assert len(course.positions) == (3 if ways else 0) and len(course.times) == 3
 
 

@@ -6,13 +6,10 @@ momentum are sampled on the way, a reversed run shows how far from the start it 
 
 from __future__ import annotations
 
+import hashlib
 import json
-import math
 import sys
-import time
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, field
-from fractions import Fraction
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -22,146 +19,20 @@ import portmp as mp
 from portmp import discovery, files, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError
-from portmp.files import pictures, target
-from portmp.formats import Format, convert
+from portmp.files import content, pictures, target
+from portmp.formats import Format
 from portmp.nbody import memory, particles, system
+from portmp.nbody.checkpoint import Checkpoint
+from portmp.nbody.course import Course, Plan, begun, follow, go_on
 from portmp.nbody.system import SCHEMES, System
 from portmp.networks.gravity import ROOTS
 from portmp.progress import Progress
-
-BURST = 64
-"""Steps that are launched before the host waits: a progress line in between costs little."""
-
-
-BLOCK = 4096
-"""Particles whose exact positions are compared at once: fractions take much memory."""
-
-
-@dataclass(frozen=True)
-class Plan:
-    """How the particles move."""
-
-    scheme: str
-    dt: Fraction
-    steps: int
-    samples: int
-    reverse: bool
-    ways: bool
-    """Whether positions are kept at each sample."""
-
-
-@dataclass
-class Course:
-    """What a format's run gave; errors are relative to the values at the start.
-
-    ``returned``: the largest distance of a particle from its start after the way back,
-    relative to its distance from the origin.
-    """
-
-    format: str
-    times: list[float] = field(default_factory=list)
-    energy_errors: list[float] = field(default_factory=list)
-    momentum_errors: list[float] = field(default_factory=list)
-    energy: str = ""
-    returned: float | None = None
-    seconds: float = 0.0
-    positions: list[Any] = field(default_factory=list, repr=False)
 
 
 def start(made: particles.Particles, form: Format, device: Device, eps: str, root: str) -> System:
     """The particles at rest in the device's memory, rounded once to the format."""
     arrays = [mp.array(x, form, device) for x in (made.position, made.velocity, made.mass)]
     return System(*arrays, eps=eps, root=root)
-
-
-class Watch:
-    """Energy and angular momentum of a system against those at its start."""
-
-    def __init__(self, moving: System, course: Course, ways: bool) -> None:
-        self.system, self.course, self.ways = moving, course, ways
-        self.energy, self.momentum = self._values()
-        course.energy = str(mp.array([self.energy], moving.format, moving.device).to_strings()[0])
-        self.sample()
-
-    def _values(self) -> tuple[Fraction, list[Fraction]]:
-        read = [self.system.energy(), *self.system.angular_momentum()]
-        first, *others = (_fraction(value) for value in read)
-        return first, others
-
-    def sample(self) -> None:
-        """Note the present state."""
-        energy, momentum = self._values()
-        size = math.sqrt(float(sum(x * x for x in self.momentum)))
-        change = math.sqrt(
-            float(sum((x - y) ** 2 for x, y in zip(momentum, self.momentum, strict=True)))
-        )
-        self.course.times.append(float(self.system.time))
-        self.course.energy_errors.append(_relative(energy - self.energy, self.energy))
-        self.course.momentum_errors.append(change / size if size else change)
-        if self.ways:
-            self.course.positions.append(self.system.position.to_float64())
-
-
-def _fraction(value: mp.Array) -> Fraction:
-    number = float(value)
-    if not math.isfinite(number):
-        raise InputError(
-            f"the particles' energy is {number}: two met without softening (--eps), or the "
-            "step (--dt) is too long"
-        )
-    found: Fraction = value.to_fractions()
-    return found
-
-
-def _relative(error: Fraction, size: Fraction) -> float:
-    return abs(float(error / size)) if size else abs(float(error))
-
-
-def follow(moving: System, plan: Plan, progress: Progress) -> Course:
-    """Move a system as planned, sampling on the way."""
-    course = Course(moving.format.name)
-    watch = Watch(moving, course, plan.ways)
-    began = time.monotonic()
-    origin = moving.position.to_limbs() if plan.reverse else []
-    marks = sorted({round(plan.steps * k / plan.samples) for k in range(1, plan.samples + 1)})
-    total, done = plan.steps * (2 if plan.reverse else 1), 0
-
-    def advance(steps: int, dt: Fraction) -> None:
-        nonlocal done
-        while steps:
-            burst = min(steps, 1 if moving.device.by_reference else BURST)
-            moving.step(dt, burst, plan.scheme)
-            moving.device.queue.synchronize()
-            steps, done = steps - burst, done + burst
-            left = (time.monotonic() - began) * (total - done) / done
-            progress.show(
-                f"{course.format}: step {done} of {total}, energy error "
-                f"{course.energy_errors[-1]:.1e}, {left:.0f} s left"
-            )
-
-    previous = 0
-    for mark in marks:
-        advance(mark - previous, plan.dt)
-        previous = mark
-        watch.sample()
-    if plan.reverse:
-        advance(plan.steps, -plan.dt)
-        course.returned = _distance(moving.position.to_limbs(), origin)
-    course.seconds = time.monotonic() - began
-    progress.clear()
-    return course
-
-
-def _distance(now: Sequence[Any], origin: Sequence[Any]) -> float:
-    """The largest distance between rows, relative to the rows' lengths where they have one."""
-    largest = 0.0
-    for first in range(0, len(now[0]), BLOCK):
-        rows = [convert.to_fractions([p[first : first + BLOCK] for p in x]) for x in (now, origin)]
-        for new, old in zip(*rows, strict=True):
-            size = float(sum(x * x for x in old))
-            gap = float(sum((x - y) ** 2 for x, y in zip(new, old, strict=True)))
-            largest = max(largest, math.sqrt(gap / size if size else gap))
-    return largest
 
 
 # --- the command ------------------------------------------------------------------------------
@@ -175,17 +46,29 @@ def command(args: Any) -> int:
         raise ArgumentError(f"--root: {args.root!r} given, {', '.join(ROOTS)} are allowed")
     if args.eps is not None and system.exact(args.eps, "--eps") < 0:
         raise ArgumentError(f"--eps: {args.eps} given, a length from 0 on is needed")
-    output, path, picture = (
-        Path(name) if name else None for name in (args.output, args.trajectory, args.plot)
+    if not args.every >= 0:
+        raise ArgumentError(f"--every: {args.every} given, a number of seconds from 0 on is needed")
+    output, path, picture, checkpoint = (
+        Path(name) if name else None
+        for name in (args.output, args.trajectory, args.plot, args.checkpoint)
     )
-    _check_outputs(output, path, picture, forms)
+    _check_outputs(output, path, picture, checkpoint, forms)
     device = discovery.get(args.device)
     progress = Progress(sys.stderr.isatty())
     kept = memory.Kept((plan.samples + 1) * plan.ways, plan.reverse, bool(output))
     systems = _systems(args, forms, kept, device)
-    courses = [follow(moving, plan, progress) for moving in systems]
+    keeper = _keeper(args, plan, forms)
+    stage = keeper.resumed(device) if keeper else None
+    courses = list(keeper.courses) if keeper else []
+    moved = systems[-1]
+    for moving in systems[len(courses) :]:
+        stage = stage or begun(moving, plan)
+        courses.append(follow(stage, plan, progress, keeper.pause if keeper else go_on))
+        if keeper:
+            keeper.ended(stage)
+        moved, stage = stage.system, None
     if output:
-        systems[0].save(output)
+        moved.save(output)
     if path:
         _write_trajectory(path, courses)
     if args.json:
@@ -194,7 +77,26 @@ def command(args: Any) -> int:
         print(_table(args, plan, device, len(systems[0]), courses))
     if picture:
         _plot(picture, plan, courses)
+    if keeper:
+        keeper.remove()
     return 0
+
+
+def _keeper(args: Any, plan: Plan, forms: list[Format]) -> Checkpoint | None:
+    """The checkpoint that is asked for, and which run it is of."""
+    if not args.checkpoint:
+        return None
+    source = Path(args.source)
+    told = hashlib.sha256(content.content(source)).hexdigest() if source.is_file() else ""
+    names = ("source", "eps", "root", "number", "seed")
+    run = {
+        **{name: getattr(args, name) for name in names},
+        **asdict(plan),
+        "dt": str(plan.dt),
+        "formats": [form.name for form in forms],
+        "sha256": told,
+    }
+    return Checkpoint(Path(args.checkpoint), run, args.every)
 
 
 SPHERE = {"number": 1024, "seed": 0}
@@ -226,9 +128,13 @@ def _plan(args: Any) -> Plan:
 
 
 def _check_outputs(
-    output: Path | None, path: Path | None, picture: Path | None, forms: list[Format]
+    output: Path | None,
+    path: Path | None,
+    picture: Path | None,
+    checkpoint: Path | None,
+    forms: list[Format],
 ) -> None:
-    for name, file in (("--output", output), ("--trajectory", path)):
+    for name, file in (("--output", output), ("--trajectory", path), ("--checkpoint", checkpoint)):
         if file and file.suffix.lower() != ".npz":
             raise InputError(f"{name} {file}: the file's name must end with .npz")
         if file:

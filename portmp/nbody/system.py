@@ -10,8 +10,10 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Mapping
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -203,6 +205,10 @@ class System:
         file = Path(path)
         if file.suffix.lower() != ".npz":
             raise InputError(f"{file}: a state is saved as .npz")
+        files.write_members(file, self.members())
+
+    def members(self) -> dict[str, np.ndarray[Any, Any]]:
+        """The whole state as arrays by name; ``restored`` makes a system of them."""
         facts = {
             "version": FILE_VERSION,
             "format": self.format.name,
@@ -214,7 +220,7 @@ class System:
         planes = {"facts": np.array(json.dumps(facts))}
         for name, value in (("bodies", self._bodies), ("velocity", self._velocity)):
             planes |= {f"{name}{i}": plane for i, plane in enumerate(value.to_limbs())}
-        files.write_members(file, planes)
+        return planes
 
 
 _RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
@@ -225,33 +231,38 @@ def load(path: str | Path, form: str | None = None, device: str | Device | None 
     file = Path(path)
     found = files.members(file)
     try:
-        facts = json.loads(str(found["facts"][()]))
-        if facts["version"] != FILE_VERSION:
-            raise InputError(f"version {facts['version']!r}, {FILE_VERSION} is read")
-        stored = formats.get(facts["format"])
-        wanted = formats.get(form) if form else stored
-        bodies, velocity = (
-            convert.change_format(
-                [found[f"{name}{i}"] for i in range(stored.limbs)], stored, wanted
-            )
-            for name in ("bodies", "velocity")
-        )
-        if bodies[0].ndim != 2 or bodies[0].shape[1] != 4:
-            raise InputError(f"bodies of shape {bodies[0].shape}, (n, 4) is needed")
-        texts = [str(facts[name]) for name in ("time", "eps")]
-        if not all(map(_RATIONAL.fullmatch, texts)):
-            raise InputError(f"time and eps {texts!r:.80}, rational numbers are needed")
-        return System(
-            from_limbs([x[:, :3] for x in bodies], wanted, device),
-            from_limbs(velocity, wanted, device),
-            from_limbs([x[:, 3] for x in bodies], wanted, device),
-            time=Fraction(texts[0]),
-            eps=Fraction(texts[1]),
-            root=facts["root"],
-            steps=facts["steps"],
-        )
+        return restored(found, form, device)
     except Exception as error:  # a file may hold anything in the place of anything
         raise InputError(f"{file}: is no saved system: {error}") from None
+
+
+def restored(
+    found: Mapping[str, np.ndarray[Any, Any]], form: str | None, device: str | Device | None
+) -> System:
+    """The system whose ``members`` are given; whatever error where they are none."""
+    facts = json.loads(str(found["facts"][()]))
+    if facts["version"] != FILE_VERSION:
+        raise InputError(f"version {facts['version']!r}, {FILE_VERSION} is read")
+    stored = formats.get(facts["format"])
+    wanted = formats.get(form) if form else stored
+    bodies, velocity = (
+        convert.change_format([found[f"{name}{i}"] for i in range(stored.limbs)], stored, wanted)
+        for name in ("bodies", "velocity")
+    )
+    if bodies[0].ndim != 2 or bodies[0].shape[1] != 4:
+        raise InputError(f"bodies of shape {bodies[0].shape}, (n, 4) is needed")
+    texts = [str(facts[name]) for name in ("time", "eps")]
+    if not all(map(_RATIONAL.fullmatch, texts)):
+        raise InputError(f"time and eps {texts!r:.80}, rational numbers are needed")
+    return System(
+        from_limbs([x[:, :3] for x in bodies], wanted, device),
+        from_limbs(velocity, wanted, device),
+        from_limbs([x[:, 3] for x in bodies], wanted, device),
+        time=Fraction(texts[0]),
+        eps=Fraction(texts[1]),
+        root=facts["root"],
+        steps=facts["steps"],
+    )
 
 
 def is_saved(path: str | Path) -> bool:

@@ -1,0 +1,113 @@
+"""A run of ``portmp nbody`` in a file, replaced now and then: a killed one goes on from it.
+
+The file says of which run it is. It holds the courses that are done, and the stage of the present
+one: the system as ``System.save`` writes it, samples, and the start that they are compared with.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from portmp import files
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, InputError
+from portmp.nbody import system
+from portmp.nbody.course import Course, Stage
+
+VERSION = 1
+SECONDS = 60.0
+"""From one replacement of the file to the next."""
+
+
+@dataclass
+class Checkpoint:
+    """The file of a run. *run*: what tells it from others, as data of JSON."""
+
+    file: Path
+    run: Mapping[str, Any]
+    seconds: float = SECONDS
+    courses: list[Course] = field(default_factory=list)
+    _last: float = field(default_factory=time.monotonic)
+
+    def pause(self, stage: Stage) -> None:
+        """Save the stage if it is time."""
+        if time.monotonic() - self._last >= self.seconds:
+            self.save(stage)
+
+    def ended(self, stage: Stage) -> None:
+        """Save that a format's run is done."""
+        self.save(stage)
+        self.courses.append(stage.course)
+
+    def save(self, stage: Stage) -> None:
+        """Replace the file in one step."""
+        courses = [*self.courses, stage.course]
+        facts: dict[str, Any] = {
+            "version": VERSION,
+            "run": dict(self.run),
+            "courses": [{k: v for k, v in asdict(c).items() if k != "positions"} for c in courses],
+            "done": stage.done,
+            "energy": str(stage.energy),
+            "momentum": [str(x) for x in stage.momentum],
+        }
+        arrays: dict[str, Any] = {
+            f"positions{i}": np.array(c.positions) for i, c in enumerate(courses)
+        }
+        arrays |= {f"origin{i}": plane for i, plane in enumerate(stage.origin)}
+        arrays |= stage.system.members()
+        arrays["checkpoint"] = np.array(json.dumps(facts))
+        files.write_members(self.file, arrays)
+        self._last = time.monotonic()
+
+    def resumed(self, device: Device) -> Stage | None:
+        """Read the file, if it is there: courses that are done, and the stage of the next.
+
+        ArgumentError for one of another run, InputError for one that is no such file.
+        """
+        if not self.file.exists():
+            return None
+        found = files.members(self.file)
+        try:
+            facts = json.loads(str(found["checkpoint"][()]))
+            if facts["version"] != VERSION:
+                raise InputError(f"version {facts['version']!r}, {VERSION} is read")
+            other = [k for k, v in self.run.items() if facts["run"].get(k) != v]
+            if other:
+                raise ArgumentError(
+                    f"--checkpoint {self.file}: is of another run, with {other[0]} "
+                    f"{facts['run'].get(other[0])!r:.60}, not {self.run[other[0]]!r:.60}; name "
+                    "another file, or remove this one"
+                )
+            courses = [
+                Course(**{**c, "positions": list(found[f"positions{i}"])})
+                for i, c in enumerate(facts["courses"])
+            ]
+            self.courses = courses[:-1]
+            return Stage(
+                system.restored(found, None, device),
+                courses[-1],
+                Fraction(facts["energy"]),
+                [Fraction(x) for x in facts["momentum"]],
+                _planes(found, "origin"),
+                int(facts["done"]),
+            )
+        except ArgumentError:
+            raise
+        except Exception as error:  # a file may hold anything in the place of anything
+            raise InputError(f"{self.file}: is no checkpoint: {error}") from None
+
+    def remove(self) -> None:
+        """The run is over, and its results are where they were asked for."""
+        self.file.unlink(missing_ok=True)
+
+
+def _planes(found: Mapping[str, Any], name: str) -> Sequence[Any]:
+    return [found[key] for i in range(len(found)) if (key := f"{name}{i}") in found]
