@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import io
 import math
+import warnings
 import zipfile
 from collections.abc import Callable, Container
 from dataclasses import dataclass
@@ -57,8 +58,9 @@ def stored_format(path: str | Path) -> Format | None:
     file = Path(path)
     if _suffix(file) != ".npz":
         return None
-    members = _members(file, content(file), {FORMAT_KEY})
-    return _named_format(file, members[FORMAT_KEY]) if members else None
+    with reading(file):
+        members = _members(file, content(file), {FORMAT_KEY})
+        return _named_format(file, members[FORMAT_KEY]) if members else None
 
 
 def _suffix(file: Path) -> str:
@@ -158,7 +160,9 @@ def headers(path: str | Path) -> dict[str, Header]:
 
 def _header(stream: IO[bytes], nbytes: int) -> Header:
     first = np.lib.format.read_magic(stream) == (1, 0)
-    shape, _, kind = _HEADERS[first](stream)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # NumPy has headers parsed as Python, which may warn
+        shape, _, kind = _HEADERS[first](stream)
     return Header(shape, kind, nbytes)
 
 

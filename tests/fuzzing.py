@@ -1,0 +1,90 @@
+"""``ci/fuzz``: many mutated files a target, one process a core; what fails is kept in a file."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import resource
+import signal
+import sys
+import time
+import traceback
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Any
+
+from fuzz_targets import MEMORY, SECONDS, TARGETS, cases, run
+
+PART = 5000
+"""Cases of one process's turn: each turn has a seed of its own."""
+
+
+class Hang(BaseException):
+    """A case takes too long: no error, so that no reader takes it for one."""
+
+
+def _hang(*_: Any) -> None:
+    raise Hang(f"more than {SECONDS} s")
+
+
+def turn(name: str, count: int, seed: int) -> tuple[int, list[str]]:
+    """How many of the cases were read, and a line for each kind of failure."""
+    signal.signal(signal.SIGALRM, _hang)
+    target, read, failures = TARGETS[name], 0, {}
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for case in cases(target, count, seed):
+        signal.setitimer(signal.ITIMER_REAL, 10 * SECONDS)  # on a busy machine
+        began = time.process_time()
+        try:
+            read += run(target, case)
+            if time.process_time() - began > SECONDS:
+                raise Hang(f"{time.process_time() - began:.1f} s")
+        except (Exception, Hang) as error:
+            where = traceback.extract_tb(error.__traceback__)[-1]
+            kind = f"{type(error).__name__} at {Path(where.filename).name}:{where.lineno}: {error}"
+            failures.setdefault(kind.split(": ", maxsplit=1)[0], (kind, case))
+        grown = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024
+        if grown > MEMORY:
+            failures.setdefault("memory", (f"memory grew by {grown} bytes", case))
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    return read, [_kept(name, *failure) for failure in failures.values()]
+
+
+def _kept(name: str, kind: str, case: bytes) -> str:
+    """The failure as a line; its case is in the file that the line names."""
+    file = Path(f"fuzz-{name}-{hashlib.sha256(case).hexdigest()[:12]}{TARGETS[name].suffix}")
+    file.write_bytes(case)
+    return f"{name}: {kind[:200]!r}; the case is in {file}"
+
+
+def main() -> int:
+    """0 if nothing failed."""
+    parser = argparse.ArgumentParser(prog="ci/fuzz", description=__doc__)
+    parser.add_argument("targets", nargs="*", help="(default: all)")
+    parser.add_argument("--count", type=int, default=100_000, help="cases a target")
+    parser.add_argument("--seed", type=int, default=0, help="of the first turn")
+    parser.add_argument("--list", action="store_true", help="name the targets")
+    args = parser.parse_args()
+    if args.list:
+        print("\n".join(TARGETS))
+        return 0
+    unknown = [name for name in args.targets if name not in TARGETS]
+    if unknown:
+        parser.error(f"unknown target {unknown[0]!r}; targets: {', '.join(TARGETS)}")
+    failed = 0
+    with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
+        for name in args.targets or TARGETS:
+            counts = [min(PART, args.count - at) for at in range(0, args.count, PART)]
+            turns = [pool.submit(turn, name, n, args.seed + i) for i, n in enumerate(counts)]
+            found = [done.result() for done in turns]
+            lines = {line.partition("; ")[0]: line for _, each in found for line in each}
+            failed += len(lines)
+            print(f"{name}: {args.count} cases, {sum(read for read, _ in found)} of them read")
+            print("".join(f"    {line}\n" for line in lines.values()), end="", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
