@@ -313,6 +313,8 @@ def npy(path: Path, dtype: str, shape: tuple[int, ...], data: bytes = b"") -> Pa
         ("|S0", (10**9,), "empty texts"),
         ("<f8", (10**12,), "truncated"),
         ("<f8", (2**62, 2**62), "truncated"),
+        ("<f8", (0, 2**63), "shape"),
+        ("<f8", (-1, 2), "shape"),
         ("<U1", (1,), "damaged"),
     ],
 )

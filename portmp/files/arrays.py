@@ -93,6 +93,8 @@ def _parsed_npy(name: str, data: bytes) -> Plane:
             raise InputError(f"{name}: holds pickled objects, which are never loaded")
         if not header.dtype.itemsize:
             raise InputError(f"{name}: holds empty texts ({header.dtype.str}), no numbers")
+        if any(not 0 <= n < 2**63 for n in header.shape):
+            raise InputError(f"{name}: shape {header.shape!s:.80} is none")
         count = math.prod(header.shape)
         if count * header.dtype.itemsize > len(data) - stream.tell():
             raise InputError(f"{name}: truncated: {count} elements of {header.dtype} expected")
