@@ -8,12 +8,11 @@
 from portmp import errors, linalg, nbody
 from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
 from portmp.arrays.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
+from portmp.definition import __version__
 from portmp.discovery import devices
 from portmp.errors import PortmpError
 from portmp.nbody import particles, system
 from portmp.routines import ozaki
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Array",

@@ -1,12 +1,14 @@
-"""The numbers that fix a result's bits, and their version.
+"""The numbers that fix a result's bits, and their version; the version of the package.
 
-They are not tuning parameters: a change is a new VERSION and new recorded digests.
+The numbers are not tuning parameters: a change is a new VERSION and new recorded digests.
 What each means is in docs/bits.md.
 """
 
 from __future__ import annotations
 
 import math
+
+__version__ = "0.1.0"
 
 VERSION = 1
 

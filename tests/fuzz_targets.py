@@ -13,7 +13,8 @@ import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cache
+from fractions import Fraction
+from functools import cache, partial
 from pathlib import Path
 
 import numpy as np
@@ -25,6 +26,7 @@ from portmp.errors import PortmpError
 from portmp.formats import parse
 from portmp.nbody import memory, particles, system
 from portmp.nbody.checkpoint import Checkpoint
+from portmp.nbody.course import Plan, begun
 from portmp.schedules import database
 
 SECONDS = 2.0
@@ -123,7 +125,7 @@ def _npz_seeds() -> list[bytes]:
     arrays = [
         mp.array([["1.1", "-2e-300"]], name, "host:0") for name in ("dd", "slfp64in48b", "ts")
     ]
-    found = [_saved(lambda p, a=a: files.write(p, a), ".npz") for a in arrays]  # type: ignore[misc]
+    found = [_saved(partial(files.write, array=a), ".npz") for a in arrays]
     stream = io.BytesIO()
     with zipfile.ZipFile(stream, "w", zipfile.ZIP_DEFLATED) as archive:
         archive.writestr("x.npy", _npy_seeds()[0])
@@ -145,9 +147,7 @@ def _state_seeds() -> list[bytes]:
 
 
 def _checkpoint_seeds() -> list[bytes]:
-    from portmp.nbody.course import Plan, begun
-
-    plan = Plan("leapfrog", parse.dyadic(1, -3), 4, 2, True, True)  # type: ignore[arg-type]
+    plan = Plan("leapfrog", Fraction(1, 8), 4, 2, True, True)
     return [_saved(lambda p: Checkpoint(p, {"dt": "1/8"}).save(begun(_system(), plan)), ".npz")]
 
 

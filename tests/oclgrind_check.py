@@ -32,8 +32,7 @@ from portmp.routines.gravity import reference as gravity_reference
 from portmp.routines.gravity.schedule import NbodySchedule
 from portmp.routines.lu import reference as lu_reference
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki import reference as ozaki_reference
-from portmp.routines.ozaki import slices
+from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce import reference as reduce_reference
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
@@ -205,7 +204,7 @@ def integer_cases(form: Format) -> Iterator[Case]:
             form,
             (a, b),
             partial(mp.gemm, method=Ozaki1(slices=2, word=word)),
-            partial(ozaki_reference.gemm1, cut=slices.slices(form, word, count=2)),
+            partial(slices.on_host, cut=slices.slices(form, word, count=2)),
         )
     yield Case(
         "gemm",
@@ -213,7 +212,7 @@ def integer_cases(form: Format) -> Iterator[Case]:
         form,
         ([p.T.copy() for p in a], [p.T.copy() for p in b]),
         partial(mp.gemm, trans_a=True, trans_b=True, method=Ozaki2(moduli=4)),
-        lambda f, a, b: ozaki_reference.gemm2(f, [p.T for p in a], [p.T for p in b], moduli=4),
+        lambda f, a, b: residues.on_host(f, [p.T for p in a], [p.T for p in b], moduli=4),
     )
 
     def ranged(x: mp.Array) -> mp.Array:

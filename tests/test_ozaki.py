@@ -39,7 +39,6 @@ from portmp.formats import Format, convert, inputs
 from portmp.routines import engines
 from portmp.routines.ozaki import choose, residues, slices
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki import reference as ozaki_reference
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.residues import ResidueSystem
 from portmp.runtime import planes
@@ -48,7 +47,7 @@ from portmp.verify import cases as verify
 OPTIMISED = False
 
 Host = list[np.ndarray[Any, Any]]
-HOST: dict[str, Any] = {"ozaki1": ozaki_reference.gemm1, "ozaki2": ozaki_reference.gemm2}
+HOST: dict[str, Any] = {"ozaki1": slices.on_host, "ozaki2": residues.on_host}
 FORMATS = ["float32", "float64", "ds", "ts", "qs", "dd", "td", "d+s"]
 
 
@@ -152,7 +151,7 @@ def test_engines_agree(form: str, device: Device) -> None:
     """Digits of one width give one result, whatever they are multiplied as, and in any blocks."""
     a, b = pair(form, 33, 21, 90, device)
     cut = slices.slices(formats.get(form), "int8")
-    host = ozaki_reference.gemm1(a.format, a.to_limbs(), b.to_limbs(), cut=cut)
+    host = slices.on_host(a.format, a.to_limbs(), b.to_limbs(), cut=cut)
     for options in (
         {"word": "int8"},
         {"word": "float32", "workspace": 400 * cut.count * 90},
@@ -294,7 +293,7 @@ def test_more_moduli_keep_more_bits(device: Device) -> None:
     a, b = pair("dd", 5, 5, 20, device)
     small = a * mp.array([[2.0**-j for j in range(20)]], "dd", device)
     for count in (28, 37):
-        want = ozaki_reference.gemm2(small.format, small.to_limbs(), b.to_limbs(), moduli=count)
+        want = residues.on_host(small.format, small.to_limbs(), b.to_limbs(), moduli=count)
         assert bits(mp.gemm(small, b, method=Ozaki2(moduli=count))) == verify.digest(want)
     lead = mp.array(small.to_limbs()[0], "float64", device)
     ones = mp.array(np.eye(20), "float64", device)
@@ -319,7 +318,7 @@ def test_few_moduli(form: str, moduli: int, device: Device) -> None:
     a, b = mp.array(x, form, device), mp.array(y, form, device)
     c = mp.gemm(a, b, method=Ozaki2(moduli=moduli))
     assert c.to_fractions() == (x @ y).astype(int).tolist()
-    want = ozaki_reference.gemm2(f, a.to_limbs(), b.to_limbs(), moduli=moduli)
+    want = residues.on_host(f, a.to_limbs(), b.to_limbs(), moduli=moduli)
     assert bits(c) == verify.digest(want)
 
 
@@ -335,7 +334,7 @@ def test_largest_entries(device: Device) -> None:
             mp.array(y, "float64", device),
             method=Ozaki2(moduli=moduli),
         )
-        assert verify.digest(ozaki_reference.gemm2(f, [x], [y], moduli=moduli)) == bits(got)
+        assert verify.digest(residues.on_host(f, [x], [y], moduli=moduli)) == bits(got)
         lead = got.to_limbs()[0]
         assert lead[0, 0] == 0 and np.isinf(lead[0, 1]) and np.isinf(lead[1, :2]).all()
         assert lead[2, 2] == 0
@@ -525,8 +524,8 @@ def test_reference_without_a_product() -> None:
     a, b = [p.reshape(2, 3) for p in a], [p.reshape(3, 2) for p in b]
     c = inputs.ordinary(f, (2, 2), "c")
     zero, one = ((np.float64(v), np.float64(0)) for v in (0, 1))
-    assert verify.digest(ozaki_reference.gemm2(f, a, b, zero, one, c)) == verify.digest(c)
-    nothing = ozaki_reference.gemm2(f, [p[:, :0] for p in a], [p[:0] for p in b])
+    assert verify.digest(residues.on_host(f, a, b, zero, one, c)) == verify.digest(c)
+    nothing = residues.on_host(f, [p[:, :0] for p in a], [p[:0] for p in b])
     assert not nothing[0].any() and nothing[0].shape == (2, 2)
 
 
@@ -584,9 +583,9 @@ def test_auto_keeps_the_direct_bound(form: str, orders: int) -> None:
     for method in found:
         if isinstance(method, Ozaki1):
             cut = slices.slices(f, method.word, count=method.slices, width=method.width)
-            got = convert.to_fractions(ozaki_reference.gemm1(f, a, b, cut=cut))
+            got = convert.to_fractions(slices.on_host(f, a, b, cut=cut))
         else:
-            got = convert.to_fractions(ozaki_reference.gemm2(f, a, b, moduli=method.moduli))
+            got = convert.to_fractions(residues.on_host(f, a, b, moduli=method.moduli))
         for i in range(3):
             for j in range(2):
                 terms = [p * q for p, q in zip(left[i], right[:, j], strict=True)]

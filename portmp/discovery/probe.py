@@ -233,9 +233,7 @@ def _roots(device: Device) -> tuple[int, int]:
 
 
 def _key(device: Device) -> str:
-    from portmp import __version__
-
-    known = f"{__version__}\0{definition.VERSION}"
+    known = f"{definition.__version__}\0{definition.VERSION}"
     text = f"{device.compiler_key()}\0{known}\0{asdict(device.traits)}"
     return f"probe-{hashlib.sha256(text.encode()).hexdigest()[:32]}.json"
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-import portmp as mp
+from portmp.arrays.array import Array, array
 from portmp.errors import InputError
 from portmp.formats import convert
 from portmp.nbody.system import System
@@ -94,15 +94,13 @@ def begun(moving: System, plan: Plan) -> Stage:
     """The start of a run, sampled."""
     stage = Stage(moving, Course(moving.format.name), Fraction(0), [], [])
     stage.energy, stage.momentum = stage.values()
-    stage.course.energy = str(
-        mp.array([stage.energy], moving.format, moving.device).to_strings()[0]
-    )
+    stage.course.energy = str(array([stage.energy], moving.format, moving.device).to_strings()[0])
     stage.origin = moving.position.to_limbs() if plan.reverse else []
     stage.sample(plan.ways)
     return stage
 
 
-def _fraction(value: mp.Array) -> Fraction:
+def _fraction(value: Array) -> Fraction:
     number = float(value)
     if not math.isfinite(number):
         raise InputError(

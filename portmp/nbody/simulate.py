@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-import portmp as mp
 from portmp import discovery, files, formats
+from portmp.arrays.array import array
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError
 from portmp.files import content, pictures, target
@@ -31,7 +31,7 @@ from portmp.progress import Progress
 
 def start(made: particles.Particles, form: Format, device: Device, eps: str, root: str) -> System:
     """The particles at rest in the device's memory, rounded once to the format."""
-    arrays = [mp.array(x, form, device) for x in (made.position, made.velocity, made.mass)]
+    arrays = [array(x, form, device) for x in (made.position, made.velocity, made.mass)]
     return System(*arrays, eps=eps, root=root)
 
 

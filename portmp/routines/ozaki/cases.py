@@ -7,14 +7,14 @@ from functools import partial
 
 from portmp.formats import Format, inputs
 from portmp.routines.case import ALPHA, BETA, Case, hostile, scalar, transposed, turned
-from portmp.routines.ozaki import reference, slices
+from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.work import has
 from portmp.routines.reference import Host
 
 METHODS: dict[str, tuple[Ozaki1 | Ozaki2, Callable[..., Host]]] = {
-    "ozaki1": (Ozaki1(), reference.gemm1),
-    "ozaki2": (Ozaki2(), reference.gemm2),
+    "ozaki1": (Ozaki1(), slices.on_host),
+    "ozaki2": (Ozaki2(), residues.on_host),
 }
 
 
@@ -33,7 +33,7 @@ def cases(form: Format) -> Iterator[Case]:
             form,
             (a, b),
             "gemm",
-            partial(reference.gemm1, cut=slices.slices(form, word)),
+            partial(slices.on_host, cut=slices.slices(form, word)),
             {"method": Ozaki1(word=word)},
         )
 

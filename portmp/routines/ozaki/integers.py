@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from typing import Any
+
 import numpy as np
 
 from portmp.errors import ArgumentError
 from portmp.formats import Format
+
+Plane = np.ndarray[Any, Any]
 
 PIECE = 48
 """Bits of the pieces that an operand's limbs are cut into: whole bytes, exact sums."""
@@ -14,11 +19,33 @@ LEAST_BITS = 8
 """Of an operand, where the user says how it is cut."""
 
 
-class Integers:
-    """Integers of up to ``bits`` bits and a sign; ``bias`` makes them positive."""
+class Integers(ABC):
+    """Integers of up to ``bits`` bits and a sign; ``bias`` makes them positive.
+
+    Sums of their products are rounded from ``digits`` digits of ``base`` bits.
+    """
 
     bits: int
     bias: int
+
+    @property
+    @abstractmethod
+    def base(self) -> int:
+        """Bits of a digit of sums."""
+
+    @property
+    @abstractmethod
+    def digits(self) -> int:
+        """Digits of sums."""
+
+    @property
+    def shift(self) -> int:
+        """The weight of sums is 2^shift times that of products of operands."""
+        return 0
+
+    def sums(self, left: Plane, right: Plane) -> Plane:
+        """Of products of the rows of two matrices of Python's integers, on the host."""
+        return np.asarray(left @ right.T, dtype=object)
 
     @property
     def pieces(self) -> int:
@@ -44,6 +71,11 @@ class Integers:
                 shift = f" << {at}" if at > 0 else f" >> {-at}" if at else ""
                 parts.append(f"({whole})piece{q}{shift}")
         return "(unsigned)(" + " | ".join(f"({t})" if len(parts) > 1 else t for t in parts) + ")"
+
+
+def doubles(form: Format) -> int:
+    """How many float64 words hold a sum until it is rounded to the format."""
+    return form.limbs if form.word == "float64" else (1, 2, 2, 3)[form.limbs - 1]
 
 
 def needed(form: Format) -> int:

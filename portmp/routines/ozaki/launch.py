@@ -23,6 +23,7 @@ from portmp.errors import ArgumentError, FormatError, OutOfMemory
 from portmp.formats import Format
 from portmp.routines import base, engines
 from portmp.routines import gemm as direct
+from portmp.routines.ozaki import reference
 from portmp.routines.ozaki.integers import Integers
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
@@ -104,11 +105,6 @@ def exponent_spec(
         ranges=ranges,
         special=SPECIAL,
     )
-
-
-def doubles(form: Format) -> int:
-    """How many float64 words hold a sum until it is rounded to the format."""
-    return form.limbs if form.word == "float64" else (1, 2, 2, 3)[form.limbs - 1]
 
 
 def padded(count: int) -> int:
@@ -221,8 +217,6 @@ def gemm(
     workspace: int | None,
 ) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
-    from portmp.routines.ozaki import reference  # which needs the schemes, and they this module
-
     addend, target = direct.operands(a, b, c, out, beta)
     if not a.shape[-1] or base.is_number(alpha, 0):
         return direct.gemm(a, b, alpha=alpha, beta=beta, c=c, out=target)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,62 +10,9 @@ import numpy as np
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.gemm import reference as gemm_reference
-from portmp.routines.ozaki import residues, slices
-from portmp.routines.ozaki.integers import Integers
-from portmp.routines.ozaki.launch import doubles
-from portmp.routines.ozaki.residues import DIGIT, ResidueSystem
-from portmp.routines.ozaki.slices import Slices
+from portmp.routines.ozaki.integers import Integers, Plane, doubles
 
-Plane = np.ndarray[Any, Any]
 Host = list[Plane]
-
-
-@dataclass(frozen=True)
-class _Sums:
-    """Which integers are multiplied, and how sums of products are rounded.
-
-    Sums are cut into *digits* of *base* bits; their unit is 2^weight times that of products.
-    With *cut* only antidiagonals of digits are summed.
-    """
-
-    integers: Integers
-    base: int
-    digits: int
-    weight: int = 0
-    cut: Slices | None = None
-
-
-def gemm1(
-    form: Format,
-    a: Host,
-    b: Host,
-    alpha: Sequence[Any] = (),
-    beta: Sequence[Any] = (),
-    c: Host | None = None,
-    cut: Slices | None = None,
-) -> Host:
-    """alpha a b + beta c for a (m, k), b (k, n) by slices, those of int8 by default."""
-    return product(form, cut or slices.slices(form, "int8"), a, b, alpha, beta, c)
-
-
-def gemm2(
-    form: Format,
-    a: Host,
-    b: Host,
-    alpha: Sequence[Any] = (),
-    beta: Sequence[Any] = (),
-    c: Host | None = None,
-    moduli: int | None = None,
-) -> Host:
-    """alpha a b + beta c for a (m, k), b (k, n) by residues."""
-    return product(form, residues.system(form, a[0].shape[1], moduli), a, b, alpha, beta, c)
-
-
-def _sums(numbers: Integers) -> _Sums:
-    if isinstance(numbers, Slices):
-        return _Sums(numbers, numbers.base, numbers.digits, numbers.shift, numbers)
-    assert isinstance(numbers, ResidueSystem)
-    return _Sums(numbers, DIGIT, numbers.digits)
 
 
 def product(
@@ -79,17 +25,15 @@ def product(
     c: Host | None,
 ) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n) by integers of some slices or moduli."""
-    how = _sums(numbers)
     k, shape = a[0].shape[1], (a[0].shape[0], b[0].shape[1])
     if not k or (alpha and not any(alpha)):
         return gemm_reference.ended(form, shape, None, alpha, beta, c)
-    bits = how.integers.bits
+    bits = numbers.bits
     with ieee.quiet():
         left, a_exponents = integers(bits, a)
         right, b_exponents = integers(bits, [p.T for p in b])
-        sums = antidiagonals(how.cut, left, right) if how.cut else _exact(left, right)
-        scale = a_exponents[:, None] + b_exponents[None, :] - 2 * bits + how.weight
-        found = rounded(form, how.base, how.digits, sums, scale)
+        scale = a_exponents[:, None] + b_exponents[None, :] - 2 * bits + numbers.shift
+        found = rounded(form, numbers.base, numbers.digits, numbers.sums(left, right), scale)
         special = np.logical_not(
             np.isfinite(a[0]).all(1, keepdims=True) & np.isfinite(b[0]).all(0, keepdims=True)
         )
@@ -120,28 +64,6 @@ def exponents_of(lead: Plane) -> Plane:
     least = np.finfo(lead.dtype).minexp + 1
     found: Plane = np.where(lead == 0, least, np.maximum(np.frexp(lead)[1], least)).max(1)
     return found
-
-
-def _exact(left: Plane, right: Plane) -> Plane:
-    return np.asarray(left @ right.T, dtype=object)
-
-
-def digits(cut: Slices, numbers: Plane) -> list[Plane]:
-    """Signed digits, the highest first."""
-    shifted = numbers + cut.bias
-    half, mask = 1 << (cut.width - 1), (1 << cut.width) - 1
-    return [((shifted >> (cut.width * t)) & mask) - half for t in reversed(range(cut.count))]
-
-
-def antidiagonals(cut: Slices, left: Plane, right: Plane) -> Plane:
-    """Sums of the products of digits t and u with t + u < count, the least weight the unit."""
-    x, y = digits(cut, left), digits(cut, right)
-    total = np.zeros((left.shape[0], right.shape[0]), object)
-    for d in range(cut.count):
-        total = total << cut.width
-        for t in range(d + 1):
-            total = total + _exact(x[t], y[d - t])
-    return total
 
 
 def rounded(form: Format, base: int, count: int, sums: Plane, scale: Plane) -> Host:

@@ -9,8 +9,10 @@ the product's integers back. The result depends on ``bits`` only: not on the mod
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from typing import Any
 
 from portmp import definition, formats
 from portmp.backends.base import Argument, Buffer, Device, Library, Queue, Rows
@@ -18,10 +20,11 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.routines import base, engines
-from portmp.routines.ozaki import integers
+from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers
 from portmp.routines.ozaki.options import Ozaki2
+from portmp.routines.ozaki.reference import Host
 from portmp.runtime.planes import Planes
 from portmp.runtime.program import CompilationUnit
 
@@ -79,6 +82,11 @@ class ResidueSystem(Integers):
     def product(self) -> int:
         """Of all moduli."""
         return math.prod(self.moduli)
+
+    @property
+    def base(self) -> int:
+        """Bits of a digit of sums."""
+        return DIGIT
 
     @property
     def digits(self) -> int:
@@ -248,7 +256,7 @@ def rebuild_spec(form: str, system: ResidueSystem, threads: int) -> KernelSpec:
         roles,
         threads=threads,
         system=system,
-        doubles=ozaki.doubles(f),
+        doubles=integers.doubles(f),
         slab=definition.SLAB,
         special=ozaki.SPECIAL,
     )
@@ -302,3 +310,16 @@ def gemm(
         engine=engines.get(a.device, method.engine, "int8"),
         workspace=method.workspace,
     )
+
+
+def on_host(
+    form: Format,
+    a: Host,
+    b: Host,
+    alpha: Sequence[Any] = (),
+    beta: Sequence[Any] = (),
+    c: Host | None = None,
+    moduli: int | None = None,
+) -> Host:
+    """alpha a b + beta c for a (m, k), b (k, n) by residues."""
+    return reference.product(form, system(form, a[0].shape[1], moduli), a, b, alpha, beta, c)

@@ -9,8 +9,12 @@ that a splitting constant of 3/4 gains over one of 1 (Mukunoki, Ozaki, Ogita, Im
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from typing import Any
+
+import numpy as np
 
 from portmp import definition, formats
 from portmp.backends.base import Argument, Buffer, Device, Library, Queue, Rows
@@ -18,10 +22,11 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.routines import base, engines
-from portmp.routines.ozaki import integers
+from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki.integers import LEAST_BITS, Integers
+from portmp.routines.ozaki.integers import LEAST_BITS, Integers, Plane
 from portmp.routines.ozaki.options import Ozaki1
+from portmp.routines.ozaki.reference import Host
 from portmp.runtime.planes import Planes
 from portmp.runtime.program import CompilationUnit
 
@@ -79,6 +84,23 @@ class Slices(Integers):
     def shift(self) -> int:
         """The weight of sums is 2^shift times that of products of operands."""
         return self.width * (self.count - 1)
+
+    def sums(self, left: Plane, right: Plane) -> Plane:
+        """Products of digits t and u with t + u < count alone, the least weight the unit."""
+        x, y = self.digits_of(left), self.digits_of(right)
+        total = np.zeros((left.shape[0], right.shape[0]), object)
+        for d in range(self.count):
+            total = total << self.width
+            for t in range(d + 1):
+                total = total + super().sums(x[t], y[d - t])
+        return total
+
+    def digits_of(self, numbers: Plane) -> list[Plane]:
+        """Signed digits of Python's integers, the highest first."""
+        shifted = numbers + self.bias
+        half, mask = 1 << (self.width - 1), (1 << self.width) - 1
+        places = reversed(range(self.count))
+        return [((shifted >> (self.width * t)) & mask) - half for t in places]
 
     def digit(self, t: int) -> str:
         """Text of element e's *t*-th digit from below, with its bias, from the words x0, x1 ..."""
@@ -255,7 +277,7 @@ def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
         threads=threads,
         slices=cut,
         word=word,
-        doubles=ozaki.doubles(f),
+        doubles=integers.doubles(f),
         slab=definition.SLAB,
         special=ozaki.SPECIAL,
     )
@@ -308,3 +330,16 @@ def gemm(
         engine=engines.get(a.device, method.engine, method.word),
         workspace=method.workspace,
     )
+
+
+def on_host(
+    form: Format,
+    a: Host,
+    b: Host,
+    alpha: Sequence[Any] = (),
+    beta: Sequence[Any] = (),
+    c: Host | None = None,
+    cut: Slices | None = None,
+) -> Host:
+    """alpha a b + beta c for a (m, k), b (k, n) by slices, those of int8 by default."""
+    return reference.product(form, cut or slices(form, "int8"), a, b, alpha, beta, c)
