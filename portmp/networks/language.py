@@ -177,8 +177,6 @@ class Network:
             for arg in expr.args:
                 visit(arg)
             if expr.op == "call":
-                from portmp.networks.language import get
-
                 total.update(get(expr.name).cost)
             elif expr.op == "gate":
                 total.update(GATE_COST[expr.name])
@@ -261,8 +259,6 @@ class _Parser:
         return Expr(op, (a, b))
 
     def _call(self, node: ast.Call, name: str) -> tuple[Expr, Kind]:
-        from portmp.networks.language import get
-
         args = tuple(self.expression(a)[0] for a in node.args)
         if name in GATE_RESULTS:
             return Expr("gate", args, name=name), Kind(GATE_RESULTS[name])
@@ -304,8 +300,6 @@ def _parse(net: Network) -> tuple[list[Step], Expr]:
 
 def kinds_of(net: Network) -> dict[str, Kind]:
     """Return the kind of every name of *net* (inputs and locals)."""
-    from portmp.networks.language import get
-
     kinds = dict(net.inputs)
     for step in net.steps:
         if len(step.targets) > 1:
@@ -332,8 +326,6 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
     gate names, the operator names (add, sub, mul, div, neg), ``literal`` and any
     network that has its own implementation to functions. Returns a word or a tuple.
     """
-    from portmp.networks.language import get
-
     if net.name in gates:
         return gates[net.name](*arguments)
     names: dict[str, Any] = {}

@@ -16,7 +16,7 @@ import numpy as np
 from portmp import formats
 from portmp.backends.base import Device, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.routines import base, engines
+from portmp.routines import base, elementwise, engines
 from portmp.runtime import program
 from portmp.runtime.planes import allocate
 from portmp.schedules.base import widths
@@ -131,8 +131,6 @@ def memory_rate(device: Device) -> tuple[str, float]:
 
 def copy_rate(device: Device, nbytes: int = 0) -> float:
     """Bytes read and written a second by a plain copy of *nbytes* (default 1/32 of memory)."""
-    from portmp.routines import elementwise
-
     form = _plain(device)
     count = (nbytes or _array_bytes(device)) // form.itemsize
     source, target = (allocate(form, (count,), device.queue) for _ in range(2))

@@ -14,6 +14,7 @@ from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
 from portmp.backends.rocm.blas import HipBlas
 from portmp.backends.rocm.energy import meters
+from portmp.codegen import platform
 from portmp.codegen.platform import Traits
 from portmp.compilers.hiprtc import HiprtcCompiler, findable
 from portmp.errors import BackendUnavailable
@@ -207,8 +208,6 @@ def _text(value: Any) -> str:
 
 def facts_of(api: Any, index: int) -> tuple[Properties, Traits]:
     """A device's properties and what rendered text depends on."""
-    from portmp.codegen import platform
-
     properties = _properties(api, index)
     return properties, replace(platform.ROCM.defaults, warp_size=properties.warp_size)
 
