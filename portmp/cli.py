@@ -148,7 +148,7 @@ def _cache(args: Args) -> int:
     from portmp.runtime import program
 
     files = list(program.cached_files())
-    size = sum(file.stat().st_size for file in files)
+    size = sum(file.stat().st_size for file in files if file.exists())
     if args.clear:
         for file in files:
             try:

@@ -51,6 +51,11 @@ class InputError(PortmpError, ValueError):
     """A file or text that cannot be read, with its place."""
 
 
+def one_line(error: BaseException) -> str:
+    """The message of an error, of others as well, on one line."""
+    return " ".join(str(error).split())[:200] or type(error).__name__
+
+
 def suggestion(name: str, allowed: list[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the allowed word nearest to *name*, or nothing."""
     from difflib import get_close_matches

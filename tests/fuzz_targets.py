@@ -81,7 +81,7 @@ def _state(path: Path) -> object:
 
 
 def _checkpoint(path: Path) -> object:
-    return Checkpoint(path, {}).resumed(discovery.get("host:0"))
+    return Checkpoint(path, {}, 0).resumed(discovery.get("host:0"))
 
 
 def _number(path: Path) -> object:
@@ -148,7 +148,7 @@ def _state_seeds() -> list[bytes]:
 
 def _checkpoint_seeds() -> list[bytes]:
     plan = Plan("leapfrog", Fraction(1, 8), 4, 2, True, True)
-    return [_saved(lambda p: Checkpoint(p, {"dt": "1/8"}).save(begun(_system(), plan)), ".npz")]
+    return [_saved(lambda p: Checkpoint(p, {"dt": "1/8"}, 0).save(begun(_system(), plan)), ".npz")]
 
 
 def _texts(*texts: str) -> Callable[[], list[bytes]]:

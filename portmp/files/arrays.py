@@ -15,7 +15,7 @@ import zipfile
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, BinaryIO
 
 import numpy as np
 
@@ -58,9 +58,9 @@ def stored_format(path: str | Path) -> Format | None:
     file = Path(path)
     if _suffix(file) != ".npz":
         return None
-    with reading(file):
-        members = _members(file, content(file), {FORMAT_KEY})
-        return _named_format(file, members[FORMAT_KEY]) if members else None
+    with reading(file), regular(file) as opened:
+        found = _members(file, opened, {FORMAT_KEY})
+        return _named_format(file, found[FORMAT_KEY]) if found else None
 
 
 def _suffix(file: Path) -> str:
@@ -105,7 +105,7 @@ def _parsed_npy(name: str, data: bytes) -> Plane:
 
 
 def _read_npz(file: Path, data: bytes, form: Format) -> list[Plane]:
-    members = _members(file, data)
+    members = _members(file, io.BytesIO(data))
     if FORMAT_KEY in members:
         stored = _named_format(file, members.pop(FORMAT_KEY))
         return convert.change_format(_limb_planes(file, members, stored), stored, form)
@@ -120,21 +120,30 @@ def _read_npz(file: Path, data: bytes, form: Format) -> list[Plane]:
 def members(path: str | Path) -> dict[str, Plane]:
     """The arrays of a .npz file by name; pickled objects are refused."""
     file = Path(path)
-    return _members(file, content(file))
+    with reading(file), regular(file) as opened:
+        return _members(file, opened)
 
 
-def _members(file: Path, data: bytes, wanted: Container[str] | None = None) -> dict[str, Plane]:
+def _members(
+    file: Path, opened: BinaryIO, wanted: Container[str] | None = None
+) -> dict[str, Plane]:
     """The arrays of a .npz file by key: all, or those *wanted*."""
-    if not data.startswith(_ZIP_MAGIC):
-        raise InputError(_no_archive(file))
     found = {}
-    with reading(file), zipfile.ZipFile(io.BytesIO(data)) as archive:
+    with reading(file), _archived(file, opened) as archive:
         members = {m.filename.removesuffix(".npy"): m for m in archive.infolist()}
         taken = {key: m for key, m in members.items() if wanted is None or key in wanted}
-        afford_unpacked(file, len(data), sum(m.file_size for m in taken.values()))
+        packed = opened.seek(0, io.SEEK_END)
+        afford_unpacked(file, packed, sum(m.file_size for m in taken.values()))
         for key, member in taken.items():
             found[key] = _parsed_npy(f"{file}, {member.filename}", archive.read(member))
     return found
+
+
+def _archived(file: Path, opened: BinaryIO) -> zipfile.ZipFile:
+    """The archive that a .npz file is."""
+    if opened.read(len(_ZIP_MAGIC)) != _ZIP_MAGIC:
+        raise InputError(f"{file}: does not begin as a .npz file does; pickles are never loaded")
+    return zipfile.ZipFile(opened)
 
 
 @dataclass(frozen=True)
@@ -149,14 +158,11 @@ class Header:
 def headers(path: str | Path) -> dict[str, Header]:
     """The arrays of a .npz file by name, as ``members`` has them; their numbers are not read."""
     file, found = Path(path), {}
-    with reading(file), regular(file) as opened:
-        if opened.read(len(_ZIP_MAGIC)) != _ZIP_MAGIC:
-            raise InputError(_no_archive(file))
-        with zipfile.ZipFile(opened) as archive:
-            for member in archive.infolist():
+    with reading(file), regular(file) as opened, _archived(file, opened) as archive:
+        for member in archive.infolist():
+            with archive.open(member) as stream:
                 name = member.filename.removesuffix(".npy")
-                with archive.open(member) as stream:
-                    found[name] = _header(stream, member.file_size)
+                found[name] = _header(stream, member.file_size)
     return found
 
 
@@ -166,10 +172,6 @@ def _header(stream: IO[bytes], nbytes: int) -> Header:
         warnings.simplefilter("ignore")  # NumPy has headers parsed as Python, which may warn
         shape, _, kind = _HEADERS[first](stream)
     return Header(shape, kind, nbytes)
-
-
-def _no_archive(file: Path) -> str:
-    return f"{file}: does not begin as a .npz file does; pickles are never loaded"
 
 
 def _named_format(file: Path, value: Plane) -> Format:

@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from portmp.errors import ArgumentError, InputError, PortmpError
+from portmp.backends.host.runtime import machine_memory
+from portmp.errors import ArgumentError, InputError, PortmpError, one_line
 
 SETTING = "PORTMP_FILE_LIMIT"
 
@@ -35,11 +36,6 @@ def limit() -> int:
     if not (given.isascii() and given.isdigit() and len(given) < 19):
         raise ArgumentError(f"{SETTING}: {given!r:.60} given, a number of bytes is needed")
     return int(given)
-
-
-def machine_memory() -> int:
-    """This machine's memory in bytes."""
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
 
 
 def afford(what: str, needed: int) -> None:
@@ -127,8 +123,3 @@ def reading(file: Path | str) -> Iterator[None]:
         raise InputError(f"{file}: cannot be read: {error.strerror or error}") from None
     except Exception as error:  # parsers of others raise many types for damaged files
         raise InputError(f"{file}: damaged or truncated: {one_line(error)}") from None
-
-
-def one_line(error: BaseException) -> str:
-    """An error's message on one line."""
-    return " ".join(str(error).split())[:200] or type(error).__name__

@@ -23,17 +23,18 @@ from portmp.nbody import system
 from portmp.nbody.course import Course, Stage
 
 VERSION = 1
-SECONDS = 60.0
-"""From one replacement of the file to the next."""
 
 
 @dataclass
 class Checkpoint:
-    """The file of a run. *run*: what tells it from others, as data of JSON."""
+    """The file of a run, replaced every so many *seconds*.
+
+    *run*: what tells it from others, as data of JSON.
+    """
 
     file: Path
     run: Mapping[str, Any]
-    seconds: float = SECONDS
+    seconds: float
     courses: list[Course] = field(default_factory=list)
     _last: float = field(default_factory=time.monotonic)
 

@@ -111,7 +111,7 @@ class HostDevice(Device):
             warp_size=1,
             max_threads=1,
             shared_memory=0,
-            memory=_memory(),
+            memory=machine_memory(),
             float64=True,
             alignment=np.dtype(np.float64).alignment,
             extra={"platform": f"NumPy {np.__version__}"},
@@ -166,7 +166,7 @@ class HostDevice(Device):
         return f"<portmp device {self.name}: {self.properties.name}, {self.remark}>"
 
 
-def _memory() -> int:
+def machine_memory() -> int:
     """Bytes of the machine's memory."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

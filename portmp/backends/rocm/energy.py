@@ -15,7 +15,7 @@ from functools import cache
 from typing import Any
 
 from portmp.backends.energy import JOULES, WATTS, Meter, readable
-from portmp.errors import BackendUnavailable, DeviceError
+from portmp.errors import BackendUnavailable, DeviceError, one_line
 
 INSTALL = (
     "install ROCm's package amd-smi-lib, then pip install the folder share/amd_smi of ROCm "
@@ -42,13 +42,8 @@ def _library() -> Any:
     try:
         amdsmi.amdsmi_init()
     except Exception as error:
-        raise BackendUnavailable(f"AMD SMI does not start: {_words(error)}") from None
+        raise BackendUnavailable(f"AMD SMI does not start: {one_line(error)}") from None
     return amdsmi
-
-
-def _words(error: Exception) -> str:
-    """An error's text in one line."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def meters(address: str) -> Sequence[Meter]:
@@ -61,7 +56,7 @@ def meters(address: str) -> Sequence[Meter]:
         handle = smi.amdsmi_get_processor_handle_from_bdf(address)
     except Exception as error:
         raise BackendUnavailable(
-            f"AMD SMI knows no GPU at {address!r} of the bus: {_words(error)}"
+            f"AMD SMI knows no GPU at {address!r} of the bus: {one_line(error)}"
         ) from None
 
     def joules() -> float:
@@ -84,7 +79,7 @@ def _asked(call: Any, handle: Any) -> dict[str, Any]:
     try:
         found: dict[str, Any] = call(handle)
     except Exception as error:
-        raise DeviceError(_words(error)) from None
+        raise DeviceError(one_line(error)) from None
     return found
 
 
