@@ -22,6 +22,8 @@ from portmp.errors import (
     InputError,
     PortmpError,
     ShapeError,
+    one_line,
+    printable,
     suggestion,
 )
 
@@ -70,6 +72,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _failed(text if isinstance(error, CompileError) else text.replace("\n", "\\n"))
     except KeyboardInterrupt:
         return 130
+    except MemoryError as error:
+        return _failed(f"this machine's memory does not suffice{_asked(error)}")
     except BrokenPipeError:
         _abandon_output()
         return 0
@@ -77,6 +81,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         _abandon_output()
         return _failed(f"{error.filename or 'standard output'}: {error.strerror or error}")
     return status
+
+
+def _asked(error: MemoryError) -> str:
+    """What did not fit, where NumPy tells it."""
+    return f": {one_line(error)}" if str(error) else ""
 
 
 def _attached(words: Sequence[str]) -> list[str]:
@@ -90,12 +99,8 @@ def _attached(words: Sequence[str]) -> list[str]:
     return joined
 
 
-_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
-"""Characters that a terminal obeys, as text: names in files may have any."""
-
-
 def _failed(message: str) -> int:
-    print(f"portmp: error: {message.translate(_CONTROLS)}", file=sys.stderr)
+    print(f"portmp: error: {printable(message)}", file=sys.stderr)
     return 2
 
 

@@ -56,6 +56,14 @@ def one_line(error: BaseException) -> str:
     return " ".join(str(error).split())[:200] or type(error).__name__
 
 
+_CONTROLS = {c: f"\\x{c:02x}" for c in (*range(32), *range(127, 160)) if chr(c) not in "\n\t"}
+
+
+def printable(text: str) -> str:
+    """*text* without characters that a terminal obeys: names in files may have any."""
+    return text.translate(_CONTROLS)
+
+
 def suggestion(name: str, allowed: list[str]) -> str:
     """Return `` (did you mean 'x'?)`` for the allowed word nearest to *name*, or nothing."""
     from difflib import get_close_matches

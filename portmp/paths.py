@@ -151,7 +151,12 @@ def temporary_folder(what: str) -> Iterator[Path]:
 def process_folder(what: str) -> Path:
     """A folder for *what* that this process has until it ends."""
     stack = contextlib.ExitStack()
-    atexit.register(stack.close)
+
+    def remove() -> None:
+        with contextlib.suppress(KeyboardInterrupt):  # the next process sweeps what it stopped
+            stack.close()
+
+    atexit.register(remove)
     return stack.enter_context(temporary_folder(what))
 
 

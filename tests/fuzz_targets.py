@@ -234,7 +234,7 @@ def cases(target: Target, count: int, seed: int) -> Iterator[bytes]:
     for _ in range(count - len(pool)):
         case = draw.choice(pool)
         for _ in range(draw.choice((1, 1, 2, 4))):
-            case = draw.choice(_MUTATIONS)(case, target, draw)[:100_000]
+            case = draw.choice(MUTATIONS)(case, target, draw)[:100_000]
         if draw.random() < 0.02:
             pool[draw.randrange(len(target.seeds()), len(pool) + 1) :] = [case]
         yield case
@@ -295,7 +295,7 @@ def _member_changed(case: bytes, target: Target, draw: random.Random) -> bytes:
     return stream.getvalue()
 
 
-_MUTATIONS: tuple[Callable[[bytes, Target, random.Random], bytes], ...] = (
+MUTATIONS: tuple[Callable[[bytes, Target, random.Random], bytes], ...] = (
     _flipped,
     _cut,
     _repeated,

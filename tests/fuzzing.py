@@ -1,16 +1,23 @@
-"""``ci/fuzz``: many mutated files a target, one process a core; what fails is kept in a file."""
+"""``ci/fuzz``: many mutated files a target, one process a core; what fails is kept in a file.
+
+``--guided SECONDS`` lets a fuzzer that watches which lines run choose them (fuzz_guided.py).
+"""
 
 from __future__ import annotations
 
 import argparse
 import hashlib
 import os
+import re
 import resource
 import signal
+import subprocess
 import sys
 import time
 import traceback
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from importlib.util import find_spec
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
@@ -59,12 +66,46 @@ def _kept(name: str, kind: str, case: bytes) -> str:
     return f"{name}: {kind[:200]!r}; the case is in {file}"
 
 
+def guided(name: str, seconds: int, seed: int) -> tuple[str, bool]:
+    """A line on a target's guided run, and whether something failed."""
+    script = Path(__file__).with_name("fuzz_guided.py")
+    done = subprocess.run(
+        [sys.executable, str(script), name, str(seconds), str(seed)],
+        env={**os.environ, "PYTHONPATH": str(script.parents[1])},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+    ran = re.search(r"Done (\d+) runs", done.stderr)
+    if done.returncode == 0 and ran:
+        reached = re.findall(r"cov: (\d+) ft: (\d+) corp: (\d+)", done.stderr)[-1]
+        edges, _, kept = reached
+        return (
+            f"{name}: {ran[1]} cases, {kept} kept for the {edges} branches that they reach",
+            False,
+        )
+    return f"{name}: failed\n{done.stderr[-3000:]}", True
+
+
+def guide(names: Sequence[str], seconds: int, seed: int) -> int:
+    """Each target for some seconds, one process a core; how many failed."""
+    failed = 0
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for line, bad in pool.map(lambda name: guided(name, seconds, seed), names):
+            print(line, flush=True)
+            failed += bad
+    return failed
+
+
 def main() -> int:
     """0 if nothing failed."""
     parser = argparse.ArgumentParser(prog="ci/fuzz", description=__doc__)
     parser.add_argument("targets", nargs="*", help="(default: all)")
     parser.add_argument("--count", type=int, default=100_000, help="cases a target")
     parser.add_argument("--seed", type=int, default=0, help="of the first turn")
+    parser.add_argument("--guided", type=int, metavar="SECONDS", help="a target, by coverage")
     parser.add_argument("--list", action="store_true", help="name the targets")
     args = parser.parse_args()
     if args.list:
@@ -73,6 +114,10 @@ def main() -> int:
     unknown = [name for name in args.targets if name not in TARGETS]
     if unknown:
         parser.error(f"unknown target {unknown[0]!r}; targets: {', '.join(TARGETS)}")
+    if args.guided:
+        if find_spec("atheris") is None:
+            parser.error("--guided: atheris is needed; pip install 'portmp[fuzz]'")
+        return 1 if guide(args.targets or [*TARGETS], args.guided, args.seed) else 0
     failed = 0
     with ProcessPoolExecutor(os.cpu_count(), get_context("spawn")) as pool:
         for name in args.targets or TARGETS:

@@ -12,7 +12,7 @@ from typing import Any
 from portmp.bench import blas, options
 from portmp.bench.experiment import SCHEMA, Experiment, Family
 from portmp.bench.tables import Column, Row, Rows, Table, shown
-from portmp.errors import InputError
+from portmp.errors import InputError, printable
 from portmp.files import content
 
 _JOULES = Column("J/op", "energy.joules_per_operation", "J")
@@ -326,5 +326,5 @@ def command(args: Any) -> int:
         if broken(old) or broken(new):
             raise
         raise InputError(f"{args.old}, {args.new}: not as the schema says; {_INSTALL}") from None
-    print(text)
+    print(printable(text))
     return 0

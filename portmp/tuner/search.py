@@ -116,7 +116,8 @@ class Journal:
         if self._path:
             line = json.dumps({"trial": key, "seconds": trial.seconds, "error": trial.error})
             with contextlib.suppress(OSError), open(self._path, "ab", opener=_private) as file:
-                file.write(f"{line}\n".encode())  # in one step: searches may share it
+                # In one step: searches may share it. A killed one's half line ends before it.
+                file.write(f"\n{line}\n".encode())
 
     def forget(self) -> None:
         """Drop all trials."""

@@ -76,8 +76,11 @@ def gather() -> Path | None:
     """Make the folder of all drivers and point OCL_ICD_VENDORS to it; None when there is none.
 
     With PORTMP_ICD_ONLY=1 there are those of the user's OCL_ICD_VENDORS alone. A driver that ends
-    the process that starts it is left out, with a line on standard error.
+    the process that starts it is left out, with a line on standard error. pyopencl is told to keep
+    no cache: it would run what lies in a folder that nobody checks, fails where the disk is full,
+    and saves no time.
     """
+    os.environ.setdefault("PYOPENCL_NO_CACHE", "1")
     setting = os.environ.get("OCL_ICD_VENDORS")
     if setting and setting == os.environ.get(_TRIED):
         return Path(setting)

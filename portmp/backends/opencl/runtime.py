@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import threading
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -88,6 +89,7 @@ class ClQueue(Queue):
         try:
             yield
         except self._cl.MemoryError as error:
+            self.device.pool.free_held()  # for whoever tries again
             raise OutOfMemory(
                 f"{self.device.name}, {what}: the device's {facts.memory} bytes are used up "
                 f"({error})"
@@ -184,7 +186,11 @@ class ClDevice(Device):
         )
         self.compiler = OpenclCompiler(self.context, handle)
         self.queue = ClQueue(self)
-        self.pool = tools.MemoryPool(tools.ImmediateAllocator(self.queue.queue))
+        # The other allocator, which takes memory at once, migrates it: NVIDIA's driver 580 crashes
+        # where another thread uses the queue meanwhile.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # memory may turn out to be missing at first use
+            self.pool = tools.MemoryPool(tools.DeferredAllocator(self.context))
 
     library_words = ("float32", "float64")
 
