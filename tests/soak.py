@@ -19,7 +19,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, field
 from functools import partial
@@ -96,7 +96,7 @@ def tasks(name: str) -> Mapping[str, Callable[[], bytes]]:
     return found
 
 
-SHARED = Path(os.environ.get("PORTMP_SOAK", ".")) / "shared.npz"
+SHARED = Path(os.environ.get("SOAK_FOLDER", ".")) / "shared.npz"
 
 
 def digest(data: bytes) -> str:
@@ -141,6 +141,40 @@ def process(
     return found
 
 
+def first(device: str, right: Mapping[str, str]) -> str:
+    """What a process's first use gives: nothing if it is right."""
+    try:
+        known = tasks(device)
+        wrong = [name for name in FIRST if digest(known[name]()) != right[name]]
+    except Exception as error:
+        return f"{type(error).__name__}: {error}"
+    return f"other bits: {wrong}" if wrong else ""
+
+
+FIRST = ("gemm dd", "text ds")
+
+
+def starts(count: int, processes: int, device: str, right: Mapping[str, str], folder: Path) -> int:
+    """Start processes at once, *count* times, each time with an empty cache; how many fail."""
+    spawn, bad = get_context("spawn"), 0
+    for number in range(count):
+        os.environ["PORTMP_CACHE_DIR"] = str(folder / f"cache{number}")
+        with ProcessPoolExecutor(processes, spawn) as pool:
+            said = [pool.submit(first, device, right) for _ in range(processes)]
+            wrong = [word for each in said if (word := _word(each))]
+        bad += len(wrong)
+        print("".join(f"start {number}: {word[:300]}\n" for word in wrong), end="", flush=True)
+    print(f"{device}: {count} starts of {processes} processes with empty caches: {bad} went wrong")
+    return bad
+
+
+def _word(future: Future[str]) -> str:
+    try:
+        return future.result()
+    except BrokenProcessPool:
+        return "a process died"
+
+
 def main() -> int:
     """0 if all results have the same bits and memory is flat."""
     parser = argparse.ArgumentParser(prog="ci/soak", description=__doc__)
@@ -148,13 +182,16 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--threads", type=int, default=8, help="of each process")
     parser.add_argument("--device", default="opencl:0")
+    parser.add_argument("--starts", type=int, metavar="N", help="start N times instead")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="portmp-soak-"))
-    os.environ |= {"PORTMP_SOAK": str(folder), "PORTMP_CACHE_DIR": str(folder / "cache")}
+    os.environ |= {"SOAK_FOLDER": str(folder), "PORTMP_CACHE_DIR": str(folder / "cache")}
     spawn = get_context("spawn")
     try:
         with ProcessPoolExecutor(1, spawn) as alone:
             right = alone.submit(expected).result()
+        if args.starts:
+            return bool(starts(args.starts, args.processes, args.device, right, folder))
         seconds = 60 * args.minutes
         with ProcessPoolExecutor(args.processes, spawn) as pool:
             numbers = range(args.processes)

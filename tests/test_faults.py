@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import signal
@@ -13,6 +14,7 @@ import zipfile
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,8 +27,16 @@ from portmp.backends import base as backends
 from portmp.backends.base import Device
 from portmp.backends.opencl import drivers
 from portmp.compilers import tools
+from portmp.compilers.opencl import OpenclCompiler
 from portmp.discovery import finding
-from portmp.errors import ArgumentError, DeviceError, InputError, PortmpError, ShapeError
+from portmp.errors import (
+    ArgumentError,
+    CompileError,
+    DeviceError,
+    InputError,
+    PortmpError,
+    ShapeError,
+)
 from portmp.files import content
 from portmp.nbody import particles, system
 from portmp.runtime import program
@@ -164,6 +174,20 @@ def test_a_driver_that_hangs_is_left_out(
     assert "the OpenCL driver a is not used: starting it takes more" in capsys.readouterr().err
 
 
+def test_a_binary_without_code_is_not_kept(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PoCL makes one where it cannot read its files, and dies of it in the next process."""
+    compiler = getattr(device, "compiler", None)
+    if not isinstance(compiler, OpenclCompiler) or "PoCL" not in compiler.version():
+        pytest.skip("the default device is not PoCL's")
+    source = "__kernel void k(__global float *x) { x[0] = 3.25f; }"
+    whole = compiler.compile(source, "")
+    assert whole.startswith(b"poclbin")
+    made = SimpleNamespace(get_info=lambda _: [whole.replace(b"BC\xc0\xde", bytes(4))])
+    monkeypatch.setattr(compiler, "_quietly", lambda _: made)
+    with pytest.raises(CompileError, match="a binary without code"):
+        compiler.compile(source, "")
+
+
 # --- processes at once ------------------------------------------------------------------------
 
 FIRST = """
@@ -233,10 +257,10 @@ import time
 from portmp.discovery import isolated
 
 if __name__ == "__main__":
-    with isolated.workers(2) as pool:
-        tasks = [pool.submit(time.sleep, 60) for _ in range(2)]
-        print(*pool._processes, flush=True)
-        time.sleep(60)
+    pool = isolated.Workers(2)
+    tasks = [pool._pool.submit(time.sleep, 60) for _ in range(2)]
+    print(*pool._pool._processes, flush=True)
+    time.sleep(60)
 """
 
 
@@ -259,6 +283,48 @@ def test_workers_end_with_a_killed_parent(tmp_path: Path) -> None:
             return
         time.sleep(0.1)
     pytest.fail(f"{workers} still run")
+
+
+MORTAL = """
+import os, signal, sys
+from pathlib import Path
+from portmp.discovery import isolated
+
+def work(name, folder):
+    mark = Path(folder) / name
+    if name == "deadly" or (name == "once" and not mark.exists()):
+        mark.touch()
+        os.kill(os.getpid(), signal.SIGKILL)
+    return f"{name} done"
+
+if __name__ == "__main__":
+    pool = isolated.Workers(2)
+    tasks = [(name, sys.argv[1]) for name in ("a", "once", "b", "deadly", "c")]
+    print(list(pool.run(work, tasks)))
+    for process in [*pool._pool._processes.values()]:
+        process.kill()
+        process.join()
+    print(list(pool.run(work, tasks[:1])))
+    pool.close()
+"""
+
+
+def test_a_worker_that_dies_takes_its_task_alone(tmp_path: Path) -> None:
+    """Where it does so again, alone; the others' results are there, in their order."""
+    script = tmp_path / "mortal.py"
+    script.write_text(MORTAL)
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    first, second = map(ast.literal_eval, done.stdout.splitlines())
+    ended = "the process that was to do it ended, and again alone"
+    assert first == ["a done", "once done", "b done", ended, "c done"]
+    assert second == ["a done"]
 
 
 def _runs(process: int) -> bool:

@@ -7,6 +7,7 @@ have these tools cannot pass without them.
 from __future__ import annotations
 
 import os
+import subprocess
 from collections.abc import Callable
 from functools import cache
 from typing import NoReturn
@@ -26,6 +27,7 @@ TIERS = (
     "intel",
     "clblast",
     "openblas",
+    "strace",
 )
 
 
@@ -75,6 +77,14 @@ def _oclgrind() -> None:
         raise BackendUnavailable("oclgrind is not on PATH")
 
 
+def _strace() -> None:
+    command = ["strace", "-f", "-qq", "-o", os.devnull, "-e", "inject=fsync:error=EIO", "true"]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        raise BackendUnavailable(f"strace does not run here: {error}") from None
+
+
 def _opencl(wanted: Callable[[str], bool]) -> None:
     from portmp import discovery
 
@@ -109,6 +119,7 @@ _PROBES: dict[str, Callable[[], None]] = {
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
     "clblast": _clblast,
+    "strace": _strace,
     "intel": lambda: _opencl(lambda platform: platform.startswith("Intel")),
 }
 

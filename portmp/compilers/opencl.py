@@ -6,10 +6,16 @@ import contextlib
 import warnings
 from typing import Any
 
+from portmp import paths
 from portmp.compilers.base import Compiler, KernelReport
 from portmp.errors import BackendUnavailable, CompileError
 
 KEEP = ("-cl-std=CL1.2",)
+
+_POCL, _BITCODE = b"poclbin", b"BC\xc0\xde"
+"""How PoCL's binaries begin, and the code in them: it leaves out what it cannot read, and ends the
+process that loads such a binary.
+"""
 
 
 def build_options(handle: Any) -> tuple[str, ...]:
@@ -57,6 +63,11 @@ class OpenclCompiler(Compiler):
                 log = program.get_build_info(self.handle, cl.program_build_info.LOG).strip()
             raise CompileError(log or str(error)) from None
         binary: bytes = built.get_info(cl.program_info.BINARIES)[0]
+        if binary.startswith(_POCL) and _BITCODE not in binary:
+            raise CompileError(
+                f"{self.handle.platform.name.strip()} gave a binary without code: it could not "
+                f"read its own temporary files{paths.full_disk()}"
+            )
         return binary
 
     def program(self, binary: bytes) -> Any:

@@ -16,9 +16,10 @@ import sys
 import tempfile
 import threading
 import time
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import BrokenExecutor, Future, ProcessPoolExecutor
 from dataclasses import replace
-from typing import IO
+from typing import IO, Any
 
 from portmp import paths
 from portmp.backends.base import Device
@@ -39,10 +40,53 @@ class Hung(Ended):
     """One that said nothing for long: an accident is unlikely, and trying again takes long."""
 
 
-def workers(count: int) -> ProcessPoolExecutor:
-    """Processes for work beside this one, which end with it, however it ends."""
+class Workers:
+    """Processes for work beside this one, which end with it, however it ends.
+
+    A worker may be killed, or be ended by what it does: that task is tried again, alone.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._pool = _processes(count)
+
+    def run(self, work: Callable[..., str], tasks: Sequence[tuple[Any, ...]]) -> Iterator[str]:
+        """What *work* says of each task (its arguments), in their order, as soon as it is known."""
+        left = list(tasks)
+        while left:
+            futures: list[Future[str]] = []
+            try:
+                futures += [self._pool.submit(work, *task) for task in left]
+                while futures:
+                    said = futures[0].result()
+                    del futures[0], left[0]
+                    yield said
+            except BrokenExecutor:
+                self.close()
+                self._pool = _processes(self._count)
+                if futures:  # else one was killed while it had nothing to do
+                    yield _alone(work, left.pop(0))
+            finally:
+                for future in futures:
+                    future.cancel()
+
+    def close(self) -> None:
+        """Begin nothing more; what runs comes to its end."""
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _processes(count: int) -> ProcessPoolExecutor:
     spawn = multiprocessing.get_context("spawn")
     return ProcessPoolExecutor(count, spawn, end_with_parent, (os.getpid(),))
+
+
+def _alone(work: Callable[..., str], task: tuple[Any, ...]) -> str:
+    """What *work* says where nothing else runs; or that it ends its process."""
+    with _processes(1) as process:
+        try:
+            return process.submit(work, *task).result()
+        except BrokenExecutor:
+            return "the process that was to do it ended, and again alone"
 
 
 def end_with_parent(parent: int) -> None:

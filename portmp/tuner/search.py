@@ -18,7 +18,6 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import Executor, Future
 from dataclasses import asdict, dataclass, field
 from functools import cache
 from pathlib import Path
@@ -149,11 +148,11 @@ def _compile(device: str, sources: Sequence[RenderedSource]) -> str:
     return ""
 
 
-def compilers(device: Device, workers: int) -> Executor | None:
-    """Processes that compile for *device*; None without a cache to hand binaries over."""
+def compilers(workers: int) -> isolated.Workers | None:
+    """Processes that compile; None without a cache to hand binaries over."""
     if workers < 2 or paths.cache_folder() is None:
         return None
-    return isolated.workers(workers)
+    return isolated.Workers(workers)
 
 
 # --- one search ------------------------------------------------------------------------------
@@ -163,7 +162,12 @@ class Search:
     """The search for one task."""
 
     def __init__(
-        self, task: Task, device: Device, journal: Journal, pool: Executor | None, limit: float
+        self,
+        task: Task,
+        device: Device,
+        journal: Journal,
+        pool: isolated.Workers | None,
+        limit: float,
     ) -> None:
         self.task, self.device, self.journal, self.pool = task, device, journal, pool
         self.default = database.find(task, device)
@@ -239,17 +243,14 @@ class Search:
                 show(f"{self.task}: compiling")
                 yield schedule, ""
             return
-        pending: list[tuple[Schedule, Future[str]]] = []
-        for schedule in new:
-            units = self.timed.units(schedule)
-            sources = [program.source(self.device, *unit) for unit in units]
-            pending.append((schedule, self.pool.submit(_compile, self.device.name, sources)))
-        try:
-            for schedule, future in pending:
-                yield schedule, future.result()
-        finally:
-            for _, future in pending:
-                future.cancel()
+        tasks = [
+            (
+                self.device.name,
+                [program.source(self.device, *u) for u in self.timed.units(schedule)],
+            )
+            for schedule in new
+        ]
+        yield from zip(new, self.pool.run(_compile, tasks), strict=True)
 
     def _trial(self, schedule: Schedule) -> Trial:
         try:
@@ -402,7 +403,7 @@ def command(args: Any) -> int:
     results, wrong = [], False
     progress = Progress(sys.stderr.isatty())
     workers = args.workers or os.cpu_count() or 1
-    pool = compilers(device, workers)
+    pool = compilers(workers)
     try:
         for task in tasks:
             search = Search(task, device, journal, pool, args.seconds)
@@ -413,7 +414,7 @@ def command(args: Any) -> int:
             results.append(entry(found, device) | {"tried": found.tried, "errors": found.errors})
     finally:
         if pool is not None:
-            pool.shutdown(wait=False, cancel_futures=True)
+            pool.close()
         database.reload()
     if args.json:
         print(json.dumps({"file": str(target), "entries": results}, indent=1))

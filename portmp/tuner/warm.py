@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import as_completed
+from contextlib import closing
 from dataclasses import dataclass
 
 from portmp import discovery, paths
@@ -44,17 +44,17 @@ def warm(
         )
     count = workers or os.cpu_count() or 1
     # Processes of their own: drivers compile one program at a time in a process.
-    with isolated.workers(count) as pool:
+    with closing(isolated.Workers(count)) as pool:
         for form in forms:
             began = time.perf_counter()
             units = {unit: name for name, unit in compilation_units.units(form, device).items()}
             missing = [n for unit, n in units.items() if not program.is_cached(device, unit)]
-            tasks = {pool.submit(_compile, device.name, form, name): name for name in missing}
+            said = pool.run(_compile, [(device.name, form, name) for name in missing])
             failures = []
-            for done, task in enumerate(as_completed(tasks), 1):
+            for done, (name, problem) in enumerate(zip(missing, said, strict=True), 1):
                 progress.show(f"{form}: {done} of {len(missing)} units compiled ...")
-                if problem := task.result():
-                    failures.append(f"{tasks[task]}: {problem}")
+                if problem:
+                    failures.append(f"{name}: {problem}")
             progress.clear()
             seconds = time.perf_counter() - began
             yield Warmed(form, len(units), len(missing), seconds, tuple(failures))
