@@ -8,14 +8,19 @@
 from portmp import errors, linalg, nbody
 from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
 from portmp.arrays.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
+from portmp.arrays.plain import PlainArray, plain_array, plain_full, plain_zeros
 from portmp.definition import __version__
 from portmp.discovery import devices
 from portmp.errors import PortmpError
+from portmp.kernels import Kernel, Module
 from portmp.nbody import particles, system
 from portmp.routines import ozaki
 
 __all__ = [
     "Array",
+    "Kernel",
+    "Module",
+    "PlainArray",
     "PortmpError",
     "__version__",
     "array",
@@ -35,6 +40,9 @@ __all__ = [
     "nrm2",
     "ozaki",
     "particles",
+    "plain_array",
+    "plain_full",
+    "plain_zeros",
     "scal",
     "sqrt",
     "system",

@@ -705,6 +705,24 @@ def test_moves_between_lanes_and_scalars() -> None:
     assert written == [1008 if i == 3 else 1 for i in range(LANES)]
 
 
+def test_words_of_other_lanes() -> None:
+    """By addresses modulo the lanes; a lane that is off gives zero and keeps its own."""
+    moved, masked = _lanes(
+        [
+            "v_lshlrev_b32_e32 v20, 2, v10",
+            "ds_bpermute_b32 v40, v20, v11 offset:12",
+            "v_mov_b32_e32 v41, 7",
+            "s_mov_b32 exec_lo, 0xfffffffe",
+            "v_mov_b32_e32 v21, 0",
+            "ds_bpermute_b32 v41, v21, v11",
+            "s_mov_b64 exec, -1",
+        ],
+        2,
+    )
+    assert moved == [2000 + 3 * ((1000 + lane + 3) % LANES) for lane in range(LANES)]
+    assert masked == [7] + [0] * (LANES - 1)
+
+
 def test_parts_of_words() -> None:
     """SDWA: bytes and halves of sources and of the target."""
     low, high, kept = _lanes(
@@ -848,6 +866,7 @@ SPELLED = {
     "v_readfirstlane_b32": "s1, v1",
     "v_readlane_b32": "s1, v1, s2",
     "v_writelane_b32": "v1, s1, s2",
+    "ds_bpermute_b32": "v1, v2, v3",
     "v_accvgpr_read_b32": "v1, a1",
     "v_accvgpr_write_b32": "a1, v1",
     "v_accvgpr_mov_b32": "a1, a2",

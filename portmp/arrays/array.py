@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-import operator
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
 
 from portmp import discovery, formats
+from portmp.arrays.viewed import Viewed, integers
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, decimal
@@ -32,7 +32,7 @@ def operand(value: object, argument: str) -> Array:
     return value
 
 
-class Array:
+class Array(Viewed[Planes]):
     """A strided view of limb planes on one device.
 
     Operators work elementwise with NumPy's broadcasting and return new arrays without
@@ -40,11 +40,8 @@ class Array:
     ``@`` is the matrix product. Comparisons and conversions to the host wait.
     """
 
-    __slots__ = ("planes",)
+    __slots__ = ()
     __array_ufunc__ = None
-
-    def __init__(self, planes: Planes) -> None:
-        self.planes = planes
 
     def __bool__(self) -> bool:
         if self.size != 1:
@@ -59,26 +56,6 @@ class Array:
         return self.planes.format
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """Lengths of the axes."""
-        return self.planes.shape
-
-    @property
-    def ndim(self) -> int:
-        """Number of axes."""
-        return self.planes.ndim
-
-    @property
-    def size(self) -> int:
-        """Number of elements."""
-        return self.planes.size
-
-    @property
-    def device(self) -> Device:
-        """The device that holds the limbs."""
-        return self.planes.device
-
-    @property
     def limbs(self) -> tuple[Planes, ...]:
         """The planes on the device, leading limb first, each as Planes of one float plane."""
         p = self.planes
@@ -88,67 +65,10 @@ class Array:
             for i, b in enumerate(p.buffers)
         )
 
-    def __len__(self) -> int:
-        if not self.shape:
-            raise ShapeError("len: an array of shape () has no length")
-        return self.shape[0]
-
     # --- views ----------------------------------------------------------------------------
 
-    def reshape(self, *shape: int | Sequence[int]) -> Array:
-        """Another shape of the same elements, a view where possible; -1 is worked out."""
-        sizes = _integers(shape, "reshape")
-        if sizes.count(-1) == 1:
-            known = math.prod(n for n in sizes if n != -1)
-            if known and self.size % known == 0:
-                sizes[sizes.index(-1)] = self.size // known
-        if math.prod(sizes) != self.size or any(n < 0 for n in sizes):
-            raise ShapeError(
-                f"reshape: {self.shape} has {self.size} elements, {tuple(sizes)} given"
-            )
-        view = self.planes.reshaped(sizes)
-        return Array(view or elementwise.contiguous(self.planes).view_as(sizes))
-
-    def transpose(self, *axes: int | Sequence[int]) -> Array:
-        """A view with the axes reversed, or in the given order."""
-        order = _integers(axes, "transpose") or list(reversed(range(self.ndim)))
-        order = [a + self.ndim if a < 0 else a for a in order]
-        if sorted(order) != list(range(self.ndim)):
-            raise ShapeError(f"transpose: {axes} is no order of {self.ndim} axes")
-        return Array(self.planes.transposed(order))
-
-    @property
-    def T(self) -> Array:
-        """The view with all axes reversed."""
-        return self.transpose()
-
-    def __getitem__(self, key: Any) -> Array:
-        """A view by integers, slices, None and ``...``."""
-        p = self.planes
-        shape: list[int] = []
-        strides: list[int] = []
-        start, axis = p.start, 0
-        for item in _expanded(key, self.ndim):
-            if item is None:
-                shape.append(1)
-                strides.append(0)
-                continue
-            size, stride = p.shape[axis], p.strides[axis]
-            if isinstance(item, slice):
-                first, last, step = item.indices(size)
-                count = len(range(first, last, step))
-                start += first * stride if count else 0
-                shape.append(count)
-                strides.append(stride * step)
-            else:
-                index = item + size if item < 0 else item
-                if not 0 <= index < size:
-                    raise IndexError(
-                        f"index {item} is out of range for axis {axis} of length {size}"
-                    )
-                start += index * stride
-            axis += 1
-        return Array(p.view(shape, strides, start))
+    def _dense(self) -> Planes:
+        return elementwise.contiguous(self.planes)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Copy a value (broadcast) into the elements of a view."""
@@ -165,9 +85,6 @@ class Array:
                 "copy", [source], allocate(source.format, source.shape, source.queue)
             )
         elementwise.apply("copy", [source.broadcast_to(target.shape)], target)
-
-    def __iter__(self) -> Iterator[Array]:
-        return (self[i] for i in range(len(self)))
 
     def copy(self) -> Array:
         """A dense copy on the same device."""
@@ -393,37 +310,6 @@ class Array:
         return self._reduce("min", axis)
 
 
-def _integers(values: Sequence[Any], argument: str) -> list[int]:
-    """Integers given one by one or as one sequence."""
-    if len(values) == 1 and isinstance(values[0], Sequence) and not isinstance(values[0], str):
-        values = values[0]
-    try:
-        return [operator.index(n) for n in values]
-    except TypeError:
-        raise ArgumentError(f"{argument}: integers are needed, {values!r} given") from None
-
-
-def _expanded(key: Any, ndim: int) -> list[Any]:
-    """An index as a list with one entry an axis (and None for new axes)."""
-    items = list(key) if isinstance(key, tuple) else [key]
-    for item in items:
-        if not (item is None or item is Ellipsis or isinstance(item, (int, np.integer, slice))):
-            raise IndexError(f"index: integers, slices, None and ... are allowed, {item!r} given")
-        if isinstance(item, bool):
-            raise IndexError("index: a truth value is no index")
-    if sum(item is Ellipsis for item in items) > 1:
-        raise IndexError("index: ... is allowed once")
-    items = [operator.index(i) if isinstance(i, np.integer) else i for i in items]
-    used = sum(item is not None and item is not Ellipsis for item in items)
-    if used > ndim:
-        raise IndexError(f"index: {used} indices for {ndim} axes")
-    rest = [slice(None)] * (ndim - used)
-    if any(item is Ellipsis for item in items):
-        place = next(i for i, item in enumerate(items) if item is Ellipsis)
-        return items[:place] + rest + items[place + 1 :]
-    return items + rest
-
-
 # --- creation -------------------------------------------------------------------------------
 
 
@@ -525,7 +411,7 @@ def zeros(
 ) -> Array:
     """An array of zeros."""
     form = formats.get(format)
-    sizes = _integers((shape,), "shape")
+    sizes = integers((shape,), "shape")
     if any(n < 0 for n in sizes):
         raise ShapeError(f"zeros: shape {tuple(sizes)} given, lengths cannot be negative")
     if any(n >= 2**63 for n in sizes):

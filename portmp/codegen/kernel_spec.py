@@ -92,9 +92,4 @@ def spec(
 def rendered(specs: Iterable[KernelSpec], on: str, traits: Traits | None = None) -> RenderedSource:
     """One source text with all *specs*, which share a format; arithmetic appears once."""
     emitted: set[str] = set()
-    parts = [s.render(on, traits, emitted) for s in specs]
-    text = "\n".join(p.text for p in parts)
-    line_map: list[tuple[str, int] | None] = []
-    for i, part in enumerate(parts):
-        line_map += ([None] if i else []) + list(part.line_map)
-    return RenderedSource(text, tuple(line_map), tuple(k for p in parts for k in p.kernels))
+    return render.joined(*(s.render(on, traits, emitted) for s in specs))

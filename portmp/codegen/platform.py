@@ -50,7 +50,10 @@ class Platform:
     statements that set y to c and the products of four bytes of a and b, by the trait's kind
     and the sign. ``unrolled``: steps of a loop over a table that
     GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
-    compute unit's cycles. ``vectors``: lanes of explicit vectors, which are computed with;
+    compute unit's cycles. ``block_kernel``: a kernel's qualifiers for blocks of {0} x {1} x {2}
+    threads, {3} in all. ``exchange``: the statement that returns the x of thread ``from`` of this
+    warp, {0}: its lanes less one; empty where threads meet in block memory. ``atomics``: {0}: an
+    address, then numbers. ``vectors``: lanes of explicit vectors, which are computed with;
     ``memory_vectors``: whether there are types of two and four neighbours with members x, y, z, w
     (``float4``) to read and write memory by. An empty entry is something that the platform does
     not have: kernels do without.
@@ -62,6 +65,8 @@ class Platform:
     local_id: str
     group_id: str
     fma: Mapping[str, str]
+    block_kernel: str = "void"
+    group_count: str = "1"
     prologue: str = ""
     standalone: str = ""
     resident_kernel: str = ""
@@ -95,6 +100,8 @@ class Platform:
     unsigned_shift: str = "(int)((unsigned)({0}) >> {1})"
     dot4: Mapping[tuple[str, str], str] = field(default_factory=dict)
     warp_barrier: str = ""
+    exchange: str = ""
+    atomics: Mapping[str, str] = field(default_factory=dict)
     async_copy: str = ""
     async_wait: str = ""
     prefetch: str = ""
@@ -166,10 +173,24 @@ _DOT_ASSEMBLY = {
     for sign, kind in (("signed", "s32"), ("unsigned", "u32"))
 }
 
+_ATOMICS = {
+    "add": "atomicAdd({0}, {1})",
+    "min": "atomicMin({0}, {1})",
+    "max": "atomicMax({0}, {1})",
+    "and": "atomicAnd({0}, {1})",
+    "or": "atomicOr({0}, {1})",
+    "xor": "atomicXor({0}, {1})",
+    "exchange": "atomicExch({0}, {1})",
+    "compare_and_swap": "atomicCAS({0}, {1}, {2})",
+}
+
 _HIP: dict[str, object] = {
     "standalone": "#include <hip/hip_runtime.h>\n",
     "kernel": 'extern "C" __global__ void __launch_bounds__({0})',
     "resident_kernel": 'extern "C" __global__ void __launch_bounds__({0}, {1})',
+    "block_kernel": 'extern "C" __global__ void __launch_bounds__({3})',
+    "group_count": "gridDim.{0}",
+    "atomics": _ATOMICS,
     "function": "static __device__ __forceinline__",
     "constant": "__constant__",
     "shared": "__shared__",
@@ -195,6 +216,7 @@ CUDA = Platform(
     roots=_ROOTS | {("estimate", word): text for word, text in _ASSEMBLY.items()},
     dot4=_DOT_ASSEMBLY,
     warp_barrier="__syncwarp();",
+    exchange="return __shfl_sync(0xffffffffu, x, from);",
     async_copy=(
         'asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"'
         ' :: "r"((unsigned)__cvta_generic_to_shared({0})), "l"({1}) : "memory");'
@@ -220,6 +242,7 @@ ROCM = Platform(
     warp_barrier=(
         '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();'
     ),
+    exchange="return __builtin_amdgcn_ds_bpermute((from & {0}) << 2, x);",
     clock="(long long)__builtin_readcyclecounter()",
     traits=Traits(warp_size=64, sqrt="widened", division="corrected"),
     **_HIP  # type: ignore[arg-type]
@@ -231,6 +254,13 @@ OPENCL = Platform(
     title="OpenCL C (any GPU, CPUs)",
     prologue="#pragma OPENCL FP_CONTRACT OFF\n",
     kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
+    block_kernel="__kernel __attribute__((reqd_work_group_size({0}, {1}, {2}))) void",
+    group_count="get_num_groups({0})",
+    atomics={
+        **{op: f"atomic_{op}({{0}}, {{1}})" for op in ("add", "min", "max", "and", "or", "xor")},
+        "exchange": "atomic_xchg({0}, {1})",
+        "compare_and_swap": "atomic_cmpxchg({0}, {1}, {2})",
+    },
     pointer="__global {0} *",
     const_pointer="__global const {0} *",
     constant="__constant const",

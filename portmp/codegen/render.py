@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from portmp import paths
-from portmp.errors import PortmpError, RenderError
+from portmp.errors import PortmpError, RenderError, suggestion
 
 _MARK = re.compile("\x02([^\x03]*)\x03")
 _KERNEL = re.compile(r"(?:__global__|__kernel) [^\n]*?(\w+)\($", re.MULTILINE)
@@ -55,12 +55,18 @@ def templates_digest() -> str:
 
 
 @cache
-def _lookup() -> Any:
-    from mako.lexer import Lexer
+def _lookup(*folders: Path) -> Any:
+    """Templates of *folders* and, where they have none of a name, portmp's own."""
     from mako.lookup import TemplateLookup
-    from mako.parsetree import Text
 
-    root = template_folder()
+    places = [str(folder) for folder in (*folders, template_folder())]
+    return TemplateLookup(places, lexer_cls=_marking_lexer(), strict_undefined=True)
+
+
+@cache
+def _marking_lexer() -> Any:
+    from mako.lexer import Lexer
+    from mako.parsetree import Text
 
     class MarkingLexer(Lexer):  # type: ignore[misc]
         """Puts ``name:line`` before every line end of plain text."""
@@ -76,7 +82,7 @@ def _lookup() -> Any:
                 args = ("\n".join([*marked, pieces[-1]]), *args[1:])
             return super().append_node(nodecls, *args, **kwargs)
 
-    return TemplateLookup([str(root)], lexer_cls=MarkingLexer, strict_undefined=True)
+    return MarkingLexer
 
 
 def render(template: str, context: Mapping[str, Any]) -> RenderedSource:
@@ -96,6 +102,63 @@ def render(template: str, context: Mapping[str, Any]) -> RenderedSource:
         trace = exceptions.text_error_template().render_unicode().strip()
         raise RenderError(f"template {template}: {error}\n{trace}") from error
     return _tidy(text)
+
+
+def render_own(
+    text: str, name: str, folder: Path | None, context: Mapping[str, Any]
+) -> RenderedSource:
+    """Render a template of the user's, called *name*; it may include others of its *folder*.
+
+    Raises RenderError that names the template's line.
+    """
+    from mako.template import Template
+
+    try:
+        template = Template(
+            text,
+            filename=name,
+            lookup=_lookup(*([folder] if folder else [])),
+            lexer_cls=_marking_lexer(),
+            strict_undefined=True,
+        )
+        return _tidy(template.render_unicode(**context))
+    except PortmpError as error:
+        raise _placed(error, name, text) from None
+    except Exception as error:  # what a template's Python raises
+        raise _placed(error, name, text, context) from None
+
+
+def _placed(
+    error: Exception, name: str, text: str, context: Mapping[str, Any] | None = None
+) -> PortmpError:
+    """The error with the template's line, and with a near word for one that is unknown."""
+    from mako.exceptions import CompileException, RichTraceback, SyntaxException
+
+    message = str(error) or type(error).__name__
+    unknown = re.fullmatch(r"'?(\w+)'? is not defined", message.replace("name ", ""))
+    line = 0
+    if isinstance(error, (CompileException, SyntaxException)):
+        line, message = error.lineno, message.partition(" in file ")[0]
+    elif unknown:
+        # Mako looks all names up at the start: the line is where the name first stands.
+        found = re.search(rf"\b{unknown[1]}\b", text)
+        line = text[: found.start()].count("\n") + 1 if found else 0
+        message = f"{unknown[1]!r} is not defined{suggestion(unknown[1], list(context or ()))}"
+    else:
+        for _, _, _, _, file, at, _, _ in RichTraceback(error=error).records:
+            line = at if file == name else line
+    kind = type(error) if isinstance(error, PortmpError) else RenderError
+    return kind(f"{name}{f' line {line}' if line else ''}: {message}")
+
+
+def joined(*parts: RenderedSource) -> RenderedSource:
+    """One source text of several."""
+    parts = tuple(part for part in parts if part.line_map)
+    line_map: list[tuple[str, int] | None] = []
+    for i, part in enumerate(parts):
+        line_map += ([None] if i else []) + list(part.line_map)
+    kernels = tuple(k for part in parts for k in part.kernels)
+    return RenderedSource("\n".join(p.text for p in parts), tuple(line_map), kernels)
 
 
 def _tidy(text: str) -> RenderedSource:

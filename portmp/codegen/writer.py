@@ -57,7 +57,8 @@ class Writer:
     """Spells one format's arithmetic for one platform; ``width`` words a vector (1: scalar).
 
     ``emitted`` holds what the module already defines, so that kernels can share a module;
-    ``stored`` names operands' storage formats, "*" that of all others.
+    ``stored`` names operands' storage formats, "*" that of all others. ``mark`` ends the names of
+    what works on words, where the module has the same for another word.
     """
 
     platform: Platform
@@ -66,6 +67,7 @@ class Writer:
     width: int = 1
     emitted: set[str] = field(default_factory=set)
     stored: tuple[tuple[str, str], ...] = ()
+    mark: str = ""
 
     def __post_init__(self) -> None:
         if self.width not in self.platform.widths(self.traits, self.format.word):
@@ -113,7 +115,7 @@ class Writer:
         if kind.words == 1:
             return self.word
         if kind.role == "sum":
-            return self._named(f"sum{kind.words}")
+            return self._named(f"sum{kind.words}{self.mark}")
         return self._prefix(kind.words)
 
     @property
@@ -126,7 +128,7 @@ class Writer:
         return name + ("x" if self.lanes and name[-1].isdigit() else "") + self.lanes
 
     def _prefix(self, words: int) -> str:
-        return self._named(PREFIX.get((self.format.word, words), f"words{words}"))
+        return self._named(PREFIX.get((self.format.word, words), f"words{words}{self.mark}"))
 
     @cached_property
     def value(self) -> str:
@@ -143,9 +145,13 @@ class Writer:
         name = net if isinstance(net, str) else net.name
         match = re.match(r"([a-z_]+?)(\d)(_.*)?$", name)
         if not match:
-            return name + self.lanes
+            return self.gate(name)
         op, words, suffix = match.groups()
         return f"{self._prefix(int(words))}_{op}{suffix or ''}"
+
+    def gate(self, name: str) -> str:
+        """The name of a function on words."""
+        return name + self.mark + self.lanes
 
     def make(self, kind: Kind) -> str:
         """The name of the function that builds a value from words."""
@@ -338,7 +344,7 @@ class Writer:
             return [f"{whole} = {self._text(expr, kinds)};", *parts]
         first, second = step.targets
         arguments = ", ".join(self._text(a, kinds) for a in expr.args)
-        return [f"{first} = {expr.name}{self.lanes}({arguments}, &{second});"]
+        return [f"{first} = {self.gate(expr.name)}({arguments}, &{second});"]
 
     def _returned(self, net: Network, kinds: dict[str, Kind]) -> str:
         expr = net.returned

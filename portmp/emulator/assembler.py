@@ -229,6 +229,7 @@ class Assembler:
             return self._save_exec
         families: dict[str | tuple[str, ...], Callable[[str, Instruction], None]] = {
             tuple(_HALVES): self._packed_halves,
+            "ds_bpermute_b32": self._from_lanes,
             "v_pk_": self._packed,
             ("global_", "buffer_", "scratch_", "ds_", "s_load"): self._memory,
             "v_cmpx_": self._compare_exec,
@@ -305,6 +306,10 @@ class Assembler:
         row = self.add(name, self.place(operands[0], "u", True))
         row.sources = tuple(self.place(text, "u") for text in operands[1:])
         return row
+
+    def _from_lanes(self, name: str, one: Instruction) -> None:
+        """Words of lanes that an address in each lane names, four bytes a lane."""
+        self._lane(name, one.operands).immediate = int(one.modifiers.get("offset", "0"), 0)
 
     def _compare_exec(self, name: str, one: Instruction) -> None:
         plain = name.replace("v_cmpx_", "v_cmp_")

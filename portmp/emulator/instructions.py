@@ -258,7 +258,7 @@ _CONTROL = (
     "s_cbranch_execnz",
 )
 
-_LANE = ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32")
+_LANE = ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32", "ds_bpermute_b32")
 
 WIDTHS = {
     "dword": 4,

@@ -8,6 +8,7 @@ registers and shared memory hold a pattern that is a NaN and no address.
 from __future__ import annotations
 
 import bisect
+import math
 import struct
 import time
 from collections.abc import Sequence
@@ -181,8 +182,8 @@ class Machine:
         """Run a kernel; LaunchError says which instruction and lane did what it must not."""
         kernel = loaded.kernel
         threads = block[0] * block[1] * block[2]
-        if block[1] != 1 or block[2] != 1 or not 0 < threads <= 1024:
-            raise LaunchError(f"block={block}: one axis of 1 to 1024 threads is interpreted")
+        if min(block) < 1 or threads > 1024:
+            raise LaunchError(f"block={block}: blocks of 1 to 1024 threads are interpreted")
         groups = grid[0] * grid[1] * grid[2]
         if not groups:
             raise LaunchError(f"grid={grid} has no blocks")
@@ -194,18 +195,17 @@ class Machine:
                 raise LaunchError("there is no memory for arguments")
             self.memory.write(arguments, np.frombuffer(content, np.uint8))
             self.memory.write(packet, _packet(kernel, grid, block, arguments))
-            self._run(loaded, grid, groups, threads, {"arguments": arguments, "dispatch": packet})
+            self._run(loaded, grid, block, {"arguments": arguments, "dispatch": packet})
         finally:
             for address in (arguments, packet):
                 if address is not None:
                     self.memory.free(address)
 
-    def _run(
-        self, loaded: Loaded, grid: Dim3, groups: int, threads: int, given: dict[str, int]
-    ) -> None:
+    def _run(self, loaded: Loaded, grid: Dim3, block: Dim3, given: dict[str, int]) -> None:
         from portmp.runtime import program
 
         kernel, rows = loaded.kernel, loaded.program
+        groups, threads = math.prod(grid), math.prod(block)
         waves = -(-threads // kernel.lanes)
         words = rows.registers + -(-kernel.scratch // 4) * kernel.lanes
         slots = max(1, min(groups, SLOTS, _STATE_BYTES // (4 * waves * words)))
@@ -232,13 +232,15 @@ class Machine:
                 rows.constants.size,
                 LIMIT,
                 assembler.SCALARS,
+                block[0],
+                block[1],
             ],
             np.uint32,
         )
         host, one = self.host, interpreter(kernel.lanes)
         run = program.kernels(host, one)[one.name]
-        block = np.concatenate([numbers, scalars, rows.constants])
-        parameters, regions = self._given(block), self._given(table)
+        told = np.concatenate([numbers, scalars, rows.constants])
+        parameters, regions = self._given(told), self._given(table)
         state = self._workspace(4 * slots * waves * words)
         shared = host.allocate(slots * (kernel.shared + 8))
         report = self._given(np.zeros(6 * slots, np.uint64))

@@ -2,7 +2,7 @@
 
 A Planes is a strided view of planes of words, one for each limb (in storage formats for each
 part of one), each aligned and contiguous. Shapes and strides count elements and are common to
-all planes.
+all planes. Numbers is the same of plain integers and truth values, which have one plane.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 
@@ -51,16 +51,31 @@ def broadcast_strides(shape: Shape, strides: Shape, wanted: Sequence[int]) -> Sh
     return (0,) * lead + tuple([0 if n == 1 != want else step for n, step, want in rest])
 
 
-@dataclass(frozen=True, eq=False)
-class Planes:
-    """Limb planes of *format*: ``buffers[i]`` holds part i, this view starts at ``start``."""
+class View:
+    """A strided view of planes in device memory: ``buffers[i]`` holds numbers of ``parts[i]``.
 
-    format: Format
+    All planes have the view's shape, strides and start, which count elements.
+    """
+
     shape: Shape
     strides: Shape
     start: int
     buffers: tuple[Buffer, ...]
     queue: Queue
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """The dtypes of the planes."""
+        raise NotImplementedError
+
+    @property
+    def kind(self) -> str:
+        """The name of what the elements are."""
+        raise NotImplementedError
+
+    def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Self:
+        """Another view of the same memory."""
+        raise NotImplementedError
 
     @property
     def device(self) -> Device:
@@ -94,32 +109,28 @@ class Planes:
 
     # --- views ----------------------------------------------------------------------------
 
-    def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Planes:
-        """Another view of the same memory."""
-        return Planes(self.format, tuple(shape), tuple(strides), start, self.buffers, self.queue)
-
-    def transposed(self, axes: Sequence[int]) -> Planes:
+    def transposed(self, axes: Sequence[int]) -> Self:
         """Axes in another order."""
         shape = [self.shape[a] for a in axes]
         return self.view(shape, [self.strides[a] for a in axes], self.start)
 
-    def broadcast_to(self, shape: Sequence[int]) -> Planes:
+    def broadcast_to(self, shape: Sequence[int]) -> Self:
         """NumPy's broadcasting, without a copy (stride 0)."""
         if self.shape == shape:
             return self
         return self.view(shape, broadcast_strides(self.shape, self.strides, shape), self.start)
 
-    def reshaped(self, shape: Sequence[int]) -> Planes | None:
+    def reshaped(self, shape: Sequence[int]) -> Self | None:
         """A view with another shape, or None where only a copy can have it."""
         if not self.contiguous:
             return None
         return self.view_as(shape)
 
-    def view_as(self, shape: Sequence[int]) -> Planes:
+    def view_as(self, shape: Sequence[int]) -> Self:
         """Dense planes with another shape of the same size."""
         return self.view(shape, dense_strides(shape), self.start)
 
-    def overlaps(self, other: Planes) -> bool:
+    def overlaps(self, other: View) -> bool:
         """Whether the two views may share an element."""
         if self.buffers[0] is not other.buffers[0] or not self.size or not other.size:
             return False
@@ -127,7 +138,7 @@ class Planes:
         other_low, other_high = other._extent()
         return low <= other_high and other_low <= high
 
-    def same_view(self, other: Planes) -> bool:
+    def same_view(self, other: View) -> bool:
         """Whether both name the same elements in the same order."""
         return self.buffers[0] is other.buffers[0] and self.place == other.place
 
@@ -148,11 +159,7 @@ class Planes:
         strides = [step * span.itemsize for step in self.strides]
         return np.lib.stride_tricks.as_strided(span[self.start - low :], self.shape, strides)
 
-    # --- host -----------------------------------------------------------------------------
-
-    def write(self, host: Host) -> None:
-        """Copy limbs of this shape to the device; only for contiguous views."""
-        self.write_parts(encode.parts_of(self.format, host))
+    # --- copies ---------------------------------------------------------------------------
 
     def write_parts(self, parts: Host) -> None:
         """Copy planes as they lie in memory to the device; only for contiguous views."""
@@ -160,19 +167,48 @@ class Planes:
         for buffer, part in zip(self.buffers, parts, strict=True):
             self.queue.write(buffer, np.ascontiguousarray(part), self.start * part.itemsize)
 
-    def read_dense(self) -> Host:
-        """Copy the limbs of a contiguous view to the host and wait."""
-        return encode.limbs_of(self.format, self.read_parts())
-
     def read_parts(self) -> Host:
         """Copy a contiguous view to the host as it lies in memory, and wait."""
         check_process(self.device)
         parts = []
-        for dtype, buffer in zip(self.format.parts, self.buffers, strict=True):
+        for dtype, buffer in zip(self.parts, self.buffers, strict=True):
             part = np.empty(self.shape, dtype)
             self.queue.read(buffer, part, self.start * part.itemsize)
             parts.append(part)
         return parts
+
+
+@dataclass(frozen=True, eq=False)
+class Planes(View):
+    """Limb planes of *format*."""
+
+    format: Format
+    shape: Shape
+    strides: Shape
+    start: int
+    buffers: tuple[Buffer, ...]
+    queue: Queue
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return self.format.parts
+
+    @property
+    def kind(self) -> str:
+        return self.format.name
+
+    def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Planes:
+        return Planes(self.format, tuple(shape), tuple(strides), start, self.buffers, self.queue)
+
+    # --- host -----------------------------------------------------------------------------
+
+    def write(self, host: Host) -> None:
+        """Copy limbs of this shape to the device; only for contiguous views."""
+        self.write_parts(encode.parts_of(self.format, host))
+
+    def read_dense(self) -> Host:
+        """Copy the limbs of a contiguous view to the host and wait."""
+        return encode.limbs_of(self.format, self.read_parts())
 
     # --- where the host computes ------------------------------------------------------------
 
@@ -198,6 +234,62 @@ class Planes:
         """Set the elements of such a view, whatever its strides."""
         for mine, part in zip(self.in_place(), encode.parts_of(self.format, host), strict=True):
             mine[...] = part.reshape(self.shape)
+
+
+@dataclass(frozen=True, eq=False)
+class Numbers(View):
+    """One plane of plain numbers, of a dtype of NumPy."""
+
+    dtype: str
+    shape: Shape
+    strides: Shape
+    start: int
+    buffers: tuple[Buffer, ...]
+    queue: Queue
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return (self.dtype,)
+
+    @property
+    def kind(self) -> str:
+        return self.dtype
+
+    def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Numbers:
+        return Numbers(self.dtype, tuple(shape), tuple(strides), start, self.buffers, self.queue)
+
+    def read_span(self) -> np.ndarray[Any, Any]:
+        """Copy the elements of any view to the host, and wait."""
+        if self.contiguous:
+            return self.read_parts()[0]
+        return np.ascontiguousarray(self._elements(*self._held()))
+
+    def write_span(self, host: np.ndarray[Any, Any]) -> None:
+        """Set the elements of any view to numbers that are broadcast to its shape."""
+        if not self.size:
+            return
+        if self.contiguous:
+            self.write_parts([np.broadcast_to(host, self.shape)])
+            return
+        span, low = self._held()
+        self._elements(span, low)[...] = host
+        self.queue.write(self.buffers[0], span, low * span.itemsize)
+
+    def _held(self) -> tuple[np.ndarray[Any, Any], int]:
+        """A copy of all from the lowest element to the highest, and which the lowest is."""
+        check_process(self.device)
+        low, count = self._span()
+        span = np.empty(count, self.dtype)
+        self.queue.read(self.buffers[0], span, low * span.itemsize)
+        return span, low
+
+
+def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
+    """New memory for plain numbers, with undefined content."""
+    check_process(queue.device)
+    size = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
+    buffers = queue.device.allocate_parts([size])
+    return Numbers(dtype, tuple(shape), dense_strides(shape), 0, buffers, queue)
 
 
 def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:

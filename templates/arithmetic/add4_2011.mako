@@ -11,7 +11,7 @@ ${w.platform.function + " " + w.value + " " + w.function("add4_2011") + "(const 
 
     u = ${w.fabs("a[0]")} > ${w.fabs("b[0]")} ? a[i++] : b[j++];
     v = ${w.fabs("a[i]")} > ${w.fabs("b[j]")} ? a[i++] : b[j++];
-    u = fast_two_sum(u, v, &v);
+    u = ${w.gate("fast_two_sum")}(u, v, &v);
     while (k < 4) {
         ${w.word} t, p, q;
         if (i >= 4 && j >= 4) {
@@ -26,8 +26,8 @@ ${w.platform.function + " " + w.value + " " + w.function("add4_2011") + "(const 
             t = a[i++];
         else
             t = ${w.fabs("a[i]")} > ${w.fabs("b[j]")} ? a[i++] : b[j++];
-        s = two_sum(v, t, &q);
-        s = two_sum(u, s, &p);
+        s = ${w.gate("two_sum")}(v, t, &q);
+        s = ${w.gate("two_sum")}(u, s, &p);
         if (p != 0 && q != 0) {
             u = p;
             v = q;

@@ -72,9 +72,9 @@ ${p.function} double quotient(const double a, const double b)
 
 % endif
 % endif
-% if "two_sum" in gates and w.first("two_sum" + w.lanes):
+% if "two_sum" in gates and w.first(w.gate("two_sum")):
 /* s + e = a + b exactly (Knuth 1969) */
-${p.function} ${w.word} two_sum${w.lanes}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+${p.function} ${w.word} ${w.gate("two_sum")}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
     const ${w.word} s = a + b;
     const ${w.word} t = s - a;
@@ -83,9 +83,9 @@ ${p.function} ${w.word} two_sum${w.lanes}(const ${w.word} a, const ${w.word} b, 
 }
 
 % endif
-% if "fast_two_sum" in gates and w.first("fast_two_sum" + w.lanes):
+% if "fast_two_sum" in gates and w.first(w.gate("fast_two_sum")):
 /* s + e = a + b exactly when |a| >= |b| or a = 0 (Dekker 1971) */
-${p.function} ${w.word} fast_two_sum${w.lanes}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+${p.function} ${w.word} ${w.gate("fast_two_sum")}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
     const ${w.word} s = a + b;
     *e = b - (s - a);
@@ -93,9 +93,9 @@ ${p.function} ${w.word} fast_two_sum${w.lanes}(const ${w.word} a, const ${w.word
 }
 
 % endif
-% if "two_prod" in gates and w.first("two_prod" + w.lanes):
+% if "two_prod" in gates and w.first(w.gate("two_prod")):
 /* p + e = a * b exactly */
-${p.function} ${w.word} two_prod${w.lanes}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
+${p.function} ${w.word} ${w.gate("two_prod")}(const ${w.word} a, const ${w.word} b, ${p.out_parameter.format(w.word)}e)
 {
     const ${w.word} p = a * b;
     *e = ${w.fma("a", "b", "-p")};

@@ -72,7 +72,9 @@ ${helpers(w)}
 #define CONSTANTS p[16]
 #define LIMIT p[17]
 #define SCALARS p[18]
-#define INITIAL 19
+#define THREADS_X p[19]
+#define THREADS_Y p[20]
+#define INITIAL 21
 
 /* the offset in the arena of an address, or all ones: outside of every buffer, or read-only */
 static inline ulong place(const ulong address, const uint bytes, const uint write,
@@ -130,10 +132,12 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
                 R[115] = ids[1] | ids[2] << 16;
             }
             for (uint lane = 0; lane < LANES; ++lane) {
-                R[VECTORS + lane] = wave * LANES + lane;
+                const uint thread = wave * LANES + lane;
+                const uint x = thread % THREADS_X, y = thread / THREADS_X % THREADS_Y, z = thread / THREADS_X / THREADS_Y;
+                R[VECTORS + lane] = PACKED ? x | y << 10 | z << 20 : x;
                 if (!PACKED) {
-                    R[VECTORS + LANES + lane] = 0;
-                    R[VECTORS + 2 * LANES + lane] = 0;
+                    R[VECTORS + LANES + lane] = y;
+                    R[VECTORS + 2 * LANES + lane] = z;
                 }
             }
             const uint rest = THREADS - wave * LANES;
@@ -238,6 +242,13 @@ ${put(o, "lane")}
                     case ${number["v_writelane_b32"]}:
                         target[at1[0] & (LANES - 1)] = at0[0];
                         break;
+                    case ${number["ds_bpermute_b32"]}: {
+                        uint given[LANES];
+                        for (uint lane = 0; lane < LANES; ++lane)
+                            given[lane] = active >> lane & 1 ? WORD(1) : 0;
+                        EACH target[lane * step_d] = given[(WORD(0) + immediate) / 4 & (LANES - 1)];
+                        break;
+                    }
                     case ${number["s_endpgm"]}:
                         row = ~0u;
                         --living;

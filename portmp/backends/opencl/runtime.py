@@ -85,17 +85,20 @@ class ClQueue(Queue):
     @contextlib.contextmanager
     def _explained(self, what: str, kind: type[PortmpError] = DeviceError) -> Iterator[None]:
         """Turn pyopencl's exceptions into ours; memory is often taken only at first use."""
-        facts = self.device.properties
         try:
             yield
-        except self._cl.MemoryError as error:
-            self.device.pool.free_held()  # for whoever tries again
-            raise OutOfMemory(
-                f"{self.device.name}, {what}: the device's {facts.memory} bytes are used up "
-                f"({error})"
-            ) from None
         except self._cl.Error as error:
-            raise kind(f"{self.device.name}, {what}: {error}") from None
+            raise self._explanation(error, what, kind) from None
+
+    def _explanation(self, error: Exception, what: str, kind: type[PortmpError]) -> PortmpError:
+        """The error of ours for one of pyopencl's."""
+        if not isinstance(error, self._cl.MemoryError):
+            return kind(f"{self.device.name}, {what}: {error}")
+        self.device.pool.free_held()  # for whoever tries again
+        memory = self.device.properties.memory
+        return OutOfMemory(
+            f"{self.device.name}, {what}: the device's {memory} bytes are used up ({error})"
+        )
 
     def write(
         self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
@@ -133,9 +136,8 @@ class ClQueue(Queue):
         size = tuple(g * b for g, b in zip(grid, block, strict=True))
         enqueue, queue = self._cl.enqueue_nd_range_kernel, self.queue
         handle, lock = kernel.kernel, kernel.lock
-        what = f"kernel {kernel.name}, grid {grid}, block {block}"
-        with self._explained(what, LaunchError), lock:
-            if not kernel.typed:
+        if not kernel.typed:
+            with self._explained(f"kernel {kernel.name}", LaunchError), lock:
                 # Untyped, pyopencl finds each argument's type anew: microseconds an argument.
                 handle.set_scalar_arg_dtypes([_SCALARS.get(type(a), type(a)) for a in args])
                 kernel.typed = True
@@ -143,9 +145,13 @@ class ClQueue(Queue):
         def run() -> None:
             # Arguments belong to the kernel object, which all threads share. An object for each
             # launch that is repeated would take longer to make than most save.
-            with self._explained(what, LaunchError), lock:
-                handle.set_args(*values)
-                enqueue(queue, handle, size, block)
+            try:
+                with lock:
+                    handle.set_args(*values)
+                    enqueue(queue, handle, size, block)
+            except self._cl.Error as error:
+                what = f"kernel {kernel.name}, grid {grid}, block {block}"
+                raise self._explanation(error, what, LaunchError) from None
 
         return run
 

@@ -1,0 +1,9 @@
+"""Kernels of one's own: written once as a template, run with the same bits on every platform.
+
+``Kernel`` and ``Module`` render, compile and launch; ``signature`` says what a call takes;
+``vocabulary`` has the words that templates are written with.
+"""
+
+from portmp.kernels.kernel import Kernel, Module
+
+__all__ = ["Kernel", "Module"]

@@ -1,0 +1,549 @@
+"""Kernels of the user's: rendered for a device, compiled once, launched on arrays by name."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
+
+import numpy as np
+
+from portmp import discovery, formats
+from portmp.arrays.array import Array
+from portmp.arrays.plain import PlainArray
+from portmp.backends.base import Argument, Device
+from portmp.backends.base import Kernel as Loaded
+from portmp.codegen import platform, render
+from portmp.codegen.platform import Traits
+from portmp.codegen.render import RenderedSource
+from portmp.compilers import select
+from portmp.compilers.base import KernelReport
+from portmp.errors import (
+    ArgumentError,
+    CompileError,
+    DeviceError,
+    FormatError,
+    InputError,
+    LaunchError,
+    RenderError,
+    suggestion,
+)
+from portmp.formats import Format
+from portmp.kernels import signature
+from portmp.kernels.signature import Parameter, Signature, Size
+from portmp.kernels.vocabulary import OPENING, Block, Words, c_name
+from portmp.routines import base
+from portmp.runtime import program
+from portmp.runtime.planes import View, allocate, allocate_numbers
+
+Extent = int | str | Sequence[int | str] | Callable[..., Any]
+"""Threads or blocks along each axis: numbers, sizes such as ``"n // 2"``, or a function of them."""
+
+Dense = frozenset[str]
+"""The arrays of a call whose elements follow each other from the start of their memory."""
+
+_BODY = re.compile(rf"{OPENING}\s*?(\n?)\s*\{{")
+_NUMBERS = ("int32", "int64", "uint32", "uint64")
+"""Plain numbers that are passed by value."""
+
+
+@dataclass(frozen=True)
+class Written:
+    """A module's text for one platform, and the block memory of each kernel."""
+
+    source: RenderedSource
+    shared_bytes: Mapping[str, int]
+
+
+class Module:
+    """A template with one or more kernels, which are compiled together.
+
+    *template*: a file's path, or the text itself (which has line ends). *format*: what ``value``
+    stands for. *values*: names that the template may use. Kernels are declared by ``kernel``, all
+    before the first is called.
+    """
+
+    def __init__(self, template: str | Path, format: str | Format = "dd", **values: object) -> None:
+        self.format = formats.get(format)
+        self.values = values
+        self.kernels: dict[str, Kernel] = {}
+        self.folder, self.name, self.text = _template(template)
+        self._loaded: WeakKeyDictionary[Device, dict[Any, Mapping[str, Loaded]]] = (
+            WeakKeyDictionary()
+        )
+        self._lock = threading.Lock()
+
+    def kernel(
+        self,
+        signature: str,
+        *,
+        threads: Extent | None = None,
+        grid: Extent | None = None,
+        block: int | Sequence[int] = 256,
+    ) -> Kernel:
+        """Declare a kernel of this module: see Kernel."""
+        return Kernel(self, signature, threads=threads, grid=grid, block=block)
+
+    def write(
+        self, on: str, traits: Traits | None = None, dense: Mapping[str, Dense] | None = None
+    ) -> Written:
+        """The module's text for a platform; by default for arrays that are dense."""
+        table = platform.get(on)
+        signatures = {name: k.signature for name, k in self.kernels.items()}
+        everything = {name: frozenset(s.by_name) for name, s in signatures.items()}
+        words = Words(
+            table,
+            traits or table.defaults,
+            self.format,
+            signatures,
+            {name: k.block for name, k in self.kernels.items()},
+            everything | dict(dense or {}),
+        )
+        context = words.context()
+        if taken := sorted(set(context) & set(self.values)):
+            raise ArgumentError(
+                f"{self.name}: {taken[0]!r} is a word of the vocabulary, not a value"
+            )
+        body = render.render_own(self.text, self.name, self.folder, context | self.values)
+        missing = [name for name in signatures if c_name(name) not in body.kernels]
+        if missing:
+            raise RenderError(f"{self.name}: has no ${{kernel({missing[0]!r})}}")
+        source = render.joined(words.prelude(), _opened(body, words, self.name))
+        return Written(source, words.shared_bytes)
+
+    def load(self, device: Device, name: str, dense: Dense) -> Mapping[str, Loaded]:
+        """The module on a device, for a call of one kernel whose arrays *dense* are dense."""
+        known = self._loaded.get(device)
+        if known is None:
+            known = self._loaded.setdefault(device, {})
+        key = device.traits, name, dense, len(self.kernels)
+        found = known.get(key)
+        if found is None:
+            with self._lock:
+                written = self.write(device.platform, device.traits, {name: dense})
+                most = device.properties.shared_memory
+                for kernel, needed in written.shared_bytes.items():
+                    if needed > most:
+                        raise LaunchError(
+                            f"{kernel}: takes {needed} bytes of block memory, {device.name} has "
+                            f"{most}"
+                        )
+                found = known[key] = program.load(device, written.source)
+        return found
+
+
+class Kernel:
+    """A kernel of the user's own, called with arrays and numbers by name.
+
+    *template*: see Module, or a Module. *signature*: name and parameters
+    (``"axpy(a: value, x: in [n], y: inout [n])"``; portmp.kernels.signature). *threads*: how many
+    are needed along each axis, or *grid*: how many blocks; numbers, sizes (``"n"``, ``"2 * m"``),
+    or a function of sizes, values and numbers by their names. *block*: threads of a block along
+    each axis. *format* and *values* are the module's.
+
+    A call returns its ``out`` arrays: those that it was not given are made, on the device of the
+    others or on *device*. It does not wait for the device.
+    """
+
+    def __init__(
+        self,
+        template: str | Path | Module,
+        signature: str,
+        *,
+        format: str | Format = "dd",
+        threads: Extent | None = None,
+        grid: Extent | None = None,
+        block: int | Sequence[int] = 256,
+        **values: object,
+    ) -> None:
+        self.signature: Signature = _signature(signature)
+        name = self.signature.name
+        if isinstance(template, Module):
+            if values:
+                raise ArgumentError(f"{name}: {next(iter(values))}: values are the module's")
+            self.module = template
+        else:
+            self.module = Module(template, format, **values)
+        if name in self.module.kernels:
+            raise ArgumentError(f"{name}: the module has a kernel of this name")
+        if (threads is None) == (grid is None):
+            raise ArgumentError(f"{name}: either threads or grid says how much is launched")
+        self.block = _block(name, block)
+        self._extent = _Extent(name, threads, grid, self)
+        for parameter in self.signature.parameters:
+            if not parameter.is_array and parameter.is_plain and parameter.kind not in _NUMBERS:
+                raise ArgumentError(
+                    f"{name}: {parameter.name}: numbers are {', '.join(_NUMBERS)} or of a format, "
+                    f"{parameter.kind} given"
+                )
+        self.module.kernels[name] = self
+
+    @property
+    def name(self) -> str:
+        """The kernel's name."""
+        return self.signature.name
+
+    def render(self, platform: str) -> str:
+        """The source text for cuda, rocm or opencl."""
+        return self.module.write(platform).source.text
+
+    def compile(self, platform: str, arch: str = "") -> list[KernelReport]:
+        """Compile for an architecture without a device; what the compiler tells of the kernels."""
+        compiler, chosen = select.compiler_for(platform, arch)
+        source = self.module.write(platform).source
+        try:
+            return compiler.report(compiler.compile(source.text, chosen), chosen)
+        except CompileError as error:
+            raise program.explained(error, source) from None
+
+    # --- calls --------------------------------------------------------------------------------
+
+    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any:
+        """Launch on arrays and numbers, by name or in the order of the signature."""
+        arguments = self._arguments(given, named)
+        key = self._key(arguments, device)
+        plan = self._plans.get(key)
+        if plan is None:
+            plan = self._planned(arguments, device)
+            if len(self._plans) >= MOST_PLANS:
+                self._plans.clear()
+            self._plans[key] = plan
+        made = {p.name: self._made(p, plan.sizes, plan.device) for p in plan.made}
+        views = {
+            name: (made[name] if name in made else arguments[name]).planes
+            for name in self._array_names
+        }
+        self._refuse_overlaps(views)
+        launched: list[Argument] = []
+        numbers: dict[str, Any] = {}
+        for parameter in self.signature.parameters:
+            name = parameter.name
+            if parameter.shape is None:
+                numbers[name] = arguments[name]
+                launched += self._number(parameter, arguments[name])
+            else:
+                view = views[name]
+                launched += view.buffers
+                if name not in plan.dense:
+                    launched += (view.start, *view.strides)
+        launched += plan.sizes.values()
+        grid = plan.grid or self._extent.blocks(self.block, plan.sizes, numbers)
+        if 0 not in grid:
+            plan.device.queue.launch(plan.loaded, grid, self._dimensions, launched)
+        results = [made.get(name, arguments.get(name)) for name in self._outs]
+        return results[0] if len(results) == 1 else tuple(results) if results else None
+
+    def _key(self, arguments: Mapping[str, Any], device: str | Device | None) -> Any:
+        """What tells calls apart that need plans of their own."""
+        asked = [arguments[size] for size in self.signature.sizes if size in arguments]
+        sizes = [(type(size), str(size)) for size in asked]
+        return (*map(_facts, map(arguments.get, self._array_names)), *sizes, str(device))
+
+    def _planned(self, arguments: Mapping[str, Any], device: str | Device | None) -> _Plan:
+        """What all calls share whose arrays are alike; errors where the arrays are wrong."""
+        views: dict[str, View] = {}
+        for parameter in self._arrays:
+            value = arguments.get(parameter.name)
+            if value is not None:
+                views[parameter.name] = self._view(parameter, value)
+        target = self._device(views, device)
+        sizes = self._sizes(views, arguments)
+        for name, view in views.items():
+            self.signature.check(name, view.shape, sizes)
+        made = [p for p in self._arrays if p.name not in views]
+        dense = {n for n, view in views.items() if view.contiguous and not view.start}
+        dense |= {p.name for p in made}
+        loaded = self._fitting(target, frozenset(dense))
+        ordered = {size: sizes[size] for size in self.signature.sizes}
+        fixed = self._extent.fixed
+        grid = self._extent.blocks(self.block, sizes, {}) if fixed else None
+        return _Plan(target, ordered, made, frozenset(dense), loaded, grid)
+
+    @cached_property
+    def _plans(self) -> dict[Any, _Plan]:
+        return {}
+
+    @cached_property
+    def _array_names(self) -> list[str]:
+        return [p.name for p in self._arrays]
+
+    @cached_property
+    def _dimensions(self) -> tuple[int, int, int]:
+        return self.block.x, self.block.y, self.block.z
+
+    @cached_property
+    def _required(self) -> frozenset[str]:
+        """What a call must give."""
+        return frozenset(p.name for p in self.signature.parameters if p.way != "out")
+
+    @cached_property
+    def _arrays(self) -> list[Parameter]:
+        return [p for p in self.signature.parameters if p.is_array]
+
+    @cached_property
+    def _outs(self) -> list[str]:
+        return [p.name for p in self._arrays if p.way == "out"]
+
+    def _arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+        """What a call gives, by name: all parameters but arrays that go out, and sizes."""
+        whole = not given and named.keys() == self._required
+        if whole and not any(value is None for value in named.values()):
+            return dict(named)
+        names = [p.name for p in self.signature.parameters]
+        if len(given) > len(names):
+            raise ArgumentError(
+                f"{self.name}: {len(given)} arguments given, {len(names)} are taken: "
+                + ", ".join(names)
+            )
+        found = dict(zip(names, given, strict=False))
+        for name, value in named.items():
+            if name not in self.signature.by_name and name not in self.signature.sizes:
+                near = suggestion(name, [*names, *self.signature.sizes])
+                raise ArgumentError(f"{self.name}: has no parameter {name!r}{near}")
+            if name in found:
+                raise ArgumentError(f"{self.name}: {name} is given twice")
+            found[name] = value
+        for parameter in self.signature.parameters:
+            if found.get(parameter.name) is None and parameter.way != "out":
+                raise ArgumentError(f"{self.name}: {parameter.name} is missing")
+        return found
+
+    def _view(self, parameter: Parameter, value: Any) -> View:
+        """An array's memory, once its elements are what the parameter says."""
+        where, kind = f"{self.name}: {parameter.name}", parameter.kind
+        if not isinstance(value, (Array, PlainArray)):
+            wanted = self.module.format.name if kind == signature.OWN else kind
+            raise ArgumentError(
+                f"{where}: {type(value).__name__} given, an array is needed: "
+                f"portmp.array(..., {wanted!r})"
+            )
+        wanted = kind if parameter.is_plain else parameter.format(self.module.format).name
+        if value.planes.kind != wanted:
+            raise FormatError(f"{where}: elements are {value.planes.kind}, {wanted} is needed")
+        view: View = value.planes
+        if parameter.written and any(
+            n > 1 and not step for n, step in zip(view.shape, view.strides, strict=True)
+        ):
+            raise ArgumentError(f"{where}: a broadcast view cannot be written")
+        return view
+
+    def _device(self, views: Mapping[str, View], asked: str | Device | None) -> Device:
+        """The device of all arrays, or the one that is asked for where there are none."""
+        if not views:
+            return discovery.get(asked)
+        first = next(iter(views))
+        queue = views[first].queue
+        for name, view in views.items():
+            if view.queue is not queue:
+                raise DeviceError(
+                    f"{self.name}: {name}: on {view.device.name}, {first} is on "
+                    f"{queue.device.name} (another queue, where it is the same device)"
+                )
+        if asked is not None and discovery.get(asked) is not queue.device:
+            raise DeviceError(
+                f"{self.name}: device={asked!r} given, {first} is on {queue.device.name}"
+            )
+        if queue.device.by_reference:
+            raise LaunchError(
+                f"{self.name}: {queue.device.name} runs no kernels; devices that do: "
+                + (", ".join(d.name for d in discovery.devices() if not d.by_reference) or "none")
+            )
+        return queue.device
+
+    def _sizes(self, views: Mapping[str, View], arguments: Mapping[str, Any]) -> dict[str, int]:
+        """All sizes, from shapes and from what the call gives."""
+        asked = {}
+        for size in self.signature.sizes:
+            if size in arguments:
+                value = arguments[size]
+                if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 0:
+                    raise ArgumentError(
+                        f"{self.name}: {size}: {value!r:.60} given, a size from 0 on is needed"
+                    )
+                asked[size] = int(value)
+        return self.signature.measured({n: v.shape for n, v in views.items()}, asked)
+
+    def _made(
+        self, parameter: Parameter, sizes: Mapping[str, int], device: Device
+    ) -> Array | PlainArray:
+        """A new array for what goes out."""
+        shape = self.signature.shape(parameter.name, sizes)
+        if any(n < 0 for n in shape):
+            raise ArgumentError(f"{self.name}: {parameter.name}: its shape is {shape}")
+        if parameter.is_plain:
+            return PlainArray(allocate_numbers(parameter.kind, shape, device.queue))
+        return Array(allocate(parameter.format(self.module.format), shape, device.queue))
+
+    def _refuse_overlaps(self, views: Mapping[str, View]) -> None:
+        """ArgumentError where what is written shares memory with another array."""
+        for parameter in self._arrays:
+            if parameter.written:
+                view = views[parameter.name]
+                for name, other in views.items():
+                    if other is not view and view.overlaps(other):
+                        raise ArgumentError(
+                            f"{self.name}: {parameter.name}: overlaps {name}, and is written; give "
+                            "a copy"
+                        )
+
+    def _fitting(self, device: Device, dense: Dense) -> Loaded:
+        """The loaded module; LaunchError for blocks beyond what the device takes."""
+        facts = device.properties
+        if self.block.threads > facts.max_threads:
+            raise LaunchError(
+                f"{self.name}: block: {self.block.threads} threads given, {device.name} allows "
+                f"{facts.max_threads}"
+            )
+        return self.module.load(device, self.name, dense)[c_name(self.name)]
+
+    def _number(self, parameter: Parameter, value: Any) -> Sequence[Argument]:
+        """A number as kernel arguments."""
+        where = f"{self.name}: {parameter.name}"
+        if not parameter.is_plain:
+            if isinstance(value, Array):
+                raise ArgumentError(f"{where}: an array given, one number is needed")
+            return base.scalar_limbs(parameter.format(self.module.format), value, where)
+        info = np.iinfo(parameter.kind)
+        if isinstance(value, bool) or not isinstance(value, (int, np.integer)):
+            raise ArgumentError(f"{where}: {value!r:.60} given, an integer is needed")
+        if not info.min <= value <= info.max:
+            raise ArgumentError(
+                f"{where}: {value} given, {parameter.kind} holds {info.min} to {info.max}"
+            )
+        return [np.dtype(parameter.kind).type(value)]
+
+    def __repr__(self) -> str:
+        return f"<portmp kernel {self.name} of {self.module.name}, {self.module.format.name}>"
+
+
+class _Plan(NamedTuple):
+    """What calls share whose arrays have the same kinds, places and device."""
+
+    device: Device
+    sizes: Mapping[str, int]
+    made: Sequence[Parameter]
+    dense: Dense
+    loaded: Loaded
+    grid: tuple[int, int, int] | None
+
+
+MOST_PLANS = 256
+"""Plans that a kernel keeps."""
+
+
+def _facts(value: Any) -> Any:
+    """What a plan depends on of an argument; of what is no array, its type."""
+    if type(value) is Array or type(value) is PlainArray:
+        view = value.planes
+        return view.kind, view.place, view.queue
+    return type(value)
+
+
+class _Extent:
+    """How many blocks a call launches."""
+
+    def __init__(
+        self, name: str, threads: Extent | None, grid: Extent | None, kernel: Kernel
+    ) -> None:
+        self._name, self._of_threads = name, threads is not None
+        self._what = "threads" if self._of_threads else "grid"
+        asked = threads if threads is not None else grid
+        self._function = asked if callable(asked) else None
+        axes: Sequence[Any] = () if callable(asked) else _sequence(asked)
+        self._sizes = [Size(str(one)) for one in axes]
+        known = {*kernel.signature.sizes, *kernel.module.values}
+        known |= {p.name for p in kernel.signature.parameters if not p.is_array}
+        if self._function:
+            used = list(inspect.signature(self._function).parameters)
+        else:
+            used = [n for size in self._sizes for n in size.names]
+        for one in used:
+            if one not in known:
+                raise ArgumentError(
+                    f"{name}: {self._what}: {one!r} is no size, value or number of the kernel"
+                    f"{suggestion(one, sorted(known))}"
+                )
+        self._values = {n: kernel.module.values[n] for n in used if n in kernel.module.values}
+        self._used = used
+        self.fixed = all(n in kernel.signature.sizes or n in self._values for n in used)
+        """Whether it follows from sizes and values alone."""
+        if not self._function and not 1 <= len(self._sizes) <= 3:
+            raise ArgumentError(f"{name}: {self._what}: one to three axes are needed")
+
+    def blocks(
+        self, block: Block, sizes: Mapping[str, int], others: Mapping[str, Any]
+    ) -> tuple[int, int, int]:
+        """The grid of a call."""
+        given: dict[str, Any] = self._values | dict(others) | dict(sizes)
+        known = {n: given[n] for n in self._used}
+        if self._function:
+            axes = [*_sequence(self._function(**known))]
+        else:
+            axes = [size.value(known) for size in self._sizes]
+        whole = all(isinstance(n, (int, np.integer)) and n >= 0 for n in axes)
+        if not (whole and 1 <= len(axes) <= 3):
+            raise LaunchError(
+                f"{self._name}: {self._what}: {axes!r:.60} given, one to three integers from 0 "
+                "on are needed"
+            )
+        counts = [int(n) for n in axes] + [1] * (3 - len(axes))
+        if self._of_threads:
+            each = (block.x, block.y, block.z)
+            counts = [-(-n // size) for n, size in zip(counts, each, strict=True)]
+        x, y, z = counts
+        return x, y, z
+
+
+def _sequence(value: Any) -> Sequence[Any]:
+    return value if isinstance(value, (tuple, list)) else (value,)
+
+
+def _signature(text: str) -> Signature:
+    return signature.parsed(text)
+
+
+def _block(name: str, block: int | Sequence[int]) -> Block:
+    sizes = _sequence(block)
+    whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in sizes)
+    if not (whole and 1 <= len(sizes) <= 3 and all(n > 0 for n in sizes)):
+        raise ArgumentError(
+            f"{name}: block: {block!r:.60} given, one to three positive integers are needed"
+        )
+    return Block(*map(int, sizes))
+
+
+def _template(template: str | Path) -> tuple[Path | None, str, str]:
+    """Folder, name and text of a template."""
+    if isinstance(template, str) and "\n" in template:
+        return None, "template text", template
+    if not isinstance(template, (str, Path)):
+        raise ArgumentError(
+            f"template: {type(template).__name__} given, a file's path or the text is needed"
+        )
+    path = Path(template)
+    try:
+        return path.resolve().parent, path.name, path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not a text file (UTF-8)"
+        raise InputError(f"template {path}: cannot be read: {reason}") from None
+
+
+def _opened(body: RenderedSource, words: Words, name: str) -> RenderedSource:
+    """The text with declarations at the start of kernels' bodies."""
+    order = iter(body.kernels)
+    scratches = {c_name(kernel): scratch for kernel, scratch in words.scratch.items()}
+
+    def declared(match: re.Match[str]) -> str:
+        scratch = scratches[next(order)]
+        return f"{match[1]}{{{' ' + scratch if scratch else ''}"
+
+    text, count = _BODY.subn(declared, body.text)
+    if count != len(body.kernels) or OPENING in text:
+        raise RenderError(f"{name}: a kernel's body in braces must follow ${{kernel()}}")
+    return RenderedSource(text, body.line_map, body.kernels)
