@@ -61,7 +61,7 @@ class Kernel:
     @property
     def packed_ids(self) -> bool:
         """Whether a lane's three indices share a register."""
-        return self.arch in ("gfx90a", "gfx942") or self.arch >= "gfx11"
+        return self.arch in ("gfx90a", "gfx942") or self.arch.startswith(("gfx11", "gfx12"))
 
     @property
     def trap_ids(self) -> bool:

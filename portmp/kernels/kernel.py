@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
@@ -22,7 +21,6 @@ from portmp.backends.base import Kernel as Loaded
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
-from portmp.compilers import select
 from portmp.compilers.base import KernelReport
 from portmp.errors import (
     ArgumentError,
@@ -195,6 +193,8 @@ class Kernel:
 
     def compile(self, platform: str, arch: str = "") -> list[KernelReport]:
         """Compile for an architecture without a device; what the compiler tells of the kernels."""
+        from portmp.compilers import select  # which imports more than importing portmp may
+
         compiler, chosen = select.compiler_for(platform, arch)
         source = self.module.write(platform).source
         try:
@@ -460,7 +460,9 @@ class _Extent:
         known = {*kernel.signature.sizes, *kernel.module.values}
         known |= {p.name for p in kernel.signature.parameters if not p.is_array}
         if self._function:
-            used = list(inspect.signature(self._function).parameters)
+            from inspect import signature as parameters_of  # as long to import as all of portmp
+
+            used = list(parameters_of(self._function).parameters)
         else:
             used = [n for size in self._sizes for n in size.names]
         for one in used:
