@@ -34,6 +34,8 @@ from portmp.errors import (
 from portmp.kernels import signature
 from portmp.kernels.vocabulary import OPERATORS, WARPS, WHOLE, WORDS
 
+OPTIMISED = False
+
 GALLERY = Path(__file__).resolve().parents[1] / "docs" / "gallery"
 INTERPRETED = ("emulated:gfx90a", "emulated:gfx1100")
 
