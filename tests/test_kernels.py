@@ -218,6 +218,25 @@ def test_formats_of_both_words_in_one_kernel(anywhere: Device) -> None:
     assert same(x, square) and same(y, expected)
 
 
+def test_kernels_that_name_arrays_alike(device: Device) -> None:
+    """Each has the formats of its own signature."""
+    body = """
+    {
+        const ${index} i = ${global_id()};
+        if (i < n) {
+            ${store("y", "i", load("x", "i"))}
+        }
+    }
+    """
+    module = mp.Module(f'${{kernel("a")}}{body}\n${{kernel("b")}}{body}', format="float64")
+    a = module.kernel("a(x: in slfp64in32b [n], y: out slfp64in48b [n])", threads="n")
+    b = module.kernel("b(x: in [n], y: out slfp64in32b [n])", threads="n")
+    x = numbers("float64", 50, device)
+    short = b(x=x)
+    assert same(short, x.astype("slfp64in32b"))
+    assert same(a(x=short), short.astype("slfp64in48b"))
+
+
 def test_operators_are_the_formats_own(device: Device) -> None:
     """All words of arithmetic, against arrays' operators."""
     two = {"add", "sub", "mul", "div", "minimum", "maximum"}

@@ -33,8 +33,7 @@ from portmp.errors import (
     suggestion,
 )
 from portmp.formats import Format
-from portmp.kernels import signature
-from portmp.kernels.signature import Parameter, Signature, Size
+from portmp.kernels.signature import OWN, Parameter, Size, parsed
 from portmp.kernels.vocabulary import OPENING, Block, Words, c_name
 from portmp.routines import base
 from portmp.runtime import program
@@ -160,7 +159,7 @@ class Kernel:
         block: int | Sequence[int] = 256,
         **values: object,
     ) -> None:
-        self.signature: Signature = _signature(signature)
+        self.signature = parsed(signature)
         name = self.signature.name
         if isinstance(template, Module):
             if values:
@@ -318,7 +317,7 @@ class Kernel:
         """An array's memory, once its elements are what the parameter says."""
         where, kind = f"{self.name}: {parameter.name}", parameter.kind
         if not isinstance(value, (Array, PlainArray)):
-            wanted = self.module.format.name if kind == signature.OWN else kind
+            wanted = self.module.format.name if kind == OWN else kind
             raise ArgumentError(
                 f"{where}: {type(value).__name__} given, an array is needed: "
                 f"portmp.array(..., {wanted!r})"
@@ -504,10 +503,6 @@ class _Extent:
 
 def _sequence(value: Any) -> Sequence[Any]:
     return value if isinstance(value, (tuple, list)) else (value,)
-
-
-def _signature(text: str) -> Signature:
-    return signature.parsed(text)
 
 
 def _block(name: str, block: int | Sequence[int]) -> Block:

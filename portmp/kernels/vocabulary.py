@@ -92,12 +92,11 @@ class Arithmetic:
     words: Words
     form: Format
     used: dict[str, Network] = field(default_factory=dict)
-    helpers: dict[tuple[str, ...], None] = field(default_factory=dict)
 
     @cached_property
     def writer(self) -> Writer:
         """Spells the format's names."""
-        return self.words.writer(self.form)
+        return self.words.module_writer(self.form)
 
     @property
     def value(self) -> Type:
@@ -185,18 +184,22 @@ class Words:
         return list(found.values())
 
     def writer(self, form: Format) -> Writer:
-        """Spells a format's names, with the storage formats of parameters that compute in it."""
-        stored = {}
-        for signature in self.signatures.values():
-            for parameter in signature.parameters:
-                if not parameter.is_plain and parameter.is_array:
-                    kind = parameter.format(self.own)
-                    if kind.coded and kind.arithmetic is form:
-                        stored[parameter.name] = kind.name
+        """Spells a format's names, with the storage formats of the present kernel's parameters."""
+        return self._writer(form, [self.signatures[self._kernel]])
+
+    def module_writer(self, form: Format) -> Writer:
+        """The same with the storage formats of all kernels: what stands before them."""
+        return self._writer(form, list(self.signatures.values()))
+
+    def _writer(self, form: Format, signatures: Sequence[Signature]) -> Writer:
+        stored = []
+        for parameter in (p for signature in signatures for p in signature.parameters):
+            if not parameter.is_plain and parameter.is_array:
+                kind = parameter.format(self.own)
+                if kind.coded and kind.arithmetic is form:
+                    stored.append((parameter.name, kind.name))
         mark = "f" if self.mixed and form.word == "float32" else ""
-        return Writer(
-            self.platform, self.traits, form, 1, self._emitted, tuple(stored.items()), mark
-        )
+        return Writer(self.platform, self.traits, form, 1, self._emitted, tuple(stored), mark)
 
     # --- what templates see -----------------------------------------------------------------
 
@@ -416,7 +419,7 @@ class Words:
         if parameter.is_plain:
             return f"{name}0[{place}] = {value};"
         arithmetic = self.of(parameter.format(self.own).arithmetic.name)
-        writer = arithmetic.writer
+        writer = self.writer(arithmetic.form)
         words = [writer.store(name, i, "place_", writer.word_of("value_", i)) for i in writer.limbs]
         declared = (
             f"const {self.index} place_ = {place}; const {arithmetic.value} value_ = {value};"
