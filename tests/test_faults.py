@@ -615,6 +615,19 @@ def test_names_do_not_reach_the_terminal_raw(
     assert r"a\x1b[31m\nb\x9b" in err
 
 
+@pytest.mark.parametrize("said", ["", "Unable to allocate 8 GiB"])
+def test_missing_memory_is_told(
+    said: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def greedy(_: Any) -> int:
+        raise MemoryError(said)
+
+    monkeypatch.setattr(cli, "_cache", greedy)
+    assert cli.main(["cache"]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert "this machine's memory does not suffice" in line and said in line
+
+
 def test_a_negative_length_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["nbody", "--eps=-1", "--steps", "1"]) == 2
     assert "--eps: -1 given" in capsys.readouterr().err
