@@ -1015,7 +1015,7 @@ def test_names_are_those_of_the_disassembler() -> None:
         "s_setpc_b64 s[0:1]",
         "global_atomic_add v1, v2, s[0:1]",
         "v_pk_add_f16 v1, v2, v3",
-        "ds_bpermute_b32 v1, v2, v3",
+        "ds_permute_b32 v1, v2, v3",
         "s_barrier_wait 0xfffe",
         "global_load_sbyte v1, v2, s[0:1]",
         "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]",
