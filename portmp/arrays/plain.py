@@ -21,13 +21,12 @@ DTYPES = (*("int8", "int16", "int32", "int64"), *("uint8", "uint16", "uint32", "
 class PlainArray(Viewed[Numbers]):
     """A strided view of plain numbers on one device.
 
-    Kernels compute with them (``portmp.Kernel``); Python's operators do not. ``to_numpy`` copies
-    to the host and waits.
+    Kernels compute with them (``portmp.Kernel``); Python's operators but ``==`` and ``!=`` do not.
+    ``to_numpy`` copies to the host and waits.
     """
 
     __slots__ = ()
     __array_ufunc__ = None
-    __hash__ = None  # type: ignore[assignment]
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -57,6 +56,17 @@ class PlainArray(Viewed[Numbers]):
             raise ValueError("a copy is needed: the elements are in a device's memory")
         values = self.to_numpy()
         return values if dtype is None else values.astype(dtype)
+
+    def __eq__(self, other: object) -> Any:
+        """Which elements are equal to those of another array, or to a number: on the host."""
+        given = other.to_numpy() if isinstance(other, PlainArray) else other
+        return self.to_numpy() == given
+
+    def __ne__(self, other: object) -> Any:
+        return ~(self == other)
+
+    def __hash__(self) -> int:
+        raise TypeError("a PlainArray has no hash: its elements may change")
 
     def __setitem__(self, key: Any, value: Any) -> None:
         """Copy numbers (broadcast) into the elements of a view, through the host."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from typing import Any, Generic, Self, TypeVar
 
@@ -13,10 +14,10 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, ShapeError
 from portmp.runtime.planes import View
 
-V = TypeVar("V", bound=View)
+V = TypeVar("V", bound=View[Any])
 
 
-class Viewed(Generic[V]):
+class Viewed(ABC, Generic[V]):
     """What arrays of all kinds share; ``planes`` is the view of device memory."""
 
     __slots__ = ("planes",)
@@ -24,9 +25,9 @@ class Viewed(Generic[V]):
     def __init__(self, planes: V) -> None:
         self.planes = planes
 
+    @abstractmethod
     def _dense(self) -> V:
         """The same elements in memory of their own, in C order."""
-        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -246,7 +246,7 @@ class Kernel:
 
     def _planned(self, arguments: Mapping[str, Any], device: str | Device | None) -> _Plan:
         """What all calls share whose arrays are alike; errors where the arrays are wrong."""
-        views: dict[str, View] = {}
+        views: dict[str, View[Any]] = {}
         for parameter in self._arrays:
             value = arguments.get(parameter.name)
             if value is not None:
@@ -313,7 +313,7 @@ class Kernel:
                 raise ArgumentError(f"{self.name}: {parameter.name} is missing")
         return found
 
-    def _view(self, parameter: Parameter, value: Any) -> View:
+    def _view(self, parameter: Parameter, value: Any) -> View[Any]:
         """An array's memory, once its elements are what the parameter says."""
         where, kind = f"{self.name}: {parameter.name}", parameter.kind
         if not isinstance(value, (Array, PlainArray)):
@@ -323,16 +323,18 @@ class Kernel:
                 f"portmp.array(..., {wanted!r})"
             )
         wanted = kind if parameter.is_plain else parameter.format(self.module.format).name
-        if value.planes.kind != wanted:
-            raise FormatError(f"{where}: elements are {value.planes.kind}, {wanted} is needed")
-        view: View = value.planes
+        if str(value.planes.elements) != wanted:
+            raise FormatError(
+                f"{where}: elements are {value.planes.elements!s}, {wanted} is needed"
+            )
+        view: View[Any] = value.planes
         if parameter.written and any(
             n > 1 and not step for n, step in zip(view.shape, view.strides, strict=True)
         ):
             raise ArgumentError(f"{where}: a broadcast view cannot be written")
         return view
 
-    def _device(self, views: Mapping[str, View], asked: str | Device | None) -> Device:
+    def _device(self, views: Mapping[str, View[Any]], asked: str | Device | None) -> Device:
         """The device of all arrays, or the one that is asked for where there are none."""
         if not views:
             return discovery.get(asked)
@@ -355,7 +357,9 @@ class Kernel:
             )
         return queue.device
 
-    def _sizes(self, views: Mapping[str, View], arguments: Mapping[str, Any]) -> dict[str, int]:
+    def _sizes(
+        self, views: Mapping[str, View[Any]], arguments: Mapping[str, Any]
+    ) -> dict[str, int]:
         """All sizes, from shapes and from what the call gives."""
         asked = {}
         for size in self.signature.sizes:
@@ -379,7 +383,7 @@ class Kernel:
             return PlainArray(allocate_numbers(parameter.kind, shape, device.queue))
         return Array(allocate(parameter.format(self.module.format), shape, device.queue))
 
-    def _refuse_overlaps(self, views: Mapping[str, View]) -> None:
+    def _refuse_overlaps(self, views: Mapping[str, View[Any]]) -> None:
         """ArgumentError where what is written shares memory with another array."""
         for parameter in self._arrays:
             if parameter.written:
@@ -440,7 +444,7 @@ def _facts(value: Any) -> Any:
     """What a plan depends on of an argument; of what is no array, its type."""
     if type(value) is Array or type(value) is PlainArray:
         view = value.planes
-        return view.kind, view.place, view.queue
+        return view.elements, view.place, view.queue
     return type(value)
 
 

@@ -78,17 +78,19 @@ class Size:
         """The integer, where *known* has the sizes."""
 
         def of(node: ast.expr) -> int:
-            if isinstance(node, ast.Name):
-                return known[node.id]
-            if isinstance(node, ast.Constant):
-                return int(node.value)  # type: ignore[arg-type]
-            assert isinstance(node, ast.BinOp)
-            try:
-                return _OPERATIONS[type(node.op)](of(node.left), of(node.right))
-            except ZeroDivisionError:
-                raise ArgumentError(f"size {self.text!r}: division by zero") from None
+            match node:
+                case ast.Name(id=name):
+                    return known[name]
+                case ast.Constant(value=int(number)):
+                    return number
+                case ast.BinOp(left=left, op=op, right=right):
+                    return _OPERATIONS[type(op)](of(left), of(right))
+            raise ArgumentError(f"size {self.text!r}: no integer expression")
 
-        return of(self._tree)
+        try:
+            return of(self._tree)
+        except ZeroDivisionError:
+            raise ArgumentError(f"size {self.text!r}: division by zero") from None
 
     def c_text(self) -> str:
         """The same in C, where sizes have 64 bits and are not negative."""

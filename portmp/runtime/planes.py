@@ -8,10 +8,11 @@ all planes. Numbers is the same of plain integers and truth values, which have o
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Self
+from typing import Any, Generic, NamedTuple, Self, TypeVar
 
 import numpy as np
 
@@ -22,6 +23,10 @@ from portmp.formats import Format, encode
 
 Shape = tuple[int, ...]
 Host = list[np.ndarray[Any, Any]]
+
+
+Elements = TypeVar("Elements", Format, str)
+"""What a view's elements are: values of a format, or numbers of a dtype."""
 
 
 class Place(NamedTuple):
@@ -51,12 +56,14 @@ def broadcast_strides(shape: Shape, strides: Shape, wanted: Sequence[int]) -> Sh
     return (0,) * lead + tuple([0 if n == 1 != want else step for n, step, want in rest])
 
 
-class View:
+@dataclass(frozen=True, eq=False)
+class View(ABC, Generic[Elements]):
     """A strided view of planes in device memory: ``buffers[i]`` holds numbers of ``parts[i]``.
 
-    All planes have the view's shape, strides and start, which count elements.
+    All planes have the view's shape, strides and start, which count *elements*.
     """
 
+    elements: Elements
     shape: Shape
     strides: Shape
     start: int
@@ -64,18 +71,15 @@ class View:
     queue: Queue
 
     @property
+    @abstractmethod
     def parts(self) -> tuple[str, ...]:
         """The dtypes of the planes."""
-        raise NotImplementedError
-
-    @property
-    def kind(self) -> str:
-        """The name of what the elements are."""
-        raise NotImplementedError
 
     def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Self:
         """Another view of the same memory."""
-        raise NotImplementedError
+        return type(self)(
+            self.elements, tuple(shape), tuple(strides), start, self.buffers, self.queue
+        )
 
     @property
     def device(self) -> Device:
@@ -130,7 +134,7 @@ class View:
         """Dense planes with another shape of the same size."""
         return self.view(shape, dense_strides(shape), self.start)
 
-    def overlaps(self, other: View) -> bool:
+    def overlaps(self, other: View[Any]) -> bool:
         """Whether the two views may share an element."""
         if self.buffers[0] is not other.buffers[0] or not self.size or not other.size:
             return False
@@ -138,7 +142,7 @@ class View:
         other_low, other_high = other._extent()
         return low <= other_high and other_low <= high
 
-    def same_view(self, other: View) -> bool:
+    def same_view(self, other: View[Any]) -> bool:
         """Whether both name the same elements in the same order."""
         return self.buffers[0] is other.buffers[0] and self.place == other.place
 
@@ -178,27 +182,21 @@ class View:
         return parts
 
 
-@dataclass(frozen=True, eq=False)
-class Planes(View):
-    """Limb planes of *format*."""
+class Planes(View[Format]):
+    """Limb planes of a format."""
 
-    format: Format
-    shape: Shape
-    strides: Shape
-    start: int
-    buffers: tuple[Buffer, ...]
-    queue: Queue
+    @property
+    def format(self) -> Format:
+        """The number format of the elements."""
+        return self.elements
 
     @property
     def parts(self) -> tuple[str, ...]:
-        return self.format.parts
+        return self.elements.parts
 
-    @property
-    def kind(self) -> str:
-        return self.format.name
-
-    def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Planes:
-        return Planes(self.format, tuple(shape), tuple(strides), start, self.buffers, self.queue)
+    def seen_as(self, form: Format) -> Planes:
+        """The same memory as values of another format."""
+        return Planes(form, self.shape, self.strides, self.start, self.buffers, self.queue)
 
     # --- host -----------------------------------------------------------------------------
 
@@ -236,27 +234,17 @@ class Planes(View):
             mine[...] = part.reshape(self.shape)
 
 
-@dataclass(frozen=True, eq=False)
-class Numbers(View):
+class Numbers(View[str]):
     """One plane of plain numbers, of a dtype of NumPy."""
 
-    dtype: str
-    shape: Shape
-    strides: Shape
-    start: int
-    buffers: tuple[Buffer, ...]
-    queue: Queue
+    @property
+    def dtype(self) -> str:
+        """The name of the numbers' dtype."""
+        return self.elements
 
     @property
     def parts(self) -> tuple[str, ...]:
-        return (self.dtype,)
-
-    @property
-    def kind(self) -> str:
-        return self.dtype
-
-    def view(self, shape: Sequence[int], strides: Sequence[int], start: int) -> Numbers:
-        return Numbers(self.dtype, tuple(shape), tuple(strides), start, self.buffers, self.queue)
+        return (self.elements,)
 
     def read_span(self) -> np.ndarray[Any, Any]:
         """Copy the elements of any view to the host, and wait."""

@@ -9,7 +9,6 @@ recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffi
 from __future__ import annotations
 
 import itertools
-from dataclasses import replace
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -276,7 +275,9 @@ def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Plan
     if form.compute is form and (k <= definition.SLAB or not (beta_kind and out.overlaps(c))):
         return out
     if k <= definition.SLAB:  # nothing adds up: any memory does for the argument
-        return replace(out, format=form.compute, buffers=out.buffers[:1] * form.limbs)
+        return Planes(
+            form.compute, out.shape, out.strides, out.start, out.buffers[:1] * form.limbs, out.queue
+        )
     return allocate(form.compute, out.shape, out.queue)
 
 

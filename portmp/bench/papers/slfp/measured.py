@@ -10,7 +10,7 @@ import itertools
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from typing import ClassVar
 
@@ -178,7 +178,7 @@ class Axpy(Kind):
     def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
         case = self.case(form, n)
         pool = self._fresh(pool, case) or Pool(values_of(form), case.starts[-1], device)
-        x, y = (Array(replace(v.planes, format=form)) for v in pool.inputs(case))
+        x, y = (Array(v.planes.seen_as(form)) for v in pool.inputs(case))
         signs = factors()
 
         def work() -> Array:
