@@ -59,11 +59,10 @@ class PlainArray(Viewed[Numbers]):
 
     def __eq__(self, other: object) -> Any:
         """Which elements are equal to those of another array, or to a number: on the host."""
-        given = other.to_numpy() if isinstance(other, PlainArray) else other
-        return self.to_numpy() == given
+        return self.to_numpy() == _copied(other)
 
     def __ne__(self, other: object) -> Any:
-        return ~(self == other)
+        return self.to_numpy() != _copied(other)
 
     def __hash__(self) -> int:
         raise TypeError("a PlainArray has no hash: its elements may change")
@@ -71,12 +70,16 @@ class PlainArray(Viewed[Numbers]):
     def __setitem__(self, key: Any, value: Any) -> None:
         """Copy numbers (broadcast) into the elements of a view, through the host."""
         target = self[key].planes
-        given = value.to_numpy() if isinstance(value, PlainArray) else value
-        target.write_span(_host(given, target.dtype, "value"))
+        target.write_span(_host(_copied(value), target.dtype, "value"))
 
     def __repr__(self) -> str:
         values = np.array2string(self.to_numpy(), separator=", ", threshold=1000)
         return f"portmp.PlainArray({values}, {self.planes.dtype!r}, device={self.device.name!r})"
+
+
+def _copied(value: object) -> Any:
+    """A PlainArray's elements on the host; anything else as it is."""
+    return value.to_numpy() if isinstance(value, PlainArray) else value
 
 
 def plain_array(

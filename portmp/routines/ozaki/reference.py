@@ -20,9 +20,9 @@ def product(
     numbers: Integers,
     a: Host,
     b: Host,
-    alpha: Sequence[Any],
-    beta: Sequence[Any],
-    c: Host | None,
+    alpha: Sequence[Any] = (),
+    beta: Sequence[Any] = (),
+    c: Host | None = None,
 ) -> Host:
     """alpha a b + beta c for a (m, k), b (k, n) by integers of some slices or moduli."""
     k, shape = a[0].shape[1], (a[0].shape[0], b[0].shape[1])

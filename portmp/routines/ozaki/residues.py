@@ -9,7 +9,6 @@ the product's integers back. The result depends on ``bits`` only: not on the mod
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -312,14 +311,6 @@ def gemm(
     )
 
 
-def on_host(
-    form: Format,
-    a: Host,
-    b: Host,
-    alpha: Sequence[Any] = (),
-    beta: Sequence[Any] = (),
-    c: Host | None = None,
-    moduli: int | None = None,
-) -> Host:
-    """alpha a b + beta c for a (m, k), b (k, n) by residues."""
-    return reference.product(form, system(form, a[0].shape[1], moduli), a, b, alpha, beta, c)
+def on_host(form: Format, a: Host, b: Host, *rest: Any, moduli: int | None = None) -> Host:
+    """alpha a b + beta c for a (m, k), b (k, n) by residues; *rest*: see reference.product."""
+    return reference.product(form, system(form, a[0].shape[1], moduli), a, b, *rest)

@@ -9,7 +9,6 @@ that a splitting constant of 3/4 gains over one of 1 (Mukunoki, Ozaki, Ogita, Im
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -332,14 +331,9 @@ def gemm(
     )
 
 
-def on_host(
-    form: Format,
-    a: Host,
-    b: Host,
-    alpha: Sequence[Any] = (),
-    beta: Sequence[Any] = (),
-    c: Host | None = None,
-    cut: Slices | None = None,
-) -> Host:
-    """alpha a b + beta c for a (m, k), b (k, n) by slices, those of int8 by default."""
-    return reference.product(form, cut or slices(form, "int8"), a, b, alpha, beta, c)
+def on_host(form: Format, a: Host, b: Host, *rest: Any, cut: Slices | None = None) -> Host:
+    """alpha a b + beta c for a (m, k), b (k, n) by slices, those of int8 by default.
+
+    *rest*: see reference.product.
+    """
+    return reference.product(form, cut or slices(form, "int8"), a, b, *rest)
