@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import faulthandler
 import hashlib
+import json
 import os
 import random
 import shutil
@@ -103,9 +104,12 @@ def digest(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
-def expected() -> dict[str, str]:
-    """Digests by the host reference."""
-    return {name: digest(work()) for name, work in tasks("host:0").items()}
+def expected(name: str) -> tuple[dict[str, str], dict[str, object]]:
+    """Digests by the host reference, and what the device *name* is."""
+    from portmp import discovery
+
+    facts = discovery.get(name).properties.as_dict()
+    return {task: digest(work()) for task, work in tasks("host:0").items()}, facts
 
 
 def process(
@@ -182,6 +186,7 @@ def main() -> int:
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--threads", type=int, default=8, help="of each process")
     parser.add_argument("--device", default="opencl:0")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE", help="write a JSON report")
     parser.add_argument("--starts", type=int, metavar="N", help="start N times instead")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="portmp-soak-"))
@@ -189,9 +194,16 @@ def main() -> int:
     spawn = get_context("spawn")
     try:
         with ProcessPoolExecutor(1, spawn) as alone:
-            right = alone.submit(expected).result()
+            right, facts = alone.submit(expected, args.device).result()
+        report: dict[str, object] = {
+            "date": time.strftime("%Y-%m-%d"),
+            "device": facts,
+            "processes": args.processes,
+        }
         if args.starts:
-            return bool(starts(args.starts, args.processes, args.device, right, folder))
+            bad = starts(args.starts, args.processes, args.device, right, folder)
+            _write(args.output, report | {"starts": args.starts, "wrong": bad})
+            return bool(bad)
         seconds = 60 * args.minutes
         with ProcessPoolExecutor(args.processes, spawn) as pool:
             numbers = range(args.processes)
@@ -217,7 +229,24 @@ def main() -> int:
         f"{args.device}: {args.processes} processes of {args.threads} threads, {args.minutes:g} "
         f"minutes: {total} results of {len(right)} tasks; {bad} processes went wrong"
     )
+    _write(
+        args.output,
+        report
+        | {
+            "threads": args.threads,
+            "minutes": args.minutes,
+            "tasks": [*right],
+            "results": [each.results for each in found],
+            "wrong": [len(each.wrong) for each in found],
+            "resident_bytes_by_quarter": [each.resident for each in found],
+        },
+    )
     return 1 if bad else 0
+
+
+def _write(file: Path | None, report: dict[str, object]) -> None:
+    if file:
+        file.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

@@ -24,6 +24,7 @@ from tiers import check
 import portmp as mp
 from portmp import cli, files, paths
 from portmp.backends import base as backends
+from portmp.backends import trial
 from portmp.backends.base import Device
 from portmp.backends.opencl import drivers
 from portmp.compilers import tools
@@ -151,13 +152,35 @@ def test_a_driver_that_crashes_is_left_out(crashing: Path, tmp_path: Path) -> No
         assert "opencl:0" in done.stdout
 
 
+@pytest.mark.parametrize(
+    ("backend", "name", "variable", "place"),
+    [
+        ("cuda", "libcuda.so.1", "LD_LIBRARY_PATH", ""),
+        ("rocm", "libamdhip64.so", "ROCM_PATH", "lib"),
+    ],
+)
+def test_a_vendors_library_that_crashes_is_named(
+    crashing: Path, tmp_path: Path, backend: str, name: str, variable: str, place: str
+) -> None:
+    """The other backends work."""
+    (tmp_path / place).mkdir(exist_ok=True)
+    crashing.rename(tmp_path / place / name)
+    command = "import sys; from portmp import cli; sys.exit(cli.main(['devices', '--no-probe']))"
+    settings = {variable: str(tmp_path), trial._SOUND: ""}
+    done = python(command, **settings, PORTMP_CACHE_DIR=str(tmp_path / "cache"))
+    assert (done.returncode, done.stderr) == (0, "")
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith(f"{backend} ")]
+    assert "is not used: starting it ends with signal 11" in line
+    assert "host:0" in done.stdout
+
+
 def test_drivers_are_tried_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Until one of their files changes."""
     monkeypatch.setattr(paths, "cache_folder", lambda: tmp_path)
     library = tmp_path / "libnone.so"
     library.write_bytes(b"")
     tried: list[Any] = []
-    monkeypatch.setattr(drivers, "_trial", lambda left: tried.append(left) or (0, ""))
+    monkeypatch.setattr(trial, "_trial", lambda left, _: tried.append(left) or (0, ""))
     for text in (b"", b"", b"changed"):
         library.write_bytes(text) if text else None
         assert drivers._sound([str(library)]) == [str(library)]
@@ -168,7 +191,7 @@ def test_a_driver_that_hangs_is_left_out(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(
-        drivers, "_trial", lambda left: (0, "takes more than 60 s") if "a" in left else (0, "")
+        trial, "_trial", lambda left, _: (0, "takes more than 60 s") if "icd=a" in left else (0, "")
     )
     assert drivers._sound(["a", "b"]) == ["b"]
     assert "the OpenCL driver a is not used: starting it takes more" in capsys.readouterr().err

@@ -6,7 +6,6 @@ import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -180,6 +179,11 @@ class Kernel:
                     f"{parameter.kind} given"
                 )
         self.module.kernels[name] = self
+        self._arrays = [p for p in self.signature.parameters if p.is_array]
+        self._array_names = [p.name for p in self._arrays]
+        self._outs = [p.name for p in self._arrays if p.way == "out"]
+        self._required = {p.name for p in self.signature.parameters if p.way != "out"}
+        self._plans: dict[Any, _Plan] = {}
 
     @property
     def name(self) -> str:
@@ -234,7 +238,7 @@ class Kernel:
         launched += plan.sizes.values()
         grid = plan.grid or self._extent.blocks(self.block, plan.sizes, numbers)
         if 0 not in grid:
-            plan.device.queue.launch(plan.loaded, grid, self._dimensions, launched)
+            plan.device.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
         results = [made.get(name, arguments.get(name)) for name in self._outs]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
@@ -263,31 +267,6 @@ class Kernel:
         fixed = self._extent.fixed
         grid = self._extent.blocks(self.block, sizes, {}) if fixed else None
         return _Plan(target, ordered, made, frozenset(dense), loaded, grid)
-
-    @cached_property
-    def _plans(self) -> dict[Any, _Plan]:
-        return {}
-
-    @cached_property
-    def _array_names(self) -> list[str]:
-        return [p.name for p in self._arrays]
-
-    @cached_property
-    def _dimensions(self) -> tuple[int, int, int]:
-        return self.block.x, self.block.y, self.block.z
-
-    @cached_property
-    def _required(self) -> frozenset[str]:
-        """What a call must give."""
-        return frozenset(p.name for p in self.signature.parameters if p.way != "out")
-
-    @cached_property
-    def _arrays(self) -> list[Parameter]:
-        return [p for p in self.signature.parameters if p.is_array]
-
-    @cached_property
-    def _outs(self) -> list[str]:
-        return [p.name for p in self._arrays if p.way == "out"]
 
     def _arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """What a call gives, by name: all parameters but arrays that go out, and sizes."""
@@ -499,8 +478,9 @@ class _Extent:
             )
         counts = [int(n) for n in axes] + [1] * (3 - len(axes))
         if self._of_threads:
-            each = (block.x, block.y, block.z)
-            counts = [-(-n // size) for n, size in zip(counts, each, strict=True)]
+            counts = [
+                base.blocks(n, size) for n, size in zip(counts, block.dimensions, strict=True)
+            ]
         x, y, z = counts
         return x, y, z
 

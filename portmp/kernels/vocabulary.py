@@ -80,6 +80,11 @@ class Block:
     z: int = 1
 
     @property
+    def dimensions(self) -> tuple[int, int, int]:
+        """The three numbers."""
+        return self.x, self.y, self.z
+
+    @property
     def threads(self) -> int:
         """All of them."""
         return self.x * self.y * self.z
@@ -270,7 +275,7 @@ class Words:
             )
         self._kernel = name
         block = self.blocks[name]
-        head = self.platform.block_kernel.format(block.x, block.y, block.z, block.threads)
+        head = self.platform.block_kernel.format(*block.dimensions, block.threads)
         lines: list[str] = []
         for parameter in self.signatures[name].parameters:
             lines += self._declared(parameter)
@@ -322,8 +327,7 @@ class Words:
 
     def block_size(self, axis: int = 0) -> int:
         """Threads of a block along an axis: a number."""
-        block = self.blocks[self._current("block_size")]
-        return (block.x, block.y, block.z)[self._axis(axis)]
+        return self.blocks[self._current("block_size")].dimensions[self._axis(axis)]
 
     def grid_size(self, axis: int = 0) -> str:
         """Blocks of the grid along an axis."""

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from portmp.backends import trial
 from portmp.backends.base import Properties
 from portmp.backends.blas import BlasLibrary
 from portmp.backends.cuda import nvml
@@ -142,6 +143,10 @@ def _api() -> tuple[Any, int]:
         from cuda.bindings import driver as api
     except ImportError as error:
         raise BackendUnavailable(f"the CUDA bindings are missing ({error}); {_INSTALL}") from error
+    if how := trial.crash("cuInit=libcuda.so.1"):
+        raise BackendUnavailable(
+            f"the NVIDIA driver is not used: starting it {how}; install it again"
+        )
     try:
         (status,) = api.cuInit(0)
     except Exception as error:  # the bindings raise several types for a missing library

@@ -12,14 +12,13 @@ import contextlib
 import hashlib
 import os
 import platform as machine
-import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from portmp import paths
+from portmp.backends import trial
 
 SYSTEM = Path("/etc/OpenCL/vendors")
 PIP_RUNTIMES = (("pocl-binary-distribution", "libpocl"), ("intel-opencl-rt", "libintelocl."))
@@ -102,67 +101,17 @@ def gather() -> Path | None:
 _TRIED = "PORTMP_DRIVERS_TRIED"
 """The variable that names, for processes started from here, the folder of drivers that start."""
 
-_HANG = 60.0
-"""Seconds after which a driver that is being started counts as hung."""
-
 
 def _sound(libraries: list[str]) -> list[str]:
-    """Those that start: tried in another process, once for each state of the files."""
-    states = [(library, *_state(library)) for library in libraries]
-    note = f"drivers-{hashlib.sha256(repr(states).encode()).hexdigest()[:32]}.json"
-    if paths.recalled(note) == libraries:
-        return libraries
-    sound, left = [], libraries
-    while left:
-        started, how = _trial(left)
-        if not how:
-            sound += left
-            break
+    """Those that start; a line on standard error for each of the others."""
+    failing = trial.failing([f"icd={library}" for library in libraries], CACHE)
+    for start, how in failing.items():
         print(
-            f"portmp: the OpenCL driver {left[started]} is not used: starting it {how}; update "
-            "the package that it belongs to, or remove its .icd file",
+            f"portmp: the OpenCL driver {start.removeprefix('icd=')} is not used: starting it "
+            f"{how}; update the package that it belongs to, or remove its .icd file",
             file=sys.stderr,
         )
-        sound, left = sound + left[:started], left[started + 1 :]
-    if sound == libraries:
-        paths.remember(note, libraries)
-    return sound
-
-
-def _state(library: str) -> tuple[int, int]:
-    """Size and time of change of a library's file, or of the loader's list of libraries."""
-    for path in (library, "/etc/ld.so.cache"):
-        with contextlib.suppress(OSError):
-            facts = Path(path).stat() if Path(path).is_absolute() else None
-            if facts:
-                return facts.st_size, facts.st_mtime_ns
-    return 0, 0
-
-
-def _trial(libraries: list[str]) -> tuple[int, str]:
-    """Start drivers in another process: which one ended it, and how; or no word."""
-    with paths.temporary_folder("trial") as folder, tempfile.TemporaryFile("w+") as said:
-        command = [sys.executable, "-P", "-S", str(Path(__file__).with_name("trial.py"))]
-        environment = {**os.environ, CACHE: str(folder)}
-        try:
-            status = subprocess.run(
-                [*command, *libraries],
-                stdin=subprocess.DEVNULL,
-                stdout=said,
-                stderr=subprocess.DEVNULL,
-                env=environment,
-                timeout=_HANG,
-                check=False,
-            ).returncode
-            how = f"ends with signal {-status}" if status < 0 else f"ends with status {status}"
-        except subprocess.TimeoutExpired:
-            how = f"takes more than {_HANG:.0f} s"
-        said.seek(0)
-        lines = said.read().splitlines()
-    started = [i for i, library in enumerate(libraries) if f"start {library}" in lines]
-    if "end" in lines or not started:
-        return 0, ""  # what ends a process that has started all of them harms no use
-    return started[-1], how
+    return [library for library in libraries if f"icd={library}" not in failing]
 
 
 CACHE = "POCL_CACHE_DIR"

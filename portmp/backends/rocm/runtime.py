@@ -9,6 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from portmp.backends import trial
 from portmp.backends.base import Properties
 from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
@@ -16,7 +17,7 @@ from portmp.backends.rocm.blas import HipBlas
 from portmp.backends.rocm.energy import meters
 from portmp.codegen import platform
 from portmp.codegen.platform import Traits
-from portmp.compilers.hiprtc import HiprtcCompiler, findable
+from portmp.compilers.hiprtc import HiprtcCompiler, find_library, findable
 from portmp.errors import BackendUnavailable
 
 _INSTALL = "install ROCm, and pip install hip-python of the same major version"
@@ -141,6 +142,11 @@ def _api() -> tuple[Any, int]:
         api = hip
     except ImportError as error:
         raise BackendUnavailable(f"hip-python is missing ({error}); {_INSTALL}") from error
+    library = find_library("amdhip64")
+    if library and (how := trial.crash(f"hipInit={library}")):
+        raise BackendUnavailable(
+            f"the HIP runtime {library} is not used: starting it {how}; install it again"
+        )
     try:
         with findable("amdhip64"):
             api.hipInit(0)

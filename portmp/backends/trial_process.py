@@ -1,8 +1,9 @@
-"""Start OpenCL drivers in a process of its own, run as a file: one that crashes ends no other.
+"""Start drivers in a process of its own, run as a file: one that crashes ends no other.
 
-Of each library named it prints a line before it is loaded and asked for its platforms' devices, by
-OpenCL's interface between loader and driver (cl_khr_icd), and a last line at the end. It imports
-nothing of portmp, so that it takes a few hundredths of a second.
+Of each start named (``function=library``) it prints a line before the library is loaded and its
+function called with 0, and a last line at the end. The function ``icd`` asks an OpenCL driver for
+its platforms' devices, by the interface between loader and driver (cl_khr_icd). It imports nothing
+of portmp, so that it takes a few hundredths of a second.
 """
 
 import ctypes
@@ -13,9 +14,17 @@ DEVICE_IDS = 2
 """Where clGetDeviceIDs stands in a driver's table of functions."""
 
 
-def start(library: str) -> None:
-    """Load a driver and count its devices. What is missing the OpenCL loader will find missing."""
+def start(function: str, library: str) -> None:
+    """Load a driver and start it. What is missing its users will find missing."""
     driver = ctypes.CDLL(library)
+    if function == "icd":
+        count_devices(driver)
+    else:
+        getattr(driver, function)(0)
+
+
+def count_devices(driver: ctypes.CDLL) -> None:
+    """Start an OpenCL driver."""
     address = driver.clGetExtensionFunctionAddress
     address.restype = ctypes.c_void_p
     found = address(b"clIcdGetPlatformIDsKHR")
@@ -38,14 +47,14 @@ def start(library: str) -> None:
         devices(platform, ALL_DEVICES, 0, None, ctypes.byref(count))
 
 
-def main(libraries: list[str]) -> None:
+def main(starts: list[str]) -> None:
     """Start each."""
-    for library in libraries:
-        print(f"start {library}", flush=True)
+    for one in starts:
+        print(f"start {one}", flush=True)
         try:
-            start(library)
+            start(*one.split("=", 1))
         except (OSError, AttributeError):
-            continue  # not there, or no driver: the OpenCL loader leaves it out
+            continue  # not there, or no driver
     print("end", flush=True)
 
 

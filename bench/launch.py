@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Host time of a warm launch: of a kernel of the user's own, and of the driver's call by hand.
+
+One block of 64 threads adds two short vectors. Three ways by turns: ``portmp.Kernel`` called with
+arrays by name, portmp's queue with the same arguments, and the driver's own API (cuLaunchKernel by
+cuda-bindings, or clSetKernelArg and clEnqueueNDRangeKernel by pyopencl).
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import portmp as mp
+from portmp.backends.base import Device
+from portmp.errors import PortmpError
+
+LAUNCHES, TURNS = 500, 31
+
+ADD = """
+${kernel()}
+{
+    const ${index} i = ${global_id()};
+    if (i < n) {
+        ${store("y", "i", add(load("x", "i"), load("y", "i")))}
+    }
+}
+"""
+
+
+def ways(device: str | None) -> tuple[Device, dict[str, Callable[[], None]]]:
+    """The device, and what launches once in each way."""
+    kernel = mp.Kernel(
+        ADD, "add_to(x: in [n], y: inout [n])", threads="n", block=64, format="float64"
+    )
+    x, y = (mp.array([1.0] * 64, "float64", device) for _ in range(2))
+    kernel(x=x, y=y)
+    target, queue = x.device, x.planes.queue
+    loaded = kernel.module.load(target, kernel.name, frozenset("xy"))["add_to_kernel"]
+    arguments = [*x.planes.buffers, *y.planes.buffers, 64]
+    grid, block = (1, 1, 1), (64, 1, 1)
+    return target, {
+        "kernel": lambda: kernel(x=x, y=y),
+        "queue": lambda: queue.launch(loaded, grid, block, arguments),
+        "driver": BY_HAND[target.platform](queue, loaded, arguments),
+    }
+
+
+def _opencl(queue: Any, loaded: Any, arguments: list[Any]) -> Callable[[], None]:
+    import pyopencl as cl
+
+    handle, stream = loaded.kernel, queue.queue
+    handle.set_scalar_arg_dtypes([None, None, np.int64])
+    x, y, n = arguments[0].mem, arguments[1].mem, arguments[2]
+
+    def launch() -> None:
+        handle.set_args(x, y, n)
+        cl.enqueue_nd_range_kernel(stream, handle, (64, 1, 1), (64, 1, 1))
+
+    return launch
+
+
+def _cuda(queue: Any, loaded: Any, arguments: list[Any]) -> Callable[[], None]:
+    import ctypes
+
+    from cuda.bindings import driver
+
+    pointers = [int(buffer.pointer) for buffer in arguments[:2]]
+    values = (*pointers, arguments[2])
+    types = (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_longlong)
+    function, stream = loaded.function, queue.stream
+
+    def launch() -> None:
+        driver.cuLaunchKernel(function, 1, 1, 1, 64, 1, 1, 0, stream, (values, types), 0)
+
+    return launch
+
+
+BY_HAND = {"opencl": _opencl, "cuda": _cuda}
+
+
+def measured(device: Device, known: dict[str, Callable[[], None]]) -> dict[str, dict[str, float]]:
+    """Microseconds of a launch in each way: median, least and largest of the turns."""
+    found: dict[str, list[float]] = {name: [] for name in known}
+    for _ in range(TURNS):
+        for name, launch in known.items():
+            device.queue.synchronize()
+            began = time.perf_counter()
+            for _ in range(LAUNCHES):
+                launch()
+            found[name].append((time.perf_counter() - began) / LAUNCHES * 1e6)
+            device.queue.synchronize()
+    return {
+        name: {"median": statistics.median(t), "least": min(t), "most": max(t)}
+        for name, t in found.items()
+    }
+
+
+def main() -> int:
+    """0 once it is measured, 2 where the device has no such API."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE")
+    args = parser.parse_args()
+    try:
+        device, known = ways(args.device)
+    except (PortmpError, KeyError) as error:
+        print(f"launch: {error}", file=sys.stderr)
+        return 2
+    report = {
+        "date": datetime.date.today().isoformat(),
+        "device": device.properties.as_dict(),
+        "launches": LAUNCHES,
+        "turns": TURNS,
+        "microseconds": measured(device, known),
+    }
+    text = json.dumps(report, indent=1) + "\n"
+    if args.output:
+        args.output.write_text(text)
+    for name, times in report["microseconds"].items():
+        print(f"{name:8} {times['median']:8.1f} us")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
