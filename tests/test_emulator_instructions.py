@@ -230,6 +230,7 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_cvt_u32_f32": lambda a: _clamped(_cut(a), 0, 2**32 - 1),
     "v_cvt_u32_f64": lambda a: _clamped(_cut(a), 0, 2**32 - 1),
     "v_add_u32": lambda a, b: a + b,
+    "v_add_sat_u32": lambda a, b: min(a + b, 2**32 - 1),
     "v_sub_u32": lambda a, b: a - b,
     "v_subrev_u32": lambda a, b: b - a,
     "v_add3_u32": lambda a, b, c: a + b + c,
@@ -265,6 +266,9 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_bfe_u32": lambda a, b, c: _field(a, b % 32, c % 32),
     "v_bfe_i32": lambda a, b, c: _signed(a >> b % 32, c % 32) if c % 32 else 0,
     "v_bfi_b32": lambda a, b, c: (a & b) | (~a & c),
+    "v_bcnt_u32_b32": lambda a, b: a.bit_count() + b,
+    "v_ffbh_u32": lambda a: 32 - a.bit_length() if a else 2**32 - 1,
+    "v_ffbl_b32": lambda a: (a & -a).bit_length() - 1 if a else 2**32 - 1,
     "v_alignbit_b32": lambda a, b, c: (a << 32 | b) >> c % 32,
     "v_perm_b32": _permuted,
     "v_min_i32": min,
@@ -273,6 +277,8 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_max_u32": max,
     "v_max3_i32": max,
     "v_min3_i32": min,
+    "v_max3_u32": max,
+    "v_min3_u32": min,
     "v_med3_i32": lambda *v: sorted(v)[1],
     "v_dot4_i32_i8": lambda a, b, c: _dot(a, b, True) + c,
     "v_dot4c_i32_i8": lambda a, b, c: _dot(a, b, True) + c,
@@ -986,6 +992,8 @@ def test_names_are_those_of_the_disassembler() -> None:
     for new in RENAMED:
         wanted[new] = table[instructions.canonical(new)]
     lines = {_spelled(o, n): o.name for n, o in wanted.items()}
+    for plain, name in instructions.SATURATED.items():
+        lines[_spelled(table[plain], plain) + " clamp"] = lines.pop(_spelled(table[name], name))
     missing = set(lines) | set(MEMORY)
     for arch in emulated.UNITS:
         for line, one in _assembled(arch, [*lines, *MEMORY]).items():

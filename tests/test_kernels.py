@@ -381,6 +381,35 @@ def test_logical_warps(form: str, width: int, anywhere: Device) -> None:
     assert (whole.to_numpy() == wanted).all()
 
 
+@pytest.mark.parametrize("bits", [32, 64])
+def test_bits_of_integers(bits: int, anywhere: Device) -> None:
+    """Set bits and leading zeros, of zero and of negative numbers too; fences compile."""
+    kernel = mp.Kernel(
+        """
+        ${kernel()}
+        {
+            const ${index} i = ${global_id()};
+            if (i < n) {
+                ${store("ones", "i", popcount(load("x", "i"), type(dtype)))}
+                ${fence()}
+                ${store("zeros", "i", leading_zeros(load("x", "i"), type(dtype)))}
+                ${fence("device")}
+            }
+        }
+        """,
+        f"count(x: in int{bits} [n], ones: out int32 [n], zeros: out int32 [n])",
+        threads="n",
+        block=64,
+        dtype=f"int{bits}",
+    )
+    draw = np.random.default_rng(5).integers(-(2 ** (bits - 1)), 2 ** (bits - 1), 90)
+    given = [0, 1, -1, 2 ** (bits - 1) - 1, *(int(x) >> k % bits for k, x in enumerate(draw))]
+    ones, zeros = kernel(mp.plain_array(given, f"int{bits}", anywhere))
+    plain = [x % 2**bits for x in given]
+    assert ones.to_numpy().tolist() == [x.bit_count() for x in plain]
+    assert zeros.to_numpy().tolist() == [bits - x.bit_length() for x in plain]
+
+
 def test_atomics(device: Device) -> None:
     """All of them, from many blocks at once."""
     kernel = mp.Kernel(
@@ -628,6 +657,16 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
         RenderError,
         "blocks of 40 threads",
     ),
+    "fence memory": (
+        lambda: _own("${kernel()}\n{ ${fence('grid')} }\n").render("cuda"),
+        RenderError,
+        "fence: 'grid' given",
+    ),
+    "popcount of a value": (
+        lambda: _own("${kernel()}\n{ ${popcount('y', value)} }\n").render("cuda"),
+        RenderError,
+        "popcount: ",
+    ),
     "atomic value": (
         lambda: _own("${kernel()}\n{ ${atomic('add', 'y', 'i', 1)} }\n").render("cuda"),
         RenderError,
@@ -821,12 +860,15 @@ def test_texts_of_the_page() -> None:
     """The table of docs/kernels.md, from the platforms' tables."""
     lines = (GALLERY.parent / "kernels.md").read_text(encoding="utf-8").splitlines()
     start = lines.index("| word | cuda | rocm | opencl |")
-    rows = [line.strip("| ").split(" | ") for line in lines[start + 2 : start + 10]]
+    rows = [
+        re.split(r" (?<!\\)\| ", line.strip("| "))
+        for line in lines[start + 2 : lines.index("", start)]
+    ]
     for word, *texts in rows:
         text = "${kernel()}\n{\n<<" + "${" + word.strip("`") + "}>>\n}\n"
         kernel = mp.Kernel(text, "k(k: inout int32 [n])", threads="n", format="dd")
         found = [re.search("<<(.*)>>", kernel.render(name)) for name in platform.PLATFORMS]
-        assert [f"`{one[1]}`" for one in found if one] == texts
+        assert [f"`{one[1]}`" for one in found if one] == [t.replace("\\|", "|") for t in texts]
 
 
 def test_the_page_names_every_word() -> None:

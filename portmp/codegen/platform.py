@@ -53,7 +53,9 @@ class Platform:
     compute unit's cycles. ``block_kernel``: a kernel's qualifiers for blocks of {0} x {1} x {2}
     threads, {3} in all. ``exchange``: the statement that returns the x of thread ``from`` of this
     warp, {0}: its lanes less one; empty where threads meet in block memory. ``atomics``: {0}: an
-    address, then numbers. ``vectors``: lanes of explicit vectors, which are computed with;
+    address, then numbers. ``bits``: functions of an integer by name and bytes. ``fences``:
+    statements that order a thread's accesses to the memory of its block, or of the device.
+    ``vectors``: lanes of explicit vectors, which are computed with;
     ``memory_vectors``: whether there are types of two and four neighbours with members x, y, z, w
     (``float4``) to read and write memory by. An empty entry is something that the platform does
     not have: kernels do without.
@@ -102,6 +104,8 @@ class Platform:
     warp_barrier: str = ""
     exchange: str = ""
     atomics: Mapping[str, str] = field(default_factory=dict)
+    bits: Mapping[tuple[str, int], str] = field(default_factory=dict)
+    fences: Mapping[str, str] = field(default_factory=dict)
     async_copy: str = ""
     async_wait: str = ""
     prefetch: str = ""
@@ -184,6 +188,13 @@ _ATOMICS = {
     "compare_and_swap": "atomicCAS({0}, {1}, {2})",
 }
 
+_BITS = {
+    ("popcount", 4): "__popc({0})",
+    ("popcount", 8): "__popcll({0})",
+    ("leading_zeros", 4): "__clz({0})",
+    ("leading_zeros", 8): "__clzll({0})",
+}
+
 _HIP: dict[str, object] = {
     "standalone": "#include <hip/hip_runtime.h>\n",
     "kernel": 'extern "C" __global__ void __launch_bounds__({0})',
@@ -191,6 +202,8 @@ _HIP: dict[str, object] = {
     "block_kernel": 'extern "C" __global__ void __launch_bounds__({3})',
     "group_count": "gridDim.{0}",
     "atomics": _ATOMICS,
+    "bits": _BITS,
+    "fences": {"block": "__threadfence_block();", "device": "__threadfence();"},
     "function": "static __device__ __forceinline__",
     "constant": "__constant__",
     "shared": "__shared__",
@@ -260,6 +273,16 @@ OPENCL = Platform(
         **{op: f"atomic_{op}({{0}}, {{1}})" for op in ("add", "min", "max", "and", "or", "xor")},
         "exchange": "atomic_xchg({0}, {1})",
         "compare_and_swap": "atomic_cmpxchg({0}, {1}, {2})",
+    },
+    bits={
+        ("popcount", 4): "popcount({0})",
+        ("popcount", 8): "(int)popcount({0})",
+        ("leading_zeros", 4): "clz({0})",
+        ("leading_zeros", 8): "(int)clz({0})",
+    },
+    fences={
+        "block": "mem_fence(CLK_LOCAL_MEM_FENCE);",
+        "device": "mem_fence(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);",
     },
     pointer="__global {0} *",
     const_pointer="__global const {0} *",

@@ -59,6 +59,24 @@ static __device__ __forceinline__ void __syncthreads() {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "workgroup");
 }
 
+// Order a thread's accesses without waiting for another.
+static __device__ __forceinline__ void __threadfence_block() {
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "workgroup");
+}
+static __device__ __forceinline__ void __threadfence() {
+  __builtin_amdgcn_fence(__ATOMIC_SEQ_CST, "agent");
+}
+
+static __device__ __forceinline__ int __popc(unsigned x) { return __builtin_popcount(x); }
+static __device__ __forceinline__ int __popcll(unsigned long long x) {
+  return __builtin_popcountll(x);
+}
+// The language's built-in functions leave zero undefined.
+static __device__ __forceinline__ int __clz(unsigned x) { return x ? __builtin_clz(x) : 32; }
+static __device__ __forceinline__ int __clzll(unsigned long long x) {
+  return x ? __builtin_clzll(x) : 64;
+}
+
 static __device__ __forceinline__ double fma(double x, double y, double z) {
   return __builtin_fma(x, y, z);
 }

@@ -213,9 +213,12 @@ class Assembler:
         name = instructions.canonical(one.mnemonic)
         if name in instructions.IGNORED:
             return
-        for word in (*one.words, *one.modifiers):
-            if word in _REFUSED:
-                raise Unknown(f"the modifier {word}")
+        words = {*one.words, *one.modifiers}
+        if "clamp" in words and name in instructions.SATURATED:
+            words.remove("clamp")
+            name = instructions.SATURATED[name]
+        if refused := sorted(words & _REFUSED):
+            raise Unknown(f"the modifier {refused[0]}")
         if one.second:
             self._pair(one, one.second)
         elif one.mnemonic.endswith("_sdwa"):

@@ -102,6 +102,7 @@ _RECIPROCALS = {
 
 _INTEGERS = {
     "v_add_u32": ("u", "uu", "a + b"),
+    "v_add_sat_u32": ("u", "uu", "add_sat(a, b)"),
     "v_sub_u32": ("u", "uu", "a - b"),
     "v_subrev_u32": ("u", "uu", "b - a"),
     "v_add3_u32": ("u", "uuu", "a + b + c"),
@@ -142,6 +143,9 @@ _INTEGERS = {
         "c & 31 ? (int)(((uint)(a >> (b & 31))) << (32 - (c & 31))) >> (32 - (c & 31)) : 0",
     ),
     "v_bfi_b32": ("u", "uuu", "(a & b) | (~a & c)"),
+    "v_bcnt_u32_b32": ("u", "uu", "(uint)popcount(a) + b"),
+    "v_ffbh_u32": ("u", "u", "a ? (uint)clz(a) : 0xffffffffu"),
+    "v_ffbl_b32": ("u", "u", "a ? (uint)popcount((a & -a) - 1) : 0xffffffffu"),
     "v_alignbit_b32": ("u", "uuu", "(uint)((((ulong)a << 32) | b) >> (c & 31))"),
     "v_perm_b32": ("u", "uuu", "permuted(a, b, c)"),
     "v_min_i32": ("i", "ii", "min(a, b)"),
@@ -150,6 +154,8 @@ _INTEGERS = {
     "v_max_u32": ("u", "uu", "max(a, b)"),
     "v_max3_i32": ("i", "iii", "max(max(a, b), c)"),
     "v_min3_i32": ("i", "iii", "min(min(a, b), c)"),
+    "v_max3_u32": ("u", "uuu", "max(max(a, b), c)"),
+    "v_min3_u32": ("u", "uuu", "min(min(a, b), c)"),
     "v_med3_i32": ("i", "iii", "max(min(a, b), min(max(a, b), c))"),
     "v_dot4_i32_i8": ("i", "uui", "c + signed_dot(a, b)"),
     "v_dot4c_i32_i8": ("i", "uu", "old + signed_dot(a, b)"),
@@ -330,6 +336,8 @@ _RENAMED = (
     ("v_dual_", "v_"),
     ("v_dot4_i32_iu8", "v_dot4_i32_i8"),
     ("s_barrier_wait", "s_barrier"),
+    ("v_clz_i32_u32", "v_ffbh_u32"),
+    ("v_ctz_i32_b32", "v_ffbl_b32"),
 )
 _RENAMED_SCALAR = {
     "s_add_co_u32": "s_add_u32",
@@ -340,6 +348,9 @@ _RENAMED_SCALAR = {
     "s_addc_co_u32": "s_addc_u32",
     "s_subb_co_u32": "s_subb_u32",
 }
+SATURATED = {"v_add_u32": "v_add_sat_u32"}
+"""Operations with the modifier clamp, under names of their own."""
+
 _NEW_WIDTHS = {
     "u8": "ubyte",
     "b8": "byte",

@@ -360,6 +360,33 @@ class Words:
             raise RenderError(f"barrier: {memory!r} given, 'block' or 'all' memory is meant")
         return self.platform.barrier if memory == "block" else self.platform.device_barrier
 
+    def fence(self, memory: str = "block") -> str:
+        """Order this thread's accesses: those before it are seen before those after it.
+
+        By threads of its block in block memory, or with ``"device"`` by all threads in both
+        memories. It does not wait for any thread.
+        """
+        if memory not in self.platform.fences:
+            known = ", ".join(map(repr, self.platform.fences))
+            raise RenderError(f"fence: {memory!r} given, {known} are the memories")
+        return self.platform.fences[memory]
+
+    def _bits(self, word: str, x: object, kind: str | None) -> str:
+        kind = self.type("uint32") if kind is None else kind
+        whole = isinstance(kind, Type) and kind.form is None and kind.bytes in (4, 8)
+        if not (isinstance(kind, Type) and whole):
+            raise RenderError(f"{word}: {kind} given, integers of 32 and 64 bits have it")
+        unsigned = self.type(f"uint{8 * kind.bytes}")
+        return self.platform.bits[word, kind.bytes].format(f"({unsigned})({x})")
+
+    def popcount(self, x: object, kind: str | None = None) -> str:
+        """How many bits of an integer are set: ``popcount("x")``, ``popcount("y", uint64)``."""
+        return self._bits("popcount", x, kind)
+
+    def leading_zeros(self, x: object, kind: str | None = None) -> str:
+        """How many bits of an integer are zero above its highest one: all of them for 0."""
+        return self._bits("leading_zeros", x, kind)
+
     def shared(self, kind: str, name: str, *sizes: int) -> str:
         """Block memory of this type and size; it stands at the beginning of a kernel's body."""
         kernel = self._current("shared")
@@ -575,7 +602,8 @@ class Words:
 WORDS: Sequence[str] = (
     *("of", "type", "type_of", "kernel"),
     *("thread_id", "block_id", "block_size", "grid_size", "global_id", "global_size", "linear_id"),
-    *("barrier", "shared", "at", "load", "store", "atomic"),
+    *("barrier", "fence", "shared", "at", "load", "store", "atomic"),
+    *("popcount", "leading_zeros"),
     *("lane", "warp", "shuffle", "shuffle_up", "shuffle_down", "shuffle_xor"),
     *("warp_reduce", "warp_scan", "ballot", "warp_any", "warp_all"),
 )
