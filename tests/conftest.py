@@ -16,6 +16,7 @@ from typing import Any
 
 import pytest
 import slow
+import tiers
 
 from portmp import discovery
 from portmp.backends.base import Device
@@ -141,6 +142,12 @@ def device(request: pytest.FixtureRequest) -> Device:
     them without optimisation. The others, with all recorded digests, run what users run.
     """
     return discovery.get() if getattr(request.module, "OPTIMISED", True) else _unoptimised()
+
+
+@pytest.fixture(params=["default", *tiers.INTERPRETED])
+def anywhere(request: pytest.FixtureRequest, device: Device) -> Device:
+    """The default device, one of waves of 64 lanes, one of waves of 32."""
+    return device if request.param == "default" else tiers.interpreted(request.param)
 
 
 @pytest.fixture(scope="session")

@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from slow import mostly_slow
-from tiers import check
+from tiers import INTERPRETED, check, interpreted
 
 import portmp as mp
-from portmp import discovery, formats
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.codegen import platform
 from portmp.errors import (
@@ -32,12 +32,13 @@ from portmp.errors import (
     ShapeError,
 )
 from portmp.kernels import signature
-from portmp.kernels.vocabulary import OPERATORS, WARPS, WHOLE, WORDS
+from portmp.kernels.vocabulary import WORDS
+from portmp.kernels.words.arithmetic import OPERATORS
+from portmp.kernels.words.warps import WARPS, WHOLE
 
 OPTIMISED = False
 
 GALLERY = Path(__file__).resolve().parents[1] / "docs" / "gallery"
-INTERPRETED = ("emulated:gfx90a", "emulated:gfx1100")
 
 AXPY = """
 ${kernel()}
@@ -55,18 +56,6 @@ AXPY_TAKES = "axpy(a: value, x: in [n], y: inout [n])"
 @cache
 def axpy(form: str) -> mp.Kernel:
     return mp.Kernel(AXPY, AXPY_TAKES, threads="n", block=64, format=form)
-
-
-def interpreted(name: str) -> Device:
-    """A device whose code is AMD's, compiled and interpreted; skipped without a compiler."""
-    check("clang" if "gfx1" in name else "hiprtc")
-    return discovery.get(name)
-
-
-@pytest.fixture(params=["default", *INTERPRETED])
-def anywhere(request: pytest.FixtureRequest, device: Device) -> Device:
-    """The default device, one of waves of 64 lanes, one of waves of 32."""
-    return device if request.param == "default" else interpreted(request.param)
 
 
 def same(x: mp.Array, y: mp.Array) -> bool:
@@ -381,71 +370,6 @@ def test_logical_warps(form: str, width: int, anywhere: Device) -> None:
     assert (whole.to_numpy() == wanted).all()
 
 
-@pytest.mark.parametrize("bits", [32, 64])
-def test_bits_of_integers(bits: int, anywhere: Device) -> None:
-    """Set bits and leading zeros, of zero and of negative numbers too; fences compile."""
-    kernel = mp.Kernel(
-        """
-        ${kernel()}
-        {
-            const ${index} i = ${global_id()};
-            if (i < n) {
-                ${store("ones", "i", popcount(load("x", "i"), type(dtype)))}
-                ${fence()}
-                ${store("zeros", "i", leading_zeros(load("x", "i"), type(dtype)))}
-                ${fence("device")}
-            }
-        }
-        """,
-        f"count(x: in int{bits} [n], ones: out int32 [n], zeros: out int32 [n])",
-        threads="n",
-        block=64,
-        dtype=f"int{bits}",
-    )
-    draw = np.random.default_rng(5).integers(-(2 ** (bits - 1)), 2 ** (bits - 1), 90)
-    given = [0, 1, -1, 2 ** (bits - 1) - 1, *(int(x) >> k % bits for k, x in enumerate(draw))]
-    ones, zeros = kernel(mp.plain_array(given, f"int{bits}", anywhere))
-    plain = [x % 2**bits for x in given]
-    assert ones.to_numpy().tolist() == [x.bit_count() for x in plain]
-    assert zeros.to_numpy().tolist() == [bits - x.bit_length() for x in plain]
-
-
-def test_atomics(device: Device) -> None:
-    """All of them, from many blocks at once."""
-    kernel = mp.Kernel(
-        """
-        ${kernel()}
-        {
-            const ${index} i = ${global_id()};
-            if (i < n) {
-                const int k = ${load("k", "i")};
-                ${atomic("add", "found", 0, "k")};
-                ${atomic("min", "found", 1, "k")};
-                ${atomic("max", "found", 2, "k")};
-                ${atomic("or", "found", 3, "1 << (k & 7)")};
-                ${atomic("xor", "found", 4, "k")};
-                ${atomic("and", "found", 5, "~(1 << (k & 3))")};
-                ${atomic("add", "bins", "k & 15", 1)};
-                if (i == 0) {
-                    ${atomic("compare_and_swap", "found", 6, 5, 9)};
-                    ${atomic("exchange", "found", 7, 11)};
-                }
-            }
-        }
-        """,
-        "count(k: in int32 [n], found: inout int32 [8], bins: inout uint32 [16])",
-        threads="n",
-    )
-    k = np.random.default_rng(5).integers(0, 1000, 5000)
-    found = mp.plain_array([0, 999, 0, 0, 0, 255, 5, 0], "int32", device)
-    bins = mp.plain_zeros(16, "uint32", device)
-    kernel(k=mp.plain_array(k, "int32", device), found=found, bins=bins)
-    assert found.to_numpy().tolist() == [
-        k.sum(), k.min(), k.max(), 255, np.bitwise_xor.reduce(k), 240, 9, 11,
-    ]  # fmt: skip
-    assert (bins.to_numpy() == np.bincount(k & 15, minlength=16)).all()
-
-
 # --- without a device -------------------------------------------------------------------------
 
 
@@ -670,7 +594,7 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
     "atomic value": (
         lambda: _own("${kernel()}\n{ ${atomic('add', 'y', 'i', 1)} }\n").render("cuda"),
         RenderError,
-        "atomic: y is inout value",
+        "atomic: add: y has elements of dd, int32, uint32",
     ),
     "atomic word": (
         lambda: _own("${kernel()}\n{ ${atomic('sub', 'y', 'i', 1)} }\n").render("cuda"),
@@ -678,9 +602,9 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
         "atomic: 'sub' given",
     ),
     "shared size": (
-        lambda: _own("${kernel()}\n{ ${shared(value, 't', 'n')} }\n").render("cuda"),
+        lambda: _own("${kernel()}\n{ ${shared(value, 't', 'm')} }\n").render("cuda"),
         RenderError,
-        "shared: t: sizes",
+        "shared: t: 'm' is no size of the kernel; sizes: n",
     ),
     "shared type": (
         lambda: _own("${kernel()}\n{ ${shared('double', 't', 3)} }\n").render("cuda"),

@@ -14,6 +14,8 @@ from typing import NoReturn
 
 import pytest
 
+from portmp import discovery
+from portmp.backends.base import Device
 from portmp.errors import BackendUnavailable, DeviceError
 
 TIERS = (
@@ -86,8 +88,6 @@ def _strace() -> None:
 
 
 def _opencl(wanted: Callable[[str], bool]) -> None:
-    from portmp import discovery
-
     found = {
         str(d.properties.extra.get("platform", "")): d for d in discovery.find("opencl").devices
     }
@@ -144,3 +144,13 @@ def check(tier: str) -> None:
     """Call ``need`` when *tier* is missing."""
     if not available(tier):
         need(tier, problem(tier))
+
+
+INTERPRETED = ("emulated:gfx90a", "emulated:gfx1100")
+"""Interpreted devices of waves of 64 and of 32 lanes."""
+
+
+def interpreted(name: str) -> Device:
+    """A device whose code is AMD's, compiled and interpreted; skipped without a compiler."""
+    check("clang" if "gfx1" in name else "hiprtc")
+    return discovery.get(name)

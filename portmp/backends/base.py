@@ -84,8 +84,15 @@ class Buffer(ABC):
     device: Device
 
 
-Argument = Buffer | np.generic | int
-"""What a kernel is given: memory, a NumPy scalar by value, or an int as 64 bits."""
+@dataclass(frozen=True)
+class LaunchMemory:
+    """Bytes of block memory beside what a kernel declares; the last argument of a launch."""
+
+    nbytes: int
+
+
+Argument = Buffer | np.generic | int | LaunchMemory
+"""What a kernel is given: memory, a NumPy scalar by value, an int as 64 bits, block memory."""
 
 
 class Kernel(ABC):

@@ -19,7 +19,17 @@ from typing import Any
 
 import numpy as np
 
-from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel, Properties, Queue
+from portmp.backends.base import (
+    Argument,
+    Buffer,
+    Device,
+    Dim3,
+    Event,
+    Kernel,
+    LaunchMemory,
+    Properties,
+    Queue,
+)
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
 from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory, PortmpError
@@ -240,14 +250,22 @@ class Driver(ABC):
             raise DeviceError(f"kernel {name!r}: {self._describe(result[0])}")
         return result[1]
 
-    def launch(self, function: Any, grid: Dim3, block: Dim3, stream: Any, arguments: int) -> None:
-        """Launch a kernel without dynamic shared memory.
+    def allow_memory(self, function: Any, nbytes: int) -> None:  # noqa: B027
+        """Let launches of a kernel take so many bytes of block memory beside its own.
+
+        Nothing is done where the driver need not be asked.
+        """
+
+    def launch(
+        self, function: Any, grid: Dim3, block: Dim3, memory: int, stream: Any, arguments: int
+    ) -> None:
+        """Launch a kernel with *memory* bytes of block memory beside its own.
 
         *arguments* is the address of an array of argument addresses.
         """
         names = self.names
         launch = getattr(self.current(), names.launch)
-        result = launch(function, *grid, *block, 0, stream, arguments, names.extra)
+        result = launch(function, *grid, *block, memory, stream, arguments, names.extra)
         self._check(result, LaunchError)
 
     def clock_mhz(self) -> float | None:
@@ -310,6 +328,8 @@ class GpuKernel(Kernel):
         self.name = name
         self.function = function
         self.module = module
+        self.allowed = 0
+        """Bytes of block memory that launches may take beside the kernel's own."""
 
 
 class GpuEvent(Event):
@@ -398,6 +418,13 @@ class GpuQueue(Queue):
         """What launches it; the driver copies the packed arguments before it returns."""
         if not isinstance(kernel, GpuKernel):
             raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
+        extra = 0
+        if args and type(args[-1]) is LaunchMemory:
+            extra = args[-1].nbytes
+            args = args[:-1]
+            if extra > kernel.allowed:
+                self._driver.allow_memory(kernel.function, extra)
+                kernel.allowed = extra
         layout = _layout(tuple(map(type, args)))
         device = self.device
         memory = ctypes.create_string_buffer(layout.size)
@@ -415,7 +442,7 @@ class GpuQueue(Queue):
 
         def run() -> None:
             try:
-                launch(function, grid, block, stream, ctypes.addressof(memory))
+                launch(function, grid, block, extra, stream, ctypes.addressof(memory))
             except LaunchError as error:
                 raise LaunchError(
                     f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"

@@ -23,7 +23,9 @@ class Traits:
     native one may err in its last bit. ``root``: 1/sqrt starts from the hardware's ``estimate``
     (as an instruction, ``assembly``, where the function does more) or, ``ieee``, from a square
     root and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
-    which compilers may turn into an instruction. ``vector_bits``: the longest explicit vectors that
+    which compilers may turn into an instruction. ``exchange``: how threads of a warp exchange
+    numbers, an ``instruction``, or ``memory`` where there is none. ``wide_atomics``: whether there
+    are atomic operations on 64 bits. ``vector_bits``: the longest explicit vectors that
     the device's compiler is given.
     """
 
@@ -33,6 +35,8 @@ class Traits:
     sqrt: str = "native"
     root: str = "estimate"
     dot4: str = "plain"
+    exchange: str = "instruction"
+    wide_atomics: bool = True
     vector_bits: int = 512
 
 
@@ -51,10 +55,15 @@ class Platform:
     and the sign. ``unrolled``: steps of a loop over a table that
     GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
     compute unit's cycles. ``block_kernel``: a kernel's qualifiers for blocks of {0} x {1} x {2}
-    threads, {3} in all. ``exchange``: the statement that returns the x of thread ``from`` of this
-    warp, {0}: its lanes less one; empty where threads meet in block memory. ``atomics``: {0}: an
-    address, then numbers. ``bits``: functions of an integer by name and bytes. ``fences``:
-    statements that order a thread's accesses to the memory of its block, or of the device.
+    threads, {3} in all. ``exchange``: by the trait, the statement that returns the x of thread
+    ``from`` of this warp, {0}: its lanes less one. ``atomics``: by operation and type, {0}: an
+    address, then numbers; others are made from compare_and_swap. ``wide_atomics``: lines that
+    those of 64 bits need. ``dynamic_shared``: what declares block memory whose size a launch
+    decides, dynamic_, or ``dynamic_parameter`` where it is one. ``library``: functions by name and
+    word, of which nothing is promised. ``vector_names``: what types of vectors begin with,
+    ``vector_of``: a type and its members. ``bits``: functions of an integer by name and bytes.
+    ``fences``: statements that order a thread's accesses to the memory of its block, or of the
+    device.
     ``vectors``: lanes of explicit vectors, which are computed with;
     ``memory_vectors``: whether there are types of two and four neighbours with members x, y, z, w
     (``float4``) to read and write memory by. An empty entry is something that the platform does
@@ -99,11 +108,20 @@ class Platform:
     )
     as_int: str = "(union {{ float f; int i; }}){{ .f = {0} }}.i"
     as_float: str = "(union {{ int i; float f; }}){{ .i = {0} }}.f"
+    as_long: str = "(union {{ double d; long long i; }}){{ .d = {0} }}.i"
+    as_double: str = "(union {{ long long i; double d; }}){{ .i = {0} }}.d"
     unsigned_shift: str = "(int)((unsigned)({0}) >> {1})"
     dot4: Mapping[tuple[str, str], str] = field(default_factory=dict)
     warp_barrier: str = ""
-    exchange: str = ""
-    atomics: Mapping[str, str] = field(default_factory=dict)
+    exchange: Mapping[str, str] = field(default_factory=dict)
+    atomics: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    wide_atomics: tuple[str, ...] = ()
+    dynamic_shared: str = ""
+    dynamic_parameter: str = ""
+    library: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    permute_bytes: str = ""
+    vector_names: Mapping[str, str] = field(default_factory=dict)
+    vector_of: str = ""
     bits: Mapping[tuple[str, int], str] = field(default_factory=dict)
     fences: Mapping[str, str] = field(default_factory=dict)
     async_copy: str = ""
@@ -177,7 +195,7 @@ _DOT_ASSEMBLY = {
     for sign, kind in (("signed", "s32"), ("unsigned", "u32"))
 }
 
-_ATOMICS = {
+_ATOMIC_FUNCTIONS = {
     "add": "atomicAdd({0}, {1})",
     "min": "atomicMin({0}, {1})",
     "max": "atomicMax({0}, {1})",
@@ -187,6 +205,57 @@ _ATOMICS = {
     "exchange": "atomicExch({0}, {1})",
     "compare_and_swap": "atomicCAS({0}, {1}, {2})",
 }
+_WIDE = "unsigned long long"
+_ATOMICS = {
+    (op, kind): text
+    for kind in ("int32", "uint32", "uint64")
+    for op, text in _ATOMIC_FUNCTIONS.items()
+} | {
+    # the same bits, whatever the sign
+    (op, "int64"): _ATOMIC_FUNCTIONS[op]
+    .replace("{0}", f"({_WIDE} *)({{0}})")
+    .replace("{1}", f"({_WIDE})({{1}})")
+    .replace("{2}", f"({_WIDE})({{2}})")
+    for op in ("add", "and", "or", "xor", "exchange", "compare_and_swap")
+}
+_ATOMICS_32 = {
+    "add": "atomic_add({0}, {1})",
+    "min": "atomic_min({0}, {1})",
+    "max": "atomic_max({0}, {1})",
+    "and": "atomic_and({0}, {1})",
+    "or": "atomic_or({0}, {1})",
+    "xor": "atomic_xor({0}, {1})",
+    "exchange": "atomic_xchg({0}, {1})",
+    "compare_and_swap": "atomic_cmpxchg({0}, {1}, {2})",
+}
+_ATOMICS_64 = {
+    "add": "atom_add({0}, {1})",
+    "exchange": "atom_xchg({0}, {1})",
+    "compare_and_swap": "atom_cmpxchg({0}, {1}, {2})",
+}
+
+_VECTOR_NAMES = {
+    "int32": "int",
+    "uint32": "uint",
+    "int64": "longlong",
+    "uint64": "ulonglong",
+    "float32": "float",
+    "float64": "double",
+}
+
+_MATHEMATICS = ("exp", "exp2", "log", "log2", "sin", "cos", "tan", "tanh")
+
+
+def _library(single: str) -> Mapping[tuple[str, str], str]:
+    """Functions of C's library, whose names end with *single* for float32."""
+    found = {}
+    for word, end, one in (("float32", single, "1.0f"), ("float64", "", "1.0")):
+        found["rcp", word] = f"({one} / ({{0}}))"
+        found["rsqrt", word] = f"rsqrt{end}({{0}})"
+        found |= {(name, word): f"{name}{end}({{0}})" for name in _MATHEMATICS}
+        found |= {(name, word): f"{name}{end}({{0}}, {{1}})" for name in ("pow", "atan2")}
+    return found
+
 
 _BITS = {
     ("popcount", 4): "__popc({0})",
@@ -202,6 +271,11 @@ _HIP: dict[str, object] = {
     "block_kernel": 'extern "C" __global__ void __launch_bounds__({3})',
     "group_count": "gridDim.{0}",
     "atomics": _ATOMICS,
+    "dynamic_shared": "alignas(16) extern __shared__ char dynamic_[];",
+    "library": _library("f"),
+    "permute_bytes": "__byte_perm({0}, {1}, {2})",
+    "vector_names": _VECTOR_NAMES,
+    "vector_of": "make_{0}({1})",
     "bits": _BITS,
     "fences": {"block": "__threadfence_block();", "device": "__threadfence();"},
     "function": "static __device__ __forceinline__",
@@ -217,6 +291,8 @@ _HIP: dict[str, object] = {
     "double_of": "y = __hiloint2double({0}, {1});",
     "as_int": "__float_as_int({0})",
     "as_float": "__int_as_float({0})",
+    "as_long": "__double_as_longlong({0})",
+    "as_double": "__longlong_as_double({0})",
     "memory_vectors": True,
 }
 
@@ -229,7 +305,7 @@ CUDA = Platform(
     roots=_ROOTS | {("estimate", word): text for word, text in _ASSEMBLY.items()},
     dot4=_DOT_ASSEMBLY,
     warp_barrier="__syncwarp();",
-    exchange="return __shfl_sync(0xffffffffu, x, from);",
+    exchange={"instruction": "return __shfl_sync(0xffffffffu, x, from);"},
     async_copy=(
         'asm volatile("cp.async.ca.shared.global [%0], [%1], 16;"'
         ' :: "r"((unsigned)__cvta_generic_to_shared({0})), "l"({1}) : "memory");'
@@ -237,7 +313,13 @@ CUDA = Platform(
     async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
     clock="clock64()",
     traits=Traits(warp_size=32, dot4="assembly"),
-    **_HIP,  # type: ignore[arg-type]
+    **_HIP  # type: ignore[arg-type]
+    | {
+        "atomics": _ATOMICS
+        | {(op, "int64"): _ATOMIC_FUNCTIONS[op] for op in ("min", "max")}
+        | {("add", kind): _ATOMIC_FUNCTIONS["add"] for kind in ("float32", "float64")}
+        | {("exchange", "float32"): _ATOMIC_FUNCTIONS["exchange"]}
+    },
 )
 
 ROCM = Platform(
@@ -255,7 +337,7 @@ ROCM = Platform(
     warp_barrier=(
         '__builtin_amdgcn_fence(__ATOMIC_ACQ_REL, "wavefront"); __builtin_amdgcn_wave_barrier();'
     ),
-    exchange="return __builtin_amdgcn_ds_bpermute((from & {0}) << 2, x);",
+    exchange={"instruction": "return __builtin_amdgcn_ds_bpermute((from & {0}) << 2, x);"},
     clock="(long long)__builtin_readcyclecounter()",
     traits=Traits(warp_size=64, sqrt="widened", division="corrected"),
     **_HIP  # type: ignore[arg-type]
@@ -269,11 +351,19 @@ OPENCL = Platform(
     kernel="__kernel __attribute__((reqd_work_group_size({0}, 1, 1))) void",
     block_kernel="__kernel __attribute__((reqd_work_group_size({0}, {1}, {2}))) void",
     group_count="get_num_groups({0})",
-    atomics={
-        **{op: f"atomic_{op}({{0}}, {{1}})" for op in ("add", "min", "max", "and", "or", "xor")},
-        "exchange": "atomic_xchg({0}, {1})",
-        "compare_and_swap": "atomic_cmpxchg({0}, {1}, {2})",
+    atomics={(op, kind): _ATOMICS_32[op] for kind in ("int32", "uint32") for op in _ATOMICS_32}
+    | {(op, kind): _ATOMICS_64[op] for kind in ("int64", "uint64") for op in _ATOMICS_64},
+    wide_atomics=("#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable",),
+    dynamic_parameter="__local char *dynamic_",
+    exchange={
+        "assembly": (
+            'int y; asm volatile("shfl.sync.idx.b32 %0, %1, %2, 31, -1;" '
+            ': "=r"(y) : "r"(x), "r"(from)); return y;'
+        )
     },
+    library=_library(""),
+    vector_names=_VECTOR_NAMES | {"int64": "long", "uint64": "ulong"},
+    vector_of="({0})({1})",
     bits={
         ("popcount", 4): "popcount({0})",
         ("popcount", 8): "(int)popcount({0})",
@@ -312,6 +402,8 @@ OPENCL = Platform(
     double_of="{{ int{d} words; words.odd = {0}; words.even = {1}; y = as_double{l}(words); }}",
     as_int="as_int{l}({0})",
     as_float="as_float{l}({0})",
+    as_long="as_long{l}({0})",
+    as_double="as_double{l}({0})",
     unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
     dot4=_DOT_ASSEMBLY,
     # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.

@@ -257,7 +257,7 @@ class Hip:
         loaded = self._functions.get(function)
         if loaded is None or stream not in self.streams:
             return _BAD_HANDLE
-        if dynamic or extra is not None:
+        if extra is not None:
             return _BAD_VALUE
         explicit = [a for a in loaded.kernel.arguments if not a.kind.startswith("hidden_")]
         addresses = (ctypes.c_void_p * len(explicit)).from_address(arguments)
@@ -266,7 +266,7 @@ class Hip:
             for address, argument in zip(addresses, explicit, strict=True)
         ]
         try:
-            self.machine.launch(loaded, grid, block, values)
+            self.machine.launch(loaded, grid, block, values, dynamic)
         except LaunchError as error:
             self._message = str(error)
             return (hipError_t.hipErrorIllegalAddress,)

@@ -178,8 +178,13 @@ class Machine:
         self.host.queue.write(buffer, rows.rows)
         return Loaded(kernel, rows, buffer)
 
-    def launch(self, loaded: Loaded, grid: Dim3, block: Dim3, values: Sequence[bytes]) -> None:
-        """Run a kernel; LaunchError says which instruction and lane did what it must not."""
+    def launch(
+        self, loaded: Loaded, grid: Dim3, block: Dim3, values: Sequence[bytes], extra: int = 0
+    ) -> None:
+        """Run a kernel; LaunchError says which instruction and lane did what it must not.
+
+        *extra*: bytes of block memory behind those that the kernel declares.
+        """
         kernel = loaded.kernel
         threads = block[0] * block[1] * block[2]
         if min(block) < 1 or threads > 1024:
@@ -195,17 +200,20 @@ class Machine:
                 raise LaunchError("there is no memory for arguments")
             self.memory.write(arguments, np.frombuffer(content, np.uint8))
             self.memory.write(packet, _packet(kernel, grid, block, arguments))
-            self._run(loaded, grid, block, {"arguments": arguments, "dispatch": packet})
+            self._run(loaded, grid, block, {"arguments": arguments, "dispatch": packet}, extra)
         finally:
             for address in (arguments, packet):
                 if address is not None:
                     self.memory.free(address)
 
-    def _run(self, loaded: Loaded, grid: Dim3, block: Dim3, given: dict[str, int]) -> None:
+    def _run(
+        self, loaded: Loaded, grid: Dim3, block: Dim3, given: dict[str, int], extra: int
+    ) -> None:
         from portmp.runtime import program
 
         kernel, rows = loaded.kernel, loaded.program
         groups, threads = math.prod(grid), math.prod(block)
+        shared_bytes = -(-kernel.shared // 16) * 16 + extra if extra else kernel.shared
         waves = -(-threads // kernel.lanes)
         words = rows.registers + -(-kernel.scratch // 4) * kernel.lanes
         slots = max(1, min(groups, SLOTS, _STATE_BYTES // (4 * waves * words)))
@@ -222,7 +230,7 @@ class Machine:
                 rows.vectors,
                 rows.registers,
                 kernel.scratch,
-                kernel.shared,
+                shared_bytes,
                 table.size // 3,
                 slots,
                 group_registers,
@@ -242,7 +250,7 @@ class Machine:
         told = np.concatenate([numbers, scalars, rows.constants])
         parameters, regions = self._given(told), self._given(table)
         state = self._workspace(4 * slots * waves * words)
-        shared = host.allocate(slots * (kernel.shared + 8))
+        shared = host.allocate(slots * (shared_bytes + 8))
         report = self._given(np.zeros(6 * slots, np.uint64))
         start = time.perf_counter()
         host.queue.launch(
@@ -267,7 +275,7 @@ class Machine:
         self.rows_run += int(found[5::6].sum())
         for fault in found.reshape(slots, 6):
             if fault[0]:
-                raise LaunchError(_explained(loaded, fault))
+                raise LaunchError(_explained(loaded, fault, shared_bytes))
 
     def _given(self, content: np.ndarray[Any, Any]) -> Buffer:
         buffer = self.host.allocate(content.nbytes)
@@ -367,13 +375,11 @@ def _packet(kernel: Kernel, grid: Dim3, block: Dim3, arguments: int) -> np.ndarr
     return np.frombuffer(content, np.uint8)
 
 
-def _explained(loaded: Loaded, fault: np.ndarray[Any, Any]) -> str:
+def _explained(loaded: Loaded, fault: np.ndarray[Any, Any], shared: int) -> str:
     kind, row, lane, address, group, _ = (int(n) for n in fault)
     kernel, rows = loaded.kernel, loaded.program
     one = rows.instruction(min(row, len(rows.instructions) - 1))
-    what = _FAULTS[kind].format(
-        n=int(rows.rows[row, 2]), a=address, s=kernel.shared, p=kernel.scratch
-    )
+    what = _FAULTS[kind].format(n=int(rows.rows[row, 2]), a=address, s=shared, p=kernel.scratch)
     return (
         f"{kernel.name}, instruction {one.text!r} at {one.address:#x}: thread {lane} of block "
         f"{group} {what}"

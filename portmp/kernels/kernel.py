@@ -15,7 +15,7 @@ import numpy as np
 from portmp import discovery, formats
 from portmp.arrays.array import Array
 from portmp.arrays.plain import PlainArray
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Argument, Device, LaunchMemory
 from portmp.backends.base import Kernel as Loaded
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
@@ -33,7 +33,10 @@ from portmp.errors import (
 )
 from portmp.formats import Format
 from portmp.kernels.signature import OWN, Parameter, Size, parsed
-from portmp.kernels.vocabulary import OPENING, Block, Words, c_name
+from portmp.kernels.vocabulary import Words
+from portmp.kernels.words.base import BlockMemory
+from portmp.kernels.words.threads import DYNAMIC, OPENING, c_name
+from portmp.kernels.words.types import Block
 from portmp.routines import base
 from portmp.runtime import program
 from portmp.runtime.planes import View, allocate, allocate_numbers
@@ -54,7 +57,14 @@ class Written:
     """A module's text for one platform, and the block memory of each kernel."""
 
     source: RenderedSource
-    shared_bytes: Mapping[str, int]
+    memory: Mapping[str, BlockMemory]
+
+
+class Ready(NamedTuple):
+    """A kernel on a device, and the block memory that it takes."""
+
+    kernel: Loaded
+    memory: BlockMemory
 
 
 class Module:
@@ -70,7 +80,7 @@ class Module:
         self.values = values
         self.kernels: dict[str, Kernel] = {}
         self.folder, self.name, self.text = _template(template)
-        self._loaded: WeakKeyDictionary[Device, dict[Any, Mapping[str, Loaded]]] = (
+        self._loaded: WeakKeyDictionary[Device, dict[Any, Mapping[str, Ready]]] = (
             WeakKeyDictionary()
         )
         self._lock = threading.Lock()
@@ -111,9 +121,9 @@ class Module:
         if missing:
             raise RenderError(f"{self.name}: has no ${{kernel({missing[0]!r})}}")
         source = render.joined(words.prelude(), _opened(body, words, self.name))
-        return Written(source, words.shared_bytes)
+        return Written(source, words.memory)
 
-    def load(self, device: Device, name: str, dense: Dense) -> Mapping[str, Loaded]:
+    def load(self, device: Device, name: str, dense: Dense) -> Mapping[str, Ready]:
         """The module on a device, for a call of one kernel whose arrays *dense* are dense."""
         known = self._loaded.get(device)
         if known is None:
@@ -123,14 +133,15 @@ class Module:
         if found is None:
             with self._lock:
                 written = self.write(device.platform, device.traits, {name: dense})
-                most = device.properties.shared_memory
-                for kernel, needed in written.shared_bytes.items():
-                    if needed > most:
-                        raise LaunchError(
-                            f"{kernel}: takes {needed} bytes of block memory, {device.name} has "
-                            f"{most}"
-                        )
-                found = known[key] = program.load(device, written.source)
+                facts = device.properties
+                most = int(facts.extra.get("static_shared_memory", facts.shared_memory))
+                for kernel, memory in written.memory.items():
+                    _check_memory(kernel, memory.static, most, device)
+                kernels = program.load(device, written.source)
+                found = known[key] = {
+                    kernel: Ready(kernels[c_name(kernel)], memory)
+                    for kernel, memory in written.memory.items()
+                }
         return found
 
 
@@ -236,6 +247,7 @@ class Kernel:
                 if name not in plan.dense:
                     launched += (view.start, *view.strides)
         launched += plan.sizes.values()
+        launched += plan.memory
         grid = plan.grid or self._extent.blocks(self.block, plan.sizes, numbers)
         if 0 not in grid:
             plan.device.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
@@ -262,11 +274,16 @@ class Kernel:
         made = [p for p in self._arrays if p.name not in views]
         dense = {n for n, view in views.items() if view.contiguous and not view.start}
         dense |= {p.name for p in made}
-        loaded = self._fitting(target, frozenset(dense))
+        ready = self._fitting(target, frozenset(dense))
+        dynamic = ready.memory.bytes(sizes)
+        _check_memory(
+            self.name, ready.memory.static + dynamic, target.properties.shared_memory, target
+        )
         ordered = {size: sizes[size] for size in self.signature.sizes}
         fixed = self._extent.fixed
         grid = self._extent.blocks(self.block, sizes, {}) if fixed else None
-        return _Plan(target, ordered, made, frozenset(dense), loaded, grid)
+        asked = (LaunchMemory(dynamic),) if ready.memory.dynamic else ()
+        return _Plan(target, ordered, made, frozenset(dense), ready.kernel, grid, asked)
 
     def _arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """What a call gives, by name: all parameters but arrays that go out, and sizes."""
@@ -374,7 +391,7 @@ class Kernel:
                             "a copy"
                         )
 
-    def _fitting(self, device: Device, dense: Dense) -> Loaded:
+    def _fitting(self, device: Device, dense: Dense) -> Ready:
         """The loaded module; LaunchError for blocks beyond what the device takes."""
         facts = device.properties
         if self.block.threads > facts.max_threads:
@@ -382,7 +399,7 @@ class Kernel:
                 f"{self.name}: block: {self.block.threads} threads given, {device.name} allows "
                 f"{facts.max_threads}"
             )
-        return self.module.load(device, self.name, dense)[c_name(self.name)]
+        return self.module.load(device, self.name, dense)[self.name]
 
     def _number(self, parameter: Parameter, value: Any) -> Sequence[Argument]:
         """A number as kernel arguments."""
@@ -413,6 +430,7 @@ class _Plan(NamedTuple):
     dense: Dense
     loaded: Loaded
     grid: tuple[int, int, int] | None
+    memory: Sequence[LaunchMemory]
 
 
 MOST_PLANS = 256
@@ -515,9 +533,21 @@ def _template(template: str | Path) -> tuple[Path | None, str, str]:
         raise InputError(f"template {path}: cannot be read: {reason}") from None
 
 
+def _check_memory(kernel: str, needed: int, most: int, device: Device) -> None:
+    """LaunchError for more block memory than a device has."""
+    if needed > most:
+        raise LaunchError(
+            f"{kernel}: takes {needed} bytes of block memory, {device.name} has {most}"
+        )
+
+
 def _opened(body: RenderedSource, words: Words, name: str) -> RenderedSource:
     """The text with declarations at the start of kernels' bodies."""
     order = iter(body.kernels)
+    parameters = {
+        c_name(kernel): words.platform.dynamic_parameter if memory.dynamic else ""
+        for kernel, memory in words.memory.items()
+    }
     scratches = {c_name(kernel): scratch for kernel, scratch in words.scratch.items()}
 
     def declared(match: re.Match[str]) -> str:
@@ -525,6 +555,9 @@ def _opened(body: RenderedSource, words: Words, name: str) -> RenderedSource:
         return f"{match[1]}{{{' ' + scratch if scratch else ''}"
 
     text, count = _BODY.subn(declared, body.text)
+    for kernel in body.kernels:
+        extra = parameters[kernel]
+        text = text.replace(DYNAMIC, f",\n    {extra}" if extra else "", 1)
     if count != len(body.kernels) or OPENING in text:
         raise RenderError(f"{name}: a kernel's body in braces must follow ${{kernel()}}")
     return RenderedSource(text, body.line_map, body.kernels)

@@ -1,80 +1,37 @@
-## What a user's kernels need before them: arithmetic of their formats, functions on lanes of warps.
-## arithmetics: (Writer, networks) of each format; helpers: (what, type, format, bytes, ...) of each function
+## What a user's kernels need before them: arithmetic of their formats, constants, functions.
+## arithmetics: (Writer, networks) of each format; words: the module; p: its platform
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace name="lanes" file="/kernels/lanes.mako"/>
+<%namespace name="atomics" file="/kernels/atomics.mako"/>
+<%namespace name="bytes" file="/kernels/bytes.mako"/>
 <%
-    memory = "" if p.exchange else ", " + p.shared_pointer.format("int") + "exchanged"
-    passed = "" if p.exchange else ", exchanged"
-    function = lambda *words: "_".join(words).replace(" ", "_")
+    parts = {
+        "shuffle": lanes.shuffle,
+        "warp_reduce": lanes.warp_reduce,
+        "warp_scan": lanes.warp_scan,
+        "atomic": atomics.atomic,
+        "permute_bytes": bytes.permute_bytes,
+        "dot4": bytes.dot4,
+    }
+    used = {part for part, _ in words.functions.values()}
 %>
+% for extension in words.extensions:
+${extension}
+% endfor
 % for w, networks in arithmetics:
 ${arithmetic(w, networks)}
 % endfor
-% if helpers:
-/* the x of another thread of this warp, by its number in the block */
-${p.function} int exchange(const int x, const int from, const int self${memory})
-{
-% if p.exchange:
-    ${p.exchange.format(words.traits.warp_size - 1)}
-% else:
-    exchanged[self] = x;
-    ${p.barrier}
-    const int y = exchanged[from];
-    ${p.barrier}
-    return y;
-% endif
-}
+% if any(m.dynamic for m in words.memory.values()) and p.dynamic_shared:
+${p.dynamic_shared}
 
 % endif
-% for what, kind, form, size, *more in helpers:
-% if what == "shuffle":
-${p.function} ${kind} ${function("shuffle", kind)}(const ${kind} x, const int from, const int self${memory})
-{
-% if form and words.of(form).form.limbs > 1:
-<% w = words.of(form).writer %>
-% for i in w.limbs:
-    const ${w.scalar} x${i} = ${function("shuffle", w.scalar)}(x.x${i}, from, self${passed});
+% for declared in words.constants.values():
+${declared}
+
 % endfor
-    return make_${kind}(${", ".join(f"x{i}" for i in w.limbs)});
-% elif kind == "float":
-    return ${p.as_float.format("exchange(" + p.as_int.format("x", l="") + f", from, self{passed})", l="")};
-% elif kind == "double":
-    double y;
-    const int high = exchange(${p.high_word.format("x", l="", d=2)}, from, self${passed});
-    const int low = exchange(${p.low_word.format("x", l="", d=2)}, from, self${passed});
-    ${p.double_of.format("high", "low", l="", d=2)}
-    return y;
-% elif size == "8":
-    const unsigned high = (unsigned)exchange((int)(x >> 32), from, self${passed});
-    const unsigned low = (unsigned)exchange((int)x, from, self${passed});
-    return (${kind})((unsigned ${p.index})high << 32 | low);
-% else:
-    return (${kind})exchange((int)x, from, self${passed});
+% if "shuffle" in used:
+${lanes.exchange(words)}
 % endif
-}
-
-% elif what in ("warp_reduce", "warp_scan"):
-<%
-    op, width = more
-    combined = words.of(form).operator(op, "{0}", "{1}") if form else whole[op]
-%>
-${p.function} ${kind} ${function(what, kind, op, width)}(const ${kind} mine, const int self${memory})
-{
-    ${kind} x = mine;
-% if what == "warp_reduce":
-    for (int d = ${int(width) // 2}; d > 0; d >>= 1) {
-        const ${kind} y = ${function("shuffle", kind)}(x, self ^ d, self${passed});
-        x = self & d ? ${combined.format("y", "x")} : ${combined.format("x", "y")};
-    }
-% else:
-    const int lane = self & ${int(width) - 1};
-    for (int d = 1; d < ${width}; d <<= 1) {
-        const ${kind} y = ${function("shuffle", kind)}(x, lane < d ? self : self - d, self${passed});
-        if (lane >= d)
-            x = ${combined.format("y", "x")};
-    }
-% endif
-    return x;
-}
-
-% endif
+% for name, (part, facts) in words.functions.items():
+${parts[part](words, name, **facts)}
 % endfor

@@ -17,7 +17,7 @@ from portmp.backends.driver_api import Driver, GpuDevice, Names
 from portmp.backends.energy import Meter
 from portmp.codegen.platform import Traits
 from portmp.compilers.nvrtc import NvrtcCompiler
-from portmp.errors import BackendUnavailable, DeviceError, PortmpError
+from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
 
 _INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
 _KEPT_SHARE = 16
@@ -97,6 +97,12 @@ class CudaDriver(Driver):
         pool = self._check(api.cuDeviceGetDefaultMemPool(self._device))
         threshold = api.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
         self._check(api.cuMemPoolSetAttribute(pool, threshold, api.cuuint64_t(kept)))
+
+    def allow_memory(self, function: Any, nbytes: int) -> None:
+        """Let launches of a kernel take so many bytes of block memory beside its own."""
+        attributes = self._api.CUfunction_attribute
+        which = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+        self._check(self.current().cuFuncSetAttribute(function, which, nbytes), LaunchError)
 
     def pci_address(self) -> str:
         """Where the device is on the bus, ``0000:19:00.0``."""

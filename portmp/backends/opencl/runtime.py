@@ -13,7 +13,17 @@ from typing import Any
 import numpy as np
 
 from portmp.backends import rapl
-from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel, Properties, Queue
+from portmp.backends.base import (
+    Argument,
+    Buffer,
+    Device,
+    Dim3,
+    Event,
+    Kernel,
+    LaunchMemory,
+    Properties,
+    Queue,
+)
 from portmp.backends.cuda import energy as nvml
 from portmp.backends.energy import Meter
 from portmp.backends.opencl import drivers
@@ -41,7 +51,7 @@ class ClBuffer(Buffer):
 KEPT, BLOCKS = 16, 256
 """Of memory given back one part in so many is kept for the next arrays; and so many blocks."""
 
-_SCALARS: dict[type, type | None] = {ClBuffer: None, int: np.int64}
+_SCALARS: dict[type, type | None] = {ClBuffer: None, LaunchMemory: None, int: np.int64}
 """Types that pyopencl names otherwise."""
 
 
@@ -133,6 +143,8 @@ class ClQueue(Queue):
     ) -> Callable[[], None]:
         assert isinstance(kernel, ClKernel)
         values = [a.mem if type(a) is ClBuffer else a for a in args]
+        if args and type(args[-1]) is LaunchMemory:
+            values[-1] = self._cl.LocalMemory(max(args[-1].nbytes, 1))
         size = tuple(g * b for g, b in zip(grid, block, strict=True))
         enqueue, queue = self._cl.enqueue_nd_range_kernel, self.queue
         handle, lock = kernel.kernel, kernel.lock
@@ -188,6 +200,8 @@ class ClDevice(Device):
             fma="builtin" if gpu else "contracted",
             root=_root(self.properties),
             dot4=_dot4(self.properties),
+            exchange=_exchange(self.properties),
+            wide_atomics="cl_khr_int64_base_atomics" in handle.extensions,
             vector_bits=_vector_bits(handle),
         )
         self.compiler = OpenclCompiler(self.context, handle)
@@ -352,6 +366,11 @@ def _dot4(facts: Properties) -> str:
     """The trait: NVIDIA's instruction came with compute capability 6.1."""
     number = facts.arch.removeprefix("sm_")
     return "assembly" if number.isdigit() and int(number) >= 61 else "plain"
+
+
+def _exchange(facts: Properties) -> str:
+    """The trait: NVIDIA's shuffle came with compute capability 3.0; no built-in function is it."""
+    return "assembly" if facts.arch.startswith("sm_") else "memory"
 
 
 def _properties(handle: Any) -> Properties:

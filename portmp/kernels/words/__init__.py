@@ -1,0 +1,1 @@
+"""The words of templates, by subject; ``portmp.kernels.vocabulary`` puts them together."""

@@ -1,0 +1,96 @@
+"""Words of arithmetic on values of a format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+
+from portmp import formats
+from portmp.codegen.writer import Writer
+from portmp.errors import ArgumentError
+from portmp.formats import Format, convert
+from portmp.kernels.words.types import Type
+from portmp.networks import Network
+
+OPERATORS = {
+    "add": "add",
+    "sub": "sub",
+    "mul": "mul",
+    "div": "div",
+    "fma": "fma",
+    "sqrt": "sqrt",
+    "negative": "neg",
+    "absolute": "abs",
+    "minimum": "min",
+    "maximum": "max",
+    "compare": "compare",
+}
+"""Words of arithmetic on values, and the format's operators that they are."""
+
+
+@dataclass
+class Arithmetic:
+    """The words of one format: ``dd = of("dd")``, then ``${dd.add("x", "y")}``."""
+
+    form: Format
+    writer_of: Callable[[Format], Writer]
+    used: dict[str, Network] = field(default_factory=dict)
+
+    @cached_property
+    def writer(self) -> Writer:
+        """Spells the format's names."""
+        return self.writer_of(self.form)
+
+    @property
+    def value(self) -> Type:
+        """The type of its values."""
+        return Type(self.writer.value, self.form.limbs * self.real.bytes, self.form)
+
+    @property
+    def real(self) -> Type:
+        """The type of one limb."""
+        form = formats.get(self.form.word)
+        return Type(self.writer.scalar, 4 if self.form.word == "float32" else 8, form)
+
+    @property
+    def networks(self) -> list[Network]:
+        """What the module needs of it; one at least, since the type of values comes with it."""
+        return list(self.used.values()) or [self.form.operator("neg")]
+
+    def operator(self, op: str, *operands: object) -> str:
+        """A call of the format's operator on values."""
+        network = self.form.operator(OPERATORS[op])
+        if len(operands) != len(network.inputs):
+            raise ArgumentError(
+                f"{op}: {len(operands)} operands given, {len(network.inputs)} are needed"
+            )
+        self.used[network.name] = network
+        return f"{self.writer.function(network)}({', '.join(map(str, operands))})"
+
+    def limbs(self, value: object) -> list[str]:
+        """The limbs of a constant, rounded correctly, as text."""
+        limbs = convert.to_limbs(value, self.form, "number")
+        if limbs[0].shape != ():
+            raise ArgumentError(f"number: one number is needed, {value!r:.60} given")
+        return [self.writer.literal(float(limb)) for limb in limbs]
+
+    def number(self, value: object) -> str:
+        """A constant, rounded correctly: ``${number("0.1")}``."""
+        return self.writer.pack(self.limbs(value))
+
+    def from_real(self, text: object) -> str:
+        """A value whose leading limb is this text of a real number; the others are zero."""
+        zeros = [self.writer.literal(0)] * (self.form.limbs - 1)
+        return self.writer.pack([str(text), *zeros])
+
+    def limb(self, value: str, i: int = 0) -> str:
+        """One limb of a value in a variable."""
+        if not 0 <= i < self.form.limbs:
+            raise ArgumentError(f"limb: {i} given, {self.form.name} has {self.form.limbs} limbs")
+        return self.writer.word_of(value, i)
+
+    def __getattr__(self, word: str) -> Callable[..., str]:
+        if word in OPERATORS:
+            return partial(self.operator, word)
+        raise AttributeError(f"{word!r} is no word of arithmetic; words: {', '.join(OPERATORS)}")
