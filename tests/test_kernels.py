@@ -31,7 +31,7 @@ from portmp.errors import (
     RenderError,
     ShapeError,
 )
-from portmp.kernels import signature
+from portmp.kernels import reference, signature
 from portmp.kernels.vocabulary import WORDS
 from portmp.kernels.words.arithmetic import OPERATORS
 from portmp.kernels.words.warps import WARPS, WHOLE
@@ -780,19 +780,15 @@ def test_the_tutorial(device: Device, capsys: pytest.CaptureFixture[str]) -> Non
     assert capsys.readouterr().out == "0.32\n"
 
 
-def test_texts_of_the_page() -> None:
-    """The table of docs/kernels.md, from the platforms' tables."""
-    lines = (GALLERY.parent / "kernels.md").read_text(encoding="utf-8").splitlines()
-    start = lines.index("| word | cuda | rocm | opencl |")
-    rows = [
-        re.split(r" (?<!\\)\| ", line.strip("| "))
-        for line in lines[start + 2 : lines.index("", start)]
-    ]
-    for word, *texts in rows:
-        text = "${kernel()}\n{\n<<" + "${" + word.strip("`") + "}>>\n}\n"
-        kernel = mp.Kernel(text, "k(k: inout int32 [n])", threads="n", format="dd")
-        found = [re.search("<<(.*)>>", kernel.render(name)) for name in platform.PLATFORMS]
-        assert [f"`{one[1]}`" for one in found if one] == [t.replace("\\|", "|") for t in texts]
+def test_the_reference() -> None:
+    """docs/words.md is what the platforms' tables say; its tests exist."""
+    assert reference.words() == set(WORDS)
+    written = (GALLERY.parent / "words.md").read_text(encoding="utf-8")
+    assert written == reference.page(), "python -m portmp.kernels.reference > docs/words.md"
+    folder = Path(__file__).parent
+    tests = (folder / "test_kernels.py").read_text() + (folder / "test_kernel_words.py").read_text()
+    named = {one.test for words in reference.SECTIONS.values() for one in words.values()}
+    assert not [name for name in named if f"def {name}(" not in tests]
 
 
 def test_the_page_names_every_word() -> None:
