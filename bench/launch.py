@@ -45,7 +45,7 @@ def ways(device: str | None) -> tuple[Device, dict[str, Callable[[], None]]]:
     x, y = (mp.array([1.0] * 64, "float64", device) for _ in range(2))
     kernel(x=x, y=y)
     target, queue = x.device, x.planes.queue
-    loaded = kernel.module.load(target, kernel.name, frozenset("xy"))["add_to_kernel"]
+    loaded = kernel.module.load(target, kernel.name, frozenset("xy"))["add_to"].kernel
     arguments = [*x.planes.buffers, *y.planes.buffers, 64]
     grid, block = (1, 1, 1), (64, 1, 1)
     return target, {

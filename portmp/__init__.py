@@ -9,6 +9,7 @@ from portmp import errors, linalg, nbody
 from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
 from portmp.arrays.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
 from portmp.arrays.plain import PlainArray, plain_array, plain_full, plain_zeros
+from portmp.arrays.queues import Graph, graph, pinned, queue
 from portmp.definition import __version__
 from portmp.discovery import devices
 from portmp.errors import PortmpError
@@ -18,6 +19,7 @@ from portmp.routines import ozaki
 
 __all__ = [
     "Array",
+    "Graph",
     "Kernel",
     "Module",
     "PlainArray",
@@ -33,6 +35,7 @@ __all__ = [
     "from_parts",
     "gemm",
     "gemv",
+    "graph",
     "linalg",
     "maximum",
     "minimum",
@@ -40,9 +43,11 @@ __all__ = [
     "nrm2",
     "ozaki",
     "particles",
+    "pinned",
     "plain_array",
     "plain_full",
     "plain_zeros",
+    "queue",
     "scal",
     "sqrt",
     "system",

@@ -100,6 +100,7 @@ def test_memory_that_opencl_keeps() -> None:
 def test_selection(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """By name, by platform, by a part of the driver's name, by PORTMP_DEVICE, as a Device."""
     name = every_device.name
+    monkeypatch.setattr(finding, "_opened", {name: every_device})  # others here open it anew
     assert discovery.get(name) is every_device
     assert discovery.get(every_device) is every_device
     assert discovery.get(every_device.platform).platform == every_device.platform

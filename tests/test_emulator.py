@@ -383,6 +383,8 @@ OTHER = "another device"
 CALLS: dict[str, tuple[Any, ...]] = {
     "allocate": (64, None),
     "free": (0x1000, None),
+    "allocate_host": (64,),
+    "free_host": (0x1000,),
     "upload": (0x1000, 0x2000, 64, None),
     "download": (0x2000, 0x1000, 64, None),
     "copy": (0x1000, 0x2000, 64, None),
@@ -411,7 +413,7 @@ def test_every_call_of_the_backend_has_arguments_here() -> None:
     """
     functions = inspect.getmembers(rocm.RocmDriver, inspect.isfunction)
     offered = {name for name, _ in functions if not name.startswith("_")}
-    beside = {"allow_memory", "clock_mhz", "current", "pci_address", "order", "reaches"}
+    beside = {"allow_memory", "clock_mhz", "current", "knows", "pci_address", "order", "reaches"}
     assert offered - CALLS.keys() == beside
     assert CALLS.keys() <= offered
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from portmp import discovery, formats
 from portmp.arrays.viewed import Viewed, integers
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, decimal
 from portmp.routines import base, elementwise, gemm, reduce
@@ -171,12 +171,16 @@ class Array(Viewed[Planes]):
             upload(form, convert.change_format(limbs, self.format, form), self.planes.queue)
         )
 
-    def to(self, device: str | Device) -> Array:
-        """The array on another device (itself if it is there already)."""
-        target = opened(self.format, device)
-        if target is self.device:
-            return self
-        return Array(moved(elementwise.contiguous(self.planes), target.queue))
+    def to(self, device: str | Device | Queue) -> Array:
+        """The array on another device (itself if it is there already).
+
+        In another queue of the same device it is the same memory: what is done there comes after
+        all that was given to its own queue so far.
+        """
+        queue = opened(self.format, device)
+        if queue.device is not self.device:
+            return Array(moved(elementwise.contiguous(self.planes), queue))
+        return Array(self.planes.in_queue(queue)) if isinstance(device, Queue) else self
 
     # --- arithmetic -----------------------------------------------------------------------
 
@@ -316,7 +320,7 @@ class Array(Viewed[Planes]):
 def array(
     data: Any,
     format: str | Format | None = None,
-    device: str | Device | None = None,
+    device: str | Device | Queue | None = None,
     rounding: str | None = None,
 ) -> Array:
     """An array of *data* on *device*.
@@ -334,11 +338,11 @@ def array(
     if rounding is not None:
         form = formats.rounded_as(form, rounding)
     host = convert.to_limbs(data, form)
-    return Array(upload(form, host, opened(form, device).queue))
+    return Array(upload(form, host, opened(form, device)))
 
 
 def from_limbs(
-    limbs: Sequence[Any], format: str | Format, device: str | Device | None = None
+    limbs: Sequence[Any], format: str | Format, device: str | Device | Queue | None = None
 ) -> Array:
     """An array from limb planes, leading limb first: NumPy arrays or anything with DLPack.
 
@@ -359,11 +363,11 @@ def from_limbs(
         if values.shape != (host[0].shape if host else values.shape):
             raise ShapeError(f"limbs[{i}]: shape {values.shape}, limbs[0] has {host[0].shape}")
         host.append(values)
-    return Array(upload(form, convert.normalise(host, form), opened(form, device).queue))
+    return Array(upload(form, convert.normalise(host, form), opened(form, device)))
 
 
 def from_parts(
-    parts: Sequence[Any], format: str | Format, device: str | Device | None = None
+    parts: Sequence[Any], format: str | Format, device: str | Device | Queue | None = None
 ) -> Array:
     """An array from planes as they lie in memory (``to_parts``), leading bits first."""
     form = formats.get(format)
@@ -373,7 +377,7 @@ def from_parts(
         raise FormatError(f"parts: {found} given, {form.name} has {', '.join(form.parts)}")
     if any(part.shape != given[0].shape for part in given):
         raise ShapeError(f"parts: {found} given, one shape is needed")
-    planes = allocate(form, given[0].shape, opened(form, device).queue)
+    planes = allocate(form, given[0].shape, opened(form, device))
     if planes.size:
         planes.write_parts(given)
     return Array(planes)
@@ -393,21 +397,22 @@ def _host(plane: Any) -> np.ndarray[Any, Any]:
     return np.asarray(plane)
 
 
-def opened(form: Format, device: str | Device | None) -> Device:
-    """A device that can hold values of *form*."""
-    target = discovery.get(device)
+def opened(form: Format, device: str | Device | Queue | None) -> Queue:
+    """A queue of a device that can hold values of *form*."""
+    queue = discovery.queue_of(device)
+    target = queue.device
     if form.word == "float64" and not target.properties.float64:
         raise FormatError(
             f"format {form.name}: {target.name} ({target.properties.name}) has no float64; "
             "use float32, ds, ts or qs"
         )
-    return target
+    return queue
 
 
 def zeros(
     shape: int | Sequence[int],
     format: str | Format = DEFAULT_FORMAT,
-    device: str | Device | None = None,
+    device: str | Device | Queue | None = None,
 ) -> Array:
     """An array of zeros."""
     form = formats.get(format)
@@ -416,9 +421,10 @@ def zeros(
         raise ShapeError(f"zeros: shape {tuple(sizes)} given, lengths cannot be negative")
     if any(n >= 2**63 for n in sizes):
         raise ShapeError(f"zeros: shape {tuple(sizes)!s:.80} given, lengths are below 2^63")
-    target = opened(form, device)
+    queue = opened(form, device)
+    target = queue.device
     needed, memory = math.prod(sizes) * form.itemsize, target.properties.memory
     if needed > memory:
         raise OutOfMemory(f"zeros: {needed} bytes asked for, {target.name} has {memory}")
     host = [np.zeros(sizes, form.dtype(i)) for i in range(form.limbs)]
-    return Array(upload(form, host, target.queue))
+    return Array(upload(form, host, queue))

@@ -10,7 +10,7 @@ import numpy as np
 
 from portmp import discovery
 from portmp.arrays.viewed import Viewed, integers
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.runtime.planes import Numbers, allocate_numbers
 
@@ -34,16 +34,22 @@ class PlainArray(Viewed[Numbers]):
         return np.dtype(self.planes.dtype)
 
     def _dense(self) -> Numbers:
-        return plain_array(self.to_numpy(), self.planes.dtype, self.device).planes
+        return plain_array(self.to_numpy(), self.planes.dtype, self.planes.queue).planes
 
     def copy(self) -> PlainArray:
         """A dense copy on the same device, through the host."""
         return PlainArray(self._dense())
 
-    def to(self, device: str | Device) -> PlainArray:
-        """The array on another device (itself if it is there already)."""
-        target = discovery.get(device)
-        return self if target is self.device else plain_array(self.to_numpy(), None, target)
+    def to(self, device: str | Device | Queue) -> PlainArray:
+        """The array on another device (itself if it is there already), through the host.
+
+        In another queue of the same device it is the same memory: what is done there comes after
+        all that was given to its own queue so far.
+        """
+        queue = discovery.queue_of(device)
+        if queue.device is not self.device:
+            return plain_array(self.to_numpy(), None, queue)
+        return PlainArray(self.planes.in_queue(queue)) if isinstance(device, Queue) else self
 
     def to_numpy(self) -> np.ndarray[Any, Any]:
         """A copy on the host."""
@@ -83,7 +89,7 @@ def _copied(value: object) -> Any:
 
 
 def plain_array(
-    data: Any, dtype: str | None = None, device: str | Device | None = None
+    data: Any, dtype: str | None = None, device: str | Device | Queue | None = None
 ) -> PlainArray:
     """An array of integers or truth values on *device*.
 
@@ -91,9 +97,13 @@ def plain_array(
     by default that of *data*. FormatError for numbers that the dtype does not hold.
     """
     if isinstance(data, PlainArray):
-        dtype, device, data = dtype or data.planes.dtype, device or data.device, data.to_numpy()
+        dtype, device, data = (
+            dtype or data.planes.dtype,
+            device or data.planes.queue,
+            data.to_numpy(),
+        )
     host = _host(data, _checked(dtype) if dtype else None, "data")
-    queue = discovery.get(device).queue
+    queue = discovery.queue_of(device)
     made = allocate_numbers(_checked(host.dtype.name), host.shape, queue)
     if made.size:
         made.write_parts([host])
@@ -101,25 +111,29 @@ def plain_array(
 
 
 def plain_zeros(
-    shape: int | Sequence[int], dtype: str = "int32", device: str | Device | None = None
+    shape: int | Sequence[int], dtype: str = "int32", device: str | Device | Queue | None = None
 ) -> PlainArray:
     """An array of zeros."""
     return plain_full(shape, 0, dtype, device)
 
 
 def plain_full(
-    shape: int | Sequence[int], value: int, dtype: str = "int32", device: str | Device | None = None
+    shape: int | Sequence[int],
+    value: int,
+    dtype: str = "int32",
+    device: str | Device | Queue | None = None,
 ) -> PlainArray:
     """An array of equal numbers."""
-    sizes, target = integers((shape,), "shape"), discovery.get(device)
+    sizes, queue = integers((shape,), "shape"), discovery.queue_of(device)
     if any(not 0 <= n < 2**63 for n in sizes):
         raise ShapeError(
             f"shape: {tuple(sizes)!s:.80} given, lengths from 0 to 2^63 - 1 are allowed"
         )
+    target = queue.device
     needed, memory = math.prod(sizes) * np.dtype(_checked(dtype)).itemsize, target.properties.memory
     if needed > memory:
         raise OutOfMemory(f"shape: {needed} bytes asked for, {target.name} has {memory}")
-    return plain_array(np.full(sizes, _host(value, dtype, "value")), dtype, target)
+    return plain_array(np.full(sizes, _host(value, dtype, "value")), dtype, queue)
 
 
 def _checked(dtype: object) -> str:

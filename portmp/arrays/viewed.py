@@ -10,7 +10,7 @@ from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
-from portmp.backends.base import Device
+from portmp.backends.base import Device, Event, Queue, is_recording
 from portmp.errors import ArgumentError, ShapeError
 from portmp.runtime.planes import View
 
@@ -48,6 +48,57 @@ class Viewed(ABC, Generic[V]):
     def device(self) -> Device:
         """The device that holds the limbs."""
         return self.planes.device
+
+    @property
+    def queue(self) -> Queue:
+        """The queue that its work is given to."""
+        return self.planes.queue
+
+    # --- copies that the host does not wait for ---------------------------------------------
+
+    def write_from(self, *host: np.ndarray[Any, Any]) -> Event:
+        """Copy NumPy arrays, one for each plane, to this dense array without waiting.
+
+        Planes are what ``to_parts`` gives, of a plain array its numbers. The arrays must stay as
+        they are until the event that is returned: ``event.wait()``. Only from ``portmp.pinned``
+        memory does the device copy by itself.
+        """
+        self._matched("write_from", host)
+        self.planes.write_parts(list(host), wait=False)
+        return self.queue.record()
+
+    def read_into(self, *host: np.ndarray[Any, Any]) -> Event:
+        """Copy this dense array to NumPy arrays, one for each plane, without waiting.
+
+        They hold the numbers from the event on that is returned: ``event.wait()``.
+        """
+        self._matched("read_into", host)
+        if any(not plane.flags.writeable for plane in host):
+            raise ArgumentError("read_into: a NumPy array that cannot be written was given")
+        self.planes.read_into(list(host), wait=False)
+        return self.queue.record()
+
+    def _matched(self, what: str, host: Sequence[np.ndarray[Any, Any]]) -> None:
+        """Errors where the host's arrays are not what the planes are."""
+        if is_recording():
+            raise ArgumentError(f"{what}: recorded work is launches alone, no copies")
+        if not self.planes.contiguous:
+            raise ArgumentError(
+                f"{what}: a dense array is needed, its strides are {self.planes.strides}"
+            )
+        wanted = self.planes.parts
+        if len(host) != len(wanted):
+            raise ArgumentError(f"{what}: {len(host)} arrays given, there are {len(wanted)} planes")
+        for i, (plane, dtype) in enumerate(zip(host, wanted, strict=True)):
+            if not isinstance(plane, np.ndarray):
+                raise ArgumentError(
+                    f"{what}: plane {i}: {type(plane).__name__} given, no NumPy array"
+                )
+            if plane.dtype != dtype or plane.shape != self.shape or not plane.flags.c_contiguous:
+                raise ArgumentError(
+                    f"{what}: plane {i}: {plane.dtype} of shape {plane.shape} given, C-contiguous "
+                    f"{dtype} of shape {self.shape} is needed"
+                )
 
     def __len__(self) -> int:
         if not self.shape:

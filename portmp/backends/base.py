@@ -190,6 +190,13 @@ class Queue(ABC):
     def record(self) -> Event:
         """Put a mark in the queue."""
 
+    def wait(self, event: Event) -> None:
+        """Let all further work here come after a mark in any queue, on any device.
+
+        The host does not wait where the driver can.
+        """
+        event.wait()
+
     @abstractmethod
     def synchronize(self) -> None:
         """Wait for all work; reports errors of earlier launches."""
@@ -377,6 +384,10 @@ class Device(ABC):
     @abstractmethod
     def new_queue(self) -> Queue:
         """Another in-order queue on this device."""
+
+    def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """Bytes of the host, where copies from and to this device need not wait for the host."""
+        return np.empty(nbytes, np.uint8)
 
     @abstractmethod
     def compile(self, source: str) -> bytes:

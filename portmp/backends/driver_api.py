@@ -61,6 +61,8 @@ class Names:
     allocate_async: str
     free: str
     free_async: str
+    allocate_host: str
+    free_host: str
     upload: str
     download: str
     copy: str
@@ -162,6 +164,14 @@ class Driver(ABC):
         else:
             self._call(self.names.free, pointer)
 
+    def allocate_host(self, nbytes: int) -> int:
+        """Address of memory of the host that stays in its place: the device copies it by itself."""
+        return int(self._call(self.names.allocate_host, nbytes, 0))
+
+    def free_host(self, address: int) -> None:
+        """Give such memory back; waits for what the device still does with it."""
+        self._call(self.names.free_host, address)
+
     def upload(self, pointer: int, address: int, nbytes: int, stream: Any) -> None:
         """Copy from the host."""
         self._call(self.names.upload, pointer, address, nbytes, stream)
@@ -222,6 +232,10 @@ class Driver(ABC):
         event = self._check(getattr(api, names.event_create)(_TIMED_EVENT))
         self._check(getattr(api, names.event_record)(event, stream))
         return event
+
+    def knows(self, other: Driver) -> bool:
+        """Whether events of *other*'s device can be waited for by this one."""
+        return self._api is other._api
 
     def wait_event(self, stream: Any, event: Any) -> None:
         """Let further work in *stream* wait for *event*."""
@@ -336,21 +350,21 @@ class GpuEvent(Event):
     """An event of the driver."""
 
     def __init__(self, driver: Driver, handle: Any) -> None:
-        self._driver = driver
-        self._handle = handle
+        self.driver = driver
+        self.handle = handle
         _at_end(self, driver.delete_event, handle)
 
     def wait(self) -> None:
         """Wait until the queue has reached this mark."""
-        self._driver.wait(self._handle)
+        self.driver.wait(self.handle)
 
     def seconds_since(self, earlier: Event) -> float:
         """Device time from *earlier* to this mark; waits for both."""
-        if not isinstance(earlier, GpuEvent) or earlier._driver is not self._driver:
+        if not isinstance(earlier, GpuEvent) or earlier.driver is not self.driver:
             raise ArgumentError("seconds_since: the events belong to different devices")
         earlier.wait()
         self.wait()
-        return self._driver.elapsed(earlier._handle, self._handle)
+        return self.driver.elapsed(earlier.handle, self.handle)
 
 
 class GpuQueue(Queue):
@@ -454,6 +468,13 @@ class GpuQueue(Queue):
         """Put a mark in the queue."""
         return GpuEvent(self._driver, self._driver.record(self.stream))
 
+    def wait(self, event: Event) -> None:
+        """Let all further work here come after a mark; the driver waits for its own."""
+        if isinstance(event, GpuEvent) and event.driver.knows(self._driver):
+            self._driver.wait_event(self.stream, event.handle)
+        else:
+            super().wait(event)
+
     def synchronize(self) -> None:
         """Wait for all work; reports errors of earlier launches."""
         self._driver.synchronize(self.stream)
@@ -547,6 +568,13 @@ class GpuDevice(Device):
         self._shared = True
         _at_end(queue, self._close, queue.stream)
         return queue
+
+    def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
+        """Memory that the driver keeps in its place, until its last view is gone."""
+        address = self.driver.allocate_host(max(nbytes, 1))
+        memory = (ctypes.c_uint8 * nbytes).from_address(address)
+        _at_end(memory, self.driver.free_host, address)
+        return np.ctypeslib.as_array(memory)
 
     def compile(self, source: str) -> bytes:
         """Compile rendered source for exactly this device."""

@@ -11,6 +11,7 @@ from portmp.discovery.finding import (
     hardware,
     interpreter,
     opened,
+    queue_of,
 )
 
 __all__ = [
@@ -24,4 +25,5 @@ __all__ = [
     "hardware",
     "interpreter",
     "opened",
+    "queue_of",
 ]

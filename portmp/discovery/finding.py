@@ -13,7 +13,7 @@ import threading
 from dataclasses import dataclass
 from functools import cache
 
-from portmp.backends.base import Device, drivers_start
+from portmp.backends.base import Device, Queue, drivers_start
 from portmp.codegen.platform import PLATFORMS
 from portmp.discovery import probe
 from portmp.errors import ArgumentError, BackendUnavailable, DeviceError, PortmpError, suggestion
@@ -86,8 +86,15 @@ def _rank(device: Device) -> tuple[bool, bool, bool, bool]:
 _opened: dict[str, Device] = {}
 
 
-def get(name: str | Device | None = None) -> Device:
+def queue_of(where: str | Device | Queue | None = None) -> Queue:
+    """A queue itself, or the first queue of a device that is opened by its name."""
+    return where if isinstance(where, Queue) else get(where).queue
+
+
+def get(name: str | Device | Queue | None = None) -> Device:
     """Open a device: ``"cuda:0"``, ``"opencl:1"``, ``"cuda"``, part of its name, or a Device.
+
+    A queue stands for its device.
 
     Without a name: PORTMP_DEVICE, else the best device that the arithmetic probe accepts
     (GPUs first; where none is, the host itself by the reference, which a line on standard error
@@ -95,6 +102,8 @@ def get(name: str | Device | None = None) -> Device:
     that is accepted. Each better one that is refused is told in a line on standard error.
     Raises DeviceError for an unknown device, and where all that the name means are refused.
     """
+    if isinstance(name, Queue):
+        name = name.device
     if isinstance(name, Device):
         return _open(name)
     if not (name is None or isinstance(name, str)):

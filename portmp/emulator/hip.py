@@ -71,6 +71,7 @@ class Hip:
         self.calls: list[str] | None = None
         self.streams: set[int] = set()
         self.events: dict[int, float] = {}
+        self.host_memory: dict[int, Any] = {}
         self._facts = facts
         self._modules: dict[int, dict[str, Loaded]] = {}
         self._functions: dict[int, Loaded] = {}
@@ -138,6 +139,17 @@ class Hip:
     def hipFree(self, pointer: int) -> tuple[Any, ...]:
         """Give memory back."""
         return _OK if self.machine.memory.free(pointer) else _BAD_VALUE
+
+    def hipHostMalloc(self, nbytes: int, flags: int) -> tuple[Any, Any]:
+        """Memory of the host."""
+        memory = (ctypes.c_uint8 * nbytes)()
+        address = ctypes.addressof(memory)
+        self.host_memory[address] = memory
+        return hipError_t.hipSuccess, address
+
+    def hipHostFree(self, address: int) -> tuple[Any, ...]:
+        """Give it back."""
+        return _BAD_VALUE if self.host_memory.pop(address, None) is None else _OK
 
     def _reaches(self, pointer: int, nbytes: int, stream: Any) -> bool:
         return stream in self.streams and self.machine.memory.holds(pointer, nbytes)

@@ -15,7 +15,7 @@ import numpy as np
 from portmp import discovery, formats
 from portmp.arrays.array import Array
 from portmp.arrays.plain import PlainArray
-from portmp.backends.base import Argument, Device, LaunchMemory
+from portmp.backends.base import Argument, Device, LaunchMemory, Queue
 from portmp.backends.base import Kernel as Loaded
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
@@ -43,6 +43,9 @@ from portmp.runtime.planes import View, allocate, allocate_numbers
 
 Extent = int | str | Sequence[int | str] | Callable[..., Any]
 """Threads or blocks along each axis: numbers, sizes such as ``"n // 2"``, or a function of them."""
+
+Where = str | Device | Queue | None
+"""What names a device, or a queue of one."""
 
 Dense = frozenset[str]
 """The arrays of a call whose elements follow each other from the start of their memory."""
@@ -218,7 +221,7 @@ class Kernel:
 
     # --- calls --------------------------------------------------------------------------------
 
-    def __call__(self, *given: Any, device: str | Device | None = None, **named: Any) -> Any:
+    def __call__(self, *given: Any, device: Where = None, **named: Any) -> Any:
         """Launch on arrays and numbers, by name or in the order of the signature."""
         arguments = self._arguments(given, named)
         key = self._key(arguments, device)
@@ -228,7 +231,7 @@ class Kernel:
             if len(self._plans) >= MOST_PLANS:
                 self._plans.clear()
             self._plans[key] = plan
-        made = {p.name: self._made(p, plan.sizes, plan.device) for p in plan.made}
+        made = {p.name: self._made(p, plan.sizes, plan.queue) for p in plan.made}
         views = {
             name: (made[name] if name in made else arguments[name]).planes
             for name in self._array_names
@@ -250,24 +253,25 @@ class Kernel:
         launched += plan.memory
         grid = plan.grid or self._extent.blocks(self.block, plan.sizes, numbers)
         if 0 not in grid:
-            plan.device.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
+            plan.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
         results = [made.get(name, arguments.get(name)) for name in self._outs]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
-    def _key(self, arguments: Mapping[str, Any], device: str | Device | None) -> Any:
+    def _key(self, arguments: Mapping[str, Any], device: Where) -> Any:
         """What tells calls apart that need plans of their own."""
         asked = [arguments[size] for size in self.signature.sizes if size in arguments]
         sizes = [(type(size), str(size)) for size in asked]
         return (*map(_facts, map(arguments.get, self._array_names)), *sizes, str(device))
 
-    def _planned(self, arguments: Mapping[str, Any], device: str | Device | None) -> _Plan:
+    def _planned(self, arguments: Mapping[str, Any], device: Where) -> _Plan:
         """What all calls share whose arrays are alike; errors where the arrays are wrong."""
         views: dict[str, View[Any]] = {}
         for parameter in self._arrays:
             value = arguments.get(parameter.name)
             if value is not None:
                 views[parameter.name] = self._view(parameter, value)
-        target = self._device(views, device)
+        queue = self._queue(views, device)
+        target = queue.device
         sizes = self._sizes(views, arguments)
         for name, view in views.items():
             self.signature.check(name, view.shape, sizes)
@@ -283,7 +287,7 @@ class Kernel:
         fixed = self._extent.fixed
         grid = self._extent.blocks(self.block, sizes, {}) if fixed else None
         asked = (LaunchMemory(dynamic),) if ready.memory.dynamic else ()
-        return _Plan(target, ordered, made, frozenset(dense), ready.kernel, grid, asked)
+        return _Plan(queue, ordered, made, frozenset(dense), ready.kernel, grid, asked)
 
     def _arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """What a call gives, by name: all parameters but arrays that go out, and sizes."""
@@ -330,28 +334,28 @@ class Kernel:
             raise ArgumentError(f"{where}: a broadcast view cannot be written")
         return view
 
-    def _device(self, views: Mapping[str, View[Any]], asked: str | Device | None) -> Device:
-        """The device of all arrays, or the one that is asked for where there are none."""
-        if not views:
-            return discovery.get(asked)
-        first = next(iter(views))
-        queue = views[first].queue
+    def _queue(self, views: Mapping[str, View[Any]], asked: Where) -> Queue:
+        """The queue of all arrays, or of what is asked for where there are none."""
+        first = next(iter(views), "")
+        queue = views[first].queue if views else discovery.queue_of(asked)
         for name, view in views.items():
             if view.queue is not queue:
                 raise DeviceError(
                     f"{self.name}: {name}: on {view.device.name}, {first} is on "
                     f"{queue.device.name} (another queue, where it is the same device)"
                 )
-        if asked is not None and discovery.get(asked) is not queue.device:
+        wrong = discovery.get(asked) is not queue.device if asked is not None else False
+        if wrong or (isinstance(asked, Queue) and asked is not queue):
             raise DeviceError(
                 f"{self.name}: device={asked!r} given, {first} is on {queue.device.name}"
+                + ("" if wrong else ", in another queue")
             )
         if queue.device.by_reference:
             raise LaunchError(
                 f"{self.name}: {queue.device.name} runs no kernels; devices that do: "
                 + (", ".join(d.name for d in discovery.devices() if not d.by_reference) or "none")
             )
-        return queue.device
+        return queue
 
     def _sizes(
         self, views: Mapping[str, View[Any]], arguments: Mapping[str, Any]
@@ -369,15 +373,15 @@ class Kernel:
         return self.signature.measured({n: v.shape for n, v in views.items()}, asked)
 
     def _made(
-        self, parameter: Parameter, sizes: Mapping[str, int], device: Device
+        self, parameter: Parameter, sizes: Mapping[str, int], queue: Queue
     ) -> Array | PlainArray:
         """A new array for what goes out."""
         shape = self.signature.shape(parameter.name, sizes)
         if any(n < 0 for n in shape):
             raise ArgumentError(f"{self.name}: {parameter.name}: its shape is {shape}")
         if parameter.is_plain:
-            return PlainArray(allocate_numbers(parameter.kind, shape, device.queue))
-        return Array(allocate(parameter.format(self.module.format), shape, device.queue))
+            return PlainArray(allocate_numbers(parameter.kind, shape, queue))
+        return Array(allocate(parameter.format(self.module.format), shape, queue))
 
     def _refuse_overlaps(self, views: Mapping[str, View[Any]]) -> None:
         """ArgumentError where what is written shares memory with another array."""
@@ -424,7 +428,7 @@ class Kernel:
 class _Plan(NamedTuple):
     """What calls share whose arrays have the same kinds, places and device."""
 
-    device: Device
+    queue: Queue
     sizes: Mapping[str, int]
     made: Sequence[Parameter]
     dense: Dense

@@ -81,6 +81,13 @@ class View(ABC, Generic[Elements]):
             self.elements, tuple(shape), tuple(strides), start, self.buffers, self.queue
         )
 
+    def in_queue(self, queue: Queue) -> Self:
+        """The same memory in another queue, whose further work comes after this one's so far."""
+        if queue is self.queue:
+            return self
+        queue.wait(self.queue.record())
+        return type(self)(self.elements, self.shape, self.strides, self.start, self.buffers, queue)
+
     @property
     def device(self) -> Device:
         """The device that holds the planes."""
@@ -165,21 +172,25 @@ class View(ABC, Generic[Elements]):
 
     # --- copies ---------------------------------------------------------------------------
 
-    def write_parts(self, parts: Host) -> None:
+    def write_parts(self, parts: Host, *, wait: bool = True) -> None:
         """Copy planes as they lie in memory to the device; only for contiguous views."""
         check_process(self.device)
         for buffer, part in zip(self.buffers, parts, strict=True):
-            self.queue.write(buffer, np.ascontiguousarray(part), self.start * part.itemsize)
+            self.queue.write(
+                buffer, np.ascontiguousarray(part), self.start * part.itemsize, wait=wait
+            )
 
     def read_parts(self) -> Host:
         """Copy a contiguous view to the host as it lies in memory, and wait."""
-        check_process(self.device)
-        parts = []
-        for dtype, buffer in zip(self.parts, self.buffers, strict=True):
-            part = np.empty(self.shape, dtype)
-            self.queue.read(buffer, part, self.start * part.itemsize)
-            parts.append(part)
+        parts = [np.empty(self.shape, dtype) for dtype in self.parts]
+        self.read_into(parts)
         return parts
+
+    def read_into(self, parts: Host, *, wait: bool = True) -> None:
+        """The same into C-contiguous arrays of the planes' dtypes."""
+        check_process(self.device)
+        for buffer, part in zip(self.buffers, parts, strict=True):
+            self.queue.read(buffer, part, self.start * part.itemsize, wait=wait)
 
 
 class Planes(View[Format]):

@@ -170,6 +170,12 @@ class ClQueue(Queue):
     def record(self) -> ClEvent:
         return ClEvent(self._cl.enqueue_marker(self.queue))
 
+    def wait(self, event: Event) -> None:
+        if isinstance(event, ClEvent) and event.event.context == self.device.context:
+            self._cl.enqueue_barrier(self.queue, wait_for=[event.event])
+        else:
+            super().wait(event)
+
     def synchronize(self) -> None:
         with self._explained("waiting"):
             self.queue.finish()
@@ -270,6 +276,20 @@ class ClDevice(Device):
         # Another queue could still use what the pool hands out again.
         self.pool.stop_holding()
         return ClQueue(self)
+
+    def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
+        cl, size = self._cl, max(nbytes, 1)
+        assert isinstance(self.queue, ClQueue)
+        queue = self.queue.queue
+        flags = cl.mem_flags.READ_WRITE | cl.mem_flags.ALLOC_HOST_PTR
+        try:
+            held = cl.Buffer(self.context, flags, size)
+            use = cl.map_flags.READ | cl.map_flags.WRITE
+            memory, _ = cl.enqueue_map_buffer(queue, held, use, 0, size, np.uint8)
+        except cl.Error as error:
+            raise self._exhausted(nbytes, error) from None
+        found: np.ndarray[Any, Any] = memory[:nbytes]
+        return found
 
     def compile(self, source: str) -> bytes:
         return self.compiler.compile(source, self.properties.arch)

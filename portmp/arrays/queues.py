@@ -1,0 +1,79 @@
+"""Queues of one's own, memory of the host that devices copy by themselves, repeated launches."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp import discovery
+from portmp.arrays.viewed import integers
+from portmp.backends.base import Device, Launch, Queue, recording, replay
+from portmp.errors import ArgumentError, ShapeError
+
+
+def queue(device: str | Device | None = None) -> Queue:
+    """Another queue of a device, beside its first one: what is in different queues may overlap.
+
+    Wherever a device is asked for a queue may be given: ``portmp.zeros(9, "dd", queue)``. Arrays
+    that work together are in one queue; ``x.to(queue)`` is an array in another.
+    ``queue.record()`` is an event, ``queue.wait(event)`` lets further work come after it,
+    ``queue.synchronize()`` waits.
+    """
+    return discovery.get(device).new_queue()
+
+
+def pinned(
+    shape: int | Sequence[int], dtype: Any = "float64", device: str | Device | Queue | None = None
+) -> np.ndarray[Any, Any]:
+    """A NumPy array of zeros in memory that stays in its place: the device copies it by itself.
+
+    For ``write_from`` and ``read_into`` of arrays on this device. It is taken from all processes:
+    use little of it.
+    """
+    sizes = integers((shape,), "shape")
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"pinned: shape {tuple(sizes)} given, lengths cannot be negative")
+    try:
+        kind = np.dtype(dtype)
+    except TypeError:
+        raise ArgumentError(
+            f"pinned: dtype: {dtype!r:.60} given, a NumPy dtype is needed"
+        ) from None
+    if kind.hasobject:
+        raise ArgumentError(f"pinned: dtype: {kind} given, numbers are needed")
+    memory = discovery.get(device).host_memory(math.prod(sizes) * kind.itemsize)
+    found: np.ndarray[Any, Any] = memory.view(kind).reshape(sizes)
+    found[...] = 0
+    return found
+
+
+class Graph:
+    """Launches that were recorded by ``portmp.graph()``, to be repeated at the driver's cost."""
+
+    def __init__(self, launches: Sequence[Launch]) -> None:
+        self._launches = launches
+
+    def __len__(self) -> int:
+        return len(self._launches)
+
+    def replay(self) -> None:
+        """Launch all once more, in their order and with their arguments, without waiting."""
+        replay(self._launches)
+
+    def __repr__(self) -> str:
+        return f"<portmp graph of {len(self)} launches>"
+
+
+@contextlib.contextmanager
+def graph() -> Iterator[Graph]:
+    """Record what this thread launches inside, which is done as well: ``with graph() as step:``.
+
+    Arrays are repeated in their places, numbers with their values: an iteration must leave its
+    results where the next one reads. Work that copies to or from the host cannot be recorded.
+    """
+    with recording() as launches:
+        yield Graph(launches)
