@@ -2,6 +2,7 @@
 
 from portmp.discovery.finding import (
     BACKENDS,
+    CHECKED,
     HOST,
     INTERPRETED,
     Found,
@@ -15,6 +16,7 @@ from portmp.discovery.finding import (
 
 __all__ = [
     "BACKENDS",
+    "CHECKED",
     "HOST",
     "INTERPRETED",
     "Found",

@@ -23,6 +23,7 @@ from portmp.codegen.render import RenderedSource
 from portmp.compilers.base import KernelReport
 from portmp.errors import (
     ArgumentError,
+    CheckError,
     CompileError,
     DeviceError,
     FormatError,
@@ -238,7 +239,12 @@ class Kernel:
         launched += plan.sizes.values()
         grid = plan.grid or self._extent.blocks(self.block, plan.sizes, numbers)
         if 0 not in grid:
-            plan.device.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
+            try:
+                plan.device.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
+            except CheckError as error:
+                dense = {self.name: plan.dense}
+                written = self.module.write(plan.device.platform, plan.device.traits, dense)
+                raise program.placed(error, written.source) from None
         results = [made.get(name, arguments.get(name)) for name in self._outs]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
