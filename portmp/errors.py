@@ -35,6 +35,10 @@ class LaunchError(PortmpError):
     """A kernel could not be launched (resources, arguments)."""
 
 
+class CheckError(LaunchError):
+    """A device that checks kernels found mistakes in one; the message shows template lines."""
+
+
 class FormatError(PortmpError, ValueError):
     """An unknown format or network, mixed formats, or a value that a format cannot hold."""
 

@@ -301,8 +301,10 @@ ELSEWHERE = {
     "v_div_fmas_f64",
     "v_div_fixup_f32",
     "v_div_fixup_f64",
+    "v_mbcnt_lo_u32_b32",
+    "v_mbcnt_hi_u32_b32",
 }
-"""Tested with masks and divisions, further below."""
+"""Tested with masks and divisions, and with lanes, further below."""
 
 
 def _of_kind(kind: str) -> list[Operation]:
@@ -690,6 +692,16 @@ def test_lanes_that_are_off_keep_their_registers() -> None:
         ]
     )
     assert found == [1000 + i if 0xF0F0 >> i & 1 else 7 for i in range(LANES)]
+
+
+def test_bits_of_the_lanes_below() -> None:
+    """Of a mask's halves, added to what is there."""
+    masks = 0x80F31705, 0x1234CDEF
+    for name, mask, first in zip(("lo", "hi"), masks, (0, 32), strict=True):
+        line = f"v_mbcnt_{name}_u32_b32 v40, {mask:#x}, 7"
+        below = [min(max(lane - first, 0), 32) for lane in range(LANES)]
+        expected = [7 + (mask & (1 << count) - 1).bit_count() for count in below]
+        assert _lanes([line]) == [expected]
 
 
 def test_moves_between_lanes_and_scalars() -> None:

@@ -294,7 +294,7 @@ def test_constants(form: str, anywhere: Device) -> None:
 @pytest.mark.parametrize(
     ("kind", "lanes"), [("float32", 4), ("float32", 2), ("float64", 2), ("uint32", 4), ("int64", 2)]
 )
-def test_vectors(kind: str, lanes: int, device: Device) -> None:
+def test_vectors(kind: str, lanes: int, anywhere: Device) -> None:
     """Neighbours at once, of dense arrays and of views with steps and other starts."""
     real = kind.startswith("float")
     copied = kernel(
@@ -311,7 +311,7 @@ def test_vectors(kind: str, lanes: int, device: Device) -> None:
         format=kind if real else "dd",
     )
     given = np.arange(1, 601).astype(kind)
-    x: Any = (mp.array if real else mp.plain_array)(given, kind, device)
+    x: Any = (mp.array if real else mp.plain_array)(given, kind, anywhere)
     for view, numbers in ((x, given), (x[4:300:3], given[4:300:3])):
         expected = numbers[: numbers.size // lanes * lanes].reshape(-1, lanes).copy()
         expected[:, 0] = expected[:, 1]

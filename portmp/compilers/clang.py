@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 
 from portmp import paths
@@ -15,6 +17,17 @@ from portmp.errors import BackendUnavailable, CompileError
 
 _OLDEST = 17
 _PRELUDE = Path(__file__).with_name("hip_prelude.h")
+_LIBRARY = re.compile(r"undefined (?:hidden )?symbol: (__oc(?:ml|kl)_\w+)")
+_LIBRARY_FOLDERS = (
+    "opt/rocm/amdgcn/bitcode",
+    "opt/rocm/lib/llvm/lib/clang/*/lib/amdgcn/bitcode",
+    "usr/lib/*-linux-gnu/amdgcn/bitcode",
+    "usr/lib*/amdgcn/bitcode",
+)
+_LIBRARY_REMEDY = (
+    "Debian and Ubuntu: apt-get install rocm-device-libs; or name its folder of .bc files in "
+    "HIP_DEVICE_LIB_PATH"
+)
 _REMEDY = "Debian and Ubuntu: apt-get install clang-19 lld-19; or name one in PORTMP_CLANG"
 
 
@@ -45,9 +58,48 @@ def _find() -> tuple[str, str]:
 @lru_cache(maxsize=1)
 def _prelude_key() -> str:
     """Digest of the prelude, which is part of what the compiler sees."""
-    from hashlib import sha256
-
     return sha256(_PRELUDE.read_bytes()).hexdigest()[:12]
+
+
+def device_library() -> Path | None:
+    """The folder of AMD's device library: HIP_DEVICE_LIB_PATH, else where packages put it."""
+    named = os.environ.get("HIP_DEVICE_LIB_PATH")
+    usual = (place for pattern in _LIBRARY_FOLDERS for place in Path("/").glob(pattern))
+    return next((p for p in ([Path(named)] if named else usual) if (p / "ocml.bc").is_file()), None)
+
+
+@lru_cache(maxsize=4)
+def _library_key(folder: Path | None) -> str:
+    """Digest of the device library, which a kernel may be linked with."""
+    if folder is None:
+        return "none"
+    return sha256((folder / "ocml.bc").read_bytes()).hexdigest()[:12]
+
+
+def _library_options(folder: Path, arch: str) -> Iterator[str]:
+    """What links the device library, set as HIP sets it: nothing flushed, nothing assumed.
+
+    An older library has no settings for the newest architectures; those of the nearest relative
+    stand for them. They choose among instructions that all later ones have as well.
+    """
+    number = arch.removeprefix("gfx")
+    families = (number, "940", "90a") if number.startswith("9") else (number, "1030")
+    known = [f for f in families if (folder / f"oclc_isa_version_{f}.bc").is_file()]
+    wide = "on" if number.startswith("9") else "off"
+    for name in (
+        "ocml",
+        "ockl",
+        "oclc_daz_opt_off",
+        "oclc_unsafe_math_off",
+        "oclc_finite_only_off",
+        "oclc_correctly_rounded_sqrt_on",
+        f"oclc_wavefrontsize64_{wide}",
+        *(f"oclc_isa_version_{f}" for f in known[:1]),
+        "oclc_abi_version_500",
+    ):
+        file = folder / f"{name}.bc"
+        if file.is_file():
+            yield from ("-Xclang", "-mlink-builtin-bitcode", "-Xclang", str(file))
 
 
 class ClangCompiler(Compiler):
@@ -56,8 +108,9 @@ class ClangCompiler(Compiler):
     name = "clang"
 
     def version(self) -> str:
-        """Version line of clang, and a digest of the prelude."""
-        return f"{_find()[1]} prelude {_prelude_key()}"
+        """Version line of clang, and digests of the prelude and of AMD's device library."""
+        library = _library_key(device_library())
+        return f"{_find()[1]} prelude {_prelude_key()} library {library}"
 
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one AMD architecture; the prelude replaces the headers of HIP."""
@@ -75,8 +128,27 @@ class ClangCompiler(Compiler):
         )
 
     def compile(self, source: str, arch: str) -> bytes:
-        """Compile to a code object; messages place lines in ``<stdin>``."""
-        command = [_find()[0], *self.options(arch), "-include", str(_PRELUDE), "-"]
+        """Compile to a code object; messages place lines in ``<stdin>``.
+
+        AMD's device library is linked where the source calls it; CompileError where it is missing.
+        """
+        options = self.options(arch)
+        code, log = self._compiled(source, options)
+        if code is None and (wanted := _LIBRARY.search(log)):
+            folder = device_library()
+            if folder is None:
+                raise CompileError(
+                    f"the source needs {wanted[1]} of AMD's device library, which is not found; "
+                    f"{_LIBRARY_REMEDY}"
+                )
+            code, log = self._compiled(source, (*options, *_library_options(folder, arch)))
+        if code is None:
+            raise CompileError(log)
+        return code
+
+    def _compiled(self, source: str, options: Sequence[str]) -> tuple[bytes | None, str]:
+        """The code object, or nothing, and what clang said."""
+        command = [_find()[0], *options, "-include", str(_PRELUDE), "-"]
         with paths.temporary_folder("tool") as folder:
             output = folder / "code"
             done = subprocess.run(
@@ -85,10 +157,10 @@ class ClangCompiler(Compiler):
                 capture_output=True,
                 check=False,
             )
+            log = done.stderr.decode(errors="replace").strip()
             if done.returncode or not output.exists():
-                log = done.stderr.decode(errors="replace").strip()
-                raise CompileError(log or f"clang ended with status {done.returncode}")
-            return output.read_bytes()
+                return None, log or f"clang ended with status {done.returncode}"
+            return output.read_bytes(), log
 
     def disassemble(self, binary: bytes) -> dict[str, list[str]]:
         """Instructions of each function, through llvm-objdump."""

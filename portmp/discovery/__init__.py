@@ -2,6 +2,7 @@
 
 from portmp.discovery.finding import (
     BACKENDS,
+    CHECKED,
     HOST,
     INTERPRETED,
     Found,
@@ -16,6 +17,7 @@ from portmp.discovery.finding import (
 
 __all__ = [
     "BACKENDS",
+    "CHECKED",
     "HOST",
     "INTERPRETED",
     "Found",

@@ -23,6 +23,8 @@ HOST = "host"
 BACKENDS = (*PLATFORMS, HOST)
 INTERPRETED = "emulated"
 """The backend whose devices are found only when they are asked for: ``emulated:gfx908``."""
+CHECKED = "oclgrind"
+"""The device that checks kernels, also found only when it is asked for."""
 
 
 FALLEN_BACK = (
@@ -177,6 +179,11 @@ def _meant(wanted: str) -> list[Device]:
         from portmp.emulator import device as emulated
 
         return [emulated.find(index, interpreter())]
+    if wanted.lower() == CHECKED:
+        from portmp.backends.oclgrind import runtime as checked
+
+        drivers_start()
+        return [checked.find()]
     if backend in BACKENDS:
         answer = find(backend)
         if not answer.devices:

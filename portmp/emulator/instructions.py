@@ -144,6 +144,17 @@ _INTEGERS = {
     ),
     "v_bfi_b32": ("u", "uuu", "(a & b) | (~a & c)"),
     "v_bcnt_u32_b32": ("u", "uu", "(uint)popcount(a) + b"),
+    # Bits of the lanes below this one, of which each instruction knows 32.
+    "v_mbcnt_lo_u32_b32": (
+        "u",
+        "uu",
+        "(uint)popcount(a & (lane < 32 ? (1u << lane) - 1 : ~0u)) + b",
+    ),
+    "v_mbcnt_hi_u32_b32": (
+        "u",
+        "uu",
+        "(uint)popcount(a & (lane < 32 ? 0 : (1u << (lane - 32)) - 1)) + b",
+    ),
     "v_ffbh_u32": ("u", "u", "a ? (uint)clz(a) : 0xffffffffu"),
     "v_ffbl_b32": ("u", "u", "a ? (uint)popcount((a & -a) - 1) : 0xffffffffu"),
     "v_alignbit_b32": ("u", "uuu", "(uint)((((ulong)a << 32) | b) >> (c & 31))"),

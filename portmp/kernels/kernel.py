@@ -23,6 +23,7 @@ from portmp.codegen.render import RenderedSource
 from portmp.compilers.base import KernelReport
 from portmp.errors import (
     ArgumentError,
+    CheckError,
     CompileError,
     DeviceError,
     FormatError,
@@ -253,7 +254,13 @@ class Kernel:
         launched += plan.memory
         grid = plan.grid or self._extent.blocks(self.block, plan.sizes, numbers)
         if 0 not in grid:
-            plan.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
+            device = plan.queue.device
+            try:
+                plan.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
+            except CheckError as error:
+                dense = {self.name: plan.dense}
+                written = self.module.write(device.platform, device.traits, dense)
+                raise program.placed(error, written.source) from None
         results = [made.get(name, arguments.get(name)) for name in self._outs]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 

@@ -17,7 +17,7 @@ from portmp.codegen import kernel_spec, render
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
-from portmp.errors import CompileError, LaunchError, PortmpError
+from portmp.errors import CheckError, CompileError, LaunchError, PortmpError
 
 _ERROR_LINE = re.compile(
     r"""^(?:error:\ )?                            # PoCL puts the severity first
@@ -177,6 +177,19 @@ def explained(error: CompileError, source: RenderedSource) -> CompileError:
     if not notes:
         return error
     return CompileError("\n".join(["the compiler rejects rendered source:", *notes, log]))
+
+
+def placed(error: CheckError, source: RenderedSource) -> CheckError:
+    """What was found in a kernel, with the template line and the text of each rendered line."""
+    lines = source.text.splitlines()
+
+    def place(match: re.Match[str]) -> str:
+        number = int(match[1])
+        origin = source.origin(number)
+        where = f"{origin[0]} line {origin[1]}" if origin else "generated text"
+        return f"{where} (`{lines[number - 1].strip()}`)"
+
+    return CheckError(re.sub(r"rendered line (\d+)", place, str(error)))
 
 
 # --- the disk cache: a file a binary, one a unit that says which ---------------------------

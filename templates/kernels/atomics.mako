@@ -12,7 +12,7 @@
 ${p.function} ${kind} ${name}(${pointer(kind)}place, const ${kind} x)
 {
     ${pointer(bits)}word = (${pointer(bits)})place;
-    ${bits} seen = *word;
+    ${bits} seen = 0; /* a guess: a plain read would race */
     for (;;) {
         const ${kind} old = ${decoded("seen")};
         const ${kind} next = ${combined.format("old", "x")};
