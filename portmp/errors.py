@@ -35,6 +35,10 @@ class LaunchError(PortmpError):
     """A kernel could not be launched (resources, arguments)."""
 
 
+class VerifyError(PortmpError):
+    """Results of a kernel are not what they should be, or differ from device to device."""
+
+
 class FormatError(PortmpError, ValueError):
     """An unknown format or network, mixed formats, or a value that a format cannot hold."""
 
