@@ -667,3 +667,26 @@ def test_threads_compile_once(device: Device, monkeypatch: pytest.MonkeyPatch) -
     assert not failures
     assert all(bits(y) == bits(e) for (_, y), e in zip(pairs, expected, strict=True))
     assert len([t for t in loads if "axpy_kernel" in t]) == 2
+
+
+# --- the page -----------------------------------------------------------------------------------
+
+
+def test_the_pages_example(
+    settings: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The program of docs/kernels.md, "Around a kernel", as it stands."""
+    page = Path(__file__).resolve().parents[1] / "docs" / "kernels.md"
+    section = page.read_text(encoding="utf-8").partition("## Around a kernel")[2]
+    block = re.search(r"```python\n(.*?)```", section, re.DOTALL)
+    assert block
+    monkeypatch.chdir(tmp_path)
+    exec(compile(block[1], "around", "exec"), {})
+    lines = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"axpy: (\d+) of \1 devices as expected", lines[0])
+    assert any("9 tried, kept in" in line for line in lines)
+    assert lines[-1] == "axpy.c" and lines[-2].startswith("tile=")
+    assert (tmp_path / "axpy.json").exists() and (tmp_path / "axpy.c").exists()

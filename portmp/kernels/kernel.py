@@ -233,11 +233,16 @@ class Kernel:
         """Write a program in one file that runs the kernel without portmp; returns the file."""
         from portmp.kernels import standalone
 
+        return standalone.write(platform, self.name, self.program(platform).text, Path(folder))
+
+    def program(self, platform: str) -> RenderedSource:
+        """The text of that program."""
+        from portmp.kernels import standalone
+
         written = self.module.write(platform).source
-        text = standalone.program(
+        return standalone.program(
             platform, self.signature, self.module.format, written, self.block, self._extent.told
         )
-        return standalone.write(platform, self.name, text, Path(folder))
 
     def tune(
         self,

@@ -25,7 +25,7 @@ def program(
     source: RenderedSource,
     block: Block,
     grid: Grid,
-) -> str:
+) -> RenderedSource:
     """The text of the program."""
     context = {
         "part": host_programs.get(platforms.get(platform).name),
@@ -37,7 +37,7 @@ def program(
         "block": block.dimensions,
         "grid": grid,
     }
-    return render.render("/kernels/standalone.mako", context).text
+    return render.render("/kernels/standalone.mako", context)
 
 
 def write(platform: str, name: str, text: str, folder: Path) -> Path:

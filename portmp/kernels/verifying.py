@@ -403,7 +403,7 @@ class Kept:
     def __init__(self, file: Path, call: Call) -> None:
         targets.check_place(file)
         self.file, self._name, self._arguments = file, call.kernel.name, call.digest()
-        self._all = _read(file)
+        self._all = read_digests(file)
         self._mine = [
             one
             for one in self._all
@@ -442,7 +442,7 @@ class Kept:
         ]
 
         def who(one: Mapping[str, str]) -> tuple[str, ...]:
-            return tuple(one[k] for k in _FIELDS if k not in ("digest", "date"))
+            return tuple(one[k] for k in FIELDS if k not in ("digest", "date"))
 
         merged = {who(one): one for one in (*new, *self._all)}  # the first date stays
         rows = ",\n".join(json.dumps(merged[key]) for key in sorted(merged))
@@ -450,10 +450,11 @@ class Kept:
         targets.replace(self.file, text.encode())
 
 
-_FIELDS = ("kernel", "arguments", "device", "driver", "compiler", "digest", "date")
+FIELDS = ("kernel", "arguments", "device", "driver", "compiler", "digest", "date")
+"""What an entry of a file of digests holds."""
 
 
-def _read(file: Path) -> list[dict[str, str]]:
+def read_digests(file: Path) -> list[dict[str, str]]:
     """The entries of a file; none where there is no file."""
     try:
         if not file.exists():
@@ -461,7 +462,7 @@ def _read(file: Path) -> list[dict[str, str]]:
         data = json.loads(file.read_text(encoding="utf-8"))
         if data["version"] != VERSION:
             raise InputError(f"{file}: version {data['version']!r}, {VERSION} is read")
-        entries = [{name: one[name] for name in _FIELDS} for one in data["digests"]]
+        entries = [{name: one[name] for name in FIELDS} for one in data["digests"]]
         if not all(isinstance(text, str) for one in entries for text in one.values()):
             raise ValueError("texts are needed")
     except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:

@@ -98,7 +98,8 @@ def identity(device: Device) -> dict[str, str]:
     }
 
 
-_IDENTITY = ("platform", "kind", "device", "arch", "vendor")
+IDENTITY = ("platform", "kind", "device", "arch", "vendor")
+"""What ``identity`` tells."""
 Purpose = tuple[str, str, str, str]
 Key = tuple[tuple[str, ...], tuple[str, ...], Purpose]
 
@@ -198,7 +199,7 @@ def _check_kernel(item: dict[str, Any]) -> None:
         raise ArgumentError(f"kernels: block {block!r} given, three positive integers are needed")
     if not all(isinstance(value, (int, float, str)) for value in values.values()):
         raise ArgumentError(f"kernels: values {values!r} given, numbers and texts are needed")
-    for place, kept in ((item["where"], _IDENTITY), (item["measured"], ("date",))):
+    for place, kept in ((item["where"], IDENTITY), (item["measured"], ("date",))):
         for name in kept:
             if not isinstance(place[name], str):
                 raise ArgumentError(f"kernels: {name} {place[name]!r} given, a text is needed")
