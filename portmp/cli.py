@@ -7,7 +7,6 @@ standard error.
 from __future__ import annotations
 
 import argparse
-import difflib
 import json
 import os
 import re
@@ -369,15 +368,14 @@ def _warm(args: Args) -> int:
 
 
 def _render(args: Args) -> int:
+    from portmp.codegen import render
+
     device = _with_kernels(args.device) if args.device else None
     name = device.platform if device else args.platform or "opencl"
     text = _rendered(args, name, device)
     if args.diff:
         other = _rendered(args, args.diff, None)
-        lines = difflib.unified_diff(
-            text.splitlines(), other.splitlines(), name, args.diff, lineterm=""
-        )
-        print("\n".join(lines))
+        print(render.difference(text, other, name, args.diff))
     else:
         print(text, end="")
     return 0

@@ -39,6 +39,10 @@ class CheckError(LaunchError):
     """A device that checks kernels found mistakes in one; the message shows template lines."""
 
 
+class VerifyError(PortmpError):
+    """Results of a kernel are not what they should be, or differ from device to device."""
+
+
 class FormatError(PortmpError, ValueError):
     """An unknown format or network, mixed formats, or a value that a format cannot hold."""
 

@@ -6,7 +6,7 @@ import contextlib
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 
 class Progress:
@@ -31,14 +31,17 @@ PATIENCE = 2.0
 
 
 @contextlib.contextmanager
-def lasting(text: str, visible: bool) -> Iterator[None]:
-    """Show *text* and the seconds so far while what is inside goes on, once it has taken some."""
+def lasting(text: str | Callable[[], str], visible: bool) -> Iterator[None]:
+    """Show *text* and the seconds so far while what is inside goes on, once it has taken some.
+
+    A function is asked for the text each time.
+    """
     line, ended, began = Progress(visible), threading.Event(), time.monotonic()
 
     def tell() -> None:
         pause = PATIENCE
         while not ended.wait(pause):
-            line.show(f"{text}: {time.monotonic() - began:.0f} s")
+            line.show(f"{text() if callable(text) else text}: {time.monotonic() - began:.0f} s")
             pause = 1.0
         line.clear()
 

@@ -24,6 +24,7 @@ from portmp import discovery, files, formats
 from portmp.bench import compare
 from portmp.errors import PortmpError
 from portmp.formats import parse
+from portmp.kernels import verifying
 from portmp.nbody import memory, particles, system
 from portmp.nbody.checkpoint import Checkpoint
 from portmp.nbody.course import Plan, begun
@@ -212,7 +213,29 @@ TARGETS = {
                                 "measured": {"date": "2026-01-01"},
                             }
                         ],
+                        "kernels": [
+                            {
+                                "kernel": "axpy",
+                                "template": "axpy.mako",
+                                "text": "0",
+                                "where": dict.fromkeys(database.IDENTITY, "a"),
+                                "compiler": "b",
+                                "schedule": {"values": {"tile": 8}, "block": [64, 1, 1]},
+                                "measured": {"date": "2026-01-01"},
+                            }
+                        ],
                     }
+                ).encode()
+            ],
+            JSON,
+        ),
+        Target(
+            "digests",
+            ".json",
+            verifying.read_digests,
+            lambda: [
+                json.dumps(
+                    {"version": 1, "digests": [dict.fromkeys(verifying.FIELDS, "0123")]}
                 ).encode()
             ],
             JSON,

@@ -508,6 +508,38 @@ FAULTS = (
     ),
     # --- keys, devices ------------------------------------------------------------------
     Fault(
+        "kernels of users: a tuned schedule outlives an edit",
+        "portmp/kernels/tuned.py",
+        'f"{declared}\\0{text}".encode()',
+        'f"{declared}".encode()',
+        "test_kernel_tools.py",
+        "test_tuning",
+    ),
+    Fault(
+        "kernels of users: a candidate sees the results of the one before",
+        "portmp/kernels/tuning.py",
+        "            self._arrays.prepare()\n",
+        "            self._arrays.set_back()\n",
+        "test_kernel_tools.py",
+        "other_bits",
+    ),
+    Fault(
+        "kernels of users: threads compile each for themselves",
+        "portmp/kernels/kernel.py",
+        "found = known.get(key) or self._loaded_on(device, name, dense)",
+        "found = self._loaded_on(device, name, dense)",
+        "test_kernel_tools.py",
+        "threads_compile_once",
+    ),
+    Fault(
+        "kernels of users: kept digests are not compared",
+        "portmp/kernels/verifying.py",
+        "error = kept.difference(outcome)",
+        'error = ""',
+        "test_kernel_tools.py",
+        "verifying_on_all",
+    ),
+    Fault(
         "kernels: a note without traits",
         "portmp/runtime/program.py",
         "device.platform, device.traits, unit)",

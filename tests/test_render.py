@@ -26,6 +26,7 @@ from portmp.bench.papers.slfp import layouts
 from portmp.codegen import kernel_spec, platform, render
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
+from portmp.compilers import host_programs
 from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
@@ -88,6 +89,8 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
     own = mp.Kernel(OWN, "own(x: in [n], y: out [n], k: inout int64 [n])", grid=1)
     for on in platform.PLATFORMS:
         yield on, "own", own.module.write(on).source
+        if not host_programs.get(on).embedded:  # a text in strings has no kernels to find
+            yield on, "own program", own.program(on)
         for name in ("float32", "dd", "d+s", "ts", "qd2011"):
             kernels = [
                 *compilation_units.kernels(name).values(),

@@ -55,7 +55,12 @@ def templates_digest() -> str:
 
 
 @cache
-def _lookup(*folders: Path) -> Any:
+def _lookup() -> Any:
+    """portmp's own templates."""
+    return _lookup_in()
+
+
+def _lookup_in(*folders: Path) -> Any:
     """Templates of *folders* and, where they have none of a name, portmp's own."""
     from mako.lookup import TemplateLookup
 
@@ -117,7 +122,7 @@ def render_own(
         template = Template(
             text,
             filename=name,
-            lookup=_lookup(*([folder] if folder else [])),
+            lookup=_lookup_in(*([folder] if folder else [])),  # which reads edited files again
             lexer_cls=_marking_lexer(),
             strict_undefined=True,
         )
@@ -131,24 +136,41 @@ def render_own(
 def _placed(
     error: Exception, name: str, text: str, context: Mapping[str, Any] | None = None
 ) -> PortmpError:
-    """The error with the template's line, and with a near word for one that is unknown."""
+    """The error with the template and its line, and with a near word for one that is unknown.
+
+    The template is the user's, called *name*, or one that it includes.
+    """
     from mako.exceptions import CompileException, RichTraceback, SyntaxException
 
     message = str(error) or type(error).__name__
     unknown = re.fullmatch(r"'?(\w+)'? is not defined", message.replace("name ", ""))
-    line = 0
+    file, line = name, 0
     if isinstance(error, (CompileException, SyntaxException)):
-        line, message = error.lineno, message.partition(" in file ")[0]
-    elif unknown:
-        # Mako looks all names up at the start: the line is where the name first stands.
-        found = re.search(rf"\b{unknown[1]}\b", text)
-        line = text[: found.start()].count("\n") + 1 if found else 0
-        message = f"{unknown[1]!r} is not defined{suggestion(unknown[1], list(context or ()))}"
+        file, line, message = error.filename, error.lineno, message.partition(" in file ")[0]
     else:
-        for _, _, _, _, file, at, _, _ in RichTraceback(error=error).records:
-            line = at if file == name else line
+        for _, _, _, _, place, at, _, _ in RichTraceback(error=error).records:
+            file, line = (place, at) if place is not None else (file, line)
+    if unknown:
+        # Mako looks all names up at the start: the line is where the name first stands.
+        line = _first_line(unknown[1], text if file == name else _content(file))
+        message = f"{unknown[1]!r} is not defined{suggestion(unknown[1], list(context or ()))}"
     kind = type(error) if isinstance(error, PortmpError) else RenderError
-    return kind(f"{name}{f' line {line}' if line else ''}: {message}")
+    return kind(f"{Path(file).name}{f' line {line}' if line else ''}: {message}")
+
+
+def _first_line(word: str, text: str) -> int:
+    """Where a word first stands outside of comments; 0 for nowhere."""
+    for line, content in enumerate(text.split("\n"), 1):
+        if not content.lstrip().startswith("##") and re.search(rf"\b{word}\b", content):
+            return line
+    return 0
+
+
+def _content(file: str) -> str:
+    try:
+        return Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def joined(*parts: RenderedSource) -> RenderedSource:
@@ -159,6 +181,14 @@ def joined(*parts: RenderedSource) -> RenderedSource:
         line_map += ([None] if i else []) + list(part.line_map)
     kernels = tuple(k for part in parts for k in part.kernels)
     return RenderedSource("\n".join(p.text for p in parts), tuple(line_map), kernels)
+
+
+def difference(first: str, second: str, a: str, b: str) -> str:
+    """What differs between two texts called *a* and *b*, as ``diff -u`` tells it."""
+    from difflib import unified_diff
+
+    lines = unified_diff(first.splitlines(), second.splitlines(), a, b, lineterm="")
+    return "\n".join(lines)
 
 
 def _tidy(text: str) -> RenderedSource:

@@ -7,9 +7,16 @@ w warps a block and l bytes of shared memory a block, out of L of the unit:
     by registers   min(M, floor(R / (g ceil(r / g))))
     by memory      floor(L / (l + l0)) w / S,   l0: what the system keeps for itself
 
-The smaller one counts. Sources: AMD: LLVM's AMDGPU back end (AMDGPUBaseInfo.cpp: total
-VGPRs, allocation granule, waves per EU; 64 KiB of LDS for a compute unit). NVIDIA: the table
-of technical specifications in the CUDA C++ Programming Guide.
+The smaller one counts. Whole blocks share a unit (``residency``): the fewest of
+
+    by warps       floor(M S / w)
+    by registers   floor(floor(R / (g ceil(r / g))) S / w)
+    by memory      floor(L / (l + l0))
+    by blocks      B, where a block of one warp needs no barrier on AMD's units
+
+Sources: AMD: LLVM's AMDGPU back end (AMDGPUBaseInfo.cpp: total VGPRs, allocation granule, waves
+per EU, work-groups per CU; 64 KiB of LDS for a compute unit). NVIDIA: the table of technical
+specifications in the CUDA C++ Programming Guide.
 """
 
 from __future__ import annotations
@@ -24,7 +31,8 @@ from portmp.compilers.base import KernelReport
 class Unit:
     """A compute unit: its schedulers, and for each of them registers a lane, their granule,
     warps at most; lanes of a warp; shared memory and what of it a block costs beside its own;
-    instructions that a scheduler issues while one of float32 takes its turn.
+    instructions that a scheduler issues while one of float32 takes its turn; blocks at most, and
+    whether those of one warp count among them.
     """
 
     registers: int
@@ -35,25 +43,27 @@ class Unit:
     schedulers: int = 4
     reserved: int = 0
     issue: int = 1
+    blocks: int = 16
+    single: bool = True
 
 
 _LDS = 64 * 1024
 _KIB = 1024
 UNITS: dict[str, Unit] = {
-    "gfx906": Unit(256, 4, 10, 64, _LDS),
-    "gfx908": Unit(256, 4, 10, 64, _LDS),
-    "gfx90a": Unit(512, 8, 8, 64, _LDS),
-    "gfx942": Unit(512, 8, 8, 64, _LDS),
-    "gfx1030": Unit(1024, 16, 16, 32, _LDS, schedulers=2),
-    "gfx1100": Unit(1536, 24, 16, 32, _LDS, schedulers=2),
-    "gfx1201": Unit(1536, 24, 16, 32, _LDS, schedulers=2),
+    "gfx906": Unit(256, 4, 10, 64, _LDS, single=False),
+    "gfx908": Unit(256, 4, 10, 64, _LDS, single=False),
+    "gfx90a": Unit(512, 8, 8, 64, _LDS, single=False),
+    "gfx942": Unit(512, 8, 8, 64, _LDS, single=False),
+    "gfx1030": Unit(1024, 16, 16, 32, _LDS, schedulers=2, single=False),
+    "gfx1100": Unit(1536, 24, 16, 32, _LDS, schedulers=2, single=False),
+    "gfx1201": Unit(1536, 24, 16, 32, _LDS, schedulers=2, single=False),
     "sm_75": Unit(512, 8, 8, 32, 64 * _KIB, issue=2),
-    "sm_80": Unit(512, 8, 16, 32, 164 * _KIB, reserved=_KIB, issue=2),
+    "sm_80": Unit(512, 8, 16, 32, 164 * _KIB, reserved=_KIB, issue=2, blocks=32),
     "sm_86": Unit(512, 8, 12, 32, 100 * _KIB, reserved=_KIB),
-    "sm_89": Unit(512, 8, 12, 32, 100 * _KIB, reserved=_KIB),
-    "sm_90": Unit(512, 8, 16, 32, 228 * _KIB, reserved=_KIB),
-    "sm_100": Unit(512, 8, 16, 32, 228 * _KIB, reserved=_KIB),
-    "sm_120": Unit(512, 8, 12, 32, 100 * _KIB, reserved=_KIB),
+    "sm_89": Unit(512, 8, 12, 32, 100 * _KIB, reserved=_KIB, blocks=24),
+    "sm_90": Unit(512, 8, 16, 32, 228 * _KIB, reserved=_KIB, blocks=32),
+    "sm_100": Unit(512, 8, 16, 32, 228 * _KIB, reserved=_KIB, blocks=32),
+    "sm_120": Unit(512, 8, 12, 32, 100 * _KIB, reserved=_KIB, blocks=24),
 }
 
 
@@ -86,3 +96,35 @@ def occupancy(report: KernelReport, threads: int) -> Occupancy | None:
     limits = {"warps": float(unit.warps), "registers": by_registers, "shared memory": by_memory}
     limit = min(limits, key=lambda name: limits[name])
     return Occupancy(limits[limit], unit.warps, limit)
+
+
+@dataclass(frozen=True)
+class Residency:
+    """Whole blocks and their warps that a compute unit holds at once, of so many warps at most;
+    what limits them.
+    """
+
+    blocks: int
+    warps: int
+    most: int
+    limit: str
+
+
+def residency(report: KernelReport, threads: int) -> Residency | None:
+    """Of a kernel in blocks of *threads*; None for an unknown architecture or kernel."""
+    unit = UNITS.get(report.arch)
+    if unit is None or report.registers is None or report.shared is None:
+        return None
+    taken = -(-max(report.registers, 1) // unit.granule) * unit.granule
+    warps = -(-threads // unit.lanes)
+    most = unit.warps * unit.schedulers
+    limits = {
+        "warps": most // warps,
+        "registers": unit.registers // taken * unit.schedulers // warps,
+    }
+    if report.shared:
+        limits["shared memory"] = unit.shared // (report.shared + unit.reserved)
+    if warps > 1 or unit.single:
+        limits["blocks"] = unit.blocks
+    limit = min(limits, key=lambda name: limits[name])
+    return Residency(limits[limit], limits[limit] * warps, most, limit)

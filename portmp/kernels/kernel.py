@@ -5,9 +5,10 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -20,11 +21,9 @@ from portmp.backends.base import Kernel as Loaded
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
-from portmp.compilers.base import KernelReport
 from portmp.errors import (
     ArgumentError,
     CheckError,
-    CompileError,
     DeviceError,
     FormatError,
     InputError,
@@ -33,7 +32,9 @@ from portmp.errors import (
     suggestion,
 )
 from portmp.formats import Format
+from portmp.kernels import tuned
 from portmp.kernels.signature import OWN, Parameter, Size, parsed
+from portmp.kernels.tuned import Declared, Schedule
 from portmp.kernels.vocabulary import Words
 from portmp.kernels.words.base import BlockMemory
 from portmp.kernels.words.threads import DYNAMIC, OPENING, c_name
@@ -41,6 +42,11 @@ from portmp.kernels.words.types import Block
 from portmp.routines import base
 from portmp.runtime import program
 from portmp.runtime.planes import View, allocate, allocate_numbers
+
+if TYPE_CHECKING:
+    from portmp.kernels.resources import Resources
+    from portmp.kernels.tuning import Tuning
+    from portmp.kernels.verifying import Verified
 
 Extent = int | str | Sequence[int | str] | Callable[..., Any]
 """Threads or blocks along each axis: numbers, sizes such as ``"n // 2"``, or a function of them."""
@@ -51,7 +57,7 @@ Where = str | Device | Queue | None
 Dense = frozenset[str]
 """The arrays of a call whose elements follow each other from the start of their memory."""
 
-_BODY = re.compile(rf"{OPENING}\s*?(\n?)\s*\{{")
+_BODY = re.compile(rf"{OPENING}(\s*)\{{")
 _NUMBERS = ("int32", "int64", "uint32", "uint64")
 """Plain numbers that are passed by value."""
 
@@ -136,17 +142,32 @@ class Module:
         found = known.get(key)
         if found is None:
             with self._lock:
-                written = self.write(device.platform, device.traits, {name: dense})
-                facts = device.properties
-                most = int(facts.extra.get("static_shared_memory", facts.shared_memory))
-                for kernel, memory in written.memory.items():
-                    _check_memory(kernel, memory.static, most, device)
-                kernels = program.load(device, written.source)
-                found = known[key] = {
-                    kernel: Ready(kernels[c_name(kernel)], memory)
-                    for kernel, memory in written.memory.items()
-                }
+                found = known.get(key) or self._loaded_on(device, name, dense)
+                known[key] = found
         return found
+
+    def _loaded_on(self, device: Device, name: str, dense: Dense) -> Mapping[str, Ready]:
+        written = self.write(device.platform, device.traits, {name: dense})
+        facts = device.properties
+        most = int(facts.extra.get("static_shared_memory", facts.shared_memory))
+        for kernel, memory in written.memory.items():
+            _check_memory(kernel, memory.static, most, device)
+        kernels = program.load(device, written.source)
+        return {
+            kernel: Ready(kernels[c_name(kernel)], memory)
+            for kernel, memory in written.memory.items()
+        }
+
+    def varied(self, values: Mapping[str, object], blocks: Mapping[str, Sequence[int]]) -> Module:
+        """The same template with other values, and with other blocks of some kernels."""
+        made = copy(self)
+        made.values = self.values | dict(values)
+        made.kernels, made._loaded, made._lock = {}, WeakKeyDictionary(), threading.Lock()
+        for name, kernel in self.kernels.items():
+            told = kernel.declared
+            block = blocks.get(name, kernel.block.dimensions)
+            made.kernel(told.signature, threads=told.threads, grid=told.grid, block=block)
+        return made
 
 
 class Kernel:
@@ -186,6 +207,7 @@ class Kernel:
         if (threads is None) == (grid is None):
             raise ArgumentError(f"{name}: either threads or grid says how much is launched")
         self.block = _block(name, block)
+        self.declared = Declared(str(signature), threads, grid)
         self._extent = _Extent(name, threads, grid, self)
         for parameter in self.signature.parameters:
             if not parameter.is_array and parameter.is_plain and parameter.kind not in _NUMBERS:
@@ -199,6 +221,8 @@ class Kernel:
         self._outs = [p.name for p in self._arrays if p.way == "out"]
         self._required = {p.name for p in self.signature.parameters if p.way != "out"}
         self._plans: dict[Any, _Plan] = {}
+        self._variants: dict[Schedule, Kernel] = {}
+        self._is_variant = False
 
     @property
     def name(self) -> str:
@@ -209,22 +233,109 @@ class Kernel:
         """The source text for cuda, rocm or opencl."""
         return self.module.write(platform).source.text
 
-    def compile(self, platform: str, arch: str = "") -> list[KernelReport]:
-        """Compile for an architecture without a device; what the compiler tells of the kernels."""
-        from portmp.compilers import select  # which imports more than importing portmp may
+    def diff(self, a: str, b: str) -> str:
+        """What differs between the texts of two platforms, as ``diff -u`` tells it."""
+        return render.difference(self.render(a), self.render(b), a, b)
 
-        compiler, chosen = select.compiler_for(platform, arch)
+    def compile(self, platform: str, arch: str = "") -> Resources:
+        """Compile for an architecture without a device; what the module's kernels take of it."""
+        from portmp.kernels import resources  # with compilers: more than importing portmp may
+
         source = self.module.write(platform).source
-        try:
-            return compiler.report(compiler.compile(source.text, chosen), chosen)
-        except CompileError as error:
-            raise program.explained(error, source) from None
+        threads = {c_name(name): k.block.threads for name, k in self.module.kernels.items()}
+        return resources.compiled(source, platform, arch, threads)
+
+    def standalone(self, platform: str, folder: str | Path) -> Path:
+        """Write a program in one file that runs the kernel without portmp; returns the file."""
+        from portmp.kernels import standalone
+
+        return standalone.write(platform, self.name, self.program(platform).text, Path(folder))
+
+    def program(self, platform: str) -> RenderedSource:
+        """The text of that program."""
+        from portmp.kernels import standalone
+
+        written = self.module.write(platform)
+        return standalone.program(
+            platform,
+            self.signature,
+            self.module.format,
+            written.source,
+            self.block,
+            self._extent.told,
+            written.memory[self.name],
+        )
+
+    def tune(
+        self,
+        space: Mapping[str, Sequence[Any]],
+        /,
+        *given: Any,
+        device: str | Device | None = None,
+        **named: Any,
+    ) -> Tuning:
+        """Find the fastest of the *space*'s values and blocks on a device, for these arguments.
+
+        *space*: names of the template's values, or ``block``, each with what to try. Only
+        candidates with the bits of the declared kernel count. Arrays are left as they were. The
+        fastest is kept in the user's database; later calls take it where text, device and compiler
+        are the same.
+        """
+        from portmp.kernels import tuning
+
+        found = tuning.tune(self, space, given, named, device)
+        self._plans.clear()
+        return found
+
+    def schedule(self, device: str | Device | None = None) -> Schedule:
+        """The values and the block that calls take on a device, and where they come from."""
+        return self._schedule(discovery.get(device))
+
+    def verify(
+        self,
+        reference: Callable[..., Any] | None,
+        /,
+        *given: Any,
+        devices: Sequence[str | Device] = (),
+        digests: str | Path | None = None,
+        bound: Any = 0,
+        **named: Any,
+    ) -> Verified:
+        """Compare results on all devices, and on those asked for, with a host function's.
+
+        See portmp.kernels.verifying.
+        """
+        from portmp.kernels import verifying
+
+        call = verifying.Call(self, self.arguments(given, named))
+        return verifying.verify(call, reference, devices, digests, bound)
+
+    def varied(self, schedule: Schedule) -> Kernel:
+        """The kernel with a schedule's values and block, whatever the database says."""
+        found = self._variants.get(schedule)
+        if found is None:
+            module = self.module.varied(dict(schedule.values), {self.name: schedule.block})
+            for kernel in module.kernels.values():
+                kernel._is_variant = True
+            found = self._variants.setdefault(schedule, module.kernels[self.name])
+        return found
+
+    def _schedule(self, device: Device) -> Schedule:
+        """What is in force on a device."""
+        own = Schedule(tuned.kept(self.module.values), self.block.dimensions)
+        if self._is_variant or device.by_reference:
+            return own
+
+        def text() -> str:
+            return self.module.write(device.platform, device.traits).source.text
+
+        return tuned.find(self.name, self.module.name, self.declared, text, own, device)
 
     # --- calls --------------------------------------------------------------------------------
 
     def __call__(self, *given: Any, device: Where = None, **named: Any) -> Any:
         """Launch on arrays and numbers, by name or in the order of the signature."""
-        arguments = self._arguments(given, named)
+        arguments = self.arguments(given, named)
         key = self._key(arguments, device)
         plan = self._plans.get(key)
         if plan is None:
@@ -252,15 +363,13 @@ class Kernel:
                     launched += (view.start, *view.strides)
         launched += plan.sizes.values()
         launched += plan.memory
-        grid = plan.grid or self._extent.blocks(self.block, plan.sizes, numbers)
+        kernel = plan.kernel
+        grid = plan.grid or kernel._extent.blocks(kernel.block, plan.sizes, numbers)
         if 0 not in grid:
-            device = plan.queue.device
             try:
-                plan.queue.launch(plan.loaded, grid, self.block.dimensions, launched)
+                plan.queue.launch(plan.loaded, grid, kernel.block.dimensions, launched)
             except CheckError as error:
-                dense = {self.name: plan.dense}
-                written = self.module.write(device.platform, device.traits, dense)
-                raise program.placed(error, written.source) from None
+                raise kernel._placed(error, plan) from None
         results = [made.get(name, arguments.get(name)) for name in self._outs]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
@@ -272,31 +381,49 @@ class Kernel:
 
     def _planned(self, arguments: Mapping[str, Any], device: Where) -> _Plan:
         """What all calls share whose arrays are alike; errors where the arrays are wrong."""
+        views = self._views(arguments)
+        queue = self._queue(views, device)
+        target = queue.device
+        sizes = self._sizes(views, arguments)
+        made = [p for p in self._arrays if p.name not in views]
+        dense = {n for n, view in views.items() if view.contiguous and not view.start}
+        dense |= {p.name for p in made}
+        schedule = self._schedule(target)
+        kernel = self if schedule.origin == "declared" else self.varied(schedule)
+        ready = kernel._fitting(target, frozenset(dense))
+        dynamic = ready.memory.bytes(sizes)
+        _check_memory(
+            self.name, ready.memory.static + dynamic, target.properties.shared_memory, target
+        )
+        asked = (LaunchMemory(dynamic),) if ready.memory.dynamic else ()
+        ordered = {size: sizes[size] for size in self.signature.sizes}
+        extent = kernel._extent
+        grid = extent.blocks(kernel.block, sizes, {}) if extent.fixed else None
+        return _Plan(queue, ordered, made, frozenset(dense), ready.kernel, grid, asked, kernel)
+
+    def _placed(self, error: CheckError, plan: _Plan) -> CheckError:
+        """A checker's error with the template's lines."""
+        device = plan.queue.device
+        written = self.module.write(device.platform, device.traits, {self.name: plan.dense})
+        return program.placed(error, written.source)
+
+    def _views(self, arguments: Mapping[str, Any]) -> dict[str, View[Any]]:
+        """The memory of the arrays that a call gives."""
         views: dict[str, View[Any]] = {}
         for parameter in self._arrays:
             value = arguments.get(parameter.name)
             if value is not None:
                 views[parameter.name] = self._view(parameter, value)
-        queue = self._queue(views, device)
-        target = queue.device
-        sizes = self._sizes(views, arguments)
-        for name, view in views.items():
-            self.signature.check(name, view.shape, sizes)
-        made = [p for p in self._arrays if p.name not in views]
-        dense = {n for n, view in views.items() if view.contiguous and not view.start}
-        dense |= {p.name for p in made}
-        ready = self._fitting(target, frozenset(dense))
-        dynamic = ready.memory.bytes(sizes)
-        _check_memory(
-            self.name, ready.memory.static + dynamic, target.properties.shared_memory, target
-        )
-        ordered = {size: sizes[size] for size in self.signature.sizes}
-        fixed = self._extent.fixed
-        grid = self._extent.blocks(self.block, sizes, {}) if fixed else None
-        asked = (LaunchMemory(dynamic),) if ready.memory.dynamic else ()
-        return _Plan(queue, ordered, made, frozenset(dense), ready.kernel, grid, asked)
+        return views
 
-    def _arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
+    def new_arrays(self, arguments: Mapping[str, Any], queue: Queue) -> dict[str, Any]:
+        """The arrays that go out and that a call does not give."""
+        views = self._views(arguments)
+        sizes = self._sizes(views, arguments)
+        missing = [p for p in self._arrays if p.name not in views]
+        return {p.name: self._made(p, sizes, queue) for p in missing}
+
+    def arguments(self, given: Sequence[Any], named: Mapping[str, Any]) -> dict[str, Any]:
         """What a call gives, by name: all parameters but arrays that go out, and sizes."""
         whole = not given and named.keys() == self._required
         if whole and not any(value is None for value in named.values()):
@@ -367,7 +494,7 @@ class Kernel:
     def _sizes(
         self, views: Mapping[str, View[Any]], arguments: Mapping[str, Any]
     ) -> dict[str, int]:
-        """All sizes, from shapes and from what the call gives."""
+        """All sizes, from shapes and from what the call gives; ShapeError where they differ."""
         asked = {}
         for size in self.signature.sizes:
             if size in arguments:
@@ -377,7 +504,10 @@ class Kernel:
                         f"{self.name}: {size}: {value!r:.60} given, a size from 0 on is needed"
                     )
                 asked[size] = int(value)
-        return self.signature.measured({n: v.shape for n, v in views.items()}, asked)
+        sizes = self.signature.measured({n: v.shape for n, v in views.items()}, asked)
+        for name, view in views.items():
+            self.signature.check(name, view.shape, sizes)
+        return sizes
 
     def _made(
         self, parameter: Parameter, sizes: Mapping[str, int], queue: Queue
@@ -442,6 +572,7 @@ class _Plan(NamedTuple):
     loaded: Loaded
     grid: tuple[int, int, int] | None
     memory: Sequence[LaunchMemory]
+    kernel: Kernel
 
 
 MOST_PLANS = 256
@@ -488,6 +619,12 @@ class _Extent:
         """Whether it follows from sizes and values alone."""
         if not self._function and not 1 <= len(self._sizes) <= 3:
             raise ArgumentError(f"{name}: {self._what}: one to three axes are needed")
+
+    @property
+    def told(self) -> tuple[bool, tuple[Size, ...], dict[str, Any]]:
+        """Whether threads are counted, along which axes (none for a function), and values."""
+        axes = () if self._function else tuple(self._sizes)
+        return self._of_threads, axes, {} if self._function else self._values
 
     def blocks(
         self, block: Block, sizes: Mapping[str, int], others: Mapping[str, Any]
@@ -568,7 +705,9 @@ def _opened(body: RenderedSource, words: Words, name: str) -> RenderedSource:
     text, count = _BODY.subn(declared, body.text)
     for kernel in body.kernels:
         extra = parameters[kernel]
-        text = text.replace(DYNAMIC, f",\n    {extra}" if extra else "", 1)
+        text = text.replace(DYNAMIC, f", {extra}" if extra else "", 1)
     if count != len(body.kernels) or OPENING in text:
-        raise RenderError(f"{name}: a kernel's body in braces must follow ${{kernel()}}")
+        origin = body.origin(text.partition(OPENING)[0].count("\n") + 1)
+        place = f"{origin[0]} line {origin[1]}" if origin else name
+        raise RenderError(f"{place}: a kernel's body in braces must follow ${{kernel()}}")
     return RenderedSource(text, body.line_map, body.kernels)

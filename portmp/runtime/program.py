@@ -171,7 +171,8 @@ def explained(error: CompileError, source: RenderedSource) -> CompileError:
         seen.add(number)
         origin = source.origin(number)
         place = f"{origin[0]} line {origin[1]}" if origin else "generated text"
-        notes.append(f"  rendered line {number} (template {place}): {lines[number - 1].strip()}")
+        place = place if place.startswith("template ") else f"template {place}"  # a text's name
+        notes.append(f"  rendered line {number} ({place}): {lines[number - 1].strip()}")
     if full := paths.full_disk():
         return CompileError(f"the compiler fails{full}: {log}")
     if not notes:

@@ -98,6 +98,8 @@ def identity(device: Device) -> dict[str, str]:
     }
 
 
+IDENTITY = ("platform", "kind", "device", "arch", "vendor")
+"""What ``identity`` tells."""
 Purpose = tuple[str, str, str, str]
 Key = tuple[tuple[str, ...], tuple[str, ...], Purpose]
 
@@ -140,6 +142,8 @@ def parsed(text: str, source: str, name: str) -> list[Entry]:
         data = json.loads(text)
         if data["version"] not in (1, VERSION):
             raise InputError(f"{source}: version {data['version']!r}, 1 and {VERSION} are read")
+        for item in data.get("kernels", []):
+            _check_kernel(item)
         return [_entry(_today(item), name) for item in data["entries"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         if isinstance(error, InputError):
@@ -184,6 +188,23 @@ def _entry(item: dict[str, Any], source: str) -> Entry:
     )
 
 
+def _check_kernel(item: dict[str, Any]) -> None:
+    """ArgumentError or KeyError for what is no entry of a kernel of the user's."""
+    for name in ("kernel", "template", "text", "compiler"):
+        if not isinstance(item[name], str):
+            raise ArgumentError(f"kernels: {name} {item[name]!r} given, a text is needed")
+    values, block = item["schedule"]["values"], item["schedule"]["block"]
+    whole = isinstance(block, list) and all(type(n) is int and 0 < n < 2**31 for n in block)
+    if not (whole and len(block) == 3):
+        raise ArgumentError(f"kernels: block {block!r} given, three positive integers are needed")
+    if not all(isinstance(value, (int, float, str)) for value in values.values()):
+        raise ArgumentError(f"kernels: values {values!r} given, numbers and texts are needed")
+    for place, kept in ((item["where"], IDENTITY), (item["measured"], ("date",))):
+        for name in kept:
+            if not isinstance(place[name], str):
+                raise ArgumentError(f"kernels: {name} {place[name]!r} given, a text is needed")
+
+
 # --- databases -------------------------------------------------------------------------------
 
 
@@ -209,6 +230,17 @@ def users() -> tuple[Entry, ...]:
     return tuple(parsed(_content(path), str(path), "user"))
 
 
+@cache
+def kernels() -> tuple[dict[str, Any], ...]:
+    """The user's entries for kernels of the user's own (portmp.kernels.tuned), read once."""
+    path = user_file()
+    if path is None or not path.is_file():
+        return ()
+    content = _content(path)
+    parsed(content, str(path), "user")
+    return tuple(json.loads(content).get("kernels", ()))
+
+
 def _content(path: Path) -> str:
     try:
         return path.read_text(encoding="utf-8")
@@ -229,28 +261,39 @@ def _index() -> dict[Key, Entry]:
 def reload() -> None:
     """Read the databases again."""
     users.cache_clear()
+    kernels.cache_clear()
     _index.cache_clear()
     _found.cache_clear()
 
 
-def store(entries: Iterable[dict[str, Any]], path: Path) -> None:
-    """Add entries to a database, in place of those for the same device and purpose."""
+def store(
+    entries: Iterable[dict[str, Any]], path: Path, kernels: Iterable[dict[str, Any]] = ()
+) -> None:
+    """Add entries to a database, in place of those for the same device and purpose.
+
+    *kernels*: entries for kernels of the user's own.
+    """
 
     def purpose(item: dict[str, Any]) -> str:
         kept = {k: v for k, v in item.items() if k not in ("schedule", "measured")}
         return json.dumps(kept, sort_keys=True)
 
+    def listed(items: Iterable[dict[str, Any]]) -> str:
+        merged = {purpose(item): item for item in items}
+        return "[\n" + ",\n".join(json.dumps(merged[key]) for key in sorted(merged)) + "\n]"
+
     paths.make_private(path.parent)
     with paths.locked(path):
-        old: list[dict[str, Any]] = []
+        old: dict[str, Any] = {"entries": []}
         if path.is_file():
             content = _content(path)
             parsed(content, str(path), "")
-            old = [_today(item) for item in json.loads(content)["entries"]]
-        merged = {purpose(item): item for item in (*old, *entries)}
-        lines = ",\n".join(json.dumps(merged[key]) for key in sorted(merged))
-        text = f'{{"version": {VERSION}, "entries": [\n{lines}\n]}}\n'
-        paths.replace_file(path, text.encode())
+            old = json.loads(content)
+        own = [*old.get("kernels", ()), *kernels]
+        text = f'{{"version": {VERSION}, "entries": '
+        text += listed([*map(_today, old["entries"]), *entries])
+        text += f', "kernels": {listed(own)}' if own else ""
+        paths.replace_file(path, f"{text}}}\n".encode())
 
 
 # --- lookup ----------------------------------------------------------------------------------

@@ -25,7 +25,7 @@ from typing import Any
 
 import portmp as mp
 from portmp import definition, discovery, formats, paths
-from portmp.backends.base import Device, Launch, recording, replay
+from portmp.backends.base import Device, recording
 from portmp.codegen import render
 from portmp.codegen.render import RenderedSource
 from portmp.discovery import isolated
@@ -34,19 +34,13 @@ from portmp.files import target as targets
 from portmp.progress import Progress
 from portmp.routines.ozaki import choose
 from portmp.routines.problem import Problem
-from portmp.runtime import program
+from portmp.runtime import program, timing
 from portmp.runtime.planes import Host
 from portmp.schedules import base as schedules
 from portmp.schedules import database
 from portmp.schedules.base import Schedule
 from portmp.schedules.database import Task
 from portmp.tuner import space
-
-SHORTEST = 2e-3
-"""Seconds that one reading lasts at least, by repeated launches."""
-
-HOPELESS = 1.3
-"""A first reading that much slower than the best ends a trial."""
 
 FINALISTS = 3
 
@@ -259,7 +253,7 @@ class Search:
             if any(x.tobytes() != y.tobytes() for x, y in zip(result, expected, strict=True)):
                 return Trial(error="its bits differ from the default schedule's")
             bar = min((t.seconds for t in self.trials.values()), default=float("inf"))
-            return Trial(reading(self.device, self.timed, schedule, 3, bar * HOPELESS))
+            return Trial(reading(self.device, self.timed, schedule, 3, bar * timing.HOPELESS))
         except PortmpError as error:
             return Trial(error=str(error))
 
@@ -293,18 +287,7 @@ def reading(
     """Median of *count* readings of the device time, or the first one if it is hopeless."""
     with recording() as launches:  # which the host repeats faster than calls
         problem.run(schedule)
-    first = _timed(device, launches, 1)
-    if first > hopeless:
-        return first
-    repeats = max(1, round(SHORTEST / max(first, 1e-9)))
-    return statistics.median(_timed(device, launches, repeats) for _ in range(count))
-
-
-def _timed(device: Device, launches: Sequence[Launch], repeats: int) -> float:
-    start = device.queue.record()
-    for _ in range(repeats):
-        replay(launches)
-    return device.queue.record().seconds_since(start) / repeats
+    return timing.reading(device, launches, count, hopeless)
 
 
 # --- the command -----------------------------------------------------------------------------

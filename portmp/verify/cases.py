@@ -7,9 +7,7 @@ package, which the host reference gives too. Keys carry the version of the defin
 
 from __future__ import annotations
 
-import hashlib
 import json
-from collections.abc import Sequence
 from functools import cache
 from importlib import resources
 from operator import attrgetter
@@ -22,13 +20,13 @@ import portmp as mp
 from portmp import definition, formats, paths
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, suggestion
-from portmp.formats import convert
 from portmp.routines.case import Case, In
 from portmp.routines.reference import Host
 from portmp.routines.registry import ROUTINES
-from portmp.runtime import planes
+from portmp.runtime import digests, planes
 
 REFERENCE = "reference"
+digest = digests.digest
 
 
 def device_result(case: Case, device: Device) -> Host:
@@ -45,18 +43,6 @@ def device_result(case: Case, device: Device) -> Host:
     options = {name: given(value) for name, value in case.options.items()}
     result = call(*(given(operand) for operand in case.operands), **options)
     return [result] if isinstance(result, np.ndarray) else result.to_limbs()
-
-
-def digest(planes: Sequence[np.ndarray[Any, Any]]) -> str:
-    """32 hexadecimal digits of the shape and the bits of all limbs."""
-    state = hashlib.sha256(str(planes[0].shape).encode())
-    for plane in planes:
-        if plane.dtype.kind == "f":
-            bits = convert.canonical_nan_bits(np.ascontiguousarray(plane))
-        else:
-            bits = np.ascontiguousarray(plane)
-        state.update(bits.astype(bits.dtype.newbyteorder("<")).tobytes())
-    return state.hexdigest()[:32]
 
 
 @cache

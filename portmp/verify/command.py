@@ -20,7 +20,8 @@ from portmp.errors import PortmpError
 from portmp.files import target as targets
 from portmp.progress import Progress
 from portmp.routines.case import Case
-from portmp.verify.cases import REFERENCE, device_result, digest, recorded, selected
+from portmp.runtime.digests import digest
+from portmp.verify.cases import REFERENCE, device_result, recorded, selected
 
 # --- running ------------------------------------------------------------------------------
 

@@ -1,0 +1,210 @@
+"""How a program in one file runs a kernel on each platform, without portmp.
+
+A platform's part is C that a C++ compiler takes as well, with four functions that the common part
+(templates/kernels/standalone.mako) calls: ``host_start`` chooses a device, ``host_memory`` gives
+memory with a content, ``host_fetch`` copies it back, ``host_launch`` runs the kernel and waits
+(*memory*: bytes of block memory beside its own).
+What it may use: ``host_fail``, ``host_device`` (a number that the user gives), ``HOST_KERNEL`` (the
+kernel's name), and where the kernel's text is a string ``host_source`` and ``HOST_LINES``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from portmp.errors import ArgumentError
+
+
+@dataclass(frozen=True)
+class HostProgram:
+    """A platform's part: the file's ending, what builds it ({0}: the name), headers, functions,
+    and whether the kernel's text is a string in the program.
+    """
+
+    ending: str
+    build: str
+    headers: str
+    functions: str
+    embedded: bool = False
+
+
+_DRIVER = """\
+#define API(name) PREFIX##name
+
+static void host_check(API(Error_t) status, const char *what)
+{
+    if (status != API(Success))
+        host_fail(what, API(GetErrorString)(status));
+}
+
+static void host_start(void)
+{
+    host_check(API(SetDevice)(host_device), "device");
+}
+
+static void *host_memory(const void *content, size_t bytes)
+{
+    void *memory = 0;
+    host_check(API(Malloc)(&memory, bytes), "memory");
+    host_check(API(Memcpy)(memory, content, bytes, API(MemcpyHostToDevice)), "copy");
+    return memory;
+}
+
+static void host_fetch(void *content, void *memory, size_t bytes)
+{
+    host_check(API(Memcpy)(content, memory, bytes, API(MemcpyDeviceToHost)), "copy");
+}
+
+static void host_launch(
+    const long long *grid, const size_t *block, void **arguments, const size_t *sizes, int count,
+    size_t memory)
+{
+    const dim3 blocks((unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2]);
+    const dim3 threads((unsigned)block[0], (unsigned)block[1], (unsigned)block[2]);
+    (void)sizes, (void)count;
+    if (memory)
+        host_check(
+            API(FuncSetAttribute)(
+                (const void *)HOST_KERNEL,
+                API(FuncAttributeMaxDynamicSharedMemorySize), (int)memory),
+            "block memory");
+    host_check(
+        API(LaunchKernel)((const void *)HOST_KERNEL, blocks, threads, arguments, memory, 0),
+        "launch");
+    host_check(API(DeviceSynchronize)(), "kernel");
+}
+"""
+
+_OPENCL_HEADERS = """\
+#define CL_TARGET_OPENCL_VERSION 120
+#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
+#ifdef __APPLE__
+#include <OpenCL/opencl.h>
+#else
+#include <CL/cl.h>
+#endif
+"""
+
+_OPENCL = """\
+#define HOST_TEXT_(name) #name
+#define HOST_TEXT(name) HOST_TEXT_(name)
+#define HOST_MOST 16
+
+static cl_context host_context;
+static cl_command_queue host_queue;
+static cl_kernel host_kernel;
+
+static void host_check(cl_int status, const char *what)
+{
+    char text[32];
+    sprintf(text, "OpenCL's error %d", (int)status);
+    if (status != CL_SUCCESS)
+        host_fail(what, text);
+}
+
+static cl_device_id host_chosen(void)
+{
+    cl_platform_id platforms[HOST_MOST];
+    cl_device_id devices[HOST_MOST];
+    cl_uint i, found = 0, count = 0, passed = 0;
+    host_check(clGetPlatformIDs(HOST_MOST, platforms, &found), "no OpenCL driver");
+    for (i = 0; i < found && i < HOST_MOST; ++i) {
+        if (clGetDeviceIDs(platforms[i], CL_DEVICE_TYPE_ALL, HOST_MOST, devices, &count))
+            continue;
+        if ((cl_uint)host_device < passed + count && count <= HOST_MOST)
+            return devices[(cl_uint)host_device - passed];
+        passed += count;
+    }
+    host_fail("device", "there are not so many");
+    return 0;
+}
+
+static void host_start(void)
+{
+    cl_int status;
+    cl_device_fp_config single = 0;
+    char name[256] = "", options[128] = "-cl-std=CL1.2";
+    cl_device_id device = host_chosen();
+    cl_program program;
+    clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
+    printf("device: %s\\n", name);
+    host_context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
+    host_check(status, "context");
+    host_queue = clCreateCommandQueue(host_context, device, 0, &status);
+    host_check(status, "queue");
+    clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
+    if (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
+        strcat(options, " -cl-fp32-correctly-rounded-divide-sqrt");
+    program = clCreateProgramWithSource(
+        host_context, HOST_LINES, (const char **)host_source, NULL, &status);
+    host_check(status, "program");
+    if (clBuildProgram(program, 1, &device, options, NULL, NULL)) {
+        static char log[65536];
+        clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+        host_fail("the compiler rejects the kernel", log);
+    }
+    host_kernel = clCreateKernel(program, HOST_TEXT(HOST_KERNEL), &status);
+    host_check(status, "kernel");
+}
+
+static void *host_memory(const void *content, size_t bytes)
+{
+    cl_int status;
+    cl_mem memory = clCreateBuffer(
+        host_context, CL_MEM_READ_WRITE | CL_MEM_COPY_HOST_PTR, bytes, (void *)content, &status);
+    host_check(status, "memory");
+    return (void *)memory;
+}
+
+static void host_fetch(void *content, void *memory, size_t bytes)
+{
+    host_check(
+        clEnqueueReadBuffer(
+            host_queue, (cl_mem)memory, CL_TRUE, 0, bytes, content, 0, NULL, NULL), "copy");
+}
+
+static void host_launch(
+    const long long *grid, const size_t *block, void **arguments, const size_t *sizes, int count,
+    size_t memory)
+{
+    size_t threads[3];
+    int i;
+    for (i = 0; i < 3; ++i)
+        threads[i] = (size_t)grid[i] * block[i];
+    for (i = 0; i < count; ++i)
+        host_check(clSetKernelArg(host_kernel, (cl_uint)i, sizes[i], arguments[i]), "argument");
+    if (memory)
+        host_check(clSetKernelArg(host_kernel, (cl_uint)count, memory, NULL), "block memory");
+    host_check(
+        clEnqueueNDRangeKernel(host_queue, host_kernel, 3, NULL, threads, block, 0, NULL, NULL),
+        "launch");
+    host_check(clFinish(host_queue), "kernel");
+}
+"""
+
+PROGRAMS = {
+    "cuda": HostProgram(
+        ".cu",
+        "nvcc -O3 -fmad=false -o {0} {0}.cu",
+        "#include <cuda_runtime.h>\n",
+        _DRIVER.replace("PREFIX", "cuda"),
+    ),
+    "rocm": HostProgram(
+        ".hip.cpp",
+        "HIP_PLATFORM=amd hipcc -O3 -ffp-contract=off -o {0} {0}.hip.cpp",
+        "#include <hip/hip_runtime.h>\n",
+        _DRIVER.replace("PREFIX", "hip"),
+    ),
+    "opencl": HostProgram(
+        ".c", "cc -O2 -o {0} {0}.c -lOpenCL", _OPENCL_HEADERS, _OPENCL, embedded=True
+    ),
+}
+
+
+def get(platform: str) -> HostProgram:
+    """The part of a platform; ArgumentError where there is none."""
+    if platform not in PROGRAMS:
+        raise ArgumentError(
+            f"platform: {platform!r} given, programs are written for {', '.join(PROGRAMS)}"
+        )
+    return PROGRAMS[platform]

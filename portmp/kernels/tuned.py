@@ -1,0 +1,111 @@
+"""Which values and block a call of a user's kernel takes: the declared ones, or measured ones.
+
+``Kernel.tune`` keeps what it found in the user's database (``schedules.database``), under the
+kernel's text, the device and its compiler: a kernel that is edited, or compiled by another version,
+has no schedule until it is tuned again. Values must change no bits, which ``tune`` checks.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from portmp.backends.base import Device
+from portmp.schedules import database
+
+Value = int | float | str
+"""What a database keeps of a template's values; truth values are integers."""
+
+
+@dataclass(frozen=True)
+class Declared:
+    """What a kernel was declared with, beside its template."""
+
+    signature: str
+    threads: Any
+    grid: Any
+
+    def __str__(self) -> str:
+        """The same for the same declaration in another process."""
+        return f"{self.signature} {_told(self.threads)} {_told(self.grid)}"
+
+
+def _told(extent: Any) -> str:
+    """A function by what it does: its code, which has no address in it."""
+    code = getattr(extent, "__code__", None)
+    return repr(extent) if code is None else f"{code.co_code.hex()} {code.co_names}"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """Values of a template and the threads of a block; *origin*: where they come from.
+
+    ``declared``, or ``user`` and the date of the measurement.
+    """
+
+    values: tuple[tuple[str, Value], ...]
+    block: tuple[int, ...]
+    origin: str = "declared"
+
+    def __str__(self) -> str:
+        return f"{self.words()} ({self.origin})"
+
+    def words(self) -> str:
+        """Values and block in a line."""
+        block = self.block
+        while len(block) > 1 and block[-1] == 1:
+            block = block[:-1]
+        pairs = [*self.values, ("block", "x".join(map(str, block)))]
+        return " ".join(f"{name}={value}" for name, value in pairs)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return {"values": dict(self.values), "block": list(self.block), "origin": self.origin}
+
+
+def kept(values: Mapping[str, object]) -> tuple[tuple[str, Value], ...]:
+    """Those of a template's values that a database can keep: numbers and texts."""
+    return tuple((k, v) for k, v in values.items() if isinstance(v, (int, float, str)))
+
+
+def purpose(
+    name: str, template: str, declared: Declared, text: str, device: Device
+) -> dict[str, Any]:
+    """What an entry is for: the kernel by its text, the device, the compiler."""
+    told = hashlib.sha256(f"{declared}\0{text}".encode()).hexdigest()
+    compiler = hashlib.sha256(device.compiler_key().encode()).hexdigest()
+    return {
+        "kernel": name,
+        "template": template,
+        "text": told[:32],
+        "where": database.identity(device),
+        "compiler": compiler[:32],
+    }
+
+
+def find(
+    name: str,
+    template: str,
+    declared: Declared,
+    text: Callable[[], str],
+    own: Schedule,
+    device: Device,
+) -> Schedule:
+    """The measured schedule of a kernel on a device, or its *own*.
+
+    *text* is asked for only where the database has a kernel of this name.
+    """
+    entries = [e for e in database.kernels() if e["kernel"] == name and e["template"] == template]
+    if not entries:
+        return own
+    wanted = purpose(name, template, declared, text(), device)
+    for entry in entries:
+        if all(entry[key] == value for key, value in wanted.items()):
+            stored = entry["schedule"]
+            known = {**dict(own.values), **stored["values"]}
+            if known.keys() == dict(own.values).keys():
+                origin = f"user {entry['measured']['date']}"
+                return Schedule(tuple(known.items()), tuple(stored["block"]), origin)
+    return own

@@ -1,0 +1,23 @@
+"""What tells results apart: digests of their bits."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp.formats import convert
+
+
+def digest(planes: Sequence[np.ndarray[Any, Any]]) -> str:
+    """32 hexadecimal digits of the shape and the bits of all planes; all NaN are one."""
+    state = hashlib.sha256(str(planes[0].shape).encode())
+    for plane in planes:
+        if plane.dtype.kind == "f":
+            bits = convert.canonical_nan_bits(np.ascontiguousarray(plane))
+        else:
+            bits = np.ascontiguousarray(plane)
+        state.update(bits.astype(bits.dtype.newbyteorder("<")).tobytes())
+    return state.hexdigest()[:32]
