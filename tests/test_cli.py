@@ -351,7 +351,7 @@ def test_out_of_memory_names_the_sizes(device: object) -> None:
     from portmp.formats import get
     from portmp.runtime import planes
 
-    queue = opened(get("qd"), None).queue
+    queue = opened(get("qd"), None)
     with pytest.raises(OutOfMemory, match=rf"{32 * 10**15} bytes asked for.*\d+"):
         planes.allocate(get("qd"), (10**15,), queue)
     assert mp.array(1).size == 1
