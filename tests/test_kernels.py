@@ -785,8 +785,7 @@ def test_the_reference() -> None:
     assert reference.words() == set(WORDS)
     written = (GALLERY.parent / "words.md").read_text(encoding="utf-8")
     assert written == reference.page(), "python -m portmp.kernels.reference > docs/words.md"
-    folder = Path(__file__).parent
-    tests = (folder / "test_kernels.py").read_text() + (folder / "test_kernel_words.py").read_text()
+    tests = "".join(one.read_text() for one in Path(__file__).parent.glob("test_kernel*.py"))
     named = {one.test for words in reference.SECTIONS.values() for one in words.values()}
     assert not [name for name in named if f"def {name}(" not in tests]
 

@@ -16,7 +16,7 @@ import numpy as np
 from portmp import discovery, formats
 from portmp.arrays.array import Array
 from portmp.arrays.plain import PlainArray
-from portmp.backends.base import Argument, Device, LaunchMemory, Queue
+from portmp.backends.base import Argument, Buffer, Device, Dim3, LaunchMemory, Queue
 from portmp.backends.base import Kernel as Loaded
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
@@ -32,13 +32,14 @@ from portmp.errors import (
     suggestion,
 )
 from portmp.formats import Format
-from portmp.kernels import tuned
-from portmp.kernels.signature import OWN, Parameter, Size, parsed
+from portmp.kernels import requirements, tuned
+from portmp.kernels.extent import Extent, Grid, block_of
+from portmp.kernels.requirements import Requirement
+from portmp.kernels.signature import OWN, Parameter, parsed
 from portmp.kernels.tuned import Declared, Schedule
 from portmp.kernels.vocabulary import Words
 from portmp.kernels.words.base import BlockMemory
-from portmp.kernels.words.threads import DYNAMIC, OPENING, c_name
-from portmp.kernels.words.types import Block
+from portmp.kernels.words.threads import MORE, OPENING, c_name
 from portmp.routines import base
 from portmp.runtime import program
 from portmp.runtime.planes import View, allocate, allocate_numbers
@@ -47,9 +48,6 @@ if TYPE_CHECKING:
     from portmp.kernels.resources import Resources
     from portmp.kernels.tuning import Tuning
     from portmp.kernels.verifying import Verified
-
-Extent = int | str | Sequence[int | str] | Callable[..., Any]
-"""Threads or blocks along each axis: numbers, sizes such as ``"n // 2"``, or a function of them."""
 
 Where = str | Device | Queue | None
 """What names a device, or a queue of one."""
@@ -64,29 +62,39 @@ _NUMBERS = ("int32", "int64", "uint32", "uint64")
 
 @dataclass(frozen=True)
 class Written:
-    """A module's text for one platform, and the block memory of each kernel."""
+    """A module's text for one platform; the block memory and the assertions of each kernel."""
 
     source: RenderedSource
     memory: Mapping[str, BlockMemory]
+    requirements: Mapping[str, Sequence[Requirement]]
 
 
 class Ready(NamedTuple):
-    """A kernel on a device, and the block memory that it takes."""
+    """A kernel on a device, the block memory that it takes, and what it asserts."""
 
     kernel: Loaded
     memory: BlockMemory
+    requirements: Sequence[Requirement]
 
 
 class Module:
     """A template with one or more kernels, which are compiled together.
 
     *template*: a file's path, or the text itself (which has line ends). *format*: what ``value``
-    stands for. *values*: names that the template may use. Kernels are declared by ``kernel``, all
-    before the first is called.
+    stands for. *checked*: whether calls look at what ``require`` asserts. *values*: names that the
+    template may use. Kernels are declared by ``kernel``, all before the first is called.
     """
 
-    def __init__(self, template: str | Path, format: str | Format = "dd", **values: object) -> None:
+    def __init__(
+        self,
+        template: str | Path,
+        format: str | Format = "dd",
+        *,
+        checked: bool = False,
+        **values: object,
+    ) -> None:
         self.format = formats.get(format)
+        self.checked = checked
         self.values = values
         self.kernels: dict[str, Kernel] = {}
         self.folder, self.name, self.text = _template(template)
@@ -120,6 +128,7 @@ class Module:
             signatures,
             {name: k.block for name, k in self.kernels.items()},
             everything | dict(dense or {}),
+            self.checked,
         )
         context = words.context()
         if taken := sorted(set(context) & set(self.values)):
@@ -131,7 +140,7 @@ class Module:
         if missing:
             raise RenderError(f"{self.name}: has no ${{kernel({missing[0]!r})}}")
         source = render.joined(words.prelude(), _opened(body, words, self.name))
-        return Written(source, words.memory)
+        return Written(source, words.memory, words.requirements)
 
     def load(self, device: Device, name: str, dense: Dense) -> Mapping[str, Ready]:
         """The module on a device, for a call of one kernel whose arrays *dense* are dense."""
@@ -154,7 +163,7 @@ class Module:
             _check_memory(kernel, memory.static, most, device)
         kernels = program.load(device, written.source)
         return {
-            kernel: Ready(kernels[c_name(kernel)], memory)
+            kernel: Ready(kernels[c_name(kernel)], memory, written.requirements[kernel])
             for kernel, memory in written.memory.items()
         }
 
@@ -177,10 +186,11 @@ class Kernel:
     (``"axpy(a: value, x: in [n], y: inout [n])"``; portmp.kernels.signature). *threads*: how many
     are needed along each axis, or *grid*: how many blocks; numbers, sizes (``"n"``, ``"2 * m"``),
     or a function of sizes, values and numbers by their names. *block*: threads of a block along
-    each axis. *format* and *values* are the module's.
+    each axis. *format*, *checked* and *values* are the module's.
 
     A call returns its ``out`` arrays: those that it was not given are made, on the device of the
-    others or on *device*. It does not wait for the device.
+    others or on *device*. It does not wait for the device, unless it is *checked*: then CheckError
+    tells which ``require`` did not hold, and in which thread.
     """
 
     def __init__(
@@ -192,23 +202,22 @@ class Kernel:
         threads: Extent | None = None,
         grid: Extent | None = None,
         block: int | Sequence[int] = 256,
+        checked: bool = False,
         **values: object,
     ) -> None:
         self.signature = parsed(signature)
         name = self.signature.name
         if isinstance(template, Module):
-            if values:
-                raise ArgumentError(f"{name}: {next(iter(values))}: values are the module's")
+            if of_module := [*(["checked"] if checked else []), *values]:
+                raise ArgumentError(f"{name}: {of_module[0]}: is the module's to say")
             self.module = template
         else:
-            self.module = Module(template, format, **values)
+            self.module = Module(template, format, checked=checked, **values)
         if name in self.module.kernels:
             raise ArgumentError(f"{name}: the module has a kernel of this name")
-        if (threads is None) == (grid is None):
-            raise ArgumentError(f"{name}: either threads or grid says how much is launched")
-        self.block = _block(name, block)
+        self.block = block_of(name, block)
         self.declared = Declared(str(signature), threads, grid)
-        self._extent = _Extent(name, threads, grid, self)
+        self._grid = Grid(self.signature, self.module.values, threads, grid)
         for parameter in self.signature.parameters:
             if not parameter.is_array and parameter.is_plain and parameter.kind not in _NUMBERS:
                 raise ArgumentError(
@@ -255,6 +264,8 @@ class Kernel:
         """The text of that program."""
         from portmp.kernels import standalone
 
+        if self.module.checked:
+            raise ArgumentError(f"{self.name}: standalone: declare the kernel without checked")
         written = self.module.write(platform)
         return standalone.program(
             platform,
@@ -262,7 +273,7 @@ class Kernel:
             self.module.format,
             written.source,
             self.block,
-            self._extent.told,
+            self._grid.told,
             written.memory[self.name],
         )
 
@@ -283,6 +294,8 @@ class Kernel:
         """
         from portmp.kernels import tuning
 
+        if self.module.checked:
+            raise ArgumentError(f"{self.name}: tune: declare the kernel without checked")
         found = tuning.tune(self, space, given, named, device)
         self._plans.clear()
         return found
@@ -362,14 +375,18 @@ class Kernel:
                 if name not in plan.dense:
                     launched += (view.start, *view.strides)
         launched += plan.sizes.values()
+        told = requirements.buffer(plan.requirements, plan.queue) if plan.requirements else None
+        launched += [told] if told else []
         launched += plan.memory
         kernel = plan.kernel
-        grid = plan.grid or kernel._extent.blocks(kernel.block, plan.sizes, numbers)
+        grid = plan.grid or kernel._grid.blocks(kernel.block, plan.sizes, numbers)
         if 0 not in grid:
             try:
                 plan.queue.launch(plan.loaded, grid, kernel.block.dimensions, launched)
             except CheckError as error:
                 raise kernel._placed(error, plan) from None
+            if told:
+                kernel._check(told, plan, grid)
         results = [made.get(name, arguments.get(name)) for name in self._outs]
         return results[0] if len(results) == 1 else tuple(results) if results else None
 
@@ -397,9 +414,27 @@ class Kernel:
         )
         asked = (LaunchMemory(dynamic),) if ready.memory.dynamic else ()
         ordered = {size: sizes[size] for size in self.signature.sizes}
-        extent = kernel._extent
-        grid = extent.blocks(kernel.block, sizes, {}) if extent.fixed else None
-        return _Plan(queue, ordered, made, frozenset(dense), ready.kernel, grid, asked, kernel)
+        grid = kernel._grid.blocks(kernel.block, sizes, {}) if kernel._grid.fixed else None
+        return _Plan(
+            queue,
+            ordered,
+            made,
+            frozenset(dense),
+            ready.kernel,
+            grid,
+            asked,
+            kernel,
+            ready.requirements,
+        )
+
+    def _check(self, told: Buffer, plan: _Plan, grid: Dim3) -> None:
+        """CheckError for what the kernel asserts and does not hold."""
+        broken = requirements.broken(told, plan.requirements, plan.queue)
+        if broken:
+            device = plan.queue.device
+            written = self.module.write(device.platform, device.traits, {self.name: plan.dense})
+            text = written.source
+            raise requirements.error(self.name, broken, self.block.dimensions, grid, text)
 
     def _placed(self, error: CheckError, plan: _Plan) -> CheckError:
         """A checker's error with the template's lines."""
@@ -573,6 +608,7 @@ class _Plan(NamedTuple):
     grid: tuple[int, int, int] | None
     memory: Sequence[LaunchMemory]
     kernel: Kernel
+    requirements: Sequence[Requirement]
 
 
 MOST_PLANS = 256
@@ -585,84 +621,6 @@ def _facts(value: Any) -> Any:
         view = value.planes
         return view.elements, view.place, view.queue
     return type(value)
-
-
-class _Extent:
-    """How many blocks a call launches."""
-
-    def __init__(
-        self, name: str, threads: Extent | None, grid: Extent | None, kernel: Kernel
-    ) -> None:
-        self._name, self._of_threads = name, threads is not None
-        self._what = "threads" if self._of_threads else "grid"
-        asked = threads if threads is not None else grid
-        self._function = asked if callable(asked) else None
-        axes: Sequence[Any] = () if callable(asked) else _sequence(asked)
-        self._sizes = [Size(str(one)) for one in axes]
-        known = {*kernel.signature.sizes, *kernel.module.values}
-        known |= {p.name for p in kernel.signature.parameters if not p.is_array}
-        if self._function:
-            from inspect import signature as parameters_of  # as long to import as all of portmp
-
-            used = list(parameters_of(self._function).parameters)
-        else:
-            used = [n for size in self._sizes for n in size.names]
-        for one in used:
-            if one not in known:
-                raise ArgumentError(
-                    f"{name}: {self._what}: {one!r} is no size, value or number of the kernel"
-                    f"{suggestion(one, sorted(known))}"
-                )
-        self._values = {n: kernel.module.values[n] for n in used if n in kernel.module.values}
-        self._used = used
-        self.fixed = all(n in kernel.signature.sizes or n in self._values for n in used)
-        """Whether it follows from sizes and values alone."""
-        if not self._function and not 1 <= len(self._sizes) <= 3:
-            raise ArgumentError(f"{name}: {self._what}: one to three axes are needed")
-
-    @property
-    def told(self) -> tuple[bool, tuple[Size, ...], dict[str, Any]]:
-        """Whether threads are counted, along which axes (none for a function), and values."""
-        axes = () if self._function else tuple(self._sizes)
-        return self._of_threads, axes, {} if self._function else self._values
-
-    def blocks(
-        self, block: Block, sizes: Mapping[str, int], others: Mapping[str, Any]
-    ) -> tuple[int, int, int]:
-        """The grid of a call."""
-        given: dict[str, Any] = self._values | dict(others) | dict(sizes)
-        known = {n: given[n] for n in self._used}
-        if self._function:
-            axes = [*_sequence(self._function(**known))]
-        else:
-            axes = [size.value(known) for size in self._sizes]
-        whole = all(isinstance(n, (int, np.integer)) and n >= 0 for n in axes)
-        if not (whole and 1 <= len(axes) <= 3):
-            raise LaunchError(
-                f"{self._name}: {self._what}: {axes!r:.60} given, one to three integers from 0 "
-                "on are needed"
-            )
-        counts = [int(n) for n in axes] + [1] * (3 - len(axes))
-        if self._of_threads:
-            counts = [
-                base.blocks(n, size) for n, size in zip(counts, block.dimensions, strict=True)
-            ]
-        x, y, z = counts
-        return x, y, z
-
-
-def _sequence(value: Any) -> Sequence[Any]:
-    return value if isinstance(value, (tuple, list)) else (value,)
-
-
-def _block(name: str, block: int | Sequence[int]) -> Block:
-    sizes = _sequence(block)
-    whole = all(isinstance(n, (int, np.integer)) and not isinstance(n, bool) for n in sizes)
-    if not (whole and 1 <= len(sizes) <= 3 and all(n > 0 for n in sizes)):
-        raise ArgumentError(
-            f"{name}: block: {block!r:.60} given, one to three positive integers are needed"
-        )
-    return Block(*map(int, sizes))
 
 
 def _template(template: str | Path) -> tuple[Path | None, str, str]:
@@ -692,10 +650,7 @@ def _check_memory(kernel: str, needed: int, most: int, device: Device) -> None:
 def _opened(body: RenderedSource, words: Words, name: str) -> RenderedSource:
     """The text with declarations at the start of kernels' bodies."""
     order = iter(body.kernels)
-    parameters = {
-        c_name(kernel): words.platform.dynamic_parameter if memory.dynamic else ""
-        for kernel, memory in words.memory.items()
-    }
+    parameters = {c_name(kernel): words.more_parameters(kernel) for kernel in words.memory}
     scratches = {c_name(kernel): scratch for kernel, scratch in words.scratch.items()}
 
     def declared(match: re.Match[str]) -> str:
@@ -704,8 +659,7 @@ def _opened(body: RenderedSource, words: Words, name: str) -> RenderedSource:
 
     text, count = _BODY.subn(declared, body.text)
     for kernel in body.kernels:
-        extra = parameters[kernel]
-        text = text.replace(DYNAMIC, f", {extra}" if extra else "", 1)
+        text = text.replace(MORE, "".join(f", {one}" for one in parameters[kernel]), 1)
     if count != len(body.kernels) or OPENING in text:
         origin = body.origin(text.partition(OPENING)[0].count("\n") + 1)
         place = f"{origin[0]} line {origin[1]}" if origin else name

@@ -128,6 +128,11 @@ SECTIONS: dict[str, dict[str, Example]] = {
         ),
         "clock": Example("clock()", "tens of cycles", "test_clocks"),
         "printf": Example('printf("%d\\n", "i")', "very much", "test_printing"),
+        "require": Example(
+            'require("i < n", "beyond the end")',
+            "nothing; where the kernel is checked (as here) a branch, and the call waits",
+            "test_what_a_kernel_requires",
+        ),
     },
 }
 """All words but those of arithmetic."""
@@ -159,8 +164,7 @@ Texts are those of a kernel in the format `dd`, in blocks of 64 threads, that ta
 ```
 
 What begins with the name of a format or a word, such as `dd_add_guarded`, is a function that stands
-before the kernel; `kernel.render(platform)` shows it. Tests are in `tests/test_kernels.py` and
-`tests/test_kernel_words.py`.
+before the kernel; `kernel.render(platform)` shows it. Tests are in `tests/test_kernel*.py`.
 """
 
 
@@ -171,7 +175,7 @@ def texts(call: str) -> dict[str, str]:
         shown = {name: kernel.render(name) for name in PLATFORMS}
         return {name: text[text.index(_head(text)) :].strip() for name, text in shown.items()}
     template = "${kernel()}\n{\n<<${" + call + "}>>\n}\n"
-    kernel = Kernel(template, TAKES, threads="n", block=64, format="dd")
+    kernel = Kernel(template, TAKES, threads="n", block=64, format="dd", checked=True)
     found = {}
     for name in PLATFORMS:
         try:

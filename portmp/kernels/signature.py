@@ -29,6 +29,8 @@ OWN = "value"
 """What stands for the kernel's own format."""
 WAYS = ("in", "out", "inout")
 MOST_AXES = 8
+KEYWORDS = ("device", "devices", "digests", "bound")
+"""What calls, ``verify`` and ``tune`` take by name beside parameters and sizes."""
 
 _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
     ast.Add: operator.add,
@@ -202,6 +204,10 @@ def parsed(text: str) -> Signature:
     parts = [part for part in _split(inside) if part.strip()]
     found = tuple(_parameter(name, part) for part in parts)
     sizes = {n for p in found for size in p.shape or () for n in size.names}
+    if taken := [one for one in KEYWORDS if one in sizes | {p.name for p in found}]:
+        raise ArgumentError(
+            f"{name}: {taken[0]!r} is a keyword of calls, no name of a parameter or size"
+        )
     seen: set[str] = set()
     for parameter in found:
         if parameter.name in seen or parameter.name in sizes:

@@ -63,6 +63,6 @@ WORDS: Sequence[str] = (
     *("popcount", "leading_zeros", "permute_bytes", "dot4"),
     *("lane", "warp", "shuffle", "shuffle_up", "shuffle_down", "shuffle_xor"),
     *("warp_reduce", "warp_scan", "ballot", "warp_any", "warp_all"),
-    *("approximate", "clock", "printf"),
+    *("approximate", "clock", "printf", "require"),
 )
 """Words that are methods of ``Words``."""

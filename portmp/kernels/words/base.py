@@ -11,6 +11,7 @@ from portmp.codegen.platform import Platform, Traits
 from portmp.codegen.writer import SCALAR, Writer
 from portmp.errors import RenderError, suggestion
 from portmp.formats import Format
+from portmp.kernels.requirements import Requirement
 from portmp.kernels.signature import Parameter, Signature, Size
 from portmp.kernels.words.arithmetic import Arithmetic
 from portmp.kernels.words.types import Block, Type
@@ -52,11 +53,14 @@ class Base:
         signatures: Mapping[str, Signature],
         blocks: Mapping[str, Block],
         dense: Mapping[str, frozenset[str]],
+        checked: bool = False,
     ) -> None:
         self.platform, self.traits, self.form = platform, traits, form.arithmetic
         self.own = form
         self.signatures, self.blocks, self.dense = signatures, blocks, dense
         self.memory: dict[str, BlockMemory] = {name: BlockMemory() for name in signatures}
+        self.checked = checked
+        self.requirements: dict[str, list[Requirement]] = {name: [] for name in signatures}
         self.scratch: dict[str, str] = dict.fromkeys(signatures, "")
         self.functions: dict[str, tuple[str, Mapping[str, object]]] = {}
         """Functions that stand before the kernels: their part of the prelude and its facts."""

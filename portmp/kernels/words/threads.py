@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from portmp.errors import RenderError
+from portmp.kernels.requirements import PARAMETER
 from portmp.kernels.signature import Parameter
 from portmp.kernels.words.base import Base
 
 OPENING = "\x04"
 """Stands where a kernel's body must begin, until its declarations do."""
 
-
-DYNAMIC = "\x05"
-"""Stands where a kernel's last parameter may be its dynamic block memory."""
+MORE = "\x05"
+"""Stands where parameters may follow that the kernel's body turns out to need."""
 
 
 def c_name(kernel: str) -> str:
@@ -42,7 +42,16 @@ class Threads(Base):
             raise RenderError(
                 f"{name}: {twice[0]!r} is the name of two things: planes of x are called x0, x1 ..."
             )
-        return f"{head} {c_name(name)}(\n    " + ",\n    ".join(lines) + DYNAMIC + ")" + OPENING
+        return f"{head} {c_name(name)}(\n    " + ",\n    ".join(lines) + MORE + ")" + OPENING
+
+    def more_parameters(self, kernel: str) -> list[str]:
+        """What a kernel takes beside its signature: assertions and dynamic block memory."""
+        found = []
+        if self.requirements[kernel]:
+            found.append(f"{self.platform.pointer.format(self.type('uint32'))}{PARAMETER}")
+        if self.platform.dynamic_parameter and self.memory[kernel].dynamic:
+            found.append(self.platform.dynamic_parameter)
+        return found
 
     def _declared(self, parameter: Parameter) -> list[str]:
         name = parameter.name

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 
 from portmp.errors import RenderError
-from portmp.kernels.words.base import Base
+from portmp.kernels import requirements
+from portmp.kernels.requirements import Requirement
+from portmp.kernels.words.threads import Threads
 from portmp.kernels.words.types import typed
 
 
-class Tools(Base):
+class Tools(Threads):
     """What is not the same everywhere, or is for finding faults."""
 
     def approximate(self, function: str, *operands: object, kind: str | None = None) -> str:
@@ -43,3 +45,31 @@ class Tools(Base):
         if not isinstance(text, str):
             raise RenderError(f"printf: {type(text).__name__} given, a text is needed")
         return f"printf({', '.join([json.dumps(text), *map(str, operands)])});"
+
+    def require(self, condition: str, message: str = "") -> str:
+        """The statement that asserts a condition, where the kernel is ``checked``; else none.
+
+        The call then raises CheckError with the template's line, the first thread (in the order of
+        blocks and of threads in them) that finds it false, and the *message*. Threads go on.
+        """
+        for what, text in (("condition", condition), ("message", message)):
+            if not isinstance(text, str) or "\n" in text:
+                raise RenderError(
+                    f"require: {what} {text!r:.60} given, a text of one line is needed"
+                )
+        found = self.requirements[self._current("require")]
+        if not self.checked:
+            return ";"
+        known = f"const {self.index} thread_ = {self._number_in_grid()};"
+        most = requirements.LAST
+        first = f"({self.type('uint32')})(thread_ < {most}u ? thread_ : {most}u)"
+        kept = self.platform.atomics["min", "uint32"].format(requirements.place(len(found)), first)
+        found.append(Requirement(condition, message))
+        return f"{{ if (!({condition})) {{ {known} {kept}; }} }}"
+
+    def _number_in_grid(self) -> str:
+        """The thread's number in the whole grid."""
+        block = self.blocks[self._kernel]
+        group = f"(({self.index}){self.block_id(2)} * {self.grid_size(1)} + {self.block_id(1)})"
+        group = f"({group} * {self.grid_size(0)} + {self.block_id(0)})"
+        return f"({group} * {block.threads} + {self.linear_id()})"
