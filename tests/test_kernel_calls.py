@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from typing import Any
 
 import pytest
 
@@ -97,3 +98,41 @@ def test_as_many_calls_are_kept_as_are_allowed(
             kernel(x=x, y=y)
             assert len(kernel._prepared) <= 3
     assert [y.to_fractions() for y in ys] == [[k + 2] for k in range(8)]
+
+
+@pytest.mark.parametrize(
+    "block", ["16 * k", ("8 * k", 2), lambda k: 16 * k, lambda j, k: (j, 8 * k)]
+)
+def test_blocks_of_values(block: Any) -> None:
+    """A block may be made of the template's values, and follows them."""
+    kernel = mp.Kernel(
+        "${kernel()}\n{\n/* ${block_size(0) * block_size(1)} */\n}\n",
+        "k(x: in [n])",
+        threads="n",
+        block=block,
+        j=2,
+        k=4,
+    )
+    assert kernel.block.threads == 64 and "/* 64 */" in kernel.render("cuda")
+    twice = kernel.module.varied({"k": 8}, {}).kernels["k"]
+    assert twice.block.threads == 128 and "/* 128 */" in twice.render("opencl")
+
+
+WRONG_BLOCKS: dict[str, tuple[Any, str]] = {
+    "size": ("n", "block: 'n' is no value of the kernel"),
+    "near": ("tiel", "block: 'tiel' is no value of the kernel .did you mean 'tile'"),
+    "value": ("name", "block: name is 'axpy', an integer is needed"),
+    "function": (lambda tile: tile - 4, "block: 0 given, one to three integers from 1 on"),
+    "fraction": (lambda tile: tile / 2, "block: 2.0 given, one to three integers from 1 on"),
+    "axes": ((1, 1, "tile", 1), r"block: \(1, 1, 'tile', 1\) given, one to three axes"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_BLOCKS)
+def test_wrong_blocks(name: str) -> None:
+    """One sentence that names the block."""
+    block, message = WRONG_BLOCKS[name]
+    with pytest.raises(ArgumentError, match=message):
+        mp.Kernel(
+            "${kernel()}\n{\n}\n", "k(x: in [n])", threads="n", block=block, tile=4, name="axpy"
+        )

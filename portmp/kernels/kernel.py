@@ -119,7 +119,7 @@ class Module:
         *,
         threads: Extent | None = None,
         grid: Extent | None = None,
-        block: int | Sequence[int] = 256,
+        block: Extent = 256,
     ) -> Kernel:
         """Declare a kernel of this module: see Kernel."""
         return Kernel(self, signature, threads=threads, grid=grid, block=block)
@@ -177,14 +177,14 @@ class Module:
             for kernel, memory in written.memory.items()
         }
 
-    def varied(self, values: Mapping[str, object], blocks: Mapping[str, Sequence[int]]) -> Module:
+    def varied(self, values: Mapping[str, object], blocks: Mapping[str, Extent]) -> Module:
         """The same template with other values, and with other blocks of some kernels."""
         made = copy(self)
         made.values = self.values | dict(values)
         made.kernels, made._loaded, made._lock = {}, WeakKeyDictionary(), threading.Lock()
         for name, kernel in self.kernels.items():
             told = kernel.declared
-            block = blocks.get(name, kernel.block.dimensions)
+            block = blocks.get(name, told.block)
             made.kernel(told.signature, threads=told.threads, grid=told.grid, block=block)
         return made
 
@@ -196,7 +196,7 @@ class Kernel:
     (``"axpy(a: value, x: in [n], y: inout [n])"``; portmp.kernels.signature). *threads*: how many
     are needed along each axis, or *grid*: how many blocks; numbers, sizes (``"n"``, ``"2 * m"``),
     or a function of sizes, values and numbers by their names. *block*: threads of a block along
-    each axis. *format*, *checked* and *values* are the module's.
+    each axis, likewise, but of values alone. *format*, *checked* and *values* are the module's.
 
     A call returns its ``out`` arrays: those that it was not given are made, on the device of the
     others or on *device*. It does not wait for the device, unless it is *checked*: then CheckError
@@ -211,7 +211,7 @@ class Kernel:
         format: str | Format = "dd",
         threads: Extent | None = None,
         grid: Extent | None = None,
-        block: int | Sequence[int] = 256,
+        block: Extent = 256,
         checked: bool = False,
         **values: object,
     ) -> None:
@@ -225,8 +225,8 @@ class Kernel:
             self.module = Module(template, format, checked=checked, **values)
         if name in self.module.kernels:
             raise ArgumentError(f"{name}: the module has a kernel of this name")
-        self.block = block_of(name, block)
-        self.declared = Declared(str(signature), threads, grid)
+        self.block = block_of(name, block, self.module.values)
+        self.declared = Declared(str(signature), threads, grid, block)
         self._grid = Grid(self.signature, self.module.values, threads, grid)
         for parameter in self.signature.parameters:
             if not parameter.is_array and parameter.is_plain and parameter.kind not in _NUMBERS:
