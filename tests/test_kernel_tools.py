@@ -289,11 +289,13 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     database.reload()
 
 
-def test_tuning(settings: Path, device: Device) -> None:
+def test_tuning(settings: Path, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """All of the space is tried, arrays stay, the winner is taken by later calls and processes."""
     kernel, (x, y) = tiled(), operands(device)
     before = bits(y)
     assert str(kernel.schedule(device)) == "tile=2 block=64 (declared)"
+    earlier = tiled()
+    earlier(a=3, x=x, y=mp.zeros(300, "dd", device))
     found = kernel.tune({"tile": [1, 4], "block": [32, 64, 10**6]}, 3, x, y)
     assert bits(y) == before
     assert len(found.candidates) == 7 and len(found.left_out) == 2
@@ -304,6 +306,9 @@ def test_tuning(settings: Path, device: Device) -> None:
     chosen = kernel.schedule(device)
     assert re.fullmatch(r"user \d{4}-\d\d-\d\d", chosen.origin)
     assert chosen.words() == found.schedule.words()
+    assert launched_blocks(earlier, device, monkeypatch) == launched_blocks(
+        kernel, device, monkeypatch
+    )
     again = tiled()
     assert again.schedule(device) == chosen
     expected = mp.fma(mp.array([3] * 300, "dd", device), x, y)
@@ -323,15 +328,15 @@ def test_tuning(settings: Path, device: Device) -> None:
 def launched_blocks(kernel: mp.Kernel, device: Device, monkeypatch: pytest.MonkeyPatch) -> Any:
     """The block that a call launches."""
     seen = []
-    launch = type(device.queue).launch
+    prepared = type(device.queue).prepared
 
-    def watched(self: Any, loaded: Any, grid: Any, block: Any, args: Any) -> None:
+    def watched(self: Any, loaded: Any, grid: Any, block: Any, args: Any) -> Any:
         seen.append((grid, block))
-        launch(self, loaded, grid, block, args)
+        return prepared(self, loaded, grid, block, args)
 
     x, y = operands(device)
     with monkeypatch.context() as patch:
-        patch.setattr(type(device.queue), "launch", watched)
+        patch.setattr(type(device.queue), "prepared", watched)
         kernel(3, x, y)
     return seen[-1]
 

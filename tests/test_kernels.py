@@ -471,7 +471,11 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
     "unknown argument": (lambda: _own(threads=lambda m: m), ArgumentError, "'m' is no size"),
     "four axes": (lambda: _own(threads=(1, 1, 1, 1)), ArgumentError, "one to three axes"),
     "no block": (lambda: _own(block=0), ArgumentError, "block: 0 given"),
-    "block of text": (lambda: _own(block="n"), ArgumentError, "block: 'n' given"),
+    "block of text": (
+        lambda: _own(block="n"),
+        ArgumentError,
+        "block: 'n' is no value of the kernel",
+    ),
     "format": (lambda: _own(format="dq"), FormatError, "dq"),
     "a word as a value": (lambda: _own(lane=3).render("cuda"), ArgumentError, "'lane' is a word"),
     "no file": (lambda: _own("none.mako"), InputError, "none.mako: cannot be read"),

@@ -159,6 +159,12 @@ class Queue(ABC):
         LaunchError for a grid or a block that is empty or more than the device takes. What is
         recorded was checked: repeating it checks nothing.
         """
+        self.perform(self.prepared(kernel, grid, block, args), args)
+
+    def prepared(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> Callable[[], None]:
+        """What ``perform`` takes to launch a kernel, once or often; errors are launch's."""
         device = self.device
         check_process(device)
         x, y, z = block
@@ -168,7 +174,7 @@ class Queue(ABC):
         blocks = 0 < i <= most_i and 0 < j <= most_j and 0 < k <= most_k
         if not (blocks and 0 < threads <= device.properties.max_threads):
             raise LaunchError(_misfit(kernel, grid, block, device))
-        self.perform(self._launcher(kernel, grid, block, args), args)
+        return self._launcher(kernel, grid, block, args)
 
     def perform(self, run: Callable[[], None], args: Sequence[Argument]) -> None:
         """Do what launches a kernel, or what a device without kernels does in its place.

@@ -4,19 +4,29 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable, Mapping, Sequence
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, WeakSet
 
 import numpy as np
 
 from portmp import discovery, formats
 from portmp.arrays.array import Array
 from portmp.arrays.plain import PlainArray
-from portmp.backends.base import Argument, Buffer, Device, Dim3, LaunchMemory, Queue
+from portmp.backends.base import (
+    Argument,
+    Buffer,
+    Device,
+    Dim3,
+    Launch,
+    LaunchMemory,
+    Queue,
+    check_process,
+)
 from portmp.backends.base import Kernel as Loaded
 from portmp.codegen import platform, render
 from portmp.codegen.platform import Traits
@@ -109,7 +119,7 @@ class Module:
         *,
         threads: Extent | None = None,
         grid: Extent | None = None,
-        block: int | Sequence[int] = 256,
+        block: Extent = 256,
     ) -> Kernel:
         """Declare a kernel of this module: see Kernel."""
         return Kernel(self, signature, threads=threads, grid=grid, block=block)
@@ -167,14 +177,14 @@ class Module:
             for kernel, memory in written.memory.items()
         }
 
-    def varied(self, values: Mapping[str, object], blocks: Mapping[str, Sequence[int]]) -> Module:
+    def varied(self, values: Mapping[str, object], blocks: Mapping[str, Extent]) -> Module:
         """The same template with other values, and with other blocks of some kernels."""
         made = copy(self)
         made.values = self.values | dict(values)
         made.kernels, made._loaded, made._lock = {}, WeakKeyDictionary(), threading.Lock()
         for name, kernel in self.kernels.items():
             told = kernel.declared
-            block = blocks.get(name, kernel.block.dimensions)
+            block = blocks.get(name, told.block)
             made.kernel(told.signature, threads=told.threads, grid=told.grid, block=block)
         return made
 
@@ -186,7 +196,7 @@ class Kernel:
     (``"axpy(a: value, x: in [n], y: inout [n])"``; portmp.kernels.signature). *threads*: how many
     are needed along each axis, or *grid*: how many blocks; numbers, sizes (``"n"``, ``"2 * m"``),
     or a function of sizes, values and numbers by their names. *block*: threads of a block along
-    each axis. *format*, *checked* and *values* are the module's.
+    each axis, likewise, but of values alone. *format*, *checked* and *values* are the module's.
 
     A call returns its ``out`` arrays: those that it was not given are made, on the device of the
     others or on *device*. It does not wait for the device, unless it is *checked*: then CheckError
@@ -201,7 +211,7 @@ class Kernel:
         format: str | Format = "dd",
         threads: Extent | None = None,
         grid: Extent | None = None,
-        block: int | Sequence[int] = 256,
+        block: Extent = 256,
         checked: bool = False,
         **values: object,
     ) -> None:
@@ -215,8 +225,8 @@ class Kernel:
             self.module = Module(template, format, checked=checked, **values)
         if name in self.module.kernels:
             raise ArgumentError(f"{name}: the module has a kernel of this name")
-        self.block = block_of(name, block)
-        self.declared = Declared(str(signature), threads, grid)
+        self.block = block_of(name, block, self.module.values)
+        self.declared = Declared(str(signature), threads, grid, block)
         self._grid = Grid(self.signature, self.module.values, threads, grid)
         for parameter in self.signature.parameters:
             if not parameter.is_array and parameter.is_plain and parameter.kind not in _NUMBERS:
@@ -229,9 +239,12 @@ class Kernel:
         self._array_names = [p.name for p in self._arrays]
         self._outs = [p.name for p in self._arrays if p.way == "out"]
         self._required = {p.name for p in self.signature.parameters if p.way != "out"}
+        self._names = frozenset(self.signature.by_name)
         self._plans: dict[Any, _Plan] = {}
+        self._prepared: dict[tuple[int, ...], _Prepared] = {}
         self._variants: dict[Schedule, Kernel] = {}
         self._is_variant = False
+        _kernels.add(self)
 
     @property
     def name(self) -> str:
@@ -297,7 +310,9 @@ class Kernel:
         if self.module.checked:
             raise ArgumentError(f"{self.name}: tune: declare the kernel without checked")
         found = tuning.tune(self, space, given, named, device)
-        self._plans.clear()
+        for kernel in tuple(_kernels):  # others may be of the same text
+            kernel._plans.clear()
+            kernel._prepared.clear()
         return found
 
     def schedule(self, device: str | Device | None = None) -> Schedule:
@@ -348,7 +363,99 @@ class Kernel:
 
     def __call__(self, *given: Any, device: Where = None, **named: Any) -> Any:
         """Launch on arrays and numbers, by name or in the order of the signature."""
-        arguments = self.arguments(given, named)
+        if known := self._known(named) if device is None and not given else None:
+            self._launch(known, named)
+            made, arguments = {}, named
+        else:
+            arguments = self.arguments(given, named)
+            plan = self._plan(arguments, device)
+            made = {p.name: self._made(p, plan.sizes, plan.queue) for p in plan.made}
+            views = {
+                name: (made[name] if name in made else arguments[name]).planes
+                for name in self._array_names
+            }
+            self._refuse_overlaps(views)
+            prepared = _Prepared(plan, self._parts(plan, views))
+            self._launch(prepared, arguments)
+            if not made:
+                self._keep(prepared, views.values())
+        results = [made.get(name, arguments.get(name)) for name in self._outs]
+        return results[0] if len(results) == 1 else tuple(results) if results else None
+
+    def _known(self, named: Mapping[str, Any]) -> _Prepared | None:
+        """What an earlier call with the same arrays, all given by name, prepared."""
+        if named.keys() != self._names:
+            return None
+        try:
+            views = [named[name].planes for name in self._array_names]
+        except AttributeError:  # no array: the call is refused in words
+            return None
+        return self._prepared.get(tuple(map(id, views)))
+
+    def _keep(self, prepared: _Prepared, views: Iterable[View[Any]]) -> None:
+        """Remember what a call prepared, as long as all of its arrays live."""
+        views = tuple(views)
+        key = tuple(map(id, views))
+        kept = self._prepared
+
+        def forget(_: object) -> None:
+            kept.pop(key, None)
+
+        if len(kept) >= MOST_PLANS:
+            kept.clear()
+        prepared.watched = [weakref.ref(view, forget) for view in views]
+        kept[key] = prepared
+
+    def _parts(
+        self, plan: _Plan, views: Mapping[str, View[Any]]
+    ) -> list[list[Argument] | Parameter]:
+        """A launch's arguments but for block memory: of arrays and sizes as they are."""
+        parts: list[list[Argument] | Parameter] = []
+        for parameter in self.signature.parameters:
+            name = parameter.name
+            if parameter.shape is None:
+                parts.append(parameter)
+            else:
+                view = views[name]
+                place = () if name in plan.dense else (view.start, *view.strides)
+                parts.append([*view.buffers, *place])
+        return [*parts, [*plan.sizes.values()]]
+
+    def _launch(self, prepared: _Prepared, arguments: Mapping[str, Any]) -> None:
+        """Launch what is prepared, with a call's numbers."""
+        plan = prepared.plan
+        queue, kernel = plan.queue, plan.kernel
+        again = prepared.again
+        try:
+            if again is not None:
+                check_process(queue.device)
+                queue.perform(again.run, again.args)
+                return
+            launched: list[Argument] = []
+            numbers: dict[str, Any] = {}
+            for part in prepared.parts:
+                if isinstance(part, Parameter):
+                    numbers[part.name] = arguments[part.name]
+                    launched += self._number(part, arguments[part.name])
+                else:
+                    launched += part
+            told = requirements.buffer(plan.requirements, queue) if plan.requirements else None
+            launched += [told] if told else []
+            launched += plan.memory
+            grid = plan.grid or kernel._grid.blocks(kernel.block, plan.sizes, numbers)
+            if 0 in grid:
+                return
+            run = queue.prepared(plan.loaded, grid, kernel.block.dimensions, launched)
+            queue.perform(run, launched)
+        except CheckError as error:
+            raise kernel._placed(error, plan) from None
+        if told:
+            kernel._check(told, plan, grid)
+        elif not numbers:
+            prepared.again = Launch(run, launched)
+
+    def _plan(self, arguments: Mapping[str, Any], device: Where) -> _Plan:
+        """What calls share whose arrays are alike, made by the first of them."""
         key = self._key(arguments, device)
         plan = self._plans.get(key)
         if plan is None:
@@ -356,39 +463,7 @@ class Kernel:
             if len(self._plans) >= MOST_PLANS:
                 self._plans.clear()
             self._plans[key] = plan
-        made = {p.name: self._made(p, plan.sizes, plan.queue) for p in plan.made}
-        views = {
-            name: (made[name] if name in made else arguments[name]).planes
-            for name in self._array_names
-        }
-        self._refuse_overlaps(views)
-        launched: list[Argument] = []
-        numbers: dict[str, Any] = {}
-        for parameter in self.signature.parameters:
-            name = parameter.name
-            if parameter.shape is None:
-                numbers[name] = arguments[name]
-                launched += self._number(parameter, arguments[name])
-            else:
-                view = views[name]
-                launched += view.buffers
-                if name not in plan.dense:
-                    launched += (view.start, *view.strides)
-        launched += plan.sizes.values()
-        told = requirements.buffer(plan.requirements, plan.queue) if plan.requirements else None
-        launched += [told] if told else []
-        launched += plan.memory
-        kernel = plan.kernel
-        grid = plan.grid or kernel._grid.blocks(kernel.block, plan.sizes, numbers)
-        if 0 not in grid:
-            try:
-                plan.queue.launch(plan.loaded, grid, kernel.block.dimensions, launched)
-            except CheckError as error:
-                raise kernel._placed(error, plan) from None
-            if told:
-                kernel._check(told, plan, grid)
-        results = [made.get(name, arguments.get(name)) for name in self._outs]
-        return results[0] if len(results) == 1 else tuple(results) if results else None
+        return plan
 
     def _key(self, arguments: Mapping[str, Any], device: Where) -> Any:
         """What tells calls apart that need plans of their own."""
@@ -597,6 +672,17 @@ class Kernel:
         return f"<portmp kernel {self.name} of {self.module.name}, {self.module.format.name}>"
 
 
+@dataclass(slots=True)
+class _Prepared:
+    """A call whose arrays are checked: its arguments, and parameters where numbers come."""
+
+    plan: _Plan
+    parts: Sequence[list[Argument] | Parameter]
+    again: Launch | None = None
+    """The launch itself, where it needs no numbers."""
+    watched: Sequence[weakref.ref[Any]] = ()
+
+
 class _Plan(NamedTuple):
     """What calls share whose arrays have the same kinds, places and device."""
 
@@ -612,7 +698,10 @@ class _Plan(NamedTuple):
 
 
 MOST_PLANS = 256
-"""Plans that a kernel keeps."""
+"""Plans that a kernel keeps, and calls that it repeats."""
+
+_kernels: WeakSet[Kernel] = WeakSet()
+"""All that live, so that what is tuned counts for those that were called before."""
 
 
 def _facts(value: Any) -> Any:

@@ -26,9 +26,10 @@ class Declared:
     signature: str
     threads: Any
     grid: Any
+    block: Any
 
     def __str__(self) -> str:
-        """The same for the same declaration in another process."""
+        """The same for the same declaration in another process; the text has the block."""
         return f"{self.signature} {_told(self.threads)} {_told(self.grid)}"
 
 

@@ -25,6 +25,7 @@ from portmp.arrays.plain import PlainArray
 from portmp.backends.base import Buffer, Device, Launch, Queue, recording
 from portmp.errors import ArgumentError, DeviceError, PortmpError, one_line, suggestion
 from portmp.kernels import tuned
+from portmp.kernels.extent import block_of
 from portmp.kernels.signature import Signature
 from portmp.kernels.tuned import Declared, Schedule
 from portmp.progress import lasting
@@ -326,20 +327,11 @@ def _schedules(
         raise ArgumentError(f"{where}: {count} combinations given, at most {MOST} are tried")
     for combination in itertools.product(*space.values()):
         chosen = dict(zip(space, combination, strict=True))
-        block = _block(where, chosen.pop(BLOCK, declared.block))
+        asked = chosen.pop(BLOCK, kernel.declared.block)
+        block = block_of(where, asked, kernel.module.values | chosen).dimensions
         for name, value in chosen.items():
             if type(value) not in (int, float, str, bool):
                 raise ArgumentError(
                     f"{where}: {name}: {value!r:.60} given, numbers and texts can be kept"
                 )
         yield Schedule(tuple((known | chosen).items()), block)
-
-
-def _block(where: str, block: Any) -> tuple[int, ...]:
-    axes = block if isinstance(block, (tuple, list)) else (block,)
-    if not (1 <= len(axes) <= 3 and all(type(n) is int and n > 0 for n in axes)):
-        raise ArgumentError(
-            f"{where}: block: {block!r:.60} given, one to three positive integers are needed"
-        )
-    x, y, z = (*axes, 1, 1)[:3]
-    return x, y, z

@@ -1,0 +1,138 @@
+"""Calls that are repeated: what was checked once is kept as long as its arrays live."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from typing import Any
+
+import pytest
+
+import portmp as mp
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, PortmpError
+from portmp.kernels import kernel as kernels
+
+ADDED = """
+${kernel()}
+{
+    const ${index} i = ${global_id()};
+    if (i < n)
+        ${store("y", "i", add(load("x", "i"), load("y", "i")))}
+}
+"""
+SCALED = """
+${kernel()}
+{
+    const ${index} i = ${global_id()};
+    if (i < n && i < last)
+        ${store("y", "i", mul(load("a"), load("y", "i")))}
+}
+"""
+
+
+def added() -> mp.Kernel:
+    """y += x."""
+    return mp.Kernel(ADDED, "added(x: in [n], y: inout [n])", threads="n", block=64)
+
+
+def test_repeated_calls_are_calls(device: Device) -> None:
+    """The same arrays again, by turns with others, given in another order or by place."""
+    kernel = added()
+    x, y, z = (mp.array([k, 10 * k], "dd", device) for k in (1, 2, 3))
+    for _ in range(3):
+        kernel(x=x, y=y)
+        kernel(y=z, x=y)
+    kernel(x, y)
+    assert y.to_fractions() == [6, 60]
+    assert z.to_fractions() == [3 + 3 + 4 + 5, 150]
+    assert len(kernel._prepared) == 2
+    with mp.graph() as step:
+        kernel(x=x, y=y)
+    step.replay()
+    assert y.to_fractions() == [8, 80]
+
+
+def test_numbers_and_grids_are_a_calls_own(device: Device) -> None:
+    """Numbers are looked at in every call, and so are grids that they decide."""
+    takes = "scaled(a: value, last: int32, y: inout [n])"
+    kernel = mp.Kernel(SCALED, takes, grid=lambda last: -(-last // 64), block=64)
+    y = mp.array([1] * 130, "dd", device)
+    kernel(a=2, last=130, y=y)
+    kernel(a=3, last=64, y=y)
+    kernel(a=5, last=0, y=y)
+    assert y.to_fractions() == [6] * 64 + [2] * 66
+    for wrong in ({"a": "x", "last": 1}, {"a": 2, "last": 2**31}, {"a": None, "last": 1}):
+        with pytest.raises(PortmpError, match=r"scaled: (a|last)"):
+            kernel(y=y, **wrong)
+    with pytest.raises(ArgumentError, match="scaled: y: int given"):
+        kernel(a=1, last=1, y=5)
+    assert y.to_fractions() == [6] * 64 + [2] * 66
+
+
+def test_nothing_keeps_arrays(device: Device) -> None:
+    """Memory is given back with the arrays, and others at their places are other arrays."""
+    kernel = added()
+    for k in range(20):
+        x, y = (mp.array([k, 1], "dd", device) for _ in range(2))
+        for _ in range(2):
+            kernel(x=x, y=y)
+        assert y.to_fractions() == [3 * k, 3]
+        assert len(kernel._prepared) == 1
+        memory = weakref.ref(x.planes.buffers[0])
+        del x
+        gc.collect()
+        assert memory() is None and not kernel._prepared
+
+
+def test_as_many_calls_are_kept_as_are_allowed(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Then all are forgotten, and made anew."""
+    monkeypatch.setattr(kernels, "MOST_PLANS", 3)
+    kernel = added()
+    x = mp.array([1], "dd", device)
+    ys = [mp.array([k], "dd", device) for k in range(8)]
+    for _ in range(2):
+        for y in ys:
+            kernel(x=x, y=y)
+            assert len(kernel._prepared) <= 3
+    assert [y.to_fractions() for y in ys] == [[k + 2] for k in range(8)]
+
+
+@pytest.mark.parametrize(
+    "block", ["16 * k", ("8 * k", 2), lambda k: 16 * k, lambda j, k: (j, 8 * k)]
+)
+def test_blocks_of_values(block: Any) -> None:
+    """A block may be made of the template's values, and follows them."""
+    kernel = mp.Kernel(
+        "${kernel()}\n{\n/* ${block_size(0) * block_size(1)} */\n}\n",
+        "k(x: in [n])",
+        threads="n",
+        block=block,
+        j=2,
+        k=4,
+    )
+    assert kernel.block.threads == 64 and "/* 64 */" in kernel.render("cuda")
+    twice = kernel.module.varied({"k": 8}, {}).kernels["k"]
+    assert twice.block.threads == 128 and "/* 128 */" in twice.render("opencl")
+
+
+WRONG_BLOCKS: dict[str, tuple[Any, str]] = {
+    "size": ("n", "block: 'n' is no value of the kernel"),
+    "near": ("tiel", "block: 'tiel' is no value of the kernel .did you mean 'tile'"),
+    "value": ("name", "block: name is 'axpy', an integer is needed"),
+    "function": (lambda tile: tile - 4, "block: 0 given, one to three integers from 1 on"),
+    "fraction": (lambda tile: tile / 2, "block: 2.0 given, one to three integers from 1 on"),
+    "axes": ((1, 1, "tile", 1), r"block: \(1, 1, 'tile', 1\) given, one to three axes"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG_BLOCKS)
+def test_wrong_blocks(name: str) -> None:
+    """One sentence that names the block."""
+    block, message = WRONG_BLOCKS[name]
+    with pytest.raises(ArgumentError, match=message):
+        mp.Kernel(
+            "${kernel()}\n{\n}\n", "k(x: in [n])", threads="n", block=block, tile=4, name="axpy"
+        )
