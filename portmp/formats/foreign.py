@@ -110,9 +110,9 @@ _READERS: Sequence[tuple[Callable[[Any], bool], Callable[[Any, str], Exact]]] = 
     ),
     (lambda x: isinstance(x, Decimal), _of_decimal),
     (lambda x: isinstance(x, np.generic) and is_longer(x.dtype), _of_longer),
+    (lambda x: _is_flint(x) and hasattr(x, "man_exp"), _of_ball),
     (lambda x: hasattr(x, "_mpf_"), _of_mpf),  # mpmath's mpf and constants
     (lambda x: hasattr(x, "as_mantissa_exp"), _of_mpfr),
-    (lambda x: _is_flint(x) and hasattr(x, "man_exp"), _of_ball),
     (lambda x: _is_flint(x) and hasattr(x, "q"), lambda x, _: Fraction(int(x.p), int(x.q))),
     (lambda x: _is_flint(x) and type(x).__name__ == "fmpz", lambda x, _: int(x)),
 )
