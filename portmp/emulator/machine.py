@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from portmp.backends.base import Buffer, Device, Dim3
-from portmp.emulator import assembler, instructions
+from portmp.emulator import assembler, atomics, instructions, lanes
 from portmp.emulator.codeobject import CodeObject, Kernel
 from portmp.errors import DeviceError, LaunchError
 
@@ -40,15 +40,17 @@ SLOTS = 16
 """Blocks that run at a time."""
 
 _STATE_BYTES = 1 << 28
-_SCRATCH_DESCRIPTOR = (0x1000, 0x1000, 0xFFFFFFFF, 0)
 _FAULTS = {
     1: "reads {n} bytes at address {a:#x}, outside of every buffer",
     2: "writes {n} bytes at address {a:#x}, outside of every buffer or in one for reading only",
     3: "uses {n} bytes at {a} of the block's shared memory, beyond its {s}",
-    4: "uses {n} bytes at {a} of its private memory, beyond its {p} or misaligned",
+    4: "uses {n} bytes at {a} of its private memory, beyond its {p}",
     5: "uses {n} bytes at {a:#x}, which is misaligned",
     6: "does not end",
     7: "is no operation of the interpreter",
+    8: "jumps to address {a:#x}, where none of its instructions begins",
+    9: "has an atomic operation on {n} bytes at {a} of its private memory",
+    10: "uses a buffer whose descriptor is not that of its private memory: no other is interpreted",
 }
 
 
@@ -173,9 +175,11 @@ class Machine:
         return {name: self._assembled(kernel, base) for name, kernel in code.kernels.items()}
 
     def _assembled(self, kernel: Kernel, base: int) -> Loaded:
-        rows = assembler.assemble(kernel.code, kernel.lanes, base, self.settings.mutation)
-        buffer = self.host.allocate(rows.rows.nbytes)
-        self.host.queue.write(buffer, rows.rows)
+        mutation = self.settings.mutation
+        rows = assembler.assemble(kernel.code, kernel.lanes, base, mutation, kernel.arch)
+        content = np.concatenate([rows.rows.reshape(-1), rows.jumps])
+        buffer = self.host.allocate(content.nbytes)
+        self.host.queue.write(buffer, content)
         return Loaded(kernel, rows, buffer)
 
     def launch(
@@ -216,7 +220,9 @@ class Machine:
         shared_bytes = -(-kernel.shared // 16) * 16 + extra if extra else kernel.shared
         waves = -(-threads // kernel.lanes)
         words = rows.registers + -(-kernel.scratch // 4) * kernel.lanes
-        slots = max(1, min(groups, SLOTS, _STATE_BYTES // (4 * waves * words)))
+        # without atomic operations on 64 bits only one block may run at a time
+        together = SLOTS if self.host.traits.wide_atomics else 1
+        slots = max(1, min(groups, together, _STATE_BYTES // (4 * waves * words)))
         scalars, group_registers = _registers(kernel, given)
         table = self.memory.table()
         numbers = np.array(
@@ -289,7 +295,7 @@ class Machine:
 
 
 @cache
-def interpreter(lanes: int) -> KernelSpec:
+def interpreter(width: int) -> KernelSpec:
     """The OpenCL kernel that runs waves of so many lanes."""
     from portmp import formats
     from portmp.codegen import kernel_spec
@@ -297,7 +303,15 @@ def interpreter(lanes: int) -> KernelSpec:
     table = tuple(instructions.operations().values())
     form = formats.get("float64")
     return kernel_spec.spec(
-        "interpreter", "emulator/interpreter.mako", form, {}, lanes=lanes, operations=table
+        "interpreter",
+        "emulator/interpreter.mako",
+        form,
+        {},
+        lanes=width,
+        operations=table,
+        atomics=tuple(atomics.operations().values()),
+        ways=tuple(lanes.WAYS.items()),
+        apertures=(assembler.SHARED_APERTURE, assembler.PRIVATE_APERTURE),
     )
 
 
@@ -307,7 +321,7 @@ def _registers(kernel: Kernel, given: dict[str, int]) -> tuple[np.ndarray[Any, A
     at = 0
     for name, count in kernel.user:
         if name == "private_segment_buffer":
-            words[at : at + 4] = _SCRATCH_DESCRIPTOR
+            words[at : at + 4] = assembler.SCRATCH_DESCRIPTOR
         elif name in given:
             words[at : at + 2] = (given[name] & 0xFFFFFFFF, given[name] >> 32)
         elif name == "flat_scratch":
