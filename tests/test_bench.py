@@ -682,7 +682,7 @@ def test_compare(run: Run) -> None:
     assert status == 0
     assert lines[0][:2] == ["old:", "a"] and lines[1][:2] == ["new:", "b"]
     by_routine = {line[0]: line for line in lines[4:] if line}
-    assert by_routine["dot"][4:] == ["2", "G/s", "3", "G/s", "1.500", "50", "%", "50", "%"]
+    assert by_routine["dot"][4:] == ["2", "G/s", "3", "G/s", "1.500", "yes", "50", "%", "50", "%"]
     assert by_routine["gemm"][6:8] == ["missing", "-"]
     assert by_routine["axpy"][4] == "missing"
     written("both.json", a=[result("dot", 1e9)], c=[result("dot", 1e9)])
@@ -693,6 +693,17 @@ def test_compare(run: Run) -> None:
     written("odd.json", **{"a\x1b[31m\x9b": [result("dot", 1e9)]})
     out = run("compare", "odd.json", "odd.json")[1]
     assert "\x1b" not in out and "\x9b" not in out and r"a\x1b[31m\x9b" in out
+
+
+def test_a_ratio_within_the_spreads_is_no_change(run: Run) -> None:
+    """A factor of two says nothing where both runs spread by 81 %."""
+    wide = {"seconds": {"median": 1.0, "lower": 0.6, "upper": 1.41, "runs": 9, "calls": 1}}
+    written("old.json", a=[result("dot", 2e9) | wide, result("gemm", 2e9)])
+    written("new.json", a=[result("dot", 4e9) | wide, result("gemm", 4e9)])
+    rows = json.loads(run("compare", "old.json", "new.json", "--json")[1])[0]["rows"]
+    assert [(r["ratio"], r["change"]) for r in rows] == [(2.0, False), (2.0, True)]
+    lines = run("compare", "old.json", "new.json")[1].splitlines()
+    assert [line.split()[9] for line in lines if "2.000" in line] == ["no", "yes"]
 
 
 def broken(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any]], str]:

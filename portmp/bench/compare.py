@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from portmp.bench import blas, options
-from portmp.bench.experiment import SCHEMA, Experiment, Family
+from portmp.bench.experiment import SCHEMA, Experiment, Family, spread
 from portmp.bench.tables import Column, Row, Rows, Table, shown
 from portmp.errors import InputError, printable
 from portmp.files import content
 
+_CHANGES = {True: "yes", False: "no", None: "-"}
 _JOULES = Column("J/op", "energy.joules_per_operation", "J")
 _INSTALL = "pip install jsonschema, and this command tells where"
 
@@ -227,10 +229,27 @@ def _ratio(old: float | None, new: float | None) -> float | None:
     return new / old if old and new is not None else None
 
 
+def _is_change(ratio: float | None, both: Iterable[Row | None]) -> bool | None:
+    """Whether a ratio is beyond the spreads of both rows; None where they tell no spread.
+
+    Times that are off by their spread each, in opposite directions, make a ratio of (1 + a)(1 + b).
+    """
+    measured = [row for row in both if row is not None and "lower" in _seconds(row)]
+    if not ratio or len(measured) < 2:
+        return None
+    return max(ratio, 1 / ratio) > math.prod(1 + spread(row) for row in measured)
+
+
+def _seconds(row: Row) -> Mapping[str, Any]:
+    found = row.get("seconds")
+    return found if isinstance(found, Mapping) else {}
+
+
 def rows(old: Row | None, new: Row | None, experiment: Experiment) -> list[Row]:
     """What an experiment's rows are compared by, of two devices, and the ratio, new over old.
 
-    Null where missing. So for joules of an operation, where one of them has any.
+    Null where missing. So for joules of an operation, where one of them has any. ``change`` says
+    whether the ratio is beyond the spreads of what was measured.
     """
     before, after = _by_key(old, experiment), _by_key(new, experiment)
     found = []
@@ -244,6 +263,7 @@ def rows(old: Row | None, new: Row | None, experiment: Experiment) -> list[Row]:
             tail = f"_{column.heading}" if i else ""
             line |= {f"old{tail}": values[0], f"new{tail}": values[1]}
         line["ratio"] = _ratio(line["old"], line["new"])
+        line["change"] = _is_change(line["ratio"], both)
         for which, row in zip(("old", "new"), both, strict=True):
             line[f"{which}_joules_per_operation"] = _JOULES.value(row) if row else None
         found.append(line)
@@ -286,6 +306,8 @@ def _table(experiment: Experiment, found: list[Row], title: str) -> Table:
     first, *others = _columns(experiment)
     columns = [Column(c.heading, c.heading, c.unit, key=True) for c in experiment.key]
     columns += [*_both("", "", first.unit, "missing"), Column("new/old", "ratio", ".3f")]
+    if any(row["change"] is not None for row in found):
+        columns.append(Column("change", lambda r: _CHANGES[r["change"]], "words"))
     for other in others:
         columns += _both(other.heading, f"_{other.heading}", other.unit)
     field = "_joules_per_operation"
