@@ -13,7 +13,8 @@ from tiers import check
 
 import portmp as mp
 from portmp import discovery
-from portmp.backends.oclgrind import findings, runtime
+from portmp.backends import findings
+from portmp.backends.oclgrind import log, runtime
 from portmp.errors import BackendUnavailable, CheckError, CompileError, DeviceError, OutOfMemory
 
 GALLERY = Path(__file__).resolve().parents[1] / "docs" / "gallery"
@@ -190,12 +191,12 @@ Work-group divergence detected (barrier)
 
 def test_logs_are_read() -> None:
     """Reports with one place and with two; causes first, the same mistake once."""
-    race, divergence = findings.parsed(LOG)
+    race, divergence = log.parsed(LOG)
     assert str(race) == (
         "Read-write data race at local memory address 0x1000000000008: thread (1,0,0) of block "
         "(0,0,0) in rendered line 5 and thread (0,0,0) of block (0,0,0) in rendered line 6"
     )
-    assert divergence.lines == (12,)
+    assert divergence.places == ("rendered line 12",)
     assert divergence.who == ("block (0,0,0) (only 1 out of 2 work-items executed barrier)",)
     assert findings.told([race, divergence, race]).splitlines() == [
         f"  {divergence}",

@@ -25,13 +25,14 @@ class Offline(NamedTuple):
     compiler: Callable[[str], Compiler]
 
 
-def _amd(arch: str) -> Compiler:
-    return HiprtcCompiler() if arch in HIPRTC_ARCHITECTURES else ClangCompiler()
+def amd(arch: str, *more: str) -> Compiler:
+    """The compiler for an architecture of AMD's, with more options than its own."""
+    return HiprtcCompiler(*more) if arch in HIPRTC_ARCHITECTURES else ClangCompiler(*more)
 
 
 OFFLINE = {
     "cuda": Offline("sm_", "sm_90", lambda arch: NvrtcCompiler()),
-    "rocm": Offline("gfx", "gfx90a", _amd),
+    "rocm": Offline("gfx", "gfx90a", amd),
 }
 """By platform. What is not here is compiled by the driver of a device."""
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from portmp.emulator import instructions
+from portmp.emulator import instructions, marks
 from portmp.emulator.listing import Instruction
 from portmp.errors import DeviceError
 
@@ -92,12 +92,16 @@ class Row:
 
 @dataclass(frozen=True)
 class Program:
-    """Rows, the constants that they name, and where a wave's lanes' words begin."""
+    """Rows, the constants that they name, and where a wave's lanes' words begin.
+
+    ``grain``: the smallest unit of block memory that rows use has 2^grain bytes.
+    """
 
     rows: np.ndarray
     constants: np.ndarray
     vectors: int
     registers: int
+    grain: int
     instructions: tuple[Instruction, ...]
 
     def instruction(self, row: int) -> Instruction:
@@ -239,6 +243,7 @@ class Assembler:
             ("s_cbranch", "s_branch"): self._branch,
             "s_getpc": self._here,
             "s_barrier": self._barrier,
+            "s_sleep": self._mark,
         }
         for start, method in families.items():
             if name.startswith(start):
@@ -270,6 +275,11 @@ class Assembler:
         if one.operands not in ((), ("0xffff",), ("-1",)):
             raise Unknown("its barrier")
         self.add(name)
+
+    def _mark(self, name: str, one: Instruction) -> None:
+        """Waiting means nothing here, unless it marks where threads meet."""
+        if operation := marks.SLEEPS.get(int(one.operands[0], 0)):
+            self.add(operation)
 
     def _branch(self, name: str, one: Instruction) -> None:
         offset = int(one.operands[0]) & 0xFFFF
@@ -588,6 +598,7 @@ class Assembler:
             np.array([*self.constants, 0, 0], np.uint32),
             vectors,
             total,
+            0 if any(_is_short(row) for row in self.rows) else 2,
             tuple(by_address[row.address] for row in self.rows),
         )
 
@@ -599,6 +610,11 @@ class Assembler:
             following = first.get(one.address, following)
             aims[one.address] = following
         return aims
+
+
+def _is_short(row: Row) -> bool:
+    """Whether it uses block memory by less than words."""
+    return row.operation.startswith("shared_") and row.second % 4 != 0
 
 
 def _second(row: Row, settled: Callable[[int], int]) -> int:
