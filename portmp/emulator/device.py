@@ -77,8 +77,8 @@ class EmulatedDevice(RocmDevice):
         raise BackendUnavailable(f"{self.name} takes no energy of its own: it is no hardware")
 
     def compile(self, source: str) -> bytes:
-        """Compile with what checks go by: a table of lines, and marks where threads meet."""
-        return super().compile(marks.marked(source))
+        """Compile with what checks go by: a table of lines, and marks of barriers."""
+        return super().compile(marks.marked(source, self.properties.warp_size))
 
     def compiler_key(self) -> str:
         """That of the compiler, marked: nothing kept for hardware is taken for this device."""
