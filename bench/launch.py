@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Host time of a warm launch: of a kernel of the user's own, and of the driver's call by hand.
 
-One block of 64 threads adds two short vectors. Three ways by turns: ``portmp.Kernel`` called with
-arrays by name, portmp's queue with the same arguments, and the driver's own API (cuLaunchKernel by
-cuda-bindings, or clSetKernelArg and clEnqueueNDRangeKernel by pyopencl).
+One block of 64 threads adds two short vectors. Four ways by turns: ``portmp.Kernel`` called with
+arrays by name, one that takes a number too, portmp's queue with the same arguments, and the
+driver's own API (cuLaunchKernel by cuda-bindings, or clSetKernelArg and clEnqueueNDRangeKernel by
+pyopencl).
 """
 
 from __future__ import annotations
@@ -37,19 +38,27 @@ ${kernel()}
 """
 
 
+SCALE = ADD.replace('load("x", "i")', 'mul(load("a"), load("x", "i"))')
+
+
 def ways(device: str | None) -> tuple[Device, dict[str, Callable[[], None]]]:
     """The device, and what launches once in each way."""
     kernel = mp.Kernel(
         ADD, "add_to(x: in [n], y: inout [n])", threads="n", block=64, format="float64"
     )
+    scaled = mp.Kernel(
+        SCALE, "add_to(a: value, x: in [n], y: inout [n])", threads="n", block=64, format="float64"
+    )
     x, y = (mp.array([1.0] * 64, "float64", device) for _ in range(2))
     kernel(x=x, y=y)
+    scaled(a=0.5, x=x, y=y)
     target, queue = x.device, x.planes.queue
     loaded = kernel.module.load(target, kernel.name, frozenset("xy"))["add_to"].kernel
     arguments = [*x.planes.buffers, *y.planes.buffers, 64]
     grid, block = (1, 1, 1), (64, 1, 1)
     return target, {
         "kernel": lambda: kernel(x=x, y=y),
+        "with a number": lambda: scaled(a=0.5, x=x, y=y),
         "queue": lambda: queue.launch(loaded, grid, block, arguments),
         "driver": BY_HAND[target.platform](queue, loaded, arguments),
     }
@@ -127,7 +136,7 @@ def main() -> int:
     if args.output:
         args.output.write_text(text)
     for name, times in report["microseconds"].items():
-        print(f"{name:8} {times['median']:8.1f} us")
+        print(f"{name:13} {times['median']:8.1f} us")
     return 0
 
 

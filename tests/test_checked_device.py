@@ -30,12 +30,17 @@ def device() -> str:
     return discovery.get("oclgrind").name
 
 
-def from_gallery(name: str, old: str = "", new: str = "") -> Any:
-    """A file of the gallery with one text replaced."""
+def replaced(name: str, old: str = "", new: str = "") -> str:
+    """The text of a file of the gallery with one part replaced."""
     text = (GALLERY / f"{name}.py").read_text(encoding="utf-8")
     assert old in text
+    return text.replace(old, new, 1)
+
+
+def from_gallery(name: str, old: str = "", new: str = "") -> Any:
+    """The same as a module."""
     module = types.ModuleType(name)
-    exec(compile(text.replace(old, new, 1), name, "exec"), module.__dict__)
+    exec(compile(replaced(name, old, new), name, "exec"), module.__dict__)
     return module
 
 
@@ -54,6 +59,20 @@ def turned(module: Any, device: str) -> mp.Array:
     return found
 
 
+def counted(module: Any, device: str) -> mp.PlainArray:
+    """How often each of 256 numbers comes, whose neighbours are often equal."""
+    count = mp.plain_zeros(256, "int32", device)
+    module.histogram(k=mp.plain_array(np.arange(700) // 3, "int32", device), count=count)
+    return count
+
+
+def pulled(module: Any, device: str) -> mp.Array:
+    """Forces between atoms of more than one tile."""
+    places = np.random.default_rng(1).random((70, 3)) * module.BOX
+    found: mp.Array = module.forces("float64")(mp.array(places, "float64", device))
+    return found
+
+
 def test_gallery_is_clean(device: str) -> None:
     """The gallery's kernels: nothing to report, and the right results."""
     after = step(from_gallery("heat"), device).to_float64()
@@ -62,17 +81,42 @@ def test_gallery_is_clean(device: str) -> None:
     assert np.array_equal(after, expected)
     b = turned(from_gallery("transpose"), device).to_float64()
     assert np.array_equal(b, np.arange(40 * 33.0).reshape(40, 33).T)
+    count = counted(from_gallery("histogram"), device).to_numpy()
+    assert np.array_equal(count, np.bincount(np.arange(700) // 3, minlength=256))
+    assert np.isfinite(pulled(from_gallery("lennard_jones"), device).to_float64()).all()
+    systems = mp.array(np.eye(4)[None, ::-1], "dd", device), mp.array([[1, 2, 3, 4]], "dd", device)
+    x = from_gallery("solver4").solve("dd")(*systems)
+    assert np.array_equal(x.to_float64(), [[4, 3, 2, 1]])
+    from_gallery("mandelbrot").escape("dd")("0.1", "0.2", "0.1", 20, m=3, n=9, device=device)
+    from_gallery("monte_carlo").inside(points=300, seed=1, blocks=1, device=device)
 
 
-def line_of(name: str, text: str) -> int:
-    """The line of a template in the gallery that has *text*, its first line being 1."""
-    whole = (GALLERY / f"{name}.py").read_text(encoding="utf-8")
-    start = whole.index('"""\n', whole.index("mp.Kernel"))
+def line_of(whole: str, text: str) -> int:
+    """The line of a file's template that has *text*, the one of the opening quotes being 1."""
+    begins = re.search(r'(mp\.Kernel\(\s*|TEMPLATE = )(?=""")', whole)
+    assert begins
+    start = begins.end()
     return whole[start : whole.index(text, start)].count("\n") + 1
 
 
 RACE = r"(Read-write|Write-write) data race at local memory address 0x[0-9a-f]+"
 MUTANTS = {
+    "an operation that is not atomic": (
+        "histogram",
+        '${atomic("add", "held", load("k", "i"), 1)}',
+        'held[${load("k", "i")}] += 1',
+        counted,
+        RACE,
+        'held[${load("k", "i")}] += 1',
+    ),
+    "a tile that is read too early": (
+        "lennard_jones",
+        "        ${barrier()}\n        for",
+        "        for",
+        pulled,
+        RACE,
+        'tile[t][${d}] = ${load("position"',
+    ),
     "a barrier removed": ("heat", "        ${barrier()}\n", "", step, RACE, "const ${value} above"),
     "a halo not read": (
         "heat",
@@ -116,9 +160,9 @@ def test_mutants_are_reported(mutant: str, device: str) -> None:
     with pytest.raises(CheckError) as caught:
         run(from_gallery(name, old, new), device)
     text = str(caught.value)
-    kernel = "step" if run is step else name
+    kernel = {step: "step", pulled: "forces"}.get(run, name)
     assert f"oclgrind finds mistakes in the kernel {kernel}_kernel" in text
-    line = line_of(name, place) - (mutant == "a barrier removed")  # which took a line
+    line = line_of(replaced(name, old, new), place)
     found = [t for t in text.splitlines() if re.search(what, t)]
     assert any(f"template text line {line} (" in t and "block (" in t for t in found), text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import itertools
 import re
 import threading
@@ -14,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from slow import mostly_slow
-from tiers import INTERPRETED, check, interpreted
+from tiers import check, interpreted
 
 import portmp as mp
 from portmp import formats
@@ -439,68 +438,6 @@ def test_threads_of_python(device: Device) -> None:
     for each in work:
         each.join()
     assert all(same(y, e) for (_, y), e in zip(arrays, expected, strict=True))
-
-
-# --- the gallery ------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", sorted(p.stem for p in GALLERY.glob("*.py")))
-def test_gallery(name: str, device: Device) -> None:
-    """The same bits on the default device and on interpreted ones; what it computes is right."""
-    spec = importlib.util.spec_from_file_location(name, GALLERY / f"{name}.py")
-    assert spec and spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    found = module.main(device.name)
-    RIGHT[name](found)
-    for other in INTERPRETED:
-        there = module.main(interpreted(other).name)
-        pairs = zip(_arrays(found), _arrays(there), strict=True)
-        assert all(same(a, b) for a, b in pairs), other
-
-
-def _arrays(found: Any) -> tuple[mp.Array, ...]:
-    return found if isinstance(found, tuple) else (found,)
-
-
-def _axpy(y: mp.Array) -> None:
-    assert y.to_strings(60) == mp.array(["0.32"] * 1000, "qd").to_strings(60)
-
-
-def _transpose(found: tuple[mp.Array, mp.Array]) -> None:
-    a, b = found
-    assert (b == a.T).all()
-
-
-def _prefix_sum(y: mp.Array) -> None:
-    tenth = mp.array("0.1", "dd").to_fractions()
-    for i, one in enumerate(y.to_fractions()):
-        assert abs(one - (i + 1) * tenth) <= (i + 1) * tenth * 2**-98
-
-
-def _heat(u: mp.Array) -> None:
-    found = u.to_float64()
-    expected = np.zeros((40, 53))
-    expected[0] = 1
-    for _ in range(10):
-        inner = expected[1:-1, 1:-1]
-        around = expected[1:-1, :-2] + expected[1:-1, 2:] + expected[:-2, 1:-1] + expected[2:, 1:-1]
-        expected[1:-1, 1:-1] = inner + 0.2 * (around - 4 * inner)
-    assert np.abs(found - expected).max() < 1e-13
-
-
-def _mixed(found: tuple[mp.Array, mp.Array]) -> None:
-    a, sums = found
-    assert sums.to_fractions() == [sum(row) for row in a.to_fractions()]
-
-
-RIGHT: dict[str, Callable[[Any], None]] = {
-    "axpy": _axpy,
-    "transpose": _transpose,
-    "prefix_sum": _prefix_sum,
-    "heat": _heat,
-    "mixed": _mixed,
-}
 
 
 # --- errors -----------------------------------------------------------------------------------
