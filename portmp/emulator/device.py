@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from portmp.backends.base import Device
+from portmp.backends.base import Buffer, Device
 from portmp.backends.energy import Meter
 from portmp.backends.rocm import runtime as rocm
 from portmp.backends.rocm.blas import HipBlas
@@ -67,6 +67,10 @@ class EmulatedDevice(RocmDevice):
             f"1024 threads, {LIMIT << 20} rows of a launch on each of {SLOTS} slots, no atomic, "
             f"matrix or half-precision operations"
         )
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """Each by itself, so that what lies beside a plane belongs to nobody."""
+        return Device.allocate_parts(self, sizes)
 
     def library(self) -> HipBlas:
         """None: a library's own code is not interpreted."""

@@ -49,13 +49,18 @@ class Lines:
     def of(self, address: int) -> tuple[int, ...]:
         """Lines of the text, from 1: that of the instruction, then those of the calls around it.
 
-        Empty where it comes from no line of the text.
+        Empty where it comes from no line of the text, or from several.
         """
         index = bisect.bisect_right(self._starts, address) - 1
         found = [self._lines[index]] if index >= 0 else []
         around = [one for one in self._inlined if one.start <= address < one.end]
         found += [one.line for one in sorted(around, key=lambda one: -one.depth)]
         return tuple(line for line in found if line)
+
+    def near(self, address: int) -> int:
+        """The line of the last instruction before that has one; 0 for none."""
+        index = bisect.bisect_right(self._starts, address) - 1
+        return next((line for line in reversed(self._lines[: index + 1]) if line), 0)
 
     def _read(self, information: DWARFInfo) -> None:
         for unit in information.iter_CUs():
