@@ -146,7 +146,8 @@ class Mutant:
     """A part of a file replaced; *what* is found in *kernel*, at the line with *place*.
 
     *read*: where the interpreter finds it, if elsewhere: it tells values that were never written
-    where they are read, Oclgrind where they go. *on*: the devices that find it.
+    where they are read, Oclgrind where they go; and compilers change the order of accesses. *on*:
+    the devices that find it.
     """
 
     file: str
@@ -176,12 +177,7 @@ MUTANTS = {
         read="const ${value} beside",
     ),
     "heat: a barrier that some reach": Mutant(
-        "heat",
-        "step",
-        "${barrier()}",
-        "if (inside) { ${barrier()} }",
-        DIVERGENCE,
-        "${barrier()}",
+        "heat", "step", "${barrier()}", "if (inside) { ${barrier()} }", DIVERGENCE, "${barrier()}"
     ),
     "histogram: an operation that is not atomic": Mutant(
         "histogram",
@@ -226,7 +222,7 @@ MUTANTS = {
         "mixed",
         "row_sums",
         "sum = ${warp_reduce",
-        f"if (${{thread_id()}} < 13) sum = ${{warp_reduce",
+        "if (${thread_id()} < 13) sum = ${warp_reduce",
         ABSENT,
         "sum = ${warp_reduce",
         on=(WAVE64, WAVE32),
@@ -252,10 +248,21 @@ MUTANTS = {
         on=(WAVE64,),
     ),
     "prefix_sum: one warp too many": Mutant(
-        "prefix_sum", "within", "w < ${warp()}", "w <= ${warp()} + 1", OUTSIDE, 'before = ${add("before"'
+        "prefix_sum",
+        "within",
+        "w < ${warp()}",
+        "w <= ${warp()} + 1",
+        OUTSIDE,
+        'before = ${add("before"',
     ),
     "solver4: a bound off by one": Mutant(
-        "solver4", "solve", "if (i < n)", "if (i <= n)", OUTSIDE, 'x[${r}] = ${load("b"'
+        "solver4",
+        "solve",
+        "if (i < n)",
+        "if (i <= n)",
+        OUTSIDE,
+        'x[${r}] = ${load("b"',
+        'a[${r}][${c}] = ${load("a"',
     ),
     "transpose: an index off by one": Mutant(
         "transpose",

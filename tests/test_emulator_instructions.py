@@ -7,9 +7,7 @@ import re
 import struct
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import gmpy2
@@ -17,87 +15,25 @@ import numpy as np
 import pytest
 import tiers
 from operands import BITS, CONTEXTS, number_of, rounded, special
+from waves import WAVE64, Words
 
-from portmp import discovery
 from portmp.compilers import tools
 from portmp.emulator import assembler, instructions, listing, marks
 from portmp.emulator import device as emulated
 from portmp.emulator.assembler import Unknown
-from portmp.emulator.codeobject import Argument, Kernel
 from portmp.emulator.instructions import Operation
-from portmp.emulator.machine import Loaded, Machine
 from portmp.errors import CheckError
 
 LANES = 64
 
 
-@cache
-def _machine() -> Machine:
-    return Machine("gfx908", discovery.interpreter())
-
-
 # --- instructions against exact arithmetic ------------------------------------------------
-
-Words = np.ndarray[Any, Any]
-
-
-def _kernel(lines: Sequence[str], shared: int) -> Loaded:
-    """A kernel of these instructions: arguments are addresses of what it reads and writes."""
-    text = ["s_load_dwordx4 s[8:11], s[4:5], 0x0", *lines, "s_endpgm"]
-    code = tuple(listing.instruction(line, 8 * i, 8) for i, line in enumerate(text))
-    arguments = (Argument(0, 8, "global_buffer"), Argument(8, 8, "global_buffer"))
-    kernel = Kernel(
-        "test",
-        "gfx908",
-        LANES,
-        shared,
-        0,
-        16,
-        arguments,
-        (("arguments", 2),),
-        6,
-        (True, False, False),
-        False,
-        code,
-    )
-    kernel = replace(kernel, user=(("private_segment_buffer", 4), ("arguments", 2)))
-    rows = assembler.assemble(code, LANES, 0)
-    machine = _machine()
-    buffer = machine.host.allocate(rows.rows.nbytes)
-    machine.host.queue.write(buffer, rows.rows)
-    return Loaded(kernel, rows, buffer)
 
 
 def _run(
     lines: Sequence[str], given: Words, results: int, shared: int = 0, loaded: int | None = None
 ) -> Words:
-    """Run *lines* with a lane's words of *given* (words, lanes) in v10, v11 ...; v40 ... come back.
-
-    Of *given* the first *loaded* rows, all if None. v1 is four times the lane, s[8:9] the
-    input's and s[10:11] the output's address.
-    """
-    machine = _machine()
-    memory = machine.memory
-    source = memory.allocate(given.nbytes)
-    target = memory.allocate(4 * LANES * results)
-    assert source is not None and target is not None
-    memory.write(source, np.ascontiguousarray(given))
-    row = 4 * LANES
-    load = ["v_lshlrev_b32_e32 v1, 2, v0"]
-    for i in range(given.shape[0] if loaded is None else loaded):
-        load += [f"v_add_u32_e32 v2, {row * i}, v1", f"global_load_dword v{10 + i}, v2, s[8:9]"]
-    store = []
-    for i in range(results):
-        store += [f"v_add_u32_e32 v2, {row * i}, v1", f"global_store_dword v2, v{40 + i}, s[10:11]"]
-    values = [struct.pack("<Q", source), struct.pack("<Q", target)]
-    try:
-        machine.launch(_kernel([*load, *lines, *store], shared), (1, 1, 1), (LANES, 1, 1), values)
-        found = np.empty((results, LANES), np.uint32)
-        memory.read(target, found)
-    finally:
-        memory.free(source)
-        memory.free(target)
-    return found
+    return WAVE64.run(lines, given, results, shared=shared, loaded=loaded)
 
 
 def _operand(kind: str, at: int) -> str:
@@ -165,6 +101,17 @@ def _signed(number: int, bits: int) -> int:
     return number - (1 << bits) if number >> bits - 1 else number
 
 
+def _sign_bits(number: int, bits: int) -> int:
+    """How many bits at the top are the sign; all ones where all are."""
+    number = _signed(number, bits)
+    found = bits - (~number if number < 0 else number).bit_length()
+    return 2**32 - 1 if found == bits else found
+
+
+def _first_one(number: int) -> int:
+    return (number & -number).bit_length() - 1 if number else 2**32 - 1
+
+
 def _clamped(number: int, low: int, high: int) -> int:
     return max(low, min(high, number))
 
@@ -213,6 +160,10 @@ FLOAT |= {
     "v_cvt_f64_f32": lambda a: a,
     "v_cvt_f32_i32": lambda a: rounded("f", lambda x: x, a) if a else 0.0,
     "v_cvt_f32_u32": lambda a: rounded("f", lambda x: x, a) if a else 0.0,
+    **{
+        f"v_cvt_f32_ubyte{k}": lambda a, k=k: float(a >> 8 * k & 255)  # type: ignore[misc]
+        for k in range(4)
+    },
     "v_cvt_f64_i32": float,
     "v_cvt_f64_u32": float,
 }
@@ -259,6 +210,12 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_sub_u16": lambda a, b: (a - b) & 0xFFFF,
     "v_subrev_u16": lambda a, b: (b - a) & 0xFFFF,
     "v_mul_lo_u16": lambda a, b: (a * b) & 0xFFFF,
+    "v_ashrrev_i16": lambda a, b: _signed(b, 16) >> a % 16 & 0xFFFF,
+    "v_min_u16": lambda a, b: min(a & 0xFFFF, b & 0xFFFF),
+    "v_max_u16": lambda a, b: max(a & 0xFFFF, b & 0xFFFF),
+    "v_min_i16": lambda a, b: min(_signed(a, 16), _signed(b, 16)) & 0xFFFF,
+    "v_max_i16": lambda a, b: max(_signed(a, 16), _signed(b, 16)) & 0xFFFF,
+    "v_mad_u16": lambda a, b, c: (a * b + c) & 0xFFFF,
     "v_lshl_add_u32": lambda a, b, c: (a << b % 32) + c,
     "v_add_lshl_u32": lambda a, b, c: (a + b) << c % 32,
     "v_lshl_or_b32": lambda a, b, c: (a << b % 32) | c,
@@ -268,6 +225,7 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_bfi_b32": lambda a, b, c: (a & b) | (~a & c),
     "v_bcnt_u32_b32": lambda a, b: a.bit_count() + b,
     "v_ffbh_u32": lambda a: 32 - a.bit_length() if a else 2**32 - 1,
+    "v_ffbh_i32": lambda a: _sign_bits(a, 32),
     "v_ffbl_b32": lambda a: (a & -a).bit_length() - 1 if a else 2**32 - 1,
     "v_alignbit_b32": lambda a, b, c: (a << 32 | b) >> c % 32,
     "v_perm_b32": _permuted,
@@ -342,7 +300,7 @@ def _apply(operation: Operation, operands: Sequence[Sequence[int]]) -> list[int]
             rows.append([v >> 32 * word & 0xFFFFFFFF for v in column])
             lines.append(f"v_mov_b32_e32 v{40 + word}, v{9 + len(rows)}")
     target = _operand(operation.result, 40)
-    suffix = "_e32" if operation.name.endswith(("_b16", "_u16")) else ""
+    suffix = "_e32" if operation.name.endswith(instructions.OF_HALVES) else ""
     lines.append(f"{operation.name}{suffix} {', '.join([target, *places])}")
     found = _run(lines, np.array(rows, np.uint32), BITS[operation.result] // 32)
     words = [[int(v) for v in row] for row in found]
@@ -401,7 +359,7 @@ def test_approximations_keep_their_error(name: str) -> None:
 @pytest.mark.parametrize("operation", _of_kind("compare"), ids=lambda o: o.name)
 def test_comparisons(operation: Operation) -> None:
     """A comparison gives one bit a lane, zero for lanes that are off."""
-    relation = operation.name.removeprefix("v_cmp_").rsplit("_", 1)[0]
+    relation, suffix = operation.name.removeprefix("v_cmp_").rsplit("_", 1)
     kinds = operation.sources
     for columns in _columns(kinds, operation.name, 3):
         if kinds[0] == kinds[1]:
@@ -427,11 +385,13 @@ def test_comparisons(operation: Operation) -> None:
             if relation == "class":
                 expected = bool(y >> _class(kinds[0], a) & 1)
             else:
-                expected = _related(relation, kinds[0], x, y)
+                expected = _related(relation, kinds[0], x, y, suffix)
             assert bool(found >> lane & 1) == (expected and not 12 <= lane < 16), (x, y)
 
 
-def _related(relation: str, kind: str, x: Any, y: Any) -> bool:
+def _related(relation: str, kind: str, x: Any, y: Any, suffix: str = "") -> bool:
+    if suffix in ("u16", "i16"):
+        x, y = (_signed(v, 16) if suffix == "i16" else v & 0xFFFF for v in (x, y))
     negated = relation.startswith("n") and relation not in ("ne",)
     plain = relation[1:] if negated else relation
     unordered = kind in "fd" and (math.isnan(x) or math.isnan(y))
@@ -467,6 +427,7 @@ CARRIES: dict[str, tuple[Callable[..., int], Callable[..., bool]]] = {
     "v_subb_co_u32": (lambda a, b, c: a - b - c, lambda a, b, c: a < b + c),
     "v_subbrev_co_u32": (lambda a, b, c: b - a - c, lambda a, b, c: b < a + c),
     "v_mad_u64_u32": (lambda a, b, c: a * b + c, lambda a, b, c: a * b + c >= 2**64),
+    "v_mad_i64_i32": (lambda a, b, c: a * b + c, lambda a, b, c: a * b + c < 0),
 }
 
 
@@ -497,8 +458,9 @@ def test_carries(name: str) -> None:
         )
         found = first[0] | second[0] << 32
         for lane, operands in enumerate(zip(*columns, strict=True)):
-            given = [*operands, *[mask >> lane & 1] * ("m" in operation.sources)]
-            got = low[lane] | high[lane] << 32 if operation.result == "l" else low[lane]
+            values = [number_of(k, v) for k, v in zip(kinds, operands, strict=True)]
+            given = [*values, *[mask >> lane & 1] * ("m" in operation.sources)]
+            got = low[lane] | high[lane] << 32 if operation.result in "lq" else low[lane]
             assert got == _wrapped(operation.result, value(*given))
             assert bool(found >> lane & 1) == carry(*given)
 
@@ -509,6 +471,16 @@ def _nonzero(kind: str, value: int) -> bool:
 
 def _overflows(value: int) -> bool:
     return not -(2**31) <= value < 2**31
+
+
+def _field_of(a: int, bits: int, b: int) -> int:
+    """s_bfe: a signed field of so many bits; those beyond the word are copies of its sign."""
+    size = min(bits, b >> 16 & 127)
+    return _signed(_signed(a, bits) >> b % bits, size) if size else 0
+
+
+def _ones(a: int, one: int, bits: int) -> int:
+    return a.bit_count() if one else bits - a.bit_count()
 
 
 Scalar = tuple[Callable[..., Any], Callable[..., bool] | None]
@@ -545,6 +517,49 @@ SCALARS: dict[str, Scalar] = {
         lambda a, b: a >> b % 32 & (1 << min(32, b >> 16 & 127)) - 1,
         lambda a, b: bool(a >> b % 32 & (1 << min(32, b >> 16 & 127)) - 1),
     ),
+    "s_bfe_i32": (lambda a, b: _field_of(a, 32, b), lambda a, b: bool(_field_of(a, 32, b))),
+    "s_bfe_u64": (
+        lambda a, b: _field(a, b % 64, min(64, b >> 16 & 127)),
+        lambda a, b: bool(_field(a, b % 64, min(64, b >> 16 & 127))),
+    ),
+    "s_bfe_i64": (lambda a, b: _field_of(a, 64, b), lambda a, b: bool(_field_of(a, 64, b))),
+    "s_bfm_b32": (lambda a, b: (1 << a % 32) - 1 << b % 32, None),
+    "s_bfm_b64": (lambda a, b: (1 << a % 64) - 1 << b % 64, None),
+    "s_brev_b64": (lambda a: int(f"{a:064b}"[::-1], 2), None),
+    **{
+        f"s_bcnt{one}_i32_b{bits}": (
+            lambda a, one=one, bits=bits: _ones(a, one, bits),
+            lambda a, one=one, bits=bits: _ones(a, one, bits) != 0,
+        )
+        for one in (0, 1)
+        for bits in (32, 64)
+    },
+    **{
+        f"s_ff{one}_i32_b{bits}": (
+            lambda a, one=one, bits=bits: _first_one(a if one else ~a % 2**bits),
+            None,
+        )
+        for one in (0, 1)
+        for bits in (32, 64)
+    },
+    "s_flbit_i32_b32": (lambda a: 32 - a.bit_length() if a else 2**32 - 1, None),
+    "s_flbit_i32_b64": (lambda a: 64 - a.bit_length() if a else 2**32 - 1, None),
+    "s_flbit_i32": (lambda a: _sign_bits(a, 32), None),
+    "s_flbit_i32_i64": (lambda a: _sign_bits(a, 64), None),
+    "s_abs_i32": (abs, lambda a: a != 0),
+    "s_absdiff_i32": (lambda a, b: abs(a - b), lambda a, b: a != b),
+    **{
+        f"s_lshl{k}_add_u32": (
+            lambda a, b, k=k: (a << k) + b,
+            lambda a, b, k=k: (a << k) + b >= 2**32,
+        )
+        for k in range(1, 5)
+    },
+    "s_pack_ll_b32_b16": (lambda a, b: a & 0xFFFF | b << 16, None),
+    "s_pack_lh_b32_b16": (lambda a, b: a & 0xFFFF | b & 0xFFFF0000, None),
+    "s_pack_hh_b32_b16": (lambda a, b: a >> 16 | b & 0xFFFF0000, None),
+    "s_cmov_b32": (lambda a, old, scc: a if scc else old, None),
+    "s_cmov_b64": (lambda a, old, scc: a if scc else old, None),
     "s_bitset0_b32": (lambda a, old: old & ~(1 << a % 32), None),
     "s_bitset1_b32": (lambda a, old: old | 1 << a % 32, None),
     "s_cselect_b32": (lambda a, b, scc: a if scc else b, None),
@@ -652,7 +667,7 @@ def _scalar_lines(operation: Operation, case: int, values: Sequence[int], short:
         p if w else f"s{20 + 2 * i}" for i, (p, w) in enumerate(zip(pairs, wide, strict=False))
     ]
     if "old" in operation.text:
-        lines.append(f"s_mov_b32 s30, s{20 + 2 * len(wide)}")
+        lines.append(f"s_mov_b64 s[30:31], {pairs[len(wide)]}")
     if short:
         half = values[len(wide) - 1] & 0xFFFF
         signed = not operation.name.endswith("u32")
@@ -673,9 +688,7 @@ def _scalar_lines(operation: Operation, case: int, values: Sequence[int], short:
 
 def _lanes(lines: Sequence[str], results: int = 1, shared: int = 0) -> list[list[int]]:
     """Results where v10 holds 1000 + lane and v11 2000 + 3 lane."""
-    lane = np.arange(LANES, dtype=np.uint32)
-    found = _run(lines, np.array([1000 + lane, 2000 + 3 * lane], np.uint32), results, shared)
-    return [[int(v) for v in row] for row in found]
+    return WAVE64.numbered(lines, results, shared=shared)
 
 
 def test_lanes_that_are_off_keep_their_registers() -> None:
@@ -721,24 +734,6 @@ def test_moves_between_lanes_and_scalars() -> None:
     )
     assert first == [1008] * LANES and any_lane == [2015] * LANES
     assert written == [1008 if i == 3 else 1 for i in range(LANES)]
-
-
-def test_words_of_other_lanes() -> None:
-    """By addresses modulo the lanes; a lane that is off gives zero and keeps its own."""
-    moved, masked = _lanes(
-        [
-            "v_lshlrev_b32_e32 v20, 2, v10",
-            "ds_bpermute_b32 v40, v20, v11 offset:12",
-            "v_mov_b32_e32 v41, 7",
-            "s_mov_b32 exec_lo, 0xfffffffe",
-            "v_mov_b32_e32 v21, 0",
-            "ds_bpermute_b32 v41, v21, v11",
-            "s_mov_b64 exec, -1",
-        ],
-        2,
-    )
-    assert moved == [2000 + 3 * ((1000 + lane + 3) % LANES) for lane in range(LANES)]
-    assert masked == [7] + [0] * (LANES - 1)
 
 
 def test_parts_of_words() -> None:
@@ -836,7 +831,7 @@ def test_other_half_of_a_result() -> None:
         assert shifted[lane] == b & 0xFFFF0000 | a << 8 & 0xFFFF
         assert added[lane] == b & 0xFFFF0000 | (a + b) & 0xFFFF
         assert own[lane] == a & 0xFFFF0000 | (a & 0xFFFF) >> 3
-    with pytest.raises(Unknown, match="op_sel of an operation on halves"):
+    with pytest.raises(Unknown, match="the modifier op_sel"):
         _run(["v_add_nc_u16 v40, v10, v11 op_sel:[1,0,0]"], words, 1)
 
 
@@ -878,6 +873,100 @@ def test_loops_and_branches() -> None:
     assert found == [5 * (1000 + i) for i in range(LANES)]
 
 
+def _halves(value: int) -> list[str]:
+    return [f"s_mov_b32 s{20 + i}, {value >> 32 * i & 0xFFFFFFFF:#x}" for i in (0, 1)]
+
+
+def test_jumps_by_address() -> None:
+    """Forward over a line, as compilers make far branches, and back into a loop."""
+    (found,) = _lanes(
+        [
+            "v_mov_b32_e32 v40, 0",
+            "s_mov_b32 s22, 5",
+            "s_getpc_b64 s[20:21]",
+            "s_add_u32 s20, s20, 32",
+            "s_addc_u32 s21, s21, 0",
+            "s_setpc_b64 s[20:21]",  # over the next line
+            "v_mov_b32_e32 v40, 1",
+            "v_add_u32_e32 v40, v40, v10",
+            "s_sub_i32 s22, s22, 1",
+            "s_cmp_lg_u32 s22, 0",
+            "s_cbranch_scc0 10",
+            "s_sub_u32 s20, s20, 8",  # by way of the line before it
+            "s_subb_u32 s21, s21, 0",
+            "s_mov_b32 s23, 1",
+            "s_add_u32 s20, s20, 8",
+            "s_setpc_b64 s[20:21]",
+        ]
+    )
+    assert found == [5 * (1000 + i) for i in range(LANES)]
+
+
+def test_calls_and_returns() -> None:
+    """A function between two lines, which is skipped at first."""
+    (found,) = _lanes(
+        [
+            "s_getpc_b64 s[20:21]",
+            "s_add_u32 s20, s20, 16",
+            "s_branch 4",
+            "v_add_u32_e32 v40, v10, v10",  # s20 + 16
+            "s_setpc_b64 s[30:31]",
+            "s_swappc_b64 s[30:31], s[20:21]",
+            "v_add_u32_e32 v40, v40, v11",
+        ]
+    )
+    assert found == [2 * (1000 + i) + 2000 + 3 * i for i in range(LANES)]
+
+
+@pytest.mark.parametrize("address", [4, 1 << 20, 1 << 32, 2, (1 << 64) - 8])
+def test_jumps_to_nowhere(address: int) -> None:
+    """Between instructions, or out of the code."""
+    with pytest.raises(CheckError, match=f"Jump to address {address:#x}, where no "):
+        _lanes([*_halves(address), "s_setpc_b64 s[20:21]"])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "s_memtime s[20:21]",
+        "s_memrealtime s[20:21]",
+        "s_sendmsg_rtn_b64 s[20:21], sendmsg(MSG_RTN_GET_REALTIME)",
+        "s_getreg_b32 s20, hwreg(HW_REG_SHADER_CYCLES, 0, 20)",
+        "s_getreg_b32 s20, hwreg(HW_REG_SHADER_CYCLES_LO)",
+    ],
+)
+def test_clocks_count_rows(line: str) -> None:
+    """Five rows between two readings, and what they read before."""
+    later = line.replace("s[20:21]", "s[22:23]").replace("s20", "s22")
+    between = ["v_mov_b32_e32 v41, 0"] * 4
+    first, second = (row[0] for row in _lanes([line, *between, later, *_moved("s20", "s22")], 2))
+    assert 0 < first < 100 and second - first == 5
+
+
+def _moved(*registers: str) -> list[str]:
+    return [f"v_mov_b32_e32 v{40 + i}, {register}" for i, register in enumerate(registers)]
+
+
+def test_registers_of_the_hardware() -> None:
+    """Bases of flat addresses, in one register and as operands; and the upper word of a clock."""
+    found = _lanes(
+        [
+            "s_getreg_b32 s20, hwreg(HW_REG_SH_MEM_BASES, 16, 16)",
+            "s_getreg_b32 s21, hwreg(HW_REG_SH_MEM_BASES, 0, 16)",
+            "s_lshl_b32 s20, s20, 16",
+            "s_lshl_b32 s21, s21, 16",
+            "s_mov_b64 s[22:23], src_shared_base",
+            "s_mov_b64 s[24:25], src_private_base",
+            "s_getreg_b32 s26, hwreg(HW_REG_SHADER_CYCLES_HI)",
+            *_moved("s20", "s21", "s22", "s23", "s24", "s25", "s26"),
+        ],
+        7,
+    )
+    shared, private, low, high, below, above, clock = (row[0] for row in found)
+    assert (shared, private) == (high, above) and shared != private and shared >> 16
+    assert low == below == clock == 0
+
+
 # --- names and operands, as the assembler and the disassembler have them ---------------------
 
 SPELLED = {
@@ -885,6 +974,8 @@ SPELLED = {
     "v_readlane_b32": "s1, v1, s2",
     "v_writelane_b32": "v1, s1, s2",
     "ds_bpermute_b32": "v1, v2, v3",
+    "ds_permute_b32": "v1, v2, v3",
+    "s_setpc_b64": "s[2:3]",
     "v_accvgpr_read_b32": "v1, a1",
     "v_accvgpr_write_b32": "a1, v1",
     "v_accvgpr_mov_b32": "a1, a2",
@@ -906,6 +997,13 @@ SPELLED = {
 """Operands of operations that take others than their table's types say."""
 
 RENAMED = (
+    "v_cls_i32",
+    "s_clz_i32_u32",
+    "s_clz_i32_u64",
+    "s_cls_i32",
+    "s_cls_i32_i64",
+    "s_ctz_i32_b32",
+    "s_ctz_i32_b64",
     "v_add_nc_u32",
     "v_sub_nc_u32",
     "v_subrev_nc_u32",
@@ -999,8 +1097,9 @@ def test_names_are_those_of_the_disassembler() -> None:
     """Each operation is an instruction that exists, and is read as what it is."""
     tiers.check("clang")
     table = instructions.operations()
-    other = {*instructions.UNFUSED, *marks.SLEEPS.values(), "s_load"}
-    wanted = {n: o for n, o in table.items() if n not in other and o.kind != "memory"}
+    other = {*instructions.UNFUSED, *marks.SLEEPS.values()}
+    no_names = ("memory", "inner")
+    wanted = {n: o for n, o in table.items() if n not in other and o.kind not in no_names}
     for new in RENAMED:
         wanted[new] = table[instructions.canonical(new)]
     lines = {_spelled(o, n): o.name for n, o in wanted.items()}
@@ -1017,7 +1116,8 @@ def test_names_are_those_of_the_disassembler() -> None:
             missing.discard(line)
             if line in lines:
                 # what an operation on halves leaves of its result comes after it
-                row = made.rows[0 if one.mnemonic.endswith(("rev_b16", "_u16")) else -1]
+                halves = one.mnemonic.endswith(instructions.OF_HALVES)
+                row = made.rows[0 if halves and line.startswith("v_") else -1]
                 assert row.operation == lines[line], (arch, line, one.text)
     assert not missing
 
@@ -1031,13 +1131,16 @@ def test_names_are_those_of_the_disassembler() -> None:
         "v_sin_f32_e32 v1, v2",
         "v_add_f32_e64 v1, v2, v3 clamp",
         "v_mul_f32_e64 v1, v2, v3 mul:2",
-        "v_mov_b32_dpp v1, v2 row_shr:1 row_mask:0xf bank_mask:0xf",
-        "s_setpc_b64 s[0:1]",
-        "global_atomic_add v1, v2, s[0:1]",
         "v_pk_add_f16 v1, v2, v3",
-        "ds_permute_b32 v1, v2, v3",
         "s_barrier_wait 0xfffe",
-        "global_load_sbyte v1, v2, s[0:1]",
+        "s_getreg_b32 s0, hwreg(HW_REG_HW_ID)",
+        "s_setreg_b32 hwreg(HW_REG_MODE, 0, 4), s0",
+        "s_sendmsg sendmsg(MSG_INTERRUPT)",
+        "s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_GET_DOORBELL)",
+        "v_mov_b32_e32 v1, src_shared_base",
+        "v_add_f16_e32 v1.l, v2.h, v3.l",
+        "v_add_nc_u16 v1.l, v2.h, v3.l",
+        "v_dot4_i32_i8 v1, v2, v3, v4 op_sel:[1,0,0]",
         "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]",
     ],
 )
@@ -1052,7 +1155,7 @@ def test_what_is_unknown_is_refused_by_name(line: str) -> None:
     [
         ("global_load_dword v40, v3, s[8:9]", "Invalid read of size 4 at global memory"),
         ("global_store_dword v3, v0, s[8:9]", "Invalid write of size 4 at global memory"),
-        ("global_store_dword v1, v0, s[4:5]", "write of size 4 to read-only memory at global"),
+        ("global_store_dword v1, v0, s[4:5]", "write of size 4 at read-only memory, global"),
         ("global_load_dword v40, v0, s[8:9]", "Misaligned read of size 4 at global memory"),
         ("ds_read_b32 v40, v1", r"read of size 4 at local memory .* \(there are 0 bytes\)"),
         ("scratch_load_b32 v40, v1, off", "read of size 4 at private memory"),

@@ -55,7 +55,7 @@ def test_bits_of_integers(bits: int, anywhere: Device) -> None:
     assert zeros.to_numpy().tolist() == [bits - x.bit_length() for x in plain]
 
 
-def test_bytes_are_permuted(device: Device) -> None:
+def test_bytes_are_permuted(anywhere: Device) -> None:
     """Every choice of one byte, and some of four."""
     chosen = kernel(
         """
@@ -71,7 +71,7 @@ def test_bytes_are_permuted(device: Device) -> None:
     expected = [
         int.from_bytes(bytes(given[s >> 4 * i & 7] for i in range(4)), "little") for s in selectors
     ]
-    y = chosen(mp.plain_array(selectors, "uint32", device))
+    y = chosen(mp.plain_array(selectors, "uint32", anywhere))
     assert y.to_numpy().tolist() == expected
 
 
@@ -159,14 +159,14 @@ REALS = ("float32", "float64")
 
 @pytest.mark.parametrize("dtype", INTEGERS)
 @pytest.mark.parametrize("space", ["device", "block"])
-def test_atomics_on_integers(dtype: str, space: str, device: Device) -> None:
+def test_atomics_on_integers(dtype: str, space: str, anywhere: Device) -> None:
     """Those whose order plays no part, on arrays and in block memory."""
     info = np.iinfo(dtype)
     draw = np.random.default_rng(5)
     k = draw.integers(info.min, info.max, 500, dtype, endpoint=True)
     operations = ("add", "min", "max", "and", "or", "xor")
     start = [3, info.max, info.min, info.max, 0, 5, 0, 0]
-    found = counted(space, dtype, k, start, operations, device)
+    found = counted(space, dtype, k, start, operations, anywhere)
     for row, part in zip(found, np.split(k, range(64, 500, 64)), strict=True):
         with np.errstate(over="ignore"):
             expected = [
@@ -182,18 +182,18 @@ def test_atomics_on_integers(dtype: str, space: str, device: Device) -> None:
 
 @pytest.mark.parametrize("dtype", REALS)
 @pytest.mark.parametrize("space", ["device", "block"])
-def test_atomics_on_reals(dtype: str, space: str, device: Device) -> None:
+def test_atomics_on_reals(dtype: str, space: str, anywhere: Device) -> None:
     """Sums of few bits, whose order plays no part; extrema; one number of an exchange."""
     k = np.random.default_rng(6).integers(-1000, 1000, 300).astype(dtype) / 8
     start = [0.5, np.inf, -np.inf, 0, 7, 7, 7, 7]
-    found = counted(space, dtype, k, start, ("add", "min", "max", "exchange"), device)
+    found = counted(space, dtype, k, start, ("add", "min", "max", "exchange"), anywhere)
     for row, part in zip(found, np.split(k, range(64, 300, 64)), strict=True):
         assert row[:3].tolist() == [part.sum() + 0.5, part.min(), part.max()]
         assert row[3] in part and row[4:].tolist() == [7] * 4
 
 
 @pytest.mark.parametrize("dtype", INTEGERS)
-def test_what_an_atomic_gives(dtype: str, device: Device) -> None:
+def test_what_an_atomic_gives(dtype: str, anywhere: Device) -> None:
     """The number before: tickets are all different; a swap is made where the expected stands."""
     ticket = kernel(
         """
@@ -208,7 +208,7 @@ def test_what_an_atomic_gives(dtype: str, device: Device) -> None:
         """,
         f"tickets(next: inout {dtype} [3], taken: out {dtype} [n], old: out {dtype} [3])",
     )
-    following = mp.plain_array([7, 5, 6], dtype, device)
+    following = mp.plain_array([7, 5, 6], dtype, anywhere)
     taken, old = ticket(next=following, n=300)
     assert sorted(taken.to_numpy().tolist()) == list(range(7, 307))
     assert following.to_numpy().tolist() == [307, 9, 11]

@@ -6,7 +6,7 @@ import re
 from typing import Any
 
 import pytest
-from mutants import DEVICES, GALLERY, MUTANTS, NAMES, OCLGRIND, RUNS, line_of, module_of, text_of
+from mutants import DEVICES, MUTANTS, NAMES, OCLGRIND, RUNS, line_of, module_of, text_of
 from tiers import check, interpreted
 
 from portmp import discovery

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from portmp.emulator import instructions, marks
+from portmp.emulator import atomics, instructions, lanes, marks, modifiers
 from portmp.emulator.listing import Instruction
 from portmp.errors import DeviceError
 
@@ -31,6 +31,13 @@ _VECTOR, _OWN, _ACCUMULATION = 1 << 29, 1 << 30, 1 << 31
 EXEC, VCC, M0, SCC, SINK = 126, 106, 124, 128, 132
 SCALARS = 160
 """Scalar registers and the interpreter's own words; constants follow."""
+_SAVED, _MASK, _TIME = SINK + 2, SINK + 4, SINK + 6
+
+SHARED_APERTURE, PRIVATE_APERTURE = 0x10000, 0x20000
+"""Upper words of flat addresses in block memory and in a lane's own."""
+
+SCRATCH_DESCRIPTOR = (0x1000, 0x1000, 0xFFFFFFFF, 0)
+"""What a launch puts into the four registers of a buffer descriptor: memory of each lane's own."""
 
 _NAMED = {
     "vcc": VCC,
@@ -48,28 +55,16 @@ _NAMED = {
 _TRAP = 108
 _INVERSE_OF_TWO_PI = {False: 0x3E22F983, True: 0x3FC45F306DC9C882}
 _NUMBER = re.compile(r"-?\d+|-?0x[0-9a-f]+")
-_REFUSED = frozenset(
-    {
-        "clamp",
-        "lds",
-        "idxen",
-        "mul",
-        "div",
-        "quad_perm",
-        "row_shr",
-        "row_shl",
-        "row_ror",
-        "row_xmask",
-        "row_bcast",
-        "row_newbcast",
-        "wave_shr",
-        "wave_ror",
-        "dpp8",
-    }
-)
-"""Modifiers that change what an operation does, and that none of the kernels has."""
+_APERTURES = {"src_shared_base": SHARED_APERTURE, "src_private_base": PRIVATE_APERTURE}
+_HARDWARE_BASES = "HW_REG_SH_MEM_BASES"
+_CYCLES = {"HW_REG_SHADER_CYCLES": 0, "HW_REG_SHADER_CYCLES_LO": 0, "HW_REG_SHADER_CYCLES_HI": 32}
+"""Registers of the hardware that count, and which bit of the count is their first."""
 
 _REGISTER = re.compile(r"(s|v|a|ttmp)(?:(\d+)|\[(\d+):(\d+)\])")
+_HALF_REGISTER = re.compile(r"-?\|?v\d+\.[lh]\|?")
+_HARDWARE = re.compile(r"hwreg\((\w+)(?:,(\d+),(\d+))?\)")
+_ACCESS = re.compile(r"(global|flat|scratch|buffer)_(load|store)_(\w+)")
+_SHARED = re.compile(r"ds_(read|write)(2?)(st64)?_([bui])(\d+)")
 
 
 class Unknown(DeviceError):
@@ -95,9 +90,12 @@ class Program:
     """Rows, the constants that they name, and where a wave's lanes' words begin.
 
     ``grain``: the smallest unit of block memory that rows use has 2^grain bytes.
+    ``jumps``: the row of each word of code, all ones where no instruction begins; empty where no
+    row jumps by an address.
     """
 
     rows: np.ndarray
+    jumps: np.ndarray
     constants: np.ndarray
     vectors: int
     registers: int
@@ -114,11 +112,12 @@ Mutation = Callable[[Row], Row]
 
 
 class Assembler:
-    """The rows of one kernel."""
+    """The rows of one kernel: for waves of *lanes*, code at *base*, of *arch* (none: of any)."""
 
-    def __init__(self, lanes: int, base: int) -> None:
+    def __init__(self, lanes: int, base: int, arch: str = "") -> None:
         self.lanes = lanes
         self.base = base
+        self.arch = arch
         self.table = instructions.operations()
         self.constants: list[int] = []
         self._places: dict[int, int] = {}
@@ -158,10 +157,14 @@ class Assembler:
             return SINK if written else self.constant(0)
         if text in _NAMED:
             return _NAMED[text] | flags
+        if text in _APERTURES and kind in "lq" and not written:
+            return self.constant(_APERTURES[text] << 32)
         if found := _REGISTER.fullmatch(text):
             return self._register(found) | flags
         if found := re.fullmatch(r"t(\d+)", text):
             return int(found[1]) * self.lanes | LANE | flags | _OWN
+        if _HALF_REGISTER.fullmatch(text):
+            raise Unknown(f"{text!r}: halves of registers (true16)")
         if written:
             raise Unknown(f"{text!r} is no register")
         return self._literal(text, kind) | flags
@@ -217,16 +220,20 @@ class Assembler:
         name = instructions.canonical(one.mnemonic)
         if name in instructions.IGNORED:
             return
-        words = {*one.words, *one.modifiers}
-        if "clamp" in words and name in instructions.SATURATED:
-            words.remove("clamp")
+        encoding = one.mnemonic.rpartition("_")[2]
+        refused = modifiers.unknown(name, one, encoding)
+        if refused == ["clamp"] and name in instructions.SATURATED:
             name = instructions.SATURATED[name]
-        if refused := sorted(words & _REFUSED):
+        elif refused:
             raise Unknown(f"the modifier {refused[0]}")
         if one.second:
+            if modifiers.unknown("", one.second, ""):
+                raise Unknown("modifiers of the second operation")
             self._pair(one, one.second)
-        elif one.mnemonic.endswith("_sdwa"):
+        elif encoding == "sdwa":
             self._parts(name, one)
+        elif encoding == "dpp":
+            self._exchanged(name, one)
         else:
             self._translator(name)(name, one)
 
@@ -236,12 +243,21 @@ class Assembler:
             return self._save_exec
         families: dict[str | tuple[str, ...], Callable[[str, Instruction], None]] = {
             tuple(_HALVES): self._packed_halves,
-            "ds_bpermute_b32": self._from_lanes,
+            ("ds_bpermute_", "ds_permute_"): self._from_lanes,
+            "ds_swizzle_": self._swizzled,
+            ("v_permlane16_b32", "v_permlanex16_b32"): self._chosen,
+            "v_permlane64_b32": self._halves_exchanged,
+            "v_swap_b32": self._swapped,
             "v_pk_": self._packed,
-            ("global_", "buffer_", "scratch_", "ds_", "s_load"): self._memory,
+            ("global_", "flat_", "buffer_", "scratch_", "ds_", "s_load"): self._memory,
             "v_cmpx_": self._compare_exec,
             ("s_cbranch", "s_branch"): self._branch,
             "s_getpc": self._here,
+            "s_setpc": self._jump,
+            "s_swappc": self._call,
+            "s_getreg_": self._hardware,
+            "s_setreg_": self._set_hardware,
+            ("s_memtime", "s_memrealtime", "s_sendmsg"): self._clock,
             "s_barrier": self._barrier,
             "s_sleep": self._mark,
         }
@@ -253,14 +269,14 @@ class Assembler:
     def _plain(self, name: str, one: Instruction) -> None:
         # Since gfx10 (whose operations on halves have one encoding, hence a name without its
         # suffix) the other half of the result's register stays; before, it becomes zero.
-        if name.endswith(("rev_b16", "_u16")) and one.mnemonic[-4:] not in ("_e32", "_e64"):
+        known = self.table.get(name)
+        half = known and known.kind == "vector" and name.endswith(instructions.OF_HALVES)
+        if half and one.mnemonic[-4:] not in ("_e32", "_e64"):
             self._low_half(name, one)
         else:
             self._operation(name, one.operands)
 
     def _low_half(self, name: str, one: Instruction) -> None:
-        if any(one.numbers("op_sel", 3, 0)):
-            raise Unknown("op_sel of an operation on halves")
         target, kept = one.operands[0], self.temporary()
         self._operation(name, [kept, *one.operands[1:]])
         self._insert(target, kept)
@@ -289,6 +305,47 @@ class Assembler:
     def _here(self, name: str, one: Instruction) -> None:
         here = self.constant(self.base + one.following)
         self.add("s_mov_b64", self.place(one.operands[0], "l", True), [here])
+
+    def _jump(self, name: str, one: Instruction) -> None:
+        self.add(name, sources=[self.place(one.operands[0], "l")])
+
+    def _call(self, name: str, one: Instruction) -> None:
+        target, to = one.operands
+        self.add("s_mov_b64", _SAVED, [self.place(to, "l")])
+        self._here(name, replace(one, operands=(target,)))
+        self.add("s_setpc_b64", sources=[_SAVED])
+
+    def _hardware(self, name: str, one: Instruction) -> None:
+        """A field of a register of the hardware: of those that are known, clocks and bases."""
+        target, text = one.operands
+        found = _HARDWARE.fullmatch(text)
+        if found is None or found[1] not in {_HARDWARE_BASES, *_CYCLES}:
+            raise Unknown(f"what {text} holds")
+        first, size = int(found[2] or 0), int(found[3] or 32)
+        if found[1] in _CYCLES:
+            self._time(self.place(target, "u", True), _CYCLES[found[1]] + first, size)
+            return
+        bases = SHARED_APERTURE | PRIVATE_APERTURE >> 16
+        value = self.constant(bases >> first & (1 << size) - 1)
+        self.add("s_mov_b32", self.place(target, "u", True), [value])
+
+    def _set_hardware(self, name: str, one: Instruction) -> None:
+        # Where a lane's own memory lies is known without.
+        if not re.match(r"hwreg\(HW_REG_FLAT_SCR_(LO|HI)\)", one.operands[0]):
+            raise Unknown(f"writes {one.operands[0]}")
+
+    def _clock(self, name: str, one: Instruction) -> None:
+        """The time, in both words; other messages have no answer here."""
+        message = one.operands[-1]
+        if name == "s_sendmsg" and message == "sendmsg(MSG_DEALLOC_VGPRS)":
+            return
+        asked = name == "s_sendmsg_rtn_b64" and message == "sendmsg(MSG_RTN_GET_REALTIME)"
+        if name.startswith("s_sendmsg") and not asked:
+            raise Unknown(f"the message {message}")
+        self._time(self.place(one.operands[0], "l", True), 0, 64)
+
+    def _time(self, target: int, first: int, size: int) -> None:
+        self.add("s_clock", target, immediate=first | size << 8)
 
     def _operation(self, name: str, operands: Sequence[str]) -> Row:
         """A plain operation with its operands in the order of the assembler."""
@@ -321,8 +378,64 @@ class Assembler:
         return row
 
     def _from_lanes(self, name: str, one: Instruction) -> None:
-        """Words of lanes that an address in each lane names, four bytes a lane."""
+        """Words of lanes, or to lanes, that an address in each lane names, four bytes a lane."""
         self._lane(name, one.operands).immediate = int(one.modifiers.get("offset", "0"), 0)
+
+    def _move(self, target: str, source: str, way: str, number: int, masks: int) -> None:
+        """Words of lanes that are known before a launch."""
+        row = self.add("lane_move", self.place(target, "u", True), second=_MASK)
+        row.sources = (self.place(source, "u"), number)
+        row.immediate = list(lanes.WAYS).index(way) | masks
+
+    def _swizzled(self, name: str, one: Instruction) -> None:
+        target, source = one.operands
+        try:
+            way, number = lanes.swizzle(one.modifiers.get("offset", "0"))
+        except ValueError as error:
+            raise Unknown(str(error)) from None
+        self._move(target, source, way, number, lanes.BOUND | lanes.EVERYWHERE)
+
+    def _halves_exchanged(self, name: str, one: Instruction) -> None:
+        # a wave of 32 lanes has no other half, and the instruction does nothing
+        if self.lanes == 64:
+            masks = lanes.FETCHED | lanes.EVERYWHERE
+            self._move(one.operands[0], one.operands[1], "other_half", 0, masks)
+
+    def _chosen(self, name: str, one: Instruction) -> None:
+        """A word of a lane in the same row, or in the row beside it, by four bits a lane."""
+        fetched, bound = one.numbers("op_sel", 2, 0)[:2]
+        row = self._lane("lane_choice", one.operands)
+        row.immediate = name.startswith("v_permlanex16") | fetched << 1 | bound << 2
+
+    def _swapped(self, name: str, one: Instruction) -> None:
+        kept = self.temporary()
+        first, second = one.operands
+        for target, source in ((kept, first), (first, second), (second, kept)):
+            self._operation("v_mov_b32", [target, source])
+
+    def _exchanged(self, name: str, one: Instruction) -> None:
+        """An operation whose first source comes from other lanes (DPP)."""
+        known = self.table.get(name)
+        if known is None or known.kind not in ("vector", "carry", "compare"):
+            raise Unknown("it is not one of those that the interpreter has with words of others")
+        if known.sources[0] not in "uif" or name.endswith(instructions.OF_HALVES):
+            raise Unknown("words of other lanes, of more or less than 32 bits")
+        try:
+            way, number = lanes.modified(one.modifiers, one.words)
+            masks = lanes.masks(one.modifiers, way)
+        except ValueError as error:
+            raise Unknown(str(error)) from None
+        given, first = list(one.operands), _first_source(known)
+        source = given[first].strip("-|")
+        moved = self.temporary()
+        self._move(moved, source, way, number, masks)
+        given[first] = given[first].replace(source, moved)
+        self.add("s_mov_b64", _SAVED, [EXEC])
+        self.add("s_mov_b64", EXEC, [_MASK])
+        left = {k: v for k, v in one.modifiers.items() if k not in modifiers.EXCHANGED}
+        plain = replace(one, operands=tuple(given), modifiers=left, words=frozenset())
+        self._translator(name)(name, plain)
+        self.add("s_mov_b64", EXEC, [_SAVED])
 
     def _compare_exec(self, name: str, one: Instruction) -> None:
         plain = name.replace("v_cmpx_", "v_cmp_")
@@ -338,10 +451,9 @@ class Assembler:
         bits = name[-3:]
         logic = name.removesuffix(f"_saveexec_{bits}")
         target, source = self.place(one.operands[0], "l", True), self.place(one.operands[1], "l")
-        saved = SINK + 2
-        self.add(f"s_mov_{bits}", saved, [EXEC])
+        self.add(f"s_mov_{bits}", _SAVED, [EXEC])
         self.add(f"{logic}_{bits}", EXEC, [source, EXEC])
-        self.add(f"s_mov_{bits}", target, [saved])
+        self.add(f"s_mov_{bits}", target, [_SAVED])
 
     # --- what encodings add -------------------------------------------------------------
 
@@ -405,7 +517,7 @@ class Assembler:
         known = self.table.get(name)
         if known is None:
             raise Unknown("it is not one of those that the interpreter has")
-        first = 1 + (known.kind == "carry") if known.result or known.kind == "compare" else 0
+        first = _first_source(known)
         given = list(one.operands)
         for index, kind in enumerate(known.sources):
             choice = one.modifiers.get(f"src{index}_sel", "DWORD")
@@ -447,25 +559,19 @@ class Assembler:
     # --- memory -------------------------------------------------------------------------
 
     def _memory(self, name: str, one: Instruction) -> None:
-        offset = int(one.modifiers.get("offset", "0"), 0)
-        if name.startswith("s_load_"):
-            self._scalar_load(name, one, offset)
-        elif name.startswith("ds_"):
-            self._shared(name, one)
+        if atomic := atomics.access(name, self.arch):
+            self._atomic(atomic, one)
+        elif name.startswith("s_load_"):
+            self._scalar_load(name, one)
+        elif "_d16" in name:
+            self._half(name, one)
+        elif found := _SHARED.fullmatch(name):
+            self._shared(found, one)
         else:
-            space, way, width = name.split("_", 2)
-            if "_d16" in width:
-                self._half(name, one)
-                return
-            if width not in instructions.WIDTHS:
-                raise Unknown("its width")
-            nbytes = instructions.WIDTHS[width]
-            if space == "global":
-                self._global(way, nbytes, one.operands, offset)
-            else:
-                self._scratch(space, way, nbytes, one, offset)
+            self._array(name, one)
 
-    def _scalar_load(self, name: str, one: Instruction, offset: int) -> None:
+    def _scalar_load(self, name: str, one: Instruction) -> None:
+        offset = _offset(one)
         width = name.removeprefix("s_load_dword")
         words = int(width[1:]) if width else 1
         target, base, *rest = one.operands
@@ -482,65 +588,69 @@ class Assembler:
     def _half(self, name: str, one: Instruction) -> None:
         """A byte or half from or to one half of a word, whose other half stays."""
         plain, _, high = name.partition("_d16")
+        loads = "_load_" in name or "_read_" in name
         kept = self.temporary()
         operands = list(one.operands)
-        data = 0 if "_load_" in name else 1
+        data = 0 if loads or name.startswith("buffer_") else 1
         target, operands[data] = operands[data], kept
-        if data:
+        if not loads:
             self._operation("v_lshrrev_b32", [kept, "16" if high else "0", target])
-        if plain == "global_load_short":
-            plain = "global_load_ushort"
         self._memory(plain, replace(one, operands=tuple(operands)))
-        if not data and high:
+        if loads:
+            self._operation("v_and_b32", [kept, "0xffff", kept])
+        if loads and high:
             self._operation("v_and_b32", [target, "0xffff", target])
             self._operation("v_lshl_or_b32", [target, kept, "16", target])
-        elif not data:
+        elif loads:
             self._insert(target, kept)
 
-    def _global(self, way: str, nbytes: int, operands: Sequence[str], offset: int) -> None:
-        if way == "load":
-            target, address, scalar = operands
-            data = 0
-        else:
-            address, text, scalar = operands
-            target, data = "null", self.place(text, "u")
-        row = self.add(f"global_{way}", self.place(target, "u", True), immediate=offset)
-        row.sources = (self.place(address, "u"), self.place(scalar, "l"), data)
-        row.second = nbytes
-        row.flags = 0 if scalar == "off" else SHORT_ADDRESS
-
-    def _scratch(self, space: str, way: str, nbytes: int, one: Instruction, offset: int) -> None:
-        operands = list(one.operands)
-        if space == "buffer":
-            # The descriptor is the one that the launch gave: only scratch memory is reached so.
-            data, address, _, index = operands
-        else:
-            data, address, index = (
-                operands if way == "load" else (operands[1], operands[0], operands[2])
-            )
-        place = self.place(data, "u", written=way == "load")
-        row = self.add(f"scratch_{way}", place if way == "load" else SINK, immediate=offset)
-        sources = [self.place(address, "u"), self.place(index, "u")]
-        row.sources = tuple([*sources, place] if way == "store" else sources)
-        row.second = nbytes
-
-    def _shared(self, name: str, one: Instruction) -> None:
-        found = re.fullmatch(r"ds_(read|write)(2?)(st64)?_(?:b(\d+)|(u8|b8))", name)
-        if not found or found[5]:
+    def _array(self, name: str, one: Instruction) -> None:
+        """Memory that addresses reach: arrays, a lane's own, or either."""
+        found = _ACCESS.fullmatch(name)
+        nbytes = instructions.WIDTHS.get(found[3]) if found else None
+        if not found or not nbytes:
             raise Unknown("it is not one of those that the interpreter has")
-        nbytes = int(found[4]) // 8
-        way = {"read": "load", "write": "store"}[found[1]]
+        space, way, _ = found.groups()
+        operands = list(one.operands)
+        if space == "flat":
+            operands.append("off")
+        if space == "buffer":
+            # Checked when it runs: only a lane's own memory is reached so.
+            low, high = (SCRATCH_DESCRIPTOR[i] | SCRATCH_DESCRIPTOR[i + 1] << 32 for i in (0, 2))
+            expected = [self.constant(low), self.constant(high)]
+            self.add("scratch_descriptor", sources=[self.place(operands.pop(2), "l"), *expected])
+            data, address, base = operands
+            space = "scratch"
+        elif way == "load":
+            data, address, base = operands
+        else:
+            address, data, base = operands
+        words_of_base = "u" if space == "scratch" else "l"
+        row = self.add(f"{space}_{way}", SINK, second=nbytes, immediate=_offset(one))
+        place = self.place(data, "u", written=way == "load")
+        row.sources = (self.place(address, "u"), self.place(base, words_of_base), place)
+        row.flags = SHORT_ADDRESS if space == "global" and base != "off" else 0
+        if way == "load":
+            row.target = place
+            self._extend(data, nbytes, found[3].startswith("s") and found[3] != "short")
+
+    def _extend(self, target: str, nbytes: int, signed: bool) -> None:
+        """The sign of a byte or half that was loaded."""
+        if signed:
+            self._operation("v_bfe_i32", [target, target, "0", str(8 * nbytes)])
+
+    def _shared(self, found: re.Match[str], one: Instruction) -> None:
+        nbytes = int(found[5]) // 8
         if not found[2]:
-            offsets = [int(one.modifiers.get("offset", "0"), 0)]
+            offsets = [_offset(one)]
         else:
             unit = nbytes * (64 if found[3] else 1)
-            offsets = [int(one.modifiers.get(f"offset{i}", "0"), 0) * unit for i in (0, 1)]
-        if way == "store":
+            offsets = [_offset(one, f"offset{i}") * unit for i in (0, 1)]
+        if found[1] == "write":
             address, *values = one.operands
             for offset, value in zip(offsets, values, strict=True):
-                row = self.add("shared_store", SINK, immediate=offset)
+                row = self.add("shared_store", SINK, second=nbytes, immediate=offset)
                 row.sources = (self.place(address, "u"), SINK, self.place(value, "u"))
-                row.second = nbytes
             return
         target, address = one.operands
         place = self.place(address, "u")
@@ -551,9 +661,34 @@ class Assembler:
             place = kept
         for i, offset in enumerate(offsets):
             at = self.place(target, "u", True) + i * (nbytes // 4) * self.lanes
-            row = self.add("shared_load", at, immediate=offset)
-            row.sources = (place,)
-            row.second = nbytes
+            self.add("shared_load", at, [place], second=nbytes, immediate=offset)
+        self._extend(target, nbytes, found[4] == "i")
+
+    def _atomic(self, access: atomics.Access, one: Instruction) -> None:
+        operands = list(one.operands)
+        base, returns = "off", access.returns
+        if access.space == "global":
+            base = operands.pop()
+        if access.space != "shared":
+            returns = len(operands) == 3
+            if returns != _said_to_return(one):
+                raise Unknown("whether it returns the number before")
+        target = operands.pop(0) if returns else "null"
+        address, *numbers = operands
+        words = access.operation.nbytes // 4
+        places = [self.place(text, "u") for text in numbers]
+        if access.swaps and access.space != "shared":
+            places.append(places[0] + words * self.lanes)
+        if len(places) != 1 + access.swaps:
+            raise Unknown(f"{len(numbers)} numbers")
+        if access.expected_first:
+            places.reverse()
+        row = self.add(f"{access.space}_atomic", self.place(target, "u", True), second=4 * words)
+        row.sources = (self.place(address, "u"), self.place(base, "l"), *places)
+        row.immediate = _offset(one)
+        row.flags = list(atomics.operations()).index(access.operation.name) << 16
+        if base != "off":
+            row.flags |= SHORT_ADDRESS
 
     # --- the end ------------------------------------------------------------------------
 
@@ -563,6 +698,7 @@ class Assembler:
         for index, row in enumerate(self.rows):
             first.setdefault(row.address, index)
         aims = self._aims(listed, first)
+        jumps = self._jumps(aims)
         number = {name: i for i, name in enumerate(self.table)}
         constants = len(self.constants) + 2
         vectors = SCALARS + constants
@@ -595,12 +731,28 @@ class Assembler:
         by_address = {one.address: one for one in listed}
         return Program(
             table,
+            jumps,
             np.array([*self.constants, 0, 0], np.uint32),
             vectors,
             total,
             0 if any(_is_short(row) for row in self.rows) else 2,
             tuple(by_address[row.address] for row in self.rows),
         )
+
+    def _jumps(self, aims: dict[int, int]) -> np.ndarray:
+        """The row of each word of code; the rows that jump learn where it is."""
+        jumping = [row for row in self.rows if row.operation == "s_setpc_b64"]
+        if not jumping:
+            return np.zeros(0, np.uint32)
+        start, end = min(aims), max(aims)
+        table = np.full((end - start) // 4 + 1, 0xFFFFFFFF, np.uint32)
+        for address, aim in aims.items():
+            if aim < len(self.rows):
+                table[(address - start) // 4] = aim
+        for row in jumping:
+            row.sources = (*row.sources, self.constant(self.base + start), table.size)
+            row.immediate = ROW * len(self.rows)
+        return table
 
     def _aims(self, listed: Sequence[Instruction], first: dict[int, int]) -> dict[int, int]:
         """The row at which each instruction, also one without rows, continues."""
@@ -614,12 +766,12 @@ class Assembler:
 
 def _is_short(row: Row) -> bool:
     """Whether it uses block memory by less than words."""
-    return row.operation.startswith("shared_") and row.second % 4 != 0
+    return row.operation.startswith(("shared_", "flat_")) and row.second % 4 != 0
 
 
 def _second(row: Row, settled: Callable[[int], int]) -> int:
     """The second target is a place, or for memory a number of bytes."""
-    memory = row.operation == "s_load" or row.operation.endswith(("_load", "_store"))
+    memory = row.operation.endswith(("_load", "_store", "_atomic"))
     return row.second if memory else settled(row.second)
 
 
@@ -639,6 +791,21 @@ _PARTS = {
     "WORD_1": (16, 16),
     "DWORD": (0, 32),
 }
+
+
+def _first_source(operation: instructions.Operation) -> int:
+    """Which operand is the first source."""
+    written = bool(operation.result) or operation.kind == "compare"
+    return written + (operation.kind == "carry")
+
+
+def _offset(one: Instruction, name: str = "offset") -> int:
+    return int(one.modifiers.get(name, "0"), 0)
+
+
+def _said_to_return(one: Instruction) -> bool:
+    """Whether an atomic operation's modifiers say that it gives the number before."""
+    return bool({"glc", "sc0"} & one.words) or "RETURN" in one.modifiers.get("th", "")
 
 
 def _halfword(text: str, signed: bool) -> int:
@@ -679,10 +846,17 @@ def _word(text: str, which: int, negated: int) -> str:
 
 
 def assemble(
-    listed: Sequence[Instruction], lanes: int, base: int, mutation: Mutation | None = None
+    listed: Sequence[Instruction],
+    lanes: int,
+    base: int,
+    mutation: Mutation | None = None,
+    arch: str = "",
 ) -> Program:
-    """The rows of a function; raises Unknown for what the interpreter does not have."""
-    one = Assembler(lanes, base)
+    """The rows of a kernel, whose first instruction is the first one, and of functions behind it.
+
+    Unknown is raised for what the interpreter does not have.
+    """
+    one = Assembler(lanes, base, arch)
     for instruction in listed:
         one.instruction(instruction)
     return one.finish(listed, mutation)

@@ -24,12 +24,15 @@ class Kind(IntEnum):
     MISALIGNED = 5
     ENDLESS = 6
     UNKNOWN = 7
-    READ_WRITE = 8
-    BOTH_WRITE = 9
-    UNSET = 10
-    DIVERGENCE = 11
-    WARP_DIVERGENCE = 12
-    ABSENT_LANE = 13
+    JUMP = 8
+    PRIVATE_ATOMIC = 9
+    DESCRIPTOR = 10
+    READ_WRITE = 11
+    BOTH_WRITE = 12
+    UNSET = 13
+    DIVERGENCE = 14
+    WARP_DIVERGENCE = 15
+    ABSENT_LANE = 16
 
     def __str__(self) -> str:
         return str(int(self))
@@ -51,20 +54,30 @@ SLOT = HEAD + MOST * WORDS
 _NO_ROW = 0xFFFFFFFF
 
 _RACES = {Kind.READ_WRITE: "Read-write", Kind.BOTH_WRITE: "Write-write"}
-_SPACES = {"global": "global", "shared": "local", "scratch": "private", "s": "global"}
+_SPACES = {"shared": "local", "scratch": "private", "flat": "flat"}
+_MEMORIES = {
+    Kind.INVALID_READ: "global",
+    Kind.INVALID_WRITE: "global",
+    Kind.BEYOND_SHARED: "local",
+    Kind.BEYOND_PRIVATE: "private",
+    Kind.PRIVATE_ATOMIC: "private",
+    Kind.UNSET: "local",
+}
 
 
 class Launch(NamedTuple):
     """What places and threads of findings are told by.
 
-    ``lines``: of the text, for an instruction's address. ``readonly``: whether an address is in
-    memory for reading only. ``shared``, ``private``: bytes that a block and a thread have.
+    ``lines``: of the text, for an instruction's address; ``near``: the nearest one. ``readonly``:
+    whether an address is in memory for reading only. ``shared``, ``private``: bytes that a block
+    and a thread have.
     """
 
     program: Program
     grid: Dim3
     block: Dim3
     lines: Callable[[int], tuple[int, ...]]
+    near: Callable[[int], int]
     readonly: Callable[[int], bool]
     shared: int
     private: int
@@ -110,24 +123,24 @@ def _told(entry: list[int], launch: Launch) -> Finding:
 
 def _access(kind: Kind, row: int, address: int, launch: Launch) -> str:
     """What is wrong with one access, or with the code."""
-    if kind == Kind.ENDLESS:
-        return "The kernel does not end"
     operation = tuple(instructions.operations())[launch.program.rows[row, 0] & 0xFFFF]
-    if kind == Kind.UNKNOWN:
-        return f"{operation} is no operation of the interpreter"
     space, _, way = operation.partition("_")
     nbytes = int(launch.program.rows[row, 2])
-    where = f"{_SPACES.get(space, 'local')} memory address {address:#x}"
-    verb = "write" if way == "store" else "read"
-    if kind == Kind.UNSET:
-        return f"Uninitialized value read from {where}"
-    if kind == Kind.MISALIGNED:
-        return f"Misaligned {verb} of size {nbytes} at {where}"
+    verb = {"store": "write", "atomic": "atomic access"}.get(way, "read")
+    where = f"{_MEMORIES.get(kind) or _SPACES.get(space, 'global')} memory address {address:#x}"
     if kind == Kind.INVALID_WRITE and launch.readonly(address):
-        return f"Invalid write of size {nbytes} to read-only memory at {where}"
+        verb, where = "write", f"read-only memory, {where}"
     sizes = {Kind.BEYOND_SHARED: launch.shared, Kind.BEYOND_PRIVATE: launch.private}
     beyond = f" (there are {sizes[kind]} bytes)" if kind in sizes else ""
-    return f"Invalid {verb} of size {nbytes} at {where}{beyond}"
+    texts = {
+        Kind.ENDLESS: "The kernel does not end",
+        Kind.UNKNOWN: f"{operation} is no operation of the interpreter",
+        Kind.JUMP: f"Jump to address {address:#x}, where no instruction begins",
+        Kind.DESCRIPTOR: "Buffer whose descriptor is not that of private memory: not interpreted",
+        Kind.UNSET: f"Uninitialized value read from {where}",
+        Kind.MISALIGNED: f"Misaligned {verb} of size {nbytes} at {where}",
+    }
+    return texts.get(kind) or f"Invalid {verb} of size {nbytes} at {where}{beyond}"
 
 
 def _place(row: int, launch: Launch) -> str:
@@ -135,5 +148,8 @@ def _place(row: int, launch: Launch) -> str:
     one = launch.program.instruction(row)
     lines = launch.lines(one.address)
     if not lines:
-        return f"instruction {one.text!r} at {one.address:#x}"
+        near = launch.near(one.address)
+        return (f"code near rendered line {near}, " if near else "") + (
+            f"instruction {one.text!r} at {one.address:#x}"
+        )
     return ", called in ".join(f"rendered line {line}" for line in lines)

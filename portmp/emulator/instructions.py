@@ -21,7 +21,8 @@ class Operation:
 
     ``kind``: ``vector`` (each lane in EXEC), ``carry`` (so, and ``condition`` is a mask's bit),
     ``compare`` (``text`` is a mask's bit), ``scalar`` (``condition`` sets scc where there is
-    one), or one of the interpreter's own (``control``, ``memory``, ``lane``).
+    one), or one of the interpreter's own (``control``, ``memory``, ``lane``, ``inner``: no
+    instruction, but a part of some).
     """
 
     name: str
@@ -79,6 +80,7 @@ _FLOATS = {
     "v_cvt_f32_u32": ("f", "u", "(float)a"),
     "v_cvt_f64_i32": ("d", "i", "(double)a"),
     "v_cvt_f64_u32": ("d", "u", "(double)a"),
+    **{f"v_cvt_f32_ubyte{k}": ("f", "u", f"(float)(a >> {8 * k} & 255)") for k in range(4)},
     "v_cvt_i32_f32": ("i", "f", "signed_of((double)a)"),
     "v_cvt_u32_f32": ("u", "f", "unsigned_of((double)a)"),
     "v_cvt_i32_f64": ("i", "d", "signed_of(a)"),
@@ -122,6 +124,12 @@ _INTEGERS = {
     "v_lshlrev_b32": ("u", "uu", "b << (a & 31)"),
     "v_lshrrev_b32": ("u", "uu", "b >> (a & 31)"),
     "v_ashrrev_i32": ("i", "ui", "b >> (a & 31)"),
+    "v_ashrrev_i16": ("u", "uu", "(ushort)((short)b >> (a & 15))"),
+    "v_min_u16": ("u", "uu", "min(a & 0xffff, b & 0xffff)"),
+    "v_max_u16": ("u", "uu", "max(a & 0xffff, b & 0xffff)"),
+    "v_min_i16": ("u", "uu", "(ushort)min((short)a, (short)b)"),
+    "v_max_i16": ("u", "uu", "(ushort)max((short)a, (short)b)"),
+    "v_mad_u16": ("u", "uuu", "((a & 0xffff) * (b & 0xffff) + c) & 0xffff"),
     # of 16 bits: GCN clears the other half (its 32-bit encoding; see the assembler)
     "v_lshlrev_b16": ("u", "uu", "(b << (a & 15)) & 0xffff"),
     "v_lshrrev_b16": ("u", "uu", "(b & 0xffff) >> (a & 15)"),
@@ -156,6 +164,7 @@ _INTEGERS = {
         "(uint)popcount(a & (lane < 32 ? 0 : (1u << (lane - 32)) - 1)) + b",
     ),
     "v_ffbh_u32": ("u", "u", "a ? (uint)clz(a) : 0xffffffffu"),
+    "v_ffbh_i32": ("u", "i", "sign_bits(a)"),
     "v_ffbl_b32": ("u", "u", "a ? (uint)popcount((a & -a) - 1) : 0xffffffffu"),
     "v_alignbit_b32": ("u", "uuu", "(uint)((((ulong)a << 32) | b) >> (c & 31))"),
     "v_perm_b32": ("u", "uuu", "permuted(a, b, c)"),
@@ -182,6 +191,13 @@ _CARRY = {
     "v_subb_co_u32": ("u", "uum", "a - b - c", "(ulong)a < (ulong)b + c"),
     "v_subbrev_co_u32": ("u", "uum", "b - a - c", "(ulong)b < (ulong)a + c"),
     "v_mad_u64_u32": ("l", "uul", "(ulong)a * b + c", "r < c"),
+    # the upper one of 65 bits: the sign of the exact sum
+    "v_mad_i64_i32": (
+        "q",
+        "iiq",
+        "(long)((ulong)((long)a * b) + (ulong)c)",
+        "((long)a * b < 0) == (c < 0) ? c < 0 : r < 0",
+    ),
     "v_div_scale_f32": ("f", "fff", "prepared32(a, b, c)", "scaled_twice32(b, c)"),
     "v_div_scale_f64": ("d", "ddd", "prepared64(a, b, c)", "scaled_twice64(b, c)"),
 }
@@ -200,6 +216,7 @@ _FLOAT_RELATIONS = _RELATIONS | {
     "u": "!(a == a && b == b)",
 }
 _COMPARED = {"f32": "f", "f64": "d", "u32": "u", "i32": "i", "u64": "l", "i64": "q"}
+_HALVES_COMPARED = {"u16": ("u", "ushort"), "i16": ("u", "short")}
 
 _SCALAR = {
     "s_mov_b32": ("u", "u", "a", ""),
@@ -231,6 +248,35 @@ _SCALAR = {
     "s_lshr_b64": ("l", "lu", "a >> (b & 63)", "r != 0"),
     "s_ashr_i64": ("q", "qu", "a >> (b & 63)", "r != 0"),
     "s_bfe_u32": ("u", "uu", "field(a, b & 31, (b >> 16) & 127)", "r != 0"),
+    "s_bfe_i32": ("i", "iu", "signed_field(a, b & 31, (b >> 16) & 127)", "r != 0"),
+    "s_bfe_u64": ("l", "lu", "field64(a, b & 63, (b >> 16) & 127)", "r != 0"),
+    "s_bfe_i64": ("q", "qu", "signed_field64(a, b & 63, (b >> 16) & 127)", "r != 0"),
+    "s_bfm_b32": ("u", "uu", "((1u << (a & 31)) - 1) << (b & 31)", ""),
+    "s_bfm_b64": ("l", "uu", "((1ul << (a & 63)) - 1) << (b & 63)", ""),
+    "s_brev_b64": ("l", "l", "(ulong)reversed((uint)a) << 32 | reversed((uint)(a >> 32))", ""),
+    "s_bcnt0_i32_b32": ("u", "u", "32 - popcount(a)", "r != 0"),
+    "s_bcnt0_i32_b64": ("u", "l", "64 - (uint)popcount(a)", "r != 0"),
+    "s_bcnt1_i32_b32": ("u", "u", "popcount(a)", "r != 0"),
+    "s_bcnt1_i32_b64": ("u", "l", "(uint)popcount(a)", "r != 0"),
+    "s_ff0_i32_b32": ("u", "u", "~a ? (uint)popcount(a & ~(a + 1)) : 0xffffffffu", ""),
+    "s_ff1_i32_b32": ("u", "u", "a ? (uint)popcount((a & -a) - 1) : 0xffffffffu", ""),
+    "s_ff0_i32_b64": ("u", "l", "~a ? (uint)popcount(a & ~(a + 1)) : 0xffffffffu", ""),
+    "s_ff1_i32_b64": ("u", "l", "a ? (uint)popcount((a & -a) - 1) : 0xffffffffu", ""),
+    "s_flbit_i32_b32": ("u", "u", "a ? (uint)clz(a) : 0xffffffffu", ""),
+    "s_flbit_i32_b64": ("u", "l", "a ? (uint)clz(a) : 0xffffffffu", ""),
+    "s_flbit_i32": ("u", "i", "sign_bits(a)", ""),
+    "s_flbit_i32_i64": ("u", "q", "sign_bits64(a)", ""),
+    "s_abs_i32": ("i", "i", "a < 0 ? -(uint)a : a", "r != 0"),
+    "s_absdiff_i32": ("u", "ii", "a > b ? (uint)a - b : (uint)b - a", "r != 0"),
+    "s_lshl1_add_u32": ("u", "uu", "(a << 1) + b", "(((ulong)a << 1) + b) >> 32"),
+    "s_lshl2_add_u32": ("u", "uu", "(a << 2) + b", "(((ulong)a << 2) + b) >> 32"),
+    "s_lshl3_add_u32": ("u", "uu", "(a << 3) + b", "(((ulong)a << 3) + b) >> 32"),
+    "s_lshl4_add_u32": ("u", "uu", "(a << 4) + b", "(((ulong)a << 4) + b) >> 32"),
+    "s_pack_ll_b32_b16": ("u", "uu", "(a & 0xffff) | b << 16", ""),
+    "s_pack_lh_b32_b16": ("u", "uu", "(a & 0xffff) | (b & 0xffff0000)", ""),
+    "s_pack_hh_b32_b16": ("u", "uu", "a >> 16 | (b & 0xffff0000)", ""),
+    "s_cmov_b32": ("u", "u", "scc ? a : old", ""),
+    "s_cmov_b64": ("l", "l", "scc ? a : old", ""),
     "s_bitset0_b32": ("u", "u", "old & ~(1u << (a & 31))", ""),
     "s_bitset1_b32": ("u", "u", "old | 1u << (a & 31)", ""),
     "s_cselect_b32": ("u", "uu", "scc ? a : b", ""),
@@ -275,23 +321,36 @@ _CONTROL = (
     "s_cbranch_vccnz",
     "s_cbranch_execz",
     "s_cbranch_execnz",
+    "s_setpc_b64",
 )
 
-_LANE = ("v_readfirstlane_b32", "v_readlane_b32", "v_writelane_b32", "ds_bpermute_b32")
+_LANE = (
+    "v_readfirstlane_b32",
+    "v_readlane_b32",
+    "v_writelane_b32",
+    "ds_bpermute_b32",
+    "ds_permute_b32",
+)
+
+_INNER = ("s_load", "s_clock", "scratch_descriptor", "lane_move", "lane_choice")
+"""What instructions of several names, or parts of them, become."""
 
 WIDTHS = {
+    "ubyte": 1,
+    "sbyte": 1,
+    "byte": 1,
+    "ushort": 2,
+    "sshort": 2,
+    "short": 2,
     "dword": 4,
     "dwordx2": 8,
     "dwordx3": 12,
     "dwordx4": 16,
-    "ubyte": 1,
-    "byte": 1,
-    "ushort": 2,
-    "short": 2,
 }
 """Bytes that one lane loads or stores."""
 
-SPACES = ("global", "shared", "scratch")
+SPACES = ("global", "shared", "scratch", "flat")
+"""Memories; flat addresses lie in any of the others."""
 
 IGNORED = frozenset(
     {
@@ -301,7 +360,6 @@ IGNORED = frozenset(
         "s_waitcnt_vscnt",
         "s_clause",
         "s_delay_alu",
-        "s_sendmsg",
         "s_set_inst_prefetch_distance",
         "s_inst_prefetch",
         "s_code_end",
@@ -350,6 +408,11 @@ _RENAMED = (
     ("s_barrier_wait", "s_barrier"),
     ("v_clz_i32_u32", "v_ffbh_u32"),
     ("v_ctz_i32_b32", "v_ffbl_b32"),
+    ("v_cls_i32", "v_ffbh_i32"),
+    ("s_clz_i32_u32", "s_flbit_i32_b32"),
+    ("s_clz_i32_u64", "s_flbit_i32_b64"),
+    ("s_cls_i32", "s_flbit_i32"),
+    ("s_ctz_i32_b", "s_ff1_i32_b"),
 )
 _RENAMED_SCALAR = {
     "s_add_co_u32": "s_add_u32",
@@ -360,13 +423,18 @@ _RENAMED_SCALAR = {
     "s_addc_co_u32": "s_addc_u32",
     "s_subb_co_u32": "s_subb_u32",
 }
+OF_HALVES = ("_b16", "_u16", "_i16")
+"""Operations on the lower half of words end so."""
+
 SATURATED = {"v_add_u32": "v_add_sat_u32"}
 """Operations with the modifier clamp, under names of their own."""
 
 _NEW_WIDTHS = {
     "u8": "ubyte",
+    "i8": "sbyte",
     "b8": "byte",
     "u16": "ushort",
+    "i16": "sshort",
     "b16": "short",
     "b32": "dword",
     "b64": "dwordx2",
@@ -375,9 +443,9 @@ _NEW_WIDTHS = {
     "b256": "dwordx8",
     "b512": "dwordx16",
 }
-_MEMORY = re.compile(r"(global|scratch|s)_(load|store)_(u\d+|b\d+)")
-_HALF = re.compile(r"(global|scratch)_(load|store)_d16_(hi_)?(u8|b8|b16)")
-_SHARED = re.compile(r"ds_(load|store)_(2addr_)?(stride64_)?(b\d+)")
+_MEMORY = re.compile(r"(global|flat|scratch|s)_(load|store)_([uib]\d+)")
+_HALF = re.compile(r"(global|flat|scratch)_(load|store)_d16_(hi_)?([uib]\d+)")
+_SHARED = re.compile(r"ds_(load|store)_(2addr_)?(stride64_)?([uib]\d+)(_d16(?:_hi)?)?")
 _SHARED_NAMES = {"load": "read", "store": "write"}
 
 
@@ -391,7 +459,7 @@ def canonical(mnemonic: str) -> str:
         return f"{found[1]}_{found[2]}_{_NEW_WIDTHS[found[4]]}_d16{'_hi' if found[3] else ''}"
     if found := _SHARED.fullmatch(name):
         several = ("2st64" if found[3] else "2") if found[2] else ""
-        return f"ds_{_SHARED_NAMES[found[1]]}{several}_{found[4]}"
+        return f"ds_{_SHARED_NAMES[found[1]]}{several}_{found[4]}{found[5] or ''}"
     for new, old in _RENAMED:
         name = name.replace(new, old)
     return _RENAMED_SCALAR.get(name, name)
@@ -402,10 +470,10 @@ def operations() -> dict[str, Operation]:
     """All operations by name, in a fixed order: the order gives the interpreter's numbers."""
     found = [Operation(name, "control") for name in _CONTROL]
     found += [Operation(name, "lane") for name in _LANE]
-    found.append(Operation("s_load", "control"))
+    found += [Operation(name, "inner") for name in _INNER]
     for space in SPACES:
-        found.append(Operation(f"{space}_load", "memory"))
-        found.append(Operation(f"{space}_store", "memory"))
+        ways = ("load", "store", "atomic") if space != "scratch" else ("load", "store")
+        found += [Operation(f"{space}_{way}", "memory") for way in ways]
     for table in (_MOVES, _FLOATS, _RECIPROCALS, _INTEGERS):
         found += [Operation(name, "vector", *what) for name, what in table.items()]
     found += [Operation(name, "carry", *what) for name, what in _CARRY.items()]
@@ -413,6 +481,10 @@ def operations() -> dict[str, Operation]:
         relations = _FLOAT_RELATIONS if kind in "fd" else _RELATIONS | {"ne": "a != b"}
         for relation, text in relations.items():
             found.append(Operation(f"v_cmp_{relation}_{suffix}", "compare", "", 2 * kind, text))
+    for suffix, (kind, half) in _HALVES_COMPARED.items():
+        for relation, text in (_RELATIONS | {"ne": "a != b"}).items():
+            plain = re.sub(r"\b([ab])\b", rf"({half})\1", text)
+            found.append(Operation(f"v_cmp_{relation}_{suffix}", "compare", "", 2 * kind, plain))
     found.append(Operation("v_cmp_class_f32", "compare", "", "fu", "(class32(a) & b) != 0"))
     found.append(Operation("v_cmp_class_f64", "compare", "", "du", "(class64(a) & b) != 0"))
     found += [Operation(name, "scalar", *what) for name, what in _SCALAR.items()]

@@ -48,7 +48,8 @@ def _split(text: str) -> tuple[str, tuple[str, ...], dict[str, str], frozenset[s
         modifiers[found[1]] = found[2]
         return ""
 
-    # A register range has a colon too, but in brackets.
+    # What stands in parentheses is one operand; a register range's colon is in brackets.
+    rest = re.sub(r",\s+(?=[^()]*\))", ",", rest)
     plain = re.sub(_MODIFIER, take, rest)
     operands = [part.strip() for part in _commas(plain)]
     words: list[str] = []
@@ -58,8 +59,8 @@ def _split(text: str) -> tuple[str, tuple[str, ...], dict[str, str], frozenset[s
 
 
 def _commas(text: str) -> list[str]:
-    """Split at commas outside of brackets."""
-    return re.split(r",\s*(?![^\[]*\])", text.strip()) if text.strip() else []
+    """Split at commas outside of brackets and parentheses."""
+    return re.split(r",\s*(?![^\[]*\]|[^(]*\))", text.strip()) if text.strip() else []
 
 
 def instruction(text: str, address: int, nbytes: int) -> Instruction:

@@ -20,7 +20,7 @@ import numpy as np
 
 from portmp.backends.base import Buffer, Device, Dim3
 from portmp.backends.findings import check_error
-from portmp.emulator import assembler, findings, instructions
+from portmp.emulator import assembler, atomics, findings, instructions, lanes
 from portmp.emulator.codeobject import CodeObject, Kernel
 from portmp.emulator.lines import Lines
 from portmp.errors import DeviceError, LaunchError
@@ -42,7 +42,6 @@ SLOTS = 16
 """Blocks that run at a time."""
 
 _STATE_BYTES = 1 << 28
-_SCRATCH_DESCRIPTOR = (0x1000, 0x1000, 0xFFFFFFFF, 0)
 _TIMES = 1 << 31
 """Times of accesses to block memory, which are counted from launch to launch, before they begin
 again."""
@@ -84,6 +83,10 @@ class Loaded:
     def lines(self, address: int) -> tuple[int, ...]:
         """Lines of the rendered text that an instruction comes from, as far as they are known."""
         return self._lines.of(address) if self.code else ()
+
+    def near(self, address: int) -> int:
+        """The line nearest to an instruction; 0 for none."""
+        return self._lines.near(address) if self.code else 0
 
 
 class Memory:
@@ -197,9 +200,11 @@ class Machine:
         return {name: self._assembled(kernel, base, code) for name, kernel in code.kernels.items()}
 
     def _assembled(self, kernel: Kernel, base: int, code: CodeObject) -> Loaded:
-        rows = assembler.assemble(kernel.code, kernel.lanes, base, self.settings.mutation)
-        buffer = self.host.allocate(rows.rows.nbytes)
-        self.host.queue.write(buffer, rows.rows)
+        mutation = self.settings.mutation
+        rows = assembler.assemble(kernel.code, kernel.lanes, base, mutation, kernel.arch)
+        content = np.concatenate([rows.rows.reshape(-1), rows.jumps])
+        buffer = self.host.allocate(content.nbytes)
+        self.host.queue.write(buffer, content)
         return Loaded(kernel, rows, buffer, code if code.has_lines else None)
 
     def launch(
@@ -240,7 +245,9 @@ class Machine:
         shared_bytes = -(-kernel.shared // 16) * 16 + extra if extra else kernel.shared
         waves = -(-threads // kernel.lanes)
         words = rows.registers + -(-kernel.scratch // 4) * kernel.lanes
-        slots = max(1, min(groups, SLOTS, _STATE_BYTES // (4 * waves * words)))
+        # without atomic operations on 64 bits only one block may run at a time
+        together = SLOTS if self.host.traits.wide_atomics else 1
+        slots = max(1, min(groups, together, _STATE_BYTES // (4 * waves * words)))
         scalars, group_registers = _registers(kernel, given)
         units = self._shadow(slots * ((shared_bytes >> rows.grain) + 1))
         table = self.memory.table()
@@ -304,7 +311,14 @@ class Machine:
         self.rows_run += int(found[0 :: findings.SLOT].sum())
         self._time = int(found[1 :: findings.SLOT].max())
         facts = findings.Launch(
-            rows, grid, block, loaded.lines, self.memory.readonly, shared_bytes, kernel.scratch
+            rows,
+            grid,
+            block,
+            loaded.lines,
+            loaded.near,
+            self.memory.readonly,
+            shared_bytes,
+            kernel.scratch,
         )
         if mistakes := findings.found(found, facts):
             raise check_error(self.name, kernel.name, grid, block, mistakes)
@@ -328,7 +342,7 @@ class Machine:
 
 
 @cache
-def interpreter(lanes: int) -> KernelSpec:
+def interpreter(width: int) -> KernelSpec:
     """The OpenCL kernel that runs waves of so many lanes."""
     from portmp import formats
     from portmp.codegen import kernel_spec
@@ -336,7 +350,15 @@ def interpreter(lanes: int) -> KernelSpec:
     table = tuple(instructions.operations().values())
     form = formats.get("float64")
     return kernel_spec.spec(
-        "interpreter", "emulator/interpreter.mako", form, {}, lanes=lanes, operations=table
+        "interpreter",
+        "emulator/interpreter.mako",
+        form,
+        {},
+        lanes=width,
+        operations=table,
+        atomics=tuple(atomics.operations().values()),
+        ways=tuple(lanes.WAYS.items()),
+        apertures=(assembler.SHARED_APERTURE, assembler.PRIVATE_APERTURE),
     )
 
 
@@ -346,7 +368,7 @@ def _registers(kernel: Kernel, given: dict[str, int]) -> tuple[np.ndarray[Any, A
     at = 0
     for name, count in kernel.user:
         if name == "private_segment_buffer":
-            words[at : at + 4] = _SCRATCH_DESCRIPTOR
+            words[at : at + 4] = assembler.SCRATCH_DESCRIPTOR
         elif name in given:
             words[at : at + 2] = (given[name] & 0xFFFFFFFF, given[name] >> 32)
         elif name == "flat_scratch":

@@ -1,7 +1,7 @@
 """Marks in the code where threads meet, so that checks see it.
 
-The barrier of a warp leaves no instruction, nor does one of a block that is a single wave: lanes run
-in step. Code for the interpreter has an instruction there that does nothing. Code without such
+The barrier of a warp leaves no instruction, nor does one of a block that is a single wave: lanes
+run in step. Code for the interpreter has an instruction there that does nothing. Code without such
 barriers is compiled as it is.
 """
 

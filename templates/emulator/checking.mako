@@ -156,8 +156,8 @@ static void check_warps(__global ulong *report, const ulong exec, const uint thr
 }
 
 /* where and by whom block memory is touched: a finding for each access, its first unit that has one */
-% for way in ("read", "written", "updated"):
-#define ${f"CHECK_{way.upper()}"}(address, bytes) do { ${"\\"}
+% for name, way in (("LOAD", "read"), ("STORE", "written"), ("ATOMIC", "updated")):
+#define CHECK_${name}(address, bytes) do { ${"\\"}
         for (uint unit_ = 0; checked && unit_ < (bytes) >> GRAIN; ++unit_) { ${"\\"}
             uint other_ = 0; ${"\\"}
             const uint thread_ = wave * LANES + lane; ${"\\"}

@@ -16,9 +16,39 @@ static inline uint reversed(uint x)
     return x << 16 | x >> 16;
 }
 
+/* bits from a start on: those beyond the word are zero, or copies of the sign */
 static inline uint field(const uint x, const uint start, const uint size)
 {
     return size >= 32 ? x >> start : (x >> start) & ((1u << size) - 1);
+}
+
+static inline ulong field64(const ulong x, const uint start, const uint size)
+{
+    return size >= 64 ? x >> start : (x >> start) & ((1ul << size) - 1);
+}
+
+static inline long signed_field64(const long x, const uint start, const uint size)
+{
+    const long shifted = x >> start;
+    return !size ? 0 : size >= 64 ? shifted : (long)((ulong)shifted << (64 - size)) >> (64 - size);
+}
+
+static inline int signed_field(const int x, const uint start, const uint size)
+{
+    return (int)signed_field64(x, start, min(size, 64u));
+}
+
+/* how many bits at the top are the sign: all ones where all are */
+static inline uint sign_bits64(const long x)
+{
+    const ulong other = x < 0 ? ~(ulong)x : (ulong)x;
+    return other ? (uint)clz(other) : 0xffffffffu;
+}
+
+static inline uint sign_bits(const int x)
+{
+    const uint other = x < 0 ? ~(uint)x : (uint)x;
+    return other ? (uint)clz(other) : 0xffffffffu;
 }
 
 static inline uint permuted(const uint a, const uint b, const uint choice)

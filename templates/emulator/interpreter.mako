@@ -1,14 +1,17 @@
 ## Runs rows of a GPU's instructions: a work-item is a block, its waves take turns between barriers.
-## w: Writer; lanes: of a wave; operations: instructions.Operation in the order of their numbers
+## w: Writer; lanes: of a wave; operations: instructions.Operation, atomics: atomics.Atomic, ways: of
+## lanes to others, each in the order of their numbers; apertures: of block memory and a lane's own
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/emulator/checking.mako" import="checking"/>
 <%namespace file="/emulator/helpers.mako" import="helpers"/>
+<%namespace name="memory" file="/emulator/memory.mako"/>
+<%namespace name="exchange" file="/emulator/lanes.mako"/>
 <%!
-    from portmp.emulator.findings import Kind
     TYPES = {"u": "uint", "i": "int", "f": "float", "l": "ulong", "q": "long", "d": "double", "m": "uint"}
     READ = {"u": "WORD(%d)", "i": "(int)WORD(%d)", "f": "as_float(WORD(%d))", "l": "PAIR(%d)",
             "q": "(long)PAIR(%d)", "d": "as_double(PAIR(%d))", "m": "(uint)(MASK(%d) >> lane) & 1u"}
-    OLD = {"u": "TARGET[lane]", "i": "(int)TARGET[lane]", "f": "as_float(TARGET[lane])", "d": "as_double(TARGET_PAIR(lane))"}
+    OLD = {"u": "TARGET[lane]", "i": "(int)TARGET[lane]", "f": "as_float(TARGET[lane])",
+           "l": "TARGET_PAIR(lane)", "d": "as_double(TARGET_PAIR(lane))"}
 %>
 <%
     wide = lanes == 64
@@ -36,12 +39,17 @@
         TARGET[${at} + next_d] = (uint)(bits >> 32);
 % endif
 </%def>
+% if w.traits.wide_atomics:
+#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+% endif
 ${arithmetic(w.single, [])}
 ${arithmetic(w.double, [])}
 #define FMA32(a, b, c) (${w.single.fma("(a)", "(b)", "(c)")})
 #define FMA64(a, b, c) (${w.double.fma("(a)", "(b)", "(c)")})
 ${helpers(w)}
 #define LANES ${lanes}
+#define SHARED_APERTURE ${apertures[0]}
+#define PRIVATE_APERTURE ${apertures[1]}
 #define EXEC 126
 #define VCC 106
 #define SCC 128
@@ -82,28 +90,8 @@ ${helpers(w)}
 #define INITIAL 24
 ${checking()}
 
-/* the offset in the arena of an address, or all ones: outside of every buffer, or read-only */
-static inline ulong place(const ulong address, const uint bytes, const uint write,
-    __global const ulong *regions, const uint count, ulong *low, ulong *high, uint *readonly)
-{
-    if (!(address >= *low && address + bytes <= *high)) {
-        uint first = 0, last = count;
-        while (first < last) {
-            const uint middle = (first + last) / 2;
-            if (regions[3 * middle + 1] > address)
-                last = middle;
-            else
-                first = middle + 1;
-        }
-        if (first == count || address < regions[3 * first] || address + bytes > regions[3 * first + 1])
-            return ~0ul;
-        *low = regions[3 * first];
-        *high = regions[3 * first + 1];
-        *readonly = (uint)regions[3 * first + 2];
-    }
-    return write && *readonly ? ~0ul : address;
-}
-
+${memory.functions(atomics, w.traits.wide_atomics)}
+${exchange.functions(ways)}
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
     __global uchar *arena, const ulong base, __global const uint *code, __global const uint *p,
     __global const ulong *regions, __global uint *state, __global uint *shared_memory,
@@ -244,31 +232,7 @@ ${put(o, "lane")}
                     }
 % endif
 % endfor
-                    case ${number["v_readfirstlane_b32"]}: {
-                        const uint lane = exec ? popcount((exec & -exec) - 1) : 0;
-                        target[0] = WORD(0);
-                        break;
-                    }
-                    case ${number["v_readlane_b32"]}: {
-                        const uint lane = at1[0] & (LANES - 1);
-                        target[0] = WORD(0);
-                        break;
-                    }
-                    case ${number["v_writelane_b32"]}:
-                        target[at1[0] & (LANES - 1)] = at0[0];
-                        break;
-                    case ${number["ds_bpermute_b32"]}: {
-                        uint given[LANES];
-                        for (uint lane = 0; lane < LANES; ++lane)
-                            given[lane] = active >> lane & 1 ? WORD(1) : 0;
-                        EACH {
-                            const uint from = (WORD(0) + immediate) / 4 & (LANES - 1);
-                            if (checked && !(active >> from & 1))
-                                note(report, ${Kind.ABSENT_LANE}, row - 1, wave * LANES + lane, 0, group, 0, wave * LANES + from);
-                            target[lane * step_d] = given[from];
-                        }
-                        break;
-                    }
+${exchange.exchanges(number)}
                     case ${number["s_endpgm"]}:
                         row = ~0u;
                         --living;
@@ -302,7 +266,7 @@ ${put(o, "lane")}
 % endfor
                     case ${number["s_load"]}: { /* from two words and an offset, I[2] bytes */
                         const ulong address = (((ulong)at0[1] << 32 | at0[0]) + at1[0] + (long)(int)immediate) & ~3ul;
-                        if (place(address, I[2], 0, regions, REGIONS, &low, &high, &readonly) == ~0ul) {
+                        if (!owned(address, I[2], 0, regions, REGIONS, &low, &high, &readonly)) {
                             FAULT(1, 0, address);
                             break;
                         }
@@ -310,59 +274,28 @@ ${put(o, "lane")}
                             target[i] = *(__global const uint *)(arena + (address - base) + 4 * i);
                         break;
                     }
-% for way in ("load", "store"):
-                    case ${number["global_" + way]}:
-                        /* address in a lane's two words, or (bit 30) a lane's word beside two scalars; I[2] bytes */
-                        EACH {
-                            const ulong own = head >> 30 & 1 ? at0[lane * step0] : (ulong)at0[lane * step0 + next0] << 32 | at0[lane * step0];
-                            const ulong address = own + ((ulong)at1[1] << 32 | at1[0]) + (long)(int)immediate;
-                            if (place(address, I[2], ${int(way == "store")}, regions, REGIONS, &low, &high, &readonly) == ~0ul) {
-                                FAULT(${1 + (way == "store")}, lane, address);
-                                break;
-                            }
-                            __global uchar *memory = arena + (address - base);
-                            if (I[2] == 1) {
-${"target[lane] = memory[0];" if way == "load" else "memory[0] = (uchar)at2[lane * step2];"}
-                            } else if (address & (I[2] == 2 ? 1 : 3)) {
-                                FAULT(5, lane, address);
-                                break;
-                            } else if (I[2] == 2) {
-${"target[lane] = *(__global const ushort *)memory;" if way == "load" else "*(__global ushort *)memory = (ushort)at2[lane * step2];"}
-                            } else {
-                                for (uint i = 0; i < I[2] / 4; ++i)
-${"target[lane + LANES * i] = ((__global const uint *)memory)[i];" if way == "load" else "((__global uint *)memory)[i] = at2[lane * step2 + next2 * i];"}
-                            }
-                        }
+${memory.accesses(number)}
+                    case ${number["scratch_descriptor"]}:
+                        if (at0[0] != at1[0] || at0[1] != at1[1] || at0[2] != at2[0] || at0[3] != at2[1])
+                            FAULT(10, 0, 0);
                         break;
-                    case ${number["shared_" + way]}: /* address in a lane's word, I[2] bytes */
-                        EACH {
-                            const uint address = at0[lane * step0] + immediate;
-                            /* the sum wraps around: a base may be negative */
-                            if ((ulong)address + I[2] > SHARED_BYTES) {
-                                FAULT(3, lane, address);
-                                break;
-                            }
-                            if (address & 3) {
-                                FAULT(5, lane, address);
-                                break;
-                            }
-                            ${"CHECK_READ" if way == "load" else "CHECK_WRITTEN"}(address, I[2]);
-                            for (uint i = 0; i < I[2] / 4; ++i)
-${"target[lane + LANES * i] = shared[address / 4 + i];" if way == "load" else "shared[address / 4 + i] = at2[lane * step2 + next2 * i];"}
-                        }
+                    case ${number["s_setpc_b64"]}: { /* an address, where the code begins, its words */
+                        const ulong address = (ulong)at0[1] << 32 | at0[0];
+                        const ulong word = (address - ((ulong)at1[1] << 32 | at1[0])) / 4;
+                        const uint to = address & 3 || word >= w2 ? ~0u : code[immediate + word];
+                        if (to == ~0u)
+                            FAULT(8, 0, address);
+                        else
+                            row = to;
                         break;
-                    case ${number["scratch_" + way]}: /* a lane's own memory: two words and an offset, I[2] bytes */
-                        EACH {
-                            const uint address = at0[lane * step0] + at1[0] + immediate;
-                            if ((ulong)address + I[2] > SCRATCH_BYTES || (address & 3)) {
-                                FAULT(4, lane, address);
-                                break;
-                            }
-                            for (uint i = 0; i < I[2] / 4; ++i)
-${"target[lane + LANES * i] = R[SCRATCH + (address / 4 + i) * LANES + lane];" if way == "load" else "R[SCRATCH + (address / 4 + i) * LANES + lane] = at2[lane * step2 + next2 * i];"}
-                        }
+                    }
+                    case ${number["s_clock"]}: { /* a clock counts rows */
+                        const uint size = immediate >> 8;
+                        target[0] = (uint)(count >> (immediate & 255)) & (size >= 32 ? ~0u : (1u << size) - 1);
+                        if (size > 32)
+                            target[1] = (uint)(count >> 32);
                         break;
-% endfor
+                    }
                     default:
                         FAULT(7, 0, head);
                     }
