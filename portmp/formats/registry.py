@@ -47,7 +47,7 @@ class Accumulator:
         return {role: networks.get(name) for role, name in roles.items() if name}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Format:
     """One number format.
 
@@ -153,6 +153,12 @@ class Format:
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"<portmp format {self.name}: {self.about}, {self.digits} digits>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return get, (self.name,)
 
 
 def _fpan(n: int) -> dict[str, str]:
