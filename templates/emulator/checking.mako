@@ -36,7 +36,7 @@ typedef struct {
 } access;
 #define THREAD_OF(who) ((who) & 1023)
 #define READS 1024
-#define ATOMIC 2048
+#define UPDATES 2048
 #define ROW_OF(who) ((who) >> 12)
 
 /* of a unit of block memory: when it was written, by whom, and who read it or updated it: the last
@@ -79,10 +79,10 @@ static inline void remember(__global shadow *unit, const times t, const uint who
 }
 
 /* the race of an access with an earlier one, or nothing: its kind, and *who the other was* */
-% for way, flag, against in (("read", "READS", "ATOMIC"), ("written", "0", "(READS | ATOMIC)"), ("updated", "(READS | ATOMIC)", "READS")):
+% for way, flag, against in (("read", "READS", "UPDATES"), ("written", "0", "(READS | UPDATES)"), ("updated", "(READS | UPDATES)", "READS")):
 <%
     either = way == "updated"
-    kept = "ATOMIC" if either else flag
+    kept = "UPDATES" if either else flag
 %>
 static inline uint ${way}(__global shadow *unit, const times t, const uint who, uint *other)
 {

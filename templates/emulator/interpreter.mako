@@ -70,7 +70,7 @@ ${helpers(w)}
 #define WAVES p[4]
 #define WAVE_WORDS p[5]
 #define VECTORS p[6]
-#define SCRATCH p[7]
+#define SCRATCH_AT p[7]
 #define SCRATCH_BYTES p[8]
 #define SHARED_BYTES p[9]
 #define REGIONS p[10]
