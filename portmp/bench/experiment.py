@@ -433,7 +433,10 @@ def command(family: Family, args: Any) -> int:
     progress = Progress(sys.stderr.isatty())
     journal = Journal(request.output, key_of(family, request), request.again)
     if journal.known:
-        print(f"portmp: {journal.path}: goes on; cases that were measured: {journal.known}", file=sys.stderr)
+        print(
+            f"portmp: {journal.path}: goes on; cases that were measured: {journal.known}",
+            file=sys.stderr,
+        )
     parts, used = family.compiled(request, progress), []
     if parts is None:
         parts = []
