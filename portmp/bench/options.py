@@ -71,6 +71,17 @@ COMMANDS = {
             "plot": "draw rates by size, and roots",
         },
     ),
+    "hpcs2011": Command(
+        "experiments on the BLAS in double-double and quad-double, beside a paper's",
+        "portmp.bench.papers.hpcs2011.experiments",
+        {
+            "experiment": "rates, copies, cpu",
+            "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs)",
+            "seconds": _LIMIT,
+            "runs": _RUNS,
+            "plot": "draw times over float64's",
+        },
+    ),
     "ts2021": Command(
         "experiments on triple-single products, beside a paper's",
         "portmp.bench.papers.ts2021.experiments",
@@ -99,6 +110,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "routine": {"metavar": "R,..."},
     "size": {"metavar": "N,..."},
     "experiment": {"metavar": "E,..."},
+    "sizes": {"metavar": "S"},
     "static": {"metavar": "ARCH,..."},
     "accuracy": {"default": "both"},
     "runs": {"type": int, "metavar": "N"},
