@@ -412,40 +412,39 @@ class Writer:
                 return f"{args[0]} != {args[0]}"
             case "less":
                 return f"{args[0]} < {args[1]}"
-            case "negative":
-                return f"{self._image(args[0])} < 0"
             case "both" | "either":
-                return f"{_nested(args[0])} {'&' if expr.name == 'both' else '|'} {_nested(args[1])}"
+                return f" {'&' if expr.name == 'both' else '|'} ".join(map(_nested, args))
             case "opposite":
                 return f"!{_nested(args[0])}"
-            case "exponent" | "power_of_two" | "copysign":
-                return self._of_bits(expr.name, *args)
             case "select":
                 return f"({_nested(args[0])} ? {args[1]} : {args[2]})"
             case _:
-                raise RenderError(f"gate {expr.name} gives two results; assign them")
+                return self._of_bits(expr.name, *args)
 
     def _image(self, word: str) -> str:
         """A word's bits as an integer of its size."""
         return self.bits("as_int" if self.scalar == "float" else "as_long", word)
 
     def _of_bits(self, gate: str, first: str, second: str = "") -> str:
-        """A word made of the bits of words: with an exponent field or a number below 2^p's bits."""
+        """What gates make of the bits of words."""
         top, ones, magic = (23, 0xFF, 0x4B) if self.scalar == "float" else (52, 0x7FF, 0x433)
         bias = ones >> 1
         shift = self.literal(2.0**top + bias)
         word = "as_float" if self.scalar == "float" else "as_double"
         match gate:
+            case "negative":
+                return f"{self._image(first)} < 0"
             case "exponent":
                 field = f"({self._image(first)} >> {top} & {ones:#x})"
                 number = self.bits(word, f"{field} | {magic << (24 if top == 23 else top):#x}")
                 return f"({number} - {shift})"
             case "power_of_two":
                 return self.bits(word, f"{self._image(f'{_nested(first)} + {shift}')} << {top}")
-            case _:
+            case "copysign":
                 size = (1 << (31 if top == 23 else 63)) - 1
                 held = f"({self._image(first)} & {size:#x})"
                 return self.bits(word, f"{held} | ({self._image(second)} & ~{size:#x})")
+        raise RenderError(f"gate {gate} gives two results; assign them")
 
     # --- memory -------------------------------------------------------------------------
 

@@ -149,6 +149,12 @@ class Format:
     def operator(self, op: str) -> Network:
         """The public operator *op* (add, sub, fma, exp ...), special values settled."""
         if op in functions.ARITY:
+            if self.paper:
+                other = _UNIFORM[self.word, self.limbs]
+                raise FormatError(
+                    f"{op}: {self.name} is a paper's format, which has no functions; convert with "
+                    f"astype({other!r})"
+                )
             return functions.function(op, self.word, self.limbs)
         n = self.networks
         return operators.operator(op, n["add"], n["mul"], n["div"], n["sqrt"])

@@ -11,7 +11,7 @@ from fractions import Fraction
 from functools import cache
 from math import isqrt
 
-BITS = 1600
+BITS = 1728
 """Bits after the point: enough for the reduction of the largest float64 modulo pi."""
 GUARD = 64
 ONE = 1 << BITS

@@ -98,8 +98,9 @@ def exponent(x: Array) -> Array:
     """e with 2^e <= |x| < 2^(e+1), of normal words: the biased exponent less the bias."""
     x = np.asarray(x)
     integer, top, mask, bias = _BITS[x.dtype.itemsize]
-    bits = np.ascontiguousarray(x).view(integer).reshape(x.shape)
-    return (((bits >> top) & mask) - bias).astype(x.dtype)  # type: ignore[no-any-return]
+    bits: Array = np.ascontiguousarray(x).view(integer).reshape(x.shape)
+    found: Array = (((bits >> top) & mask) - bias).astype(x.dtype)
+    return found
 
 
 def power_of_two(n: Array) -> Array:

@@ -21,8 +21,8 @@ Operators on values are calls of the networks of their number of limbs, ``x * y`
 ``x + w`` with a word of ``add2_word``; ``select`` takes values too. ``seldom(flag, net(x), y)`` is
 ``select`` of what need not be computed where no flag is set: a branch on devices.
 
-Beside listings there are two kinds of networks with tables: a lookup (``lookup``) gives the entry of an
-index, and a fold (``fold``) goes through rows of constants: Horner's rule, products, sums.
+Beside listings there are two kinds of networks with tables: a lookup (``lookup``) gives the entry
+of an index, and a fold (``fold``) goes through rows of constants: Horner's rule, products, sums.
 
 The same program is rendered into device functions (templates/arithmetic) and evaluated
 on the host (portmp.networks.evaluator), which is why the two cannot differ.
@@ -210,9 +210,7 @@ class Network:
         def visit(expr: Expr) -> None:
             for arg in expr.args:
                 visit(arg)
-            if expr.op == op:
-                found[expr.name] = None
-            elif expr.op == "seldom" and op == "call" and expr.name:
+            if expr.op == op or (expr.op == "seldom" and op == "call" and expr.name):
                 found[expr.name] = None
 
         for step in self.steps:
@@ -479,7 +477,8 @@ def _folded(net: Network, gates: Gates, arguments: Sequence[Any]) -> Any:
         words = tuple(literal(word) for word in row)
         return words[0] if len(words) == 1 else words
 
-    state = constant(net.start)
+    state = constant(net.start) if net.start else arguments[0]
+    arguments = arguments if net.start else arguments[1:]
     for stage in net.stages:
         step = get(stage.step)
         kinds = [kind for _, kind in step.inputs]
@@ -532,8 +531,9 @@ def fold(
 ) -> None:
     """Add a network that goes through rows of constants.
 
-    The state begins as *start*. For each row of each stage it becomes step(state, x, ..., row),
-    with as many words of the operands as the step takes; between stages the state gets zeros below.
+    The state begins as *start*, or where that is empty as the first operand. For each row of each
+    stage it becomes step(state, x, ..., row), with as many words of the operands as the step
+    takes; between stages the state gets zeros below.
     """
     inputs, result = _signature(signature)
     steps = tuple(dict.fromkeys(stage.step for stage in stages))

@@ -1,9 +1,9 @@
 """Sums and products of any number of limbs, by levels.
 
-What stands at level i is about u^i of the leading word. A level is summed by two_sum, whose errors go
-one level down; the last level is summed plainly. ``settle`` then brings the words into order. These
-are the pieces that functions end with, where what they add is not of one format's length; and
-arithmetic of five limbs and more, which the fixed networks (``expansions``) do not have.
+What stands at level i is about u^i of the leading word. A level is summed by two_sum, whose errors
+go one level down; the last level is summed plainly. ``settle`` then brings the words into order.
+These are the pieces that functions end with, where what they add is not of one format's length;
+and arithmetic of five limbs and more, which the fixed networks (``expansions``) do not have.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from portmp.networks.language import NETWORKS, define
+
+MOST = 4
+"""Limbs of the longest format."""
 
 LONGEST = 7
 """Limbs of the longest values that functions compute with."""
@@ -22,6 +25,7 @@ class Listing:
     def __init__(self, *lines: str) -> None:
         self.lines = list(lines)
         self._names = 0
+        self._taken: set[str] = set()
 
     def __str__(self) -> str:
         return "\n".join(self.lines)
@@ -35,16 +39,18 @@ class Listing:
         """Append lines."""
         self.lines += [line.strip() for line in text.strip().splitlines()]
 
-    def named(self, expression: str) -> str:
-        """The name of a new variable."""
-        name = self.fresh()
+    def named(self, expression: str, name: str = "") -> str:
+        """The name of a new variable: *name*, if it is not yet taken."""
+        if not name or name in self._taken:
+            name = self.fresh()
+        self._taken.add(name)
         self.lines.append(f"{name} = {expression}")
         return name
 
-    def nearest(self, expression: str, big: str) -> str:
+    def nearest(self, expression: str, big: str, name: str = "") -> str:
         """The nearest integer: *big* is 3/2 2^(p-1), the number below 2^(p-2)."""
         number = self.named(expression)
-        return self.named(f"({number} + {big}) - {big}")
+        return self.named(f"({number} + {big}) - {big}", name)
 
     def two_sum(self, a: str, b: str, *, fast: bool = False) -> tuple[str, str]:
         """Sum and error."""
@@ -60,7 +66,8 @@ class Listing:
 
     def cascade(self, levels: Sequence[Sequence[str]]) -> list[str]:
         """One word a level: errors go one level down, the last level's sum is plain."""
-        sums, down = [], []
+        sums: list[str] = []
+        down: list[str] = []
         for i, level in enumerate(levels):
             words = [*level, *down]
             down = []
@@ -79,11 +86,16 @@ class Listing:
     ) -> list[str]:
         """Words in order of size as *count* normalised limbs; the last is rounded.
 
-        Zeros may stand between them. *robust*: where the leading ones may have cancelled; *ordered*:
-        where each is larger than the next, but for errors of the size of the last limb's.
+        Zeros may stand between them. *robust*: where the leading ones may have cancelled;
+        *ordered*: where each is larger than the next, but for errors of the size of the last
+        limb's.
         """
         found = list(words)
         last = len(found) - 1
+        for _ in range(max(last - 1, 1) if robust else 0):
+            # What cancels brings words of one size above each other.
+            for i in range(last - 1, -1, -1):
+                found[i], found[i + 1] = self.two_sum(found[i], found[i + 1])
         for first in range(count):
             final = first == count - 1
             for i in range(last - 1, first - 1, -1):
@@ -91,7 +103,9 @@ class Listing:
                 if final:
                     found[i] = self.named(f"{a} + {b}")
                 else:
-                    found[i], found[i + 1] = self.two_sum(a, b, fast=ordered or (first > 0 and not robust))
+                    found[i], found[i + 1] = self.two_sum(
+                        a, b, fast=ordered or (first > 0 and not robust)
+                    )
         return found[:count]
 
     def product(self, x: Sequence[str], y: Sequence[str], levels: list[list[str]]) -> None:
@@ -191,6 +205,36 @@ def _horner(n: int) -> str:
     return str(out)
 
 
+def _residual(out: Listing, x: Sequence[str], a: Sequence[str], b: Sequence[str]) -> str:
+    """The leading word of x - a b, where a b is x but for the last of x's limbs."""
+    levels: list[list[str]] = [[word] for word in x]
+    out.product([out.named(f"-{word}") for word in a], b, levels)
+    return out.settle(out.cascade(levels), min(2, len(x)), robust=True)[0]
+
+
+def _quotient(n: int) -> str:
+    """A quotient of one limb less, and the next word from its residual."""
+    m = n - 1
+    out = Listing()
+    short = value(limbs("x", m)), value(limbs("y", m))
+    out.named(f"{short[0]} / {short[1]}" if m == 1 else f"div{m}({short[0]}, {short[1]})", "q")
+    rest = _residual(out, limbs("x", n), limbs("q", m), limbs("y", n))
+    words = [*limbs("q", m), out.named(f"{rest} / y[0]")]
+    out.write(returned(out.settle(words, n, ordered=True)))
+    return str(out)
+
+
+def _root(n: int) -> str:
+    """A square root of one limb less, and the next word from its residual."""
+    m = n - 1
+    out = Listing()
+    out.named(f"sqrt{'' if m == 1 else m}({value(limbs('x', m))})", "g")
+    rest = _residual(out, limbs("x", n), limbs("g", m), limbs("g", m))
+    words = [*limbs("g", m), out.named(f"{rest} / (g[0] + g[0])")]
+    out.write(returned(out.settle(words, n, ordered=True)))
+    return str(out)
+
+
 for _n in range(2, LONGEST + 1):
     define(
         f"select{_n}",
@@ -230,4 +274,17 @@ for _n in range(5, LONGEST + 1):
             source=_LEVELS,
             bound=f"a few u^{_n}" + (" of the larger operand" if _op == "add" else ""),
         )
-assert "add5" in NETWORKS
+for _n in range(2, LONGEST + 1):
+    for _listing, _takes, _names in (
+        (_quotient, "x:{0} y:{0}", ("quotient", "div")),
+        (_root, "x:{0}", ("root", "sqrt")),
+    ):
+        for _name in _names:
+            if f"{_name}{_n}" not in NETWORKS:
+                define(
+                    f"{_name}{_n}",
+                    f"{_takes.format(_n)} -> {_n}",
+                    _listing(_n),
+                    source=f"{_names[1]} of {_n - 1} limbs and one word more",
+                    bound=f"a few u^{_n}",
+                )

@@ -10,6 +10,9 @@
         return words[0] if kind.words == 1 else f"{w.make(kind)}({', '.join(words)})"
     def held(name, kind):
         return [name] if kind.words == 1 else [f"{name}.x{k}" for k in range(kind.words)]
+    operands = net.inputs if net.start else net.inputs[1:]
+    name, kind = net.inputs[0]
+    started = [w.literal(word) for word in net.start] or held(name, kind)
     before = None
 %>
 % for s, stage in enumerate(net.stages):
@@ -29,12 +32,12 @@ ${w.signature(net)}
 <%
     step = get(stage.step)
     kinds = [kind for _, kind in step.inputs]
-    taken, size = len(net.inputs) + 1, len(stage.rows[0])
-    state = [w.literal(word) for word in net.start] if before is None else held(f"z{s - 1}", before)
+    taken, size = len(operands) + 1, len(stage.rows[0])
+    state = started if before is None else held(f"z{s - 1}", before)
     state = (state + [w.literal(0)] * kinds[0].words)[: kinds[0].words]
     given = [
         name if kind.words == whole.words else made(kind, held(name, whole)[: kind.words])
-        for (name, whole), kind in zip(net.inputs, kinds[1:taken])
+        for (name, whole), kind in zip(operands, kinds[1:taken])
     ]
     row = [w.splat(f"{scalar}_rows{s}[{f'{size} * ' if size > 1 else ''}i{f' + {k}' if k else ''}]") for k in range(size)]
     if len(stage.rows) == 1:

@@ -1,7 +1,7 @@
 """The exponential function: x = (64 e + j) ln2/64 + r, exp(x) = 2^e T_j (1 + r + r^2 q(r)).
 
-T_j = 2^(j/64) is a table with one limb more than the format, so only T_j (exp(r) - 1), which is at most
-2^-7.5 of it, has the errors of the format's products.
+T_j = 2^(j/64) is a table with one limb more than the format, so only T_j (exp(r) - 1), which is at
+most 2^-7.5 of it, has the errors of the format's products.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from math import factorial
 
 from portmp.networks import constants
 from portmp.networks.functions.setting import Setting, guarded, scaled
-from portmp.networks.levels import Listing, limbs, negated, paired, value
+from portmp.networks.levels import Listing, limbs, paired, value
 
 STEPS = 64
 """Entries of the table."""
@@ -38,25 +38,23 @@ def reduced(out: Listing, s: Setting, x0: str, lower: list[str]) -> tuple[list[s
     """r as limbs, e and j, of x with the bounded leading word *x0*."""
     n = s.limbs
     k = out.named(f"{x0} * {s.words(STEPS * Fraction(constants.ONE, constants.ln2()), 1)[0]!r}")
-    k = out.nearest(k, s.nearest)
-    e = out.nearest(f"fma({k}, {1 / STEPS}, {-0.5 + 0.5 / STEPS})", s.nearest)
-    j = out.named(f"fma({e}, {-STEPS}, {k})")
+    k = out.nearest(k, s.nearest, "k")
+    e = out.nearest(f"fma({k}, {1 / STEPS}, {-0.5 + 0.5 / STEPS})", s.nearest, "e")
+    j = out.named(f"fma({e}, {-STEPS}, {k})", "j")
     levels = paired([x0, *lower], [""] * (n + 1))
     levels = [[word for word in level if word] for level in levels]
     out.product([out.named(f"-{k}")], s.texts(constants.ln2() // STEPS, n + 1), levels)
     return out.settle(out.cascade(levels), n, robust=True), e, j
 
 
-def parts(
-    out: Listing, s: Setting, x0: str, lower: list[str]
-) -> tuple[list[str], list[str], str]:
+def parts(out: Listing, s: Setting, x0: str, lower: list[str]) -> tuple[list[str], list[str], str]:
     """T (one limb more), T (exp(r) - 1) and e: exp(x) = 2^e times their sum."""
     r, e, j = reduced(out, s, x0, lower)
     terms, k = _terms(s)
-    t = out.named(f"{_table(s)}({j})")
-    short = out.named(value(r[:k]))
-    square = out.named(f"{short} * {short}")
-    rest = out.named(f"{square} * {terms}({short})")
+    t = out.named(f"{_table(s)}({j})", "table")
+    short = out.named(value(r[:k]), "r")
+    square = out.named(f"{short} * {short}", "square")
+    rest = out.named(f"{square} * {terms}({short})", "rest")
     p = out.settle(out.cascade(paired(r, limbs(rest, k))), s.limbs, ordered=True)
     head = out.named(value(limbs(t, s.limbs)))
     small = out.named(f"{head} * {out.named(value(p))}")

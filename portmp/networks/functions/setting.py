@@ -1,4 +1,4 @@
-"""What a function is written for: a word and a number of limbs; and the pieces that functions share."""
+"""What a function is written for, a word and a number of limbs, and what functions share."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from itertools import pairwise
 
 from portmp.networks import constants
 from portmp.networks.language import NETWORKS, Stage, define, fold, lookup
@@ -99,11 +100,11 @@ class Setting:
             found = coefficients(i)
             c = constants.fraction(found) if isinstance(found, int) else found
             weight = _log2(c) - _log2(rows[0][1] if rows else c) - i * reach
-            if weight < -bits - 1:
+            if len(rows) > 1 and weight < -bits - 1:
                 break
             needed = max(1, math.ceil((bits + weight + _MARGIN) / self.p))
             rows.append((min(needed, self.limbs), c))
-        for (_, low), (_, high) in zip(rows, rows[1:], strict=False):
+        for (_, low), (_, high) in pairwise(rows):
             assert _log2(high) - reach <= _log2(low) - 1, f"{op}: terms do not fall"
         start = self.words(rows[-1][1], rows[-1][0])
         stages: list[Stage] = []
@@ -156,3 +157,15 @@ def guarded(
 def cut(name: str, count: int, of: int) -> str:
     """The leading limbs of a value."""
     return name if count == of else value(limbs(name, count))
+
+
+def odd(out: Listing, word: str, x0: str) -> str:
+    """The leading word of a function that is x near zero: zeros keep their signs."""
+    return out.named(f"select(nonzero({x0}), {word}, {x0})")
+
+
+def chopped(out: Listing, s: Setting, words: Sequence[str]) -> list[str]:
+    """Limbs without what is below half a unit of the last place: exact results come out exactly."""
+    least = out.named(f"{2.0 ** -(s.bits + 1)} * fabs({words[0]})")
+    lower = [out.named(f"select(less(fabs({word}), {least}), 0, {word})") for word in words[1:]]
+    return [words[0], *lower]
