@@ -15,6 +15,7 @@ if (!owned(address, nbytes, ${int(way != "load")}, regions, REGIONS, &low, &high
                                 break;
                             }
                             memory = arena + (address - base);
+                            KNOW_${way.upper()}(address, nbytes);
 </%def>
 <%def name="in_shared(way)">\
 if (address + nbytes > SHARED_BYTES) {
