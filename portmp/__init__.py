@@ -8,6 +8,7 @@
 from portmp import errors, linalg, nbody
 from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
 from portmp.arrays.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
+from portmp.arrays.functions import cos, exp, log, log1p, log2, log10, sin, tan
 from portmp.arrays.plain import PlainArray, plain_array, plain_full, plain_zeros
 from portmp.arrays.queues import Graph, graph, pinned, queue
 from portmp.definition import __version__
@@ -27,9 +28,11 @@ __all__ = [
     "__version__",
     "array",
     "axpy",
+    "cos",
     "devices",
     "dot",
     "errors",
+    "exp",
     "fma",
     "from_limbs",
     "from_parts",
@@ -37,6 +40,10 @@ __all__ = [
     "gemv",
     "graph",
     "linalg",
+    "log",
+    "log1p",
+    "log2",
+    "log10",
     "maximum",
     "minimum",
     "nbody",
@@ -49,7 +56,9 @@ __all__ = [
     "plain_zeros",
     "queue",
     "scal",
+    "sin",
     "sqrt",
     "system",
+    "tan",
     "zeros",
 ]

@@ -647,7 +647,8 @@ def _tune_options(tune: argparse.ArgumentParser) -> None:
 def _source_options(parser: argparse.ArgumentParser, optional: bool = False) -> None:
     parser.add_argument("routine", nargs="?" if optional else None, help="gemm, dot, add, ...")
     parser.add_argument("--format", default="dd", help="number format (default dd)")
-    parser.add_argument("--platform", help="cuda, rocm or opencl (default opencl)")
+    usual = "that of --arch, else opencl" if optional else "opencl"
+    parser.add_argument("--platform", help=f"cuda, rocm or opencl (default {usual})")
 
 
 def _version() -> str:

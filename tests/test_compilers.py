@@ -14,7 +14,7 @@ from tiers import TIERS, available, check, need, required
 
 from portmp.backends.cuda import runtime as cuda
 from portmp.backends.rocm import runtime as rocm
-from portmp.compilers import amd_code, clang, hiprtc, nvrtc, tools
+from portmp.compilers import amd_code, clang, hiprtc, nvrtc, select, tools
 from portmp.compilers.base import CLASSES, Compiler, KernelReport
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
@@ -221,6 +221,15 @@ def test_named_clang_is_checked(monkeypatch: pytest.MonkeyPatch, fresh: None) ->
     monkeypatch.setenv("PORTMP_CLANG", "/bin/false")
     with pytest.raises(BackendUnavailable, match="PORTMP_CLANG=/bin/false"):
         ClangCompiler().version()
+
+
+def test_named_clang_compiles_all_of_amd(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also the architectures that hiprtc compiles where no clang is named."""
+    monkeypatch.delenv("PORTMP_CLANG", raising=False)
+    assert select.compiler_for("rocm", "gfx90a")[0].name == "hiprtc"
+    monkeypatch.setenv("PORTMP_CLANG", "/usr/bin/clang++-19")
+    for arch in ("gfx90a", "gfx1030", "gfx942"):
+        assert select.compiler_for("rocm", arch)[0].name == "clang"
 
 
 @pytest.fixture

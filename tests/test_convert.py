@@ -845,6 +845,22 @@ def test_round_trip_texts(limbs: tuple[float, ...], fmt: formats.Format, text: s
     assert decimal.to_string(limbs, fmt, "round-trip") == text
 
 
+@pytest.mark.parametrize("fmt", ALL, ids=str)
+def test_shown_is_short_where_the_formats_digits_are_enough(fmt: formats.Format) -> None:
+    """What is printed: 0.1 as 0.1, and never more digits than the format has."""
+    tenth = convert.round_to_limbs(Fraction(1, 10), fmt)
+    for name in ("short", "round-trip", "shown"):
+        assert decimal.to_string(tenth, fmt, name) == "0.1"
+    rng = random.Random(15)
+    rows = [awkward(rng, fmt) for _ in range(60)]
+    rows += [convert.round_to_limbs(random_fraction(rng, fmt), fmt) for _ in range(60)]
+    for limbs in (row for row in rows if row[0] and math.isfinite(row[0])):
+        short = decimal.to_string(limbs, fmt, "short")
+        enough = len(short.split("e")[0].strip("-").replace(".", "").strip("0")) <= fmt.digits
+        wanted = short if enough else decimal.to_string(limbs, fmt)
+        assert decimal.to_string(limbs, fmt, "shown") == wanted
+
+
 def test_round_trip_is_fast() -> None:
     """A few times the time of a known number of digits, not the 20 times of parsing texts."""
     for fmt in (DD, QD):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -150,6 +151,24 @@ def test_a_driver_that_crashes_is_left_out(crashing: Path, tmp_path: Path) -> No
         (line,) = done.stderr.splitlines()
         assert str(crashing) in line and "signal 11" in line and "is not used" in line
         assert "opencl:0" in done.stdout
+
+
+@pytest.mark.parametrize("twice", [False, True])
+def test_only_the_users_drivers(tmp_path: Path, twice: bool) -> None:
+    """With PORTMP_ICD_ONLY, also where pyopencl's loader adds pip's PoCL to a folder's drivers."""
+    check("pocl-debian")
+    vendors = tmp_path / "vendors"
+    vendors.mkdir()
+    for i in range(1 + twice):
+        shutil.copy(drivers.SYSTEM / "pocl.icd", vendors / f"{i}.icd")
+    command = (
+        "from portmp.backends.opencl.runtime import find_devices\n"
+        "print(*(d.properties.extra['platform'] for d in find_devices()), sep='\\n')"
+    )
+    settings = {"OCL_ICD_VENDORS": str(vendors), drivers._TRIED: "", "PORTMP_ICD_ONLY": "1"}
+    done = python(command, **settings, PORTMP_CACHE_DIR=str(tmp_path / "cache"))
+    (line,) = done.stdout.splitlines()
+    assert "debian" in line, done.stderr
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,11 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 probe.roots_spec(),
                 split2021.kernel_spec(),
             ]
+            if name in ("float32", "dd"):
+                kernels += [
+                    *compilation_units.find(name, "sin"),
+                    *compilation_units.find(name, "exp"),
+                ]
             if on == "opencl" and name in ("dd", "d+s", "ts"):
                 access = ("value", "contiguous", "contiguous")
                 kernels += [
@@ -462,7 +467,7 @@ def test_every_network_parses() -> None:
         assert net.source and net.bound
         assert net.foreign or net.steps or net.returned.op
         assert all(networks.get(called).name == called for called in net.calls)
-        assert set(net.cost) <= {"add", "mul", "fma", "div", "sqrt", "select", "compare"}
+        assert set(net.cost) <= {"add", "mul", "fma", "div", "sqrt", "select", "compare", "bits"}
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -113,12 +113,12 @@ class Array(Viewed[Planes]):
         """Exact values as Fractions: nested lists, or one Fraction for shape ()."""
         return convert.to_fractions(self.to_limbs()).tolist()
 
-    def to_strings(self, digits: int | Literal["round-trip", "short"] | None = None) -> Any:
+    def to_strings(self, digits: decimal.Digits = None) -> Any:
         """Decimal strings (nested lists, or one string).
 
-        *digits* are significant digits, by default as many as the format holds;
-        ``"round-trip"`` gives enough to recover every value exactly, ``"short"`` the same
-        but never more than the format's digits.
+        *digits* are significant digits, by default as many as the format holds; ``"short"`` gives
+        the shortest text that gives each value's limbs back, ``"shown"``, which is printed, the
+        same where the format's digits are enough for that, else so many.
         """
         return decimal.to_strings(self.to_limbs(), self.format, digits).tolist()
 
@@ -143,7 +143,7 @@ class Array(Viewed[Planes]):
     def __str__(self) -> str:
         if self.size > SHOWN:
             return f"<{self.size} values of shape {self.shape}>"
-        texts = decimal.to_strings(self.to_limbs(), self.format, "short")
+        texts = decimal.to_strings(self.to_limbs(), self.format, "shown")
         return np.array2string(
             texts, separator=", ", formatter={"all": str}, threshold=SHOWN, max_line_width=100
         )

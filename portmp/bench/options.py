@@ -71,6 +71,17 @@ COMMANDS = {
             "plot": "draw rates by size, and roots",
         },
     ),
+    "hpcs2011": Command(
+        "experiments on the BLAS in double-double and quad-double, beside a paper's",
+        "portmp.bench.papers.hpcs2011.experiments",
+        {
+            "experiment": "rates, copies, cpu",
+            "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs)",
+            "seconds": _LIMIT,
+            "runs": _RUNS,
+            "plot": "draw times over float64's",
+        },
+    ),
     "ts2021": Command(
         "experiments on triple-single products, beside a paper's",
         "portmp.bench.papers.ts2021.experiments",
@@ -99,6 +110,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "routine": {"metavar": "R,..."},
     "size": {"metavar": "N,..."},
     "experiment": {"metavar": "E,..."},
+    "sizes": {"metavar": "S"},
     "static": {"metavar": "ARCH,..."},
     "accuracy": {"default": "both"},
     "runs": {"type": int, "metavar": "N"},
@@ -118,7 +130,12 @@ def add(parser: argparse.ArgumentParser, command: Command) -> None:
     parser.add_argument("--device", action="append", help="a device or 'all'; may be repeated")
     for name, about in command.options.items():
         parser.add_argument(f"--{name}", help=about, **_SETTINGS[name])
-    parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
+    parser.add_argument(
+        "-o", "--output", metavar="FILE", help="write the JSON report; an ended run goes on"
+    )
+    parser.add_argument(
+        "--again", action="store_true", help="measure all anew, whatever an ended run has left"
+    )
     parser.add_argument(
         "--energy",
         action="store_true",
@@ -141,6 +158,7 @@ class Request:
     seconds: float | None
     runs: int
     energy: bool | None
+    again: bool
     output: Path | None
     picture: Path | None
     args: argparse.Namespace
@@ -170,6 +188,7 @@ def read(args: Any, experiments: Collection[str]) -> Request:
         given("seconds"),
         given("runs") or 0,
         given("energy"),
+        bool(given("again")),
         output,
         picture,
         args,

@@ -464,13 +464,12 @@ class OpenBlas(Vendor):
         real, integer = _CTYPES[x.dtype.name], self._integer
         function = self._function(f"cblas_{_LETTERS[x.dtype.name]}axpy")
         function.restype = None
-        ends = integer(n), _address(x), integer(1), _address(y), integer(1)
+        count, step = integer(n), integer(1)
 
         def work() -> None:
-            function(ends[0], real(next(factors)), *ends[1:])
+            function(count, real(next(factors)), _address(x), step, _address(y), step)
 
-        kept = x  # the call knows addresses only
-        return Subject(work, lambda place: [float(y[place])] if kept.size else [], True)
+        return Subject(work, lambda place: [float(y[place])], True)
 
     def gemm(self, pool: Pool, n: int, start: int) -> Subject:
         a, b = (pool.values.take(first, (n, n))[0] for first in (0, start))
@@ -478,25 +477,13 @@ class OpenBlas(Vendor):
         real, order = _CTYPES[a.dtype.name], self._integer(n)
         function = self._function(f"cblas_{_LETTERS[a.dtype.name]}gemm")
         function.restype = None
-        work = partial(
-            function,
-            _ROWS_FIRST,
-            _AS_IT_IS,
-            _TRANSPOSED,
-            order,
-            order,
-            order,
-            real(1),
-            _address(a),
-            order,
-            _address(b),
-            order,
-            real(0),
-            _address(c),
-            order,
-        )
-        kept = a, b  # the call knows addresses only
-        return Subject(work, lambda place: [float(c.flat[place])] if kept else [], True)
+        how = _ROWS_FIRST, _AS_IT_IS, _TRANSPOSED, order, order, order
+
+        def work() -> None:
+            factors = real(1), _address(a), order, _address(b), order
+            function(*how, *factors, real(0), _address(c), order)
+
+        return Subject(work, lambda place: [float(c.flat[place])], True)
 
 
 def _address(array: Plane) -> ctypes.c_void_p:

@@ -62,6 +62,7 @@ def bars(
     up: str,
     line: float = 1.0,
     colours: Mapping[str, Any] | None = None,
+    log: bool = False,
 ) -> None:
     """A group of bars for each name that the series have, in their order, and a line across."""
     groups = list(dict.fromkeys(name for found in series.values() for name in found))
@@ -73,5 +74,7 @@ def bars(
     axes.axhline(line, color="black", linewidth=0.8, linestyle=":")
     axes.set_xticks(range(len(groups)), groups, rotation=20, fontsize=8)
     axes.set_ylabel(up)
+    if log:
+        axes.set_yscale("log")
     if series:
         axes.legend(fontsize=7, ncols=2)

@@ -50,7 +50,9 @@ class Platform:
     registers that let {1} blocks, {2} warps a scheduler, share a compute unit. ``roots``:
     statements that set y to 1/sqrt(x), by kind and word, {0}: lanes; ``estimate`` is the
     hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
-    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``dot4``:
+    ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``constant``:
+    qualifiers of tables that all threads read at one place, ``table`` of those where each thread
+    reads another. ``any``: whether a flag is set in any lane. ``dot4``:
     statements that set y to c and the products of four bytes of a and b, by the trait's kind
     and the sign. ``unrolled``: steps of a loop over a table that
     GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
@@ -85,6 +87,7 @@ class Platform:
     pointer: str = "{0} *"
     const_pointer: str = "const {0} *"
     constant: str = "static const"
+    table: str = "static const"
     shared: str = "static"
     shared_pointer: str = "{0} *"
     barrier: str = ""
@@ -111,6 +114,7 @@ class Platform:
     as_long: str = "(union {{ double d; long long i; }}){{ .d = {0} }}.i"
     as_double: str = "(union {{ long long i; double d; }}){{ .i = {0} }}.d"
     unsigned_shift: str = "(int)((unsigned)({0}) >> {1})"
+    any: str = "{0}"
     dot4: Mapping[tuple[str, str], str] = field(default_factory=dict)
     warp_barrier: str = ""
     exchange: Mapping[str, str] = field(default_factory=dict)
@@ -280,6 +284,7 @@ _HIP: dict[str, object] = {
     "fences": {"block": "__threadfence_block();", "device": "__threadfence();"},
     "function": "static __device__ __forceinline__",
     "constant": "__constant__",
+    "table": "static __device__ const",
     "shared": "__shared__",
     "barrier": "__syncthreads();",
     "device_barrier": "__syncthreads();",
@@ -377,6 +382,7 @@ OPENCL = Platform(
     pointer="__global {0} *",
     const_pointer="__global const {0} *",
     constant="__constant const",
+    table="__constant const",
     shared="__local",
     shared_pointer="__local {0} *",
     barrier="barrier(CLK_LOCAL_MEM_FENCE);",
@@ -405,6 +411,7 @@ OPENCL = Platform(
     as_long="as_long{l}({0})",
     as_double="as_double{l}({0})",
     unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
+    any="any({0})",
     dot4=_DOT_ASSEMBLY,
     # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.
     prefetch="__builtin_prefetch({0});",

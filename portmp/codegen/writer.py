@@ -143,7 +143,8 @@ class Writer:
     def function(self, net: Network | str) -> str:
         """The C name of a network: ``add3`` becomes ``td_add``."""
         name = net if isinstance(net, str) else net.name
-        match = re.match(r"([a-z_]+?)(\d)(_.*)?$", name)
+        match = re.match(r"([a-z]\w*?)(\d)(?:_float32|_float64)()$", name)
+        match = match or re.match(r"([a-z_]+?)(\d)(_.*)?$", name)
         if not match:
             return self.gate(name)
         op, words, suffix = match.groups()
@@ -336,6 +337,8 @@ class Writer:
 
     def _statements(self, step: Step, kinds: dict[str, Kind]) -> list[str]:
         expr = step.expr
+        if expr.op == "seldom":
+            return self._seldom(step.targets[0], expr, kinds)
         if len(step.targets) == 1:
             return [f"{step.targets[0]} = {self._text(expr, kinds)};"]
         if expr.op == "call":
@@ -345,6 +348,17 @@ class Writer:
         first, second = step.targets
         arguments = ", ".join(self._text(a, kinds) for a in expr.args)
         return [f"{first} = {self.gate(expr.name)}({arguments}, &{second});"]
+
+    def _seldom(self, target: str, expr: Expr, kinds: dict[str, Kind]) -> list[str]:
+        """A branch: what is computed for any lane is taken where the flag is set."""
+        flag, call, other = (self._text(a, kinds) for a in expr.args)
+        first = [] if other == target else [f"{target} = {other};"]
+        if self.width == 1:
+            return [*first, f"if ({flag})", f"    {target} = {call};"]
+        choice = f"{self.function(expr.name)}({flag}, {call}, {target})"
+        if not expr.name:
+            choice = f"({flag} ? {call} : {target})"
+        return [*first, f"if ({self.platform.any.format(flag)})", f"    {target} = {choice};"]
 
     def _returned(self, net: Network, kinds: dict[str, Kind]) -> str:
         expr = net.returned
@@ -398,11 +412,39 @@ class Writer:
                 return f"{args[0]} != {args[0]}"
             case "less":
                 return f"{args[0]} < {args[1]}"
+            case "both" | "either":
+                return f" {'&' if expr.name == 'both' else '|'} ".join(map(_nested, args))
+            case "opposite":
+                return f"!{_nested(args[0])}"
             case "select":
-                flag = f"({args[0]})" if " " in args[0] else args[0]
-                return f"({flag} ? {args[1]} : {args[2]})"
+                return f"({_nested(args[0])} ? {args[1]} : {args[2]})"
             case _:
-                raise RenderError(f"gate {expr.name} gives two results; assign them")
+                return self._of_bits(expr.name, *args)
+
+    def _image(self, word: str) -> str:
+        """A word's bits as an integer of its size."""
+        return self.bits("as_int" if self.scalar == "float" else "as_long", word)
+
+    def _of_bits(self, gate: str, first: str, second: str = "") -> str:
+        """What gates make of the bits of words."""
+        top, ones, magic = (23, 0xFF, 0x4B) if self.scalar == "float" else (52, 0x7FF, 0x433)
+        bias = ones >> 1
+        shift = self.literal(2.0**top + bias)
+        word = "as_float" if self.scalar == "float" else "as_double"
+        match gate:
+            case "negative":
+                return f"{self._image(first)} < 0"
+            case "exponent":
+                field = f"({self._image(first)} >> {top} & {ones:#x})"
+                number = self.bits(word, f"{field} | {magic << (24 if top == 23 else top):#x}")
+                return f"({number} - {shift})"
+            case "power_of_two":
+                return self.bits(word, f"{self._image(f'{_nested(first)} + {shift}')} << {top}")
+            case "copysign":
+                size = (1 << (31 if top == 23 else 63)) - 1
+                held = f"({self._image(first)} & {size:#x})"
+                return self.bits(word, f"{held} | ({self._image(second)} & ~{size:#x})")
+        raise RenderError(f"gate {gate} gives two results; assign them")
 
     # --- memory -------------------------------------------------------------------------
 
@@ -573,6 +615,11 @@ class Writer:
     def lane(self, word: str, lane: str) -> str:
         """One lane of a word held in a variable."""
         return word if self.width == 1 else f"((const {self.scalar} *)&{word})[{lane}]"
+
+
+def _nested(text: str) -> str:
+    """An operand of an operator."""
+    return f"({text})" if " " in text else text
 
 
 def _plane_names(encoding: Encoding, name: str, i: int) -> list[str]:

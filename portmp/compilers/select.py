@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -12,7 +13,9 @@ from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import ArgumentError
 
 HIPRTC_ARCHITECTURES = ("gfx906", "gfx908", "gfx90a", "gfx1030")
-"""What hiprtc of ROCm 5 compiles; it crashes on newer ones, which clang compiles."""
+"""What hiprtc of ROCm 5 compiles; it crashes on newer ones, which clang compiles.
+
+A clang that the user names compiles all."""
 
 
 class Offline(NamedTuple):
@@ -27,7 +30,9 @@ class Offline(NamedTuple):
 
 def amd(arch: str, *more: str) -> Compiler:
     """The compiler for an architecture of AMD's, with more options than its own."""
-    return HiprtcCompiler(*more) if arch in HIPRTC_ARCHITECTURES else ClangCompiler(*more)
+    named = os.environ.get("PORTMP_CLANG")
+    known = arch in HIPRTC_ARCHITECTURES and not named
+    return HiprtcCompiler(*more) if known else ClangCompiler(*more)
 
 
 OFFLINE = {

@@ -650,7 +650,7 @@ class Assembler:
             address, *values = one.operands
             for offset, value in zip(offsets, values, strict=True):
                 row = self.add("shared_store", SINK, second=nbytes, immediate=offset)
-                row.sources = (self.place(address, "u"), SINK, self.place(value, "u"))
+                row.sources = (self.place(address, "u"), self.constant(0), self.place(value, "u"))
             return
         target, address = one.operands
         place = self.place(address, "u")
@@ -661,7 +661,8 @@ class Assembler:
             place = kept
         for i, offset in enumerate(offsets):
             at = self.place(target, "u", True) + i * (nbytes // 4) * self.lanes
-            self.add("shared_load", at, [place], second=nbytes, immediate=offset)
+            row = self.add("shared_load", at, second=nbytes, immediate=offset)
+            row.sources = (place, self.constant(0))
         self._extend(target, nbytes, found[4] == "i")
 
     def _atomic(self, access: atomics.Access, one: Instruction) -> None:

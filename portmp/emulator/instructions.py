@@ -352,6 +352,8 @@ WIDTHS = {
 SPACES = ("global", "shared", "scratch", "flat")
 """Memories; flat addresses lie in any of the others."""
 
+WAYS = ("load", "store", "atomic")
+
 IGNORED = frozenset(
     {
         "s_nop",
@@ -471,9 +473,8 @@ def operations() -> dict[str, Operation]:
     found = [Operation(name, "control") for name in _CONTROL]
     found += [Operation(name, "lane") for name in _LANE]
     found += [Operation(name, "inner") for name in _INNER]
-    for space in SPACES:
-        ways = ("load", "store", "atomic") if space != "scratch" else ("load", "store")
-        found += [Operation(f"{space}_{way}", "memory") for way in ways]
+    # all ways in all memories, though a lane's own has no atomic operations: numbers are regular
+    found += [Operation(f"{space}_{way}", "memory") for space in SPACES for way in WAYS]
     for table in (_MOVES, _FLOATS, _RECIPROCALS, _INTEGERS):
         found += [Operation(name, "vector", *what) for name, what in table.items()]
     found += [Operation(name, "carry", *what) for name, what in _CARRY.items()]

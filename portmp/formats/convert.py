@@ -11,10 +11,8 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-import numbers
 import operator
 from collections.abc import Iterator, Sequence
-from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -23,23 +21,18 @@ from numpy.typing import NDArray
 
 from portmp import formats
 from portmp.errors import FormatError, ShapeError
-from portmp.formats import encode
+from portmp.formats import encode, foreign
 from portmp.formats.encodings import PRECISION, Encoding
-from portmp.formats.parse import dyadic, parse_number
+from portmp.formats.foreign import Exact
 from portmp.formats.registry import Format
 
 Array = NDArray[Any]
-Exact = Fraction | int | float
-"""A rational value, or a float (which also carries nan, the infinities and -0.0)."""
-
 _EXACT_INTEGER = 2**53
+_SUMS = {1: "float64", 2: "dd", 3: "td", 4: "qd"}
+"""The format of sums of so many float64 words."""
+
 _MOST_AXES = 64
 """NumPy's own limit; it also ends a list that contains itself."""
-
-_ACCEPTED = (
-    "decimal strings, int, float, Fraction, Decimal, float32, float64 and longdouble, "
-    "mpmath's mpf, gmpy2's mpz, mpq and mpfr"
-)
 
 
 # --- exact value -> limbs
@@ -122,10 +115,10 @@ def to_limbs(data: object, fmt: Format, argument: str = "data") -> list[Array]:
 
     *data* is a number, an array or a nested sequence of numbers: decimal strings (see
     parse_number), int, float, Fraction, Decimal, NumPy integers and floats of 32 bits or
-    more, mpmath's mpf, gmpy2's mpz, mpq and mpfr. All are rounded as round_to_limbs does
-    (float64 loses bits in ds and float32), except integers, which are never rounded. It is
-    the type that counts: a string, Fraction, Decimal or mpq asks for rounding even where its
-    value is an integer.
+    more, and what portmp.formats.foreign reads of other libraries. All are rounded as
+    round_to_limbs does (float64 loses bits in ds and float32), except integers, which are never
+    rounded. It is the type that counts: a string, Fraction, Decimal or mpq asks for rounding even
+    where its value is an integer.
 
     Raises FormatError for an integer that *fmt* does not hold exactly and for types that are
     not accepted (bool, complex, float16, ...), InputError for text that is not a number,
@@ -133,10 +126,7 @@ def to_limbs(data: object, fmt: Format, argument: str = "data") -> list[Array]:
     """
     if isinstance(data, np.ma.MaskedArray):
         raise FormatError(f"{argument}: masked arrays are not accepted; fill the mask first")
-    if isinstance(data, np.generic) and not isinstance(data, (str, bytes)):
-        data = np.asarray(data)
-    if hasattr(data, "__array__") and not isinstance(data, (np.ndarray, str, bytes)):
-        data = np.asarray(data)
+    data = foreign.unwrapped(data, argument)
     if isinstance(data, np.ndarray):
         return _from_array(data, fmt, argument)
     items, shape = _flatten(data, argument)
@@ -151,13 +141,18 @@ def _from_array(data: Array, fmt: Format, argument: str) -> list[Array]:
         planes, rest = _from_floats(data, fmt)
         if not np.any(rest):
             return planes
-    elif not (kind in "iuUSTO" or (kind == "f" and size > 8)):
+    elif foreign.is_longer(data.dtype):
+        words = foreign.words(data)
+        if words is None:
+            return _from_items(list(data.ravel()), data.shape, fmt, argument)
+        return change_format(words, formats.get(_SUMS[len(words)]), fmt)
+    elif kind not in "iuUSTO":
         raise FormatError(
-            f"{argument}: arrays of dtype {data.dtype} are not accepted; allowed are {_ACCEPTED}"
+            f"{argument}: arrays of dtype {data.dtype} are not accepted; allowed are "
+            f"{foreign.ACCEPTED}"
         )
     # Integers come here to be converted exactly, or refused with the place of the first.
-    items = list(data.ravel()) if kind == "f" else data.ravel().tolist()
-    return _from_items(items, data.shape, fmt, argument)
+    return _from_items(data.ravel().tolist(), data.shape, fmt, argument)
 
 
 def _all_small(data: Array) -> bool:
@@ -232,7 +227,7 @@ def _to_planes(
 
 
 def _item_limbs(item: object, fmt: Format, argument: str) -> tuple[float, ...]:
-    value = _exact(item, argument)
+    value = foreign.exact(item, argument)
     limbs, exact = _round(value, fmt)
     if isinstance(value, int) and not exact:
         raise FormatError(
@@ -245,46 +240,6 @@ def _item_limbs(item: object, fmt: Format, argument: str) -> tuple[float, ...]:
 def _shown_integer(value: int) -> str:
     # Long integers cannot be printed in decimal (int's digit limit) and need not be.
     return str(value) if value.bit_length() <= 256 else f"of {value.bit_length()} bits"
-
-
-def _exact(item: Any, argument: str) -> Exact:
-    """Return the exact value of one number of any accepted type (integers as int)."""
-    if isinstance(item, np.ndarray) and item.ndim == 0:
-        item = item[()]
-    if isinstance(item, str):
-        return parse_number(item, argument)
-    if isinstance(item, bytes):
-        return parse_number(item.decode("ascii", errors="backslashreplace"), argument)
-    if isinstance(item, (float, np.float32)):
-        return float(item)
-    if isinstance(item, numbers.Integral) and not isinstance(item, bool):
-        return int(item)
-    if isinstance(item, numbers.Rational) and not isinstance(item, bool):
-        return Fraction(int(item.numerator), int(item.denominator))
-    if isinstance(item, Decimal):
-        return math.nan if item.is_nan() else parse_number(str(item), argument)
-    if isinstance(item, np.longdouble):
-        return _from_longdouble(item)
-    if hasattr(item, "_mpf_"):  # mpmath's mpf and constants; no import needed
-        sign, mantissa, exponent, _ = item._mpf_
-        return _binary(item, -int(mantissa) if sign else int(mantissa), int(exponent))
-    if hasattr(item, "as_mantissa_exp"):  # gmpy2's mpfr
-        special = item == 0 or not item.is_finite()
-        mantissa, exponent = (0, 0) if special else item.as_mantissa_exp()
-        return _binary(item, int(mantissa), int(exponent))
-    raise FormatError(f"{argument}: {type(item).__name__} is not accepted; allowed are {_ACCEPTED}")
-
-
-def _from_longdouble(item: Any) -> Exact:
-    if item == 0 or not np.isfinite(item):
-        return float(item)
-    numerator, denominator = item.as_integer_ratio()
-    return Fraction(int(numerator), int(denominator))
-
-
-def _binary(item: Any, mantissa: int, exponent: int) -> Exact:
-    # Mantissa 0 stands for zero, nan and the infinities, which float() keeps apart.
-    return dyadic(mantissa, exponent) if mantissa else float(item)
 
 
 # --- limbs -> exact value

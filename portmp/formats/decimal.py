@@ -32,21 +32,22 @@ _PLAIN_EXPONENTS = range(-4, 17)
 # --- limbs -> text
 
 
-Digits = int | Literal["round-trip", "short"] | None
+Digits = int | Literal["short", "round-trip", "shown"] | None
+_NAMED = ("short", "round-trip", "shown")
 
 
 def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None) -> str:
     """Return one value in decimal, correctly rounded (ties to even) to *digits* digits.
 
-    Without *digits*, fmt.digits: enough for values with contiguous limbs. "round-trip"
-    gives a short text that parse_number and round_to_limbs turn back into exactly this
-    value, with as many digits as gaps between limbs need (a value that *fmt* itself cannot
-    hold is written out in full); "short" is the same with at most fmt.digits digits.
-    Trailing zeros are dropped; exponents outside -4 ... 16 are written d.ddde+XX.
+    Without *digits*, fmt.digits: enough for values with contiguous limbs. "short" (or
+    "round-trip") gives the shortest text that parse_number and round_to_limbs turn back into
+    exactly this value, with as many digits as gaps between limbs need (a value that *fmt* itself
+    cannot hold is written out in full); "shown" is the same where fmt.digits digits are enough,
+    else so many. Trailing zeros are dropped; exponents outside -4 ... 16 are written d.ddde+XX.
     """
-    if digits not in (None, "round-trip", "short") and not _is_count(digits):
+    if digits not in (None, *_NAMED) and not _is_count(digits):
         raise ArgumentError(
-            f'digits={digits!r}: allowed are integers from 1, "round-trip" and "short"'
+            f"digits={digits!r}: allowed are integers from 1, {', '.join(map(repr, _NAMED))}"
         )
     limbs = [float(limb) for limb in limbs_of_one]
     if not all(map(math.isfinite, limbs)):
@@ -54,10 +55,9 @@ def to_string(limbs_of_one: Sequence[float], fmt: Format, digits: Digits = None)
     numerator, denominator = exact_sum(limbs)
     if numerator == 0:
         return repr(limbs[0] if limbs[0] == 0 else 0.0)
-    if digits == "round-trip":
-        return _round_trip(numerator, denominator, fmt, _MOST_DIGITS)
-    if digits == "short":
-        return _round_trip(numerator, denominator, fmt, fmt.digits)
+    if digits in _NAMED:
+        most = fmt.digits if digits == "shown" else _MOST_DIGITS
+        return _round_trip(numerator, denominator, fmt, most)
     wanted = fmt.digits if digits is None else int(digits)
     exponent = _decimal_exponent(abs(numerator), denominator)
     return _decimal_text(numerator, denominator, wanted, exponent)
@@ -77,9 +77,10 @@ def to_strings(planes: Sequence[Array], fmt: Format, digits: Digits = None) -> A
 
 
 def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str:
-    """Return the text with the fewest digits that a bisection finds to give the value back.
+    """Return the text with the fewest digits that gives the value back.
 
-    Where *most* digits do not, the text with *most* digits.
+    Where *most* digits do not, the text with *most* digits. More digits are never farther from the
+    value, so that a bisection finds the fewest.
     """
     size = abs(numerator)
     exponent = _decimal_exponent(size, denominator)
@@ -101,11 +102,12 @@ def _round_trip(numerator: int, denominator: int, fmt: Format, most: int) -> str
         total, common = exact_sum(limbs)
         return total * denominator == size * common
 
-    enough = fmt.digits
-    while enough < most and not gives_back(enough):
-        enough = min(2 * enough, most)
-    too_few = 0
-    while enough < most and enough - too_few > 1:
+    enough, too_few = fmt.digits, 0
+    while not gives_back(enough):
+        if enough == most:
+            return _decimal_text(numerator, denominator, most, exponent)
+        enough, too_few = min(2 * enough, most), enough
+    while enough - too_few > 1:
         middle = (enough + too_few) // 2
         if gives_back(middle):
             enough = middle

@@ -20,7 +20,7 @@ import numpy as np
 from portmp import definition, networks
 from portmp.errors import ArgumentError, FormatError, suggestion
 from portmp.formats.encodings import Encoding, encoding
-from portmp.networks import Network, operators
+from portmp.networks import Network, functions, operators
 
 ROLES = ("add", "mul", "div", "sqrt")
 ACCURACIES = ("accurate", "fast")
@@ -47,7 +47,7 @@ class Accumulator:
         return {role: networks.get(name) for role, name in roles.items() if name}
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Format:
     """One number format.
 
@@ -147,12 +147,26 @@ class Format:
         )
 
     def operator(self, op: str) -> Network:
-        """The public operator *op* (add, sub, fma, min ...), special values settled."""
+        """The public operator *op* (add, sub, fma, exp ...), special values settled."""
+        if op in functions.ARITY:
+            if self.paper:
+                other = _UNIFORM[self.word, self.limbs]
+                raise FormatError(
+                    f"{op}: {self.name} is a paper's format, which has no functions; convert with "
+                    f"astype({other!r})"
+                )
+            return functions.function(op, self.word, self.limbs)
         n = self.networks
         return operators.operator(op, n["add"], n["mul"], n["div"], n["sqrt"])
 
     def __str__(self) -> str:
         return self.name
+
+    def __repr__(self) -> str:
+        return f"<portmp format {self.name}: {self.about}, {self.digits} digits>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return get, (self.name,)
 
 
 def _fpan(n: int) -> dict[str, str]:

@@ -3,6 +3,16 @@
 from portmp.networks.language import NETWORKS, Kind, Network, evaluate, get, network
 
 # These add their networks to NETWORKS; gravity's are written with those of expansions.
-from portmp.networks import expansions, gravity  # isort: skip
+from portmp.networks import expansions, gravity, levels  # isort: skip
 
-__all__ = ["NETWORKS", "Kind", "Network", "evaluate", "expansions", "get", "gravity", "network"]
+__all__ = [
+    "NETWORKS",
+    "Kind",
+    "Network",
+    "evaluate",
+    "expansions",
+    "get",
+    "gravity",
+    "levels",
+    "network",
+]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from functools import cache
 from types import MappingProxyType
 from typing import Any
 
@@ -43,6 +44,15 @@ def gates(dtype: npt.DTypeLike) -> Mapping[str, Callable[..., Any]]:
         "nonzero": _nonzero,
         "isnan": np.isnan,
         "less": operator.lt,
+        "negative": np.signbit,
+        "both": operator.and_,
+        "either": operator.or_,
+        "opposite": np.logical_not,
+        "exponent": exponent,
+        "power_of_two": power_of_two,
+        "copysign": np.copysign,
+        "seldom": seldom,
+        "lookup": lookup,
         "add": operator.add,
         "sub": operator.sub,
         "mul": operator.mul,
@@ -79,6 +89,75 @@ def run(name: str, dtype: npt.DTypeLike, *arguments: Any) -> Any:
 
 def _nonzero(x: Array) -> Array:
     return x != 0  # type: ignore[no-any-return]
+
+
+# --- bits -------------------------------------------------------------------------------
+
+
+def exponent(x: Array) -> Array:
+    """e with 2^e <= |x| < 2^(e+1), of normal words: the biased exponent less the bias."""
+    x = np.asarray(x)
+    integer, top, mask, bias = _BITS[x.dtype.itemsize]
+    bits: Array = np.ascontiguousarray(x).view(integer).reshape(x.shape)
+    found: Array = (((bits >> top) & mask) - bias).astype(x.dtype)
+    return found
+
+
+def power_of_two(n: Array) -> Array:
+    """2^n for integral n within the range of normal words."""
+    n = np.asarray(n)
+    integer, top, _, bias = _BITS[n.dtype.itemsize]
+    scaled: Array = ((n.astype(integer) + bias) << top).astype(integer).view(n.dtype)
+    return scaled
+
+
+_BITS: dict[int, tuple[type, int, int, int]] = {
+    4: (np.int32, 23, 0xFF, 127),
+    8: (np.int64, 52, 0x7FF, 1023),
+}
+"""By bytes of a word: integers of its size, where the exponent begins, its mask and bias."""
+
+
+# --- branches and tables ------------------------------------------------------------------
+
+
+def seldom(
+    flag: Array, computed: Callable[..., Any], operands: list[Any], other: Any
+) -> Array | Words:
+    """*other*, and where *flag* is set, what is computed of those operands."""
+    where = np.asarray(flag)
+    if not where.any():
+        return other  # type: ignore[no-any-return]
+
+    def taken(operand: Any) -> Any:
+        if isinstance(operand, tuple):
+            return tuple(taken(word) for word in operand)
+        return np.broadcast_to(operand, where.shape)[where]
+
+    found = computed(*(taken(operand) for operand in operands))
+
+    def put(word: Any, into: Any) -> Array:
+        result = np.array(np.broadcast_to(into, where.shape))
+        result[where] = word
+        return result
+
+    if isinstance(other, tuple):
+        return tuple(put(a, b) for a, b in zip(found, other, strict=True))
+    return put(found, other)
+
+
+@cache
+def _columns(table: tuple[tuple[float, ...], ...], dtype: np.dtype[Any]) -> Array:
+    return np.array(table, dtype).T.copy()
+
+
+def lookup(net: networks.Network, index: Array) -> Array | Words:
+    """The entry of each index in the table of *net*."""
+    index = np.asarray(index)
+    at = index.astype(np.int64)
+    assert ((at >= 0) & (at < len(net.table))).all(), f"{net.name}: an index is out of its table"
+    words = tuple(column[at] for column in _columns(net.table, index.dtype))
+    return words[0] if len(words) == 1 else words
 
 
 # --- reciprocal roots -------------------------------------------------------------------

@@ -10,10 +10,19 @@ that it reads like the algorithm in the paper::
 
 Gates: ``two_sum``, ``fast_two_sum``, ``two_prod`` (error-free transformations, two
 results); ``+ - * /``, unary ``-``, ``fma``, ``sqrt``, ``fabs`` (one IEEE operation each,
-rounded to nearest even); ``finite``, ``nonzero``, ``isnan``, ``less``, ``select`` (compare
-and select); and
-calls of other networks. Literals are exact: powers of two, 3/4, 3/8, 0 or 1. A product never
-feeds an addition within one expression: fused operations are written ``fma``.
+rounded to nearest even); ``finite``, ``nonzero``, ``isnan``, ``less``, ``negative`` (the sign
+bit), ``both``, ``either``, ``opposite`` and ``select`` (flags, and selection by them);
+``exponent`` (e of a normal word from 2^e up to 2^(e+1)), ``power_of_two`` (2^n for an integral n
+within the normal range) and ``copysign``; and calls of other networks. Literals are exact words. A
+product never feeds an addition within one expression: fused operations are written ``fma``.
+
+A value may have one limb: ``x[0]`` of a word is the word, and so is ``(x,)``.
+Operators on values are calls of the networks of their number of limbs, ``x * y`` of ``mul2`` and
+``x + w`` with a word of ``add2_word``; ``select`` takes values too. ``seldom(flag, net(x), y)`` is
+``select`` of what need not be computed where no flag is set: a branch on devices.
+
+Beside listings there are two kinds of networks with tables: a lookup (``lookup``) gives the entry
+of an index, and a fold (``fold``) goes through rows of constants: Horner's rule, products, sums.
 
 The same program is rendered into device functions (templates/arithmetic) and evaluated
 on the host (portmp.networks.evaluator), which is why the two cannot differ.
@@ -26,6 +35,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from portmp.errors import FormatError, suggestion
@@ -42,8 +52,15 @@ GATE_RESULTS = {
     "nonzero": 1,
     "isnan": 1,
     "less": 1,
+    "negative": 1,
+    "both": 1,
+    "either": 1,
+    "opposite": 1,
+    "exponent": 1,
+    "power_of_two": 1,
+    "copysign": 1,
 }
-FLAGS = ("finite", "nonzero", "isnan", "less")
+FLAGS = ("finite", "nonzero", "isnan", "less", "negative", "both", "either", "opposite")
 """Gates whose result is a flag for ``select``."""
 GATE_COST = {
     "two_sum": {"add": 6},
@@ -57,6 +74,13 @@ GATE_COST = {
     "nonzero": {"compare": 1},
     "isnan": {"compare": 1},
     "less": {"compare": 1},
+    "negative": {"bits": 1},
+    "both": {"bits": 1},
+    "either": {"bits": 1},
+    "opposite": {"bits": 1},
+    "exponent": {"bits": 3, "add": 1},
+    "power_of_two": {"bits": 1, "add": 1},
+    "copysign": {"bits": 3},
 }
 OPERATORS: dict[type[ast.AST], str] = {
     ast.Add: "add",
@@ -75,15 +99,21 @@ class Kind:
     role: str = "value"
 
     def __str__(self) -> str:
-        return {"word": "word", "value": f"value{self.words}", "sum": f"sum{self.words}"}[self.role]
+        return {
+            "word": "word",
+            "flag": "flag",
+            "value": f"value{self.words}",
+            "sum": f"sum{self.words}",
+        }[self.role]
 
 
 WORD = Kind(1, "word")
+FLAG = Kind(1, "flag")
 
 
 def _kind(text: str) -> Kind:
-    if text == "word":
-        return WORD
+    if text in ("word", "flag"):
+        return Kind(1, text)
     return Kind(int(text[1:]), "sum") if text.startswith("+") else Kind(int(text))
 
 
@@ -106,6 +136,17 @@ class Step:
     expr: Expr
 
 
+Row = tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Stage:
+    """Part of a fold: the network *step* takes state, operands and a row's words to a new state."""
+
+    step: str
+    rows: tuple[Row, ...]
+
+
 @dataclass(frozen=True)
 class Network:
     """One operation of a format: a program, where it comes from, and what it guarantees.
@@ -113,7 +154,8 @@ class Network:
     ``source`` names the paper and algorithm, ``bound`` the relative error in units of
     u^N with "proved", "measured" or "declared" beside it. A network without a listing is
     foreign: it branches on data or uses what only the platform has; ``needs`` names what its
-    device template uses, ``template`` is its file.
+    device template uses, ``template`` is its file. ``table`` are the entries of a lookup;
+    ``start`` and ``stages`` make a fold.
     """
 
     name: str
@@ -124,6 +166,9 @@ class Network:
     bound: str
     needs: tuple[str, ...] = ()
     template: str = ""
+    table: tuple[Row, ...] = ()
+    start: Row = ()
+    stages: tuple[Stage, ...] = ()
 
     @property
     def foreign(self) -> bool:
@@ -139,7 +184,12 @@ class Network:
         return self._parsed[1]
 
     @cached_property
-    def _parsed(self) -> tuple[list[Step], Expr]:
+    def kinds(self) -> dict[str, Kind]:
+        """The kind of every name, inputs and locals."""
+        return self._parsed[2]
+
+    @cached_property
+    def _parsed(self) -> tuple[list[Step], Expr, dict[str, Kind]]:
         return _parse(self)
 
     @cached_property
@@ -160,7 +210,7 @@ class Network:
         def visit(expr: Expr) -> None:
             for arg in expr.args:
                 visit(arg)
-            if expr.op == op:
+            if expr.op == op or (expr.op == "seldom" and op == "call" and expr.name):
                 found[expr.name] = None
 
         for step in self.steps:
@@ -170,10 +220,19 @@ class Network:
 
     @cached_property
     def cost(self) -> Counter[str]:
-        """Instructions by class (add, mul, fma, div, sqrt, compare, select), calls included."""
+        """Instructions by class (add, mul, fma, div, sqrt, compare, select, bits), calls included.
+
+        What is seldom computed does not count.
+        """
         total: Counter[str] = Counter()
+        for stage in self.stages:
+            for what, count in get(stage.step).cost.items():
+                total[what] += count * len(stage.rows)
 
         def visit(expr: Expr) -> None:
+            if expr.op == "seldom":
+                visit(expr.args[2])
+                return
             for arg in expr.args:
                 visit(arg)
             if expr.op == "call":
@@ -208,11 +267,16 @@ def network(
     In the signature ``x:2`` is a value of two limbs, ``y:word`` a plain word and
     ``s:+3`` an unnormalised sum of three words.
     """
-    left, right = signature.split("->")
+    inputs, result = _signature(signature)
+    return Network(name, inputs, result, listing, source, bound, needs, template)
+
+
+def _signature(text: str) -> tuple[tuple[tuple[str, Kind], ...], Kind]:
+    left, right = text.split("->")
     inputs = tuple(
         (part.split(":")[0], _kind(part.split(":")[1])) for part in left.replace(",", " ").split()
     )
-    return Network(name, inputs, _kind(right.strip()), listing, source, bound, needs, template)
+    return inputs, _kind(right.strip())
 
 
 class _Parser:
@@ -238,7 +302,11 @@ class _Parser:
             case ast.Subscript(value=ast.Name(id=name), slice=ast.Constant(value=int(index))):
                 if name not in self.kinds or index >= self.kinds[name].words:
                     raise self.fail(node, f"no limb {index} of {name!r}")
+                if self.kinds[name].words == 1:
+                    return Expr("name", name=name), WORD
                 return Expr("limb", name=name, index=index), WORD
+            case ast.Tuple(elts=[only]):
+                return self.expression(only)
             case ast.Tuple():
                 items = tuple(self.expression(e)[0] for e in node.elts)
                 return Expr("tuple", items), Kind(len(items))
@@ -246,23 +314,47 @@ class _Parser:
                 arg, kind = self.expression(node.operand)
                 return Expr("neg", (arg,)), kind
             case ast.BinOp() if type(node.op) in OPERATORS:
-                return self._operation(node), WORD
+                return self._operation(node)
             case ast.Call(func=ast.Name(id=name)):
                 return self._call(node, name)
         raise self.fail(node, f"not part of the language: {ast.unparse(node)}")
 
-    def _operation(self, node: ast.BinOp) -> Expr:
+    def _operation(self, node: ast.BinOp) -> tuple[Expr, Kind]:
         op = OPERATORS[type(node.op)]
-        a, b = self.expression(node.left)[0], self.expression(node.right)[0]
-        if op in ("add", "sub") and "mul" in (a.op, b.op):
-            raise self.fail(node, "a product feeds an addition: write fma or name the product")
-        return Expr(op, (a, b))
+        (a, first), (b, second) = self.expression(node.left), self.expression(node.right)
+        if first.words == second.words == 1:
+            if op in ("add", "sub") and "mul" in (a.op, b.op):
+                raise self.fail(node, "a product feeds an addition: write fma or name the product")
+            return Expr(op, (a, b)), WORD
+        if op == "sub":
+            op, b = "add", Expr("neg", (b,))
+        if first.words == 1 and op != "div":
+            (a, first), (b, second) = (b, second), (a, first)
+        n = first.words
+        if second.words not in (1, n):
+            raise self.fail(node, f"operands of {first.words} and {second.words} limbs")
+        name = f"{op}{n}" if second.words == n else f"{op}{n}_word"
+        return Expr("call", (a, b), name=name), get(name).result
 
     def _call(self, node: ast.Call, name: str) -> tuple[Expr, Kind]:
-        args = tuple(self.expression(a)[0] for a in node.args)
+        found = [self.expression(a) for a in node.args]
+        args = tuple(expr for expr, _ in found)
+        if name in ("select", "seldom"):
+            kind = found[2][1]
+            of_values = f"select{kind.words}" if kind.words > 1 else ""
+            if name == "seldom":
+                if args[1].op != "call" or found[1][1].words != kind.words:
+                    raise self.fail(node, "seldom takes a flag, a call, and what else it is")
+                return Expr("seldom", args, name=of_values), kind
+            name = of_values or name
         if name in GATE_RESULTS:
-            return Expr("gate", args, name=name), Kind(GATE_RESULTS[name])
-        return Expr("call", args, name=name), get(name).result
+            kind = FLAG if name in FLAGS else Kind(GATE_RESULTS[name])
+            return Expr("gate", args, name=name), kind
+        net = get(name)
+        needed = [kind.words for _, kind in net.inputs]
+        if [kind.words for _, kind in found] != needed:
+            raise self.fail(node, f"{name} takes operands of {needed} words")
+        return Expr("call", args, name=name), net.result
 
     def step(self, node: ast.Assign) -> Step:
         """An assignment; inputs cannot be assigned to."""
@@ -273,7 +365,7 @@ class _Parser:
                 self.kinds.update(dict.fromkeys(names, WORD))
             case [ast.Name(id=name)]:
                 names = (name,)
-                self.kinds[name] = WORD if kind.words == 1 else kind
+                self.kinds[name] = kind if kind.words > 1 or kind == FLAG else WORD
             case _:
                 raise self.fail(node, "only names can be assigned to")
         if any(name == given for name in names for given, _ in self.net.inputs):
@@ -281,9 +373,9 @@ class _Parser:
         return Step(names, expr)
 
 
-def _parse(net: Network) -> tuple[list[Step], Expr]:
+def _parse(net: Network) -> tuple[list[Step], Expr, dict[str, Kind]]:
     if net.foreign:
-        return [], Expr("name", name=net.inputs[0][0])
+        return [], Expr("name", name=net.inputs[0][0]), dict(net.inputs)
     indented = "\n".join("    " + line for line in net.listing.strip().splitlines())
     function = ast.parse(f"def f():\n{indented}").body[0]
     assert isinstance(function, ast.FunctionDef)
@@ -291,7 +383,7 @@ def _parse(net: Network) -> tuple[list[Step], Expr]:
     steps: list[Step] = []
     for node in function.body:
         if isinstance(node, ast.Return) and node.value is not None:
-            return steps, parser.expression(node.value)[0]
+            return steps, parser.expression(node.value)[0], parser.kinds
         if not isinstance(node, ast.Assign):
             raise parser.fail(node, "only assignments and one return")
         steps.append(parser.step(node))
@@ -300,20 +392,7 @@ def _parse(net: Network) -> tuple[list[Step], Expr]:
 
 def kinds_of(net: Network) -> dict[str, Kind]:
     """Return the kind of every name of *net* (inputs and locals)."""
-    kinds = dict(net.inputs)
-    for step in net.steps:
-        if len(step.targets) > 1:
-            kinds.update(dict.fromkeys(step.targets, WORD))
-        elif step.expr.op == "call":
-            kinds[step.targets[0]] = get(step.expr.name).result
-        elif step.expr.op in ("tuple", "name"):
-            words = len(step.expr.args) if step.expr.op == "tuple" else kinds[step.expr.name].words
-            kinds[step.targets[0]] = Kind(words) if words > 1 else WORD
-        elif step.expr.op == "gate" and step.expr.name in FLAGS:
-            kinds[step.targets[0]] = Kind(1, "flag")
-        else:
-            kinds[step.targets[0]] = WORD
-    return kinds
+    return net.kinds
 
 
 Gates = Mapping[str, Callable[..., Any]]
@@ -328,9 +407,13 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
     """
     if net.name in gates:
         return gates[net.name](*arguments)
+    if net.table:
+        return gates["lookup"](net, *arguments)
+    if net.stages:
+        return _folded(net, gates, arguments)
     names: dict[str, Any] = {}
     for (name, kind), argument in zip(net.inputs, arguments, strict=True):
-        names[name] = argument if kind == WORD else tuple(argument)
+        names[name] = argument if kind.words == 1 else tuple(argument)
 
     def value(expr: Expr) -> Any:
         match expr.op:
@@ -351,6 +434,14 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
                 return evaluate(get(expr.name), gates, *args)
             case "gate":
                 return gates[expr.name](*(value(a) for a in expr.args))
+            case "seldom":
+                flag, call, other = expr.args
+
+                def computed(*operands: Any) -> Any:
+                    return evaluate(get(call.name), gates, *operands)
+
+                operands = [value(a) for a in call.args]
+                return gates["seldom"](value(flag), computed, operands, value(other))
             case _:
                 return gates[expr.op](*(value(a) for a in expr.args))
 
@@ -361,6 +452,44 @@ def evaluate(net: Network, gates: Gates, *arguments: Any) -> Any:
         else:
             names.update(zip(step.targets, result, strict=True))
     return value(net.returned)
+
+
+def cut(argument: Any, words: int) -> Any:
+    """The leading words of a value; a word where they are one."""
+    if not isinstance(argument, tuple):
+        return argument
+    return argument[0] if words == 1 else argument[:words]
+
+
+def parts_of(row: Row, kinds: Sequence[Kind]) -> list[Row]:
+    """A row's words, for operands of these kinds."""
+    ends = [0]
+    for kind in kinds:
+        ends.append(ends[-1] + kind.words)
+    return [row[a:b] for a, b in pairwise(ends)]
+
+
+def _folded(net: Network, gates: Gates, arguments: Sequence[Any]) -> Any:
+    """Evaluate a fold: constants are literals of one word or tuples of them."""
+    literal = gates["literal"]
+
+    def constant(row: Row) -> Any:
+        words = tuple(literal(word) for word in row)
+        return words[0] if len(words) == 1 else words
+
+    state = constant(net.start) if net.start else arguments[0]
+    arguments = arguments if net.start else arguments[1:]
+    for stage in net.stages:
+        step = get(stage.step)
+        kinds = [kind for _, kind in step.inputs]
+        held = state if isinstance(state, tuple) else (state,)
+        state = cut(held + (literal(0.0),) * (kinds[0].words - len(held)), kinds[0].words)
+        taken = len(arguments) + 1
+        given = [cut(a, k.words) for a, k in zip(arguments, kinds[1:taken], strict=True)]
+        for row in stage.rows:
+            constants = [constant(part) for part in parts_of(row, kinds[taken:])]
+            state = evaluate(step, gates, state, *given, *constants)
+    return state
 
 
 NETWORKS: dict[str, Network] = {}
@@ -383,3 +512,40 @@ def define(name: str, signature: str, listing: str, *, source: str, bound: str) 
 def declare(name: str, signature: str, template: str, *, source: str, bound: str) -> None:
     """Add a foreign network: a device template, and a Python twin in portmp.networks.evaluator."""
     NETWORKS[name] = network(name, signature, "", source=source, bound=bound, template=template)
+
+
+def lookup(name: str, signature: str, table: Sequence[Row], *, source: str) -> None:
+    """Add a network that gives the entry of an index, a word from 0 to len(table) - 1.
+
+    Entries have as many words as the result.
+    """
+    inputs, result = _signature(signature)
+    assert all(len(row) == result.words for row in table)
+    NETWORKS[name] = Network(
+        name, inputs, result, "", source, "exact", template="lookup.mako", table=tuple(table)
+    )
+
+
+def fold(
+    name: str, signature: str, start: Row, stages: Sequence[Stage], *, source: str, bound: str
+) -> None:
+    """Add a network that goes through rows of constants.
+
+    The state begins as *start*, or where that is empty as the first operand. For each row of each
+    stage it becomes step(state, x, ..., row), with as many words of the operands as the step
+    takes; between stages the state gets zeros below.
+    """
+    inputs, result = _signature(signature)
+    steps = tuple(dict.fromkeys(stage.step for stage in stages))
+    NETWORKS[name] = Network(
+        name,
+        inputs,
+        result,
+        "",
+        source,
+        bound,
+        needs=steps,
+        template="fold.mako",
+        start=start,
+        stages=tuple(stages),
+    )

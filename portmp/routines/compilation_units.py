@@ -38,6 +38,11 @@ def _units(form: str, device: Device | None) -> Mapping[str, CompilationUnit]:
     return dict(unit for routine in ROUTINES.values() for unit in routine.units(f, device))
 
 
+def _on_request(form: str, device: Device | None) -> dict[str, CompilationUnit]:
+    f = formats.get(form)
+    return dict(unit for routine in ROUTINES.values() for unit in routine.on_request(f, device))
+
+
 def kernels(form: str) -> dict[str, KernelSpec]:
     """One kernel of each name of a format: all that differs but for schedules."""
     found: dict[str, KernelSpec] = {}
@@ -49,7 +54,7 @@ def kernels(form: str) -> dict[str, KernelSpec]:
 
 def find(form: str, routine: str, device: Device | None = None) -> CompilationUnit:
     """The unit of a routine: ``gemm``, ``dot``, ``add`` ..."""
-    known = units(form, device)
+    known = {**units(form, device), **_on_request(form, device)}
     if routine in known:
         return known[routine]
     near = suggestion(routine, list(known))

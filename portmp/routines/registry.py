@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from portmp.routines.elementwise.routine import Elementwise
+from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
 from portmp.routines.lu.routine import Lu
@@ -17,6 +18,7 @@ _ALL: tuple[Routine, ...] = (
     Ozaki(),
     Reduce(),
     Elementwise(),
+    Functions(),
     Gravity(),
     Split2021(),
     Lu(),

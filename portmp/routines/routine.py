@@ -48,6 +48,12 @@ class Routine(ABC):
         """What is compiled together, by name; without a device as a large GPU runs it."""
         return iter(())
 
+    def on_request(
+        self, form: Format, device: Device | None
+    ) -> Iterator[tuple[str, CompilationUnit]]:
+        """The same of what is compiled only where its name is given: not among all units."""
+        return iter(())
+
     def cases(self, form: Format) -> Iterable[Case]:
         """What ``portmp verify`` compares by digests."""
         return ()

@@ -13,7 +13,7 @@ ${parameters(w)}
 {
 % if recompute:
     ${p.shared} ${w.word} lanes0[${threads}];
-    ${p.shared} int open[${threads}];
+    ${p.shared} int open[${threads}], some[1];
 % endif
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} first_row = (${long})${p.axis(p.group_id, 0)} * ${threads};
@@ -28,13 +28,15 @@ ${tree(w, combine)}
     }
 % if recompute:
     /* rows that are not finite, one after the other by the whole block */
-    open[thread] = !(${w.fabs(w.word_of("z", 0))} <= ${w.largest});
+    if (thread == 0)
+        some[0] = 0;
     ${p.barrier}
-    int some = 0;
-    for (int r = 0; r < ${threads}; ++r)
-        some |= open[r];
+    open[thread] = !(${w.fabs(w.word_of("z", 0))} <= ${w.largest});
+    if (open[thread])
+        ${p.atomics["or", "int32"].format("&some[0]", "1")};
+    ${p.barrier}
     ${p.unrolled_by(1)}
-    for (int r = 0; some && r < ${threads}; ++r) {
+    for (int r = 0; some[0] && r < ${threads}; ++r) {
         if (open[r]) {
             const ${long} row = first_row + r;
 ${recomputed(w, threads)}

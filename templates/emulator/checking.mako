@@ -36,7 +36,7 @@ typedef struct {
 } access;
 #define THREAD_OF(who) ((who) & 1023)
 #define READS 1024
-#define ATOMIC 2048
+#define UPDATES 2048
 #define ROW_OF(who) ((who) >> 12)
 
 /* of a unit of block memory: when it was written, by whom, and who read it or updated it: the last
@@ -79,10 +79,10 @@ static inline void remember(__global shadow *unit, const times t, const uint who
 }
 
 /* the race of an access with an earlier one, or nothing: its kind, and *who the other was* */
-% for way, flag, against in (("read", "READS", "ATOMIC"), ("written", "0", "(READS | ATOMIC)"), ("updated", "(READS | ATOMIC)", "READS")):
+% for way, flag, against in (("read", "READS", "UPDATES"), ("written", "0", "(READS | UPDATES)"), ("updated", "(READS | UPDATES)", "READS")):
 <%
     either = way == "updated"
-    kept = "ATOMIC" if either else flag
+    kept = "UPDATES" if either else flag
 %>
 static inline uint ${way}(__global shadow *unit, const times t, const uint who, uint *other)
 {
@@ -176,14 +176,11 @@ static inline void make_known(__global uchar *known, const ulong at, const uint 
         known[at / 4 + i] = ${ALL_BYTES};
 }
 
-#define KNOW_LOAD(address, bytes) do { ${"\\"}
-        if (checked && !is_known(known, (address) - base, bytes)) ${"\\"}
+#define KNOW(way, address, bytes) do { ${"\\"}
+        if (checked && (way) != STORE && !is_known(known, (address) - base, bytes)) ${"\\"}
             note(report, ${Kind.FRESH}, row - 1, wave * LANES + lane, address, group, 0, 0); ${"\\"}
-    } while (0)
-#define KNOW_STORE(address, bytes) do { if (checked) make_known(known, (address) - base, bytes); } while (0)
-#define KNOW_ATOMIC(address, bytes) do { ${"\\"}
-        KNOW_LOAD(address, bytes); ${"\\"}
-        KNOW_STORE(address, bytes); ${"\\"}
+        if (checked && (way) != LOAD) ${"\\"}
+            make_known(known, (address) - base, bytes); ${"\\"}
     } while (0)
 
 /* where and by whom block memory is touched: a finding for each access, its first unit that has one */

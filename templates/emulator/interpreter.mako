@@ -70,7 +70,7 @@ ${helpers(w)}
 #define WAVES p[4]
 #define WAVE_WORDS p[5]
 #define VECTORS p[6]
-#define SCRATCH p[7]
+#define SCRATCH_AT p[7]
 #define SCRATCH_BYTES p[8]
 #define SHARED_BYTES p[9]
 #define REGIONS p[10]
@@ -271,7 +271,7 @@ ${exchange.exchanges(number)}
                             break;
                         }
                         const uint lane = 0;
-                        KNOW_LOAD(address, I[2]);
+                        KNOW(LOAD, address, I[2]);
                         for (uint i = 0; i < I[2] / 4; ++i)
                             target[i] = *(__global const uint *)(arena + (address - base) + 4 * i);
                         break;

@@ -1,126 +1,113 @@
-## Accesses of lanes to memory: one way to find the bytes in each memory, one to read and write them.
-## Of a row: I[2] the bytes, at0 an address, at1 what is added to it, at2 what is stored.
+## Accesses of lanes to memory: each is found in one of three memories, then read, written or both.
 <%!
-    SPACES = ("global", "shared", "scratch", "flat")
-    WAYS = {"global": ("load", "store", "atomic"), "shared": ("load", "store", "atomic"),
-            "scratch": ("load", "store"), "flat": ("load", "store", "atomic")}
+    from portmp.emulator.instructions import SPACES, WAYS
     VALUES = {"u": "uint", "i": "int", "f": "float", "l": "ulong", "q": "long", "d": "double"}
     READ = {"f": "as_float(%s)", "d": "as_double(%s)"}
     BITS = {"f": "as_uint(%s)", "d": "as_ulong(%s)"}
 %>
-## Where the bytes at an address are: sets memory, and step, the words from one word to the next.
-<%def name="in_global(way)">\
-if (!owned(address, nbytes, ${int(way != "load")}, regions, REGIONS, &low, &high, &readonly)) {
-                                FAULT(${1 + (way != "load")}, lane, address);
-                                break;
-                            }
-                            memory = arena + (address - base);
-                            KNOW_${way.upper()}(address, nbytes);
-</%def>
-<%def name="in_shared(way)">\
-if (address + nbytes > SHARED_BYTES) {
-                                FAULT(3, lane, address);
-                                break;
-                            }
-                            memory = (__global uchar *)shared + address;
-                            CHECK_${way.upper()}(address, nbytes);
-</%def>
-<%def name="in_scratch(way)">\
-if (address + nbytes > SCRATCH_BYTES) {
-                                FAULT(4, lane, address);
-                                break;
-                            }
-                            memory = (__global uchar *)(R + SCRATCH + (address / 4) * LANES + lane) + (address & 3);
-                            step = LANES;
-</%def>
-<%def name="in_flat(way)">\
-const uint aperture = (uint)(flat >> 32);
-                            const ulong address = aperture == SHARED_APERTURE || aperture == PRIVATE_APERTURE ? (uint)flat : flat;
-                            if (aperture == SHARED_APERTURE) {
-                                ${in_shared(way)}
-                            } else if (aperture == PRIVATE_APERTURE) {
-% if way == "atomic":
-                                FAULT(9, lane, address);
-                                break;
-% else:
-                                ${in_scratch(way)}
-% endif
-                            } else {
-                                ${in_global(way)}
-                            }
-</%def>
-<%def name="located(space, way)">\
-% if space == "global":
-                            const ulong own = head >> 30 & 1 ? at0[lane * step0] : (ulong)at0[lane * step0 + next0] << 32 | at0[lane * step0];
-                            const ulong address = own + ((ulong)at1[1] << 32 | at1[0]) + (long)(int)immediate;
-                            ${in_global(way)}
-% elif space == "shared":
-                            /* the sum wraps around: a base may be negative */
-                            const ulong address = at0[lane * step0] + immediate;
-                            ${in_shared(way)}
-% elif space == "scratch":
-                            const ulong address = at0[lane * step0] + at1[0] + immediate;
-                            ${in_scratch(way)}
-% else:
-                            const ulong flat = ((ulong)at0[lane * step0 + next0] << 32 | at0[lane * step0]) + (long)(int)immediate;
-                            ${in_flat(way)}
-% endif
-                            if (address & ${"(nbytes - 1)" if way == "atomic" else "(nbytes > 2 ? 3 : nbytes - 1)"}) {
-                                FAULT(5, lane, address);
-                                break;
-                            }
-</%def>
-<%def name="load()">\
-if (nbytes == 1) {
-                                target[lane] = memory[0];
-                            } else if (nbytes == 2) {
-                                target[lane] = *(__global const ushort *)memory;
-                            } else {
-                                for (uint i = 0; i < nbytes / 4; ++i)
-                                    target[lane + LANES * i] = ((__global const uint *)memory)[i * step];
-                            }
-</%def>
-<%def name="store()">\
-if (nbytes == 1) {
-                                memory[0] = (uchar)at2[lane * step2];
-                            } else if (nbytes == 2) {
-                                *(__global ushort *)memory = (ushort)at2[lane * step2];
-                            } else {
-                                for (uint i = 0; i < nbytes / 4; ++i)
-                                    ((__global uint *)memory)[i * step] = at2[lane * step2 + next2 * i];
-                            }
-</%def>
-<%def name="atomic()">\
-const uint operation = head >> 16 & 255;
-                            if (nbytes == 4) {
-                                target[lane * step_d] = atomic32((__global uint *)memory, operation, at2[lane * step2], at3[lane * step3]);
-                            } else {
-                                const ulong a = (ulong)at2[lane * step2 + next2] << 32 | at2[lane * step2];
-                                const ulong b = (ulong)at3[lane * step3 + next3] << 32 | at3[lane * step3];
-                                const ulong was = atomic64((__global ulong *)memory, operation, a, b);
-                                target[lane * step_d] = (uint)was;
-                                target[lane * step_d + next_d] = (uint)(was >> 32);
-                            }
-</%def>
-## The cases of all accesses; number: of operations by name
+## Of a row: I[2] the bytes, at0 an address, at1 what is added to it, at2 (and at3) what is stored.
+## number: of operations by name
 <%def name="accesses(number)">
-% for space in SPACES:
-% for way in WAYS[space]:
-                    case ${number[f"{space}_{way}"]}:
+% for name in number:
+% if name.partition("_")[0] in SPACES and name.partition("_")[2] in WAYS:
+                    case ${number[name]}: /* ${name} */
+% endif
+% endfor
+                    {
+                        const uint which = (head & 0xffff) - ${number["global_load"]}, way = which % 3, nbytes = I[2];
                         EACH {
-                            const uint nbytes = I[2];
-                            __global uchar *memory;
-                            uint step = 1;
-${located(space, way)}
-${load() if way == "load" else store() if way == "store" else atomic()}
+                            uint space = which / 3;
+                            ulong address;
+                            if (space == GLOBAL || space == FLAT) {
+                                /* in a lane's two words, or (bit 30) a lane's word; beside two scalars */
+                                const ulong own = head >> 30 & 1 ? at0[lane * step0] : (ulong)at0[lane * step0 + next0] << 32 | at0[lane * step0];
+                                address = own + ((ulong)at1[1] << 32 | at1[0]) + (long)(int)immediate;
+                            } else {
+                                /* the sum wraps around: a base may be negative */
+                                address = at0[lane * step0] + at1[0] + immediate;
+                            }
+                            if (space == FLAT) {
+                                const uint aperture = (uint)(address >> 32);
+                                space = aperture == SHARED_APERTURE ? SHARED : aperture == PRIVATE_APERTURE ? SCRATCH : GLOBAL;
+                                if (space != GLOBAL)
+                                    address = (uint)address;
+                            }
+                            const uint divisor = way == ATOMIC ? nbytes : min(nbytes, 4u);
+                            __global uchar *memory = arena;
+                            uint step = 1; /* from word to word */
+                            if (space == GLOBAL) {
+                                if (!owned(address, nbytes, way != LOAD, regions, REGIONS, &low, &high, &readonly))
+                                    fault = way == LOAD ? 1 : 2;
+                                else {
+                                    memory += address - base;
+                                    KNOW(way, address, nbytes);
+                                }
+                            } else if (space == SHARED) {
+                                if (address + nbytes > SHARED_BYTES) {
+                                    fault = 3;
+                                } else {
+                                    memory = (__global uchar *)shared + address;
+                                    if (way == LOAD)
+                                        CHECK_LOAD(address, nbytes);
+                                    else if (way == STORE)
+                                        CHECK_STORE(address, nbytes);
+                                    else
+                                        CHECK_ATOMIC(address, nbytes);
+                                }
+                            } else if (way == ATOMIC) {
+                                fault = 9;
+                            } else if (address + nbytes > SCRATCH_BYTES) {
+                                fault = 4;
+                            } else {
+                                memory = (__global uchar *)(R + SCRATCH_AT + address / 4 * LANES + lane) + (address & 3);
+                                step = LANES;
+                            }
+                            if (!fault && (address & (divisor - 1)))
+                                fault = 5;
+                            if (fault) {
+                                FAULT(fault, lane, address);
+                                break;
+                            }
+                            __global uint *words = (__global uint *)memory;
+                            if (way == ATOMIC) {
+                                const uint kind = head >> 16 & 255;
+                                if (nbytes == 4) {
+                                    target[lane * step_d] = atomic32(words, kind, at2[lane * step2], at3[lane * step3]);
+                                } else {
+                                    const ulong a = (ulong)at2[lane * step2 + next2] << 32 | at2[lane * step2];
+                                    const ulong b = (ulong)at3[lane * step3 + next3] << 32 | at3[lane * step3];
+                                    const ulong was = atomic64((__global ulong *)memory, kind, a, b);
+                                    target[lane * step_d] = (uint)was;
+                                    target[lane * step_d + next_d] = (uint)(was >> 32);
+                                }
+                            } else if (way == LOAD) {
+                                if (nbytes == 1)
+                                    target[lane] = memory[0];
+                                else if (nbytes == 2)
+                                    target[lane] = *(__global const ushort *)memory;
+                                else
+                                    for (uint i = 0; i < nbytes / 4; ++i)
+                                        target[lane + LANES * i] = words[i * step];
+                            } else {
+                                if (nbytes == 1)
+                                    memory[0] = (uchar)at2[lane * step2];
+                                else if (nbytes == 2)
+                                    *(__global ushort *)memory = (ushort)at2[lane * step2];
+                                else
+                                    for (uint i = 0; i < nbytes / 4; ++i)
+                                        words[i * step] = at2[lane * step2 + next2 * i];
+                            }
                         }
                         break;
-% endfor
-% endfor
+                    }
 </%def>
 ## What memory is made of, and what atomic operations store; atomics: atomics.Atomic in the order of
 ## their numbers; wide: whether the device has atomic operations on 64 bits
 <%def name="functions(atomics, wide)">
+/* the operations of memory are numbered so */
+enum { GLOBAL, SHARED, SCRATCH, FLAT };
+enum { LOAD, STORE, ATOMIC };
+
 /* whether one buffer, which is not for reading only where it is written, has these bytes */
 static inline int owned(const ulong address, const uint bytes, const uint write,
     __global const ulong *regions, const uint count, ulong *low, ulong *high, uint *readonly)

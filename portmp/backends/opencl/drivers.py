@@ -9,6 +9,7 @@ installed (PoCL, Intel).
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import hashlib
 import os
 import platform as machine
@@ -16,6 +17,7 @@ import sys
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from typing import ClassVar
 
 from portmp import paths
 from portmp.backends import trial
@@ -96,6 +98,43 @@ def gather() -> Path | None:
     folder = _folder(_sound(list(unique.values())))
     os.environ["OCL_ICD_VENDORS"] = os.environ[_TRIED] = str(folder)
     return folder
+
+
+def uninvited(platform: int) -> bool:
+    """Whether the driver of a platform, a pointer, is one that PORTMP_ICD_ONLY keeps out.
+
+    pyopencl's loader adds the drivers that lie beside it to those of a folder. A platform begins
+    with a pointer to its driver's functions: which library they are in tells the driver.
+    """
+    if os.environ.get("PORTMP_ICD_ONLY") != "1":
+        return False
+    wanted = _libraries_in(Path(os.environ.get("OCL_ICD_VENDORS", "")))
+    unwanted = {os.path.realpath(p) for p in pip_libraries()} - set(map(os.path.realpath, wanted))
+    return os.path.realpath(_library_at(_pointer_at(platform))) in unwanted
+
+
+def _pointer_at(address: int) -> int:
+    return ctypes.c_void_p.from_address(address).value or 0
+
+
+class _Found(ctypes.Structure):
+    """What ``dladdr`` tells of an address."""
+
+    _fields_: ClassVar = [
+        ("file", ctypes.c_char_p),
+        ("base", ctypes.c_void_p),
+        ("symbol", ctypes.c_char_p),
+        ("address", ctypes.c_void_p),
+    ]
+
+
+def _library_at(address: int) -> str:
+    """The library that an address lies in, or nothing where that cannot be told."""
+    look_up = getattr(ctypes.CDLL(None), "dladdr", None)
+    found = _Found()
+    if look_up is None or not look_up(ctypes.c_void_p(address), ctypes.byref(found)):
+        return ""
+    return os.fsdecode(found.file or b"")
 
 
 _TRIED = "PORTMP_DRIVERS_TRIED"

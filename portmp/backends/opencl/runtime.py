@@ -464,7 +464,8 @@ def find_devices() -> list[Device]:
             platforms = cl.get_platforms()
         except cl.Error:
             platforms = []
-        for platform in {(p.name, p.version): p for p in platforms}.values():
+        invited = [p for p in platforms if not drivers.uninvited(p.int_ptr)]
+        for platform in {(p.name, p.version): p for p in invited}.values():
             try:
                 handles += platform.get_devices()
             except cl.Error:

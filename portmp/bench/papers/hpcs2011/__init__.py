@@ -1,0 +1,1 @@
+"""Quadruple and octuple precision BLAS: the experiments of a paper."""

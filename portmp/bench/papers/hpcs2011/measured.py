@@ -1,0 +1,339 @@
+"""AXPY, GEMV and GEMM in float64, double-double and quad-double: what is measured of each, and how.
+
+A *way* is whose kernels run: the ``paper``'s (one thread a result, its blocks; on GPUs),
+``portmp``'s, or the ``library`` of the device's vendor. All are checked against exact arithmetic.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache, lru_cache, partial
+
+from portmp import formats
+from portmp.arrays import blas
+from portmp.arrays.array import Array
+from portmp.bench import exact, measure, roofline, runner
+from portmp.bench.cases import ACCURATE, ROUTINES, Case
+from portmp.bench.exact import Errors
+from portmp.bench.experiment import Case as Measurement
+from portmp.bench.experiment import Run, paper_of
+from portmp.bench.measure import Timing
+from portmp.bench.peers import Subject, Vendor
+from portmp.bench.roofline import Ceilings
+from portmp.bench.runner import Pool
+from portmp.bench.tables import Row
+from portmp.bench.values import Values
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.formats import Format
+from portmp.routines import base, elementwise
+from portmp.routines.elementwise.schedule import FlatSchedule
+from portmp.routines.gemm.schedule import GemmSchedule
+from portmp.routines.work import ALPHA, Entry, Walk
+from portmp.runtime import planes, program
+
+PAPER, PORTMP, LIBRARY = "paper", "portmp", "library"
+ROUTINE_NAMES = ("axpy", "gemv", "gemm")
+WITHOUT_FMA = "nofma"
+ARITHMETIC = {
+    "float64": (PORTMP, LIBRARY),
+    "dd2011": (PAPER, PORTMP),
+    "dd2011nofma": (PAPER, PORTMP),
+    "dd": (PORTMP,),
+    "qd2011": (PAPER, PORTMP),
+    "qd2011nofma": (PAPER, PORTMP),
+    "qd": (PORTMP,),
+}
+"""Formats, the paper's arithmetic by its year, and whose kernels run them."""
+FULL, QUICK = "full", "quick"
+SIZES: Mapping[str, Mapping[str, int]] = {
+    FULL: paper_of("hpcs2011")["sizes"],
+    QUICK: {"axpy": 1024000, "gemv": 2048, "gemm": 512},
+}
+USUAL = {"gpu": FULL, "cpu": QUICK}
+LEAST = {"axpy": 2**14, "gemv": 128, "gemm": 64}
+"""Sizes below which nothing is measured, however little time there is."""
+THREADS = 128
+"""The paper's blocks of AXPY and GEMV; GEMM has 8 x 8 in DD and 16 x 16 in QD."""
+EDGE = {2: 8, 4: 16}
+SECONDS = {"gpu": 0.25, "cpu": 0.5}
+"""What the runs of a row should take."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A routine in a format at a size, by somebody's kernels."""
+
+    routine: str
+    form: Format
+    way: str
+    n: int
+
+    @property
+    def case(self) -> Case:
+        """What is checked. The paper's GEMV reads columns: a row of the transposed matrix."""
+        name = "gemv-transposed" if (self.routine, self.way) == ("gemv", PAPER) else self.routine
+        work = ROUTINES[name]
+        return Case(work, self.form, ACCURATE, work.sized(self.n, "gpu")[0])
+
+    @property
+    def operations(self) -> int:
+        """A product and a sum are two."""
+        return self.case.operations
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the operands and the result."""
+        return self.case.memory
+
+    def __str__(self) -> str:
+        return f"{self.routine} {self.form.name}, {self.way}, N = {self.n}"
+
+
+@dataclass
+class Bench(Run):
+    """One run on one device, at the *sizes* by routine."""
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    vendor: Vendor | None = None
+    no_vendor: str = ""
+    ceilings: Ceilings | None = None
+    rates: dict[tuple[str, str], float] = field(default_factory=dict)
+    """Operations a second by format and way, of the routine that was measured last."""
+    rates_of: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    """Operations a second by routine, format and way: what a CPU is compared with."""
+
+    def limits(self) -> Ceilings:
+        """The device's own rates, measured once."""
+        if self.ceilings is None:
+            self.progress.show(f"bench {self.device.name}: measuring the ceilings")
+            self.ceilings = roofline.measured(self.device, {"float64"})
+        return self.ceilings
+
+    def affordable(
+        self, experiment: str, task: Task, parts: int, calls: int = measure.FEWEST + 2
+    ) -> Task | None:
+        """The task at the largest size, halved as often as needed, that its share of time allows.
+
+        None where so many *calls* of the least size are too many. How long they take follows from
+        a call of that size, or from the last routine's rate.
+        """
+        known = task.form.name, task.way
+        if known not in self.rates:
+            self.rates[known] = self._tried(task)
+        left, asked = self.budget.left(experiment, parts), task.n
+        seconds = calls * task.operations / self.rates[known]
+        while seconds > left and task.n > LEAST[task.routine]:
+            task = replace(task, n=max(task.n // 2, LEAST[task.routine]))
+            seconds = calls * task.operations / self.rates[known]
+        if self.too_long(experiment, str(task), seconds, parts):
+            return None
+        if task.n < asked:
+            self.skip(
+                experiment, str(replace(task, n=asked)), f"time allows N = {task.n} (--seconds)"
+            )
+        return task
+
+    def _tried(self, task: Task) -> float:
+        """Operations a second of a small one."""
+        small = replace(task, n=min(task.n, LEAST[task.routine]))
+        ready = prepared(self, small)
+        return small.operations / timed(self, ready, 1).median
+
+
+@lru_cache(maxsize=2)
+def values_of(form: Format) -> Values:
+    """The inputs in a format."""
+    return Values(form)
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A task's call on operands that are on the device, its errors, and who waits for it."""
+
+    work: Callable[[], object]
+    errors: Errors
+    on_host: bool = False
+
+
+def prepared(bench: Bench, task: Task) -> Prepared:
+    """Make operands, call once and check the result; compiling takes no time of the limit."""
+    case, values = task.case, values_of(task.form)
+    pool = Pool(values, case.starts[-1], bench.device)
+    if task.way == LIBRARY:
+        return _of_the_library(bench, task, pool)
+    a, b = pool.inputs(case)
+    shape = case.routine.result(case.shape)
+    out = Array(planes.allocate(task.form, shape, bench.device.queue))
+    work = _PAPERS[task.routine](a, b, out) if task.way == PAPER else _usual(task, a, b, out)
+    with bench.budget.beside():
+        work()
+        bench.device.queue.synchronize()
+    return Prepared(work, runner.checked(values, case, out))
+
+
+def _usual(task: Task, a: Array, b: Array, out: Array) -> Callable[[], object]:
+    return partial(task.case.routine.call, blas, (a, b), out, ACCURATE)
+
+
+def _of_the_library(bench: Bench, task: Task, pool: Pool) -> Prepared:
+    """AXPY in place, or A B^T."""
+    assert bench.vendor
+    case, values = task.case, pool.values
+    if task.routine == "axpy":
+        found = bench.vendor.axpy(pool, task.n, case.starts[1], _factors())
+        entries = [case.routine.entry(values, case.starts, case.shape, i) for i in case.samples]
+    else:
+        found = bench.vendor.gemm(pool, task.n, case.starts[1])
+        entries = [
+            values.dot(
+                Walk(i // task.n * task.n), Walk(case.starts[1] + i % task.n * task.n), task.n
+            )
+            for i in case.samples
+        ]
+    found.work()
+    bench.device.queue.synchronize()
+    return Prepared(found.work, _errors(found, case, entries), found.on_host)
+
+
+def _errors(found: Subject, case: Case, entries: Sequence[Entry]) -> Errors:
+    return exact.of_format(
+        [exact.fraction(found.entry(i)) for i in case.samples], entries, case.form
+    )
+
+
+def _factors() -> Iterator[float]:
+    """A factor and its negative by turns: what is added in place stays what it was."""
+    return itertools.cycle((float(ALPHA), -float(ALPHA)))
+
+
+# --- the paper's kernels ------------------------------------------------------------------------
+
+
+def _axpy(x: Array, y: Array, out: Array) -> Callable[[], object]:
+    words = base.scalar_limbs(x.format, ALPHA, "alpha")
+    one = FlatSchedule(threads=base.threads(x.device, THREADS))
+    operands = words, x.planes, y.planes
+    return lambda: elementwise.apply("fma", operands, out.planes, schedule=one)
+
+
+@cache
+def gemv_spec(form: str, threads: int) -> KernelSpec:
+    """The kernel of one thread a row."""
+    f = formats.get(form)
+    roles = f.accumulator(ACCURATE).networks
+    return spec(
+        "gemv_by_rows",
+        "bench/gemv_by_rows.mako",
+        f,
+        {role: roles[role] for role in ("accumulate", "finish")},
+        threads=threads,
+    )
+
+
+def _gemv(a: Array, x: Array, out: Array) -> Callable[[], object]:
+    queue = a.planes.queue
+    key = gemv_spec(a.format.name, base.threads(queue.device, THREADS))
+    kernel = program.kernels(queue.device, key)[key.name]
+    threads = dict(key.values)["threads"]
+    k, n = a.shape
+    args = [n, k, *base.strided(a.planes), *base.strided(x.planes), *out.planes.buffers]
+    grid = base.blocks(n, threads), 1, 1
+    return lambda: queue.launch(kernel, grid, (threads, 1, 1), args)
+
+
+def _gemm(a: Array, b: Array, out: Array) -> Callable[[], object]:
+    edge = EDGE[a.format.limbs]
+    blocks = GemmSchedule(edge, edge, thread_m=1, thread_n=1, tile_k=edge, unroll=edge)
+    return partial(blas.gemm, a, b, out=out, schedule=blocks)
+
+
+_PAPERS: Mapping[str, Callable[[Array, Array, Array], Callable[[], object]]] = {
+    "axpy": _axpy,
+    "gemv": _gemv,
+    "gemm": _gemm,
+}
+
+
+# --- measuring ------------------------------------------------------------------------------------
+
+
+def tasks(bench: Bench, arithmetic: Mapping[str, Sequence[str]]) -> Iterator[Task]:
+    """Formats by routines by ways, as far as the device has them."""
+    for (name, ways), routine in itertools.product(arithmetic.items(), ROUTINE_NAMES):
+        for way in ways:
+            lacking = way == LIBRARY and (bench.vendor is None or routine == "gemv")
+            if not lacking and not (way == PAPER and bench.kind == "cpu"):
+                yield Task(routine, formats.get(name), way, bench.sizes[routine])
+
+
+def cases(bench: Bench) -> Iterator[Measurement]:
+    """All tasks on this device."""
+    if not bench.device.properties.float64:
+        bench.skip("rates", "all", f"{bench.device.name} has no float64")
+        return
+    bench.limits()
+    yield from measurements(bench, "rates", ARITHMETIC)
+
+
+def measurements(
+    bench: Bench, experiment: str, arithmetic: Mapping[str, Sequence[str]]
+) -> Iterator[Measurement]:
+    """Tasks on the device of *bench*."""
+    found = list(tasks(bench, arithmetic))
+    for i, task in enumerate(found):
+        yield Measurement(
+            f"{task.routine} {task.form.name}, {task.way}",
+            partial(_measured, bench, experiment, task, len(found) - i),
+            parts=len(found) - i,
+            memory=task.memory,
+        )
+
+
+def _measured(bench: Bench, experiment: str, task: Task, parts: int) -> list[Row]:
+    """A task's row; no row where not even the least size fits the time."""
+    fitting = bench.affordable(experiment, task, parts)
+    if fitting is None:
+        return []
+    row = measured(bench, fitting)
+    bench.rates[task.form.name, task.way] = row["operations_per_second"]
+    return [row]
+
+
+def timed(bench: Bench, ready: Prepared, runs: int) -> Timing:
+    """The runs of a call: a library's on the host by the wall's clock."""
+    if ready.on_host:
+        return measure.timed_by_wall(ready.work, lambda: None, runs, SECONDS[bench.kind])
+    return measure.timed(bench.device, ready.work, runs)
+
+
+def measured(bench: Bench, task: Task) -> Row:
+    """Time a task; its rate, its shares of the peak and of its floor, its errors and energy."""
+    ready = prepared(bench, task)
+    timing = timed(bench, ready, bench.runs)
+    rate = task.operations / timing.median
+    fma = bench.limits().instructions["float64"]["fma"]
+    row = {
+        "routine": task.routine,
+        "format": task.form.name,
+        "way": task.way,
+        "n": task.n,
+        "seconds": timing.as_dict(),
+        "operations_per_second": rate,
+        "bytes_per_second": task.case.nbytes / timing.median,
+        "peak_share": rate * flops(task.form) / 2 / (2 * fma),
+        "error": ready.errors.as_dict(),
+        "clock_mhz": timing.clock_mhz,
+        **runner.bounded(task.case, {"seconds": timing.as_dict()}, bench.limits()),
+    }
+    return row | ({} if ready.on_host else bench.energy(ready.work, task.operations, timing.median))
+
+
+def flops(form: Format) -> float:
+    """Operations of float64 in a product and a sum, an fma counted as two: the paper's, or ours."""
+    stated = paper_of("hpcs2011")["flops"].get(form.name)
+    if stated is not None:
+        return float(stated)
+    cost = form.accumulator(ACCURATE).networks["accumulate"].cost
+    return float(sum(cost.get(op, 0) for op in roofline.PIPES) + cost.get("fma", 0))

@@ -1,0 +1,186 @@
+"""Constants of functions to any number of bits, by integers, and their words.
+
+Real numbers are integers scaled by 2^BITS, right to a few units of the last of these bits. Nothing
+here depends on a library or on a machine's floating point, so tables are the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cache
+from math import isqrt
+
+BITS = 1728
+"""Bits after the point: enough for the reduction of the largest float64 modulo pi."""
+GUARD = 64
+ONE = 1 << BITS
+
+PRECISION = {"float32": 24, "float64": 53}
+"""Significand bits of a word."""
+
+
+def real(numerator: int, denominator: int = 1) -> int:
+    """A rational number."""
+    return (numerator << BITS) // denominator
+
+
+def times(a: int, b: int) -> int:
+    """The product."""
+    return (a * b) >> BITS
+
+
+def over(a: int, b: int) -> int:
+    """The quotient."""
+    return (a << BITS) // b
+
+
+def sqrt(a: int) -> int:
+    """The square root."""
+    return isqrt(a << BITS)
+
+
+def fraction(a: int) -> Fraction:
+    """The number as a fraction."""
+    return Fraction(a, ONE)
+
+
+def _arctan_inverse(n: int) -> int:
+    """arctan(1/n) for an integer n > 1, with guard bits."""
+    power = (1 << (BITS + GUARD)) // n
+    total, k = 0, 1
+    while power:
+        total += power // k if k & 2 == 0 else -(power // k)
+        power //= n * n
+        k += 2
+    return total
+
+
+@cache
+def pi() -> int:
+    """Machin's formula."""
+    return (16 * _arctan_inverse(5) - 4 * _arctan_inverse(239)) >> GUARD
+
+
+@cache
+def exp(a: int) -> int:
+    """The exponential of |a| < 64, by its series at a / 2^32 and 32 squarings."""
+    halvings = 32
+    more = BITS + GUARD + halvings
+    x = a << (GUARD + halvings) >> halvings
+    total = term = 1 << more
+    k = 1
+    while term:
+        term = ((term * x) >> more) // k
+        total += term
+        k += 1
+    for _ in range(halvings):
+        total = (total * total) >> more
+    return total >> (GUARD + halvings)
+
+
+@cache
+def ln2() -> int:
+    """18 arctanh(1/26) - 2 arctanh(1/4801) + 8 arctanh(1/8749)."""
+    return (
+        18 * _artanh_inverse(26) - 2 * _artanh_inverse(4801) + 8 * _artanh_inverse(8749)
+    ) >> GUARD
+
+
+def _artanh_inverse(n: int) -> int:
+    power = (1 << (BITS + GUARD)) // n
+    total, k = 0, 1
+    while power:
+        total += power // k
+        power //= n * n
+        k += 2
+    return total
+
+
+@cache
+def log(a: int) -> int:
+    """The natural logarithm of a > 0: of a / 2^e near 1 by arctanh, after eight square roots."""
+    e = a.bit_length() - 1 - BITS
+    x = a >> e if e >= 0 else a << -e
+    roots = 8
+    more = GUARD + roots
+    y = x << more
+    for _ in range(roots):
+        y = isqrt(y << (BITS + more))
+    one = 1 << (BITS + more)
+    w = ((y - one) << (BITS + more)) // (y + one)
+    square = (w * w) >> (BITS + more)
+    total, k, power = 0, 1, w
+    while power not in (0, -1):
+        total += power // k
+        power = (power * square) >> (BITS + more)
+        k += 2
+    return ((total << (roots + 1)) >> more) + e * ln2()
+
+
+@cache
+def sin_cos(a: int) -> tuple[int, int]:
+    """Sine and cosine of |a| < 8 by their series."""
+    more = BITS + GUARD
+    x = a << GUARD
+    sums = [0, 0]
+    term, k = 1 << more, 0
+    while term not in (0, -1):
+        sums[k & 1] += term if k & 2 == 0 else -term
+        k += 1
+        term = ((term * x) >> more) // k
+    return sums[1] >> GUARD, sums[0] >> GUARD
+
+
+@cache
+def arctan(a: int) -> int:
+    """The arctangent of 0 <= a <= 1, after six halvings of the angle."""
+    more = GUARD
+    one = 1 << (BITS + more)
+    x = a << more
+    for _ in range(6):
+        root = isqrt((one * one) + x * x)
+        x = (x << (BITS + more)) // (one + root)
+    square = (x * x) >> (BITS + more)
+    total, k, power = 0, 1, x
+    while power:
+        total += power // k if k & 2 == 0 else -(power // k)
+        power = (power * square) >> (BITS + more)
+        k += 2
+    return (total << 6) >> more
+
+
+# --- words ----------------------------------------------------------------------------------
+
+
+def rounded(value: Fraction, bits: int) -> Fraction:
+    """The nearest number with so many significand bits, ties to even, whatever its exponent."""
+    if not value:
+        return value
+    numerator, denominator = abs(value.numerator), value.denominator
+    shift = bits - numerator.bit_length() + denominator.bit_length()
+    for e in (shift, shift - 1):
+        scaled = Fraction(numerator, denominator) * Fraction(2) ** e
+        whole = round(scaled)
+        if whole.bit_length() <= bits or whole == 1 << bits:
+            result = whole / Fraction(2) ** e
+            return result if value > 0 else -result
+    raise AssertionError(value)
+
+
+def words_of(value: Fraction | int, word: str, count: int) -> tuple[float, ...]:
+    """A number as so many words, leading one first; an int is one of this module's reals."""
+    rest = Fraction(value, ONE) if isinstance(value, int) else value
+    bits, words = PRECISION[word], []
+    for _ in range(count):
+        nearest = rounded(rest, bits)
+        words.append(float(nearest))
+        rest -= nearest
+    return tuple(words)
+
+
+def words_of_all(
+    values: Iterable[Fraction | int], word: str, count: int
+) -> tuple[tuple[float, ...], ...]:
+    """Rows of a table."""
+    return tuple(words_of(value, word, count) for value in values)

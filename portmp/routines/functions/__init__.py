@@ -1,0 +1,1 @@
+"""Elementary functions of arrays: exp, sin, atan2 ..."""

@@ -1,0 +1,43 @@
+"""Elementary functions, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.networks.functions import ARITY
+from portmp.routines import base
+from portmp.routines.case import Case
+from portmp.routines.elementwise.launch import THREADS, fitted
+from portmp.routines.elementwise.schedule import flat
+from portmp.routines.functions import launch, reference
+from portmp.routines.functions.cases import cases
+from portmp.routines.routine import Routine
+from portmp.runtime.program import CompilationUnit
+
+
+class Functions(Routine):
+    """out[i] = f(x[i], y[i])."""
+
+    name = "functions"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+
+    def on_request(
+        self, form: Format, device: Device | None
+    ) -> Iterator[tuple[str, CompilationUnit]]:
+        """Each function on dense operands."""
+        if form.paper:
+            return
+        schedule, threads = flat(form, device), base.threads(device, THREADS)
+        for name, arity in ARITY.items():
+            access = ("contiguous",) * arity
+            one = fitted(schedule, name, form.coded, access, (1,), (), threads)
+            yield name, (launch.kernel_spec(form.name, name, access, 1, one),)
+
+    def cases(self, form: Format) -> Iterable[Case]:
+        """What ``portmp verify`` compares by digests."""
+        return () if form.coded or form.paper else cases(form)

@@ -1,0 +1,219 @@
+"""Elementary functions: errors against MPFR, special values, the same bits on devices.
+
+Bounds hold for the networks, which the host reference evaluates; digests hold devices to it.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import gmpy2
+import numpy as np
+import pytest
+from gmpy2 import mpfr
+from slow import mostly_slow, slow
+
+import portmp as mp
+from portmp import formats
+from portmp.arrays.functions import FUNCTIONS
+from portmp.backends.base import Device
+from portmp.formats import Format, inputs
+from portmp.networks import constants
+from portmp.networks.functions import ARITY
+from portmp.routines.elementwise.reference import elementwise
+from portmp.verify import cases, command
+
+Host = list[np.ndarray]
+COUNT = 60
+FAST = ("float64", "ts", "dd")
+FORMATS = [name for name in formats.STANDARD if name != "d+s"]
+PAIRS = [(name, form) for name in ARITY for form in FORMATS]
+BOUND = 1.2
+"""Units of u^N: what any function may err, where its operands' lower limbs do not underflow."""
+LARGEST = {"float32": 127, "float64": 1023}
+SMALLEST = {"float32": mpfr(2) ** -149, "float64": mpfr(2) ** -1074}
+
+EXACT: dict[str, Callable[..., Any]] = {
+    name: getattr(gmpy2, name) for name in ARITY if hasattr(gmpy2, name)
+}
+
+
+@pytest.fixture(autouse=True)
+def precision() -> Iterator[None]:
+    """MPFR with enough bits for any operand, without under- or overflow."""
+    with gmpy2.context(precision=1400, emax=1 << 30, emin=-(1 << 30)):
+        yield
+
+
+# --- operands ---------------------------------------------------------------------------
+
+
+def expansions(form: Format, seed: str, low: int, high: int) -> Host:
+    """Values with exponents from *low* to *high*."""
+    return inputs.expansions(form, COUNT, inputs.Stream(f"functions {seed}"), low, high)
+
+
+def near(form: Format, number: float, seed: str) -> Host:
+    """Values that are *number* but for their lower limbs."""
+    p = form.encodings[0].bits
+    lower = expansions(form, seed, -3 * p, -p - 2)
+    return [np.full(COUNT, number, form.word), *lower[:-1]]
+
+
+def multiples(form: Format, seed: str) -> Host:
+    """Multiples of pi/2, pi/64 and pi/7, as near as the format has them."""
+    draw = random.Random(seed)
+    rows = []
+    for _ in range(COUNT):
+        m = draw.getrandbits(draw.randint(1, 50 if form.word == "float32" else 600))
+        angle = constants.fraction(constants.pi()) * m / draw.choice((1, 2, 64, 7))
+        rows.append(constants.words_of(angle, form.word, form.limbs))
+    return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
+
+
+def operands(form: Format, name: str) -> dict[str, list[Host]]:
+    """Operands of a function, by kind."""
+    top = LARGEST[form.word]
+    kinds = {
+        "small": expansions(form, "s", -40, -1),
+        "middle": expansions(form, "m", -3, 3),
+        "large": expansions(form, "l", 2, 7 if form.word == "float32" else 10),
+        "any": expansions(form, "a", 8 - top, top - 7),
+    }
+    if form.limbs > 1:
+        kinds |= {f"near {x}": near(form, x, str(x)) for x in (1.0, -1.0, 2.0, 0.5)}
+    if name in ("sin", "cos", "tan"):
+        kinds["multiples of pi"] = multiples(form, name)
+    if ARITY[name] == 1:
+        return {kind: [x] for kind, x in kinds.items()}
+    wide = (-top // 8, top // 8)
+    second = {kind: wide if kind == "any" and name != "pow" else (-3, 3) for kind in kinds}
+    return {kind: [x, expansions(form, "y", *second[kind])] for kind, x in kinds.items()}
+
+
+def exact(limbs: Host, i: int) -> Any:
+    """The value of element *i*."""
+    return sum((mpfr(float(limb[i])) for limb in limbs), mpfr(0))
+
+
+def wrong(form: Format, result: Host, i: int, expected: Any) -> float:
+    """The error of element *i* in units of u^N, beyond a few of the smallest numbers."""
+    found = exact(result, i)
+    if abs(expected) >= mpfr(2) ** (LARGEST[form.word] + 1):
+        expected = mpfr("inf") * gmpy2.sign(expected)
+    if not gmpy2.is_finite(expected) or not gmpy2.is_finite(found):
+        same = found == expected or (gmpy2.is_nan(found) and gmpy2.is_nan(expected))
+        return 0.0 if same else math.inf
+    error = max(mpfr(0), abs(found - expected) - 8 * SMALLEST[form.word])
+    if not expected:
+        return math.inf if error else 0.0
+    return float(error / abs(expected) * mpfr(2) ** form.bits)
+
+
+def excused(form: Format, name: str, kind: str) -> bool:
+    """Where a function is ill-conditioned and float32's range ends first: poles of the tangent."""
+    return (form.word, name, kind) == ("float32", "tan", "multiples of pi") and form.limbs > 2
+
+
+# --- errors -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "form"),
+    mostly_slow(PAIRS, [p for p in PAIRS if p[1] in FAST], "other numbers of limbs are alike"),
+)
+def test_errors(name: str, form: str) -> None:
+    """No result is wrong by more than the bound; all are normalised."""
+    f = formats.get(form)
+    for kind, given in operands(f, name).items():
+        result = elementwise(f, name, *given)
+        for upper, lower in pairwise(result):
+            held = np.isfinite(result[0])
+            assert (np.abs(lower) <= np.spacing(np.abs(upper)) / 2)[held].all()
+        if excused(f, name, kind):
+            continue
+        for i in range(COUNT):
+            expected = EXACT[name](*(exact(x, i) for x in given))
+            error = wrong(f, result, i, expected)
+            shown = [[float(limb[i]) for limb in x] for x in given]
+            assert error <= BOUND, f"{kind} {shown}: {[float(p[i]) for p in result]}"
+
+
+# --- devices ------------------------------------------------------------------------------
+
+
+def _cases(name: str, functions: tuple[str, ...]) -> list[Any]:
+    return [case for case in cases.cases(name) if case.routine in functions]
+
+
+@pytest.mark.parametrize("form", ["dd", "ts"])
+def test_the_same_bits_anywhere(anywhere: Device, form: str) -> None:
+    """Tables, folds, branches and bits of words, in machine code of other vendors too."""
+    outcomes = command.run(anywhere, _cases(form, ("exp", "sin", "log1p")))
+    assert outcomes and all(outcome.ok for outcome in outcomes)
+
+
+@slow("each function has the same gates")
+@pytest.mark.parametrize("form", ["float32", "float64", "ds", "td", "qs", "qd", "d+s"])
+def test_all_functions_anywhere(anywhere: Device, form: str) -> None:
+    """Every function's recorded digests."""
+    outcomes = command.run(anywhere, _cases(form, tuple(ARITY)))
+    assert outcomes and all(outcome.ok for outcome in outcomes)
+
+
+# --- the public functions -----------------------------------------------------------------
+
+
+def test_names() -> None:
+    """Every network is a function of portmp, and the other way round."""
+    assert set(FUNCTIONS) == set(ARITY)
+    assert all(getattr(mp, name) is function for name, function in FUNCTIONS.items())
+
+
+def test_operands_and_output(device: Device) -> None:
+    """Views, an output that is an operand, formats stored short, and what is refused."""
+    x = mp.array([["0.5", "1"], ["2", "3"]], "dd", device=device)
+    expected = [str(mp.exp(x[i, j])) for j in range(2) for i in range(2)]
+    assert [
+        str(v) for row in [mp.exp(x.T)[0], mp.exp(x.T)[1]] for v in (row[0], row[1])
+    ] == expected
+    out = mp.zeros((2, 2), "dd", device=device)
+    assert mp.exp(x, out=out).planes.buffers == out.planes.buffers
+    mp.log(out, out=out)
+    assert abs(out - x).max() < 1e-30
+    short = mp.array([1.0], "slfp64in48b", device=device)
+    assert mp.exp(short).format is short.format
+    with pytest.raises(mp.errors.FormatError, match=r"ts2021 is a paper's format.*astype\('ts'\)"):
+        mp.exp(mp.array([1], "ts2021", device=device))
+    with pytest.raises(mp.errors.ArgumentError, match="exp: x: float given, an Array is needed"):
+        mp.exp(1.5)
+
+
+# --- constants ------------------------------------------------------------------------------
+
+
+def test_constants() -> None:
+    """What tables are made of is right to all its bits but a few."""
+    with gmpy2.context(precision=constants.BITS + 50):
+        x = Fraction(5, 7)
+        given = constants.real(5, 7)
+        number = mpfr(5) / 7
+        for found, expected in (
+            (constants.pi(), gmpy2.const_pi()),
+            (constants.ln2(), gmpy2.const_log2()),
+            (constants.exp(given), gmpy2.exp(number)),
+            (constants.log(given), gmpy2.log(number)),
+            (constants.sin_cos(given)[0], gmpy2.sin(number)),
+            (constants.sin_cos(given)[1], gmpy2.cos(number)),
+            (constants.arctan(given), gmpy2.atan(number)),
+            (constants.sqrt(given), gmpy2.sqrt(number)),
+        ):
+            assert abs(mpfr(found) - expected * mpfr(2) ** constants.BITS) < 16
+    words = constants.words_of(x, "float32", 3)
+    assert words[0] == float(np.float32(5 / 7))
+    assert abs(sum(map(Fraction, words)) - x) < Fraction(1, 2**72)
