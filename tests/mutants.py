@@ -136,7 +136,7 @@ RUNS: dict[str, Callable[[Any, str], None]] = {
 ADDRESS = "memory address 0x[0-9a-f]+"
 RACE = f"(Read-write|Write-write) data race at local {ADDRESS}"
 OUTSIDE = rf"Invalid (read|write) of size \d+ at (global|local) {ADDRESS}"
-UNSET = f"Uninitialized value (read from local|written to (global|local)) {ADDRESS}"
+UNSET = f"Uninitialized value (read from|written to) (global|local) {ADDRESS}"
 DIVERGENCE = r"Work-group divergence detected \(barrier\)"
 ABSENT = r"Shuffle from thread \(\d+,\d+,\d+\), which does not take part"
 
@@ -246,6 +246,15 @@ MUTANTS = {
         UNSET,
         'before = ${add("before"',
         on=(WAVE64,),
+    ),
+    "prefix_sum: totals that nobody stores": Mutant(
+        "prefix_sum",
+        "within",
+        "if (${thread_id()} == ${block_size() - 1})",
+        "if (0)",
+        UNSET,
+        '${store("y", "i", "sum")}',
+        read='sum = ${load("x", "i")}',
     ),
     "prefix_sum: one warp too many": Mutant(
         "prefix_sum",

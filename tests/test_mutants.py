@@ -6,7 +6,8 @@ import re
 from typing import Any
 
 import pytest
-from mutants import DEVICES, MUTANTS, NAMES, OCLGRIND, RUNS, line_of, module_of, text_of
+from mutants import DEVICES, MUTANTS, NAMES, OCLGRIND, RUNS, WAVE32, line_of, module_of, text_of
+from slow import slow
 from tiers import check, interpreted
 
 from portmp import discovery
@@ -22,6 +23,13 @@ def opened(name: str) -> str:
     return discovery.get(name).name
 
 
+on_wave32 = slow(
+    "what waves of 32 lanes are checked by is that of 64",
+    unless=lambda p: p["device"] != WAVE32 or p["name"].split(":")[0] in ("heat", "prefix_sum"),
+)
+
+
+@on_wave32
 @pytest.mark.parametrize("device", DEVICES)
 @pytest.mark.parametrize("name", NAMES)
 def test_the_gallery_is_clean(name: str, device: str) -> None:
@@ -38,6 +46,7 @@ def cases() -> list[Any]:
     ]
 
 
+@on_wave32
 @pytest.mark.parametrize(("name", "device"), cases())
 def test_mutants_are_found(name: str, device: str) -> None:
     """With the kernel, the kind, the address, who did it, and the template's line."""

@@ -33,10 +33,14 @@ class Kind(IntEnum):
     DIVERGENCE = 14
     WARP_DIVERGENCE = 15
     ABSENT_LANE = 16
+    FRESH = 17
 
     def __str__(self) -> str:
         return str(int(self))
 
+
+ALL_BYTES = 15
+"""Bits of a word of memory whose four bytes were all written."""
 
 MOST = 16
 """Findings that a slot of the interpreter keeps."""
@@ -62,6 +66,7 @@ _MEMORIES = {
     Kind.BEYOND_PRIVATE: "private",
     Kind.PRIVATE_ATOMIC: "private",
     Kind.UNSET: "local",
+    Kind.FRESH: "global",
 }
 
 
@@ -138,6 +143,7 @@ def _access(kind: Kind, row: int, address: int, launch: Launch) -> str:
         Kind.JUMP: f"Jump to address {address:#x}, where no instruction begins",
         Kind.DESCRIPTOR: "Buffer whose descriptor is not that of private memory: not interpreted",
         Kind.UNSET: f"Uninitialized value read from {where}",
+        Kind.FRESH: f"Uninitialized value read from {where}",
         Kind.MISALIGNED: f"Misaligned {verb} of size {nbytes} at {where}",
     }
     return texts.get(kind) or f"Invalid {verb} of size {nbytes} at {where}{beyond}"

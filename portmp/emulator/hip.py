@@ -181,9 +181,7 @@ class Hip:
         """Copy within the device."""
         if not (self._reaches(target, nbytes, stream) and self._reaches(source, nbytes, stream)):
             return _BAD_VALUE
-        content = np.empty(nbytes, np.uint8)
-        self.machine.memory.read(source, content)
-        self.machine.memory.write(target, content)
+        self.machine.memory.copy(target, source, nbytes)
         return _OK
 
     def hipDeviceCanAccessPeer(self, mine: int, theirs: int) -> tuple[Any, int]:

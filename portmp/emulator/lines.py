@@ -97,9 +97,14 @@ def _ranges(information: DWARFInfo, unit: CompileUnit, entry: Any) -> Iterator[t
     """First address and end of the parts that an entry's code has."""
     known = entry.attributes
     if "DW_AT_ranges" in known:
+        base = unit.get_top_DIE().attributes["DW_AT_low_pc"].value
         lists = information.range_lists()
         for part in lists.get_range_list_at_offset(known["DW_AT_ranges"].value, cu=unit):
-            yield part.begin_offset, part.end_offset
+            if hasattr(part, "base_address"):
+                base = part.base_address
+            else:
+                start = 0 if part.is_absolute else base
+                yield start + part.begin_offset, start + part.end_offset
     elif "DW_AT_low_pc" in known:
         start, end = known["DW_AT_low_pc"].value, known["DW_AT_high_pc"]
         offset = end.form != "DW_FORM_addr"  # else an address of its own

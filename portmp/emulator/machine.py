@@ -90,12 +90,16 @@ class Loaded:
 
 
 class Memory:
-    """The arena: allocations by address, with gaps between them."""
+    """The arena: allocations by address, with gaps between them.
+
+    ``known`` has a byte for each word of it: which of its four bytes were written, a bit each.
+    """
 
     def __init__(self, host: Device, capacity: int = CAPACITY) -> None:
         self.host = host
         self.capacity = capacity
         self.arena = host.allocate(capacity)
+        self.known = host.allocate(capacity // 4)
         self._starts: list[int] = []
         self._regions: dict[int, tuple[int, bool]] = {}
         self.free_bytes = capacity
@@ -116,6 +120,7 @@ class Memory:
         words = np.full(-(-nbytes // 4), POISON, np.uint32)
         if words.size:
             self.host.queue.write(self.arena, words, at)
+            self._know(at, nbytes, False)
         return BASE + at
 
     def free(self, address: int) -> bool:
@@ -159,6 +164,23 @@ class Memory:
     def write(self, address: int, content: np.ndarray[Any, Any]) -> None:
         """Copy from the host."""
         self.host.queue.write(self.arena, content, address - BASE)
+        self._know(address - BASE, content.nbytes, True)
+
+    def copy(self, target: int, source: int, nbytes: int) -> None:
+        """Copy within it; what was never written stays so, where words are copied as a whole."""
+        content = np.empty(nbytes, np.uint8)
+        self.read(source, content)
+        self.write(target, content)
+        if not (source | target) & 3:
+            known = np.empty(nbytes // 4, np.uint8)
+            self.host.queue.read(self.known, known, (source - BASE) // 4)
+            self.host.queue.write(self.known, known, (target - BASE) // 4)
+
+    def _know(self, at: int, nbytes: int, known: bool) -> None:
+        """Whether the words that have these bytes were written."""
+        first, end = at // 4, -(-(at + nbytes) // 4)
+        words = np.full(end - first, findings.ALL_BYTES if known else 0, np.uint8)
+        self.host.queue.write(self.known, words, first)
 
     def read(self, address: int, target: np.ndarray[Any, Any]) -> None:
         """Copy to the host."""
@@ -294,6 +316,7 @@ class Machine:
             (1, 1, 1),
             [
                 self.memory.arena,
+                self.memory.known,
                 np.uint64(BASE),
                 loaded.rows,
                 parameters,

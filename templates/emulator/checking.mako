@@ -1,7 +1,7 @@
 ## What the interpreter notes of mistakes in a kernel, and how it sees those in block memory.
 ## Times: each wave's turn between two barriers begins a new one, and so does a meeting of its lanes.
 <%!
-    from portmp.emulator.findings import HEAD, MOST, SLOT, WORDS, Kind
+    from portmp.emulator.findings import ALL_BYTES, HEAD, MOST, SLOT, WORDS, Kind
 %>
 <%def name="checking()">
 #define MOST ${MOST}
@@ -154,6 +154,34 @@ static void check_warps(__global ulong *report, const ulong exec, const uint thr
             note(report, ${Kind.WARP_DIVERGENCE}, row, start + (uint)popcount((there & -there) - 1), 0, group, 0, 0);
     }
 }
+
+/* of the device's memory: whether bytes were ever written, by words and in them by bytes */
+static inline uint is_known(__global const uchar *known, const ulong at, const uint bytes)
+{
+    const uint wanted = bytes < 4 ? (1u << bytes) - 1 << (at & 3) : ${ALL_BYTES};
+    uint have = wanted;
+    for (uint i = 0; i < (bytes + 3) / 4; ++i)
+        have &= known[at / 4 + i];
+    return have == wanted;
+}
+
+static inline void make_known(__global uchar *known, const ulong at, const uint bytes)
+{
+    if (bytes < 4) { /* another block may write the word's other bytes */
+        const uint bits = (1u << bytes) - 1 << (at & 3);
+        atomic_or((volatile __global uint *)known + at / 16, bits << 8 * (at / 4 & 3));
+        return;
+    }
+    for (uint i = 0; i < bytes / 4; ++i)
+        known[at / 4 + i] = ${ALL_BYTES};
+}
+
+#define KNOW(way, address, bytes) do { ${"\\"}
+        if (checked && (way) != STORE && !is_known(known, (address) - base, bytes)) ${"\\"}
+            note(report, ${Kind.FRESH}, row - 1, wave * LANES + lane, address, group, 0, 0); ${"\\"}
+        if (checked && (way) != LOAD) ${"\\"}
+            make_known(known, (address) - base, bytes); ${"\\"}
+    } while (0)
 
 /* where and by whom block memory is touched: a finding for each access, its first unit that has one */
 % for name, way in (("LOAD", "read"), ("STORE", "written"), ("ATOMIC", "updated")):

@@ -93,7 +93,7 @@ ${checking()}
 ${memory.functions(atomics, w.traits.wide_atomics)}
 ${exchange.functions(ways)}
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
-    __global uchar *arena, const ulong base, __global const uint *code, __global const uint *p,
+    __global uchar *arena, __global uchar *known, const ulong base, __global const uint *code, __global const uint *p,
     __global const ulong *regions, __global uint *state, __global uint *shared_memory,
     __global shadow *shadows, __global ulong *reports, const int shift)
 {
@@ -270,6 +270,8 @@ ${exchange.exchanges(number)}
                             FAULT(1, 0, address);
                             break;
                         }
+                        const uint lane = 0;
+                        KNOW(LOAD, address, I[2]);
                         for (uint i = 0; i < I[2] / 4; ++i)
                             target[i] = *(__global const uint *)(arena + (address - base) + 4 * i);
                         break;

@@ -38,8 +38,10 @@
                             if (space == GLOBAL) {
                                 if (!owned(address, nbytes, way != LOAD, regions, REGIONS, &low, &high, &readonly))
                                     fault = way == LOAD ? 1 : 2;
-                                else
+                                else {
                                     memory += address - base;
+                                    KNOW(way, address, nbytes);
+                                }
                             } else if (space == SHARED) {
                                 if (address + nbytes > SHARED_BYTES) {
                                     fault = 3;
