@@ -40,7 +40,9 @@
 % endif
 </%def>
 % if w.traits.wide_atomics:
-#pragma OPENCL EXTENSION cl_khr_int64_base_atomics : enable
+% for line in w.platform.wide_atomics:
+${line}
+% endfor
 % endif
 ${arithmetic(w.single, [])}
 ${arithmetic(w.double, [])}
