@@ -11,6 +11,7 @@ from portmp import discovery
 from portmp.backends import findings
 from portmp.backends.oclgrind import log, runtime
 from portmp.errors import BackendUnavailable, CheckError, CompileError, DeviceError, OutOfMemory
+from portmp.runtime.planes import allocate_numbers
 
 
 @pytest.fixture(scope="module")
@@ -35,6 +36,35 @@ def test_the_device_goes_on_after_a_mistake(device: str) -> None:
     wrong = mp.Kernel(head + "    foo(i);\n}", "wrong(k: inout int32 [n])", threads=8)
     with pytest.raises(CompileError, match="template text line 4"):
         wrong(k)
+
+
+COPIED = """
+${kernel()}
+{
+    const ${index} i = ${global_id()};
+    if (i < n)
+        ${store("y", "i", load("x", "i"))}
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "part", [slice(0, 1), slice(3, 5), slice(None, None, 2), slice(1, 20), slice(7, None)]
+)
+def test_a_part_that_is_written_leaves_the_rest(part: slice, device: str) -> None:
+    """Elements beside it are known to be set, or not to be."""
+    copied = mp.Kernel(COPIED, "copied(x: in uint8 [n], y: out uint8 [n])", threads="n", block=8)
+    given = np.arange(40, dtype=np.uint8)
+    x = mp.plain_array(given, device=device)
+    x[part] = 99
+    given[part] = 99
+    assert copied(x).to_numpy().tolist() == given.tolist()
+    fresh = mp.PlainArray(allocate_numbers("uint8", (40,), x.planes.queue))
+    fresh[3:37] = 5
+    assert copied(fresh[3:37]).to_numpy().tolist() == [5] * 34
+    for unset in (fresh[2:37], fresh[3:38]):
+        with pytest.raises(CheckError, match="Uninitialized value written"):
+            copied(unset)
 
 
 def test_routines_run_on_it(device: str) -> None:

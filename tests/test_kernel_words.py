@@ -249,6 +249,28 @@ def test_dynamic_block_memory(anywhere: Device) -> None:
         assert k.to_numpy().tolist() == [n - t + 5 for t in range(n)]
 
 
+def test_dynamic_block_memory_alone(anywhere: Device) -> None:
+    """The same in a kernel that has no other block memory: drivers place it by other rules."""
+    turned = kernel(
+        """
+        ${shared(value, "values", "n + 1")}
+        const int t = ${thread_id()};
+        if (t < n)
+            values[t + 1] = ${load("x", "t")};
+        ${barrier()}
+        if (t < n) {
+            ${store("y", "t", "values[n - t]")}
+        }
+        """,
+        "turn(x: in [n], y: out [n])",
+        grid=1,
+        format="float32",
+    )
+    for n in (3, 64):
+        x = mp.array(np.arange(n), "float32", anywhere)
+        assert turned(x=x).to_fractions() == list(range(n))[::-1]
+
+
 def test_too_much_dynamic_block_memory(device: Device) -> None:
     """Refused before the launch, with both numbers."""
     much = kernel(
@@ -401,7 +423,7 @@ WRONG = {
     ),
     "indices of block memory": (
         "${shared(int32, 't', 2, 2)} ${atomic('add', 't', 0, 1)}",
-        "t: 1 indices given, it has 2 axes",
+        "atomic: add: t takes 2 indices and a number, 2 operands",
     ),
     "name of block memory": (
         "${shared(int32, 't', 2)} ${shared(int32, 't', 2)}",
@@ -423,6 +445,19 @@ WRONG = {
     "vector to what is read": ("${store_vector('k', 0, 'v', 2)}", "k: is in, not out or inout"),
     "dot4 of 64 bits": ("${dot4(1, 2, 3, int64)}", "dot4: long long given, int32 and uint32"),
     "popcount of a value": ("${popcount('y', value)}", "popcount: dd given, integers of 32"),
+    "one number to swap": (
+        "${atomic('compare_and_swap', 'y', 'i', 1)}",
+        "y takes 1 indices and the expected and the new number, 2 operands",
+    ),
+    "operand of another format": (
+        "${add(load('w', 'i'), load('y', 'i'))}",
+        "add: w0[(long long)(i)] is float64, dd is needed: from_real(...) makes it one",
+    ),
+    "stored value of another format": (
+        "${store('y', 'i', load('k', 'i'))}",
+        "store: y: k0[(long long)(i)] is int32, dd is needed: from_real(...)",
+    ),
+    "longer operand": ("${of('float64').add(load('y', 'i'), 1)}", "is dd, float64 is needed"),
     "unknown function": ("${approximate('gamma', 1)}", "approximate: 'gamma' given, rcp, rsqrt"),
     "operands": ("${approximate('pow', 1)}", "approximate: pow: 1 operands given, 2 needed"),
     "function of a value": ("${approximate('exp', 1, kind=value)}", "approximate: dd given, float"),

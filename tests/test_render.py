@@ -21,6 +21,7 @@ import portmp as mp
 from portmp import discovery, formats, networks
 from portmp.backends.base import Device, Kernel
 from portmp.backends.opencl import runtime as opencl
+from portmp.bench.papers.hpcs2011 import measured as hpcs2011
 from portmp.bench.papers.nbody import kernels as nbody_kernels
 from portmp.bench.papers.slfp import layouts
 from portmp.codegen import kernel_spec, platform, render
@@ -104,6 +105,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 nbody_kernels.chain_spec(formats.get(name).word, "fast", 64),
                 probe.roots_spec(),
                 split2021.kernel_spec(),
+                hpcs2011.gemv_spec(name, 64),
             ]
             if name in ("float32", "dd"):
                 kernels += [

@@ -25,8 +25,9 @@ class Traits:
     root and a division. ``dot4``: products of four bytes are summed by ``assembly``, or ``plain``,
     which compilers may turn into an instruction. ``exchange``: how threads of a warp exchange
     numbers, an ``instruction``, or ``memory`` where there is none. ``wide_atomics``: whether there
-    are atomic operations on 64 bits. ``vector_bits``: the longest explicit vectors that
-    the device's compiler is given.
+    are atomic operations on 64 bits. ``anchored``: block memory whose size a call decides needs
+    some of a fixed size beside it. ``vector_bits``: the longest explicit vectors that the
+    device's compiler is given.
     """
 
     warp_size: int = 32
@@ -37,6 +38,7 @@ class Traits:
     dot4: str = "plain"
     exchange: str = "instruction"
     wide_atomics: bool = True
+    anchored: bool = False
     vector_bits: int = 512
 
 

@@ -5,7 +5,7 @@
 <%namespace file="/emulator/checking.mako" import="checking"/>
 <%namespace file="/emulator/helpers.mako" import="helpers"/>
 <%namespace name="memory" file="/emulator/memory.mako"/>
-<%namespace name="exchange" file="/emulator/lanes.mako"/>
+<%namespace name="exchange" file="/emulator/exchanges.mako"/>
 <%!
     TYPES = {"u": "uint", "i": "int", "f": "float", "l": "ulong", "q": "long", "d": "double", "m": "uint"}
     READ = {"u": "WORD(%d)", "i": "(int)WORD(%d)", "f": "as_float(WORD(%d))", "l": "PAIR(%d)",

@@ -12,7 +12,8 @@ import pickle
 import sys
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -20,6 +21,24 @@ import numpy as np
 from portmp.backends.base import Argument, Buffer, Device, Dim3, Kernel, Properties
 from portmp.backends.opencl import runtime as opencl
 from portmp.errors import BackendUnavailable, PortmpError
+
+WIDTH = 16
+"""Bytes that a thread of ``move_vectors`` moves."""
+
+MOVES = """
+__kernel void move_vectors(__global uchar *to, __global const uchar *from, long offset, long first)
+{
+    const long i = get_global_id(0);
+    vstore16(vload16(i, from + first), i, to + offset + first);
+}
+
+__kernel void move_bytes(__global uchar *to, __global const uchar *from, long offset, long first)
+{
+    const long i = first + get_global_id(0);
+    to[offset + i] = from[i];
+}
+"""
+"""Kernels that copy a part of memory: elements from *first* on, to *offset* and on."""
 
 
 class Served:
@@ -54,8 +73,29 @@ class Served:
         return len(self._buffers) - 1
 
     def write(self, target: int, content: bytes, offset: int) -> None:
-        """Copy to the device."""
-        self._device.queue.write(self._buffers[target], np.frombuffer(content, np.uint8), offset)
+        """Copy to the device.
+
+        Oclgrind 21.10 takes memory for unset where a write or a copy leaves a part of it as it
+        was; what a kernel writes is noted as it is.
+        """
+        source, held = np.frombuffer(content, np.uint8), self._buffers[target]
+        queue = self._device.queue
+        if len(content) == held.nbytes:
+            queue.write(held, source)
+            return
+        given = self._device.allocate(len(content))
+        queue.write(given, source)
+        whole = len(content) // WIDTH
+        parts = {"move_vectors": (whole, 0), "move_bytes": (len(content) % WIDTH, whole * WIDTH)}
+        for name, (count, first) in parts.items():
+            if count:
+                args: list[Argument] = [held, given, offset, first]
+                queue.launch(self._moves[name], (count, 1, 1), (1, 1, 1), args)
+
+    @cached_property
+    def _moves(self) -> Mapping[str, Kernel]:
+        names = ("move_vectors", "move_bytes")
+        return self._device.load(self._device.compile(MOVES), names)
 
     def read(self, source: int, nbytes: int, offset: int) -> bytes:
         """Copy to the host."""

@@ -10,7 +10,7 @@ from portmp import formats
 from portmp.codegen.writer import Writer
 from portmp.errors import ArgumentError
 from portmp.formats import Format, convert
-from portmp.kernels.words.types import Type
+from portmp.kernels.words.types import Type, Value, suited
 from portmp.networks import Network
 
 OPERATORS = {
@@ -66,7 +66,9 @@ class Arithmetic:
                 f"{op}: {len(operands)} operands given, {len(network.inputs)} are needed"
             )
         self.used[network.name] = network
-        return f"{self.writer.function(network)}({', '.join(map(str, operands))})"
+        texts = [suited(op, operand, self.form) for operand in operands]
+        text = f"{self.writer.function(network)}({', '.join(texts)})"
+        return text if op == "compare" else Value(text, self.form.name)
 
     def limbs(self, value: object) -> list[str]:
         """The limbs of a constant, rounded correctly, as text."""
@@ -77,12 +79,12 @@ class Arithmetic:
 
     def number(self, value: object) -> str:
         """A constant, rounded correctly: ``${number("0.1")}``."""
-        return self.writer.pack(self.limbs(value))
+        return Value(self.writer.pack(self.limbs(value)), self.form.name)
 
     def from_real(self, text: object) -> str:
         """A value whose leading limb is this text of a real number; the others are zero."""
         zeros = [self.writer.literal(0)] * (self.form.limbs - 1)
-        return self.writer.pack([str(text), *zeros])
+        return Value(self.writer.pack([str(text), *zeros]), self.form.name)
 
     def limb(self, value: str, i: int = 0) -> str:
         """One limb of a value in a variable."""

@@ -40,6 +40,13 @@ class Atomics(Memory):
         count = 2 if op == SWAP else 1
         indices, values = indices_and_values[:-count], indices_and_values[-count:]
         own = self.memory[self._current("atomic")].arrays
+        axes = own[name][1] if name in own else len(self._parameter(name).shape or ())
+        if len(indices_and_values) != axes + count:
+            numbers = "the expected and the new number" if op == SWAP else "a number"
+            raise RenderError(
+                f"atomic: {op}: {name} takes {axes} indices and {numbers}, "
+                f"{len(indices_and_values)} operands given"
+            )
         kind, place, space = (
             self._in_block(name, indices) if name in own else self._in_array(name, indices)
         )
@@ -63,9 +70,7 @@ class Atomics(Memory):
 
     def _in_block(self, name: str, indices: tuple[object, ...]) -> tuple[Type, str, str]:
         """Type, place and memory of an element of block memory."""
-        kind, axes = self.memory[self._kernel].arrays[name]
-        if len(indices) != axes:
-            raise RenderError(f"{name}: {len(indices)} indices given, it has {axes} axes")
+        kind, _ = self.memory[self._kernel].arrays[name]
         return kind, name + "".join(f"[{index}]" for index in indices), "block"
 
     def _in_array(self, name: str, indices: tuple[object, ...]) -> tuple[Type, str, str]:

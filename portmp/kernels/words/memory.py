@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from portmp.errors import RenderError
 from portmp.kernels.signature import Parameter, Size
 from portmp.kernels.words.base import ALIGNMENT, Base
-from portmp.kernels.words.types import Type, typed
+from portmp.kernels.words.types import Type, Value, suited, typed
 
 VECTOR_BYTES = 16
 """The longest vectors: what a thread reads or writes at once on every device."""
@@ -53,7 +53,11 @@ class Memory(Base):
         memory.dynamic.append((kind.bytes, size))
         memory.arrays[name] = kind, 1
         pointer = self.platform.shared_pointer.format(kind)
-        return f"{pointer}{name} = ({pointer.strip()})({' + '.join(['dynamic_', *parts])});"
+        declared = f"{pointer}{name} = ({pointer.strip()})({' + '.join(['dynamic_', *parts])});"
+        if self.traits.anchored and not parts:
+            # volatile: compilers leave memory out that nothing needs
+            return f"volatile {self.platform.shared} int anchor_[1]; anchor_[0] = 0; {declared}"
+        return declared
 
     def constant(self, kind: str, name: str, numbers: Sequence[object]) -> str:
         """The name of a table of constants in constant memory, rounded correctly to the type.
@@ -108,16 +112,16 @@ class Memory(Base):
         if not parameter.is_array:
             if indices:
                 raise RenderError(f"{name}: is a number, it has no elements")
-            writer = (
-                self.writer(parameter.format(self.own).arithmetic)
-                if not parameter.is_plain
-                else None
-            )
-            return writer.pack([f"{name}{i}" for i in writer.limbs]) if writer else name
+            if parameter.is_plain:
+                return Value(name, parameter.kind)
+            form = parameter.format(self.own).arithmetic
+            writer = self.writer(form)
+            return Value(writer.pack([f"{name}{i}" for i in writer.limbs]), form.name)
         place = self.at(name, *indices)
         if parameter.is_plain:
-            return f"{name}0[{place}]"
-        return self.writer(parameter.format(self.own).arithmetic).element(name, place)
+            return Value(f"{name}0[{place}]", parameter.kind)
+        form = parameter.format(self.own).arithmetic
+        return Value(self.writer(form).element(name, place), form.name)
 
     def store(self, name: str, *indices_and_value: object) -> str:
         """The statement that stores a value in an array: ``store("y", "i", "z")``."""
@@ -127,6 +131,7 @@ class Memory(Base):
         if parameter.is_plain:
             return f"{name}0[{place}] = {value};"
         arithmetic = self.of(parameter.format(self.own).arithmetic.name)
+        value = suited(f"store: {name}", value, arithmetic.form)
         writer = self.writer(arithmetic.form)
         words = [writer.store(name, i, "place_", writer.word_of("value_", i)) for i in writer.limbs]
         declared = (

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from portmp import formats
+from portmp.arrays.plain import DTYPES
 from portmp.errors import RenderError
 from portmp.formats import Format
 
@@ -32,6 +34,32 @@ class Type(str):
     def is_integer(self) -> bool:
         """Whether it has plain integers of 32 or 64 bits."""
         return bool(self.dtype) and self.bytes in (4, 8)
+
+
+class Value(str):
+    """The text of a number in C; *kind*: the format or the dtype that it has."""
+
+    kind: str
+
+    def __new__(cls, text: str, kind: str) -> Value:
+        made = super().__new__(cls, text)
+        made.kind = kind
+        return made
+
+
+def suited(word: str, operand: object, form: Format) -> str:
+    """An operand's text, for a format's arithmetic; RenderError for one known to be of another.
+
+    What is one word in C becomes another one by itself.
+    """
+    if isinstance(operand, Value) and operand.kind != form.name:
+        limbs = 1 if operand.kind in DTYPES else formats.get(operand.kind).limbs
+        if max(limbs, form.limbs) > 1:
+            how = "from_real(...)" if limbs == 1 else "from_real of what limb(name, 0) says"
+            raise RenderError(
+                f"{word}: {operand} is {operand.kind}, {form.name} is needed: {how} makes it one"
+            )
+    return str(operand)
 
 
 def typed(word: str, kind: object) -> Type:
