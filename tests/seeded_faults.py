@@ -66,6 +66,8 @@ RECORDED = "test_reference.py"
 ENCODE = "portmp/formats/encode.py"
 INSTRUCTIONS = "portmp/emulator/instructions.py"
 EMULATED = "test_emulator_instructions.py"
+CHECKS = "templates/emulator/checking.mako"
+CHECKED = "test_emulator_checks.py"
 
 FAULTS = (
     # --- networks: a gate changed, a step dropped ----------------------------------------
@@ -675,6 +677,54 @@ FAULTS = (
         '"v_fma_f64": ("d", "ddd", "a * b + c")',
         EMULATED,
         "operations_are_exact and v_fma_f64",
+    ),
+    Fault(
+        "checks: lanes of a wave in order",
+        CHECKS,
+        "THREAD_OF(one.who ^ who) != 0 :",
+        "0 :",
+        CHECKED,
+        "races_need_a_barrier",
+    ),
+    Fault(
+        "checks: the second reader forgotten",
+        CHECKS,
+        "        if (!foreign)\n            unit->other = last;",
+        "",
+        CHECKED,
+        "after_others_have_read",
+    ),
+    Fault(
+        "checks: what an earlier block wrote",
+        CHECKS,
+        "if (unit->written < t.block)",
+        "if (unit->written < 1)",
+        CHECKED,
+        "unwritten_in_each_block",
+    ),
+    Fault(
+        "checks: bytes that nobody wrote",
+        CHECKS,
+        "bytes < 4 ? (1u << bytes) - 1 << (at & 3) : ${ALL_BYTES};\n    uint have",
+        "bytes < 4 ? 0u : ${ALL_BYTES};\n    uint have",
+        CHECKED,
+        "never_written",
+    ),
+    Fault(
+        "checks: a barrier that some reach",
+        CHECKS,
+        "    if (there != threads)\n        note(",
+        "    if (there > threads)\n        note(",
+        CHECKED,
+        "barriers_that_some_reach",
+    ),
+    Fault(
+        "checks: no marks",
+        "portmp/emulator/marks.py",
+        "wanted = warp or (block and single)",
+        "wanted = False",
+        CHECKED,
+        "barriers_of_warps or one_wave",
     ),
 )
 
