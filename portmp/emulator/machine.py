@@ -1,8 +1,9 @@
 """Memory with guards, and launches of kernels on the interpreter.
 
-Everything lies in one buffer of an OpenCL device, the arena; addresses are its offsets above
-``BASE``. Between any two allocations lies a gap that belongs to nobody. Fresh memory,
-registers and shared memory hold a pattern that is a NaN and no address.
+Everything lies in one buffer of an OpenCL device, the arena. Each allocation has addresses of its
+own, far from all others, and those in its middle carry into the upper word: what a kernel computes
+wrong is then outside of every buffer. Fresh memory, registers and shared memory hold a pattern
+that is a NaN and no address.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import bisect
 import math
 import struct
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,11 +28,10 @@ from portmp.errors import DeviceError, LaunchError
 if TYPE_CHECKING:
     from portmp.codegen.kernel_spec import KernelSpec
 
-BASE = 0x7F20_0000_0000
-"""Address of the arena's first byte."""
+FIRST_MIDDLE, LAST_MIDDLE, STEP = 0x1000_0000_0000, 0x7F00_0000_0000, 1 << 33
+"""Addresses around which allocations lie: multiples of 2^32."""
 
 CAPACITY = 1 << 28
-GAP = 4096
 ALIGNMENT = 256
 POISON = 0xFFF7A5A5
 LIMIT = 4096
@@ -50,6 +51,7 @@ _FAULTS = {
     7: "is no operation of the interpreter",
     8: "jumps to address {a:#x}, where none of its instructions begins",
     9: "has an atomic operation on {n} bytes at {a} of its private memory",
+    11: "uses the register v{a} by an index: there are {v}",
     10: "uses a buffer whose descriptor is not that of its private memory: no other is interpreted",
 }
 
@@ -75,74 +77,103 @@ class Loaded:
     rows: Buffer
 
 
+@dataclass(frozen=True)
+class Region:
+    """An allocation: its first address, its bytes, where it lies in the arena."""
+
+    address: int
+    nbytes: int
+    readonly: bool
+    at: int
+
+    def holds(self, address: int, nbytes: int) -> bool:
+        """Whether all these bytes are its own."""
+        return self.address <= address and address + nbytes <= self.address + self.nbytes
+
+
 class Memory:
-    """The arena: allocations by address, with gaps between them."""
+    """The arena, and which addresses its parts have."""
 
     def __init__(self, host: Device, capacity: int = CAPACITY) -> None:
         self.host = host
         self.capacity = capacity
         self.arena = host.allocate(capacity)
-        self._starts: list[int] = []
-        self._regions: dict[int, tuple[int, bool]] = {}
+        self._regions: list[Region] = []
+        """In the order of the arena."""
+        self._addresses: list[int] = []
+        self._by_address: dict[int, Region] = {}
+        # in turn: an address that was given back is not soon another buffer's
+        self._middles = deque(range(FIRST_MIDDLE, LAST_MIDDLE, STEP))
         self.free_bytes = capacity
 
     def allocate(self, nbytes: int, *, readonly: bool = False) -> int | None:
         """The address of new memory; None where there is not enough."""
         size = _aligned(nbytes)
-        at = GAP
-        for start in self._starts:
-            if start - at >= size + GAP:
+        at = index = 0
+        for region in self._regions:
+            if region.at - at >= size:
                 break
-            at = _aligned(start + self._regions[start][0] + GAP)
-        if at + size + GAP > self.capacity:
+            at = region.at + _aligned(region.nbytes)
+            index += 1
+        if at + size > self.capacity or not self._middles:
             return None
-        bisect.insort(self._starts, at)
-        self._regions[at] = (nbytes, readonly)
+        address = self._middles.popleft() - size // 2 // ALIGNMENT * ALIGNMENT
+        region = Region(address, nbytes, readonly, at)
+        self._regions.insert(index, region)
+        bisect.insort(self._addresses, address)
+        self._by_address[address] = region
         self.free_bytes -= size
         words = np.full(-(-nbytes // 4), POISON, np.uint32)
         if words.size:
             self.host.queue.write(self.arena, words, at)
-        return BASE + at
+        return address
 
     def free(self, address: int) -> bool:
         """Give memory back; whether there was any at this address."""
-        at = address - BASE
-        if at not in self._regions:
+        region = self._by_address.pop(address, None)
+        if region is None:
             return False
-        nbytes, _ = self._regions.pop(at)
-        self._starts.remove(at)
-        self.free_bytes += _aligned(nbytes)
+        self._regions.remove(region)
+        self._addresses.remove(address)
+        size = _aligned(region.nbytes)
+        self._middles.append(address + size // 2 // ALIGNMENT * ALIGNMENT)
+        self.free_bytes += size
         return True
+
+    def _region(self, address: int) -> Region | None:
+        """The allocation that would hold an address: the last one that begins at it or before."""
+        index = bisect.bisect_right(self._addresses, address) - 1
+        return self._by_address[self._addresses[index]] if index >= 0 else None
 
     def holds(self, address: int, nbytes: int) -> bool:
         """Whether all these bytes belong to one allocation."""
-        at = address - BASE
-        index = bisect.bisect_right(self._starts, at) - 1
-        if index < 0:
-            return False
-        start = self._starts[index]
-        return at + nbytes <= start + self._regions[start][0]
+        region = self._region(address)
+        return region is not None and region.holds(address, nbytes)
 
     @property
     def allocations(self) -> int:
         """How many allocations there are."""
-        return len(self._starts)
+        return len(self._regions)
 
     def table(self) -> np.ndarray[Any, Any]:
-        """First address, end and whether it is for reading only, of each allocation."""
-        rows = [
-            (BASE + at, BASE + at + self._regions[at][0], self._regions[at][1])
-            for at in self._starts
-        ]
+        """Of each allocation: first address, end, whether it is for reading only, and its place."""
+        found = (self._by_address[address] for address in self._addresses)
+        rows = [(r.address, r.address + r.nbytes, r.readonly, r.at) for r in found]
         return np.array(rows, np.uint64).reshape(-1)
+
+    def _place(self, address: int, nbytes: int) -> int:
+        region = self._region(address)
+        if region is None or not region.holds(address, nbytes):
+            raise DeviceError(f"{nbytes} bytes at {address:#x} are in no buffer")
+        return region.at + address - region.address
 
     def write(self, address: int, content: np.ndarray[Any, Any]) -> None:
         """Copy from the host."""
-        self.host.queue.write(self.arena, content, address - BASE)
+        self.host.queue.write(self.arena, content, self._place(address, content.nbytes))
 
     def read(self, address: int, target: np.ndarray[Any, Any]) -> None:
         """Copy to the host."""
-        self.host.queue.read(self.arena, target, address - BASE)
+        self.host.queue.read(self.arena, target, self._place(address, target.nbytes))
 
 
 def _aligned(nbytes: int) -> int:
@@ -237,7 +268,7 @@ class Machine:
                 rows.registers,
                 kernel.scratch,
                 shared_bytes,
-                table.size // 3,
+                table.size // 4,
                 slots,
                 group_registers,
                 kernel.packed_ids,
@@ -248,6 +279,7 @@ class Machine:
                 assembler.SCALARS,
                 block[0],
                 block[1],
+                kernel.ieee,
             ],
             np.uint32,
         )
@@ -265,7 +297,6 @@ class Machine:
             (1, 1, 1),
             [
                 self.memory.arena,
-                np.uint64(BASE),
                 loaded.rows,
                 parameters,
                 regions,
@@ -311,6 +342,7 @@ def interpreter(width: int) -> KernelSpec:
         operations=table,
         atomics=tuple(atomics.operations().values()),
         ways=tuple(lanes.WAYS.items()),
+        registers=assembler.INDEXED,
         apertures=(assembler.SHARED_APERTURE, assembler.PRIVATE_APERTURE),
     )
 
@@ -393,7 +425,9 @@ def _explained(loaded: Loaded, fault: np.ndarray[Any, Any], shared: int) -> str:
     kind, row, lane, address, group, _ = (int(n) for n in fault)
     kernel, rows = loaded.kernel, loaded.program
     one = rows.instruction(min(row, len(rows.instructions) - 1))
-    what = _FAULTS[kind].format(n=int(rows.rows[row, 2]), a=address, s=shared, p=kernel.scratch)
+    what = _FAULTS[kind].format(
+        n=int(rows.rows[row, 2]), a=address, s=shared, p=kernel.scratch, v=assembler.INDEXED
+    )
     return (
         f"{kernel.name}, instruction {one.text!r} at {one.address:#x}: thread {lane} of block "
         f"{group} {what}"

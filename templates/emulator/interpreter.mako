@@ -1,6 +1,7 @@
 ## Runs rows of a GPU's instructions: a work-item is a block, its waves take turns between barriers.
 ## w: Writer; lanes: of a wave; operations: instructions.Operation, atomics: atomics.Atomic, ways: of
-## lanes to others, each in the order of their numbers; apertures: of block memory and a lane's own
+## lanes to others, each in the order of their numbers; apertures: of block memory and a lane's own;
+## registers: of lanes that an index may reach
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/emulator/helpers.mako" import="helpers"/>
 <%namespace name="memory" file="/emulator/memory.mako"/>
@@ -47,6 +48,7 @@ ${arithmetic(w.double, [])}
 #define FMA64(a, b, c) (${w.double.fma("(a)", "(b)", "(c)")})
 ${helpers(w)}
 #define LANES ${lanes}
+#define VECTOR_REGISTERS ${registers}
 #define SHARED_APERTURE ${apertures[0]}
 #define PRIVATE_APERTURE ${apertures[1]}
 #define EXEC 126
@@ -83,12 +85,13 @@ ${helpers(w)}
 #define SCALARS p[18]
 #define THREADS_X p[19]
 #define THREADS_Y p[20]
-#define INITIAL 21
+#define IEEE p[21]
+#define INITIAL 22
 
 ${memory.functions(atomics, w.traits.wide_atomics)}
 ${exchange.functions(ways)}
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
-    __global uchar *arena, const ulong base, __global const uint *code, __global const uint *p,
+    __global uchar *arena, __global const uint *code, __global const uint *p,
     __global const ulong *regions, __global uint *state, __global uint *shared_memory,
     __global ulong *report, const int shift)
 {
@@ -97,8 +100,9 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
     __global uint *shared = shared_memory + (ulong)slot * ((SHARED_BYTES + 3) / 4 + 1);
     __global const uint *initial = p + INITIAL;
     __global const uint *constants = initial + SCALARS;
-    uint fault = 0, fault_lane = 0, readonly = 0;
-    ulong fault_address = 0, low = 1, high = 0, count = 0;
+    const int ieee = (int)IEEE;
+    uint fault = 0, fault_lane = 0, last = 0;
+    ulong fault_address = 0, count = 0;
     for (uint group = slot; group < GROUPS && !fault; group += SLOTS) {
         const uint ids[3] = {group % GROUPS_X, group / GROUPS_X % GROUPS_Y, group / GROUPS_X / GROUPS_Y};
         for (uint i = 0; i < (SHARED_BYTES + 3) / 4; ++i)
@@ -242,12 +246,13 @@ ${exchange.exchanges(number)}
 % endfor
                     case ${number["s_load"]}: { /* from two words and an offset, I[2] bytes */
                         const ulong address = (((ulong)at0[1] << 32 | at0[0]) + at1[0] + (long)(int)immediate) & ~3ul;
-                        if (!owned(address, I[2], 0, regions, REGIONS, &low, &high, &readonly)) {
+                        __global const uchar *memory = owned(arena, address, I[2], 0, regions, REGIONS, &last);
+                        if (!memory) {
                             FAULT(1, 0, address);
                             break;
                         }
                         for (uint i = 0; i < I[2] / 4; ++i)
-                            target[i] = *(__global const uint *)(arena + (address - base) + 4 * i);
+                            target[i] = ((__global const uint *)memory)[i];
                         break;
                     }
 ${memory.accesses(number)}
