@@ -32,7 +32,14 @@ from portmp.emulator import assembler, hip, instructions
 from portmp.emulator import device as emulated
 from portmp.emulator.assembler import Row
 from portmp.emulator.machine import Settings
-from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory, PortmpError
+from portmp.errors import (
+    ArgumentError,
+    CheckError,
+    DeviceError,
+    LaunchError,
+    OutOfMemory,
+    PortmpError,
+)
 from portmp.formats import inputs
 from portmp.runtime import planes
 from portmp.verify import cases as verify
@@ -258,7 +265,12 @@ def test_an_access_behind_an_array_is_reported() -> None:
     from portmp.routines import elementwise
 
     longer = x.view((4000,), (1,), 0)
-    with pytest.raises(LaunchError, match=r"elementwise_neg, instruction 'global_load.*thread"):
+    words = (
+        r"emulated:gfx908 finds mistakes in the kernel elementwise_neg, launched with grid=.*\n"
+        r"  Invalid read of size \d+ at global memory address 0x[0-9a-f]+: "
+        r"thread \(\d+,0,0\) of block \(\d+,0,0\) in rendered line \d+"
+    )
+    with pytest.raises(CheckError, match=words):
         elementwise.apply("neg", [longer])
 
 

@@ -12,7 +12,7 @@ from operands import BITS, number_of, special
 from waves import WAVE32, WAVE64, Waves, either
 
 from portmp.emulator import assembler, atomics, listing
-from portmp.errors import LaunchError
+from portmp.errors import CheckError
 
 # --- bytes and halves -------------------------------------------------------------------------
 
@@ -167,21 +167,21 @@ def test_each_memory_is_another(waves: Waves) -> None:
 @pytest.mark.parametrize(
     ("memory", "message"),
     [
-        ("global", "outside of every buffer"),
-        ("flat", "outside of every buffer"),
-        ("shared", "beyond its 256"),
-        ("scratch", "beyond its 256"),
-        ("buffer", "beyond its 256"),
-        ("flat shared", "shared memory, beyond its 256"),
-        ("flat private", "private memory, beyond its 256"),
+        ("global", "at global memory address 0x[0-9a-f]+: "),
+        ("flat", "at global memory address 0x[0-9a-f]+: "),
+        ("shared", r"at local memory address 0x100 \(there are 256 bytes\)"),
+        ("scratch", r"at private memory address 0x100 \(there are 256 bytes\)"),
+        ("buffer", r"at private memory address 0x100 \(there are 256 bytes\)"),
+        ("flat shared", r"at local memory address 0x100 \(there are 256 bytes\)"),
+        ("flat private", r"at private memory address 0x100 \(there are 256 bytes\)"),
     ],
 )
 def test_what_lies_beyond_is_refused(memory: str, message: str) -> None:
     """The last byte may be read, the one behind it not."""
     reach(WAVE64, [access(memory, "load", "ubyte", "v40", 3)], words(WAVE64, 1), 1)
-    with pytest.raises(LaunchError, match=message) as error:
+    with pytest.raises(CheckError, match=f"Invalid read of size 1 {message}") as error:
         reach(WAVE64, [access(memory, "load", "ubyte", "v40", 4)], words(WAVE64, 1), 1)
-    assert "thread 63 " in str(error.value)
+    assert "thread (63,0,0) of block (0,0,0)" in str(error.value)
 
 
 @pytest.mark.parametrize("memory", MEMORIES)
@@ -189,13 +189,13 @@ def test_what_lies_beyond_is_refused(memory: str, message: str) -> None:
 def test_misaligned_accesses_are_refused(memory: str, width: str, offset: int) -> None:
     """Halves at odd addresses, words at such that four does not divide."""
     line = access(memory, "load", width, "v40", offset)
-    with pytest.raises(LaunchError, match="misaligned"):
+    with pytest.raises(CheckError, match="Misaligned read of size "):
         reach(WAVE64, ["s_mov_b64 exec, 1", line], words(WAVE64, 1), 1)
 
 
 def test_other_buffers_are_refused() -> None:
     """The descriptor that the launch gave is the only one."""
-    with pytest.raises(LaunchError, match="descriptor is not that of its private memory"):
+    with pytest.raises(CheckError, match="descriptor is not that of private memory"):
         reach(
             WAVE64,
             ["s_add_u32 s0, s0, 16", access("buffer", "load", "dword", "v40")],
@@ -429,18 +429,18 @@ def test_lanes_add_in_their_order() -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("flat_atomic_add v[32:33], v10", "atomic operation on 4 bytes at 0 of its private"),
-        ("global_atomic_add v11, v10, s[10:11]", "writes 4 bytes .* outside of every buffer"),
-        ("global_atomic_add v5, v10, s[4:5]", "writes 4 bytes .* for reading only"),
-        ("global_atomic_add v5, v10, s[10:11] offset:2", "4 bytes .* misaligned"),
-        ("global_atomic_add_x2 v5, v[10:11], s[10:11] offset:4", "8 bytes .* misaligned"),
-        ("ds_add_u64 v5, v[10:11] offset:4", "8 bytes .* misaligned"),
-        ("ds_add_u32 v5, v10 offset:256", "4 bytes at 256 .* shared memory, beyond its 256"),
+        ("flat_atomic_add v[32:33], v10", "Invalid atomic access of size 4 at private .* 0x0: "),
+        ("global_atomic_add v11, v10, s[10:11]", "Invalid atomic access of size 4 at global"),
+        ("global_atomic_add v5, v10, s[4:5]", "write of size 4 at read-only memory, global"),
+        ("global_atomic_add v5, v10, s[10:11] offset:2", "Misaligned .* size 4 at global"),
+        ("global_atomic_add_x2 v5, v[10:11], s[10:11] offset:4", "Misaligned .* size 8 at global"),
+        ("ds_add_u64 v5, v[10:11] offset:4", "Misaligned atomic access of size 8 at local"),
+        ("ds_add_u32 v5, v10 offset:256", r"size 4 at local .* 0x100 \(there are 256 bytes\)"),
     ],
 )
 def test_atomics_are_guarded(line: str, message: str) -> None:
     """Where they may not be, and where hardware has none."""
-    with pytest.raises(LaunchError, match=message) as error:
+    with pytest.raises(CheckError, match=message) as error:
         reach(WAVE64, ["v_mov_b32_e32 v11, 0x1000", line], words(WAVE64, 1), 1)
     assert line in str(error.value)
 

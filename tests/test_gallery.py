@@ -41,7 +41,6 @@ def planes(found: Any) -> list[bytes]:
 
 SMALLER: dict[str, dict[str, Any]] = {"mandelbrot": {"size": 16}}
 """What interpreters, which take their time, are asked for."""
-NOT_INTERPRETED = {"histogram": "the interpreter has no atomics"}
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -54,8 +53,6 @@ def test_results(name: str, device: Device) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_bits(name: str, other: str, device: Device) -> None:
     """The same on the default device and on interpreted ones."""
-    if name in NOT_INTERPRETED:
-        pytest.skip(NOT_INTERPRETED[name])
     main, asked = gallery(name).main, SMALLER.get(name, {})
     assert planes(main(device.name, **asked)) == planes(main(interpreted(other).name, **asked))
 

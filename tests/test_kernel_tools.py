@@ -33,6 +33,7 @@ from portmp.errors import (
     ShapeError,
     VerifyError,
 )
+from portmp.kernels.verifying import Outcome, Verified
 from portmp.runtime import program
 from portmp.schedules import database
 
@@ -545,6 +546,14 @@ def test_devices_that_differ(device: Device) -> None:
     assert not found.ok and found.outcomes[0].error == ""
     told = r"y\[7\] has other bits than on emulated:gfx90a: 0x1\.0+p\+1 0x0\S+, there 0x1\.8"
     assert re.search(told, found.errors[0])
+
+
+def test_devices_that_cannot_count() -> None:
+    """The head counts a device on which the kernel fails, and none that is refused."""
+    told = {"ran": {"digest": "1"}, "fails": {"error": "no atomics"}, "rounds": {"refusal": "FTZ"}}
+    outcomes = [Outcome(name, "", "", "", **kind) for name, kind in told.items()]
+    found = Verified("k", tuple(outcomes), "")
+    assert not found.ok and str(found).startswith("k: 1 of 2 devices as expected\n")
 
 
 def test_wrong_verifications(tmp_path: Path, device: Device) -> None:

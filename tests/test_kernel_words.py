@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiers import check
+from tiers import INTERPRETED, check, interpreted
 
 import portmp as mp
 from portmp.backends.base import Device
@@ -364,15 +364,29 @@ def test_printing(capfd: pytest.CaptureFixture[str], device: Device) -> None:
     assert {'"0" is 0.5', '"1" is 2'} <= set(capfd.readouterr().out.splitlines())
 
 
-def test_clocks() -> None:
-    """Where a platform has a clock it counts on; where it has none the word is refused."""
-    timed = kernel(
-        "const ${int64} start = ${clock()};\n${store('t', 0, clock() + ' - start')}",
+def timed() -> mp.Kernel:
+    return kernel(
+        """
+        const ${int64} start = ${clock()};
+        if (${thread_id()} == 0)
+            ${store('t', 0, clock() + ' - start')}
+        """,
         "timed(t: out int64 [n])",
     )
-    assert "clock64()" in timed.render("cuda")
+
+
+def test_clocks() -> None:
+    """Where a platform has none the word is refused."""
+    assert "clock64()" in timed().render("cuda")
     with pytest.raises(RenderError, match=r"clock: OpenCL C .* has no clock"):
-        timed.render("opencl")
+        timed().render("opencl")
+
+
+@pytest.mark.parametrize("name", INTERPRETED)
+def test_clocks_count_on(name: str) -> None:
+    """A later reading is greater."""
+    (time,) = timed()(n=1, device=interpreted(name)).to_numpy()
+    assert 0 < time < 1000
 
 
 # --- what is refused --------------------------------------------------------------------------

@@ -427,6 +427,32 @@ def test_templates_in_files(tmp_path: Path, device: Device) -> None:
     assert same(y, expected + expected)
 
 
+def test_definitions_of_templates(device: Device) -> None:
+    """Words of the user's own, which stand in others; C's strings in a raw text."""
+    kernel = mp.Kernel(
+        r"""
+        <%def name="squared(x)" buffered="True">${mul(x, x)}</%def>
+        ${kernel()}
+        {
+            const ${index} i = ${global_id()};
+            if (i < n) {
+                const ${value} a = ${load("x", "i")};
+                ${store("y", "i", add(squared("a"), squared(load("y", "i"))))}
+                if (i > n)
+                    ${printf("%d\n", "(int)i")}
+            }
+        }
+        """,
+        "squares(x: in [n], y: inout [n])",
+        threads="n",
+        format="td",
+    )
+    x, y = numbers("td", 20, device), numbers("td", 20, device, 2)
+    expected = x * x + y * y
+    kernel(x=x, y=y)
+    assert same(y, expected)
+
+
 def test_threads_of_python(device: Device) -> None:
     """A kernel's first calls at once."""
     kernel = mp.Kernel(AXPY, AXPY_TAKES, threads="n", block=32, format="ds")

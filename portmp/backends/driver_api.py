@@ -32,7 +32,14 @@ from portmp.backends.base import (
 )
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
-from portmp.errors import ArgumentError, DeviceError, LaunchError, OutOfMemory, PortmpError
+from portmp.errors import (
+    ArgumentError,
+    CheckError,
+    DeviceError,
+    LaunchError,
+    OutOfMemory,
+    PortmpError,
+)
 
 SCALARS: dict[type, str] = {
     int: "q",
@@ -457,6 +464,8 @@ class GpuQueue(Queue):
         def run() -> None:
             try:
                 launch(function, grid, block, extra, stream, ctypes.addressof(memory))
+            except CheckError:
+                raise  # which says all that
             except LaunchError as error:
                 raise LaunchError(
                     f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"

@@ -61,7 +61,8 @@ class Budget:
 class Timing:
     """Seconds of one call: median and quartiles of *runs*, each the mean of *calls* calls.
 
-    ``clock_mhz`` is the clock while the device worked, where it can be read.
+    ``clock_mhz`` is the clock while the device worked, where it can be read; ``each``: of a call in
+    every run.
     """
 
     median: float
@@ -70,6 +71,7 @@ class Timing:
     runs: int
     calls: int
     clock_mhz: float | None = None
+    each: tuple[float, ...] = ()
 
     @property
     def spread(self) -> float:
@@ -84,6 +86,7 @@ class Timing:
             "upper": self.upper,
             "runs": self.runs,
             "calls": self.calls,
+            "each": list(self.each),
         }
 
 
@@ -94,7 +97,7 @@ def summary(times: Sequence[float], calls: int, clock_mhz: float | None = None) 
         lower, _, upper = statistics.quantiles(each, n=4, method="inclusive")
     else:
         lower = upper = each[0]
-    return Timing(statistics.median(each), lower, upper, len(each), calls, clock_mhz)
+    return Timing(statistics.median(each), lower, upper, len(each), calls, clock_mhz, tuple(each))
 
 
 def calls_of(once: float, sample: float = SAMPLE) -> int:

@@ -55,6 +55,12 @@ def templates_digest() -> str:
 
 
 @cache
+def own_templates() -> frozenset[str]:
+    """The file names of portmp's templates."""
+    return frozenset(path.name for path in template_folder().rglob("*.mako"))
+
+
+@cache
 def _lookup() -> Any:
     """portmp's own templates."""
     return _lookup_in()

@@ -107,6 +107,10 @@ class ClangCompiler(Compiler):
 
     name = "clang"
 
+    def __init__(self, *more: str) -> None:
+        self._more = more
+        """Options beside its own."""
+
     def version(self) -> str:
         """Version line of clang, and digests of the prelude and of AMD's device library."""
         library = _library_key(device_library())
@@ -125,6 +129,7 @@ class ClangCompiler(Compiler):
             "-std=c++17",
             "-O3",
             "-ffp-contract=off",
+            *self._more,
         )
 
     def compile(self, source: str, arch: str) -> bytes:

@@ -203,6 +203,10 @@ class HiprtcCompiler(Compiler):
 
     name = "hiprtc"
 
+    def __init__(self, *more: str) -> None:
+        self._more = more
+        """Options beside its own."""
+
     def version(self) -> str:
         """Version of hiprtc and the file name of its library."""
         with _lock:
@@ -213,7 +217,7 @@ class HiprtcCompiler(Compiler):
 
     def options(self, arch: str) -> tuple[str, ...]:
         """Options for one architecture; the architecture comes last."""
-        return ("-O3", "-ffp-contract=off", f"--offload-arch={arch}")
+        return ("-O3", "-ffp-contract=off", *self._more, f"--offload-arch={arch}")
 
     def compile(self, source: str, arch: str) -> bytes:
         """Compile to a code object."""

@@ -28,14 +28,16 @@ class Offline(NamedTuple):
     compiler: Callable[[str], Compiler]
 
 
-def _amd(arch: str) -> Compiler:
+def amd(arch: str, *more: str) -> Compiler:
+    """The compiler for an architecture of AMD's, with more options than its own."""
     named = os.environ.get("PORTMP_CLANG")
-    return HiprtcCompiler() if arch in HIPRTC_ARCHITECTURES and not named else ClangCompiler()
+    known = arch in HIPRTC_ARCHITECTURES and not named
+    return HiprtcCompiler(*more) if known else ClangCompiler(*more)
 
 
 OFFLINE = {
     "cuda": Offline("sm_", "sm_90", lambda arch: NvrtcCompiler()),
-    "rocm": Offline("gfx", "gfx90a", _amd),
+    "rocm": Offline("gfx", "gfx90a", amd),
 }
 """By platform. What is not here is compiled by the driver of a device."""
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from portmp.emulator import atomics, instructions, lanes, modifiers
+from portmp.emulator import atomics, instructions, lanes, marks, modifiers
 from portmp.emulator.listing import Instruction
 from portmp.errors import DeviceError
 
@@ -89,6 +89,7 @@ class Row:
 class Program:
     """Rows, the constants that they name, and where a wave's lanes' words begin.
 
+    ``grain``: the smallest unit of block memory that rows use has 2^grain bytes.
     ``jumps``: the row of each word of code, all ones where no instruction begins; empty where no
     row jumps by an address.
     """
@@ -98,6 +99,7 @@ class Program:
     constants: np.ndarray
     vectors: int
     registers: int
+    grain: int
     instructions: tuple[Instruction, ...]
 
     def instruction(self, row: int) -> Instruction:
@@ -257,6 +259,7 @@ class Assembler:
             "s_setreg_": self._set_hardware,
             ("s_memtime", "s_memrealtime", "s_sendmsg"): self._clock,
             "s_barrier": self._barrier,
+            "s_sleep": self._mark,
         }
         for start, method in families.items():
             if name.startswith(start):
@@ -288,6 +291,11 @@ class Assembler:
         if one.operands not in ((), ("0xffff",), ("-1",)):
             raise Unknown("its barrier")
         self.add(name)
+
+    def _mark(self, name: str, one: Instruction) -> None:
+        """Waiting means nothing here, unless it marks where threads meet."""
+        if operation := marks.SLEEPS.get(int(one.operands[0], 0)):
+            self.add(operation)
 
     def _branch(self, name: str, one: Instruction) -> None:
         offset = int(one.operands[0]) & 0xFFFF
@@ -727,6 +735,7 @@ class Assembler:
             np.array([*self.constants, 0, 0], np.uint32),
             vectors,
             total,
+            0 if any(_is_short(row) for row in self.rows) else 2,
             tuple(by_address[row.address] for row in self.rows),
         )
 
@@ -753,6 +762,11 @@ class Assembler:
             following = first.get(one.address, following)
             aims[one.address] = following
         return aims
+
+
+def _is_short(row: Row) -> bool:
+    """Whether it uses block memory by less than words."""
+    return row.operation.startswith(("shared_", "flat_")) and row.second % 4 != 0
 
 
 def _second(row: Row, settled: Callable[[int], int]) -> int:

@@ -90,6 +90,11 @@ class CodeObject:
         return bytes(image)
 
     @cached_property
+    def has_lines(self) -> bool:
+        """Whether it says which lines of its source the instructions come from."""
+        return ".debug_line" in elf.sections(self.binary)
+
+    @cached_property
     def kernels(self) -> Mapping[str, Kernel]:
         """All kernels by name."""
         code: dict[str, list[Instruction]] = {}

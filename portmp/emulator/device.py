@@ -13,12 +13,13 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from portmp.backends.base import Device
+from portmp.backends.base import Buffer, Device
 from portmp.backends.energy import Meter
 from portmp.backends.rocm import runtime as rocm
 from portmp.backends.rocm.blas import HipBlas
 from portmp.backends.rocm.runtime import RocmDevice, RocmDriver
-from portmp.compilers.select import compiler_for
+from portmp.compilers import select
+from portmp.emulator import lines, marks
 from portmp.emulator.hip import Hip
 from portmp.emulator.machine import CAPACITY, LIMIT, SLOTS, Machine, Settings
 from portmp.errors import BackendUnavailable, DeviceError, suggestion
@@ -34,7 +35,8 @@ UNITS = {
 }
 """Architectures, with the compute units of a card that has it: schedules depend on them."""
 
-_NAME = re.compile(r"(gfx[0-9a-f]+)(?:([+~-])1)?")
+NAME = "emulated"
+_LABEL = re.compile(r"(gfx[0-9a-f]+)(?:([+~-])1)?")
 _SHIFTS = {None: 0, "+": 1, "-": -1, "~": 2}
 
 
@@ -51,7 +53,7 @@ class EmulatedDevice(RocmDevice):
     @property
     def name(self) -> str:
         """The name that selects this device: ``emulated:gfx908``."""
-        return f"emulated:{self._label}"
+        return f"{NAME}:{self._label}"
 
     @property
     def remark(self) -> str:
@@ -62,9 +64,13 @@ class EmulatedDevice(RocmDevice):
             f"interpreter: {machine.rows_run / 1e6:.0f} million rows, each an operation of a wave "
             f"of {self.properties.warp_size} lanes, in {machine.seconds:.1f} s ({rate:.0f} million "
             f"a second); limits: {CAPACITY >> 20} MiB of memory, blocks of at most "
-            f"1024 threads, {LIMIT << 20} rows of a launch on each of {SLOTS} slots, no atomic, "
-            f"matrix or half-precision operations"
+            f"1024 threads, {LIMIT << 20} rows of a launch on each of {SLOTS} slots, no matrix "
+            f"or half-precision operations"
         )
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """Each by itself, so that what lies beside a plane belongs to nobody."""
+        return Device.allocate_parts(self, sizes)
 
     def library(self) -> HipBlas:
         """None: a library's own code is not interpreted."""
@@ -74,14 +80,18 @@ class EmulatedDevice(RocmDevice):
         """None: what the interpreter takes says nothing of a GPU."""
         raise BackendUnavailable(f"{self.name} takes no energy of its own: it is no hardware")
 
+    def compile(self, source: str) -> bytes:
+        """Compile with what checks go by: a table of lines, and marks of barriers."""
+        return super().compile(marks.marked(source, self.properties.warp_size))
+
     def compiler_key(self) -> str:
         """That of the compiler, marked: nothing kept for hardware is taken for this device."""
-        return f"{super().compiler_key()} interpreted"
+        return f"{super().compiler_key()} interpreted, {marks.VERSION}"
 
 
 def find(label: str, cpu: Device, settings: Settings | None = None) -> EmulatedDevice:
     """The device of an architecture that *cpu* interprets; DeviceError says which there are."""
-    found = _NAME.fullmatch(label)
+    found = _LABEL.fullmatch(label)
     if not found or found[1] not in UNITS:
         near = suggestion(label, list(UNITS))
         raise DeviceError(
@@ -105,8 +115,7 @@ def opened(label: str, arch: str, cpu: Device, settings: Settings) -> EmulatedDe
         "totalGlobalMem": CAPACITY,
         "clockRate": 0,
     }
-    hip = Hip(Machine(arch, cpu, settings), facts)
+    hip = Hip(Machine(arch, cpu, settings, f"{NAME}:{label}"), facts)
     properties, traits = rocm.facts_of(hip, 0)
-    return EmulatedDevice(
-        label, hip, properties=properties, traits=traits, compiler=compiler_for("rocm", arch)[0]
-    )
+    compiler = select.amd(arch, *lines.OPTIONS)
+    return EmulatedDevice(label, hip, properties=properties, traits=traits, compiler=compiler)

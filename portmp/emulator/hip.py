@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from portmp.emulator.machine import Loaded, Machine
-from portmp.errors import DeviceError, LaunchError
+from portmp.errors import CheckError, DeviceError, LaunchError
 
 HIP_VERSION_MAJOR = 6
 _RUNTIME = 60_000_000
@@ -279,6 +279,8 @@ class Hip:
         ]
         try:
             self.machine.launch(loaded, grid, block, values, dynamic)
+        except CheckError:
+            raise  # no status of HIP's says what is wrong in a kernel
         except LaunchError as error:
             self._message = str(error)
             return (hipError_t.hipErrorIllegalAddress,)

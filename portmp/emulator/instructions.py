@@ -312,6 +312,8 @@ _LOGIC = {
 _CONTROL = (
     "s_endpgm",
     "s_barrier",
+    "block_mark",
+    "warp_mark",
     "s_branch",
     "s_cbranch_scc0",
     "s_cbranch_scc1",
@@ -370,7 +372,6 @@ IGNORED = frozenset(
         "global_wb",
         "global_wbinv",
         "s_barrier_signal",
-        "s_sleep",
         "s_setprio",
         "s_wait_alu",
         "s_wait_bvhcnt",

@@ -13,14 +13,16 @@ import struct
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from portmp.backends.base import Buffer, Device, Dim3
-from portmp.emulator import assembler, atomics, instructions, lanes
+from portmp.backends.findings import check_error
+from portmp.emulator import assembler, atomics, findings, instructions, lanes
 from portmp.emulator.codeobject import CodeObject, Kernel
+from portmp.emulator.lines import Lines
 from portmp.errors import DeviceError, LaunchError
 
 if TYPE_CHECKING:
@@ -40,18 +42,12 @@ SLOTS = 16
 """Blocks that run at a time."""
 
 _STATE_BYTES = 1 << 28
-_FAULTS = {
-    1: "reads {n} bytes at address {a:#x}, outside of every buffer",
-    2: "writes {n} bytes at address {a:#x}, outside of every buffer or in one for reading only",
-    3: "uses {n} bytes at {a} of the block's shared memory, beyond its {s}",
-    4: "uses {n} bytes at {a} of its private memory, beyond its {p}",
-    5: "uses {n} bytes at {a:#x}, which is misaligned",
-    6: "does not end",
-    7: "is no operation of the interpreter",
-    8: "jumps to address {a:#x}, where none of its instructions begins",
-    9: "has an atomic operation on {n} bytes at {a} of its private memory",
-    10: "uses a buffer whose descriptor is not that of its private memory: no other is interpreted",
-}
+_TIMES = 1 << 31
+"""Times of accesses to block memory, which are counted from launch to launch, before they begin
+again."""
+
+UNIT_BYTES = 32
+"""What is known of a unit of block memory."""
 
 
 @dataclass(frozen=True)
@@ -68,11 +64,29 @@ class Settings:
 
 @dataclass(frozen=True)
 class Loaded:
-    """A kernel in memory: its module's address, its rows and their copies on the host device."""
+    """A kernel in memory: its rows and their copies on the host device.
+
+    ``code``: the code object, where it was compiled with lines and marks, so that how threads use
+    block memory and barriers can be checked.
+    """
 
     kernel: Kernel
     program: assembler.Program
     rows: Buffer
+    code: CodeObject | None = None
+
+    @cached_property
+    def _lines(self) -> Lines:
+        assert self.code
+        return Lines(self.code.binary)
+
+    def lines(self, address: int) -> tuple[int, ...]:
+        """Lines of the rendered text that an instruction comes from, as far as they are known."""
+        return self._lines.of(address) if self.code else ()
+
+    def near(self, address: int) -> int:
+        """The line nearest to an instruction; 0 for none."""
+        return self._lines.near(address) if self.code else 0
 
 
 class Memory:
@@ -116,12 +130,18 @@ class Memory:
 
     def holds(self, address: int, nbytes: int) -> bool:
         """Whether all these bytes belong to one allocation."""
-        at = address - BASE
-        index = bisect.bisect_right(self._starts, at) - 1
-        if index < 0:
-            return False
-        start = self._starts[index]
-        return at + nbytes <= start + self._regions[start][0]
+        start = self._start(address)
+        return start is not None and address - BASE + nbytes <= start + self._regions[start][0]
+
+    def readonly(self, address: int) -> bool:
+        """Whether this byte is in an allocation for reading only."""
+        start = self._start(address)
+        return start is not None and self.holds(address, 1) and self._regions[start][1]
+
+    def _start(self, address: int) -> int | None:
+        """Where the last allocation begins that does not begin behind an address."""
+        index = bisect.bisect_right(self._starts, address - BASE) - 1
+        return None if index < 0 else self._starts[index]
 
     @property
     def allocations(self) -> int:
@@ -152,8 +172,11 @@ def _aligned(nbytes: int) -> int:
 class Machine:
     """Loads code objects of one architecture and runs their kernels on *host*, a CPU."""
 
-    def __init__(self, arch: str, host: Device, settings: Settings | None = None) -> None:
+    def __init__(
+        self, arch: str, host: Device, settings: Settings | None = None, name: str = ""
+    ) -> None:
         self.arch = arch
+        self.name = name or arch
         self.host = host
         self.memory = Memory(host)
         self.settings = settings or Settings()
@@ -161,6 +184,8 @@ class Machine:
         self.seconds = 0.0
         """Rows that ran, and the time that they took."""
         self._state: Buffer | None = None
+        self._units: Buffer | None = None
+        self._time = 0
 
     def load(self, binary: bytes) -> dict[str, Loaded]:
         """Put a code object into memory; its kernels by name."""
@@ -172,20 +197,20 @@ class Machine:
         if base is None:
             raise DeviceError("there is no memory for a code object")
         self.memory.write(base, image)
-        return {name: self._assembled(kernel, base) for name, kernel in code.kernels.items()}
+        return {name: self._assembled(kernel, base, code) for name, kernel in code.kernels.items()}
 
-    def _assembled(self, kernel: Kernel, base: int) -> Loaded:
+    def _assembled(self, kernel: Kernel, base: int, code: CodeObject) -> Loaded:
         mutation = self.settings.mutation
         rows = assembler.assemble(kernel.code, kernel.lanes, base, mutation, kernel.arch)
         content = np.concatenate([rows.rows.reshape(-1), rows.jumps])
         buffer = self.host.allocate(content.nbytes)
         self.host.queue.write(buffer, content)
-        return Loaded(kernel, rows, buffer)
+        return Loaded(kernel, rows, buffer, code if code.has_lines else None)
 
     def launch(
         self, loaded: Loaded, grid: Dim3, block: Dim3, values: Sequence[bytes], extra: int = 0
     ) -> None:
-        """Run a kernel; LaunchError says which instruction and lane did what it must not.
+        """Run a kernel; CheckError says which lines and threads did what they must not.
 
         *extra*: bytes of block memory behind those that the kernel declares.
         """
@@ -224,6 +249,7 @@ class Machine:
         together = SLOTS if self.host.traits.wide_atomics else 1
         slots = max(1, min(groups, together, _STATE_BYTES // (4 * waves * words)))
         scalars, group_registers = _registers(kernel, given)
+        units = self._shadow(slots * ((shared_bytes >> rows.grain) + 1))
         table = self.memory.table()
         numbers = np.array(
             [
@@ -248,6 +274,9 @@ class Machine:
                 assembler.SCALARS,
                 block[0],
                 block[1],
+                loaded.code is not None,
+                rows.grain,
+                self._time,
             ],
             np.uint32,
         )
@@ -257,7 +286,7 @@ class Machine:
         parameters, regions = self._given(told), self._given(table)
         state = self._workspace(4 * slots * waves * words)
         shared = host.allocate(slots * (shared_bytes + 8))
-        report = self._given(np.zeros(6 * slots, np.uint64))
+        report = self._given(np.zeros(findings.SLOT * slots, np.uint64))
         start = time.perf_counter()
         host.queue.launch(
             run,
@@ -271,17 +300,28 @@ class Machine:
                 regions,
                 state,
                 shared,
+                units,
                 report,
                 np.int32(self.settings.shift),
             ],
         )
-        found = np.empty(6 * slots, np.uint64)
+        found = np.empty(findings.SLOT * slots, np.uint64)
         host.queue.read(report, found)
         self.seconds += time.perf_counter() - start
-        self.rows_run += int(found[5::6].sum())
-        for fault in found.reshape(slots, 6):
-            if fault[0]:
-                raise LaunchError(_explained(loaded, fault, shared_bytes))
+        self.rows_run += int(found[0 :: findings.SLOT].sum())
+        self._time = int(found[1 :: findings.SLOT].max())
+        facts = findings.Launch(
+            rows,
+            grid,
+            block,
+            loaded.lines,
+            loaded.near,
+            self.memory.readonly,
+            shared_bytes,
+            kernel.scratch,
+        )
+        if mistakes := findings.found(found, facts):
+            raise check_error(self.name, kernel.name, grid, block, mistakes)
 
     def _given(self, content: np.ndarray[Any, Any]) -> Buffer:
         buffer = self.host.allocate(content.nbytes)
@@ -292,6 +332,13 @@ class Machine:
         if self._state is None or self._state.nbytes < nbytes:
             self._state = self.host.allocate(nbytes)
         return self._state
+
+    def _shadow(self, units: int) -> Buffer:
+        """What is known of units of block memory. What is older than a launch means nothing."""
+        nbytes = UNIT_BYTES * max(units, 1)
+        if self._units is None or self._units.nbytes < nbytes or self._time > _TIMES:
+            self._units, self._time = self._given(np.zeros(nbytes, np.uint8)), 0
+        return self._units
 
 
 @cache
@@ -387,14 +434,3 @@ def _packet(kernel: Kernel, grid: Dim3, block: Dim3, arguments: int) -> np.ndarr
         0,
     )
     return np.frombuffer(content, np.uint8)
-
-
-def _explained(loaded: Loaded, fault: np.ndarray[Any, Any], shared: int) -> str:
-    kind, row, lane, address, group, _ = (int(n) for n in fault)
-    kernel, rows = loaded.kernel, loaded.program
-    one = rows.instruction(min(row, len(rows.instructions) - 1))
-    what = _FAULTS[kind].format(n=int(rows.rows[row, 2]), a=address, s=shared, p=kernel.scratch)
-    return (
-        f"{kernel.name}, instruction {one.text!r} at {one.address:#x}: thread {lane} of block "
-        f"{group} {what}"
-    )

@@ -179,7 +179,8 @@ def texts(call: str) -> dict[str, str]:
     found = {}
     for name in PLATFORMS:
         try:
-            match = re.search("<<(.*)>>", kernel.render(name), re.DOTALL)
+            # on a line of their own: functions before the kernel shift bits
+            match = re.search("^<<(.*)>>$", kernel.render(name), re.DOTALL | re.MULTILINE)
             found[name] = match[1] if match else ""
         except RenderError as error:
             found[name] = f"refused: {error}"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from portmp.backends.base import Buffer, Dim3, Queue, is_recording
+from portmp.backends.findings import indices
 from portmp.codegen.render import RenderedSource
 from portmp.errors import CheckError, LaunchError
 
@@ -90,10 +91,5 @@ def _line(source: RenderedSource, number: int) -> str:
 def _thread(number: int, block: Dim3, grid: Dim3) -> str:
     """A thread by its indices."""
     group, thread = divmod(number, math.prod(block))
-    text = f"thread {_indices(thread, block)} of block {_indices(group, grid)}"
+    text = f"thread {indices(thread, block)} of block {indices(group, grid)}"
     return text + (" or a later one" if number == LAST else "")
-
-
-def _indices(number: int, sizes: Dim3) -> str:
-    x, y, _ = sizes
-    return f"({number % x},{number // x % y},{number // (x * y)})"

@@ -171,9 +171,9 @@ class Verified:
         return {"kernel": self.kernel, "ok": self.ok, "arguments": self.arguments, "devices": rows}
 
     def __str__(self) -> str:
-        ran = [o for o in self.outcomes if o.digest]
-        right = sum(not o.error for o in ran)
-        head = f"{self.kernel}: {right} of {len(ran)} devices as expected"
+        counted = [o for o in self.outcomes if not o.refusal]
+        right = sum(not o.error for o in counted)
+        head = f"{self.kernel}: {right} of {len(counted)} devices as expected"
         if self.kept:
             head += f"; {self.kept} digests kept before"
         return "\n".join([head, *(outcome.row() for outcome in self.outcomes)])

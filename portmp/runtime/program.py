@@ -181,16 +181,33 @@ def explained(error: CompileError, source: RenderedSource) -> CompileError:
 
 
 def placed(error: CheckError, source: RenderedSource) -> CheckError:
-    """What was found in a kernel, with the template line and the text of each rendered line."""
+    """What was found in a kernel, with the template line and the text of each rendered line.
+
+    Of lines that are called in one another: the first, and, where it is portmp's own, the first
+    that is not.
+    """
     lines = source.text.splitlines()
 
-    def place(match: re.Match[str]) -> str:
-        number = int(match[1])
+    def place(number: int) -> str:
         origin = source.origin(number)
         where = f"{origin[0]} line {origin[1]}" if origin else "generated text"
         return f"{where} (`{lines[number - 1].strip()}`)"
 
-    return CheckError(re.sub(r"rendered line (\d+)", place, str(error)))
+    def places(match: re.Match[str]) -> str:
+        first, *calls = map(int, re.findall(r"\d+", match[0]))
+        if _is_own(source.origin(first)):
+            calls = [line for line in calls if not _is_own(source.origin(line))][:1]
+        else:
+            calls = []
+        return ", called in ".join(map(place, [first, *calls]))
+
+    found = re.sub(r"rendered line \d+(, called in rendered line \d+)*", places, str(error))
+    return CheckError(found)
+
+
+def _is_own(origin: tuple[str, int] | None) -> bool:
+    """Whether a line comes from a template of portmp's, or from none."""
+    return origin is None or origin[0] in render.own_templates()
 
 
 # --- the disk cache: a file a binary, one a unit that says which ---------------------------

@@ -33,7 +33,7 @@ ${tree(w, combine)}
     ${p.barrier}
     open[thread] = !(${w.fabs(w.word_of("z", 0))} <= ${w.largest});
     if (open[thread])
-        some[0] = 1;
+        ${p.atomics["or", "int32"].format("&some[0]", "1")};
     ${p.barrier}
     ${p.unrolled_by(1)}
     for (int r = 0; some[0] && r < ${threads}; ++r) {

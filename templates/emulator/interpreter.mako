@@ -2,6 +2,7 @@
 ## w: Writer; lanes: of a wave; operations: instructions.Operation, atomics: atomics.Atomic, ways: of
 ## lanes to others, each in the order of their numbers; apertures: of block memory and a lane's own
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/emulator/checking.mako" import="checking"/>
 <%namespace file="/emulator/helpers.mako" import="helpers"/>
 <%namespace name="memory" file="/emulator/memory.mako"/>
 <%namespace name="exchange" file="/emulator/lanes.mako"/>
@@ -83,20 +84,29 @@ ${helpers(w)}
 #define SCALARS p[18]
 #define THREADS_X p[19]
 #define THREADS_Y p[20]
-#define INITIAL 21
+#define CHECKED p[21]
+#define GRAIN p[22]
+#define TIME p[23]
+#define INITIAL 24
+${checking()}
 
 ${memory.functions(atomics, w.traits.wide_atomics)}
 ${exchange.functions(ways)}
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
     __global uchar *arena, const ulong base, __global const uint *code, __global const uint *p,
     __global const ulong *regions, __global uint *state, __global uint *shared_memory,
-    __global ulong *report, const int shift)
+    __global shadow *shadows, __global ulong *reports, const int shift)
 {
     const uint slot = (uint)get_global_id(0);
     __global uint *waves = state + (ulong)slot * WAVES * WAVE_WORDS;
     __global uint *shared = shared_memory + (ulong)slot * ((SHARED_BYTES + 3) / 4 + 1);
     __global const uint *initial = p + INITIAL;
     __global const uint *constants = initial + SCALARS;
+    __global shadow *units = shadows + (ulong)slot * ((SHARED_BYTES >> GRAIN) + 1);
+    __global ulong *report = reports + (ulong)slot * SLOT;
+    const uint checked = CHECKED;
+    times t;
+    t.now = TIME;
     uint fault = 0, fault_lane = 0, readonly = 0;
     ulong fault_address = 0, low = 1, high = 0, count = 0;
     for (uint group = slot; group < GROUPS && !fault; group += SLOTS) {
@@ -135,13 +145,17 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
             R[EXEC + 1] = LANES == 64 ? (uint)(all >> 32) : 0;
             R[129] = 0; /* the next row */
         }
+        t.block = t.now + 1;
         for (uint living = WAVES; living && !fault;) {
+            t.part = t.now + 1;
             /* between two barriers the waves run one after the other */
             for (uint turn = 0; turn < WAVES && !fault; ++turn) {
-                __global uint *R = waves + (DESCENDING ? WAVES - 1 - turn : turn) * WAVE_WORDS;
+                const uint wave = DESCENDING ? WAVES - 1 - turn : turn;
+                __global uint *R = waves + wave * WAVE_WORDS;
                 uint row = R[129];
                 if (row == ~0u)
                     continue;
+                t.turn = ++t.now;
                 for (uint running = 1; running && !fault;) {
                     __global const uint *I = code + 8 * row;
                     const uint head = I[0];
@@ -227,6 +241,16 @@ ${exchange.exchanges(number)}
                     case ${number["s_barrier"]}:
                         running = 0;
                         break;
+                    case ${number["block_mark"]}: /* the barrier of a block of one wave: of others it is s_barrier */
+                        ++t.now;
+                        if (checked && WAVES == 1)
+                            check_mark(report, exec, THREADS, row - 1, group);
+                        break;
+                    case ${number["warp_mark"]}:
+                        ++t.now;
+                        if (checked)
+                            check_warps(report, exec, THREADS, wave, row - 1, group);
+                        break;
                     case ${number["s_branch"]}:
                         row = immediate;
                         break;
@@ -277,17 +301,15 @@ ${memory.accesses(number)}
                     }
                     if (count > (ulong)LIMIT << 20)
                         FAULT(6, 0, 0);
-                    if (fault) {
-                        report[6 * slot] = fault;
-                        report[6 * slot + 1] = row - 1;
-                        report[6 * slot + 2] = fault_lane + (DESCENDING ? WAVES - 1 - turn : turn) * LANES;
-                        report[6 * slot + 3] = fault_address;
-                        report[6 * slot + 4] = group;
-                    }
+                    if (fault)
+                        note(report, fault, row - 1, wave * LANES + fault_lane, fault_address, group, 0, 0);
                 }
                 R[129] = row;
             }
+            if (checked && living && !fault)
+                check_barrier(report, waves, WAVES, WAVE_WORDS, THREADS, group);
         }
     }
-    report[6 * slot + 5] = count;
+    report[0] = count;
+    report[1] = t.now;
 }

@@ -1,4 +1,7 @@
 ## Words that lanes read of one another.
+<%!
+    from portmp.emulator.findings import Kind
+%>
 ## Which lane another one reads; ways: expressions of lane and n, in the order of their numbers
 <%def name="functions(ways)">
 #define NONE 0xffffffffu
@@ -34,7 +37,12 @@ static inline uint source_lane(const uint way, const uint n, const uint lane)
                         uint given[LANES];
                         for (uint lane = 0; lane < LANES; ++lane)
                             given[lane] = active >> lane & 1 ? WORD(1) : 0;
-                        EACH target[lane * step_d] = given[(WORD(0) + immediate) / 4 & (LANES - 1)];
+                        EACH {
+                            const uint from = (WORD(0) + immediate) / 4 & (LANES - 1);
+                            if (checked && !(active >> from & 1))
+                                note(report, ${Kind.ABSENT_LANE}, row - 1, wave * LANES + lane, 0, group, 0, wave * LANES + from);
+                            target[lane * step_d] = given[from];
+                        }
                         break;
                     }
                     case ${number["ds_permute_b32"]}: { /* of lanes that give to the same one, the last */

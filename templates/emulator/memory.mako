@@ -22,6 +22,7 @@ if (address + nbytes > SHARED_BYTES) {
                                 break;
                             }
                             memory = (__global uchar *)shared + address;
+                            CHECK_${way.upper()}(address, nbytes);
 </%def>
 <%def name="in_scratch(way)">\
 if (address + nbytes > SCRATCH_BYTES) {

@@ -21,11 +21,12 @@ from typing import Any, NoReturn
 import numpy as np
 
 from portmp import errors, paths
+from portmp.backends import findings
 from portmp.backends.base import Argument, Buffer, Device, Dim3, Event, Kernel, Queue
 from portmp.backends.energy import Meter
-from portmp.backends.oclgrind import findings
+from portmp.backends.oclgrind import log
 from portmp.codegen.platform import Traits
-from portmp.errors import BackendUnavailable, CheckError, DeviceError, OutOfMemory, PortmpError
+from portmp.errors import BackendUnavailable, DeviceError, OutOfMemory, PortmpError
 
 NAME = "oclgrind"
 REMEDY = "on Debian and Ubuntu apt-get install oclgrind; and pip install 'portmp[opencl]'"
@@ -204,12 +205,9 @@ class CheckedQueue(Queue):
         ]
 
         def run() -> None:
-            log = self._worker.checked("launch", kernel.number, grid, block, given)
-            if found := findings.parsed(log):
-                raise CheckError(
-                    f"{self.device.name} finds mistakes in the kernel {kernel.name}, launched "
-                    f"with grid={grid}, block={block}:\n{findings.told(found)}"
-                )
+            text = self._worker.checked("launch", kernel.number, grid, block, given)
+            if found := log.parsed(text):
+                raise findings.check_error(self.device.name, kernel.name, grid, block, found)
 
         return run
 

@@ -1,0 +1,155 @@
+"""What the interpreter finds in a launch: numbers that its kernel writes, and what they mean."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp.backends.base import Dim3
+from portmp.backends.findings import Finding, indices
+from portmp.emulator import instructions
+from portmp.emulator.assembler import Program
+
+
+class Kind(IntEnum):
+    """What is wrong. The first ones end the block's slot."""
+
+    INVALID_READ = 1
+    INVALID_WRITE = 2
+    BEYOND_SHARED = 3
+    BEYOND_PRIVATE = 4
+    MISALIGNED = 5
+    ENDLESS = 6
+    UNKNOWN = 7
+    JUMP = 8
+    PRIVATE_ATOMIC = 9
+    DESCRIPTOR = 10
+    READ_WRITE = 11
+    BOTH_WRITE = 12
+    UNSET = 13
+    DIVERGENCE = 14
+    WARP_DIVERGENCE = 15
+    ABSENT_LANE = 16
+
+    def __str__(self) -> str:
+        return str(int(self))
+
+
+MOST = 16
+"""Findings that a slot of the interpreter keeps."""
+
+WORDS = 8
+"""Numbers of a finding: kind, row, thread, address, block, the other's row and thread, how often.
+
+Of a divergence the thread is how many threads were there."""
+
+HEAD = 2
+"""Numbers of a slot before them: rows that ran, and its last time."""
+
+SLOT = HEAD + MOST * WORDS
+
+_NO_ROW = 0xFFFFFFFF
+
+_RACES = {Kind.READ_WRITE: "Read-write", Kind.BOTH_WRITE: "Write-write"}
+_SPACES = {"shared": "local", "scratch": "private", "flat": "flat"}
+_MEMORIES = {
+    Kind.INVALID_READ: "global",
+    Kind.INVALID_WRITE: "global",
+    Kind.BEYOND_SHARED: "local",
+    Kind.BEYOND_PRIVATE: "private",
+    Kind.PRIVATE_ATOMIC: "private",
+    Kind.UNSET: "local",
+}
+
+
+class Launch(NamedTuple):
+    """What places and threads of findings are told by.
+
+    ``lines``: of the text, for an instruction's address; ``near``: the nearest one. ``readonly``:
+    whether an address is in memory for reading only. ``shared``, ``private``: bytes that a block
+    and a thread have.
+    """
+
+    program: Program
+    grid: Dim3
+    block: Dim3
+    lines: Callable[[int], tuple[int, ...]]
+    near: Callable[[int], int]
+    readonly: Callable[[int], bool]
+    shared: int
+    private: int
+
+
+def found(report: np.ndarray[Any, Any], launch: Launch) -> list[Finding]:
+    """All findings of a launch, from the report of its slots."""
+    return [_told(entry, launch) for slot in report.reshape(-1, SLOT) for entry in _entries(slot)]
+
+
+def _entries(slot: np.ndarray[Any, Any]) -> Iterator[list[int]]:
+    for entry in slot[HEAD:].reshape(MOST, WORDS):
+        if entry[0]:
+            yield [int(number) for number in entry]
+
+
+def _told(entry: list[int], launch: Launch) -> Finding:
+    number, row, thread, address, group, other_row, other_thread, times = entry
+    kind = Kind(number)
+    block = f"block {indices(group, launch.grid)}"
+    who: tuple[str, ...] = (f"thread {indices(thread, launch.block)} of {block}",)
+    places: tuple[str, ...] = (_place(row, launch),)
+    if kind in _RACES:
+        what = f"{_RACES[kind]} data race at local memory address {address:#x}"
+        who += (f"thread {indices(other_thread, launch.block)} of {block}",)
+        places += (_place(other_row, launch),)
+    elif kind == Kind.DIVERGENCE:
+        threads = launch.block[0] * launch.block[1] * launch.block[2]
+        what = "Work-group divergence detected (barrier)"
+        who = (f"{block} (only {thread} out of {threads} work-items executed barrier)",)
+        if other_row != _NO_ROW:
+            who += (f"other work-items of {block}",)
+            places += (_place(other_row, launch),)
+    elif kind == Kind.WARP_DIVERGENCE:
+        what = "Warp divergence detected (barrier of a warp that only some of its threads reach)"
+    elif kind == Kind.ABSENT_LANE:
+        other = indices(other_thread, launch.block)
+        what = f"Shuffle from thread {other}, which does not take part"
+    else:
+        what = _access(kind, row, address, launch)
+    return Finding(what, who, places, times)
+
+
+def _access(kind: Kind, row: int, address: int, launch: Launch) -> str:
+    """What is wrong with one access, or with the code."""
+    operation = tuple(instructions.operations())[launch.program.rows[row, 0] & 0xFFFF]
+    space, _, way = operation.partition("_")
+    nbytes = int(launch.program.rows[row, 2])
+    verb = {"store": "write", "atomic": "atomic access"}.get(way, "read")
+    where = f"{_MEMORIES.get(kind) or _SPACES.get(space, 'global')} memory address {address:#x}"
+    if kind == Kind.INVALID_WRITE and launch.readonly(address):
+        verb, where = "write", f"read-only memory, {where}"
+    sizes = {Kind.BEYOND_SHARED: launch.shared, Kind.BEYOND_PRIVATE: launch.private}
+    beyond = f" (there are {sizes[kind]} bytes)" if kind in sizes else ""
+    texts = {
+        Kind.ENDLESS: "The kernel does not end",
+        Kind.UNKNOWN: f"{operation} is no operation of the interpreter",
+        Kind.JUMP: f"Jump to address {address:#x}, where no instruction begins",
+        Kind.DESCRIPTOR: "Buffer whose descriptor is not that of private memory: not interpreted",
+        Kind.UNSET: f"Uninitialized value read from {where}",
+        Kind.MISALIGNED: f"Misaligned {verb} of size {nbytes} at {where}",
+    }
+    return texts.get(kind) or f"Invalid {verb} of size {nbytes} at {where}{beyond}"
+
+
+def _place(row: int, launch: Launch) -> str:
+    """The line of the text, with those of calls around it; else the instruction."""
+    one = launch.program.instruction(row)
+    lines = launch.lines(one.address)
+    if not lines:
+        near = launch.near(one.address)
+        return (f"code near rendered line {near}, " if near else "") + (
+            f"instruction {one.text!r} at {one.address:#x}"
+        )
+    return ", called in ".join(f"rendered line {line}" for line in lines)

@@ -1,0 +1,36 @@
+"""Marks in the code where threads meet, so that checks see it.
+
+The barrier of a warp leaves no instruction, nor does one of a block that is a single wave: lanes
+run in step. Code for the interpreter has an instruction there that does nothing. Code without such
+barriers is compiled as it is.
+"""
+
+from __future__ import annotations
+
+import re
+
+from portmp.emulator import lines
+
+VERSION = "marks 1"
+"""What code with marks is kept by."""
+
+SLEEPS = {113: "block_mark", 114: "warp_mark"}
+"""Times of s_sleep that no code asks for, and the interpreter's operations that they stand for."""
+
+_MEETINGS = {"__syncthreads": 113, "__builtin_amdgcn_wave_barrier": 114}
+_THREADS = re.compile(r"__launch_bounds__\((\d+)")
+
+
+def marked(source: str, lanes: int) -> str:
+    """HIP source, its barriers with marks where waves of so many lanes need them.
+
+    Lines keep their numbers.
+    """
+    block, warp = (name in source for name in _MEETINGS)
+    single = any(int(threads) <= lanes for threads in _THREADS.findall(source))
+    wanted = warp or (block and single)
+    macros = (
+        f"#define {name}() ({name}(), __builtin_amdgcn_s_sleep({sleep}))\n"
+        for name, sleep in _MEETINGS.items()
+    )
+    return ("".join(macros) if wanted else "") + lines.HEAD + source
