@@ -424,6 +424,9 @@ def test_comparisons(operation: Operation) -> None:
         found = int(low) | int(high) << 32
         for lane, (a, b) in enumerate(zip(*columns, strict=True)):
             x, y = number_of(kinds[0], a), number_of(kinds[1], b)
+            if operation.name.endswith("16"):
+                half = np.int16 if operation.name.endswith("i16") else np.uint16
+                x, y = (int(np.uint32(word).astype(half)) for word in (a, b))
             if relation == "class":
                 expected = bool(y >> _class(kinds[0], a) & 1)
             else:

@@ -412,6 +412,10 @@ def operations() -> dict[str, Operation]:
         relations = _FLOAT_RELATIONS if kind in "fd" else _RELATIONS | {"ne": "a != b"}
         for relation, text in relations.items():
             found.append(Operation(f"v_cmp_{relation}_{suffix}", "compare", "", 2 * kind, text))
+    for suffix, half in (("u16", "ushort"), ("i16", "short")):
+        for relation, text in (_RELATIONS | {"ne": "a != b"}).items():
+            halves = re.sub(r"([ab])", rf"({half})\1", text)
+            found.append(Operation(f"v_cmp_{relation}_{suffix}", "compare", "", "uu", halves))
     found.append(Operation("v_cmp_class_f32", "compare", "", "fu", "(class32(a) & b) != 0"))
     found.append(Operation("v_cmp_class_f64", "compare", "", "du", "(class64(a) & b) != 0"))
     found += [Operation(name, "scalar", *what) for name, what in _SCALAR.items()]
