@@ -21,7 +21,7 @@ import numpy as np
 
 import portmp as mp
 from portmp import discovery, files, formats
-from portmp.bench import reports
+from portmp.bench import compare
 from portmp.errors import PortmpError
 from portmp.formats import parse
 from portmp.kernels import verifying
@@ -240,7 +240,7 @@ TARGETS = {
             ],
             JSON,
         ),
-        Target("report", ".json", reports.read, _report_seeds, JSON),
+        Target("report", ".json", compare.read, _report_seeds, JSON),
         Target("number", ".txt", _number, _texts("1.25e-3", "-22/7", "0x1.8p3", " inf "), NUMBERS),
     )
 }

@@ -24,7 +24,7 @@ from portmp.backends.opencl import runtime as opencl
 from portmp.backends.rocm import runtime as rocm
 from portmp.bench import blas as bench_blas
 from portmp.bench import cases as blas
-from portmp.bench import compare, exact, experiment, measure, options, peers, reports, roofline
+from portmp.bench import compare, exact, experiment, measure, options, peers, roofline
 from portmp.bench.cases import Case
 from portmp.bench.roofline import Ceilings
 from portmp.bench.tables import Column, Table, key
@@ -72,8 +72,8 @@ def described(data: dict[str, Any]) -> None:
     """The schema is one, and describes a report."""
     if importlib.util.find_spec("jsonschema"):
         validator = importlib.import_module("jsonschema").Draft202012Validator
-        validator.check_schema(reports.schema())
-        assert list(validator(reports.schema()).iter_errors(data)) == []
+        validator.check_schema(compare.schema())
+        assert list(validator(compare.schema()).iter_errors(data)) == []
 
 
 def rows_of(device: dict[str, Any]) -> list[dict[str, Any]]:
@@ -374,7 +374,7 @@ def test_a_run(run: Run) -> None:
     status, out, err = run(*words, *plot)
     assert (status, err) == (0, "")
     assert not plot or Path("p.png").stat().st_size > 5000
-    data = reports.read("r.json")
+    data = compare.read("r.json")
     described(data)
     (device,) = data["devices"]
     assert device["skipped"] == []
@@ -446,7 +446,7 @@ def test_wrong_results_have_status_one(
     status, out, _ = run(*words, "-o", "r.json")
     assert status == 1
     assert "WRONG: axpy float64 500" in out
-    assert bench_blas.FAMILY.failed(reports.read("r.json"))
+    assert bench_blas.FAMILY.failed(compare.read("r.json"))
 
 
 def test_what_does_not_fit_is_skipped(run: Run, given_ceilings: None) -> None:
@@ -494,7 +494,7 @@ def test_a_refused_device_is_reported(run: Run, monkeypatch: pytest.MonkeyPatch)
     status, out, _ = run("blas", "--device", "all", "--format", "dd", "-o", "r.json")
     assert status == 1
     assert f"refused: {device.name}: does not round" in out
-    assert reports.read("r.json")["devices"][0]["experiments"] == {}
+    assert compare.read("r.json")["devices"][0]["experiments"] == {}
 
 
 def test_peers_that_are_missing_or_broken(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -652,7 +652,6 @@ def written(name: str, **devices: list[dict[str, Any]]) -> dict[str, Any]:
         "portmp": "0",
         "definition": 1,
         "templates": "",
-        "commit": None,
         "date": "today",
         "host": experiment.host(),
         "peers": [],
@@ -687,7 +686,7 @@ def test_compare(run: Run) -> None:
     assert by_routine["gemm"][6:8] == ["missing", "-"]
     assert by_routine["axpy"][4] == "missing"
     written("both.json", a=[result("dot", 1e9)], c=[result("dot", 1e9)])
-    pairs = compare.compared(bench_blas.FAMILY, reports.read("old.json"), reports.read("both.json"))
+    pairs = compare.compared(bench_blas.FAMILY, compare.read("old.json"), compare.read("both.json"))
     assert [(p["old"], p["new"]) for p in pairs] == [("a", "a"), (None, "c")]
     assert pairs[0]["rows"][0]["ratio"] == 0.5
     assert "not there" in run("compare", "old.json", "both.json")[1]
@@ -722,8 +721,8 @@ BROKEN: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
     "a list": (lambda data: "[]", "an object that names its schema is needed"),
     "no schema": (broken(lambda d: d.pop("schema")), "an object that names its schema is needed"),
     "another schema": (
-        broken(lambda d: d["schema"].update(version=4)),
-        "is a report 'portmp bench 4'; this portmp reads versions 1 to 3",
+        broken(lambda d: d["schema"].update(version=3)),
+        "is a report 'portmp bench 3'; this portmp reads versions 1 and 2",
     ),
 }
 BROKEN_BY_SCHEMA: dict[str, tuple[Callable[[dict[str, Any]], str], str]] = {
@@ -802,9 +801,9 @@ def test_recorded_reports(path: Path, run: Run) -> None:
     """
     if not re.match(RECORDED, path.name) or re.match(OTHERS, path.name):
         with pytest.raises(InputError, match=f"{path.name}: is no report of portmp bench"):
-            reports.read(path)
+            compare.read(path)
         return
-    data = reports.read(path)
+    data = compare.read(path)
     described(data)
     status, out, _ = run("compare", str(path), str(path), "--json")
     found = [row["ratio"] for pair in json.loads(out) for row in pair["rows"]]
@@ -819,7 +818,7 @@ def test_files_that_cannot_be_read(run: Run) -> None:
     Path("bytes").write_bytes(b"\xff\xfe\x00")
     for name in ("none.json", "folder", "bytes", "a\0b"):
         with pytest.raises(InputError, match=r"cannot be read|is a folder|not a text|damaged"):
-            reports.read(name)
+            compare.read(name)
 
 
 BAD_USE = {

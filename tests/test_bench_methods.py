@@ -11,7 +11,7 @@ import pytest
 
 from portmp import cli, formats
 from portmp.backends.base import Device
-from portmp.bench import gemm_methods, reports
+from portmp.bench import compare, gemm_methods
 from portmp.bench.experiment import SCHEMA
 from portmp.formats import convert
 
@@ -49,7 +49,7 @@ def test_command(
     assert cli.main([*words, "-o", str(output)]) == 0
     shown, data = capsys.readouterr().out, json.loads(output.read_text())
     assert data["schema"] == SCHEMA and gemm_methods.FAMILY.table(data) in shown
-    assert data["family"] == "methods" and not reports.broken(data)
+    assert data["family"] == "methods" and not compare.broken(data)
     rows = data["devices"][0]["experiments"]["methods"]["rows"]
     found: dict[tuple[str, str, int], dict[str, Any]] = {}
     for r in rows:

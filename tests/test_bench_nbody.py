@@ -12,7 +12,7 @@ from tiers import check
 
 from portmp import formats
 from portmp.backends.base import Device
-from portmp.bench import reports
+from portmp.bench import compare
 from portmp.bench.experiment import SCHEMA, paper_of
 from portmp.bench.measure import Budget
 from portmp.bench.papers.nbody import experiments, kernels, model, static
@@ -76,7 +76,7 @@ def test_results(run: Run, small: None, device: Device) -> None:
     assert (status, err) == (0, "")
     assert json.loads(Path("r.json").read_text()) == data
     assert data["schema"] == SCHEMA and data["family"] == "nbody"
-    assert not reports.broken(data)
+    assert not compare.broken(data)
     (part,) = data["devices"]
     assert {"portmp", "templates", "date"} <= set(data)
     assert {"clock_mhz", "ceilings"} <= set(part) and part["facts"]["driver"]
@@ -292,7 +292,7 @@ def test_static_counts(run: Run, monkeypatch: pytest.MonkeyPatch, arch: str) -> 
     assert status == 0
     data = json.loads(out)
     (found,) = data["devices"]
-    assert found["selected"] == arch and not reports.broken(data)
+    assert found["selected"] == arch and not compare.broken(data)
     part = found["experiments"]["static"]
     fast, exact = part["rows"]
     each = fast["loop"]["an_interaction"]

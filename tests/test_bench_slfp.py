@@ -21,7 +21,7 @@ from portmp import cli, formats
 from portmp.arrays import blas
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import exact, experiment, measure, peers, reports
+from portmp.bench import compare, exact, experiment, measure, peers
 from portmp.bench.measure import Budget
 from portmp.bench.papers.slfp import accuracy, layouts
 from portmp.bench.papers.slfp import experiments as slfp
@@ -236,7 +236,7 @@ def test_command(device: Device, tmp_path: Path, short: None, capsys: Any, meter
     data = json.loads(report.read_text())
     (part,) = data["devices"]
     assert data["schema"] == experiment.SCHEMA and not part["skipped"]
-    assert data["family"] == "slfp" and not reports.broken(data)
+    assert data["family"] == "slfp" and not compare.broken(data)
     assert slfp.FAMILY.table(data) in shown and picture.stat().st_size > 1000
     assert list(part["experiments"]) == list(slfp.FAMILY.by_name)
     rows = {r["type"]: r for r in part["experiments"]["axpy"]["rows"]}

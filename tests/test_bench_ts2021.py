@@ -16,7 +16,7 @@ import portmp as mp
 from portmp import cli, formats
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
-from portmp.bench import reports, values
+from portmp.bench import compare, values
 from portmp.bench.experiment import SCHEMA, Experiment
 from portmp.bench.measure import Budget
 from portmp.bench.papers.ts2021 import experiments
@@ -185,7 +185,7 @@ def test_command(
     data = json.loads(report.read_text())
     (part,) = data["devices"]
     assert data["schema"] == SCHEMA and not part["skipped"]
-    assert data["family"] == "ts2021" and not reports.broken(data)
+    assert data["family"] == "ts2021" and not compare.broken(data)
     assert experiments.FAMILY.table(data) in shown and picture.stat().st_size > 1000
     found = part["experiments"]
     assert [r["format"] for r in found["blocked"]["rows"]] == [
@@ -193,7 +193,7 @@ def test_command(
     ]
     times = {row["way"]: row for row in found["split"]["rows"]}
     assert times["blocked"]["over_blocked"] == 1
-    assert all(row["seconds"]["median"] > 0 for row in times.values())
+    assert all(row["seconds"] > 0 for row in times.values())
     errors = found["accuracy"]["rows"]
     for fill in experiments.FILLS:
         each = {row["way"]: row["relative_error"] for row in errors if row["fill"] == fill}

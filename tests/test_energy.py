@@ -24,7 +24,7 @@ from portmp.backends.energy import JOULES, WATTS, Meter
 from portmp.backends.opencl import runtime as opencl
 from portmp.backends.rocm import energy as amdsmi
 from portmp.backends.rocm import runtime as rocm
-from portmp.bench import energy, reports, tables
+from portmp.bench import compare, energy, tables
 from portmp.bench.energy import Observer, Spans, Timer
 from portmp.cli import main
 from portmp.emulator.device import EmulatedDevice
@@ -590,7 +590,7 @@ def test_bench_blas(quick: None, metered: str, capsys: Any) -> None:
     """Columns of the table, data that the schema describes, and a comparison."""
     assert main([*BLAS, "--energy", "-o", "r.json"]) == 0
     shown = capsys.readouterr().out
-    data = reports.read("r.json")
+    data = compare.read("r.json")
     (device,) = data["devices"]
     (row,) = device["experiments"]["blas"]["rows"]
     found = row["energy"]
@@ -624,7 +624,7 @@ def test_a_device_that_cannot_be_read(
     assert main([*BLAS, "--energy", "-o", "r.json"]) == 0
     shown = capsys.readouterr().out
     assert "energy: not read: there is no meter: buy one\n" in shown and "J/op" not in shown
-    (found,) = reports.read("r.json")["devices"]
+    (found,) = compare.read("r.json")["devices"]
     assert found["energy"]["problem"] == "there is no meter: buy one"
     assert found["experiments"]["blas"]["rows"][0]["energy"] is None
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 
 from portmp.backends.base import Device
@@ -40,6 +40,7 @@ class Bench(Run):
 
     cases: Sequence[Case] = ()
     ceilings: Ceilings | None = None
+    done: list[Case] = field(default_factory=list)
 
 
 class Remaining:
@@ -93,7 +94,9 @@ def _measured(run: Bench, case: Case, group: Sequence[Case], pools: dict[str, Po
     """A case's row, but for its floor; its group's inputs are made once."""
     if "" not in pools:
         pools[""] = _largest_pool(group, run.device)
-    return [runner.measured(run, pools[""], case)]
+    row = runner.measured(run, pools[""], case)
+    run.done.append(case)
+    return [row]
 
 
 def _largest_pool(group: Sequence[Case], device: Device) -> Pool:
@@ -122,9 +125,8 @@ def bounded(run: Bench, rows: list[Row]) -> Row:
         run.show("blas", "measuring the ceilings")
         words = {case.word for case in run.cases}
         run.ceilings = run.ceilings.best(roofline.measured(run.device, words))
-    planned = {named(runner.key_of(case)): case for case in run.cases}
-    for row in rows:
-        row.update(runner.bounded(planned[named(row)], row, run.ceilings))
+    for case, row in zip(run.done, rows, strict=True):
+        row.update(runner.bounded(case, row, run.ceilings))
     return {}
 
 

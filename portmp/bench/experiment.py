@@ -12,9 +12,7 @@ import math
 import os
 import platform as host_platform
 import re
-import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -29,7 +27,6 @@ from portmp import definition, discovery
 from portmp.backends.base import Device
 from portmp.bench import options, plots, tables
 from portmp.bench.energy import Observer, Work, observing
-from portmp.bench.journal import Done, Journal
 from portmp.bench.measure import Budget
 from portmp.bench.options import ALL, Request
 from portmp.bench.tables import Column, Row, Rows, Table, duration
@@ -40,7 +37,7 @@ from portmp.formats import Format
 from portmp.nbody import memory
 from portmp.progress import Progress
 
-SCHEMA = {"name": "portmp bench", "version": 3}
+SCHEMA = {"name": "portmp bench", "version": 2}
 USED = 0.7
 """The share of a device's memory that a case may take."""
 LIMITS = {"gpu": 120.0, "cpu": 60.0}
@@ -65,8 +62,7 @@ class Case:
     ``seconds``: how long it will take, as far as that is known; ``parts``: cases to come, it
     included, that share the time; ``memory``: bytes that it needs. ``rest``: what is left out with
     it where the time is short (``Run.short``). ``more``: what the report says of it where it is
-    skipped; ``hint``: what the line on the terminal adds. ``taken``: told the rows and seconds of
-    an earlier run that are taken instead.
+    skipped; ``hint``: what the line on the terminal adds.
     """
 
     what: str
@@ -77,7 +73,6 @@ class Case:
     rest: str = ""
     more: Row = field(default_factory=dict)
     hint: str = ""
-    taken: Callable[[list[Row], float], None] | None = None
 
 
 class _Known(Row):
@@ -124,28 +119,18 @@ class Experiment:
         """The rows of a case, or none where it is skipped."""
         run.show(self.name, f"{case.what}{case.hint}")
         run.short = False
-        known = run.journal.get(run.device.compiler_key(), run.device.name, self.name, case.what)
-        if known:
-            run.beside |= known.beside
-            if case.taken:
-                case.taken(known.rows, known.seconds)
-            return known.rows
         reason = lacking(case.memory, run.device)
         if reason:
             run.skip(self.name, case.what, reason, **case.more)
             return ()
         if run.too_long(self.name, case.rest or case.what, case.seconds, case.parts):
             return ()
-        start = time.monotonic()
         try:
-            rows = list(case.measure())
+            return case.measure()
         except PortmpError as error:
             failed = not isinstance(error, OutOfMemory)
             run.skip(self.name, case.what, str(error), failed, **case.more)
             return ()
-        done = Done(rows, run.beside, time.monotonic() - start)
-        run.journal.add(done, run.device.compiler_key(), run.device.name, self.name, case.what)
-        return rows
 
     def shown(self, found: Row) -> list[str]:
         """Its tables."""
@@ -186,9 +171,6 @@ class Run:
     skipped: list[Row] = field(default_factory=list)
     short: bool = False
     """Whether the time did not allow the last case."""
-    beside: Row = field(default_factory=dict)
-    """What an experiment tells that belongs to no row."""
-    journal: Journal = field(default_factory=Journal)
 
     @property
     def kind(self) -> str:
@@ -296,15 +278,12 @@ class Family:
         """Lines below all tables."""
         return []
 
-    def part(
-        self, request: Request, device: Device, progress: Progress, journal: Journal | None = None
-    ) -> Row:
-        """One device's part of the report; what *journal* knows is not measured again."""
+    def part(self, request: Request, device: Device, progress: Progress) -> Row:
+        """One device's part of the report."""
         wanted = {n: e for n, e in self.by_name.items() if n in request.experiments}
         limit = request.seconds or (self.limits or {}).get(device.properties.kind, math.inf)
         budget = Budget(limit, {name: e.share for name, e in wanted.items()})
         run = self.begin(request, device, budget, progress)
-        run.journal = journal or run.journal
         with budget.beside():
             run.observer = observing(device, request.energy, progress)
         found = {name: experiment.measured(run) for name, experiment in wanted.items()}
@@ -334,7 +313,6 @@ class Family:
             "portmp": mp.__version__,
             "definition": definition.VERSION,
             "templates": render.templates_digest(),
-            "commit": commit(),
             "date": start.isoformat(timespec="seconds"),
             "host": host(),
             "rule": self.rule or None,
@@ -431,59 +409,23 @@ def command(family: Family, args: Any) -> int:
     request = options.read(args, [e.name for e in family.experiments])
     family.check(request)
     progress = Progress(sys.stderr.isatty())
-    journal = Journal(request.output, key_of(family, request), request.again)
-    if journal.known:
-        print(
-            f"portmp: {journal.path}: goes on; cases that were measured: {journal.known}",
-            file=sys.stderr,
-        )
     parts, used = family.compiled(request, progress), []
     if parts is None:
         parts = []
         progress.show("opening the device (the first time it is probed, which takes some seconds)")
         for device, refusal in _devices(request.devices):
             parts.append(
-                refused(device, refusal)
-                if refusal
-                else family.part(request, device, progress, journal)
+                refused(device, refusal) if refusal else family.part(request, device, progress)
             )
             used += [] if refusal else [device]
     data = family.report(parts, start, family.others(request, used, progress))
     text = json.dumps(data, indent=1, allow_nan=False)
     if request.output:
         target.replace(request.output, f"{text}\n".encode())
-        journal.close()
     print(text if args.json else family.table(data))
     if request.picture:
         family.plot(request.picture, data)
     return 1 if family.failed(data) else 0
-
-
-def key_of(family: Family, request: Request) -> Row:
-    """What two runs share where the cases of one count for the other: not their limits of time."""
-    asked = {
-        name: value
-        for name, value in sorted(vars(request.args).items())
-        if name not in ("seconds", "output", "plot", "json", "again") and not callable(value)
-    }
-    versions = mp.__version__, definition.VERSION, render.templates_digest(), commit()
-    return {"family": family.name, "versions": versions, "asked": asked}
-
-
-@cache
-def commit() -> str | None:
-    """The commit of the checkout that runs, ``-dirty`` where files differ; None without one."""
-    checkout = Path(mp.__file__).parents[1]
-    if not (checkout / ".git").exists():
-        return None
-    words = ["git", "-C", str(checkout), "describe", "--always", "--abbrev=40", "--exclude=*"]
-    try:
-        found = subprocess.run(
-            [*words, "--dirty"], capture_output=True, text=True, check=True, timeout=20
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return found.stdout.strip() or None
 
 
 def about(device: Device) -> Row:

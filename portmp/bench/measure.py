@@ -61,8 +61,7 @@ class Budget:
 class Timing:
     """Seconds of one call: median and quartiles of *runs*, each the mean of *calls* calls.
 
-    ``clock_mhz`` is the clock while the device worked, where it can be read; ``each``: of a call in
-    every run.
+    ``clock_mhz`` is the clock while the device worked, where it can be read.
     """
 
     median: float
@@ -71,7 +70,6 @@ class Timing:
     runs: int
     calls: int
     clock_mhz: float | None = None
-    each: tuple[float, ...] = ()
 
     @property
     def spread(self) -> float:
@@ -86,7 +84,6 @@ class Timing:
             "upper": self.upper,
             "runs": self.runs,
             "calls": self.calls,
-            "each": list(self.each),
         }
 
 
@@ -97,7 +94,7 @@ def summary(times: Sequence[float], calls: int, clock_mhz: float | None = None) 
         lower, _, upper = statistics.quantiles(each, n=4, method="inclusive")
     else:
         lower = upper = each[0]
-    return Timing(statistics.median(each), lower, upper, len(each), calls, clock_mhz, tuple(each))
+    return Timing(statistics.median(each), lower, upper, len(each), calls, clock_mhz)
 
 
 def calls_of(once: float, sample: float = SAMPLE) -> int:

@@ -118,12 +118,7 @@ def add(parser: argparse.ArgumentParser, command: Command) -> None:
     parser.add_argument("--device", action="append", help="a device or 'all'; may be repeated")
     for name, about in command.options.items():
         parser.add_argument(f"--{name}", help=about, **_SETTINGS[name])
-    parser.add_argument(
-        "-o", "--output", metavar="FILE", help="write the JSON report; an ended run goes on"
-    )
-    parser.add_argument(
-        "--again", action="store_true", help="measure all anew, whatever an ended run has left"
-    )
+    parser.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
     parser.add_argument(
         "--energy",
         action="store_true",
@@ -146,7 +141,6 @@ class Request:
     seconds: float | None
     runs: int
     energy: bool | None
-    again: bool
     output: Path | None
     picture: Path | None
     args: argparse.Namespace
@@ -176,7 +170,6 @@ def read(args: Any, experiments: Collection[str]) -> Request:
         given("seconds"),
         given("runs") or 0,
         given("energy"),
-        bool(given("again")),
         output,
         picture,
         args,

@@ -74,10 +74,14 @@ def schedule_of(specs: Sequence[KernelSpec]) -> NbodySchedule | None:
 
 @dataclass
 class Bench(Run):
-    """One run on one device. ``best``: interactions a second by format and root."""
+    """One run on one device. ``best``: interactions a second by format and root.
+
+    ``beside``: what experiments tell that belongs to no row.
+    """
 
     best: dict[tuple[str, str], float] = field(default_factory=dict)
     ceilings: dict[str, dict[str, float]] = field(default_factory=dict)
+    beside: Row = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.bodies = Bodies(self.device)
@@ -167,13 +171,12 @@ class Bench(Run):
 
 
 def timed(times: Sequence[float]) -> Row:
-    """Seconds of runs: median, least and most, how many, and each."""
+    """Seconds of runs: median, least and most, and how many."""
     return {
         "median": statistics.median(times),
         "least": min(times),
         "most": max(times),
         "runs": len(times),
-        "each": list(times),
     }
 
 

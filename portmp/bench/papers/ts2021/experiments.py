@@ -15,7 +15,6 @@ from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import measure, options, plots, values
 from portmp.bench.experiment import RATE, Case, Experiment, Family, Run, paper_of
-from portmp.bench.measure import Timing
 from portmp.bench.options import Request
 from portmp.bench.tables import Column, Row, Table, duration, key, number, value_of
 from portmp.errors import PortmpError
@@ -74,8 +73,8 @@ class Bench(Run):
         words = {"float32", "float64"} if self.device.properties.float64 else {"float32"}
         return [f for f in found if f.word in words]
 
-    def timed(self, work: Work) -> Timing:
-        """The runs of a call; compiling does not count as time passed."""
+    def seconds(self, work: Work) -> float:
+        """The median of the runs of a call; compiling does not count as time passed."""
         start = self.budget.passed()
         work()
         self.device.queue.synchronize()
@@ -84,7 +83,7 @@ class Bench(Run):
         self.budget.leave_out(max(0.0, first - found.median))
         calls = found.runs * found.calls
         self.next += max(self.budget.passed() - start, GROWTH * found.median * calls)
-        return found
+        return found.median
 
     def orders(self, sizes: tuple[int, ...], act: Callable[[Bench, int], list[Row]]) -> Cases:
         """Orders that the time allows, by how long the last one took; the rest is skipped."""
@@ -93,13 +92,9 @@ class Bench(Run):
         for i, n in enumerate(wanted):
             rest = f"N = {', '.join(map(str, wanted[i:]))}"
             expected, self.next = self.next, 0.0
-            yield Case(f"N = {n}", partial(act, self, n), expected, rest=rest, taken=self._taken)
+            yield Case(f"N = {n}", partial(act, self, n), expected, rest=rest)
             if self.short:
                 return
-
-    def _taken(self, rows: list[Row], seconds: float) -> None:
-        """An order that was measured before tells how long the next one takes, too."""
-        self.next = GROWTH * seconds
 
 
 Cases = Iterator[Case]
@@ -131,7 +126,7 @@ def blocked(bench: Bench, n: int) -> list[Row]:
         for form in bench.forms_of(names):
             work = _blocked(*factors(form, n, "full", bench.device, REPEATED), blocks)
             try:
-                timing = bench.timed(work)
+                seconds = bench.seconds(work)
             except PortmpError as error:  # a device may have no block of so many threads
                 bench.skip("blocked", f"{form.name}, N = {n}, {blocks}", str(error))
                 continue
@@ -140,9 +135,9 @@ def blocked(bench: Bench, n: int) -> list[Row]:
                     "n": n,
                     "blocks": blocks,
                     "format": form.name,
-                    "seconds": timing.as_dict(),
-                    "operations_per_second": 2 * n**3 / timing.median,
-                    **bench.energy(work, 2 * n**3, timing.median),
+                    "seconds": seconds,
+                    "operations_per_second": 2 * n**3 / seconds,
+                    **bench.energy(work, 2 * n**3, seconds),
                 }
             )
     return rows
@@ -190,14 +185,14 @@ def _ways(bench: Bench, n: int, fill: str) -> dict[str, Work]:
 def split(bench: Bench, n: int) -> list[Row]:
     """Times of the paper's splitting with 9 to 12 slices, over its blocked product (3)."""
     ways = _ways(bench, n, "full")
-    times = {name: bench.timed(work) for name, work in ways.items()}
+    times = {name: bench.seconds(work) for name, work in ways.items()}
     return [
         {
             "n": n,
             "way": name,
-            "seconds": t.as_dict(),
-            "over_blocked": t.median / times["blocked"].median,
-            **bench.energy(ways[name], 2 * n**3, t.median),
+            "seconds": t,
+            "over_blocked": t / times["blocked"],
+            **bench.energy(ways[name], 2 * n**3, t),
         }
         for name, t in times.items()
     ]
@@ -267,11 +262,7 @@ def _blocked_tables(found: Row) -> Iterator[Table | str]:
 
 def _time(row: Row) -> str:
     """The blocked product's time, of others their times over it."""
-    return (
-        duration(row["seconds"]["median"])
-        if row["way"] == "blocked"
-        else number(row["over_blocked"])
-    )
+    return duration(row["seconds"]) if row["way"] == "blocked" else number(row["over_blocked"])
 
 
 def _split_tables(found: Row) -> Iterator[Table | str]:
@@ -343,10 +334,10 @@ class Ts2021(Family):
         Experiment(
             "split",
             lambda bench: bench.orders(SPLIT_SIZES, split),
-            (key("N", "n"), key("way"), Column("seconds", "seconds.median", "s", compared=True)),
+            (key("N", "n"), key("way"), Column("seconds", "seconds", "s", compared=True)),
             tables=_split_tables,
             share=3,
-            drawings=_drawn("seconds.median", "way", "seconds", {}),
+            drawings=_drawn("seconds", "way", "seconds", {}),
         ),
         Experiment(
             "accuracy",
