@@ -38,6 +38,7 @@ def gates(dtype: npt.DTypeLike) -> Mapping[str, Callable[..., Any]]:
         "fma": ieee.fma,
         "sqrt": np.sqrt,
         "fabs": np.abs,
+        "scale": scale,
         "select": np.where,
         "finite": np.isfinite,
         "nonzero": _nonzero,
@@ -79,6 +80,16 @@ def run(name: str, dtype: npt.DTypeLike, *arguments: Any) -> Any:
 
 def _nonzero(x: Array) -> Array:
     return x != 0  # type: ignore[no-any-return]
+
+
+def scale(x: Array) -> Array:
+    """2^-e for |x| from 2^e up to 2^(e+1), e from 2 - bias to bias - 1; beyond as at these ends."""
+    x = np.asarray(x)
+    integer, top, bias = (np.int32, 23, 127) if x.dtype.itemsize == 4 else (np.int64, 52, 1023)
+    field: Array = np.right_shift(np.ascontiguousarray(x).view(integer), top) & (2 * bias + 1)
+    turned = np.clip(2 * bias - field, 1, 2 * bias - 1).astype(integer)
+    power: Array = np.left_shift(turned, top).view(x.dtype)
+    return power.reshape(x.shape)
 
 
 # --- reciprocal roots -------------------------------------------------------------------

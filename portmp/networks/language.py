@@ -10,10 +10,10 @@ that it reads like the algorithm in the paper::
 
 Gates: ``two_sum``, ``fast_two_sum``, ``two_prod`` (error-free transformations, two
 results); ``+ - * /``, unary ``-``, ``fma``, ``sqrt``, ``fabs`` (one IEEE operation each,
-rounded to nearest even); ``finite``, ``nonzero``, ``isnan``, ``less``, ``select`` (compare
-and select); and
-calls of other networks. Literals are exact: powers of two, 3/4, 3/8, 0 or 1. A product never
-feeds an addition within one expression: fused operations are written ``fma``.
+rounded to nearest even); ``scale`` (the power of two 2^-e of a word with exponent e, as long as it
+and its reciprocal are normal); ``finite``, ``nonzero``, ``isnan``, ``less``, ``select`` (compare
+and select); and calls of other networks. Literals are exact: powers of two, 3/4, 3/8, 0 or 1. A
+product never feeds an addition within one expression: fused operations are written ``fma``.
 
 The same program is rendered into device functions (templates/arithmetic) and evaluated
 on the host (portmp.networks.evaluator), which is why the two cannot differ.
@@ -37,6 +37,7 @@ GATE_RESULTS = {
     "fma": 1,
     "sqrt": 1,
     "fabs": 1,
+    "scale": 1,
     "select": 1,
     "finite": 1,
     "nonzero": 1,
@@ -52,6 +53,7 @@ GATE_COST = {
     "fma": {"fma": 1},
     "sqrt": {"sqrt": 1},
     "fabs": {},
+    "scale": {"bits": 4},
     "select": {"select": 1},
     "finite": {"compare": 1},
     "nonzero": {"compare": 1},
@@ -170,7 +172,7 @@ class Network:
 
     @cached_property
     def cost(self) -> Counter[str]:
-        """Instructions by class (add, mul, fma, div, sqrt, compare, select), calls included."""
+        """Instructions by class (add, mul, fma, div, sqrt, compare, select, bits), and calls'."""
         total: Counter[str] = Counter()
 
         def visit(expr: Expr) -> None:
