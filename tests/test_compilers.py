@@ -189,8 +189,9 @@ def test_a_crash_of_hiprtc_suggests_clang(monkeypatch: pytest.MonkeyPatch, fresh
 def test_a_worker_that_was_killed_is_replaced(fresh: None) -> None:
     check("hiprtc")
     HiprtcCompiler().compile(SOURCE, "gfx90a")
-    hiprtc._worker()._process.kill()
-    hiprtc._worker()._process.wait()
+    process = hiprtc._worker()._process
+    process.kill()
+    process.wait()  # another look may already find its successor, which does not end
     assert HiprtcCompiler().compile(SOURCE, "gfx90a")
 
 
