@@ -192,6 +192,31 @@ class View(ABC, Generic[Elements]):
         for buffer, part in zip(self.buffers, parts, strict=True):
             self.queue.read(buffer, part, self.start * part.itemsize, wait=wait)
 
+    # --- where the host computes ------------------------------------------------------------
+
+    def in_place(self) -> Host:
+        """The parts where they lie, of a device whose memory is the host's."""
+        found = []
+        for dtype, buffer in zip(self.parts, self.buffers, strict=True):
+            assert isinstance(buffer, HostBuffer)
+            word = np.dtype(dtype)
+            if not self.size:
+                found.append(np.empty(self.shape, word))
+                continue
+            steps = [stride * word.itemsize for stride in self.strides]
+            start = self.start * word.itemsize
+            found.append(np.ndarray(self.shape, word, buffer.memory, start, steps))
+        return found
+
+    def decoded(self) -> Host:
+        """What such a view holds: plain numbers, or limbs."""
+        return self.in_place()
+
+    def fill(self, host: Host) -> None:
+        """Set the elements of such a view, whatever its strides."""
+        for mine, part in zip(self.in_place(), host, strict=True):
+            mine[...] = part.reshape(self.shape)
+
 
 class Planes(View[Format]):
     """Limb planes of a format."""
@@ -219,30 +244,12 @@ class Planes(View[Format]):
         """Copy the limbs of a contiguous view to the host and wait."""
         return encode.limbs_of(self.format, self.read_parts())
 
-    # --- where the host computes ------------------------------------------------------------
-
-    def in_place(self) -> Host:
-        """The parts where they lie, of a device whose memory is the host's."""
-        found = []
-        for dtype, buffer in zip(self.format.parts, self.buffers, strict=True):
-            assert isinstance(buffer, HostBuffer)
-            word = np.dtype(dtype)
-            if not self.size:
-                found.append(np.empty(self.shape, word))
-                continue
-            steps = [stride * word.itemsize for stride in self.strides]
-            start = self.start * word.itemsize
-            found.append(np.ndarray(self.shape, word, buffer.memory, start, steps))
-        return found
-
     def decoded(self) -> Host:
         """The limbs of such a view: where they are stored as they are, its memory itself."""
         return encode.limbs_of(self.format, self.in_place())
 
     def fill(self, host: Host) -> None:
-        """Set the elements of such a view, whatever its strides."""
-        for mine, part in zip(self.in_place(), encode.parts_of(self.format, host), strict=True):
-            mine[...] = part.reshape(self.shape)
+        super().fill(encode.parts_of(self.format, host))
 
 
 class Numbers(View[str]):

@@ -2,6 +2,7 @@
 
 from portmp.routines.elementwise.launch import (
     NAMES,
+    TESTS,
     Operand,
     apply,
     axpy,
@@ -12,10 +13,12 @@ from portmp.routines.elementwise.launch import (
     fitted,
     kernel_spec,
     scal,
+    tested,
 )
 
 __all__ = [
     "NAMES",
+    "TESTS",
     "Operand",
     "apply",
     "axpy",
@@ -26,4 +29,5 @@ __all__ = [
     "fitted",
     "kernel_spec",
     "scal",
+    "tested",
 ]

@@ -47,11 +47,11 @@ def dot(form: Format, x: Host, y: Host, accuracy: str = "accurate") -> Host:
 
 
 def over_rows(form: Format, kind: str, x: Host) -> Host:
-    """sum, max or min of each row."""
+    """sum, prod, max or min of each row."""
     ar = Arithmetic(form)
     with ieee.quiet():
         if not x[0].shape[1]:
-            return ar.store(ar.zeros(form.limbs, (x[0].shape[0],)))
+            return ar.store(ar.zeros(form.limbs, (x[0].shape[0],), IDENTITY[kind]))
         return ar.store(_lanes(ar, kind, ar.load(x), None))
 
 
@@ -62,8 +62,7 @@ def _lanes(
     nets = steps(ar.form, kind, accuracy)
     period = ar.form.accumulator(accuracy).period
     first = IDENTITY[kind]
-    fill = first if kind in ("max", "min") else 0.0
-    xs = _by_lane(x, fill)
+    xs = _by_lane(x, first)
     ys = None if y is None else _by_lane(tuple(w[None, :] for w in y), 0.0)
     rows, count, length, lanes = xs[0].shape
     state = ar.zeros(nets["step"].result.words, (rows, count, lanes), first)

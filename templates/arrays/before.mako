@@ -1,0 +1,23 @@
+## In which order elements stand, as a function: whether a stands before b. NaN is the greatest.
+## networks["compare"] of values; dtype of plain numbers
+<%def name="before(w, networks, dtype, descending)">
+<%
+    from portmp.codegen.elements import Elements
+    p, kind = w.platform, Elements(w, "x", dtype).type
+    a, b = ("b", "a") if descending else ("a", "b")
+%>
+/* whether a stands before b, in ${"descending" if descending else "ascending"} order */
+${p.function} int before(const ${kind} a, const ${kind} b)
+{
+% if dtype:
+    return ${a} < ${b};
+% else:
+    const ${w.word} a0 = ${w.word_of(a, 0)};
+    const ${w.word} b0 = ${w.word_of(b, 0)};
+    if (a0 != a0 || b0 != b0)
+        return a0 == a0;
+    return ${w.function(networks["compare"])}(${a}, ${b}) < 0;
+% endif
+}
+
+</%def>
