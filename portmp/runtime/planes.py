@@ -215,7 +215,13 @@ class View(ABC, Generic[Elements]):
     def fill(self, host: Host) -> None:
         """Set the elements of such a view, whatever its strides."""
         for mine, part in zip(self.in_place(), host, strict=True):
-            mine[...] = part.reshape(self.shape)
+            mine[...] = part.astype(mine.dtype, copy=False).reshape(self.shape)
+
+    def raw(self, plane: int) -> Numbers:
+        """The bits of one plane, as unsigned integers."""
+        dtype = f"uint{8 * np.dtype(self.parts[plane]).itemsize}"
+        held = (self.buffers[plane],)
+        return Numbers(dtype, self.shape, self.strides, self.start, held, self.queue)
 
 
 class Planes(View[Format]):
@@ -319,7 +325,7 @@ FEW_BYTES = 4096
 """Up to so many bytes a plane the host copies a CPU's memory: no kernel is compiled for it."""
 
 
-def copied(source: Planes, target: Planes) -> bool:
+def copied(source: View[Any], target: View[Any]) -> bool:
     """Copy a few elements between views of one shape through the host, where that is nearer.
 
     False, and nothing is done, for GPUs, for more elements, and where launches are recorded.
@@ -328,9 +334,10 @@ def copied(source: Planes, target: Planes) -> bool:
         return False
     check_process(target.device)
     spans = [view._span() for view in (source, target)]
-    if any(count * target.format.itemsize > FEW_BYTES for _, count in spans):
+    itemsize = sum(np.dtype(part).itemsize for part in target.parts)
+    if any(count * itemsize > FEW_BYTES for _, count in spans):
         return False
-    for i, part in enumerate(target.format.parts):
+    for i, part in enumerate(target.parts):
         held = []
         for view, (low, count) in zip((source, target), spans, strict=True):
             span = np.empty(count, part)

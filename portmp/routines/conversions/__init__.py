@@ -1,5 +1,5 @@
-"""Conversions between plain integers and formats, on the device."""
+"""Conversions between formats and plain integers."""
 
-from portmp.routines.conversions.launch import from_plain, holds, to_plain
+from portmp.routines.conversions.launch import between, from_plain, holds, to_plain
 
-__all__ = ["from_plain", "holds", "to_plain"]
+__all__ = ["between", "from_plain", "holds", "to_plain"]

@@ -1,8 +1,9 @@
-"""Conversions between plain integers and formats.
+"""Conversions between formats, and between plain integers and formats.
 
-Definition: an integer becomes limbs greedily, each the rest rounded to its word, so that it is
-rounded once; zero is +0. A value becomes an integer toward zero: one beyond the dtype's ends
-becomes the end, NaN becomes 0.
+Definition: a value of another format is rounded once from its exact value; limbs of the same
+encodings are kept as they are. An integer becomes limbs greedily, each the rest rounded to its
+word, so that it is rounded once; zero is +0. A value becomes an integer toward zero: one beyond the
+dtype's ends becomes the end, NaN becomes 0.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ import numpy as np
 
 from portmp import formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.formats import Format
-from portmp.routines import base
+from portmp.formats import Format, convert
+from portmp.routines import base, elementwise, moves, plain
 from portmp.routines.conversions import reference
 from portmp.routines.plain.launch import planned
 from portmp.runtime import program
@@ -53,6 +54,28 @@ def to_plain(x: Planes, dtype: str) -> Numbers:
     info = np.iinfo(dtype)
     ends = {"lowest": int(info.min), "highest": int(info.max)}
     _run(x, out, "to_plain", x.format, partial(reference.to_plain, dtype), target=dtype, **ends)
+    return out
+
+
+def between(x: Planes, form: Format) -> Planes:
+    """Values in another format.
+
+    On the device where both have one limb of the same words, or where the limbs of x are the first
+    ones of *form*; else the host converts, and waits.
+    """
+    if elementwise.converts(x.format, form):
+        return elementwise.converted(x, form)
+    out = allocate(form, x.shape, x.queue)
+    count = x.format.limbs
+    if form.encodings[:count] == x.format.encodings and not form.coded:
+        head = out.buffers[: len(x.format.parts)]
+        moves.copied(x, Planes(x.format, x.shape, out.strides, 0, head, x.queue))
+        for plane in range(len(head), len(form.parts)):
+            plain.fill(out.raw(plane), 0)
+        return out
+    if out.size:
+        limbs = moves.dense(x).read_dense()
+        out.write(convert.change_format(limbs, x.format, form))
     return out
 
 

@@ -18,7 +18,7 @@ from portmp.backends.base import Argument, Buffer
 from portmp.backends.host.runtime import HostBuffer
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.routines import axes, base
-from portmp.runtime import program
+from portmp.runtime import planes, program
 from portmp.runtime.planes import (
     Numbers,
     Place,
@@ -52,7 +52,8 @@ def dense(view: V) -> V:
 def copied(view: V, out: V | None = None) -> V:
     """A dense copy, or one into *out*, to whose shape *view* is broadcast."""
     target = like(view, view.shape) if out is None else out
-    _run({"x": view}, target)
+    if not planes.copied(view.broadcast_to(target.shape), target):
+        _run({"x": view}, target)
     return target
 
 

@@ -124,15 +124,23 @@ def planned(
 def counted(start: int, step: int, count: int, dtype: str, queue: Queue) -> Numbers:
     """start, start + step, start + 2 step ...: so many numbers."""
     out = allocate_numbers(dtype, (count,), queue)
-    long = np.dtype(_wide([dtype]))
+    fill(out, start, step)
+    return out
+
+
+def fill(out: Numbers, start: int, step: int = 0) -> None:
+    """Set dense numbers to start, start + step, start + 2 step ..., modulo their range."""
+    if not out.size:
+        return
+    long: np.dtype[Any] = np.dtype(_wide([out.dtype]))
     numbers: list[Any] = [np.uint64(n & _ALL).astype(long) for n in (start, step)]
     first, each = numbers
-    if out.size and queue.device.by_reference:
-        base.on_host(out, lambda: [(first + np.arange(count, dtype=long) * each).astype(dtype)])
-    elif out.size:
-        threads = base.threads(queue.device, THREADS)
-        key = kernel_spec("counted", (SCALAR, SCALAR), dtype, 1, threads)
-        kernel = program.kernels(queue.device, key)[key.name]
-        args: list[Argument] = [count, first, each, *base.strided(out, *out.strides)]
-        queue.launch(kernel, (base.blocks(count, threads), 1, 1), (threads, 1, 1), args)
-    return out
+    if out.device.by_reference:
+        base.on_host(out, lambda: [(first + np.arange(out.size, dtype=long) * each)])
+        return
+    threads = base.threads(out.device, THREADS)
+    key = kernel_spec("counted", (SCALAR, SCALAR), out.dtype, 1, threads)
+    kernel = program.kernels(out.device, key)[key.name]
+    flat = out.view_as((out.size,))
+    args: list[Argument] = [out.size, first, each, out.buffers[0], out.start, *flat.strides]
+    out.queue.launch(kernel, (base.blocks(out.size, threads), 1, 1), (threads, 1, 1), args)
