@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from portmp.arrays import dtypes
+from portmp.arrays import dtypes, indexing
 from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
@@ -63,6 +63,21 @@ def _checked(operation: str, operand: Any, kind: Dtype) -> Any:
             f"portmp.array(x, {getattr(kind, 'name', kind)!r})"
         )
     return operand
+
+
+def beside(operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands, of which NumPy's arrays of plain numbers go to the device of the first array."""
+    if not any(isinstance(o, np.ndarray) for o in operands):
+        return operands
+    known = next((o.queue for o in operands if isinstance(o, Viewed)), None)
+    if known is None:
+        return operands
+    return [
+        wrapped(indexing.uploaded(o, known))
+        if isinstance(o, np.ndarray) and o.ndim and o.dtype.kind in "iub"
+        else o
+        for o in operands
+    ]
 
 
 def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
@@ -169,7 +184,8 @@ FUNCTIONS = {
 def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
     """A function of the table; *out* takes the result, and may be an operand."""
     function = FUNCTIONS[name]
-    kind = BOOL if function.logical else common_dtype(name, operands)
+    taken = beside(operands)
+    kind = BOOL if function.logical else common_dtype(name, taken)
     if function.values is None and isinstance(kind, Format):
         raise FormatError(f"{name}: {kind} given, integers or truth values are needed")
     if not isinstance(kind, Format):
@@ -177,7 +193,7 @@ def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
             kind = dtypes.promoted(kind, dtypes.default(), name)
         elif kind.kind not in function.kinds:
             raise FormatError(f"{name}: {kind} given, which has no such function")
-    given = [_prepared(o, kind) for o in operands]
+    given = [_prepared(o, kind) for o in taken]
     return _finished(name, function, kind, given, out)
 
 

@@ -69,3 +69,8 @@ def strides(index: str, operand: str, rank: int) -> str:
     """Kernel parameters of where an operand's elements are."""
     names: Sequence[str] = ["start", *(f"stride{axis}" for axis in range(rank))]
     return ", ".join(f"const {index} {operand}_{name}" for name in names)
+
+
+def ordering(dtype: str, descending: bool = False) -> str:
+    """The name of the function that says which of two elements stands first."""
+    return "_".join(["after" if descending else "before", *([dtype] if dtype else [])])

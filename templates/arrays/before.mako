@@ -1,13 +1,16 @@
 ## In which order elements stand, as a function: whether a stands before b. NaN is the greatest.
 ## networks["compare"] of values; dtype of plain numbers
-<%def name="before(w, networks, dtype, descending)">
+<%!
+    from portmp.codegen.elements import Elements, ordering as named
+%>
+<%def name="before(w, networks, dtype, descending=False)">
 <%
-    from portmp.codegen.elements import Elements
     p, kind = w.platform, Elements(w, "x", dtype).type
     a, b = ("b", "a") if descending else ("a", "b")
 %>
+% if w.first(named(dtype, descending)):
 /* whether a stands before b, in ${"descending" if descending else "ascending"} order */
-${p.function} int before(const ${kind} a, const ${kind} b)
+${p.function} int ${named(dtype, descending)}(const ${kind} a, const ${kind} b)
 {
 % if dtype:
     return ${a} < ${b};
@@ -20,4 +23,5 @@ ${p.function} int before(const ${kind} a, const ${kind} b)
 % endif
 }
 
+% endif
 </%def>

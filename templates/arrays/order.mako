@@ -4,7 +4,7 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/arrays/before.mako" import="before"/>
 <%!
-    from portmp.codegen.elements import Elements
+    from portmp.codegen.elements import Elements, ordering
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -33,7 +33,7 @@ ${p.kernel.format(threads)} order_runs(
         for (; place > first; --place) {
             const ${long} there = base + mine[place - 1] * x_col;
             const ${x.type} other = ${x.load("there")};
-            if (!before(value, other))
+            if (!${ordering(dtype, descending)}(value, other))
                 break;
             mine[place] = mine[place - 1];
         }
@@ -66,7 +66,7 @@ ${p.kernel.format(threads)} order_merge(
         const ${long} there = base + mine[probe] * x_col;
         const ${x.type} found = ${x.load("there")};
         /* equals of the first run stand before those of the second */
-        if (second ? !before(value, found) : before(found, value))
+        if (second ? !${ordering(dtype, descending)}(value, found) : ${ordering(dtype, descending)}(found, value))
             low = probe + 1;
         else
             high = probe;

@@ -4,14 +4,14 @@
 <%namespace file="/arrays/axes.mako" import="sizes, element"/>
 <%namespace file="/arrays/before.mako" import="before"/>
 <%!
-    from portmp.codegen.elements import Elements, at, strides
+    from portmp.codegen.elements import Elements, at, ordering, strides
 %>
 <%
     p, long = w.platform, w.platform.index
     x, sorted_ = Elements(w, "x", dtype), Elements(w, "sorted", dtype)
 %>
 ${arithmetic(w, list(networks.values()))}
-${before(w, networks, dtype, False)}
+${before(w, networks, dtype)}
 ${p.kernel.format(threads)} ${name}(
 ${sizes(w, rank)}\
     ${x.parameter()}, ${strides(long, "x", rank)},
@@ -27,7 +27,7 @@ ${element(w, rank, threads)}\
         const ${long} probe = low + (high - low) / 2;
         const ${long} there = sorted_start + probe * sorted_step;
         const ${x.type} found = ${sorted_.load("there")};
-        if (${"!before(value, found)" if right else "before(found, value)"})
+        if (${f"!{ordering(dtype)}(value, found)" if right else f"{ordering(dtype)}(found, value)"})
             low = probe + 1;
         else
             high = probe;

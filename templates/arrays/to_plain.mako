@@ -14,13 +14,15 @@
             "lowest": f"({long}){lowest + 1} - 1" if lowest else "0"}
 %>
 ${arithmetic(w, [networks["copy"]])}
+% if w.first("whole"):
 /* what lies before the point, modulo 2^64: numbers of 2^62 and more are multiples of four */
 ${p.function} ${unsigned} whole(const ${w.word} x)
 {
     return ${w.fabs("x")} < ${w.literal(2.0**62)} ? (${unsigned})(${long})x : (${unsigned})(${long})(x * ${w.literal(0.25)}) << 2;
 }
 
-${p.function} ${wanted} truncated(const ${w.value} x)
+% endif
+${p.function} ${wanted} truncated_${target}(const ${w.value} x)
 {
 % for k in w.limbs:
     const ${w.word} x${k} = ${w.word_of("x", k)};
@@ -68,5 +70,5 @@ ${sizes(w, rank)}\
 {
 ${element(w, rank, threads)}\
     const ${p.index} from = ${at("x", rank)};
-    out0[${at("out", rank)}] = (${result.type})truncated(${x.load("from")});
+    out0[${at("out", rank)}] = (${result.type})truncated_${target}(${x.load("from")});
 }

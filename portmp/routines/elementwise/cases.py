@@ -32,7 +32,8 @@ CALLS: dict[str, str | Callable[..., Any]] = {
     "fma": "fma",
     "min": "minimum",
     "max": "maximum",
-    "copy": operator.methodcaller("copy"),
+    "copy": lambda x: x._apply("copy"),
+    "sign": "sign",
     "compare": _signs,
 }
 """What users call for each operator."""

@@ -24,6 +24,7 @@ def elementwise(
         values = [ar.load(o) for o in operands]
         shape = np.broadcast_shapes(*(v[0].shape for v in values))
         result = ar.operator(op, *(tuple(np.broadcast_to(w, shape) for w in v) for v in values))
+        result = tuple(np.broadcast_to(word, shape) for word in result)
         if holds is not None:
             return [np.asarray(holds(result[0]))]
         return [result[0].astype(np.int8)] if op == "compare" else ar.store(result)

@@ -29,13 +29,16 @@ PART = 4096
 """Elements of which a block finds the extremum."""
 
 
+_NAMES = {"order": "order_runs"}
+
+
 @cache
 def kernel_spec(template: str, elements: str, threads: int, **values: Any) -> KernelSpec:
     """The kernels of a template for *elements* of a format or a plain dtype."""
     known = elements in (*formats.NAMES, *formats.STORED)
     form = formats.get(elements if known else "float32")
     return spec(
-        template,
+        _NAMES.get(template, template),
         f"arrays/{template}.mako",
         form,
         {"compare": form.operator("compare")} if known else {},

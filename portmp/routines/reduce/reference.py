@@ -10,7 +10,7 @@ import numpy as np
 
 from portmp import definition, networks
 from portmp.definition import norm_exponent
-from portmp.formats import Format
+from portmp.formats import Format, convert
 from portmp.networks import Network, ieee
 from portmp.routines.elementwise.reference import elementwise, scal
 from portmp.routines.reduce.roles import IDENTITY, steps
@@ -53,6 +53,25 @@ def over_rows(form: Format, kind: str, x: Host) -> Host:
         if not x[0].shape[1]:
             return ar.store(ar.zeros(form.limbs, (x[0].shape[0],), IDENTITY[kind]))
         return ar.store(_lanes(ar, kind, ar.load(x), None))
+
+
+def mean(form: Format, x: Host) -> Host:
+    """The sum of each row divided by its length."""
+    return elementwise(form, "div", over_rows(form, "sum", x), _whole(form, x[0].shape[1]))
+
+
+def var(form: Format, x: Host) -> Host:
+    """The sum of the squares of differences from the mean, divided by the length, of each row."""
+    centre = [word[:, None] for word in mean(form, x)]
+    distance = elementwise(form, "sub", x, centre)
+    squares = elementwise(form, "mul", distance, distance)
+    return elementwise(form, "div", over_rows(form, "sum", squares), _whole(form, x[0].shape[1]))
+
+
+def _whole(form: Format, number: int) -> Host:
+    """A small integer as planes of shape ()."""
+    words = convert.round_to_limbs(number, form)
+    return [np.asarray(word, form.dtype(i)) for i, word in enumerate(words)]
 
 
 def _lanes(

@@ -29,7 +29,7 @@ def kernel_spec(op: str, elements: str, threads: int) -> KernelSpec:
     plain = elements not in formats.NAMES
     form = formats.get("float32" if plain else elements)
     return spec(
-        f"scan_{op}",
+        "scan_chunks",
         "arrays/scan.mako",
         form,
         {} if plain else {"step": form.operator(op)},
