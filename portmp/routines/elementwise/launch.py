@@ -73,11 +73,6 @@ TESTS = {
 """Questions that are answered for each element. Compared are -1, 0, 1, and 2 where unordered."""
 
 
-def _sign(w: Writer, r: str) -> str:
-    """The sign of a difference as an int8."""
-    return f"({w.platform.int8}){r}"
-
-
 @cache
 def kernel_spec(
     form: str,
@@ -113,7 +108,7 @@ def kernel_spec(
         rank=rank,
         stored=stored,
         s=schedule,
-        flag=TESTS[test].text if test else _sign if op == "compare" else None,
+        flag=TESTS[test].text if test else None,
     )
 
 
@@ -142,18 +137,6 @@ def apply(
         return target
     _run(op, form, operands, target, schedule)
     return target
-
-
-def compare(x: Operand, y: Operand) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
-    """Signs of x - y on the host: -1, 0, 1, or 2 where unordered. Waits for the device."""
-    arrays = [o for o in (x, y) if isinstance(o, Planes)]
-    shape = axes.common_shape("compare", arrays)
-    signs = allocate(_SIGNS, shape, arrays[0].queue)
-    _run("compare", arrays[0].format, (x, y), signs)
-    return signs.read_dense()[0] if signs.size else np.empty(shape, np.int8)
-
-
-_SIGNS = Format("sign", ("int8",), "float32", {}, {}, "signs of differences")
 
 
 def tested(
@@ -267,7 +250,7 @@ def fitted(
     each part does.
     """
     dense = out_strides == (1,) and "strided" not in access
-    dense &= op != "compare" and op not in TESTS
+    dense &= op not in TESTS
     if schedule.elements_per_access > 1:
         whole = not any(start % schedule.elements_per_access for start in starts)
         return schedule if dense and whole and coded else _alone(schedule)
