@@ -6,7 +6,9 @@ from collections.abc import Callable
 from functools import cache
 
 from portmp.networks.functions import (
+    error,
     exponential,
+    gamma,
     hyperbolic,
     inverse,
     logarithm,
@@ -40,6 +42,10 @@ _FUNCTIONS: dict[str, tuple[int, Callable[[Setting], str]]] = {
     "atanh": (1, hyperbolic.atanh),
     "cbrt": (1, powers.cbrt),
     "hypot": (2, powers.hypot),
+    "erf": (1, error.erf),
+    "erfc": (1, error.erfc),
+    "gamma": (1, gamma.gamma),
+    "lgamma": (1, gamma.lgamma),
     "floor": (1, rounding.floor),
     "ceil": (1, rounding.ceil),
     "trunc": (1, rounding.trunc),

@@ -1,4 +1,4 @@
-"""Hyperbolic functions and their inverses, by expm1 and log1p with one limb more than the format."""
+"""Hyperbolic functions and their inverses, by expm1 and log1p with one more limb."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from portmp.networks.functions.setting import (
     MEASURED,
     Setting,
     chosen,
-    divided,
     guarded,
     magnitude,
     odd,

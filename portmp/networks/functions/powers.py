@@ -5,9 +5,8 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import cache
 
-from portmp.networks import constants
 from portmp.networks.functions import exponential, logarithm
-from portmp.networks.functions.rounding import integral, whole
+from portmp.networks.functions.rounding import integral, odd_sum
 from portmp.networks.functions.setting import (
     MEASURED,
     Setting,
@@ -25,24 +24,14 @@ from portmp.networks.levels import Listing, limbs, paired, value
 
 
 def _parity(out: Listing, s: Setting, name: str) -> tuple[str, str]:
-    """Whether a value is an integer, and whether it is an odd one.
-
-    The limbs of an integer are integers, and the sum is odd with an odd number of odd ones.
-    """
-    is_whole, odd = "", ""
+    """Whether a value is an integer, that is all its limbs are, and whether it is an odd one."""
+    broken, integers = "", []
     for word in limbs(name, s.limbs):
-        nearest = integral(out, s, word)
-        fraction = out.named(f"nonzero({word} - {nearest})")
-        half = out.named(f"0.5 * {nearest}")
-        uneven = out.named(f"nonzero({half} - {integral(out, s, half)})")
-        is_whole = out.named(f"either({is_whole}, {fraction})") if is_whole else fraction
-        if odd:
-            both, one = out.named(f"both({odd}, {uneven})"), out.named(f"either({odd}, {uneven})")
-            odd = out.named(f"both({one}, opposite({both}))")
-        else:
-            odd = uneven
-    is_whole = out.named(f"opposite({is_whole})", "whole")
-    return is_whole, out.named(f"both({is_whole}, {odd})", "odd")
+        integers.append(integral(out, s, word))
+        fraction = out.named(f"nonzero({word} - {integers[-1]})")
+        broken = out.named(f"either({broken}, {fraction})") if broken else fraction
+    whole = out.named(f"opposite({broken})", "whole")
+    return whole, out.named(f"both({whole}, {odd_sum(out, s, integers)})", "odd")
 
 
 @cache
@@ -66,19 +55,18 @@ def pow(s: Setting) -> str:
     table, small, e = exponential.parts(out, s, exponent)
     words = out.settle(out.cascade(paired(table, small)), s.limbs, ordered=True)
     words = scaled(out, chopped(out, s, words), e, s)
-    whole_y, odd = _parity(out, s, "y")
+    whole, odd = _parity(out, s, "y")
+    out.write(f"endless = opposite(either(finite(y[0]), isnan(y[0])))\nminus = both({sign}, {odd})")
     out.write("beyond = select(less(size, 0), 0, select(isnan(size), size, 1e999))")
-    out.write(f"minus = both({sign}, {odd})")
     out.write(
-        f"real = either(opposite({sign}), either({whole_y}, opposite(both(plain, finite(y[0])))))"
+        f"real = either(opposite({sign}), either({whole}, opposite(both(plain, finite(y[0])))))"
     )
     out.write("beyond = select(real, select(minus, -beyond, beyond), 1e999 - 1e999)")
     # One to any power, anything to the power zero, and -1 to an infinite one.
-    out.write(f"level = both(plain, opposite(nonzero({log[0]})))")
     out.write(
-        f"alone = both(level, either(opposite({sign}), both(opposite(finite(y[0])), opposite(isnan(y[0])))))"
+        f"level = both(both(plain, opposite(nonzero({log[0]}))), either(opposite({sign}), endless))"
     )
-    out.write("unit = either(alone, opposite(nonzero(y[0])))")
+    out.write("unit = either(level, opposite(nonzero(y[0])))")
     words = signed(out, words, "minus")
     out.write("ok = both(inside, both(real, opposite(unit)))")
     guarded(out, words, "ok", "select(unit, 1, beyond)")
@@ -144,8 +132,8 @@ def cbrt(s: Setting) -> str:
     for k in range(2, n + 1):
         # y has k - 1 words: the residual m - y^3 tells the next.
         word = out.named(value([*y, "0"]))
-        cube = limbs(out.named(f"({word} * {word}) * {word}"), k)
-        minus = [out.named(f"-{part}") for part in cube]
+        third_power = limbs(out.named(f"({word} * {word}) * {word}"), k)
+        minus = [out.named(f"-{part}") for part in third_power]
         rest = out.settle(out.cascade(paired(m[:k], minus)), 2, robust=True)[0]
         y = out.settle([*y, out.named(f"{rest} * {slope}")], k, ordered=True)
     words = chopped(out, s, out.settle(y, s.limbs, ordered=True))
@@ -181,9 +169,9 @@ def hypot(s: Setting) -> str:
     total = out.settle(out.cascade(levels), n)
     root = square_root(out, s, total)
     words = scaled(out, chopped(out, s, out.settle(root, s.limbs, ordered=True)), k, s)
-    out.write(
-        f"endless = either(both(opposite(finite({a[0]})), opposite(isnan({a[0]}))), both(opposite(finite({b[0]})), opposite(isnan({b[0]}))))"
-    )
+    for name, word in (("far_x", a[0]), ("far_y", b[0])):
+        out.write(f"{name} = opposite(either(finite({word}), isnan({word})))")
+    out.write("endless = either(far_x, far_y)")
     special = f"select(endless, 1e999, {a[0]} + {b[0]})"
     guarded(out, words, "some", special)
     return s.define(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 
 from portmp.networks.functions.setting import Setting, chosen, guarded, magnitude, signed
 from portmp.networks.language import NETWORKS, Stage, fold
@@ -26,22 +27,39 @@ def floor_word(out: Listing, s: Setting, word: str) -> str:
     return out.named(f"select(less({word}, {near}), {near} - 1, {near})")
 
 
+def exclusive(out: Listing, a: str, b: str) -> str:
+    """Whether one of two flags is set, and the other not."""
+    both, one = out.named(f"both({a}, {b})"), out.named(f"either({a}, {b})")
+    return out.named(f"both({one}, opposite({both}))")
+
+
+def odd_sum(out: Listing, s: Setting, integers: list[str]) -> str:
+    """Whether the sum of integral words is odd: so it is with an odd number of odd ones."""
+    odd = ""
+    for word in integers:
+        half = out.named(f"0.5 * {word}")
+        uneven = out.named(f"nonzero({half} - {integral(out, s, half)})")
+        odd = exclusive(out, odd, uneven) if odd else uneven
+    return odd
+
+
 def whole(out: Listing, s: Setting, words: list[str]) -> list[str]:
     """The words of the largest integer that is not above the sum of limbs.
 
     A limb counts where all above it are integers.
     """
     found, exact = [floor_word(out, s, words[0])], ""
-    for above, word in zip(words, words[1:], strict=False):
+    for above, word in pairwise(words):
         same = out.named(f"opposite(nonzero({found[-1]} - {above}))")
         exact = out.named(f"both({exact}, {same})") if exact else same
         found.append(out.named(f"select({exact}, {floor_word(out, s, word)}, 0)"))
     return found
 
 
-def _finished(out: Listing, s: Setting, words: list[str], op: str, *, sign: str = "") -> str:
-    """A zero has the operand's sign."""
-    zero = "copysign(0, x[0])" if not sign else sign
+def _finished(
+    out: Listing, s: Setting, words: list[str], op: str, zero: str = "copysign(0, x[0])"
+) -> str:
+    """The network of these results; a zero has the operand's sign, if it is not another one."""
     head = out.named(f"select(nonzero({words[0]}), {words[0]}, {zero})")
     guarded(out, [head, *words[1:]], "finite(x[0])", "x[0]")
     return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
@@ -56,7 +74,7 @@ def floor(s: Setting) -> str:
     """The largest integer that is not above x."""
     out = Listing()
     words = _settled(out, s, whole(out, s, limbs("x", s.limbs)))
-    return _finished(out, s, words, "floor", sign="select(nonzero(x[0]), 0, x[0])")
+    return _finished(out, s, words, "floor", "select(nonzero(x[0]), 0, x[0])")
 
 
 @cache
@@ -87,17 +105,11 @@ def round(s: Setting) -> str:
     a, sign = magnitude(out, "x", s.limbs)
     more = out.settle(out.cascade(paired(a, ["0.5"], ["0"] * n)), n, robust=True)
     words = out.settle([*whole(out, s, more), "0"], n, robust=True)
-    odd, rest = "", ""
+    rest = ""
     for word, other in zip(words, more, strict=True):
-        half = out.named(f"0.5 * {word}")
-        uneven = out.named(f"nonzero({half} - {integral(out, s, half)})")
         differs = out.named(f"nonzero({word} - {other})")
         rest = out.named(f"either({rest}, {differs})") if rest else differs
-        if odd:
-            both, one = out.named(f"both({odd}, {uneven})"), out.named(f"either({odd}, {uneven})")
-            odd = out.named(f"both({one}, opposite({both}))")
-        else:
-            odd = uneven
+    odd = odd_sum(out, s, words)
     tie = out.named(f"both({odd}, opposite({rest}))", "tie")
     less = out.named(f"select({tie}, -1, 0)")
     words = out.settle(out.cascade(paired(words, [less])), s.limbs, robust=True)

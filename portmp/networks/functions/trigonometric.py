@@ -202,7 +202,12 @@ def angle(out: Listing, s: Setting) -> Angle:
     """What sines and cosines of x, with x0 finite, are made of."""
     n = s.limbs + 1
     found = reduced(out, s)
-    j, r = f"{found}[{n}]", limbs(found, n)
+    return of_angle(out, s, f"{found}[{n}]", limbs(found, n))
+
+
+def of_angle(out: Listing, s: Setting, j: str, r: list[str]) -> Angle:
+    """The same of j pi/64 + r, r with one limb more and at most pi/128."""
+    n = s.limbs + 1
     table = _table(s)
     sine = out.named(f"{table}({j})", "sine")
     cosine = out.named(f"{table}({j} + {STEPS // 4})", "cosine")
@@ -216,6 +221,14 @@ def angle(out: Listing, s: Setting) -> Angle:
     second = out.named(value(limbs(square, m)))
     versed = out.named(f"{second} * {of_cosine}({second})", "versed")
     return Angle(limbs(sine, n), limbs(cosine, n), r, (rest, k), (versed, m))
+
+
+def ratio(out: Listing, s: Setting, r: list[str]) -> list[str]:
+    """Words of sin(r)/r - 1."""
+    (terms, k), _ = _series(s)
+    short = out.named(value(r[:k]))
+    square = out.named(f"{short} * {short}")
+    return limbs(out.named(f"{square} * {terms}({square})"), k)
 
 
 def _combined(
