@@ -46,6 +46,7 @@ from portmp.arrays.queues import Graph, graph, pinned, queue
 from portmp.definition import __version__
 from portmp.discovery import devices
 from portmp.errors import PortmpError
+from portmp.formats.constants import e, ln2, pi
 from portmp.kernels import Kernel, Module
 from portmp.nbody import particles, system
 from portmp.routines import ozaki
@@ -73,6 +74,7 @@ __all__ = [
     "cosh",
     "devices",
     "dot",
+    "e",
     "erf",
     "erfc",
     "errors",
@@ -90,6 +92,7 @@ __all__ = [
     "hypot",
     "lgamma",
     "linalg",
+    "ln2",
     "log",
     "log1p",
     "log2",
@@ -100,6 +103,7 @@ __all__ = [
     "nrm2",
     "ozaki",
     "particles",
+    "pi",
     "pinned",
     "plain_array",
     "plain_full",

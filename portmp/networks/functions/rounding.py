@@ -56,52 +56,44 @@ def whole(out: Listing, s: Setting, words: list[str]) -> list[str]:
     return found
 
 
-def _finished(
-    out: Listing, s: Setting, words: list[str], op: str, zero: str = "copysign(0, x[0])"
-) -> str:
-    """The network of these results; a zero has the operand's sign, if it is not another one."""
-    head = out.named(f"select(nonzero({words[0]}), {words[0]}, {zero})")
-    guarded(out, [head, *words[1:]], "finite(x[0])", "x[0]")
+def _finished(out: Listing, s: Setting, head: str, rare: str, full: str, op: str, zero: str) -> str:
+    """A network that is *head* alone, and where that decides nothing, what limbs give (*full*)."""
+    words = [head]
+    if s.limbs > 1:
+        plain = value([head, *["0"] * (s.limbs - 1)])
+        words = limbs(out.named(f"seldom({rare}, {full}(x), {plain})", "found"), s.limbs)
+    first = out.named(f"select(nonzero({words[0]}), {words[0]}, {zero})")
+    guarded(out, [first, *words[1:]], "finite(x[0])", "x[0]")
     return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
 
 
-def _settled(out: Listing, s: Setting, words: list[str]) -> list[str]:
-    return out.settle([*words, "0"], s.limbs, robust=True) if s.limbs > 1 else words
+def _full(s: Setting, op: str, out: Listing, words: list[str]) -> str:
+    """The network of all limbs; its name."""
+    out.write(returned(words))
+    return s.define(s.named(f"{op}_limbs"), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
 
 
-@cache
-def floor(s: Setting) -> str:
-    """The largest integer that is not above x."""
+def _floor_limbs(s: Setting, negative: bool) -> str:
+    """The floor, or less the floor of -x."""
     out = Listing()
-    words = _settled(out, s, whole(out, s, limbs("x", s.limbs)))
-    return _finished(out, s, words, "floor", "select(nonzero(x[0]), 0, x[0])")
+    x = [out.named(f"-{word}") for word in limbs("x", s.limbs)] if negative else limbs("x", s.limbs)
+    words = out.settle([*whole(out, s, x), "0"], s.limbs, robust=True)
+    if negative:
+        words = [out.named(f"-{word}") for word in words]
+    return _full(s, "ceil" if negative else "floor", out, words)
 
 
-@cache
-def ceil(s: Setting) -> str:
-    """The smallest integer that is not below x."""
-    out = Listing()
-    minus = [out.named(f"-{word}") for word in limbs("x", s.limbs)]
-    words = _settled(out, s, whole(out, s, minus))
-    return _finished(out, s, [out.named(f"-{word}") for word in words], "ceil")
-
-
-@cache
-def trunc(s: Setting) -> str:
-    """The integer part."""
+def _trunc_limbs(s: Setting) -> str:
     out = Listing()
     a, sign = magnitude(out, "x", s.limbs)
-    words = signed(out, _settled(out, s, whole(out, s, a)), sign)
-    return _finished(out, s, words, "trunc")
+    words = out.settle([*whole(out, s, a), "0"], s.limbs, robust=True)
+    return _full(s, "trunc", out, signed(out, words, sign))
 
 
-@cache
-def round(s: Setting) -> str:
+def _round_limbs(s: Setting) -> str:
     """floor(x + 1/2), less one where that is odd and x half way."""
     n = s.limbs + 1
     out = Listing()
-    if s.limbs == 1:
-        return _finished(out, s, [integral(out, s, "x[0]")], "round")
     a, sign = magnitude(out, "x", s.limbs)
     more = out.settle(out.cascade(paired(a, ["0.5"], ["0"] * n)), n, robust=True)
     words = out.settle([*whole(out, s, more), "0"], n, robust=True)
@@ -113,7 +105,48 @@ def round(s: Setting) -> str:
     tie = out.named(f"both({odd}, opposite({rest}))", "tie")
     less = out.named(f"select({tie}, -1, 0)")
     words = out.settle(out.cascade(paired(words, [less])), s.limbs, robust=True)
-    return _finished(out, s, signed(out, words, sign), "round")
+    return _full(s, "round", out, signed(out, words, sign))
+
+
+_OWN_SIGN = "copysign(0, x[0])"
+
+
+@cache
+def floor(s: Setting) -> str:
+    """The largest integer that is not above x."""
+    out = Listing()
+    head = floor_word(out, s, "x[0]")
+    rare = f"opposite(nonzero(x[0] - {head}))"
+    zero = "select(nonzero(x[0]), 0, x[0])"
+    return _finished(out, s, head, rare, _floor_limbs(s, False), "floor", zero)
+
+
+@cache
+def ceil(s: Setting) -> str:
+    """The smallest integer that is not below x."""
+    out = Listing()
+    head = out.named(f"-{floor_word(out, s, out.named('-x[0]'))}")
+    rare = f"opposite(nonzero(x[0] - {head}))"
+    return _finished(out, s, head, rare, _floor_limbs(s, True), "ceil", _OWN_SIGN)
+
+
+@cache
+def trunc(s: Setting) -> str:
+    """The integer part."""
+    out = Listing()
+    head = out.named(f"copysign({floor_word(out, s, out.named('fabs(x[0])'))}, x[0])")
+    rare = f"opposite(nonzero(x[0] - {head}))"
+    return _finished(out, s, head, rare, _trunc_limbs(s), "trunc", _OWN_SIGN)
+
+
+@cache
+def round(s: Setting) -> str:
+    """The nearest integer, ties to even: lower limbs decide where the leading one is half way."""
+    out = Listing()
+    head = integral(out, s, "x[0]")
+    off = out.named(f"fabs(x[0] - {head})")
+    rare = f"opposite(both(nonzero({off}), nonzero({off} - 0.5)))"
+    return _finished(out, s, head, rare, _round_limbs(s), "round", _OWN_SIGN)
 
 
 # --- remainder ------------------------------------------------------------------------------
