@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -372,3 +374,13 @@ def test_constants() -> None:
     words = constants.words_of(x, "float32", 3)
     assert words[0] == float(np.float32(5 / 7))
     assert abs(sum(map(Fraction, words)) - x) < Fraction(1, 2**72)
+
+
+def test_examples_of_the_page() -> None:
+    """Blocks of docs/functions.md run in order, in one process."""
+    page = Path(__file__).resolve().parents[1] / "docs/functions.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), names)
+    assert float(abs(names["z"]).to_float64().max()) <= 2.0**-104
