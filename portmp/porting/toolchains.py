@@ -34,20 +34,17 @@ class _Nvrtc(NvrtcCompiler):
 
 
 class _Hiprtc(HiprtcCompiler):
-    def __init__(self, options: Options) -> None:
-        self._options = options
-
     def options(self, arch: str) -> Options:
-        return (*self._options, f"--offload-arch={arch}")
+        return (*self._more, f"--offload-arch={arch}")
 
 
 class _Clang(ClangCompiler):
-    def __init__(self, options: Options) -> None:
-        self._options = options
+    """With the contraction that clang has where nothing is said of it."""
 
     def options(self, arch: str) -> Options:
-        usual = (option for option in super().options(arch) if not option.startswith("-ffp-"))
-        return (*usual, *self._options)
+        said = len(self._more)
+        usual = super().options(arch)[: -said or None]
+        return (*(option for option in usual if not option.startswith("-ffp-")), *self._more)
 
 
 @cache
@@ -152,8 +149,22 @@ TOOLCHAINS = {
     tool.name: tool
     for tool in (
         Toolchain("nvrtc", "cuda", False, "sm_90", "NVRTC 13.5", _Nvrtc),
-        Toolchain("hiprtc", "hip", False, "gfx90a", "hiprtc of ROCm 5.2", _Hiprtc),
-        Toolchain("clang", "hip", False, "gfx1100", "clang 19 with portmp's prelude", _Clang),
+        Toolchain(
+            "hiprtc",
+            "hip",
+            False,
+            "gfx90a",
+            "hiprtc of ROCm 5.2",
+            lambda options: _Hiprtc(*options),
+        ),
+        Toolchain(
+            "clang",
+            "hip",
+            False,
+            "gfx1100",
+            "clang 19 with portmp's prelude",
+            lambda options: _Clang(*options),
+        ),
         Toolchain("pocl", "opencl", False, "", "PoCL 3.1, LLVM 15", _opencl),
         Toolchain(
             "nvcc",
