@@ -23,6 +23,7 @@ TIERS = (
     "nvdisasm",
     "hiprtc",
     "clang",
+    "hipcc",
     "oclgrind",
     "pocl",
     "pocl-debian",
@@ -72,6 +73,13 @@ def _clang() -> None:
     ClangCompiler().version()
 
 
+def _hipcc() -> None:
+    from shutil import which
+
+    if which("hipcc") is None:
+        raise BackendUnavailable("hipcc is not on PATH")
+
+
 def _oclgrind() -> None:
     from shutil import which
 
@@ -115,6 +123,7 @@ _PROBES: dict[str, Callable[[], None]] = {
     "nvdisasm": _nvdisasm,
     "hiprtc": _hiprtc,
     "clang": _clang,
+    "hipcc": _hipcc,
     "oclgrind": _oclgrind,
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
