@@ -112,13 +112,21 @@ def number(value: Any, dtype: Dtype, argument: str = "operand") -> Any:
     return found
 
 
-def together(operation: str, operands: Sequence[Any], least: Format | None = None) -> Operands:
-    """Operands in one dtype: *least*, where they are plain and it is given."""
-    kind = common_dtype(operation, operands)
+def together(
+    operation: str, operands: Sequence[Any], least: Format | None = None, names: Sequence[str] = ()
+) -> Operands:
+    """Operands in one dtype: *least*, where they are plain and it is given.
+
+    Messages call numbers by their *names*.
+    """
+    taken = beside(operands)
+    kind = common_dtype(operation, taken)
     if least is not None and not isinstance(kind, Format):
         kind = dtypes.promoted(kind, least, operation)
+    called = names or ["operand"] * len(taken)
     return [
-        as_dtype(o.planes, kind) if isinstance(o, Viewed) else number(o, kind) for o in operands
+        as_dtype(o.planes, kind) if isinstance(o, Viewed) else number(o, kind, name)
+        for o, name in zip(taken, called, strict=True)
     ]
 
 
@@ -204,29 +212,30 @@ def _prepared(operand: Any, kind: Dtype) -> Any:
 
 
 def _finished(name: str, function: Function, kind: Dtype, given: Operands, out: Any) -> Any:
-    target = None if out is None else _target(out)
+    place = None if out is None else target(out)
     if isinstance(kind, Format):
         assert function.values is not None
         if function.values in routine.TESTS:
-            return given_back(routine.tested(function.values, given, target), out)
-        if target is not None and target.elements is not kind:
-            raise FormatError(f"out: {target.elements} given, the result is {kind}")
-        return given_back(routine.apply(function.values, given, target), out)
+            return given_back(routine.tested(function.values, given, place), out)
+        if place is not None and place.elements is not kind:
+            raise FormatError(f"out: {place.elements} given, the result is {kind}")
+        return given_back(routine.apply(function.values, given, place), out)
     if isinstance(function.plain, bool):
         return given_back(_filled(given[0], function.plain), out)
     if function.plain == "negative":
-        return given_back(plain.apply("less", [given[0], 0], "bool", target), out)
+        return given_back(plain.apply("less", [given[0], 0], "bool", place), out)
     operation = function.plain
     if kind == BOOL:
         operation = _OF_TRUTH.get(operation, operation)
-    return given_back(plain.apply(operation, given, kind.name, target), out)
+    return given_back(plain.apply(operation, given, kind.name, place), out)
 
 
 _OF_TRUTH = {"add": "or", "mul": "and", "invert": "not", "abs": "copy"}
 """What operations on numbers are on truth values."""
 
 
-def _target(out: Any) -> Any:
+def target(out: Any) -> Any:
+    """The memory that *out* gives for a result."""
     if not isinstance(out, Viewed):
         raise ArgumentError(f"out: {type(out).__name__} given, an array is needed")
     return out.planes

@@ -153,11 +153,6 @@ def astype(x: AnyArray, dtype: Any, /, *, copy: bool = True, device: Any = None)
     return found if device is None else found.to(device)
 
 
-def real(x: AnyArray, /) -> Any:
-    """The array itself: numbers are real."""
-    return checked(x, "x")
-
-
 # --- joining and splitting ------------------------------------------------------------------------
 
 

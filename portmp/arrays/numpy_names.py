@@ -11,9 +11,11 @@ import numpy as np
 
 from portmp.arrays import (
     closeness,
+    composed,
     creation,
     dtypes,
     elementwise,
+    functions,
     manipulation,
     methods,
     powers,
@@ -29,6 +31,8 @@ MODULES: tuple[ModuleType, ...] = (
     creation,
     elementwise,
     powers,
+    functions,
+    composed,
     manipulation,
     statistics,
     sorting,
@@ -38,7 +42,7 @@ MODULES: tuple[ModuleType, ...] = (
 )
 """Where functions are looked for by their names."""
 
-UFUNCS = {
+UFUNCS = functions.NUMPY | {
     "absolute": "abs",
     "fabs": "abs",
     "conjugate": "positive",
