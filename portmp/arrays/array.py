@@ -225,6 +225,12 @@ class Scalar(Array):
     def __ceil__(self) -> int:
         return math.ceil(self._exact())
 
+    def __round__(self, digits: int | None = None) -> Any:
+        """The nearest integer or, with *digits*, an array of the nearest number with so many."""
+        if digits is None:
+            return round(self._exact())
+        return creation.array(round(self._exact(), digits), self.format, self.queue)
+
     def _mpmath_(self, precision: int, rounding: str) -> Any:
         """What mpmath takes for the value: exact."""
         return self.to_mpmath()

@@ -414,6 +414,11 @@ def eye(
     return found
 
 
+def identity(n: int, *, dtype: Any = None, device: Where = None) -> Any:
+    """The square matrix with ones on its diagonal."""
+    return eye(n, dtype=dtype, device=device)
+
+
 def _triangle(x: AnyArray, k: int, name: str) -> Any:
     if x.ndim < 2:
         raise ShapeError(f"{name}: matrices are needed, shape {x.shape} given")
