@@ -236,6 +236,7 @@ from portmp.formats.constants import e, ln2, pi
 
 if TYPE_CHECKING:
     from portmp import linalg, nbody
+    from portmp.files.saved import load, save
     from portmp.kernels import Kernel, Module
     from portmp.nbody import particles, system
     from portmp.routines import ozaki
@@ -244,20 +245,24 @@ _LATER = {
     "Kernel": "portmp.kernels",
     "Module": "portmp.kernels",
     "linalg": "portmp",
+    "load": "portmp.files.saved",
     "nbody": "portmp",
     "ozaki": "portmp.routines",
     "particles": "portmp.nbody",
+    "save": "portmp.files.saved",
     "system": "portmp.nbody",
 }
-"""What is loaded when it is first used, and the packages that have it: classes or modules."""
+"""What is loaded when it is first used, and where it is."""
+_MODULES = ("linalg", "nbody", "ozaki", "particles", "system")
+"""Those that are modules themselves."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module 'portmp' has no attribute {name!r}")
-    if name[0].isupper():
-        return getattr(importlib.import_module(_LATER[name]), name)
-    return importlib.import_module(f"{_LATER[name]}.{name}")
+    if name in _MODULES:
+        return importlib.import_module(f"{_LATER[name]}.{name}")
+    return getattr(importlib.import_module(_LATER[name]), name)
 
 
 def __dir__() -> list[str]:
@@ -407,6 +412,7 @@ __all__ = [
     "linalg",
     "linspace",
     "ln2",
+    "load",
     "log",
     "log1p",
     "log2",
@@ -468,6 +474,7 @@ __all__ = [
     "right_shift",
     "roll",
     "round",
+    "save",
     "scal",
     "searchsorted",
     "sign",

@@ -136,6 +136,7 @@ class Array(Methods[Planes], holds=Planes):
     __reduce__ = storing.reduced
     __dlpack__ = exchange.exported
     __dlpack_device__ = exchange.dlpack_device
+    __cuda_array_interface__ = property(exchange.by_address)
 
     def __str__(self) -> str:
         return printing.shown(self)

@@ -1,4 +1,4 @@
-"""Arrays handed to other libraries and taken from them by DLPack.
+"""Arrays handed to other libraries and taken from them: DLPack, and NVIDIA's array interface.
 
 Plain numbers and values of one limb that lie as float32 or float64 have DLPack's dtypes; limb
 planes of other formats are ``a.limbs``. Memory of GPUs is shared, that of other devices is copied
@@ -14,7 +14,7 @@ import numpy as np
 from portmp import discovery, formats
 from portmp.arrays import creation
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
-from portmp.backends import dlpack
+from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Queue
 from portmp.errors import ArgumentError
 from portmp.runtime.planes import Numbers, Planes, View
@@ -92,12 +92,49 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
             return found.copy() if copy else found
     if copy is False:
         raise BufferError("copy=False given, memory of the host must be copied to a device")
-    return creation.asarray(creation.host_plane(x), device=device)
+    host = creation.host_plane(x)
+    return creation.asarray(host, dtype=host.dtype, device=device)
+
+
+def by_address(x: AnyArray) -> dict[str, Any]:
+    """The memory of the elements by NVIDIA's array interface, for arrays on such devices."""
+    view = x.planes
+    if view.device.dlpack_type != cuda_array.DEVICE_TYPE:
+        raise AttributeError(f"{view.device.name} has no {cuda_array.NAME}")
+    try:
+        dtype = _dtype(view)
+    except BufferError as error:
+        raise AttributeError(str(error)) from None
+    buffer: Any = view.buffers[0]
+    start = buffer.pointer + view.start * np.dtype(dtype).itemsize
+    stream = view.device.stream_number(view.queue)
+    return cuda_array.lent(start, dtype, view.shape, view.strides, stream)
+
+
+def from_gpu(x: Any) -> Any:
+    """An array over the memory of a GPU library's array, which is not copied.
+
+    By DLPack or, where it has none, by its address; what was given to its stream comes first.
+    """
+    if hasattr(x, "__dlpack__"):
+        return from_dlpack(x)
+    there = cuda_array.borrowed(x)
+    device = next((d for d in discovery.devices() if d.dlpack_type == cuda_array.DEVICE_TYPE), None)
+    if device is None:
+        raise ArgumentError(f"{type(x).__name__} given, and no device here has such memory")
+    queue = discovery.get(device).queue
+    if there.stream is not None:
+        queue.device.wait_for_stream(there.stream)
+    return wrapped(_over(there, queue))
 
 
 def _taken(x: Any, queue: Queue) -> View[Any]:
     """A view of another library's memory, which is ready for *queue*."""
     there = dlpack.borrowed(x.__dlpack__(stream=queue.device.stream_number(queue)))
+    return _over(there, queue)
+
+
+def _over(there: dlpack.Borrowed | cuda_array.Borrowed, queue: Queue) -> View[Any]:
     buffer = queue.device.adopt(there.pointer, there)
     if there.dtype in ("float32", "float64"):
         form = formats.get(there.dtype)
