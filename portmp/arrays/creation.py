@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
-from portmp.arrays import dtypes, elementwise, manipulation
+from portmp.arrays import borrowed, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, integers, makes_arrays, wrapped
 from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
@@ -119,9 +119,7 @@ def _on_device(data: Any) -> Any:
         return data
     if told is not None and int(told()[0]) == dlpack.CPU:
         return data
-    from portmp.arrays import exchange  # which makes arrays by functions of this module
-
-    return exchange.from_gpu(data)
+    return wrapped(borrowed.taken(data))
 
 
 def rounded(kind: Dtype, rounding: str | None) -> Dtype:
@@ -170,6 +168,7 @@ def _stacked(data: Any, kind: Dtype | None) -> AnyArray:
     return found
 
 
+@makes_arrays
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Where = None, copy: bool | None = None
 ) -> Any:

@@ -14,7 +14,7 @@ import numpy as np
 
 from portmp.arrays import dtypes, indexing
 from portmp.arrays.dtypes import BOOL, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format
 from portmp.formats.parse import parse_number
@@ -70,10 +70,7 @@ def arrayed(value: Any, argument: str) -> AnyArray:
         raise ArgumentError(
             f"{argument}: {type(value).__name__} given, an array is needed: portmp.array(...)"
         )
-    # It makes arrays by functions of this module.
-    from portmp.arrays import creation
-
-    found: AnyArray = creation.asarray(value)
+    found: AnyArray = made(value)
     return found
 
 

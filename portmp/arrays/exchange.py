@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from portmp import discovery, formats
-from portmp.arrays import creation
+from portmp import discovery
+from portmp.arrays import borrowed, creation
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.backends import cuda_array, dlpack
-from portmp.backends.base import Queue
 from portmp.errors import ArgumentError
 from portmp.runtime.planes import Numbers, Planes, View
 
@@ -83,13 +82,11 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         raise ArgumentError(f"from_dlpack: {type(x).__name__} given, which has no __dlpack__")
     kind, index = (int(n) for n in x.__dlpack_device__())
     where = None if device is None else discovery.queue_of(device)
-    for known in discovery.devices() if kind != dlpack.CPU else ():
-        if (known.dlpack_type, known.index) == (kind, index):
-            queue = discovery.get(known).queue
-            found = wrapped(_taken(x, queue))
-            if where is not None and where is not queue:
-                return found.to(where)
-            return found.copy() if copy else found
+    if kind != dlpack.CPU and borrowed.device_of(kind, index) is not None:
+        found = wrapped(borrowed.taken(x))
+        if where is not None and where is not found.queue:
+            return found.to(where)
+        return found.copy() if copy else found
     if copy is False:
         raise BufferError("copy=False given, memory of the host must be copied to a device")
     host = creation.host_plane(x)
@@ -109,34 +106,3 @@ def by_address(x: AnyArray) -> dict[str, Any]:
     start = buffer.pointer + view.start * np.dtype(dtype).itemsize
     stream = view.device.stream_number(view.queue)
     return cuda_array.lent(start, dtype, view.shape, view.strides, stream)
-
-
-def from_gpu(x: Any) -> Any:
-    """An array over the memory of a GPU library's array, which is not copied.
-
-    By DLPack or, where it has none, by its address; what was given to its stream comes first.
-    """
-    if hasattr(x, "__dlpack__"):
-        return from_dlpack(x)
-    there = cuda_array.borrowed(x)
-    device = next((d for d in discovery.devices() if d.dlpack_type == cuda_array.DEVICE_TYPE), None)
-    if device is None:
-        raise ArgumentError(f"{type(x).__name__} given, and no device here has such memory")
-    queue = discovery.get(device).queue
-    if there.stream is not None:
-        queue.device.wait_for_stream(there.stream)
-    return wrapped(_over(there, queue))
-
-
-def _taken(x: Any, queue: Queue) -> View[Any]:
-    """A view of another library's memory, which is ready for *queue*."""
-    there = dlpack.borrowed(x.__dlpack__(stream=queue.device.stream_number(queue)))
-    return _over(there, queue)
-
-
-def _over(there: dlpack.Borrowed | cuda_array.Borrowed, queue: Queue) -> View[Any]:
-    buffer = queue.device.adopt(there.pointer, there)
-    if there.dtype in ("float32", "float64"):
-        form = formats.get(there.dtype)
-        return Planes(form, there.shape, there.strides, 0, (buffer,), queue)
-    return Numbers(there.dtype, there.shape, there.strides, 0, (buffer,), queue)
