@@ -34,7 +34,7 @@ WHY = "dozens of kernels a format; schedules move elements alike, whatever they 
 GEMM = (
     GemmSchedule(4, 4, 1, 1, 8, unroll=1),
     GemmSchedule(2, 8, 1, 2, 16, pad=1, stages=2, unroll=2),
-    GemmSchedule(8, 2, 1, 1, 64, unroll=1, call=GemmCall(split=True)),
+    GemmSchedule(8, 2, 1, 1, 32, unroll=1, call=GemmCall(split=True)),
     GemmSchedule(4, 2, 2, 2, 4, vector=2, pad=2, stages=2, unroll=1, blocks=2),
     PanelSchedule(5, 1, 1),
     PanelSchedule(4, 3, 1),

@@ -447,7 +447,7 @@ define(
                QS x1 y1; QS y0 x1; QS x1 y1""")
     + "return x0, y0, x1, y1",
     source="FPAN addition, MultiFloats.jl v3, with an end for every weakly normalised operand",
-    bound="32u^4 (proved), 2u^4 (measured)",
+    bound="16u^4 (proved), 2u^4 (measured)",
 )
 define(
     "add4_word",
