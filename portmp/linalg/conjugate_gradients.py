@@ -186,17 +186,21 @@ def _norm(x: Array) -> float:
 
 def _trace(a: Array) -> float:
     """The sum of the diagonal, which bounds the norm of a positive definite matrix."""
-    planes = a.planes
-    diagonal = Array(planes.view(a.shape[:1], (sum(planes.strides),), planes.start))
-    trace = float(_as(diagonal, a.format.arithmetic).sum()) if diagonal.size else 0.0
+    trace = _diagonal_sum(a)
     if not math.isfinite(trace):
         raise ArgumentError(f"cg: a's diagonal sums to {trace}: it holds infinities or NaN")
     return trace
 
 
+def _diagonal_sum(a: Array) -> float:
+    planes = a.planes
+    diagonal = Array(planes.view(a.shape[:1], (sum(planes.strides),), planes.start))
+    return float(_as(diagonal, a.format.arithmetic).sum()) if diagonal.size else 0.0
+
+
 def _power(a: Array) -> int:
     """The exponent of a matrix's trace, by which vectors are scaled; 0 where that is near 1."""
-    exponent = definition.norm_exponent(a.format.arithmetic.word, abs(_trace(a))) or 0
+    exponent = definition.norm_exponent(a.format.arithmetic.word, abs(_diagonal_sum(a))) or 0
     return exponent if abs(exponent) > NEAR else 0
 
 
