@@ -28,7 +28,7 @@ from portmp.verify import cases, command
 
 ALL = (*formats.STANDARD, *formats.STORED)
 
-# --- the stream -------------------------------------------------------------------------------
+# --- the stream ---------------------------------------------------------
 
 VECTORS = [
     # of Random123's file of known answers: counter, key, words
@@ -66,7 +66,7 @@ def test_words_follow_each_other(device: Device) -> None:
     assert (np.concatenate(parts) == b.random_raw(21, device).to_numpy()).all()
 
 
-# --- uniform values ------------------------------------------------------------------------------
+# --- uniform values ---------------------------------------------------------
 
 
 def values(form: str, kind: str, count: int, first: int = 0) -> Any:
@@ -144,7 +144,7 @@ def test_draws_of_other_kinds_between(device: Device) -> None:
     assert all((a == b).all() for a, b in zip(found, expected, strict=True))
 
 
-# --- distributions: seeds are fixed, so these are facts -------------------------------------------
+# --- distributions: seeds are fixed, so these are facts ---------------------------------------------------------
 
 
 def test_uniform_moments_and_bits() -> None:
@@ -224,7 +224,7 @@ def test_the_ends_of_the_normal_distribution() -> None:
             assert math.isfinite(ar.run(net, last, almost)[0][0])
 
 
-# --- parameters ------------------------------------------------------------------------------------
+# --- parameters ---------------------------------------------------------
 
 
 def test_uniform_between_bounds(device: Device) -> None:
@@ -264,7 +264,7 @@ def test_output_and_shapes(device: Device) -> None:
     assert float(out[0].max()) == 0
 
 
-# --- integers ------------------------------------------------------------------------------------
+# --- integers ---------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint32", "uint64"])
@@ -299,7 +299,7 @@ def test_integers_as_numpy_takes_them(device: Device) -> None:
         rng.integers(5, dtype="float64")
 
 
-# --- seeds and states ------------------------------------------------------------------------------------
+# --- seeds and states ---------------------------------------------------------
 
 
 def test_seeds_are_numpys() -> None:
@@ -379,7 +379,7 @@ def test_refused(device: Device) -> None:
         rng.random(3, "qd", out=out)
 
 
-# --- devices ------------------------------------------------------------------------------------
+# --- devices ---------------------------------------------------------
 
 
 def _cases(form: str) -> list[Any]:
