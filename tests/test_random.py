@@ -144,7 +144,7 @@ def test_draws_of_other_kinds_between(device: Device) -> None:
     assert all((a == b).all() for a, b in zip(found, expected, strict=True))
 
 
-# --- distributions: seeds are fixed, so these are facts ---------------------------------------------------------
+# --- distributions: seeds are fixed, so these are facts -------------------------------------------
 
 
 def test_uniform_moments_and_bits() -> None:
