@@ -5,7 +5,7 @@
 >>> c = a @ a
 """
 
-from portmp import errors, linalg, nbody
+from portmp import errors, linalg, nbody, random
 from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
 from portmp.arrays.blas import axpy, dot, fma, gemm, gemv, maximum, minimum, nrm2, scal, sqrt
 from portmp.arrays.functions import (
@@ -110,6 +110,7 @@ __all__ = [
     "plain_zeros",
     "pow",
     "queue",
+    "random",
     "round",
     "scal",
     "sin",

@@ -8,6 +8,7 @@ from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
 from portmp.routines.lu.routine import Lu
 from portmp.routines.ozaki.routine import Ozaki
+from portmp.routines.random.routine import Random
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.split2021.routine import Split2021
@@ -19,6 +20,7 @@ _ALL: tuple[Routine, ...] = (
     Reduce(),
     Elementwise(),
     Functions(),
+    Random(),
     Gravity(),
     Split2021(),
     Lu(),
