@@ -323,11 +323,12 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import compare, experiment, options
+    from portmp.bench import compare, options
 
     if args.benchmark == "compare":
         return compare.command(args)
-    return experiment.command(options.family(args.benchmark), args)
+    status: int = options.family(args.benchmark).command(args)
+    return status
 
 
 # --- source and machine code ------------------------------------------------------------
@@ -562,7 +563,7 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     bench.register("type", None, str)  # the benchmarks check their own words
     kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     subs = []
-    for name, found in options.COMMANDS.items():
+    for name, found in (options.COMMANDS | options.SUITES).items():
         subs.append(kinds.add_parser(name, help=found.about, description=found.about))
         options.add(subs[-1], found)
     about = "two reports of one benchmark and their ratios, row by row"

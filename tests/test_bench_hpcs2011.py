@@ -183,7 +183,7 @@ def small(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "SIZES", {"full": SMALL, "quick": SMALL})
     monkeypatch.setattr(experiments, "SIZES", {"full": SMALL, "quick": SMALL})
     limits = Ceilings("cpu", RATES, 1e9, "triad")
-    monkeypatch.setattr(measured.roofline, "measured", lambda device, words: limits)
+    monkeypatch.setattr(measured.roofline, "measured", lambda device, words, *_: limits)
 
 
 def test_command(small: None, device: Device, tmp_path: Path, capsys: Any) -> None:

@@ -302,7 +302,8 @@ class Family:
         """One device's part of the report; what *journal* knows is not measured again."""
         wanted = {n: e for n, e in self.by_name.items() if n in request.experiments}
         limit = request.seconds or (self.limits or {}).get(device.properties.kind, math.inf)
-        budget = Budget(limit, {name: e.share for name, e in wanted.items()})
+        shares = {name: e.share for name, e in wanted.items()}
+        budget = Budget(limit, shares, request.whole)
         run = self.begin(request, device, budget, progress)
         run.journal = journal or run.journal
         with budget.beside():
@@ -398,6 +399,10 @@ class Family:
             for part in data["devices"]
         )
 
+    def command(self, args: Any) -> int:
+        """Run it: 1 if a result is wrong, a case failed or a device was refused, else 0."""
+        return command(self, args)
+
     def plot(self, path: Path, data: Row) -> None:
         """Draw what the experiments of each device draw."""
         drawings = [
@@ -431,12 +436,7 @@ def command(family: Family, args: Any) -> int:
     request = options.read(args, [e.name for e in family.experiments])
     family.check(request)
     progress = Progress(sys.stderr.isatty())
-    journal = Journal(request.output, key_of(family, request), request.again)
-    if journal.known:
-        print(
-            f"portmp: {journal.path}: goes on; cases that were measured: {journal.known}",
-            file=sys.stderr,
-        )
+    journal = journal_of(family.name, request)
     parts, used = family.compiled(request, progress), []
     if parts is None:
         parts = []
@@ -459,7 +459,16 @@ def command(family: Family, args: Any) -> int:
     return 1 if family.failed(data) else 0
 
 
-def key_of(family: Family, request: Request) -> Row:
+def journal_of(benchmark: str, request: Request) -> Journal:
+    """What the same command has measured before, where it was ended; a line says so."""
+    found = Journal(request.output, _key_of(benchmark, request), request.again)
+    if found.known:
+        words = f"{found.path}: goes on; cases that were measured: {found.known}"
+        print(f"portmp: {words}", file=sys.stderr)
+    return found
+
+
+def _key_of(benchmark: str, request: Request) -> Row:
     """What two runs share where the cases of one count for the other: not their limits of time."""
     asked = {
         name: value
@@ -467,7 +476,7 @@ def key_of(family: Family, request: Request) -> Row:
         if name not in ("seconds", "output", "plot", "json", "again") and not callable(value)
     }
     versions = mp.__version__, definition.VERSION, render.templates_digest(), commit()
-    return {"family": family.name, "versions": versions, "asked": asked}
+    return {"benchmark": benchmark, "versions": versions, "asked": asked}
 
 
 @cache
@@ -492,6 +501,7 @@ def about(device: Device) -> Row:
         "selected": device.name,
         "facts": device.properties.as_dict(),
         "compiler": device.compiler_key(),
+        **({"remark": device.remark} if device.remark else {}),
     }
 
 
