@@ -161,7 +161,9 @@ def test_sizes_that_time_allows(device: Device, monkeypatch: pytest.MonkeyPatch)
     passed = 0.0
     monkeypatch.setattr(run.budget, "passed", lambda: passed)
     task = Task("axpy", formats.get("dd"), PORTMP, 2**20)
-    run.rates["dd", PORTMP] = 5 * 2.0**19  # operations a second: five calls of 2^18 take a second
+    run.rates["axpy", "dd", PORTMP] = (
+        5 * 2.0**19
+    )  # operations a second: five calls of 2^18 take a second
     found = run.affordable("rates", task, 1)
     assert found and found.n == 2**18
     assert run.skipped[0]["reason"] == "time allows N = 262144 (--seconds)"

@@ -41,6 +41,8 @@ from portmp.nbody import memory
 from portmp.progress import Progress
 
 SCHEMA = {"name": "portmp bench", "version": 3}
+ALIKE = 4
+"""More than so many that are skipped for one reason are one line."""
 USED = 0.7
 """The share of a device's memory that a case may take."""
 LIMITS = {"gpu": 120.0, "cpu": 60.0}
@@ -307,7 +309,7 @@ class Family:
         run = self.begin(request, device, budget, progress)
         run.journal = journal or run.journal
         with budget.beside():
-            run.observer = observing(device, request.energy, progress)
+            run.observer = observing(device, request.energy, progress, request.whole)
         found = {name: experiment.measured(run) for name, experiment in wanted.items()}
         progress.clear()
         return self.part_of(run, found)
@@ -375,8 +377,9 @@ class Family:
         for name, found in part["experiments"].items():
             lines += ["", *self.by_name[name].shown(found)]
         lines += [""] if part["skipped"] or self.wrong(part) else []
-        for s in part["skipped"]:
-            lines.append(f"skipped: {self._of(s['experiment'], s['what'])}: {s['reason']}")
+        for some in alike(part["skipped"]):
+            s, more = some[0], f" and {len(some) - 1} more" if len(some) > 1 else ""
+            lines.append(f"skipped: {self._of(s['experiment'], s['what'])}{more}: {s['reason']}")
         return lines + [f"WRONG: {what}" for what in self.wrong(part)]
 
     def _of(self, experiment: str, what: str) -> str:
@@ -417,6 +420,18 @@ class Family:
     def _drawings(self, name: str, found: Row) -> Iterable[plots.Draw]:
         draw = self.by_name[name].drawings
         return draw(found) if draw and found["rows"] else ()
+
+
+def alike(skipped: Rows) -> list[list[Row]]:
+    """What was skipped, each on its own; many of one experiment for the same reason as one."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for one in skipped:
+        reason = re.sub(r"[0-9.e+-]+( [mun]?s\b)?", "#", one["reason"])
+        groups.setdefault((one["experiment"], reason), []).append(one)
+    found: list[list[Row]] = []
+    for group in groups.values():
+        found += [group] if len(group) > ALIKE else [[one] for one in group]
+    return found
 
 
 # --- the runner -------------------------------------------------------------------------------

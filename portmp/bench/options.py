@@ -120,7 +120,7 @@ SUITES = {
         "what to run on a new device: digests, ceilings, BLAS, Ozaki, gravity, storage, energy",
         "portmp.bench.suites",
         {
-            "seconds": "limit of a device, compiling too (default 480 on CPUs, 420 on GPUs)",
+            "seconds": "limit of a device, compiling too (default 480)",
             "tune": "search for schedules first",
         },
     ),
