@@ -43,6 +43,7 @@ COMMANDS = (
     "tune",
     "nbody",
     "bench",
+    "report",
     "warm",
     "cache",
 )
@@ -331,6 +332,12 @@ def _bench(args: Args) -> int:
     return status
 
 
+def _report(args: Args) -> int:
+    from portmp.report import command
+
+    return command.command(args)
+
+
 # --- source and machine code ------------------------------------------------------------
 
 
@@ -481,7 +488,7 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=about, description=about)
         sub.set_defaults(run=run)
         sub.register("type", None, _word)
-        if name not in ("render", "bench"):
+        if name not in ("render", "bench", "report"):
             sub.add_argument("--json", action="store_true", help="print JSON")
         return sub
 
@@ -535,6 +542,8 @@ def _parser() -> argparse.ArgumentParser:
     _nbody_options(command("nbody", _nbody, "move particles under gravity, in several formats"))
 
     _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
+
+    _report_options(command("report", _report, "a page of measured results, or of what changed"))
 
     _warm_options(command("warm", _warm, "compile kernels ahead, so that no first call waits"))
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
@@ -616,6 +625,11 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     )
     nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
     nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
+
+
+def _report_options(report: argparse.ArgumentParser) -> None:
+    report.add_argument("files", nargs="*", metavar="FILE", help="what bench and verify wrote")
+    report.add_argument("-o", "--output", metavar="PAGE", help="the page (.html)")
 
 
 def _warm_options(warm: argparse.ArgumentParser) -> None:

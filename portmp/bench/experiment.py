@@ -150,11 +150,18 @@ class Experiment:
         return rows
 
     def shown(self, found: Row) -> list[str]:
-        """Its tables."""
+        """Its tables as text."""
         if self.tables:
             return tables.text(self.tables(found)) or [f"{self.name}: nothing was measured"]
+        return self._table(found).lines()
+
+    def parts(self, found: Row) -> list[Table | str]:
+        """Its tables, and sentences between them."""
+        return list(self.tables(found)) if self.tables else [self._table(found)]
+
+    def _table(self, found: Row) -> Table:
         title = self.title.format_map(_Known(found))
-        return Table(title, self.columns, found["rows"], found.get("paper", {})).lines()
+        return Table(title, self.columns, found["rows"], found.get("paper", {}))
 
     @property
     def key(self) -> list[Column]:
