@@ -161,7 +161,7 @@ ${filtered(page.left_out, "left-out")}
 <details><summary>${source.routine}, ${source.format}</summary>
 <div class="three">
 % for name, lines in source.texts.items():
-<div><h4>${name}</h4>
+<div><h3>${name}</h3>
 <pre>\
 % for text, differs in lines:
 ${'<b>' if differs else '' | n}${text}${'</b>' if differs else '' | n}
