@@ -629,7 +629,19 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
 
 def _report_options(report: argparse.ArgumentParser) -> None:
     report.add_argument("files", nargs="*", metavar="FILE", help="what bench and verify wrote")
-    report.add_argument("-o", "--output", metavar="PAGE", help="the page (.html)")
+    report.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a page (.html), one file of one device (.json), a table (.md), a figure (.svg)",
+    )
+    report.add_argument("--device", help="with -o FILE.json: which device, such as opencl:0")
+    report.add_argument(
+        "--compare", action="store_true", help="two files: what changed beyond both spreads"
+    )
+    report.add_argument(
+        "--check", action="store_true", help="say whether files of a device would be taken"
+    )
 
 
 def _warm_options(warm: argparse.ArgumentParser) -> None:

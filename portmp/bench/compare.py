@@ -102,7 +102,8 @@ def compared(family: Family, old: Row, new: Row) -> list[Row]:
 # --- text -------------------------------------------------------------------------------------
 
 
-def _title(which: str, data: Row, part: Row | None) -> str:
+def title(which: str, data: Row, part: Row | None) -> str:
+    """Which device, by which version, when."""
     name = "not there"
     if part:
         about = part["facts"]["name"] if part["facts"] else part["about"]
@@ -119,7 +120,8 @@ def _both(heading: str, field: str, unit: str, missing: str = "-") -> Iterator[C
         yield Column(f"{which} {heading}".strip(), cell, "words")
 
 
-def _table(experiment: Experiment, found: list[Row], title: str) -> Table:
+def as_table(experiment: Experiment, found: list[Row], title: str) -> Table:
+    """What ``rows`` found as a table."""
     first, *others = _columns(experiment)
     columns = [Column(c.heading, c.heading, c.unit, key=True) for c in experiment.key]
     columns += [*_both("", "", first.unit, "missing"), Column("new/old", "ratio", ".3f")]
@@ -139,12 +141,12 @@ def table(family: Family, old: Row, new: Row) -> str:
     """A table for each experiment of each pair of devices."""
     lines: list[str] = []
     for a, b in pairs(old, new):
-        lines += [_title("old", old, a), _title("new", new, b), ""]
+        lines += [title("old", old, a), title("new", new, b), ""]
         for experiment in family.by_name.values():
             found = rows(a, b, experiment)
-            title = experiment.name if len(family.experiments) > 1 else ""
+            name = experiment.name if len(family.experiments) > 1 else ""
             if found:
-                lines += [*_table(experiment, found, title).lines(), ""]
+                lines += [*as_table(experiment, found, name).lines(), ""]
     return "\n".join(lines).rstrip()
 
 

@@ -6,12 +6,12 @@ A file that fails was damaged, changed, or measured while other work ran.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from dataclasses import dataclass, field
 
 from portmp import definition
 from portmp.bench.tables import Row, quantity, shape_text, value_of
 from portmp.report.subjects import Subject
-from portmp.verify.cases import recorded
+from portmp.verify.cases import recorded_as
 
 TOLERANCE = 1e-6
 """How far a rate may be from what its row's time and operations say."""
@@ -21,17 +21,25 @@ CACHED = 2**28
 """Bytes up to which operands may lie in a cache."""
 
 
-def digests(part: Row) -> Iterator[str]:
-    """Digests that are not the recorded ones, one sentence each."""
-    for row in part["experiments"].get("digests", {"rows": ()})["rows"]:
+def digests(report: Row, part: Row) -> Iterator[str]:
+    """Digests that are not those recorded for the report's definition, one sentence each."""
+    known = recorded_as(report["definition"])
+    found = part["experiments"].get("digests", {"rows": ()})["rows"]
+    if found and not known:
+        yield (
+            f"definition {report['definition']} of the bits is given; this portmp knows 1 to "
+            f"{definition.VERSION}"
+        )
+        return
+    for row in found:
         wrong = 0
         for key, digest in row["digests"].items():
-            wrong += recorded().get(key) != digest
-            if key not in recorded():
-                yield f"digest of {key}: no result of this version of portmp"
-            elif recorded()[key] != digest:
+            wrong += known.get(key) != digest
+            if key not in known:
+                yield f"digest of {key}: no result of definition {report['definition']}"
+            elif known[key] != digest:
                 said = row["errors"].get(key) or f"{digest or 'none'} given"
-                yield f"digest of {key}: {said}, {recorded()[key]} is recorded"
+                yield f"digest of {key}: {said}, {known[key]} is recorded"
         if row["passed"] != len(row["digests"]) - wrong or row["cases"] != len(row["digests"]):
             yield (
                 f"digests of {row['routine']} {row['format']}: {row['passed']} of {row['cases']} "
@@ -114,35 +122,63 @@ def _above(part: Row, row: Row, what: str) -> Iterator[str]:
         )
 
 
-def versions(report: Row) -> Iterator[str]:
-    """A definition of bits that is not this version's."""
-    if report["definition"] != definition.VERSION:
-        yield (
-            f"definition {report['definition']} of the bits is given, this portmp has "
-            f"{definition.VERSION}"
-        )
-
-
 def problems(report: Row, part: Row) -> list[str]:
     """All that is wrong with one device's part of a report."""
-    return [*versions(report), *digests(part), *rates(part), *counts(report, part)]
+    return [*digests(report, part), *rates(part), *counts(report, part)]
 
 
-def verdict(subject: Subject) -> dict[str, Any]:
-    """How many of a device's digests are the recorded ones, and by format; what is wrong."""
-    keys: dict[str, bool] = {}
-    for row, _ in subject.rows("verify", "digests"):
-        keys |= {key: recorded().get(key) == digest for key, digest in row["digests"].items()}
-    formats: dict[str, list[bool]] = {}
-    for key, right in keys.items():
-        formats.setdefault(key.split("/")[1].rpartition(".")[0], []).append(right)
-    return {
-        "passed": sum(keys.values()),
-        "total": len(keys),
-        "formats": {name: (sum(found), len(found)) for name, found in formats.items()},
-        "problems": [
-            f"{report['family']}, {report['date'][:10]}: {text}"
-            for report, part in subject.parts
-            for text in problems(report, part)
-        ],
-    }
+@dataclass
+class Verdict:
+    """How many digests of a device are the recorded ones of a definition, and by format."""
+
+    definition: int
+    right: dict[str, bool] = field(default_factory=dict)
+
+    @property
+    def passed(self) -> int:
+        """Digests that are the recorded ones."""
+        return sum(self.right.values())
+
+    @property
+    def total(self) -> int:
+        """Digests that were computed."""
+        return len(self.right)
+
+    @property
+    def formats(self) -> dict[str, tuple[int, int]]:
+        """Both of each format."""
+        found: dict[str, list[bool]] = {}
+        for key, right in self.right.items():
+            found.setdefault(key.split("/")[1].rpartition(".")[0], []).append(right)
+        return {name: (sum(each), len(each)) for name, each in found.items()}
+
+    @property
+    def words(self) -> str:
+        """What it comes to."""
+        if self.passed < self.total:
+            return "NOT AS RECORDED"
+        earlier = self.definition < definition.VERSION
+        return f"as recorded{f' with definition {self.definition}' if earlier else ''}"
+
+
+def verdicts(subject: Subject) -> list[Verdict]:
+    """A verdict for each definition that a device's digests were computed by, the newest first."""
+    found: dict[int, Verdict] = {}
+    for report, part in subject.parts:
+        for row in part["experiments"].get("digests", {"rows": ()})["rows"]:
+            version = report["definition"]
+            known = recorded_as(version)
+            verdict = found.setdefault(version, Verdict(version))
+            for key, digest in row["digests"].items():
+                right = known.get(key) == digest
+                verdict.right[key] = right and verdict.right.get(key, True)
+    return sorted(found.values(), key=lambda verdict: -verdict.definition)
+
+
+def contradictions(subject: Subject) -> list[str]:
+    """All that is wrong with a device's reports, each with what it is of."""
+    return [
+        f"{report['family']}, {report['date'][:10]}: {text}"
+        for report, part in subject.parts
+        for text in problems(report, part)
+    ]

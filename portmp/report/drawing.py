@@ -17,7 +17,7 @@ from xml.etree import ElementTree
 
 from portmp.errors import BackendUnavailable
 
-WIDTH, HEIGHT = 4.4, 3.2
+WIDTH, WIDER, HEIGHT = 4.4, 9.2, 3.2
 """Inches: 72 units of the page each. Letters stay readable where a phone shows them at 80 %."""
 LETTERS = 10.5
 HUES = 8
@@ -34,13 +34,14 @@ Point = tuple[float, float, str]
 
 @dataclass(frozen=True)
 class Series:
-    """Marks of one name; ``line`` joins them, ``marked`` shows them."""
+    """Marks of one name; ``line`` joins them, ``marked`` shows them, ``labels`` stand beside."""
 
     name: str
     points: Sequence[Point]
     line: bool = True
     marked: bool = True
     dashed: bool = False
+    labels: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Figure:
     """A picture of series: what it is about, its words for those who do not see it, its axes.
 
     ``device``: the key of the device that it is of; ``names``: what stands along the vertical axis
-    instead of numbers.
+    instead of numbers; ``wide``: it has a line of the page for itself.
     """
 
     title: str
@@ -62,6 +63,7 @@ class Figure:
     base: int = 10
     note: str = ""
     ends: Mapping[str, tuple[float, float]] = field(default_factory=dict)
+    wide: bool = False
 
 
 def pyplot() -> Any:
@@ -98,25 +100,46 @@ def style() -> dict[str, Any]:
     }
 
 
-def drawn(figure: Figure, identity: str, legend: bool = False) -> str:
-    """The figure's SVG text; *identity* begins its names within the page.
+def drawn(figure: Figure, identity: str, broad: bool = False, legend: bool = False) -> str:
+    """The figure's SVG text; *identity* begins its names within the page; *broad*: for a desk.
 
     With a *legend* it says which series is which; the page has a list of them below.
     """
     plt = pyplot()
     with plt.rc_context(style()):
         picture, axes = plt.subplots(
-            figsize=(WIDTH, _height(figure)), layout="constrained", facecolor="none"
+            figsize=(WIDER if broad else WIDTH, _height(figure)),
+            layout="constrained",
+            facecolor="none",
         )
         try:
             _plot(axes, figure)
             if legend:
-                axes.legend(frameon=False, fontsize=0.9 * LETTERS)
+                names = [series.name for series in figure.series]
+                place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
+                axes.legend(axes.lines, names, frameon=False, fontsize=LETTERS, **place)
+                axes.set_title(figure.title, loc="left", fontsize=LETTERS, fontweight="bold")
+            if any(series.labels for series in figure.series):
+                axes.margins(x=0.12)
+                picture.draw_without_rendering()
+                _label(axes, figure)
             text = io.StringIO()
             picture.savefig(text, format="svg", transparent=True, metadata={"Date": None})
         finally:
             plt.close(picture)
     return page_text(text.getvalue(), figure, identity)
+
+
+def alone(figure: Figure, style: str) -> str:
+    """The figure as a file of its own, with the colours of a *style* sheet, light and dark."""
+    text = drawn(figure, "f", broad=True, legend=True)
+    box = re.search(r'viewBox="([^"]+)"', text)
+    width, height = box[1].split()[2:] if box else ("100%", "100%")
+    rules = style.partition("* { box-sizing")[0]
+    font = f'svg {{ font: {LETTERS}px system-ui, "DejaVu Sans", sans-serif; }}'
+    ground = f'<rect width="{width}" height="{height}" style="fill: var(--paper)"/>'
+    head, _, rest = text.partition(">")
+    return f'{head} width="{width}" height="{height}"><style>{rules}{font}</style>{ground}{rest}\n'
 
 
 def mark(i: int) -> str:
@@ -159,6 +182,29 @@ def _plot(axes: Any, figure: Figure) -> None:
         axes.set_ylim(len(figure.names) - 0.5, -0.5)
     axes.set_xlabel(figure.across)
     axes.set_ylabel(figure.up)
+
+
+def _label(axes: Any, figure: Figure) -> None:
+    """Words beside marks, but where one would lie upon another."""
+    taken: list[tuple[float, float]] = []
+    for i, series in enumerate(figure.series):
+        for j, (label, (across, up, _)) in enumerate(
+            zip(series.labels, series.points, strict=False)
+        ):
+            x, y = (float(v) * 72 / axes.figure.dpi for v in axes.transData.transform((across, up)))
+            if any(abs(x - a) < 4 * LETTERS and abs(y - b) < LETTERS for a, b in taken):
+                continue
+            taken.append((x, y))
+            word = axes.annotate(
+                label,
+                (across, up),
+                xytext=(4, 4),
+                textcoords="offset points",
+                fontsize=0.85 * LETTERS,
+                parse_math=False,
+                gid=f"series-{i}.{j}",
+            )
+            word.set_in_layout(False)
 
 
 def _plain_ticks(axis: Any, base: int) -> None:
@@ -229,7 +275,7 @@ def _named(root: ElementTree.Element, identity: str) -> None:
     for element in root.iter():
         name = element.get("id", "")
         if name.startswith("series-"):
-            element.set("class", name)
+            element.set("class", name.partition(".")[0])
         if name.startswith("series-") or name in linked:
             element.set("id", f"{identity}-{name}")
         elif not name.startswith(f"{identity}-"):

@@ -194,27 +194,38 @@ def _by_size(
 # --- digits and joules --------------------------------------------------------------------------
 
 
-def digits(subject: Subject) -> Iterator[Figure]:
-    """Right digits of products over the time of one operation, at each format's largest order."""
-    rows = [
-        r
-        for r in latest(subject)
-        if r["routine"] == "gemm" or r["routine"].startswith("gemm-ozaki")
-    ]
-    largest: dict[tuple[str, str], Row] = {}
+def largest(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
+    """Of each routine and format the row with most operations."""
+    found: dict[tuple[str, str], Row] = {}
     for row in rows:
         name = row["routine"], series_name(row)
-        if name not in largest or row["operations"] > largest[name]["operations"]:
-            largest[name] = row
+        if name not in found or row["operations"] > found[name]["operations"]:
+            found[name] = row
+    return found
+
+
+def right_digits(row: Row) -> float | None:
+    """Right decimal digits of a product, by the largest relative error of its samples."""
+    error = row["error"]["relative"]
+    return -math.log10(error) if error and error <= LARGEST_ERROR else None
+
+
+def products(subject: Subject) -> list[Row]:
+    """Products of square matrices, directly, by slices and residues, each format's largest."""
+    rows = [r for r in latest(subject) if r["routine"] in _METHODS]
+    return list(largest(rows).values())
+
+
+def digits(subject: Subject) -> Iterator[Figure]:
+    """Right digits of products over the time of one operation, at each format's largest order."""
 
     def point(row: Row) -> Point | None:
-        error = row["error"]["relative"]
-        if not error or error > LARGEST_ERROR:
+        right, once = right_digits(row), row["seconds"]["median"] / row["operations"]
+        if right is None:
             return None
-        right, once = -math.log10(error), row["seconds"]["median"] / row["operations"]
         return once, right, f"{said(row)}: {right:.1f} digits, {duration(once)} an operation"
 
-    points = grouped(list(largest.values()), lambda r: _METHODS.get(r["routine"], ""), point)
+    points = grouped(products(subject), lambda r: _METHODS[r["routine"]], point)
     if sum(map(len, points.values())) < 2:
         return
     yield Figure(
@@ -230,6 +241,38 @@ def digits(subject: Subject) -> Iterator[Figure]:
     )
 
 
+def cover(subjects: Sequence[Subject]) -> Iterator[Figure]:
+    """All devices in one picture: right digits of products over their rate."""
+    series: list[Series] = []
+    for subject in subjects:
+        rows = [row for row in products(subject) if row["accuracy"] == "accurate"]
+        for method in dict.fromkeys(_METHODS[row["routine"]] for row in rows):
+            found = []
+            for row in rows:
+                right = right_digits(row)
+                if _METHODS[row["routine"]] == method and right is not None:
+                    rate = float(row["operations_per_second"])
+                    words = f"{said(row)}: {right:.1f} digits, {quantity(rate, '/s')}"
+                    found.append(((rate, right, words), str(row["format"])))
+            found.sort()
+            name = f"{subject.title}, {subject.through.partition(':')[0]}: {method}"
+            points, labels = [point for point, _ in found], [label for _, label in found]
+            series += [Series(name, points, line=False, labels=labels)] if found else []
+    if series:
+        top = 1.12 * max(y for each in series for _, y, _ in each.points)
+        yield Figure(
+            "Digits and speed of matrix products",
+            "Right decimal digits of products of square matrices over operations of the format a "
+            "second, for each device and method: to the right is faster, above is more exact.",
+            series,
+            "operations of the format a second",
+            "right digits",
+            logs=(True, False),
+            ends={"y": (0.0, top)},
+            wide=True,
+        )
+
+
 _METHODS = {
     "gemm": "direct product",
     "gemm-ozaki1": "by slices of int8",
@@ -241,16 +284,12 @@ _METHODS = {
 def energy(subject: Subject) -> Iterator[Figure]:
     """Joules of an operation by routine and format."""
     rows = [r for r in latest(subject) if r.get("energy")]
-    largest: dict[tuple[str, str], Row] = {}
-    for row in rows:
-        name = row["routine"], series_name(row)
-        if name not in largest or row["operations"] > largest[name]["operations"]:
-            largest[name] = row
-    if not largest:
+    found = largest(rows)
+    if not found:
         return
-    names = sorted({form for _, form in largest}, key=_least(largest))
+    names = sorted({form for _, form in found}, key=_least(found))
     series: dict[str, list[Point]] = {}
-    for (routine, form), row in largest.items():
+    for (routine, form), row in found.items():
         each = row["energy"]["joules_per_operation"]
         what = f"{said(row)}: {joules(each)}, {row['energy']['watts']:.0f} W"
         series.setdefault(routine, []).append((each, float(names.index(form)), what))
@@ -270,10 +309,10 @@ def energy(subject: Subject) -> Iterator[Figure]:
     )
 
 
-def _least(largest: dict[tuple[str, str], Row]) -> Callable[[str], float]:
+def _least(rows: dict[tuple[str, str], Row]) -> Callable[[str], float]:
     """A format's least joules, to sort by."""
     return lambda name: min(
-        row["energy"]["joules_per_operation"] for (_, form), row in largest.items() if form == name
+        row["energy"]["joules_per_operation"] for (_, form), row in rows.items() if form == name
     )
 
 

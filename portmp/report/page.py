@@ -20,11 +20,11 @@ from portmp.bench import options
 from portmp.bench.experiment import Experiment, alike
 from portmp.bench.tables import Grid, Row, Table, joules, quantity
 from portmp.codegen import render
-from portmp.errors import BackendUnavailable
+from portmp.errors import BackendUnavailable, printable
 from portmp.report import checks, drawing, figures, papers, sources
 from portmp.report.drawing import Figure
 from portmp.report.sources import Source
-from portmp.report.subjects import Part, Subject, sorted_by_device
+from portmp.report.subjects import File, Part, Subject, sorted_by_device
 
 T = TypeVar("T")
 HEADINGS = {
@@ -39,6 +39,7 @@ HEADINGS = {
 }
 UNREADABLE = (AttributeError, IndexError, KeyError, TypeError, ValueError, ArithmeticError)
 """What a row raises that is not as its benchmark writes it."""
+UNCHECKED = "its rows are not as its benchmarks write them; nothing could be checked"
 DIGESTS = (
     "Results of recorded inputs, reduced to digests of their bits: how many equal the recorded "
     "ones, by format. They do not depend on the device; times do. An interpreted device runs AMD's "
@@ -60,6 +61,7 @@ class Shown:
     names: list[tuple[str, str]]
     numbers: list[tuple[str, str]]
     note: str
+    wide: bool = False
 
 
 @dataclass(frozen=True)
@@ -84,8 +86,27 @@ class Device:
     tables: list[Tables] = field(default_factory=list)
 
 
+class Dressed:
+    """A page's style and script."""
+
+    @property
+    def style(self) -> str:
+        """The style sheet."""
+        return data("style.css")
+
+    @property
+    def script(self) -> str:
+        """The script."""
+        return data("script.js")
+
+    @property
+    def script_hash(self) -> str:
+        """What lets the browser run the script and nothing else."""
+        return base64.b64encode(hashlib.sha256(self.script.encode()).digest()).decode()
+
+
 @dataclass
-class Page:
+class Page(Dressed):
     """All that the template shows."""
 
     title: str
@@ -93,6 +114,8 @@ class Page:
     devices: list[Device]
     overview: Grid
     digests: Grid
+    tiles: list[tuple[str, str]]
+    cover: list[Shown]
     ratios: Grid | None
     left_out: Grid | None
     sources: list[Source]
@@ -105,7 +128,7 @@ class Page:
     @property
     def figures(self) -> bool:
         """Whether there are any."""
-        return any(device.figures for device in self.devices)
+        return bool(self.cover) or any(device.figures for device in self.devices)
 
     @property
     def contents(self) -> list[str]:
@@ -118,32 +141,20 @@ class Page:
         }
         return [name for name in HEADINGS if not missing.get(name)]
 
-    @property
-    def style(self) -> str:
-        """The style sheet."""
-        return _data("style.css")
 
-    @property
-    def script(self) -> str:
-        """The script."""
-        return _data("script.js")
-
-    @property
-    def script_hash(self) -> str:
-        """What lets the browser run the script and nothing else."""
-        return base64.b64encode(hashlib.sha256(self.script.encode()).digest()).decode()
-
-
-def _data(name: str) -> str:
+def data(name: str) -> str:
+    """A file of the page's own."""
     return resources.files("portmp").joinpath(f"data/report/{name}").read_text(encoding="utf-8")
 
 
-def text(page: Page) -> str:
-    """The page as HTML."""
-    from mako.template import Template
+def text(page: Any, template: str = "page.mako") -> str:
+    """A page as HTML."""
+    from mako.lookup import TemplateLookup
 
-    template = Template(_data("page.mako"), default_filters=["h"], strict_undefined=True)
-    found: str = template.render_unicode(page=page)
+    lookup = TemplateLookup(default_filters=["h"], strict_undefined=True)
+    for name in ("parts.mako", template):
+        lookup.put_string(name, data(name))
+    found: str = lookup.get_template(template).render_unicode(page=page)
     return found
 
 
@@ -166,12 +177,11 @@ def hardware(subject: Subject) -> Grid:
     return grid("", ("what", "is"), lines, 2)
 
 
-def overview(subjects: Sequence[Subject], verdicts: Sequence[Row]) -> Grid:
+def overview(subjects: Sequence[Subject]) -> Grid:
     """A line for each device."""
     heads = (
         "device",
         "through",
-        "driver",
         "units",
         "memory",
         "float64 fma",
@@ -180,19 +190,19 @@ def overview(subjects: Sequence[Subject], verdicts: Sequence[Row]) -> Grid:
         "digests",
         "GEMM dd",
         "J/op",
-        "days",
+        "newest",
     )
     lines = []
-    for subject, verdict in zip(subjects, verdicts, strict=True):
+    for subject in subjects:
         facts, limits = subject.facts, subject.ceilings
         rates = limits["instructions_per_second"] if limits else {}
         memory = limits["memory"] if limits else None
-        best = safely(partial(_best, subject), None)
+        best = safely(partial(best_product, subject), None)
+        thrifty = safely(partial(best_product, subject, True), None)
         lines.append(
             [
                 subject.title,
                 subject.through,
-                str(facts.get("driver", "-")),
                 str(facts.get("compute_units", "-")),
                 f"{facts['memory'] / 2**30:.1f} GiB" if facts.get("memory") else "-",
                 *(
@@ -200,47 +210,60 @@ def overview(subjects: Sequence[Subject], verdicts: Sequence[Row]) -> Grid:
                     for word in ("float64", "float32")
                 ),
                 _quantity(memory["bytes_per_second"] if memory else None, "B/s"),
-                f"{verdict['passed']} of {verdict['total']}" if verdict["total"] else "-",
+                next((f"{v.passed} of {v.total}" for v in checks.verdicts(subject)), "-"),
                 _quantity(best["operations_per_second"] if best else None, "/s"),
-                joules(best["energy"]["joules_per_operation"])
-                if best and best.get("energy")
-                else "-",
-                ", ".join(subject.dates[:1] + subject.dates[1:][-1:]),
+                joules(thrifty["energy"]["joules_per_operation"]) if thrifty else "-",
+                subject.dates[-1],
             ]
         )
-    return grid("What was measured, and the largest rates that it showed", heads, lines, 3)
+    return grid("What was measured, and the largest rates that it showed", heads, lines, 2)
 
 
 def _quantity(value: float | None, unit: str) -> str:
     return quantity(value, unit) if value else "-"
 
 
-def _best(subject: Subject) -> Row | None:
-    """The fastest direct product in double-double."""
+def best_product(subject: Subject, energy: bool = False) -> Row | None:
+    """The fastest direct product in double-double, of those whose *energy* is known."""
     rows = [
         r
         for r in figures.latest(subject)
         if (r["routine"], r["format"], r["accuracy"]) == ("gemm", "dd", "accurate")
+        and (r.get("energy") or not energy)
     ]
     return max(rows, key=lambda r: float(r["operations_per_second"]), default=None)
 
 
-def digests(subjects: Sequence[Subject], verdicts: Sequence[Row]) -> Grid:
-    """How many digests are the recorded ones, by device and format."""
-    both = [(s, v) for s, v in zip(subjects, verdicts, strict=True) if v["total"]]
-    names = list(dict.fromkeys(name for _, v in both for name in v["formats"]))
+def digests(subjects: Sequence[Subject]) -> Grid:
+    """How many digests are the recorded ones, by device, definition and format."""
+    found = [(s, v) for s in subjects for v in checks.verdicts(s)]
+    names = list(dict.fromkeys(name for _, v in found for name in v.formats))
     lines = []
-    for subject, verdict in both:
-        cells = [_of(*verdict["formats"][n]) if n in verdict["formats"] else "-" for n in names]
-        right = verdict["passed"] == verdict["total"] and not verdict["problems"]
-        word = "as recorded" if right else "NOT AS RECORDED"
-        lines.append(
-            [subject.title, subject.through, word, _of(verdict["passed"], verdict["total"]), *cells]
-        )
+    for subject, verdict in found:
+        of = verdict.formats
+        cells = [_of(*of[name]) if name in of else "-" for name in names]
+        both = _of(verdict.passed, verdict.total)
+        lines.append([subject.title, subject.through, verdict.words, both, *cells])
     heads = ["device", "through", "verdict", "all", *names]
     return grid(
         "Digests that equal the recorded ones, of those that were computed", heads, lines, 3
     )
+
+
+def tiles(subjects: Sequence[Subject]) -> list[tuple[str, str]]:
+    """What the page says in few numbers, each with what it is."""
+    first = [found[0] for found in map(checks.verdicts, subjects) if found]
+    found = [(str(len(subjects)), "devices and targets")]
+    if first:
+        alike = sum(verdict.passed == verdict.total for verdict in first)
+        found.append((f"{alike} of {len(first)}", "give the recorded bits"))
+        most = max(verdict.passed for verdict in first)
+        found.append((f"{most:,}", "results with the recorded bits, at most"))
+    best = [safely(partial(best_product, subject), None) for subject in subjects]
+    rates = [float(row["operations_per_second"]) for row in best if row]
+    if rates:
+        found.append((quantity(max(rates), "/s"), "operations, the fastest product in dd"))
+    return found
 
 
 def _of(passed: int, total: int) -> str:
@@ -334,31 +357,36 @@ def _listed(make: Callable[[Subject], Iterator[Figure]], subject: Subject) -> li
 
 
 def drawn(subject: Subject, problems: list[str]) -> list[Shown]:
-    """A device's figures; none where matplotlib is missing, which is told once."""
+    """A device's figures."""
     found: list[Figure] = []
     none: list[Figure] = []
     for make in (figures.roofline, figures.rates, figures.digits, figures.energy, papers.figures):
         found += safely(partial(_listed, make, subject), none)
+    return _shown(found, subject.key, problems)
+
+
+def _shown(found: Sequence[Figure], key: str, problems: list[str]) -> list[Shown]:
+    """Figures; none where matplotlib is missing, which is told once."""
     shown = []
     for i, figure in enumerate(found):
         try:
-            svg = drawing.drawn(figure, f"{subject.key}f{i}")
+            svg = drawing.drawn(figure, f"{key}f{i}")
+            if figure.wide:
+                broad = drawing.drawn(figure, f"{key}f{i}b", broad=True)
+                svg = f'<div class="narrow">{svg}</div><div class="broad">{broad}</div>'
         except BackendUnavailable as error:
             if str(error) not in problems:
                 problems.append(f"{error}; without it the page has tables alone")
             return []
         numbers = [(s.name, "; ".join(said for _, _, said in s.points)) for s in figure.series]
         names = [(drawing.letter(j, s), s.name) for j, s in enumerate(figure.series)]
-        shown.append(Shown(figure.title, svg, names, numbers, figure.note))
+        shown.append(Shown(figure.title, svg, names, numbers, figure.note, figure.wide))
     return shown
 
 
-def built(
-    reports: Sequence[Row], files: Sequence[tuple[str, str]], title: str = "portmp, measured"
-) -> Page:
-    """The page of some reports; *files* are the names of theirs, and why one was left out."""
+def built(reports: Sequence[Row], files: Sequence[File], title: str = "portmp, measured") -> Page:
+    """The page of some reports; of these *files*."""
     subjects = sorted_by_device(reports)
-    verdicts = [checks.verdict(subject) for subject in subjects]
     problems: list[str] = []
     devices = [
         Device(
@@ -366,12 +394,13 @@ def built(
             subject.title,
             subject.through,
             hardware(subject),
-            verdict["problems"],
+            safely(partial(checks.contradictions, subject), [UNCHECKED]),
             drawn(subject, problems),
             [one for part in subject.parts for one in tables(part)],
         )
-        for subject, verdict in zip(subjects, verdicts, strict=True)
+        for subject in subjects
     ]
+    none: list[Figure] = []
     dates = sorted(report["date"][:10] for report in reports)
     count = f"{len(subjects)} device{'s' * (len(subjects) != 1)}, {len(reports)} reports"
     return Page(
@@ -379,8 +408,10 @@ def built(
         f"{count}, {' to '.join(sorted({*dates[:1], *dates[-1:]}))}: "
         "arithmetic beyond float64, the same bits on every device",
         devices,
-        overview(subjects, verdicts),
-        digests(subjects, verdicts),
+        overview(subjects),
+        digests(subjects),
+        tiles(subjects),
+        _shown(safely(lambda: list(figures.cover(subjects)), none), "all", problems),
         ratios(subjects),
         left_out(subjects),
         list(sources.of(subjects)),
@@ -392,12 +423,12 @@ def built(
     )
 
 
-def _files(reports: Sequence[Row], files: Sequence[tuple[str, str]]) -> Grid:
+def _files(reports: Sequence[Row], files: Sequence[File]) -> Grid:
     heads = ("file or benchmark", "portmp", "commit", "templates", "definition", "date")
     words = {True: "left out: ", False: ""}
     lines: list[list[Any]] = [
-        [f"{name} {words[bool(reason)]}{reason}".strip(), "", "", "", "", ""]
-        for name, reason in files
+        [f"{printable(f.path.name)} {words[bool(f.reason)]}{f.reason}".strip(), *[""] * 5]
+        for f in files
     ]
     lines += [
         [

@@ -116,12 +116,24 @@ class Subject:
         return best if best["instructions_per_second"] else None
 
 
+_POCL = re.compile(r"(?:pthread|cpu)-(?:([a-z0-9-]+)-)?(.+)")
+"""How PoCL names processors: its threads, the target of its compiler, the processor's own name."""
+
+
+def readable(name: str) -> str:
+    """A device's name without what its driver puts around it."""
+    found = _POCL.fullmatch(name)
+    if found:
+        name = f"{found[2]} ({found[1]})" if found[1] else found[2]
+    return re.sub(r"\((?:R|TM)\)", "", name)
+
+
 def identity(part: Row) -> tuple[str, str, str]:
     """What tells devices apart: name, backend, and the platform that OpenCL names."""
     facts = part["facts"]
     backend = part["selected"].partition(":")[0]
     if facts is None:
-        return f"{part['selected']}: {part.get('about', '')}", "", ""
+        return f"{part['selected']}, compiled only", "", ""
     platform = str(value_of(facts, "extra.platform") or "").partition(",")[0]
     words = _COMMON.sub(" ", platform).split()
     return facts["name"], backend, " ".join(dict.fromkeys(words))
@@ -134,7 +146,7 @@ def sorted_by_device(found: Sequence[Row]) -> list[Subject]:
         for part in report["devices"]:
             name, backend, platform = identity(part)
             subject = subjects.setdefault(
-                (name, backend, platform), Subject("", name, backend, platform)
+                (name, backend, platform), Subject("", readable(name), backend, platform)
             )
             subject.parts.append((report, part))
 
@@ -149,23 +161,30 @@ def sorted_by_device(found: Sequence[Row]) -> list[Subject]:
     return ordered
 
 
-def read(paths: Sequence[str | Path]) -> tuple[list[Row], list[tuple[str, str]]]:
-    """All reports of some files and of folders' files; each file's name, and why it was left out.
+@dataclass(frozen=True)
+class File:
+    """A file that was read: its reports, or why it was left out."""
+
+    path: Path
+    reports: list[Row]
+    reason: str = ""
+
+
+def read(paths: Sequence[str | Path]) -> tuple[list[Row], list[File]]:
+    """All reports of some files and of folders' files, and the files.
 
     InputError for the first file that is no report. A folder may hold other files.
     """
-    found: list[Row] = []
-    files: list[tuple[str, str]] = []
+    files: list[File] = []
     for path in map(Path, paths):
         for file in sorted(path.glob("*.json")) if path.is_dir() else [path]:
-            reason = ""
             try:
-                found += cleaned(reports.read_all(file))
+                files.append(File(file, cleaned(reports.read_all(file))))
             except InputError as error:
                 if file == path:
                     raise
-                reason = str(error).removeprefix(f"{file}: ")
-            files.append((printable(file.name), reason))
+                files.append(File(file, [], str(error).removeprefix(f"{file}: ")))
+    found = [report for file in files for report in file.reports]
     if not found:
         raise InputError(f"{', '.join(map(str, paths))}: no report of portmp bench is there")
     return found, files

@@ -1,103 +1,6 @@
-<%def name="table(grid, name, few=False)">\
-<div class="wide" role="region" tabindex="0" aria-label="${grid.title or name}">
-<table id="${name}" class="sorts${' few' if few else ''}">
-<caption>${grid.title}</caption>
-<thead><tr>\
-% for head, left in zip(grid.heads, grid.left):
-<th scope="col"${' class="n"' if left else '' | n}>${head}</th>\
-% endfor
-</tr></thead>
-<tbody>
-% for line in grid.cells:
-<tr>\
-% for cell, left in zip(line, grid.left):
-<td${' class=n' if left else '' | n}>${cell}\
-% endfor
-
-% endfor
-</tbody>
-</table>
-</div>
-</%def>\
-<%def name="filtered(grid, name)">\
-% if len(grid.cells) > 7:
-<div class="tools" hidden><label>Filter: <input type="search" data-filter="${name}"></label> <span id="${name}-said" class="soft" aria-live="polite"></span></div>
-% endif
-${table(grid, name)}\
-</%def>\
-<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; img-src data:; style-src 'unsafe-inline'; script-src 'sha256-${page.script_hash | n}'">
-<link rel="icon" href="data:,">
-<title>${page.title}</title>
-<style>${page.style | n}</style>
-</head>
-<body>
-<a class="skip" href="#main">To the content</a>
-<header>
-<h1>${page.title}</h1>
-<p class="soft">${page.subtitle}</p>
-<nav aria-label="Parts of the page"><ul>
-% for part in page.contents:
-<li><a href="#${part}">${page.headings[part]}</a></li>
-% endfor
-</ul></nav>
-<div class="tools" hidden>
-<label>Colours <select id="theme"><option value="">as the system</option><option value="light">light</option><option value="dark">dark</option></select></label>
-<button type="button" id="open">Open or close all</button>
-</div>
-% if len(page.devices) > 1:
-<fieldset class="tools" hidden><legend>Devices that are shown</legend>
-% for device in page.devices:
-<label><input type="checkbox" checked data-shows="${device.key}"> ${device.title} (${device.through})</label>
-% endfor
-</fieldset>
-% endif
-</header>
-<main id="main">
-% for problem in page.problems:
-<p class="bad">${problem}</p>
-% endfor
-<section aria-labelledby="devices">
-<h2 id="devices">${page.headings["devices"]}</h2>
-${filtered(page.overview, "overview")}
-<details><summary>The hardware of each device</summary>
-% for device in page.devices:
-<div data-device="${device.key}">
-<h3>${device.title} (${device.through})</h3>
-${table(device.hardware, device.key + "-hardware", True)}
-</div>
-% endfor
-</details>
-</section>
-<section aria-labelledby="digests">
-<h2 id="digests">${page.headings["digests"]}</h2>
-<p>${page.about_digests}</p>
-${filtered(page.digests, "digests-table")}
-% for device in page.devices:
-% if device.problems:
-<div data-device="${device.key}"><h3>${device.title} (${device.through})</h3>
-<ul>
-% for problem in device.problems:
-<li class="bad">${problem}</li>
-% endfor
-</ul></div>
-% endif
-% endfor
-</section>
-% if page.figures:
-<section aria-labelledby="figures">
-<h2 id="figures">${page.headings["figures"]}</h2>
-<p>Names below a figure show and hide its series. A mark tells its numbers where a pointer rests on it; all are in the table below the figure.</p>
-% for device in page.devices:
-% if device.figures:
-<div data-device="${device.key}"><h3>${device.title} (${device.through})</h3>
-<div class="figures">
-% for figure in device.figures:
-<figure>
+<%namespace name="parts" file="parts.mako"/>\
+<%def name="drawn(figure)">\
+<figure${' class=whole' if figure.wide else '' | n}>
 <figcaption>${figure.title}</figcaption>
 ${figure.svg | n}
 <div class="legend" role="group" aria-label="Series">\
@@ -116,6 +19,84 @@ ${figure.svg | n}
 </ul>
 </details>
 </figure>
+</%def>\
+<!DOCTYPE html>
+<html lang="en">
+<head>
+${parts.head(page)}\
+</head>
+<body>
+<a class="skip" href="#main">To the content</a>
+<header>
+<h1>${page.title}</h1>
+<p class="soft">${page.subtitle}</p>
+<nav aria-label="Parts of the page"><ul>
+% for part in page.contents:
+<li><a href="#${part}">${page.headings[part]}</a></li>
+% endfor
+</ul></nav>
+<div class="tools" hidden>
+<label>Colours <select id="theme"><option value="">as the system</option><option value="light">light</option><option value="dark">dark</option></select></label>
+<button type="button" id="open">Open or close all</button>
+</div>
+% if len(page.devices) > 1:
+<details class="tools chosen" hidden><summary>Devices that are shown</summary>
+<div class="boxes" role="group" aria-label="Devices that are shown">
+% for device in page.devices:
+<label><input type="checkbox" checked data-shows="${device.key}"> <span>${device.title} <span class="soft">${device.through}</span></span></label>
+% endfor
+</div></details>
+% endif
+<ul class="tiles">
+% for number, words in page.tiles:
+<li><b>${number}</b> <span>${words}</span></li>
+% endfor
+</ul>
+</header>
+<main id="main">
+% for problem in page.problems:
+<p class="bad">${problem}</p>
+% endfor
+<section aria-labelledby="devices">
+<h2 id="devices">${page.headings["devices"]}</h2>
+${parts.filtered(page.overview, "overview")}
+<details><summary>The hardware of each device</summary>
+% for device in page.devices:
+<div data-device="${device.key}">
+<h3>${device.title} (${device.through})</h3>
+${parts.table(device.hardware, device.key + "-hardware", True)}
+</div>
+% endfor
+</details>
+</section>
+<section aria-labelledby="digests">
+<h2 id="digests">${page.headings["digests"]}</h2>
+<p>${page.about_digests}</p>
+${parts.filtered(page.digests, "digests-table")}
+% for device in page.devices:
+% if device.problems:
+<div data-device="${device.key}"><h3>${device.title} (${device.through})</h3>
+<ul>
+% for problem in device.problems:
+<li class="bad">${problem}</li>
+% endfor
+</ul></div>
+% endif
+% endfor
+</section>
+% if page.figures:
+<section aria-labelledby="figures">
+<h2 id="figures">${page.headings["figures"]}</h2>
+<p>Names below a figure show and hide its series. A mark tells its numbers where a pointer rests on it; all are listed below the figure.</p>
+% for figure in page.cover:
+${drawn(figure)}\
+% endfor
+% for device in page.devices:
+% if device.figures:
+<div data-device="${device.key}"><h3>${device.title} (${device.through})</h3>
+<div class="figures">
+% for figure in device.figures:
+${drawn(figure)}\
 % endfor
 </div></div>
 % endif
@@ -125,7 +106,7 @@ ${figure.svg | n}
 % if page.ratios:
 <section aria-labelledby="papers">
 <h2 id="papers">${page.headings["papers"]}</h2>
-${filtered(page.ratios, "ratios")}
+${parts.filtered(page.ratios, "ratios")}
 </section>
 % endif
 <section aria-labelledby="tables">
@@ -139,7 +120,7 @@ ${filtered(page.ratios, "ratios")}
 <p class="soft">${sentence}</p>
 % endfor
 % for j, grid in enumerate(one.grids):
-${filtered(grid, f"{device.key}-{i}-{j}")}
+${parts.filtered(grid, f"{device.key}-{i}-{j}")}
 % endfor
 </details>
 % endfor
@@ -150,7 +131,7 @@ ${filtered(grid, f"{device.key}-{i}-{j}")}
 % if page.left_out:
 <section aria-labelledby="left">
 <h2 id="left">${page.headings["left"]}</h2>
-${filtered(page.left_out, "left-out")}
+${parts.filtered(page.left_out, "left-out")}
 </section>
 % endif
 % if page.sources:
@@ -177,7 +158,7 @@ ${'<b>' if differs else '' | n}${text}${'</b>' if differs else '' | n}
 <footer>
 <h2 id="made">${page.headings["made"]}</h2>
 <p>${page.made}</p>
-${table(page.files, "files", True)}
+${parts.table(page.files, "files", True)}
 </footer>
 <script>${page.script | n}</script>
 </body>
