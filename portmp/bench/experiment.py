@@ -409,6 +409,10 @@ class Family:
             for part in data["devices"]
         )
 
+    def as_file(self, data: Row, place: Path) -> Row:
+        """What is written to *place*."""
+        return data
+
     def command(self, args: Any) -> int:
         """Run it: 1 if a result is wrong, a case failed or a device was refused, else 0."""
         return command(self, args)
@@ -473,7 +477,8 @@ def command(family: Family, args: Any) -> int:
     data = family.report(parts, start, family.others(request, used, progress))
     text = json.dumps(data, indent=1, allow_nan=False)
     if request.output:
-        target.replace(request.output, f"{text}\n".encode())
+        whole = json.dumps(family.as_file(data, request.output), indent=1, allow_nan=False)
+        target.replace(request.output, f"{whole}\n".encode())
         journal.close()
     print(text if args.json else family.table(data))
     if request.picture:

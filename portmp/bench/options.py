@@ -105,6 +105,15 @@ COMMANDS = {
             "plot": "draw ratios to float64",
         },
     ),
+    "history": Command(
+        "ten kernels by turns with a reference build: what changed beyond the noise",
+        "portmp.bench.history",
+        {
+            "reference": "a commit, or a folder with portmp in it (default HEAD~1)",
+            "seconds": "limit, without compiling (default 60)",
+            "runs": "turns of each kernel in each of three starts (default 9)",
+        },
+    ),
 }
 WITHIN = {
     name: Command(about, f"portmp.bench.{module}", {})
@@ -140,6 +149,7 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "size": {"metavar": "N,..."},
     "experiment": {"metavar": "E,..."},
     "sizes": {"metavar": "S"},
+    "reference": {"metavar": "R"},
     "static": {"metavar": "ARCH,..."},
     "accuracy": {"default": "both"},
     "runs": {"type": int, "metavar": "N"},

@@ -6,6 +6,7 @@ before a file is sent whether it would be taken, and else what to send again.
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -176,5 +177,6 @@ def _cells(subject: Subject, path: Path) -> list[str]:
 
 def _escaped(text: str) -> str:
     """Text that Markdown shows as it is."""
-    special = "\\`*_{}[]<>|&"
-    return "".join(f"\\{c}" if c in special else c for c in " ".join(text.split()))
+    special = "\\`*_{}[]|"
+    words = html.escape(" ".join(text.split()), quote=False)
+    return "".join(f"\\{c}" if c in special else c for c in words)
