@@ -559,7 +559,8 @@ OVERFLOWING = """
 (() => {
   const found = [];
   for (const part of document.body.querySelectorAll("*")) {
-    if (part.closest(".wide") || part.closest("svg") || part.matches(".skip")) continue;
+    if (part.closest(".wide") && !part.matches("caption span")) continue;
+    if (part.closest("svg") || part.matches(".skip")) continue;
     const box = part.getBoundingClientRect();
     if (box.width && box.right > innerWidth + 1)
       found.push(part.tagName + " " + part.className + " " + box.right);

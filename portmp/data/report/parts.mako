@@ -8,7 +8,7 @@
 <%def name="table(grid, name, few=False)">\
 <div class="wide" role="region" tabindex="0" aria-label="${grid.title or name}">
 <table id="${name}" class="sorts${' few' if few else ''}">
-<caption>${grid.title}</caption>
+<caption><span>${grid.title}</span></caption>
 <thead><tr>\
 % for head, left in zip(grid.heads, grid.left):
 <th scope="col"${' class="n"' if left else '' | n}>${head}</th>\
