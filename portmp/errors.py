@@ -59,6 +59,10 @@ class InputError(PortmpError, ValueError):
     """A file or text that cannot be read, with its place."""
 
 
+class EntryError(InputError):
+    """An entry of the porting reference that says too little, too much or what it may not."""
+
+
 def one_line(error: BaseException) -> str:
     """The message of an error, of others as well, on one line."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -24,6 +24,7 @@ TIERS = (
     "nvdisasm",
     "hiprtc",
     "clang",
+    "hipcc",
     "oclgrind",
     "pocl",
     "pocl-debian",
@@ -32,6 +33,7 @@ TIERS = (
     "openblas",
     "strace",
     "chromium",
+    "sphinx",
 )
 
 
@@ -72,6 +74,21 @@ def _clang() -> None:
     from portmp.compilers.clang import ClangCompiler
 
     ClangCompiler().version()
+
+
+def _sphinx() -> None:
+    import importlib.util
+
+    for package in ("sphinx", "myst_parser", "furo"):
+        if importlib.util.find_spec(package) is None:
+            raise BackendUnavailable(f"{package} is not installed: pip install '.[docs]'")
+
+
+def _hipcc() -> None:
+    from shutil import which
+
+    if which("hipcc") is None:
+        raise BackendUnavailable("hipcc is not on PATH")
 
 
 def _oclgrind() -> None:
@@ -122,6 +139,8 @@ _PROBES: dict[str, Callable[[], None]] = {
     "nvdisasm": _nvdisasm,
     "hiprtc": _hiprtc,
     "clang": _clang,
+    "hipcc": _hipcc,
+    "sphinx": _sphinx,
     "oclgrind": _oclgrind,
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),

@@ -31,6 +31,11 @@ def exp(x: Array, *, out: Array | None = None) -> Array:
     return _applied("exp", out, x=x)
 
 
+def expm1(x: Array, *, out: Array | None = None) -> Array:
+    """e^x - 1, accurate about 0."""
+    return _applied("expm1", out, x=x)
+
+
 def log(x: Array, *, out: Array | None = None) -> Array:
     """The natural logarithm; of zero -inf, of negative numbers NaN."""
     return _applied("log", out, x=x)
@@ -51,6 +56,11 @@ def log10(x: Array, *, out: Array | None = None) -> Array:
     return _applied("log10", out, x=x)
 
 
+def pow(x: Any, y: Any, *, out: Array | None = None) -> Array:
+    """x^y; special values as C's pow."""
+    return _applied("pow", out, x=x, y=y)
+
+
 def sin(x: Array, *, out: Array | None = None) -> Array:
     """The sine of x radians, of any size."""
     return _applied("sin", out, x=x)
@@ -66,8 +76,146 @@ def tan(x: Array, *, out: Array | None = None) -> Array:
     return _applied("tan", out, x=x)
 
 
+def asin(x: Array, *, out: Array | None = None) -> Array:
+    """The arcsine, from -pi/2 to pi/2; NaN beyond [-1, 1]."""
+    return _applied("asin", out, x=x)
+
+
+def acos(x: Array, *, out: Array | None = None) -> Array:
+    """The arccosine, from 0 to pi; NaN beyond [-1, 1]."""
+    return _applied("acos", out, x=x)
+
+
+def atan(x: Array, *, out: Array | None = None) -> Array:
+    """The arctangent, from -pi/2 to pi/2."""
+    return _applied("atan", out, x=x)
+
+
+def atan2(y: Any, x: Any, *, out: Array | None = None) -> Array:
+    """The angle of the point (x, y), from -pi to pi."""
+    return _applied("atan2", out, y=y, x=x)
+
+
+def sinh(x: Array, *, out: Array | None = None) -> Array:
+    """The hyperbolic sine."""
+    return _applied("sinh", out, x=x)
+
+
+def cosh(x: Array, *, out: Array | None = None) -> Array:
+    """The hyperbolic cosine."""
+    return _applied("cosh", out, x=x)
+
+
+def tanh(x: Array, *, out: Array | None = None) -> Array:
+    """The hyperbolic tangent."""
+    return _applied("tanh", out, x=x)
+
+
+def asinh(x: Array, *, out: Array | None = None) -> Array:
+    """The inverse hyperbolic sine."""
+    return _applied("asinh", out, x=x)
+
+
+def acosh(x: Array, *, out: Array | None = None) -> Array:
+    """The inverse hyperbolic cosine; NaN below 1."""
+    return _applied("acosh", out, x=x)
+
+
+def atanh(x: Array, *, out: Array | None = None) -> Array:
+    """The inverse hyperbolic tangent; NaN beyond [-1, 1]."""
+    return _applied("atanh", out, x=x)
+
+
+def cbrt(x: Array, *, out: Array | None = None) -> Array:
+    """The cube root, with the sign of x."""
+    return _applied("cbrt", out, x=x)
+
+
+def hypot(x: Any, y: Any, *, out: Array | None = None) -> Array:
+    """sqrt(x^2 + y^2) without overflow on the way."""
+    return _applied("hypot", out, x=x, y=y)
+
+
+def erf(x: Array, *, out: Array | None = None) -> Array:
+    """The error function."""
+    return _applied("erf", out, x=x)
+
+
+def erfc(x: Array, *, out: Array | None = None) -> Array:
+    """1 - erf(x), accurate where that is small."""
+    return _applied("erfc", out, x=x)
+
+
+def gamma(x: Array, *, out: Array | None = None) -> Array:
+    """The gamma function; NaN at negative integers."""
+    return _applied("gamma", out, x=x)
+
+
+def lgamma(x: Array, *, out: Array | None = None) -> Array:
+    """log|gamma(x)|."""
+    return _applied("lgamma", out, x=x)
+
+
+def floor(x: Array, *, out: Array | None = None) -> Array:
+    """The largest integer that is not above x."""
+    return _applied("floor", out, x=x)
+
+
+def ceil(x: Array, *, out: Array | None = None) -> Array:
+    """The smallest integer that is not below x."""
+    return _applied("ceil", out, x=x)
+
+
+def trunc(x: Array, *, out: Array | None = None) -> Array:
+    """The integer part, toward zero."""
+    return _applied("trunc", out, x=x)
+
+
+def round(x: Array, *, out: Array | None = None) -> Array:
+    """The nearest integer, ties to even."""
+    return _applied("round", out, x=x)
+
+
+def fmod(x: Any, y: Any, *, out: Array | None = None) -> Array:
+    """x - n y with the integer n toward zero: the sign is x's."""
+    return _applied("fmod", out, x=x, y=y)
+
+
 FUNCTIONS: Mapping[str, Callable[..., Array]] = {
-    function.__name__: function for function in (exp, log, log1p, log2, log10, sin, cos, tan)
+    function.__name__: function
+    for function in (
+        exp,
+        expm1,
+        log,
+        log1p,
+        log2,
+        log10,
+        pow,
+        sin,
+        cos,
+        tan,
+        asin,
+        acos,
+        atan,
+        atan2,
+        sinh,
+        cosh,
+        tanh,
+        asinh,
+        acosh,
+        atanh,
+        cbrt,
+        hypot,
+        erf,
+        erfc,
+        gamma,
+        lgamma,
+        floor,
+        ceil,
+        trunc,
+        round,
+        fmod,
+    )
 }
 """All functions by name."""
 

@@ -165,6 +165,26 @@ class Queue(ABC):
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
         """What ``perform`` takes to launch a kernel, once or often; errors are launch's."""
+        self._check(kernel, grid, block)
+        return self._launcher(kernel, grid, block, args)
+
+    def relauncher(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Argument],
+        places: Sequence[int],
+    ) -> Callable[[Sequence[Argument]], None]:
+        """What launches a kernel with other numbers at some *places* of *args*; for many threads.
+
+        The numbers keep their types. It records nothing, and need not keep memory that *args* name.
+        """
+        self._check(kernel, grid, block)
+        return self._relauncher(kernel, grid, block, args, places)
+
+    def _check(self, kernel: Kernel, grid: Dim3, block: Dim3) -> None:
+        """LaunchError for a grid or a block that does not fit the device."""
         device = self.device
         check_process(device)
         x, y, z = block
@@ -174,7 +194,6 @@ class Queue(ABC):
         blocks = 0 < i <= most_i and 0 < j <= most_j and 0 < k <= most_k
         if not (blocks and 0 < threads <= device.properties.max_threads):
             raise LaunchError(_misfit(kernel, grid, block, device))
-        return self._launcher(kernel, grid, block, args)
 
     def perform(self, run: Callable[[], None], args: Sequence[Argument]) -> None:
         """Do what launches a kernel, or what a device without kernels does in its place.
@@ -191,6 +210,24 @@ class Queue(ABC):
 
         It need not keep memory that *args* name.
         """
+
+    def _relauncher(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Argument],
+        places: Sequence[int],
+    ) -> Callable[[Sequence[Argument]], None]:
+        """``relauncher`` once grid and block are checked."""
+
+        def run(numbers: Sequence[Argument]) -> None:
+            changed = list(args)
+            for place, number in zip(places, numbers, strict=True):
+                changed[place] = number
+            self._launcher(kernel, grid, block, changed)()
+
+        return run
 
     @abstractmethod
     def record(self) -> Event:

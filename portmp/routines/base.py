@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
+from ctypes import c_float
 from fractions import Fraction
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -21,13 +24,34 @@ Operand = Planes | ScalarLimbs | None
 def scalar_limbs(form: Format, value: object, argument: str) -> ScalarLimbs:
     """Limbs of an exact scalar as kernel arguments, in words of the arithmetic."""
     form = form.arithmetic
+    if type(value) is float and (limbs := _float_limbs(form, value)):
+        return limbs
     # == does not tell -0.0 from 0.0.
     if type(value) in _KNOWN and not (value == 0 and str(value).startswith("-")):
         return _known_limbs(form, value, argument)
     return _scalar_limbs(form, value, argument)
 
 
-_KNOWN = (int, float, str)
+_KNOWN = (int, str)
+
+
+def _float_limbs(form: Format, value: float) -> ScalarLimbs | None:
+    """``scalar_limbs`` of a finite float, as ``convert`` gives them; None where it must be asked.
+
+    Numbers that change from launch to launch cost ten times as much through ``convert``.
+    """
+    if form.coded or not math.isfinite(value):
+        return None
+    word = _WORDS[form.word]
+    limbs = []
+    for plane in form.planes:
+        limb = value if plane == "float64" else c_float(value).value  # which warns of nothing
+        limbs.append(word(limb))
+        value -= limb
+    return tuple(limbs) if math.isfinite(limbs[0]) else None
+
+
+_WORDS: dict[str, type[np.floating[Any]]] = {"float32": np.float32, "float64": np.float64}
 
 
 @lru_cache(maxsize=1024, typed=True)

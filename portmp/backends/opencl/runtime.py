@@ -7,6 +7,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -141,6 +142,17 @@ class ClQueue(Queue):
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
+        launch = self._relauncher(kernel, grid, block, args, ())
+        return partial(launch, ())
+
+    def _relauncher(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Argument],
+        places: Sequence[int],
+    ) -> Callable[[Sequence[Argument]], None]:
         assert isinstance(kernel, ClKernel)
         values = [a.mem if type(a) is ClBuffer else a for a in args]
         if args and type(args[-1]) is LaunchMemory:
@@ -154,11 +166,13 @@ class ClQueue(Queue):
                 handle.set_scalar_arg_dtypes([_SCALARS.get(type(a), type(a)) for a in args])
                 kernel.typed = True
 
-        def run() -> None:
+        def run(numbers: Sequence[Argument]) -> None:
             # Arguments belong to the kernel object, which all threads share. An object for each
             # launch that is repeated would take longer to make than most save.
             try:
                 with lock:
+                    for place, number in zip(places, numbers, strict=True):
+                        values[place] = number
                     handle.set_args(*values)
                     enqueue(queue, handle, size, block)
             except self._cl.Error as error:
