@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import cache
 
 from portmp.networks.functions import (
+    draws,
     error,
     exponential,
     gamma,
@@ -53,11 +54,15 @@ _FUNCTIONS: dict[str, tuple[int, Callable[[Setting], str]]] = {
     "fmod": (2, rounding.fmod),
 }
 
+_PARTS: dict[str, Callable[[Setting], str]] = {"uniform": draws.uniform, "normal": draws.normal}
+"""What random numbers are made by."""
+
 ARITY = {name: arity for name, (arity, _) in _FUNCTIONS.items()}
 """Functions and their number of operands."""
 
 
 @cache
 def function(name: str, word: str, limbs: int) -> Network:
-    """The network of a function for values of so many limbs."""
-    return get(_FUNCTIONS[name][1](Setting(word, limbs)))
+    """The network of a function, or of a part of random numbers, for values of so many limbs."""
+    made = _PARTS[name] if name in _PARTS else _FUNCTIONS[name][1]
+    return get(made(Setting(word, limbs)))
