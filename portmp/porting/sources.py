@@ -14,7 +14,7 @@ Node = Any
 """A node of tree-sitter's: type, text, children, place."""
 
 _REMEDY = "pip install 'portmp[port]' (tree-sitter and tree-sitter-cuda)"
-_LARGEST = 16 * 2**20
+_LARGEST = 4 * 2**20
 
 
 @cache
@@ -27,6 +27,11 @@ def _parser() -> Any:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
 
 
+def parsed(content: bytes) -> Node:
+    """The root of a text's syntax tree; BackendUnavailable where the parser is missing."""
+    return _parser().parse(content).root_node
+
+
 @dataclass(frozen=True)
 class Source:
     """A file's text and its syntax tree."""
@@ -37,7 +42,7 @@ class Source:
     @cached_property
     def root(self) -> Node:
         """The root of the syntax tree."""
-        return _parser().parse(self.content).root_node
+        return parsed(self.content)
 
     @property
     def text(self) -> str:
@@ -156,7 +161,9 @@ def read(path: str | Path) -> Source:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     if len(content) > _LARGEST:
-        raise InputError(f"{path}: {len(content)} bytes, at most {_LARGEST} are read")
+        raise InputError(f"{path}: {len(content)} bytes given, sources have at most {_LARGEST}")
+    if b"\0" in content:
+        raise InputError(f"{path}: is no text: it holds bytes of 0")
     return Source(str(path), content)
 
 
