@@ -43,6 +43,7 @@ COMMANDS = (
     "tune",
     "nbody",
     "bench",
+    "port",
     "warm",
     "cache",
 )
@@ -343,6 +344,21 @@ def _rendered(args: Args, name: str, device: Device | None) -> str:
     return platform.get(name).standalone + text if args.standalone else text
 
 
+def _port(args: Args) -> int:
+    from portmp.porting import command
+
+    return command.run(
+        args.files,
+        as_json=args.json,
+        fail_on=args.fail,
+        with_opencl=args.opencl,
+        traps_only=args.traps,
+        hip=args.hip,
+        template=args.template,
+        folder=args.output,
+    )
+
+
 def _warm(args: Args) -> int:
     from dataclasses import asdict
 
@@ -535,6 +551,8 @@ def _parser() -> argparse.ArgumentParser:
 
     _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
 
+    _port_options(command("port", _port, "what stands between CUDA sources and AMD or OpenCL"))
+
     _warm_options(command("warm", _warm, "compile kernels ahead, so that no first call waits"))
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
     cache.add_argument("--clear", action="store_true", help="remove the files")
@@ -615,6 +633,23 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     )
     nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
     nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
+
+
+def _port_options(port: argparse.ArgumentParser) -> None:
+    port.add_argument("files", nargs="+", metavar="FILE", help="CUDA sources and their headers")
+    port.add_argument("--opencl", action="store_true", help="tell of OpenCL as well as of HIP")
+    port.add_argument("--traps", action="store_true", help="traps alone, no list of constructs")
+    port.add_argument("--hip", action="store_true", help="write HIP texts into the folder of -o")
+    port.add_argument(
+        "--template", action="store_true", help="write first templates of kernels into it"
+    )
+    port.add_argument("-o", "--output", metavar="DIR", help="where to write")
+    port.add_argument(
+        "--fail",
+        choices=("certain", "likely", "possible", "never"),
+        default="likely",
+        help="the least certainty of a trap that makes the exit status 1 (default likely)",
+    )
 
 
 def _warm_options(warm: argparse.ArgumentParser) -> None:

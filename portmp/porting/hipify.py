@@ -130,10 +130,11 @@ def _added(facts: Facts, text: bytes, warps: bool) -> list[str]:
     is_header = PurePath(facts.source.name).suffix in (".h", ".cuh", ".hpp", ".inl")
     found = []
     is_cuda = any(w.text in _ANY_CUDA for w in facts.words)
-    if _RUNTIME.encode() not in text and is_cuda and not is_header:
-        found.append(f"<{_RUNTIME}>")
+    first = re.search(rb"#\s*include\s*<(hip/[^>]*)>", text)
     if warps:
         found.append(f'"{HELPER.name}"')
+    elif is_cuda and not is_header and (first is None or first[1] != _RUNTIME.encode()):
+        found.append(f"<{_RUNTIME}>")  # ROCm 5's other headers want it before them
     return found
 
 
