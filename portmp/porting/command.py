@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from portmp.errors import ArgumentError, InputError
+from portmp.errors import ArgumentError, InputError, printable
 from portmp.files import target
 from portmp.porting import hipify, report, sources, templates
 from portmp.porting.report import Report
@@ -55,10 +55,10 @@ def run(
     if as_json:
         print(json.dumps(_as_json(reports, made), indent=1))
     else:
-        for one in reports:
-            print("\n".join(report.text(one, with_opencl, not traps_only)), end="\n\n")
-        for file in made:
-            print("\n".join(_told(file)), end="\n\n")
+        parts = [report.text(one, with_opencl, not traps_only) for one in reports]
+        for lines in (*parts, *map(_told, made)):
+            if told := "\n".join(printable(line) for line in lines):
+                print(told, end="\n\n")
         print("\n".join(report.summary(reports)))
     return int(_fails(reports, fail_on))
 
@@ -76,9 +76,7 @@ def _as_json(reports: Sequence[Report], made: Sequence[Written]) -> dict[str, An
     }
 
 
-def _written(
-    read: Sequence[Source], folder: Path, hip: bool, template: bool
-) -> Iterator[Written]:
+def _written(read: Sequence[Source], folder: Path, hip: bool, template: bool) -> Iterator[Written]:
     """HIP texts and templates in a folder, all or none; then compiled and compared."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -89,12 +87,12 @@ def _written(
     made: list[tuple[Source, Written]] = []
     for source in read:
         if hip:
-            one = hipify.translated(source, together)
-            _add(texts, one.file, one.content, source)
-            if one.helper:
+            text = hipify.translated(source, together)
+            _add(texts, text.file, text.content, source)
+            if text.helper:
                 texts[hipify.HELPER.name] = hipify.HELPER.read_bytes()
-            changes = [asdict(change) for change in one.changes]
-            made.append((source, Written(source.name, str(folder / one.file), "hip", changes)))
+            changes = [asdict(change) for change in text.changes]
+            made.append((source, Written(source.name, str(folder / text.file), "hip", changes)))
         if template:
             for begun in _templates(source):
                 name = f"{begun.name}.py"
@@ -153,6 +151,8 @@ def _told(one: Written) -> Iterator[str]:
         before = change["before"] or "nothing"
         yield f"    {one.source}:{change['line']}: {before} -> {change['after']}"
     state = {True: "hipcc compiles it for", False: "hipcc refuses it for", None: "not compiled for"}
-    yield f"    {state[one.compiled]} {hipify.ARCHITECTURE}{': ' if one.words else ''}{one.words}"
+    words = one.words.splitlines() or [""]
+    yield f"    {state[one.compiled]} {hipify.ARCHITECTURE}{': ' if words[0] else ''}{words[0]}"
+    yield from (f"        {line}" for line in words[1:])
     for name in hipify.TRANSLATORS:
         yield f"    {name}: {one.compared.get(name, 'is not installed: not compared')}"

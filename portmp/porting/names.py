@@ -194,7 +194,11 @@ def made() -> dict[str, Any]:
             by_value[name] = errors[value]
         else:
             missing.append(name)
-    return {"hip": sorted(names.values()), "cuda": sorted(missing), "by_value": dict(sorted(by_value.items()))}
+    return {
+        "hip": sorted(names.values()),
+        "cuda": sorted(missing),
+        "by_value": dict(sorted(by_value.items())),
+    }
 
 
 if __name__ == "__main__":

@@ -12,13 +12,15 @@ from typing import Any
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
 from portmp.porting.sources import Source, line_of, text_of, walk
-from portmp.porting.traps import arithmetic, host, kernels, warps
+from portmp.porting.traps import arithmetic, host, kernels, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
 from portmp.porting.words import INCLUDE, Word
 
-FINDERS = (*warps.TRAPS, *kernels.TRAPS, *arithmetic.TRAPS, *host.TRAPS)
+FINDERS = (*warps.TRAPS, *kernels.TRAPS, *opencl.TRAPS, *arithmetic.TRAPS, *host.TRAPS)
 
-_OF_CUDA = re.compile(r"(__\w+|cu[A-Z]\w*|cuda\w+|CU\w*_\w+|cu(blas|fft|rand|sparse|solver|dnn)\w*|nvrtc\w+)$")
+_OF_CUDA = re.compile(
+    r"(__\w+|cu[A-Z]\w*|cuda\w+|CU\w*_\w+|cu(blas|fft|rand|sparse|solver|dnn)\w*|nvrtc\w+)$"
+)
 _UNSAID = frozenset(("const", "constexpr", "auto", "double", "__restrict__"))
 """Words that are everywhere and that no porter has to look at."""
 _PLACED = frozenset(("<<<",))
@@ -74,8 +76,8 @@ def _constructs(facts: Facts) -> Iterator[Construct]:
     for word in facts.words:
         if _counts(facts, word):
             lines.setdefault(word.text, []).append(word.line)
-    for name in _structures(facts):
-        lines.setdefault(name[0], []).append(name[1])
+    for found, line in _structures(facts):
+        lines.setdefault(found, []).append(line)
     for name, where in sorted(lines.items(), key=lambda item: (item[1][0], item[0])):
         about = _by_construct().get(name, ())
         other = names.HEADERS.get(name) or names.hip_name(name)
@@ -94,7 +96,7 @@ def _constructs(facts: Facts) -> Iterator[Construct]:
 def _first(about: Sequence[Entry]) -> Entry | None:
     """The entry that says what a construct becomes: one of names before one of a trap."""
     plain = [e for e in about if e.name in _OF_NAMES]
-    return (plain or list(about) or [None])[0]
+    return next(iter(plain or about), None)
 
 
 _OF_NAMES = frozenset(
@@ -152,17 +154,15 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
 
 
 def _remarks(facts: Facts) -> Iterator[str]:
-    own = [
-        w for w in facts.words
-        if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)
-    ]
+    own = [w for w in facts.words if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)]
     if own:
         included = ", ".join(sorted({w.text for w in own}))
         yield f"includes {included}, which are read only if they are named too"
     if facts.source.root.has_error:
         lines = sorted({line_of(n) for n in walk(facts.source.root) if n.type == "ERROR"})
-        where = f" (line {', '.join(map(str, lines[:5]))}{' ...' if len(lines) > 5 else ''})"
-        yield f"parts could not be parsed{where if lines else ''}; names in them are found, traps may not be"
+        some = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
+        where = f" (line {some})" if lines else ""
+        yield f"parts could not be parsed{where}; names in them are found, traps may not be"
 
 
 # --- for people ---------------------------------------------------------------------------------
@@ -174,8 +174,7 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
         if trap.platform == HIP or with_opencl:
             where = "" if trap.platform == HIP else ", OpenCL"
             yield (
-                f"{report.file}:{trap.line}: {trap.certainty}{where}: {trap.words} "
-                f"[{trap.entry}]"
+                f"{report.file}:{trap.line}: {trap.certainty}{where}: {trap.words} [{trap.entry}]"
             )
             yield f"    {trap.construct}"
     for remark in report.remarks:
@@ -219,6 +218,8 @@ def summary(reports: Iterable[Report]) -> list[str]:
 def _singular(what: str, total: int) -> str:
     if total != 1:
         return what
-    return what.replace("do not", "does not").replace("are ", "is ").replace("give", "gives", 1) if (
-        not what.startswith("may")
-    ) else what
+    return (
+        what.replace("do not", "does not").replace("are ", "is ").replace("give", "gives", 1)
+        if (not what.startswith("may"))
+        else what
+    )

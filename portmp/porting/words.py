@@ -10,7 +10,14 @@ from portmp.porting.sources import Node, Source, parsed, text_of, walk
 
 INCLUDE = "include"
 _NAMES = frozenset(
-    ("identifier", "type_identifier", "namespace_identifier", "primitive_type", "sized_type_specifier")
+    (
+        "identifier",
+        "type_identifier",
+        "field_identifier",
+        "namespace_identifier",
+        "primitive_type",
+        "sized_type_specifier",
+    )
 )
 _KEYWORDS = frozenset(
     (
@@ -19,6 +26,9 @@ _KEYWORDS = frozenset(
         *("auto", "nullptr", "virtual", "new", "delete", "<<<", "__restrict__"),
     )
 )
+
+_WORDS = _NAMES | _KEYWORDS
+_COMPOUND = "sized_type_specifier"
 
 
 @dataclass(frozen=True)
@@ -42,24 +52,26 @@ class Word:
 
 def words(source: Source) -> list[Word]:
     """All of them, in the order of the text."""
-    return list(_words(source.root, 0, 0, True))
+    return list(_words(source.root, 0, 0, 0))
 
 
-def _words(root: Node, offset: int, lines: int, with_nodes: bool) -> Iterator[Word]:
+_DEEPEST = 4
+"""Macros whose bodies hold definitions that hold definitions: more levels are nobody's code."""
+
+
+def _words(root: Node, offset: int, lines: int, depth: int) -> Iterator[Word]:
     for node in walk(root):
         start, line = node.start_byte + offset, int(node.start_point[0]) + lines + 1
-        own = node if with_nodes else None
+        own = None if depth else node
         if node.type == "preproc_include":
             path = node.child_by_field_name("path")
             if path is not None:
                 name = text_of(path).strip('<>"')
                 yield Word(name, path.start_byte + 1 + offset, line, INCLUDE, own)
-        elif node.type == "preproc_arg":
-            inner = parsed(node.text)
-            yield from _words(inner, start, line - 1, False)
-        elif node.type in _NAMES or node.type == "field_identifier" or node.type in _KEYWORDS:
-            if node.child_count == 0 or node.type == "sized_type_specifier":
-                yield Word(text_of(node), start, line, node.type, own)
+        elif node.type == "preproc_arg" and depth < _DEEPEST:
+            yield from _words(parsed(node.text), start, line - 1, depth + 1)
+        elif node.type in _WORDS and (node.child_count == 0 or node.type == _COMPOUND):
+            yield Word(text_of(node), start, line, node.type, own)
 
 
 def declared(source: Source) -> frozenset[str]:

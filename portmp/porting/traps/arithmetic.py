@@ -141,10 +141,10 @@ def shifts(facts: Facts) -> Iterator[Trap]:
             left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
             by = inside.number(right) if sign in ("<<", ">>") else None
             kind = inside.types.get(text_of(left), "") or text_of(left)
-            if by is not None and by >= 32 and not re.search(r"long|64|[lL]", kind):
-                if re.fullmatch(r"(const )?(unsigned( int)?|int|uint32_t)|\d+[uU]?", kind):
-                    words = f"a shift of 32 bits by {by} is undefined: 0 on NVIDIA, not on AMD"
-                    yield Trap("arithmetic/shift-count", *at(node), "results", CERTAIN, words)
+            narrow = re.fullmatch(r"(const )?(unsigned( int)?|int|uint32_t)|\d+[uU]?", kind)
+            if by is not None and by >= 32 and narrow:
+                words = f"a shift of 32 bits by {by} is undefined: 0 on NVIDIA, not on AMD"
+                yield Trap("arithmetic/shift-count", *at(node), "results", CERTAIN, words)
 
 
 def random_numbers(facts: Facts) -> Iterator[Trap]:
@@ -176,17 +176,14 @@ def divisions(facts: Facts) -> Iterator[Trap]:
         for call, name, _ in inside.of_calls(frozenset(("sqrtf", "__fdiv_rn"))):
             words = f"{name} is inexact in OpenCL C without the build option for it"
             yield Trap(
-                "arithmetic/division-float", line_of(call), short(call), "bits", POSSIBLE, words, OPENCL
+                "arithmetic/division-float",
+                line_of(call),
+                short(call),
+                "bits",
+                POSSIBLE,
+                words,
+                OPENCL,
             )
 
 
-TRAPS = (
-    error_free,
-    products,
-    rounded,
-    functions,
-    shifts,
-    random_numbers,
-    blocks_of_cub,
-    divisions,
-)
+TRAPS = (error_free, products, rounded, functions, shifts, random_numbers, blocks_of_cub, divisions)

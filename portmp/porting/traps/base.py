@@ -103,7 +103,7 @@ class Facts:
 
     @cached_property
     def warp_functions(self) -> frozenset[str]:
-        """Names of functions that use what a warp's lanes tell each other, themselves or by others."""
+        """Names of functions whose lanes tell each other something, by others too."""
         found = {f.name for f in self.functions if f.names_called & WARP or f.uses_tiles}
         while True:
             more = {f.name for f in self.functions if f.names_called & found} | found
@@ -166,7 +166,9 @@ class Inside:
     @cached_property
     def uses_tiles(self) -> bool:
         """Whether it has tiles of cooperative groups."""
-        return bool(re.search(r"\b(tiled_partition|thread_block_tile|coalesced_threads)\b", self.text))
+        return bool(
+            re.search(r"\b(tiled_partition|thread_block_tile|coalesced_threads)\b", self.text)
+        )
 
     @property
     def in_warps(self) -> bool:
@@ -183,13 +185,19 @@ class Inside:
         """Types of parameters and variables, as written, with * for pointers and arrays."""
         found: dict[str, str] = {}
         for node in self.nodes:
-            if node.type in ("declaration", "parameter_declaration", "optional_parameter_declaration"):
+            if node.type in (
+                "declaration",
+                "parameter_declaration",
+                "optional_parameter_declaration",
+            ):
                 kind = text_of(node.child_by_field_name("type"))
                 before = [text_of(c) for c in node.children if c.type == "type_qualifier"]
                 for one in node.children_by_field_name("declarator"):
                     name = declared_name(one)
                     inner = [n.type for n in walk(one.child_by_field_name("declarator") or one)]
-                    stars = "*" * sum(t in ("pointer_declarator", "array_declarator") for t in inner)
+                    stars = "*" * sum(
+                        t in ("pointer_declarator", "array_declarator") for t in inner
+                    )
                     if one.type in ("pointer_declarator", "array_declarator") and not stars:
                         stars = "*"
                     if name:
@@ -217,7 +225,9 @@ class Inside:
         """Variables whose values are made from a word, directly or through others."""
         found: set[str] = {on}
         while True:
-            more = {n for n, vs in self.values.items() if any(self.has(v, found) for v in vs)} | found
+            more = {
+                n for n, vs in self.values.items() if any(self.has(v, found) for v in vs)
+            } | found
             if more == found:
                 return frozenset(found)
             found = more
@@ -234,8 +244,11 @@ class Inside:
         for name in BALLOTS:
             found |= self._depending(name) - {name} if name in self.names_called else set()
         direct = {
-            n for n in found
-            if any(v.type == "call_expression" and called(v) in BALLOTS for v in self.values.get(n, []))
+            n
+            for n in found
+            if any(
+                v.type == "call_expression" and called(v) in BALLOTS for v in self.values.get(n, [])
+            )
         }
         return frozenset(direct)
 

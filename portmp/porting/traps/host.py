@@ -14,7 +14,10 @@ _SYMBOLS = re.compile(r"cuda(Memcpy(To|From)Symbol(Async)?|GetSymbol(Address|Siz
 _OWN_ENTRY = (
     (r"cuda\w*(Texture|Tex)\w*|cudaBind\w+|cudaUnbind\w+", "memory/texture-reference"),
     (r"cudaGraph\w+", "host/graphs"),
-    (r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*", "launch/clusters"),
+    (
+        r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*",
+        "launch/clusters",
+    ),
     (r"cudaError\w+", "host/errors"),
     (r"cudaThread\w+", "host/removed-functions"),
     (r"cudaStream\w+", "host/default-stream"),
@@ -81,10 +84,10 @@ def versions(facts: Facts) -> Iterator[Trap]:
             continue
         field = text_of(left.child_by_field_name("field"))
         sign = text_of(node.child_by_field_name("operator"))
-        if field in ("major", "minor") and sign in (">=", ">", "<", "<=", "==", "!="):
-            if "cudaDeviceProp" in facts.source.text:
-                words = f"{field} means something else on AMD: gcnArchName tells the architecture"
-                yield Trap("host/device-properties", *at(node), "results", LIKELY, words)
+        compared = sign in (">=", ">", "<", "<=", "==", "!=")
+        if field in ("major", "minor") and compared and "cudaDeviceProp" in facts.source.text:
+            words = f"{field} means something else on AMD: gcnArchName tells the architecture"
+            yield Trap("host/device-properties", *at(node), "results", LIKELY, words)
 
 
 def synchronous(facts: Facts) -> Iterator[Trap]:

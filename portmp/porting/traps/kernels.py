@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from portmp.porting.sources import Node, called, declared_name, line_of, number, text_of, walk
+from portmp.porting.sources import Node, called, line_of, number, text_of, walk
 from portmp.porting.traps.base import (
     BARRIERS,
     CERTAIN,
@@ -22,10 +22,30 @@ from portmp.porting.traps.base import (
 )
 
 _SIZES = {
-    **{"char": 1, "bool": 1, "unsigned char": 1, "short": 2, "half": 2, "__half": 2},
-    **{"int": 4, "unsigned": 4, "unsigned int": 4, "float": 4, "uint32_t": 4, "int32_t": 4},
-    **{"double": 8, "long long": 8, "unsigned long long": 8, "float2": 8, "int2": 8, "size_t": 8},
-    **{"uint64_t": 8, "int64_t": 8, "float4": 16, "int4": 16, "double2": 16, "float3": 12},
+    "char": 1,
+    "bool": 1,
+    "unsigned char": 1,
+    "short": 2,
+    "half": 2,
+    "__half": 2,
+    "int": 4,
+    "unsigned": 4,
+    "unsigned int": 4,
+    "float": 4,
+    "uint32_t": 4,
+    "int32_t": 4,
+    "double": 8,
+    "long long": 8,
+    "unsigned long long": 8,
+    "float2": 8,
+    "int2": 8,
+    "size_t": 8,
+    "uint64_t": 8,
+    "int64_t": 8,
+    "float4": 16,
+    "int4": 16,
+    "double2": 16,
+    "float3": 12,
 }
 _MOST_SHARED = 65536
 _VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
@@ -78,11 +98,11 @@ def allocations(facts: Facts) -> Iterator[Trap]:
     """malloc and new in kernels."""
     for inside in facts.functions:
         for call, name, _ in inside.of_calls(frozenset(("malloc",))):
-            words = f"{name} of a kernel is a trap in ROCm 5.2, without -D__HIP_ENABLE_DEVICE_MALLOC__=1"
+            words = f"{name} of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
             yield Trap("language/device-malloc", *at(call), "results", LIKELY, words)
         for node in inside.nodes:
             if node.type == "new_expression" and node.child_by_field_name("placement") is None:
-                words = "new of a kernel is a trap in ROCm 5.2, without -D__HIP_ENABLE_DEVICE_MALLOC__=1"
+                words = "new of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
                 yield Trap("language/device-malloc", *at(node), "results", LIKELY, words)
 
 
@@ -93,7 +113,12 @@ def nested_launches(facts: Facts) -> Iterator[Trap]:
             if node.type == "kernel_call_syntax":
                 words = "a kernel launches a kernel, which HIP cannot"
                 yield Trap(
-                    "language/launch-in-kernel", line_of(node), short(node), "compile", CERTAIN, words
+                    "language/launch-in-kernel",
+                    line_of(node),
+                    short(node),
+                    "compile",
+                    CERTAIN,
+                    words,
                 )
 
 
@@ -108,9 +133,7 @@ def indices(facts: Facts) -> Iterator[Trap]:
                 kind = text_of(node.parent.child_by_field_name("type"))
                 if kind in ("uint3", "const uint3"):
                     words = f"{text_of(value)} is no uint3 in HIP before ROCm 6"
-                    yield Trap(
-                        "language/thread-index-type", *at(node), "compile", CERTAIN, words
-                    )
+                    yield Trap("language/thread-index-type", *at(node), "compile", CERTAIN, words)
 
 
 def operators(facts: Facts) -> Iterator[Trap]:
@@ -212,9 +235,7 @@ _TEXTURES = frozenset(
     )
 )
 
-_PIPELINES = frozenset(
-    ("__pipeline_memcpy_async", "__pipeline_commit", "__pipeline_wait_prior")
-)
+_PIPELINES = frozenset(("__pipeline_memcpy_async", "__pipeline_commit", "__pipeline_wait_prior"))
 _CACHES = frozenset(("__ldcs", "__ldcg", "__ldca", "__ldlu", "__ldcv"))
 _CACHES |= {"__stcs", "__stcg", "__stwb", "__stwt"}
 
@@ -240,9 +261,7 @@ def barriers(facts: Facts) -> Iterator[Trap]:
                 if not inside.has(condition, inside.of_thread) or _held(branch, condition, call):
                     continue
                 words = f"threads for which {short(condition)} is false miss the barrier"
-                yield Trap(
-                    "synchronisation/divergent-barrier", *at(call), "hang", LIKELY, words
-                )
+                yield Trap("synchronisation/divergent-barrier", *at(call), "hang", LIKELY, words)
                 break
         if inside.function.is_kernel and calls:
             yield from _returns(inside, max(call.start_byte for call in calls))
@@ -344,63 +363,6 @@ def libcu(facts: Facts) -> Iterator[Trap]:
                 break
 
 
-def for_opencl(facts: Facts) -> Iterator[Trap]:
-    """What OpenCL C has not, or has otherwise."""
-    reserved = ("local", "global", "kernel", "constant", "private")
-    for inside in facts.functions:
-        for node in inside.function.parameters:
-            kind, declarator = text_of(node.child_by_field_name("type")), node.child_by_field_name(
-                "declarator"
-            )
-            pointed = declarator is not None and declarator.type == "pointer_declarator"
-            if inside.function.is_kernel and pointed and re.fullmatch(r"\w+3", kind) and (
-                _VECTOR.fullmatch(kind)
-            ):
-                words = f"{kind} has the size of four numbers in OpenCL C"
-                yield Trap("language/vec3-size", *at(node), "results", CERTAIN, words, OPENCL)
-            if inside.function.is_kernel and not pointed and kind in ("bool", "size_t"):
-                words = f"a kernel of OpenCL C takes no {kind}"
-                yield Trap(
-                    "language/kernel-arguments", *at(node), "compile", CERTAIN, words, OPENCL
-                )
-            if declarator is not None and declarator.type == "reference_declarator":
-                words = "OpenCL C has no references"
-                yield Trap("language/references", *at(node), "compile", CERTAIN, words, OPENCL)
-        around = inside.node.parent
-        if around is not None and around.type == "template_declaration":
-            words = f"OpenCL C has no templates: {inside.name} is written for each type"
-            yield Trap(
-                "language/templates", line_of(around), inside.name, "compile", CERTAIN, words, OPENCL
-            )
-        for name in {**inside.types}:
-            if name in reserved:
-                node = next(n for n in inside.nodes if text_of(n) == name)
-                words = f"{name} is a word of OpenCL C"
-                yield Trap(
-                    "language/reserved-words", *at(node), "compile", CERTAIN, words, OPENCL
-                )
-        for node in inside.nodes:
-            if node.type == "declaration" and _length(inside, node):
-                words = "the length of an array is a constant in OpenCL C"
-                yield Trap("memory/variable-length", *at(node), "compile", LIKELY, words, OPENCL)
-    for node in facts.source.root.named_children:
-        if node.type == "declaration" and any(
-            n.type in ("__device__", "__managed__") for c in node.children for n in walk(c)
-        ):
-            if not any(n.type == "function_declarator" for n in walk(node)):
-                words = "OpenCL C 1.2 has no variables in device memory"
-                yield Trap("memory/device-variables", *at(node), "compile", CERTAIN, words, OPENCL)
-
-
-def _length(inside: Inside, node: Node) -> bool:
-    """Whether an array's length is a parameter of the function."""
-    parameters = {declared_name(p) for p in inside.function.parameters}
-    return any(
-        n.type == "array_declarator" and text_of(n.child_by_field_name("size")) in parameters
-        for n in walk(node)
-    )
-
-
 def matrices(facts: Facts) -> Iterator[Trap]:
     """Tensor cores."""
     for node in walk(facts.source.root):
@@ -441,5 +403,4 @@ TRAPS = (
     libcu,
     matrices,
     volatile_locks,
-    for_opencl,
 )

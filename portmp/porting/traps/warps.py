@@ -39,7 +39,7 @@ def masks(facts: Facts) -> Iterator[Trap]:
             full = mask is not None and mask & _FULL == _FULL
             what = f"the mask {short(given[0])}" if given else "the mask"
             words = (
-                f"{name} is not there before ROCm 6.2, which wants 64 bits: {what} names half a wave"
+                f"{name} is not there before ROCm 6.2, which wants 64 bits: {what} is half a wave"
                 if full
                 else f"{name} is not there before ROCm 6.2, which wants 64 bits for {what}"
             )
@@ -153,7 +153,7 @@ def hard_coded(facts: Facts) -> Iterator[Trap]:
         mixed = bool(re.search(r"\bwarpSize\b", inside.text))
         for node in _thirty_two(inside):
             certainty = CERTAIN if mixed else LIKELY
-            words = "lanes or warps are counted by 32; waves of MI100, MI200 and MI300 have 64 lanes"
+            words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
             if mixed:
                 words += ", and warpSize stands beside it"
             yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
@@ -276,9 +276,7 @@ def spinning(facts: Facts) -> Iterator[Trap]:
             waits = [c for c in walk(condition) if c.type == "call_expression"]
             if any(called(c) in ("atomicCAS", "atomicExch") for c in waits) and not _does(body):
                 words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
-                yield Trap(
-                    "warps/independent-scheduling", *at(condition), "hang", LIKELY, words
-                )
+                yield Trap("warps/independent-scheduling", *at(condition), "hang", LIKELY, words)
         for call, name, _ in inside.of_calls(frozenset(("__nanosleep",))):
             words = f"HIP has no {name} (__builtin_amdgcn_s_sleep is AMD's)"
             yield Trap("warps/independent-scheduling", *at(call), "compile", CERTAIN, words)
@@ -332,12 +330,18 @@ def _threads(facts: Facts, node: Node) -> int | None:
 
 def groups(facts: Facts) -> Iterator[Trap]:
     """What HIP's cooperative groups lack."""
-    lacking = ("reduce", "inclusive_scan", "exclusive_scan", "labeled_partition", "binary_partition")
+    lacking = (
+        "reduce",
+        "inclusive_scan",
+        "exclusive_scan",
+        "labeled_partition",
+        "binary_partition",
+    )
     has_groups = "cooperative_groups" in facts.source.text
     for call in facts.calls if has_groups else []:
         name = called(call)
         whole = text_of(call.child_by_field_name("function"))
-        if name in (*lacking, "invoke_one") and "::" in whole and "std" not in whole:
+        if name in lacking and "::" in whole and "std" not in whole:
             words = f"HIP's cooperative groups have no {name}"
             yield Trap("warps/cooperative-groups", *at(call), "compile", CERTAIN, words)
         elif name in ("coalesced_threads",):
