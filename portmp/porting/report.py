@@ -23,6 +23,7 @@ _OF_CUDA = re.compile(
 )
 _UNSAID = frozenset(("const", "constexpr", "auto", "double", "__restrict__"))
 """Words that are everywhere and that no porter has to look at."""
+_NAMESPACES = frozenset(("cooperative_groups", "nvcuda", "cub", "thrust"))
 _PLACED = frozenset(("<<<",))
 
 
@@ -122,7 +123,7 @@ def _counts(facts: Facts, word: Word) -> bool:
         return name in _MEMBERS
     if word.node is not None and word.node.parent.type == "gnu_asm_qualifier":
         return False
-    if _OF_CUDA.match(name) or name in _PLACED:
+    if _OF_CUDA.match(name) or name in _PLACED or name in _NAMESPACES:
         return True
     return facts.on_device(word.start) and not _is_variable(facts, word)
 

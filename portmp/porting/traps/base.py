@@ -48,6 +48,9 @@ BARRIERS = frozenset(
 )
 
 
+_TEMPLATE = "template_declaration"
+
+
 @dataclass(frozen=True)
 class Trap:
     """One place where an entry applies.
@@ -90,7 +93,9 @@ class Facts:
     @cached_property
     def device_lines(self) -> list[tuple[int, int]]:
         """Where they begin and end, in bytes."""
-        return [(f.node.start_byte, f.node.end_byte) for f in self.functions]
+        around = [(f.node, f.node.parent) for f in self.functions]
+        whole = [p if p is not None and p.type == _TEMPLATE else n for n, p in around]
+        return [(node.start_byte, node.end_byte) for node in whole]
 
     def on_device(self, start: int) -> bool:
         """Whether a place is in one of them."""
