@@ -63,7 +63,7 @@ class _OneLineParser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    args = _parser().parse_args(_attached(sys.argv[1:] if argv is None else argv))
+    args = command_line().parse_args(_attached(sys.argv[1:] if argv is None else argv))
     try:
         status: int = args.run(args)
         sys.stdout.flush()
@@ -485,7 +485,7 @@ def _word(text: str) -> str:
     return text
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
     parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
     )

@@ -31,6 +31,7 @@ TIERS = (
     "clblast",
     "openblas",
     "strace",
+    "sphinx",
 )
 
 
@@ -71,6 +72,14 @@ def _clang() -> None:
     from portmp.compilers.clang import ClangCompiler
 
     ClangCompiler().version()
+
+
+def _sphinx() -> None:
+    import importlib.util
+
+    for package in ("sphinx", "myst_parser", "furo"):
+        if importlib.util.find_spec(package) is None:
+            raise BackendUnavailable(f"{package} is not installed: pip install '.[docs]'")
 
 
 def _hipcc() -> None:
@@ -124,6 +133,7 @@ _PROBES: dict[str, Callable[[], None]] = {
     "hiprtc": _hiprtc,
     "clang": _clang,
     "hipcc": _hipcc,
+    "sphinx": _sphinx,
     "oclgrind": _oclgrind,
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
