@@ -88,7 +88,11 @@ def beside(form: Format, x: Host, stream: random.Random, times: int) -> Host:
 
 
 def errors(form: Format, name: str, given: list[Host], device: str) -> np.ndarray:
-    """In units of u^N, of each element; zero where the result is not an ordinary number."""
+    """In units of u^N, of each element; zero where the result is not an ordinary number.
+
+    Relative, but of lgamma(x) for negative x, which has zeros there: x times its slope, if that is
+    more, what one unit in x changes.
+    """
     arrays = [mp.from_limbs(x, form.name, device) for x in given]
     result = FUNCTIONS[name](*arrays).to_limbs()
     taken = [a.to_limbs() for a in arrays]
@@ -100,7 +104,10 @@ def errors(form: Format, name: str, given: list[Host], device: str) -> np.ndarra
         if not gmpy2.is_finite(exact) or not exact or not gmpy2.is_finite(values[-1]):
             continue
         error = max(mpfr(0), abs(values[-1] - exact) - 8 * least)
-        found[i] = float(error / abs(exact) * unit)
+        size = abs(exact)
+        if name == "lgamma" and values[0] < 0:
+            size = max(size, abs(values[0] * gmpy2.digamma(values[0])))
+        found[i] = float(error / size * unit)
     return found
 
 

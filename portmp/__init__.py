@@ -235,7 +235,7 @@ from portmp.errors import PortmpError
 from portmp.formats.constants import e, ln2, pi
 
 if TYPE_CHECKING:
-    from portmp import linalg, nbody
+    from portmp import linalg, nbody, random
     from portmp.files.saved import load, save
     from portmp.kernels import Kernel, Module
     from portmp.nbody import particles, system
@@ -249,11 +249,12 @@ _LATER = {
     "nbody": "portmp",
     "ozaki": "portmp.routines",
     "particles": "portmp.nbody",
+    "random": "portmp",
     "save": "portmp.files.saved",
     "system": "portmp.nbody",
 }
 """What is loaded when it is first used, and where it is."""
-_MODULES = ("linalg", "nbody", "ozaki", "particles", "system")
+_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "system")
 """Those that are modules themselves."""
 
 
@@ -464,6 +465,7 @@ __all__ = [
     "qd",
     "qs",
     "queue",
+    "random",
     "ravel",
     "real",
     "reciprocal",

@@ -11,6 +11,7 @@ from portmp.routines.lu.routine import Lu
 from portmp.routines.order.routine import Order
 from portmp.routines.ozaki.routine import Ozaki
 from portmp.routines.plain.routine import Plain
+from portmp.routines.random.routine import Random
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.scan.routine import Scan
@@ -23,6 +24,7 @@ _ALL: tuple[Routine, ...] = (
     Reduce(),
     Elementwise(),
     Functions(),
+    Random(),
     Gravity(),
     Split2021(),
     Lu(),

@@ -44,12 +44,16 @@ _FUNCTIONS = {
 
 """The number of operands, and the module that has the listing, loaded when it is needed."""
 
+_PARTS = {"uniform": "draws", "normal": "draws"}
+"""What random numbers are made by, and the module that has the listing."""
+
 ARITY = {name: arity for name, (arity, _) in _FUNCTIONS.items()}
 """Functions and their number of operands."""
 
 
 @cache
 def function(name: str, word: str, limbs: int) -> Network:
-    """The network of a function for values of so many limbs."""
-    module = importlib.import_module(f"portmp.networks.functions.{_FUNCTIONS[name][1]}")
+    """The network of a function, or of a part of random numbers, for values of so many limbs."""
+    part = _PARTS[name] if name in _PARTS else _FUNCTIONS[name][1]
+    module = importlib.import_module(f"portmp.networks.functions.{part}")
     return get(getattr(module, name)(Setting(word, limbs)))
