@@ -36,16 +36,21 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 def polynomial_fit(x: mp.Array, y: mp.Array, degree: int) -> mp.Array:
     """Coefficients, lowest power first, of the least-squares polynomial through (x, y)."""
+    return mp.linalg.lstsq(powers(x, degree), y)
+
+
+def powers(x: mp.Array, degree: int) -> mp.Array:
+    """The matrix whose columns are the powers of x, from 0 to *degree*."""
     if degree >= x.shape[0]:
         raise ShapeError(
             f"polynomial: degree {degree} needs {degree + 1} points, {x.shape[0]} given"
         )
-    powers = mp.zeros((x.shape[0], degree + 1), x.format, x.device)
+    table = mp.zeros((x.shape[0], degree + 1), x.format, x.device)
     power = mp.array(["1"] * x.shape[0], x.format, x.device)
     for k in range(degree + 1):
-        powers[:, k] = power
+        table[:, k] = power
         power = power * x
-    return mp.linalg.lstsq(powers, y)
+    return table
 
 
 def agreeing_digits(value: Fraction, certified: str) -> int:

@@ -16,9 +16,11 @@ from portmp.linalg.products import (
     vector_norm,
 )
 from portmp.linalg.solve import lstsq, solve
+from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "Solution",
+    "Trust",
     "cg",
     "cross",
     "diagonal",
@@ -32,6 +34,7 @@ __all__ = [
     "solve",
     "tensordot",
     "trace",
+    "trust",
     "vecdot",
     "vector_norm",
 ]
