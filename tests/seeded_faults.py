@@ -364,7 +364,7 @@ FAULTS = (
     # --- calls --------------------------------------------------------------------------
     Fault(
         "gemm: a batch's stride lost",
-        "portmp/routines/gemm/launch.py",
+        "portmp/routines/base.py",
         "v.strides[0] if v.ndim == 3 else 0)",
         "0)",
         "test_blas.py",

@@ -1,6 +1,38 @@
-"""Linear algebra that users build on: solve, lstsq and conjugate gradients."""
+"""Linear algebra that users build on: systems, factorisations, conjugate gradients."""
 
 from portmp.linalg.conjugate_gradients import Solution, cg
-from portmp.linalg.solve import lstsq, solve
+from portmp.linalg.lu import (
+    Lu,
+    LuFactors,
+    SignAndLog,
+    det,
+    inv,
+    lu,
+    lu_factor,
+    lu_solve,
+    matrix_power,
+    slogdet,
+    solve,
+)
+from portmp.linalg.least_squares import lstsq
+from portmp.linalg.triangular import solve_triangular, syrk, trmm
 
-__all__ = ["Solution", "cg", "lstsq", "solve"]
+__all__ = [
+    "Lu",
+    "LuFactors",
+    "SignAndLog",
+    "Solution",
+    "cg",
+    "det",
+    "inv",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "matrix_power",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "syrk",
+    "trmm",
+]
