@@ -1,5 +1,6 @@
 """Linear algebra that users build on: systems, factorisations, conjugate gradients."""
 
+from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import Solution, cg
 from portmp.linalg.lu import (
     Lu,
@@ -15,14 +16,18 @@ from portmp.linalg.lu import (
     solve,
 )
 from portmp.linalg.least_squares import lstsq
+from portmp.linalg.qr import QR, qr
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
 
 __all__ = [
+    "QR",
     "Lu",
     "LuFactors",
     "SignAndLog",
     "Solution",
     "cg",
+    "cholesky",
+    "cholesky_solve",
     "det",
     "inv",
     "lstsq",
@@ -30,6 +35,7 @@ __all__ = [
     "lu_factor",
     "lu_solve",
     "matrix_power",
+    "qr",
     "slogdet",
     "solve",
     "solve_triangular",

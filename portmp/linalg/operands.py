@@ -49,6 +49,11 @@ def right(value: object, a: Array, routine: str, rows: int) -> Right:
     return Right(sides, vector)
 
 
+def turned(a: Array) -> Array:
+    """Matrices transposed: a view."""
+    return a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+
+
 def batch_of(a: Array, b: Array, routine: str) -> tuple[int, ...]:
     """The stack's shape of two operands' matrices."""
     try:

@@ -11,10 +11,6 @@ from portmp.routines import base, triangular
 from portmp.routines.triangular import launch
 
 
-def _turned(a: Array) -> Array:
-    return a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
-
-
 def solve_triangular(
     a: Array,
     b: Array,
@@ -41,13 +37,13 @@ def solve_triangular(
     if not left:
         if given.ndim < 2:
             raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")
-        given = _turned(given)
+        given = operands.turned(given)
     sides, vector = operands.right(given, matrix, name, n)
     batch = operands.batch_of(matrix, sides, name)
     turned = trans != (not left)
     x = operands.stacked(sides, batch)
     launch.solve(
-        operands.stacked(_turned(matrix) if turned else matrix, batch, own=False),
+        operands.stacked(operands.turned(matrix) if turned else matrix, batch, own=False),
         x,
         lower=lower != turned,
         unit=unit_diagonal,
@@ -55,7 +51,7 @@ def solve_triangular(
     )
     found = operands.unstacked(x, batch)
     if not left:
-        return _turned(found)
+        return operands.turned(found)
     return found[..., 0] if vector else found
 
 
@@ -79,13 +75,13 @@ def trmm(
     if not left:
         if given.ndim < 2:
             raise ShapeError(f"trmm: b {given.shape} given, from the right matrices are needed")
-        given = _turned(given)
+        given = operands.turned(given)
     sides, vector = operands.right(given, matrix, "trmm", matrix.shape[-1])
     batch = operands.batch_of(matrix, sides, "trmm")
     turned = trans != (not left)
     found = operands.unstacked(
         launch.times(
-            operands.stacked(_turned(matrix) if turned else matrix, batch, own=False),
+            operands.stacked(operands.turned(matrix) if turned else matrix, batch, own=False),
             operands.stacked(sides, batch, own=False),
             lower=lower != turned,
             unit=unit_diagonal,
@@ -94,7 +90,7 @@ def trmm(
         batch,
     )
     if not left:
-        return _turned(found)
+        return operands.turned(found)
     return found[..., 0] if vector else found
 
 
@@ -114,7 +110,7 @@ def syrk(
     Elements are gemm's: n^2 k operations instead of 2 n^2 k where n is more than 512.
     """
     matrix = operands.matrix(a, "syrk")
-    factor = _turned(matrix) if trans else matrix
+    factor = operands.turned(matrix) if trans else matrix
     n, batch = factor.shape[-2], factor.shape[:-2]
     words = scalar(matrix, alpha, "alpha"), scalar(matrix, beta, "beta")
     made = zeros((*batch, n, n), matrix.format, matrix.queue)

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from portmp.routines.cholesky.routine import Cholesky
 from portmp.routines.elementwise.routine import Elementwise
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
 from portmp.routines.lu.routine import Lu
 from portmp.routines.ozaki.routine import Ozaki
+from portmp.routines.qr.routine import Qr
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.split2021.routine import Split2021
+from portmp.routines.triangular.routine import Triangular
 
 _ALL: tuple[Routine, ...] = (
     # in the order in which their kernels are listed
@@ -21,7 +24,10 @@ _ALL: tuple[Routine, ...] = (
     Functions(),
     Gravity(),
     Split2021(),
+    Triangular(),
     Lu(),
+    Cholesky(),
+    Qr(),
 )
 
 ROUTINES = {routine.name: routine for routine in _ALL}
