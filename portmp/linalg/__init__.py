@@ -2,6 +2,7 @@
 
 from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import Solution, cg
+from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
 from portmp.linalg.lu import (
     Lu,
     LuFactors,
@@ -15,19 +16,22 @@ from portmp.linalg.lu import (
     slogdet,
     solve,
 )
-from portmp.linalg.least_squares import lstsq
-from portmp.linalg.qr import QR, qr
+from portmp.linalg.norms import cond, norm
+from portmp.linalg.qr import QR, PivotedQR, qr
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
 
 __all__ = [
-    "QR",
+    "LeastSquares",
     "Lu",
     "LuFactors",
+    "PivotedQR",
+    "QR",
     "SignAndLog",
     "Solution",
     "cg",
     "cholesky",
     "cholesky_solve",
+    "cond",
     "det",
     "inv",
     "lstsq",
@@ -35,6 +39,8 @@ __all__ = [
     "lu_factor",
     "lu_solve",
     "matrix_power",
+    "norm",
+    "pinv",
     "qr",
     "slogdet",
     "solve",

@@ -69,6 +69,13 @@ class Factored(NamedTuple):
     on_device: list[Reflectors[Planes]]
     on_host: list[list[Reflectors[Host]]]
 
+    def moved(self, rows: int) -> Factored:
+        """The same for a matrix with *rows* more rows above."""
+        return Factored(
+            [one._replace(first=one.first + rows) for one in self.on_device],
+            [[one._replace(first=one.first + rows) for one in each] for each in self.on_host],
+        )
+
 
 class _OnDevice(OnDevice, QrSteps[Planes]):
     def __init__(self, like: Planes, method: Method) -> None:
