@@ -30,7 +30,10 @@ from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
 from portmp.routines.gravity import reference as gravity_reference
 from portmp.routines.gravity.schedule import NbodySchedule
+from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.lu import reference as lu_reference
+from portmp.routines.qr import reference as qr_reference
+from portmp.routines.triangular.routine import dominant
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
@@ -270,9 +273,15 @@ def reduction_cases(form: Format) -> Iterator[Case]:
 
 
 def solve_cases(form: Format) -> Iterator[Case]:
-    """LU with rows to swap, and back substitution."""
+    """LU with rows to swap, back substitution, Cholesky, QR; one block of rows, and several."""
     a, b = ordinary(form, (6, 6), "solve a"), ordinary(form, (6, 2), "solve b")
     yield Case("solve", "odd", form, (a, b), mp.linalg.solve, lu_reference.solve)
+    tall = ordinary(form, (259, 2), "tall")
+    yield Case("lu", "tall", form, (tall,), "linalg.lu_factor", lu_reference.packed)
+    yield Case("qr", "odd", form, (a,), "linalg.qr", qr_reference.orthogonal)
+    yield Case("qr", "tall", form, (tall,), "linalg.qr", qr_reference.upper, {"mode": "r"})
+    large = dominant(form, 6, "cholesky")
+    yield Case("cholesky", "odd", form, (large,), "linalg.cholesky", cholesky_reference.lower)
 
 
 def gravity_cases(form: Format) -> Iterator[Case]:
