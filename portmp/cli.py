@@ -487,6 +487,28 @@ def _word(text: str) -> str:
     return text
 
 
+Command = Callable[[str, Callable[[Args], int], str], argparse.ArgumentParser]
+
+
+def _linear_options(command: Command) -> None:
+    """The commands of linear algebra."""
+    solve = command("solve", _solve, "solve a system of equations from files")
+    solve.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
+    solve.add_argument("b", metavar="B")
+    solve.add_argument(
+        "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
+    )
+    _matrix_options(solve)
+
+    lstsq = command("lstsq", _lstsq, "least squares by QR")
+    lstsq.add_argument("a", metavar="A")
+    lstsq.add_argument("b", metavar="B", nargs="?")
+    lstsq.add_argument(
+        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
+    )
+    _matrix_options(lstsq)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
@@ -518,22 +540,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     _matrix_options(gemm)
 
-    solve = command("solve", _solve, "solve a system of equations from files")
-    solve.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
-    solve.add_argument("b", metavar="B")
-    solve.add_argument(
-        "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
-    )
-    _matrix_options(solve)
-
-    lstsq = command("lstsq", _lstsq, "least squares by QR")
-    lstsq.add_argument("a", metavar="A")
-    lstsq.add_argument("b", metavar="B", nargs="?")
-    lstsq.add_argument(
-        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
-    )
-    _matrix_options(lstsq)
-
+    _linear_options(command)
     _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
 
     render = command("render", _render, "print the source text of a routine")

@@ -25,21 +25,21 @@ from portmp.formats import Format, inputs
 from portmp.networks.operators import ARITY
 from portmp.routines import base, elementwise
 from portmp.routines.case import ALPHA, BETA, Case
+from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.elementwise import reference as elementwise_reference
 from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
 from portmp.routines.gravity import reference as gravity_reference
 from portmp.routines.gravity.schedule import NbodySchedule
-from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.lu import reference as lu_reference
-from portmp.routines.qr import reference as qr_reference
-from portmp.routines.triangular.routine import dominant
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.qr import reference as qr_reference
 from portmp.routines.reduce import reference as reduce_reference
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.routines.reference import Host
+from portmp.routines.triangular.routine import dominant
 from portmp.routines.work import summed
 from portmp.verify import cases as verify
 

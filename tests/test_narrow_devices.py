@@ -21,15 +21,7 @@ from portmp.backends.opencl.runtime import ClDevice, ClQueue
 from portmp.discovery import probe
 from portmp.errors import DeviceError, LaunchError
 from portmp.formats import inputs
-from portmp.routines import (
-    base,
-    cholesky,
-    compilation_units,
-    engines,
-    gemm,
-    gravity,
-    split2021,
-)
+from portmp.routines import base, cholesky, compilation_units, engines, gemm, gravity, split2021
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki import Ozaki1, Ozaki2
 from portmp.routines.reference import Host

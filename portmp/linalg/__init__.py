@@ -21,11 +21,11 @@ from portmp.linalg.qr import QR, PivotedQR, qr
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
 
 __all__ = [
+    "QR",
     "LeastSquares",
     "Lu",
     "LuFactors",
     "PivotedQR",
-    "QR",
     "SignAndLog",
     "Solution",
     "cg",

@@ -27,10 +27,8 @@ class LeastSquares(NamedTuple):
     rank: int
 
 
-def lstsq(
-    a: Array, b: Array, rcond: float | None = None, *, method: By = "direct"
-) -> LeastSquares:
-    """The x that minimises |a x - b| for one matrix a (m, n), b (m,) or (m, r); of all the smallest.
+def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direct") -> LeastSquares:
+    """The x that minimises |a x - b| for a matrix a (m, n), b (m,) or (m, r); of all the smallest.
 
     By Householder's QR of a, or of its transpose where there are more unknowns than equations:
     errors are about those of data changed by n m u^N relative to a column. Where the estimated
@@ -77,9 +75,7 @@ def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]
     count = min(m, n)
     w = operands.stacked(a if tall else a.T)
     factors = routine.factor(w, by)
-    r = operands.unstacked(
-        triangular.copied_triangle(w, lower=False, unit=False, rows=count), ()
-    )
+    r = operands.unstacked(triangular.copied_triangle(w, lower=False, unit=False, rows=count), ())
     if not _full(r, limit):
         return _deficient(a, b, limit, by)
     if tall:

@@ -199,12 +199,7 @@ def _refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
 
 
 def _solved(
-    factors: Array,
-    pivots: np.ndarray[Any, Any],
-    b: Array,
-    trans: bool,
-    method: By,
-    name: str,
+    factors: Array, pivots: np.ndarray[Any, Any], b: Array, trans: bool, method: By, name: str
 ) -> Array:
     n = factors.shape[-1]
     sides, vector = operands.right(b, factors, name, n)
@@ -270,4 +265,3 @@ def product(ar: Arithmetic, factors: Value) -> tuple[Value, np.ndarray[Any, Any]
                 np.concatenate([m, w[:, even:]], axis=1) for m, w in zip(made, factors, strict=True)
             )
             exponent = np.concatenate([sums, exponent[:, even:]], axis=1)
-

@@ -25,7 +25,7 @@ STEPS = 5
 
 def norm(
     x: Array,
-    ord: Order = None,  # noqa: A002  # NumPy's name
+    ord: Order = None,  # NumPy's name
     axis: int | tuple[int, int] | None = None,
     keepdims: bool = False,
 ) -> Array:
@@ -62,7 +62,7 @@ def _kept(found: Array, ndim: int, keepdims: bool) -> Array:
     return found.reshape((1,) * ndim) if keepdims else found
 
 
-def _vectors(x: Array, ord: Order, axis: int) -> Array:  # noqa: A002
+def _vectors(x: Array, ord: Order, axis: int) -> Array:
     kinds: dict[Any, Callable[[], Array]] = {
         None: lambda: _euclidean(x, (axis,)),
         2: lambda: _euclidean(x, (axis,)),
@@ -71,10 +71,11 @@ def _vectors(x: Array, ord: Order, axis: int) -> Array:  # noqa: A002
         -math.inf: lambda: abs(x).min(axis),
         0: lambda: array((x != 0).sum(axis), x.format, x.queue),
     }
-    return _one(kinds, ord, "vectors", VECTOR)()
+    found: Array = _one(kinds, ord, "vectors", VECTOR)()
+    return found
 
 
-def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:  # noqa: A002
+def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
     row, column = axes
 
     def sums(along: int, other: int, kind: str) -> Array:
@@ -90,10 +91,11 @@ def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:  # noqa: A0
         math.inf: lambda: sums(column, row, "max"),
         -math.inf: lambda: sums(column, row, "min"),
     }
-    return _one(kinds, ord, "matrices", MATRIX)()
+    found: Array = _one(kinds, ord, "matrices", MATRIX)()
+    return found
 
 
-def _one(kinds: dict[Any, Any], ord: Order, what: str, known: str) -> Any:  # noqa: A002
+def _one(kinds: dict[Any, Any], ord: Order, what: str, known: str) -> Any:
     if isinstance(ord, (int, float, str, type(None))) and ord in kinds:
         return kinds[ord]
     raise ArgumentError(f"norm: ord {ord!r} given, of {what} {known} are allowed")

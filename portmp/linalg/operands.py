@@ -96,5 +96,6 @@ def by(method: By, form: Format, routine: str) -> Method:
         )
     near = suggestion(str(method), list(METHODS))
     raise ArgumentError(
-        f"{routine}: method {method!r} given{near}; allowed are {', '.join(METHODS)}, Ozaki1, Ozaki2"
+        f"{routine}: method {method!r} given{near}; allowed are {', '.join(METHODS)}, Ozaki1, "
+        "Ozaki2"
     )

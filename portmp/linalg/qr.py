@@ -41,8 +41,8 @@ def qr(
     ``reduced``: Q (..., m, k), R (..., k, n); ``complete``: Q (..., m, m), R (..., m, n); ``r``: R
     alone, (..., k, n). Signs of R's diagonal are as they come: that opposite to the element's that
     it replaces. *method* as in ``lu_factor``. Columns whose squares overflow or vanish need scaling
-    first; an infinity or NaN gives NaN. Backward stable: |a - Q R| and |Q^T Q - 1| are at most about
-    m u^N times a small number, columnwise.
+    first; an infinity or NaN gives NaN. Backward stable: |a - Q R| and |Q^T Q - 1| are at most
+    about m u^N times a small number, columnwise.
 
     With *pivoting*, of one matrix: each column is the one that is largest of those left, the first
     of equals, in what the others' directions leave of it; the result has SciPy's third field, P
@@ -75,7 +75,7 @@ def _orthogonal(
     """The first columns of a product of reflections."""
     q = zeros(shape, like.format, like.queue)
     if q.size:
-        q[...] = array(np.eye(*shape[-2:]), like.format, like.queue)
+        q[...] = array(np.eye(shape[-2], shape[-1]), like.format, like.queue)
         stack = operands.stacked(q, own=False)
         for one in reversed(factors):
             routine.applied(one, stack, transposed=False, method=by)

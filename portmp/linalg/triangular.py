@@ -107,7 +107,7 @@ def syrk(
     """The upper (*lower*: the lower) triangle of alpha a a^T + beta c, zeros beyond it.
 
     With *trans* of alpha a^T a + beta c. c is (..., n, n), of which that triangle is read.
-    Elements are gemm's: n^2 k operations instead of 2 n^2 k where n is more than 512.
+    Elements are gemm's: n^2 k operations for large n.
     """
     matrix = operands.matrix(a, "syrk")
     factor = operands.turned(matrix) if trans else matrix

@@ -4,8 +4,8 @@ Definition: columns are cut by halves at multiples of ``definition.BLOCK`` (Tole
 half is factored, its rows' swaps reach all columns, the upper right block becomes that of a unit
 triangular system, the lower right block loses GEMM's product with alpha = -1 and beta = 1, and is
 factored. In a panel of at most BLOCK columns: the pivot is the largest leading limb at or below the
-diagonal, the first of equals, NaN never larger than a number; l_ik = div(w_ik, w_kk), left out for a
-pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square matrix.
+diagonal, the first of equals, NaN never larger than a number; l_ik = div(w_ik, w_kk), left out for
+a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square matrix.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def panel_spec(form: str, threads: int = THREADS, rows: int = ROWS["gpu"]) -> Ke
     """Steps of a panel."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    sizes = {"threads": threads, "rows": rows, "most": definition.BLOCK}
+    sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
     return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
 
 
@@ -53,7 +53,7 @@ def rows_spec(form: str, threads: int = COPYING) -> KernelSpec:
 @cache
 def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """A panel's swaps in all columns."""
-    sizes = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
+    sizes: dict[str, Any] = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
     return spec("lu_swap", "linalg/lu_swap.mako", formats.get(form), {}, **sizes)
 
 

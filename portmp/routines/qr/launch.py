@@ -3,16 +3,16 @@
 Definition: q is a product of factors 1 - v t^-1 v^T; v is unit lower trapezoidal and t upper
 triangular with t + t^T = v^T v. Columns are cut by halves at multiples of ``definition.BLOCK``: the
 left half is factored, as one factor; applied to the right half, which is factored. Two factors
-become one where their half is a left one: v side by side, v_1^T v_2 in the corner of t. Applying q^T
-or q to c: w = v^T c, w from the triangular system with t^T or t, c - v w; products are GEMM's,
+become one where their half is a left one: v side by side, v_1^T v_2 in the corner of t. Applying
+q^T or q to c: w = v^T c, w from the triangular system with t^T or t, c - v w; products are GEMM's,
 systems those of ``routines.triangular``.
 
 In a panel of at most BLOCK columns, rows counted from its first: for column k, with g_j the sum of
 a_ik a_ij over the rows i below k, s = sqrt(add(mul(a_kk, a_kk), g_k)), beta = s where a_kk is
 negative and else -s, p = sub(a_kk, beta): v_ik = div(a_ik, p); y_j = add(a_kj, div(g_j, p)) for all
-other columns j; those left of k are t's column above t_kk = div(-beta, p); for those right of k f_j =
-mul(div(-p, beta), y_j), a_kj = sub(a_kj, f_j), a_ij = fma(-v_ik, f_j, a_ij); a_kk = beta. Where s is
-zero, v_ik = 0, y_j = a_kj, t_kk = 1/2 and f_j = mul(2, y_j). The sums g are cut into chunks of
+other columns j; those left of k are t's column above t_kk = div(-beta, p); for those right of k f_j
+= mul(div(-p, beta), y_j), a_kj = sub(a_kj, f_j), a_ij = fma(-v_ik, f_j, a_ij); a_kk = beta. Where s
+is zero, v_ik = 0, y_j = a_kj, t_kk = 1/2 and f_j = mul(2, y_j). The sums g are cut into chunks of
 ``definition.ROWS`` rows, row i of a chunk belonging to lane i mod ``definition.ROW_LANES``; a lane
 accumulates its rows in order and is finished, lanes combine pairwise by add with distances 4, 2, 1.
 Chunk c belongs to lane c mod ROW_LANES, which adds its chunks in order to +0; these lanes combine
@@ -22,7 +22,7 @@ likewise. 2 n^2 (m - n/3) operations.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -49,7 +49,7 @@ def panel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     nets = f.accumulator().networks
     roles = {role: nets[role] for role in ("accumulate", "finish")}
     roles |= {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
-    sizes = {
+    sizes: dict[str, Any] = {
         "threads": threads,
         "rows": definition.ROWS,
         "lanes": definition.ROW_LANES,

@@ -49,9 +49,7 @@ class _OnHost(OnHost, QrSteps[Host]):
                     divided = ar.operator("div", v, wide(p, v))
                     self.store(below, ar.zeros(len(v), v[0].shape) if zero else divided)
                 self.eliminate(
-                    [x[right, right] for x in a],
-                    self.load(below),
-                    tuple(w[:, right] for w in f),
+                    [x[right, right] for x in a], self.load(below), tuple(w[:, right] for w in f)
                 )
 
     def empty(self, rows: int, columns: int, like: Host) -> Host:
@@ -97,11 +95,7 @@ def factor(form: Format, a: Host, method: Method = None) -> tuple[Host, list[Ref
 
 
 def applied(
-    form: Format,
-    factors: list[Reflectors[Host]],
-    c: Host,
-    transposed: bool,
-    method: Method = None,
+    form: Format, factors: list[Reflectors[Host]], c: Host, transposed: bool, method: Method = None
 ) -> Host:
     """q c, or q^T c."""
     found = copied(c)

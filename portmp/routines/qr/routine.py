@@ -30,7 +30,11 @@ class Qr(Routine):
         """What ``portmp verify`` compares by digests."""
         if form.coded:
             return
-        for name, shape in (("ordinary-9x5", (9, 5)), ("wide-4x7", (4, 7)), ("tall-260x3", (260, 3))):
+        for name, shape in (
+            ("ordinary-9x5", (9, 5)),
+            ("wide-4x7", (4, 7)),
+            ("tall-260x3", (260, 3)),
+        ):
             a = inputs.ordinary(form, shape, f"qr {name}")
             yield Case("qr", name, form, (a,), "linalg.qr", reference.orthogonal)
         a = inputs.ordinary(form, (41, 38), "qr blocks")

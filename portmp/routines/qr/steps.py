@@ -1,7 +1,7 @@
 """QR by halves of columns, on a device or on the host.
 
-Q is a product of 1 - v t^-1 v^T, the v unit lower trapezoids and the t upper triangles with t + t^T =
-v^T v (Puglisi 1992): two neighbours' t join by products, without a system to solve.
+Q is a product of 1 - v t^-1 v^T, the v unit lower trapezoids and the t upper triangles with t + t^T
+= v^T v (Puglisi 1992): two neighbours' t join by products, without a system to solve.
 """
 
 from __future__ import annotations

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Device
+from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, gemm
@@ -46,9 +46,7 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """A block's unknowns, for many right-hand sides and matrices."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    return spec(
-        "triangular_solve", "linalg/triangular.mako", f, roles, threads=threads, tile=TILE
-    )
+    return spec("triangular_solve", "linalg/triangular.mako", f, roles, threads=threads, tile=TILE)
 
 
 @cache
@@ -73,7 +71,7 @@ def copied_triangle(a: Planes, *, lower: bool, unit: bool, rows: int | None = No
         return out
     threads = base.threads(out.device, COPYING)
     key = copy_spec(a.format.name, threads)
-    args = [out.size, *out.shape[-2:], a.shape[-2], np.int32(lower), np.int32(unit)]
+    args: list[Argument] = [out.size, *out.shape[-2:], a.shape[-2], np.int32(lower), np.int32(unit)]
     out.queue.launch(
         program.kernels(out.device, key)[key.name],
         (base.blocks(out.size, threads), 1, 1),

@@ -57,7 +57,9 @@ class OnHost(Steps[Host]):
                 if not unit:
                     self.operate("div", [p[i : i + 1] for p in b], a, i, i)
                 x = self.load([p[i : i + 1] for p in b])
-                self.eliminate([p[i + 1 :] for p in b], self.load([p[i + 1 :, i : i + 1] for p in a]), x)
+                self.eliminate(
+                    [p[i + 1 :] for p in b], self.load([p[i + 1 :, i : i + 1] for p in a]), x
+                )
 
     def triangle(self, a: Host, lower: bool, unit: bool) -> Host:
         return triangle(a, lower=lower, unit=unit)

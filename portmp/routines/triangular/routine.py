@@ -55,8 +55,8 @@ class Triangular(Routine):
         a, b = inputs.ordinary(form, (9, 9), "trmm a"), inputs.ordinary(form, (9, 2), "trmm b")
         yield Case("trmm", "ordinary-9x2", form, (a, b), "linalg.trmm", _times, {"lower": True})
         a, c = inputs.ordinary(form, (6, 11), "syrk a"), inputs.ordinary(form, (6, 6), "syrk c")
-        options = {"alpha": ALPHA, "beta": BETA, "c": c, "lower": True}
-        yield Case("syrk", "ordinary-6x11", form, (a,), "linalg.syrk", partial(_syrk, c=c), options)
+        more = {"alpha": ALPHA, "beta": BETA, "c": c, "lower": True}
+        yield Case("syrk", "ordinary-6x11", form, (a,), "linalg.syrk", partial(_syrk, c=c), more)
 
 
 def dominant(form: Format, n: int, seed: str) -> Host:

@@ -134,5 +134,5 @@ class Steps(ABC, Generic[M]):
         self.square(bottom, self.part(c, last, last), kind, lower)
 
 
-WHOLE = 512
+WHOLE = 128
 """Squares of so many rows are multiplied as a whole, both triangles: a schedule, no definition."""
