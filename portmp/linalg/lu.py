@@ -111,7 +111,8 @@ def solve(a: Array, b: Array, *, method: By = "direct") -> Array:
     for a singular matrix, naming the column whose pivot is zero or NaN.
     """
     matrix = operands.matrix(a, "solve", square=True)
-    operands.right(b, matrix, "solve", matrix.shape[-1])
+    sides = operands.right(b, matrix, "solve", matrix.shape[-1]).sides
+    operands.batch_of(matrix, sides, "solve")
     w, found = _factored(matrix, method, "solve")
     _refuse(found.singular, matrix, "solve")
     lower = operands.unstacked(w, matrix.shape[:-2])
