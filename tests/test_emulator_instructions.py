@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import struct
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -15,9 +14,8 @@ import numpy as np
 import pytest
 import tiers
 from operands import BITS, CONTEXTS, number_of, rounded, special
-from waves import WAVE64, Words
+from waves import WAVE64, Words, assembled
 
-from portmp.compilers import tools
 from portmp.emulator import assembler, instructions, listing, marks
 from portmp.emulator import device as emulated
 from portmp.emulator.assembler import Unknown
@@ -76,8 +74,9 @@ def _bytes(word: int, signed: bool) -> list[int]:
     return [int(b) for b in np.frombuffer(struct.pack("<I", word), np.int8 if signed else np.uint8)]
 
 
-def _dot(a: int, b: int, signed: bool) -> int:
-    return sum(x * y for x, y in zip(_bytes(a, signed), _bytes(b, signed), strict=True))
+def _dot(a: int, b: int, signed: tuple[bool, bool]) -> int:
+    parts = (_bytes(word, sign) for word, sign in zip((a, b), signed, strict=True))
+    return sum(x * y for x, y in zip(*parts, strict=True))
 
 
 def _permuted(a: int, b: int, choice: int) -> int:
@@ -116,8 +115,22 @@ def _clamped(number: int, low: int, high: int) -> int:
     return max(low, min(high, number))
 
 
+class Signalling(float):
+    """A NaN that is not quiet."""
+
+
+def _value(kind: str, bits: int) -> Any:
+    """The number that bits are, where a signalling NaN is told apart."""
+    number = number_of(kind, bits)
+    if kind in "fd" and math.isnan(number) and not bits >> (22 if kind == "f" else 51) & 1:
+        return Signalling(number)
+    return number
+
+
 def _least(kind: str, sign: int) -> Callable[[float, float], float]:
     def choose(a: float, b: float) -> float:
+        if isinstance(a, Signalling) or isinstance(b, Signalling):
+            return math.nan
         if math.isnan(a) or math.isnan(b):
             return b if math.isnan(a) else a
         order = [(sign * v, sign * math.copysign(1.0, v), v) for v in (a, b)]
@@ -151,7 +164,49 @@ for _w, _k in (("f32", "f"), ("f64", "d")):
         f"v_ldexp_{_w}": _scaled(_k),
     }
 del FLOAT["v_sub_f64"], FLOAT["v_subrev_f64"]
+
+
+def _median(a: float, b: float, c: float) -> float:
+    """Of a NaN's neighbours the least; by value, so that of two equal ones either is one."""
+    least = FLOAT["v_min_f32"]
+    if any(map(math.isnan, (a, b, c))):
+        return least(least(a, b), c)  # type: ignore[no-any-return]
+    return sorted((a, b, c), key=lambda v: (v, math.copysign(1.0, v)))[1]
+
+
+def _fraction(kind: str) -> Callable[[float], float]:
+    """The part behind the point, below 1."""
+    precision = 24 if kind == "f" else 53
+
+    def part(a: float) -> float:
+        if not math.isfinite(a):
+            return math.nan
+        return min(rounded(kind, gmpy2.sub, a, math.floor(a)) + 0.0, 1 - 2.0**-precision)
+
+    return part
+
+
+def _segment(a: float, select: int) -> float:
+    """53 bits of 2/pi, of its first 1201, as many places on as the angle's exponent says."""
+    exponent = struct.unpack("<Q", struct.pack("<d", a))[0] >> 52 & 2047
+    shift = select % 32 * 53 + max(exponent - 1077, 0)
+    with gmpy2.context(precision=1500):
+        known = int(gmpy2.floor(gmpy2.mul_2exp(2 / gmpy2.const_pi(), 1201)))
+    bits = (known << shift + 53 >> 1201) % 2**53
+    return _scaled("d")(float(bits), -53 - shift + 128 * (exponent >= 1968))
+
+
 FLOAT |= {
+    "v_min3_f32": lambda a, b, c: FLOAT["v_min_f32"](FLOAT["v_min_f32"](a, b), c),
+    "v_max3_f32": lambda a, b, c: FLOAT["v_max_f32"](FLOAT["v_max_f32"](a, b), c),
+    "v_med3_f32": _median,
+    "v_clamp_f32": lambda a: min(a, 1.0) if a > 0 else 0.0,
+    "v_clamp_f64": lambda a: min(a, 1.0) if a > 0 else 0.0,
+    "v_fract_f32": _fraction("f"),
+    "v_fract_f64": _fraction("d"),
+    "v_frexp_mant_f32": lambda a: math.frexp(a)[0],
+    "v_frexp_mant_f64": lambda a: math.frexp(a)[0],
+    "v_trig_preop_f64": _segment,
     "v_fmaak_f32": FLOAT["v_fma_f32"],
     "v_fmamk_f32": FLOAT["v_fma_f32"],
     "v_mac_f32": _apart,
@@ -238,15 +293,36 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_max3_u32": max,
     "v_min3_u32": min,
     "v_med3_i32": lambda *v: sorted(v)[1],
-    "v_dot4_i32_i8": lambda a, b, c: _dot(a, b, True) + c,
-    "v_dot4c_i32_i8": lambda a, b, c: _dot(a, b, True) + c,
-    "v_dot4_u32_u8": lambda a, b, c: _dot(a, b, False) + c,
+    "v_dot4_i32_i8": lambda a, b, c: _dot(a, b, (True, True)) + c,
+    "v_dot4_i32_i8_u8": lambda a, b, c: _dot(a, b, (True, False)) + c,
+    "v_dot4_i32_u8_i8": lambda a, b, c: _dot(a, b, (False, True)) + c,
+    "v_dot4c_i32_i8": lambda a, b, c: _dot(a, b, (True, True)) + c,
+    "v_dot4_u32_u8": lambda a, b, c: _dot(a, b, (False, False)) + c,
+    "v_frexp_exp_i32_f32": lambda a: math.frexp(a)[1] if math.isfinite(a) else 0,
+    "v_frexp_exp_i32_f64": lambda a: math.frexp(a)[1] if math.isfinite(a) else 0,
 }
+
+
+def _turns(a: Any) -> bool:
+    """Whether an angle is one that the guides allow, and no zero of the sine or cosine."""
+    return abs(a) <= 256 and a * 4 != int(a * 4)
+
+
+def _outside(a: Any, other: int) -> Any:
+    """The sine (other: 0) or cosine (1) of quarter turns, and of what the guides do not allow."""
+    if gmpy2.is_nan(a) or gmpy2.is_infinite(a):
+        return gmpy2.mpfr(math.nan if gmpy2.is_nan(a) else other)
+    return gmpy2.mpfr((0, 1, 0, -1)[int(a * 4 + other) % 4] if abs(a) <= 256 else other)
+
 
 APPROXIMATE: dict[str, Callable[[float], Any]] = {
     "v_rcp_f32": lambda a: 1 / a,
     "v_rcp_iflag_f32": lambda a: 1 / a,
     "v_rcp_f64": lambda a: 1 / a,
+    "v_exp_f32": gmpy2.exp2,
+    "v_log_f32": gmpy2.log2,
+    "v_sin_f32": lambda a: gmpy2.sin(2 * gmpy2.const_pi() * a) if _turns(a) else _outside(a, 0),
+    "v_cos_f32": lambda a: gmpy2.cos(2 * gmpy2.const_pi() * a) if _turns(a) else _outside(a, 1),
     "v_rsq_f32": lambda a: 1 / gmpy2.sqrt(a),
     "v_rsq_f64": lambda a: 1 / gmpy2.sqrt(a),
     "v_sqrt_f32": gmpy2.sqrt,
@@ -279,7 +355,8 @@ def _same(kind: str, got: int, expected: Any) -> bool:
     if kind in "fd":
         value = number_of(kind, got)
         if math.isnan(expected):
-            return math.isnan(value)
+            # every operation that computes makes a signalling NaN quiet
+            return math.isnan(value) and bool(got >> (22 if kind == "f" else 51) & 1)
         layout = "<f" if kind == "f" else "<d"
         return got == int.from_bytes(struct.pack(layout, expected), "little")
     return got == _wrapped(kind, expected)
@@ -326,8 +403,10 @@ def test_operations_are_exact(name: str) -> None:
     for columns in _columns(kinds, name, 4):
         got = _apply(operation, columns)
         for lane, operands in enumerate(zip(*columns, strict=True)):
-            values = [number_of(k, v) for k, v in zip(kinds, operands, strict=True)]
+            values = [_value(k, v) for k, v in zip(kinds, operands, strict=True)]
             expected = exact(*values)
+            if name.startswith("v_frexp_mant") and math.isnan(expected):
+                expected, got[lane] = 0.0, 0 if got[lane] == operands[0] else got[lane]
             assert _same(operation.result, got[lane], expected), (values, expected, hex(got[lane]))
 
 
@@ -570,6 +649,8 @@ SCALARS: dict[str, Scalar] = {
     "s_max_i32": (max, lambda a, b: a > b),
     "s_bitcmp0_b32": (lambda a, b: None, lambda a, b: not a >> b % 32 & 1),
     "s_bitcmp1_b32": (lambda a, b: None, lambda a, b: bool(a >> b % 32 & 1)),
+    "s_min_num_f32": (_least("f", 1), None),
+    "s_max_num_f32": (_least("f", -1), None),
     "v_s_rcp_f32": (lambda a: _flush(rounded("f", gmpy2.div, 1, _flush(a))), None),
     **{
         name.replace("v_", "s_"): (exact, None)
@@ -583,8 +664,13 @@ SCALARS: dict[str, Scalar] = {
             "v_fmamk_f32",
             "v_fmaak_f32",
             "v_trunc_f32",
+            "v_floor_f32",
+            "v_ceil_f32",
+            "v_rndne_f32",
             "v_cvt_f32_u32",
+            "v_cvt_f32_i32",
             "v_cvt_u32_f32",
+            "v_cvt_i32_f32",
         )
     },
 }
@@ -992,7 +1078,6 @@ SPELLED = {
     "s_endpgm": "",
     "s_barrier": "",
     "s_barrier_wait": "-1",
-    "v_dot4_i32_iu8": "v1, v2, v3, v4 neg_lo:[1,1,0]",
 }
 """Operands of operations that take others than their table's types say."""
 
@@ -1015,14 +1100,71 @@ RENAMED = (
     "s_and_not1_b32",
     "s_or_not1_b64",
     "v_mad_co_u64_u32",
-    "v_dot4_i32_iu8",
     "s_add_co_u32",
+    "v_min_num_f32",
+    "v_max_num_f32",
+    "v_min_num_f64",
+    "v_max_num_f64",
     "s_sub_co_u32",
     "s_add_co_i32",
     "s_addk_co_i32",
     "s_add_co_ci_u32",
     "s_sub_co_ci_u32",
     "s_barrier_wait",
+)
+MADE = {"v_clamp_f32", "v_clamp_f64", *instructions.DOTS.values()} - {
+    "v_dot4_i32_i8",
+    "v_dot4_u32_u8",
+}
+"""Operations that are parts of instructions, or of no other name than these have."""
+
+OTHERS = (
+    "v_movreld_b32 v1, v2",
+    "v_movrels_b32 v1, v2",
+    "s_set_gpr_idx_on s2, gpr_idx(SRC0)",
+    "s_set_gpr_idx_off",
+    "v_swap_b32 v1, v2",
+    "s_memtime s[2:3]",
+    "s_memrealtime s[2:3]",
+    "s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)",
+    "s_sendmsg_rtn_b64 s[2:3], sendmsg(MSG_RTN_GET_REALTIME)",
+    "s_getreg_b32 s2, hwreg(HW_REG_SHADER_CYCLES, 0, 20)",
+    "s_getreg_b32 s2, hwreg(HW_REG_SHADER_CYCLES_LO)",
+    "s_getreg_b32 s2, hwreg(HW_REG_SHADER_CYCLES_HI)",
+    "s_getreg_b32 s2, hwreg(HW_REG_SH_MEM_BASES, 16, 16)",
+    "s_setreg_b32 hwreg(HW_REG_FLAT_SCR_LO), s2",
+    "s_mov_b64 s[2:3], src_shared_base",
+    "s_mov_b64 s[2:3], src_private_base",
+    "s_swappc_b64 s[30:31], s[2:3]",
+    "ds_swizzle_b32 v1, v2 offset:swizzle(SWAP,16)",
+    "v_permlane16_b32 v1, v2, s3, s4 op_sel:[1,0]",
+    "v_permlanex16_b32 v1, v2, s3, s4 op_sel:[1,1]",
+    "v_permlane64_b32 v1, v2",
+    "v_add_f32_e64 v1, v2, v3 clamp",
+    "v_max_f64 v[2:3], v[4:5], v[4:5] clamp",
+    "v_mov_b32_dpp v1, v2 dpp8:[7,6,5,4,3,2,1,0]",
+    "v_mov_b32_dpp v1, v2 dpp8:[7,6,5,4,3,2,1,0] fi:1",
+    *(
+        f"v_{operation}_dpp {operands} {way} row_mask:0xf bank_mask:0xf{more}"
+        for operation, operands in (("mov_b32", "v1, v2"), ("add_f32", "v1, -v2, |v3|"))
+        for way, more in (
+            ("quad_perm:[3,2,1,0]", ""),
+            ("row_shl:1", " bound_ctrl:1"),
+            ("row_shr:15", ""),
+            ("row_ror:3", ""),
+            ("wave_shl:1", ""),
+            ("wave_rol:1", ""),
+            ("wave_shr:1", ""),
+            ("wave_ror:1", ""),
+            ("row_mirror", ""),
+            ("row_half_mirror", ""),
+            ("row_bcast:15", ""),
+            ("row_bcast:31", ""),
+            ("row_share:4", " fi:1"),
+            ("row_xmask:4", ""),
+            ("row_newbcast:4", ""),
+        )
+    ),
 )
 MEMORY = (
     "global_load_dword v1, v[2:3], off",
@@ -1072,42 +1214,23 @@ def _spelled(operation: Operation, name: str) -> str:
     return f"{name} {', '.join(texts)}"
 
 
-def _assembled(arch: str, lines: Sequence[str]) -> dict[str, listing.Instruction]:
-    """Those lines that LLVM's assembler takes, as its disassembler shows them."""
-    command = [
-        str(tools.versioned_tools("llvm-mc", tools.ROCM_FOLDERS)[0]),
-        "-triple=amdgcn",
-        f"-mcpu={arch}",
-        "-mattr=+wavefrontsize64",
-    ]
-
-    def run(lines: Sequence[str], *more: str) -> subprocess.CompletedProcess[bytes]:
-        text = "\n".join(lines).encode()
-        return subprocess.run([*command, *more], input=text, capture_output=True, check=False)
-
-    refused = {int(n) for n in re.findall(rb"<stdin>:(\d+):\d+: error", run(lines).stderr)}
-    taken = [line for i, line in enumerate(lines, 1) if i not in refused]
-    made = run(["kernel:", *taken], "-filetype=obj")
-    assert made.returncode == 0, made.stderr
-    shown = [one for _, one in listing.instructions(made.stdout)][: len(taken)]
-    return dict(zip(taken, shown, strict=True))
-
-
 def test_names_are_those_of_the_disassembler() -> None:
     """Each operation is an instruction that exists, and is read as what it is."""
     tiers.check("clang")
     table = instructions.operations()
-    other = {*instructions.UNFUSED, *marks.SLEEPS.values()}
+    other = {*instructions.UNFUSED, *marks.SLEEPS.values(), *MADE}
     no_names = ("memory", "inner")
     wanted = {n: o for n, o in table.items() if n not in other and o.kind not in no_names}
     for new in RENAMED:
         wanted[new] = table[instructions.canonical(new)]
     lines = {_spelled(o, n): o.name for n, o in wanted.items()}
+    for (first, second), name in instructions.DOTS.items():
+        lines[f"v_dot4_i32_iu8 v1, v2, v3, v4 neg_lo:[{first},{second},0]"] = name
     for plain, name in instructions.SATURATED.items():
         lines[_spelled(table[plain], plain) + " clamp"] = lines.pop(_spelled(table[name], name))
-    missing = set(lines) | set(MEMORY)
+    missing = {*lines, *MEMORY, *OTHERS}
     for arch in emulated.UNITS:
-        for line, one in _assembled(arch, [*lines, *MEMORY]).items():
+        for line, one in assembled(arch, [*lines, *MEMORY, *OTHERS]).items():
             made = assembler.Assembler(LANES, 0)
             try:
                 made.instruction(one)
@@ -1128,8 +1251,9 @@ def test_names_are_those_of_the_disassembler() -> None:
 @pytest.mark.parametrize(
     "line",
     [
-        "v_sin_f32_e32 v1, v2",
-        "v_add_f32_e64 v1, v2, v3 clamp",
+        "v_cvt_f16_f32_e32 v1, v2",
+        "v_sub_u32_e64 v1, v2, v3 clamp",
+        "v_mad_u32_u24 v1, v2, v3, v4 clamp",
         "v_mul_f32_e64 v1, v2, v3 mul:2",
         "v_pk_add_f16 v1, v2, v3",
         "s_barrier_wait 0xfffe",
@@ -1141,6 +1265,13 @@ def test_names_are_those_of_the_disassembler() -> None:
         "v_add_f16_e32 v1.l, v2.h, v3.l",
         "v_add_nc_u16 v1.l, v2.h, v3.l",
         "v_dot4_i32_i8 v1, v2, v3, v4 op_sel:[1,0,0]",
+        "v_dot4_i32_i8 v1, v2, v3, v4 clamp",
+        "v_dot4_i32_iu8 v1, v2, v3, v4 neg_lo:[1,1,1]",
+        "v_dot4_i32_iu8 v1, v2, v3, v4 neg_hi:[1,1,0]",
+        "v_pk_add_u16 v1, v2, v3 neg_lo:[1,0]",
+        "v_pk_add_u16 v1, v2, v3 clamp",
+        "v_fma_f32 v1, v2, v3, v4 op_sel:[1,0,0]",
+        "s_set_gpr_idx_on s2, gpr_idx(SRC1)",
         "v_mfma_f32_4x4x1f32 a[0:3], v0, v1, a[0:3]",
     ],
 )
@@ -1156,7 +1287,6 @@ def test_what_is_unknown_is_refused_by_name(line: str) -> None:
         ("global_load_dword v40, v3, s[8:9]", "Invalid read of size 4 at global memory"),
         ("global_store_dword v3, v0, s[8:9]", "Invalid write of size 4 at global memory"),
         ("global_store_dword v1, v0, s[4:5]", "write of size 4 at read-only memory, global"),
-        ("global_load_dword v40, v0, s[8:9]", "Misaligned read of size 4 at global memory"),
         ("ds_read_b32 v40, v1", r"read of size 4 at local memory .* \(there are 0 bytes\)"),
         ("scratch_load_b32 v40, v1, off", "read of size 4 at private memory"),
     ],

@@ -254,7 +254,7 @@ def test_two_registers_exchanged() -> None:
         ("v_mov_b32_dpp v1, v2 wave_shl:2 row_mask:0xf bank_mask:0xf", "wave_shl:2"),
         ("v_mov_b64_dpp v[1:2], v[2:3] row_newbcast:1 row_mask:0xf bank_mask:0xf", "32 bits"),
         ("v_add_u16_dpp v1, v2, v3 row_shl:1 row_mask:0xf bank_mask:0xf", "32 bits"),
-        ("v_sin_f32_dpp v1, v2 row_shl:1 row_mask:0xf bank_mask:0xf", "not one of those"),
+        ("v_cvt_f16_f32_dpp v1, v2 row_shl:1 row_mask:0xf bank_mask:0xf", "not one of those"),
         ("v_mov_b32_dpp v1, v2 swizzle:1 row_mask:0xf bank_mask:0xf", "modifier swizzle"),
         ("v_mov_b32_e32 v1, v2 quad_perm:[0,1,2,3]", "modifier quad_perm"),
         ("v_mov_b32_e32 v1, v2 row_mirror", "modifier row_mirror"),

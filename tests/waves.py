@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 from portmp import discovery
+from portmp.compilers import tools
 from portmp.emulator import assembler, listing
 from portmp.emulator.codeobject import Argument, Kernel
 from portmp.emulator.machine import Loaded, Machine
@@ -34,6 +37,7 @@ class Waves:
 
     arch: str
     lanes: int
+    ieee: bool = True
 
     def __str__(self) -> str:
         return f"wave{self.lanes}"
@@ -54,6 +58,7 @@ class Waves:
             user_count=6,
             group_ids=(True, False, False),
             scratch_offset=False,
+            ieee=self.ieee,
             code=code,
         )
         rows = assembler.assemble(code, self.lanes, 0, arch=self.arch)
@@ -129,6 +134,27 @@ class Waves:
         lane = np.arange(self.lanes, dtype=np.uint32)
         given = np.array([1000 + lane, 2000 + 3 * lane], np.uint32)
         return [[int(v) for v in row] for row in self.run(lines, given, results, **more)]
+
+
+def assembled(arch: str, lines: Sequence[str]) -> dict[str, listing.Instruction]:
+    """Those lines that LLVM's assembler takes, as its disassembler shows them."""
+    command = [
+        str(tools.versioned_tools("llvm-mc", tools.ROCM_FOLDERS)[0]),
+        "-triple=amdgcn",
+        f"-mcpu={arch}",
+        "-mattr=+wavefrontsize64",
+    ]
+
+    def run(lines: Sequence[str], *more: str) -> subprocess.CompletedProcess[bytes]:
+        text = "\n".join(lines).encode()
+        return subprocess.run([*command, *more], input=text, capture_output=True, check=False)
+
+    refused = {int(n) for n in re.findall(rb"<stdin>:(\d+):\d+: error", run(lines).stderr)}
+    taken = [line for i, line in enumerate(lines, 1) if i not in refused]
+    made = run(["kernel:", *taken], "-filetype=obj")
+    assert made.returncode == 0, made.stderr
+    shown = [one for _, one in listing.instructions(made.stdout)][: len(taken)]
+    return dict(zip(taken, shown, strict=True))
 
 
 WAVE64, WAVE32 = Waves("gfx908", 64), Waves("gfx1100", 32)
