@@ -190,7 +190,7 @@ def test_memory_that_was_never_written(device: str) -> None:
 @on_both
 def test_bytes_of_arrays_are_known_one_by_one(device: str) -> None:
     """By words across others, by copies and from the host: what is beside them stays unwritten."""
-    opened = interpreted(device)
+    opened: Any = interpreted(device)
     text = "${kernel()}\n{\n    const int t = ${thread_id()};\n    %s\n}"
     copied = mp.Kernel(
         text % "if (t < n) ${store('y', 't', load('x', 't'))}",
@@ -206,7 +206,8 @@ def test_bytes_of_arrays_are_known_one_by_one(device: str) -> None:
     crossed = mp.Kernel(text % across, "k(x: inout uint8 [n])", grid=1, block=64)
     x, y, host = fresh(), fresh(), fresh()
     crossed(x)
-    first, second = (array.planes.buffers[0].pointer for array in (x, y))
+    planes: Any = x.planes, y.planes
+    first, second = (one.buffers[0].pointer for one in planes)
     opened.hip.machine.memory.copy(second + 1, first + 1, 37)
     host[3:35] = 1
     for array in (x, y, host):
