@@ -129,11 +129,30 @@ class Waves:
         _, found = self.launch(text, given, size, shared=shared, scratch=scratch)
         return found.reshape(results, self.lanes)
 
+    def mask(self, at: int) -> str:
+        """The scalar registers that hold a bit of each lane."""
+        return f"s[{at}:{at + 1}]" if self.lanes == 64 else f"s{at}"
+
     def numbered(self, lines: Sequence[str], results: int = 1, **more: int) -> list[list[int]]:
         """Results where v10 holds 1000 + lane and v11 2000 + 3 lane."""
         lane = np.arange(self.lanes, dtype=np.uint32)
         given = np.array([1000 + lane, 2000 + 3 * lane], np.uint32)
         return [[int(v) for v in row] for row in self.run(lines, given, results, **more)]
+
+
+def on(mask: int, lane: int) -> bool:
+    """Whether a lane takes part."""
+    return bool(mask >> lane & 1)
+
+
+def masked(mask: int, lines: Sequence[str]) -> list[str]:
+    """Lines for some lanes; all are on afterwards."""
+    return [
+        f"s_mov_b32 exec_lo, {mask & 0xFFFFFFFF:#x}",
+        f"s_mov_b32 exec_hi, {mask >> 32:#x}",
+        *lines,
+        "s_mov_b64 exec, -1",
+    ]
 
 
 def assembled(arch: str, lines: Sequence[str]) -> dict[str, listing.Instruction]:
@@ -158,5 +177,8 @@ def assembled(arch: str, lines: Sequence[str]) -> dict[str, listing.Instruction]
 
 
 WAVE64, WAVE32 = Waves("gfx908", 64), Waves("gfx1100", 32)
+SOME, ALL = 0x9249_2492_F00F_1234, (1 << 64) - 1
+"""Lanes that are on."""
+
 either = pytest.mark.parametrize("waves", [WAVE64, WAVE32], ids=str)
 """In waves of 64 and of 32 lanes."""

@@ -259,7 +259,7 @@ class Assembler:
         if "saveexec" in name:
             return self._save_exec
         families: dict[str | tuple[str, ...], Callable[[str, Instruction], None]] = {
-            tuple(_HALVES): self._packed_halves,
+            tuple(HALVES): self._packed_halves,
             ("ds_bpermute_", "ds_permute_"): self._from_lanes,
             "ds_swizzle_": self._swizzled,
             ("v_permlane16_b32", "v_permlanex16_b32"): self._chosen,
@@ -577,7 +577,7 @@ class Assembler:
             choice = one.numbers(select, len(sources), default)
             halves = [self._part(s, f"WORD_{c}") for s, c in zip(sources, choice, strict=True)]
             kept.append(self.temporary())
-            self._operation(_HALVES[name], [kept[-1], *halves])
+            self._operation(HALVES[name], [kept[-1], *halves])
         low, high = kept
         self._operation("v_and_b32", [low, "0xffff", low])
         self._operation("v_lshl_or_b32", [target, high, "16", low])
@@ -840,7 +840,7 @@ def _second(row: Row, settled: Callable[[int], int]) -> int:
     return row.second if memory else settled(row.second)
 
 
-_HALVES = {
+HALVES = {
     "v_pk_add_u16": "v_add_u32",
     "v_pk_add_i16": "v_add_u32",
     "v_pk_sub_u16": "v_sub_u32",

@@ -337,7 +337,7 @@ static inline float quotient32(const float a, const float b, const float c, cons
     if (!scale)
         return r;
     const int n = exponent32(c) > 127 ? 64 : -64;
-    if (n > 0)
+    if (n > 0 || !isfinite(r))
         return scaled32(r, n);
     /* a*b is exact in a double; the sum is rounded to odd, so that the last rounding is right */
     const double p = (double)a * (double)b, s = p + (double)c;
