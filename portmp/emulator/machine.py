@@ -11,6 +11,7 @@ from __future__ import annotations
 import bisect
 import math
 import struct
+import sys
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -20,12 +21,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from portmp.backends import base
 from portmp.backends.base import Buffer, Device, Dim3
 from portmp.backends.findings import check_error
 from portmp.emulator import assembler, atomics, findings, instructions, lanes
 from portmp.emulator.codeobject import CodeObject, Kernel
 from portmp.emulator.lines import Lines
 from portmp.errors import DeviceError, LaunchError
+from portmp.progress import lasting
 
 if TYPE_CHECKING:
     from portmp.codegen.kernel_spec import KernelSpec
@@ -250,6 +253,7 @@ class Machine:
         self._state: Buffer | None = None
         self._units: Buffer | None = None
         self._time = 0
+        self._interpreters: dict[int, base.Kernel] = {}
 
     def load(self, binary: bytes) -> dict[str, Loaded]:
         """Put a code object into memory; its kernels by name."""
@@ -302,8 +306,6 @@ class Machine:
     def _run(
         self, loaded: Loaded, grid: Dim3, block: Dim3, given: dict[str, int], extra: int
     ) -> None:
-        from portmp.runtime import program
-
         kernel, rows = loaded.kernel, loaded.program
         groups, threads = math.prod(grid), math.prod(block)
         shared_bytes = -(-kernel.shared // 16) * 16 + extra if extra else kernel.shared
@@ -344,8 +346,7 @@ class Machine:
             ],
             np.uint32,
         )
-        host, one = self.host, interpreter(kernel.lanes)
-        run = program.kernels(host, one)[one.name]
+        host, run = self.host, self._interpreter(kernel.lanes)
         told = np.concatenate([numbers, scalars, rows.constants])
         parameters, regions = self._given(told), self._given(table)
         state = self._workspace(4 * slots * waves * words)
@@ -386,6 +387,17 @@ class Machine:
         )
         if mistakes := findings.found(found, facts):
             raise check_error(self.name, kernel.name, grid, block, mistakes)
+
+    def _interpreter(self, width: int) -> base.Kernel:
+        """The kernel on the host device that runs waves of so many lanes."""
+        from portmp.runtime import program
+
+        if width not in self._interpreters:
+            one = interpreter(width)
+            text = "compiling the interpreter, the first time on this machine"
+            with lasting(text, sys.stderr.isatty()):
+                self._interpreters[width] = program.kernels(self.host, one)[one.name]
+        return self._interpreters[width]
 
     def _given(self, content: np.ndarray[Any, Any]) -> Buffer:
         buffer = self.host.allocate(content.nbytes)
