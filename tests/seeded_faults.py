@@ -642,12 +642,12 @@ FAULTS = (
     ),
     # --- AMD code interpreted -----------------------------------------------------------
     Fault(
-        "interpreter: a carry lost",
+        "interpreter: a carry of a carry lost",
         INSTRUCTIONS,
         '"v_addc_co_u32": ("u", "uum", "a + b + c", "((ulong)a + b + c) >> 32")',
         '"v_addc_co_u32": ("u", "uum", "a + b + c", "((ulong)a + b) >> 32")',
         EMULATED,
-        "carries",
+        "carries and wave64",
     ),
     Fault(
         "interpreter: a scalar borrow",
@@ -655,7 +655,7 @@ FAULTS = (
         '"(ulong)a < (ulong)b + scc"',
         '"a < b + scc"',
         EMULATED,
-        "s_subb",
+        "s_subb and wave64",
     ),
     Fault(
         "interpreter: the wrong half of a product",
@@ -663,7 +663,7 @@ FAULTS = (
         '"v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)")',
         '"v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 31)")',
         EMULATED,
-        "v_mul_hi_u32",
+        "v_mul_hi_u32 and wave64",
     ),
     Fault(
         "interpreter: lanes that are off",
@@ -671,7 +671,7 @@ FAULTS = (
         "lane < LANES; ++lane) if (active >> lane & 1)",
         "lane < LANES; ++lane)",
         EMULATED,
-        "lanes_that_are_off",
+        "lanes_that_are_off and wave64",
     ),
     Fault(
         "interpreter: an fma rounded twice",
@@ -679,7 +679,7 @@ FAULTS = (
         '"v_fma_f64": ("d", "ddd", "FMA64(a, b, c)")',
         '"v_fma_f64": ("d", "ddd", "a * b + c")',
         EMULATED,
-        "operations_are_exact and v_fma_f64",
+        "operations_are_exact and v_fma_f64 and wave64",
     ),
     Fault(
         "interpreter: the sign of a number over zero",
@@ -687,7 +687,7 @@ FAULTS = (
         "if (d == 0 || isinf(n))\n        return as_${word}(negative | ${infinity});",
         "if (d == 0 || isinf(n))\n        return as_${word}(${infinity});",
         EMULATED,
-        "quotients_are_completed",
+        "quotients_are_completed and wave64",
     ),
     Fault(
         "interpreter: a quotient below all numbers",
@@ -695,7 +695,7 @@ FAULTS = (
         "n == 0 || exponent${bits}(n) - exponent${bits}(d) < -${far})",
         "n == 0)",
         EMULATED,
-        "quotients_are_completed",
+        "quotients_are_completed and wave64",
     ),
     Fault(
         "interpreter: v_div_scale as the guides have it",
@@ -704,7 +704,7 @@ FAULTS = (
         "return subnormal${bits}(n / d) ? s == d ? scaled${bits}(s, ${power}) : s"
         " : scaled${bits}(s, -${power});",
         EMULATED,
-        "quotients_are_scaled and not back",
+        "quotients_are_scaled and not back and wave64",
     ),
     Fault(
         "interpreter: v_div_fmas as the guides have it",
@@ -713,7 +713,7 @@ FAULTS = (
         '"v_div_fmas_f64": ("d", "dddm", "scaled64(FMA64(a, b, c), '
         'm ? exponent64(c) > 1023 ? 128 : -128 : 0)")',
         EMULATED,
-        "quotients_are_scaled_back",
+        "quotients_are_scaled_back and wave64",
     ),
     Fault(
         "interpreter: a carry lost",
@@ -721,7 +721,7 @@ FAULTS = (
         '"v_add_co_u32": ("u", "uu", "a + b", "r < a")',
         '"v_add_co_u32": ("u", "uu", "a + b", "0")',
         EMULATED,
-        "carries and v_add_co",
+        "carries and v_add_co and wave64",
     ),
     Fault(
         "interpreter: the upper word of a product",
@@ -729,7 +729,7 @@ FAULTS = (
         '"v_mad_u64_u32": ("l", "uul", "(ulong)a * b + c", "r < c")',
         '"v_mad_u64_u32": ("l", "uul", "(ulong)(a * b) + c", "r < c")',
         EMULATED,
-        "carries and v_mad_u64",
+        "carries and v_mad_u64 and wave64",
     ),
     Fault(
         "interpreter: the first lane, on or off",
@@ -737,7 +737,7 @@ FAULTS = (
         "const uint lane = exec ? popcount((exec & -exec) - 1) : 0;",
         "const uint lane = 0;",
         EMULATED,
-        "moves_between_lanes",
+        "moves_between_lanes and wave64",
     ),
     Fault(
         "interpreter: a signalling NaN that gives way",
@@ -745,7 +745,7 @@ FAULTS = (
         "    if (ieee && signalling${bits}(b))\n        return quieted${bits}(b);\n",
         "",
         EMULATED,
-        "operations_are_exact and v_max_f64",
+        "operations_are_exact and v_max_f64 and wave64",
     ),
     Fault(
         "interpreter: stores of lanes that are off",
@@ -754,7 +754,7 @@ FAULTS = (
         "for (uint lane = 0; lane < LANES; ++lane) if (way == STORE || (active >> lane & 1)) {\n"
         "                            uint space = which / 3;",
         MEMORIES,
-        "touch_no_memory",
+        "touch_no_memory and wave64",
     ),
     Fault(
         "interpreter: addresses without a carry",
@@ -762,7 +762,7 @@ FAULTS = (
         "address = own + ((ulong)at1[1] << 32 | at1[0]) +",
         "address = ((own >> 32) + at1[1] << 32 | (uint)((uint)own + at1[0])) +",
         MEMORIES,
-        "multiples_of_4_gib",
+        "multiples_of_4_gib and wave64",
     ),
     Fault(
         "interpreter: arrays behind a multiple of 4 GiB",
@@ -770,7 +770,7 @@ FAULTS = (
         "self._middles.popleft() - size // 2 // ALIGNMENT * ALIGNMENT",
         "self._middles.popleft()",
         MEMORIES,
-        "multiples_of_4_gib",
+        "multiples_of_4_gib and wave64",
     ),
     Fault(
         "checks: lanes of a wave in order",
