@@ -748,6 +748,14 @@ FAULTS = (
         "operations_are_exact and v_max_f64 and wave64",
     ),
     Fault(
+        "interpreter: the wrong half of a register",
+        "portmp/emulator/assembler.py",
+        'self._insert(target[1], kept, target[2] == "h")',
+        "self._insert(target[1], kept)",
+        EMULATED,
+        "halves_of_registers and wave64",
+    ),
+    Fault(
         "interpreter: stores of lanes that are off",
         ACCESSES,
         "EACH {\n                            uint space = which / 3;",

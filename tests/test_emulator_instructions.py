@@ -1207,6 +1207,69 @@ def test_packed_halves(name: str, waves: Waves) -> None:
         assert chosen[lane] == (low | high << 16 if on(SOME, lane) else 7)
 
 
+OF_REGISTERS: dict[str, Callable[..., int]] = {
+    "v_mov_b16_e32 {d}, {a}": lambda a, b: a,
+    "v_not_b16_e32 {d}, {a}": lambda a, b: ~a,
+    "v_and_b16 {d}, {a}, {b}": lambda a, b: a & b,
+    "v_or_b16 {d}, {a}, {b}": lambda a, b: a | b,
+    "v_xor_b16 {d}, {a}, {b}": lambda a, b: a ^ b,
+    "v_xor_b16 {d}, {a}, 0x5a5a": lambda a, b: a ^ 0x5A5A,
+    "v_mov_b16_e32 {d}, -1": lambda a, b: -1,
+    "v_add_nc_u16 {d}, {a}, {b}": lambda a, b: a + b,
+    "v_sub_nc_u16 {d}, {a}, {b}": lambda a, b: a - b,
+    "v_mul_lo_u16 {d}, {a}, {b}": lambda a, b: a * b,
+    "v_lshlrev_b16 {d}, 3, {b}": lambda a, b: b << 3,
+    "v_ashrrev_i16 {d}, {a}, {b}": lambda a, b: _signed(b, 16) >> a % 16,
+    "v_min_i16 {d}, {a}, {b}": lambda a, b: min(_signed(a, 16), _signed(b, 16)),
+    "v_max_u16 {d}, {a}, {b}": max,
+    "v_mad_u16 {d}, {a}, {b}, {a}": lambda a, b: a * b + a,
+}
+
+
+@either
+@pytest.mark.parametrize("line", OF_REGISTERS)
+def test_halves_of_registers(line: str, waves: Waves) -> None:
+    """Either half of sources and target; the other one stays, also where they are one register."""
+    words = np.random.default_rng(9).integers(0, 2**32, (2, waves.lanes), np.uint32)
+    ways = [(d, a, b) for d in "lh" for a in "lh" for b in "lh"]
+    lines = []
+    for i, (d, a, b) in enumerate(ways):
+        text = line.format(d=f"v{40 + i}.{d}", a=f"v{40 + i}.{a}", b=f"v11.{b}")
+        lines += [f"v_mov_b32_e32 v{40 + i}, v10", *masked(SOME, [text])]
+    found = waves.run(lines, words, len(ways)).tolist()
+    for (d, a, b), row in zip(ways, found, strict=True):
+        for lane, (x, y) in enumerate(words.T.tolist()):
+            sources = (v >> 16 * (which == "h") & 0xFFFF for v, which in ((x, a), (y, b)))
+            half = OF_REGISTERS[line](*sources) & 0xFFFF
+            expected = x & 0xFFFF | half << 16 if d == "h" else x & 0xFFFF0000 | half
+            assert row[lane] == (expected if on(SOME, lane) else x)
+
+
+@either
+def test_halves_of_registers_beside_words(waves: Waves) -> None:
+    """Words made of halves, masks of comparisons and choices by masks."""
+    words = np.random.default_rng(10).integers(0, 2**32, (2, waves.lanes), np.uint32)
+    unsigned, signed, chosen, other = waves.run(
+        [
+            "v_cvt_u32_u16_e32 v40, v10.h",
+            "v_cvt_i32_i16_e32 v41, v10.h",
+            f"v_cmp_lt_i16_e64 {waves.mask(20)}, v10.h, v11.l",
+            f"v_cndmask_b16 v42.l, v10.l, v11.h, {waves.mask(20)}",
+            f"v_cndmask_b16 v42.h, v10.h, v11.l, {waves.mask(20)}",
+            "v_mov_b32_e32 v43, v10",
+            "v_mov_b16_e32 v43.l, v43.h",
+        ],
+        words,
+        4,
+    ).tolist()
+    for lane, (a, b) in enumerate(words.T.tolist()):
+        assert unsigned[lane] == a >> 16
+        assert signed[lane] == _signed(a >> 16, 16) & 0xFFFFFFFF
+        less = _signed(a >> 16, 16) < _signed(b, 16)
+        assert chosen[lane] == (b >> 16 | (b & 0xFFFF) << 16 if less else a)
+        assert other[lane] == a >> 16 | a & 0xFFFF0000
+
+
 @either
 def test_other_half_of_a_result(waves: Waves) -> None:
     """It becomes zero up to gfx9 (_e32, _e64), and stays since gfx10 (no suffix)."""
@@ -1436,6 +1499,8 @@ OTHERS = (
     "s_set_gpr_idx_on s2, gpr_idx(SRC0)",
     "s_set_gpr_idx_off",
     "v_swap_b32 v1, v2",
+    "v_mov_b16_e32 v1.l, v2.h",
+    "v_mov_b16_e32 v1.h, 0x1234",
     "s_memtime s[2:3]",
     "s_memrealtime s[2:3]",
     "s_sendmsg sendmsg(MSG_DEALLOC_VGPRS)",
@@ -1575,7 +1640,11 @@ def test_names_are_those_of_the_disassembler() -> None:
         "s_sendmsg_rtn_b32 s0, sendmsg(MSG_RTN_GET_DOORBELL)",
         "v_mov_b32_e32 v1, src_shared_base",
         "v_add_f16_e32 v1.l, v2.h, v3.l",
-        "v_add_nc_u16 v1.l, v2.h, v3.l",
+        "v_mov_b16_e32 v1.l, 1.0",
+        "v_cndmask_b16 v1.l, -v2.h, v3.l, s4",
+        "v_add_u32_e32 v1, v2.h, v3",
+        "v_mov_b16_dpp v1.l, v2.h row_shl:1 row_mask:0xf bank_mask:0xf",
+        "global_store_b16 v[2:3], v4.h, off",
         "v_dot4_i32_i8 v1, v2, v3, v4 op_sel:[1,0,0]",
         "v_dot4_i32_i8 v1, v2, v3, v4 clamp",
         "v_dot4_i32_iu8 v1, v2, v3, v4 neg_lo:[1,1,1]",

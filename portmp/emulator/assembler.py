@@ -64,7 +64,7 @@ _CYCLES = {"HW_REG_SHADER_CYCLES": 0, "HW_REG_SHADER_CYCLES_LO": 0, "HW_REG_SHAD
 """Registers of the hardware that count, and which bit of the count is their first."""
 
 _REGISTER = re.compile(r"(s|v|a|ttmp)(?:(\d+)|\[(\d+):(\d+)\])")
-_HALF_REGISTER = re.compile(r"-?\|?v\d+\.[lh]\|?")
+_HALF_REGISTER = re.compile(r"(v\d+)\.([lh])")
 _HARDWARE = re.compile(r"hwreg\((\w+)(?:,(\d+),(\d+))?\)")
 _ACCESS = re.compile(r"(global|flat|scratch|buffer)_(load|store)_(\w+)")
 _SHARED = re.compile(r"ds_(read|write)(2?)(st64)?_([bui])(\d+)")
@@ -165,8 +165,6 @@ class Assembler:
             return self._register(found) | flags
         if found := re.fullmatch(r"t(\d+)", text):
             return int(found[1]) * self.lanes | LANE | flags | _OWN
-        if _HALF_REGISTER.fullmatch(text):
-            raise Unknown(f"{text!r}: halves of registers (true16)")
         if written:
             raise Unknown(f"{text!r} is no register")
         return self._literal(text, kind) | flags
@@ -239,6 +237,8 @@ class Assembler:
             self._parts(name, one)
         elif encoding == "dpp":
             self._exchanged(name, one)
+        elif any(map(_HALF_REGISTER.search, one.operands)):
+            self._halves_of_registers(name, one)
         else:
             self._translator(name)(name, one)
 
@@ -349,10 +349,39 @@ class Assembler:
         row = self.add(name, self.place(target, "u", True), immediate=low_byte)
         row.sources = (self.place(source, "u"), index)
 
-    def _insert(self, target: str, half: str) -> None:
-        """The low half of a register, whose high one stays."""
-        self._operation("v_and_b32", [target, "0xffff0000", target])
-        self._operation("v_or_b32", [target, half, target])
+    def _halves_of_registers(self, name: str, one: Instruction) -> None:
+        """An operation on 16 bits of registers (true16); the other half of its target stays."""
+        plain = instructions.OF_BITS.get(name, name)
+        known = self.table.get("v_mov_b32" if name in instructions.EXTENDED else plain)
+        if known is None or not name.endswith(instructions.OF_HALVES):
+            raise Unknown("it is not one of those that the interpreter has of halves")
+        first = _first_source(known)
+        given = list(one.operands)
+        for index, text in enumerate(given[first:], first):
+            if half := _HALF_REGISTER.fullmatch(text):
+                sign = instructions.EXTENDED.get(name, "{}")
+                given[index] = self._part(sign.format(half[1]), _HALVES_OF_WORDS[half[2]])
+            elif _is_float(text) or _HALF_REGISTER.search(text):
+                raise Unknown(f"{text!r} as a half")
+        if name in instructions.EXTENDED:
+            plain = "v_mov_b32"
+        target = _HALF_REGISTER.fullmatch(given[0])
+        if not target:
+            self._operation(plain, given)
+            return
+        kept = self.temporary()
+        self._operation(plain, [kept, *given[1:]])
+        self._operation("v_and_b32", [kept, "0xffff", kept])
+        self._insert(target[1], kept, target[2] == "h")
+
+    def _insert(self, target: str, half: str, high: bool = False) -> None:
+        """One half of a register, whose other one stays."""
+        if high:
+            self._operation("v_and_b32", [target, "0xffff", target])
+            self._operation("v_lshl_or_b32", [target, half, "16", target])
+        else:
+            self._operation("v_and_b32", [target, "0xffff0000", target])
+            self._operation("v_or_b32", [target, half, target])
 
     def _barrier(self, name: str, one: Instruction) -> None:
         # since gfx12 in two halves, with the number of a barrier: -1 is that of all waves
@@ -668,11 +697,7 @@ class Assembler:
         self._memory(plain, replace(one, operands=tuple(operands)))
         if loads:
             self._operation("v_and_b32", [kept, "0xffff", kept])
-        if loads and high:
-            self._operation("v_and_b32", [target, "0xffff", target])
-            self._operation("v_lshl_or_b32", [target, kept, "16", target])
-        elif loads:
-            self._insert(target, kept)
+            self._insert(target, kept, bool(high))
 
     def _array(self, name: str, one: Instruction) -> None:
         """Memory that addresses reach: arrays, a lane's own, or either."""
@@ -867,6 +892,9 @@ _PARTS = {
     "WORD_1": (16, 16),
     "DWORD": (0, 32),
 }
+
+
+_HALVES_OF_WORDS = {"l": "WORD_0", "h": "WORD_1"}
 
 
 def _first_source(operation: instructions.Operation) -> int:

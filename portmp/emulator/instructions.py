@@ -464,6 +464,19 @@ _RENAMED_SCALAR = {
 OF_HALVES = ("_b16", "_u16", "_i16")
 """Operations on the lower half of words end so."""
 
+OF_BITS = {
+    "v_mov_b16": "v_mov_b32",
+    "v_not_b16": "v_not_b32",
+    "v_and_b16": "v_and_b32",
+    "v_or_b16": "v_or_b32",
+    "v_xor_b16": "v_xor_b32",
+    "v_cndmask_b16": "v_cndmask_b32",
+}
+"""Operations on halves of registers, and those that do the same to any bits."""
+
+EXTENDED = {"v_cvt_u32_u16": "{}", "v_cvt_i32_i16": "sext({})"}
+"""Operations that make a word of a half: without its sign, and with it."""
+
 SATURATED = {"v_add_u32": "v_add_sat_u32"}
 """Operations with the modifier clamp, under names of their own; of reals it is one after them."""
 
