@@ -2,15 +2,16 @@
 """Host time of a warm launch: of a kernel of the user's own, and of the driver's call by hand.
 
 One block of 64 threads adds two short vectors. Four ways by turns: ``portmp.Kernel`` called with
-arrays by name, one that takes a number too, portmp's queue with the same arguments, and the
-driver's own API (cuLaunchKernel by cuda-bindings, or clSetKernelArg and clEnqueueNDRangeKernel by
-pyopencl).
+arrays by name, one that takes a number too (another one each time), portmp's queue with the same
+arguments, and the driver's own API (cuLaunchKernel by cuda-bindings, or clSetKernelArg and
+clEnqueueNDRangeKernel by pyopencl).
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime
+import itertools
 import json
 import statistics
 import sys
@@ -52,13 +53,14 @@ def ways(device: str | None) -> tuple[Device, dict[str, Callable[[], None]]]:
     x, y = (mp.array([1.0] * 64, "float64", device) for _ in range(2))
     kernel(x=x, y=y)
     scaled(a=0.5, x=x, y=y)
+    numbers = itertools.count(0.5, 2.0**-20)  # each launch has another
     target, queue = x.device, x.planes.queue
     loaded = kernel.module.load(target, kernel.name, frozenset("xy"))["add_to"].kernel
     arguments = [*x.planes.buffers, *y.planes.buffers, 64]
     grid, block = (1, 1, 1), (64, 1, 1)
     return target, {
         "kernel": lambda: kernel(x=x, y=y),
-        "with a number": lambda: scaled(a=0.5, x=x, y=y),
+        "with a number": lambda: scaled(a=next(numbers), x=x, y=y),
         "queue": lambda: queue.launch(loaded, grid, block, arguments),
         "driver": BY_HAND[target.platform](queue, loaded, arguments),
     }

@@ -10,13 +10,16 @@ import math
 
 __version__ = "0.1.0"
 
-VERSION = 1
+VERSION = 2
 
 SLAB = 1024
 """GEMM: k is cut into slabs of this length; slabs are added in ascending order."""
 
-PERIOD = 256
-"""GEMM: the accurate accumulator is renormalised after every PERIOD steps of a slab."""
+PERIOD = 32
+"""GEMM, GEMV, DOT: accurate sums are renormalised after every PERIOD steps of a slab or lane."""
+
+GRAVITY_PERIOD = 256
+"""Gravity: so are the sums over a slab's sources, after every GRAVITY_PERIOD of them."""
 
 FAST_PERIOD = 4
 """GEMM, GEMV, DOT: so is the fast one after every FAST_PERIOD steps of a slab or lane."""
@@ -26,6 +29,10 @@ LANES = 32
 
 CHUNK = 8192
 """... of chunk i div CHUNK; lanes, then chunks, combine pairwise with halving distance."""
+
+
+SCAN = 256
+"""Running sums and products: elements of a chunk in order, then what the chunks before come to."""
 
 
 def halvings(count: int) -> tuple[int, ...]:

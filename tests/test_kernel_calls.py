@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import gc
+import math
 import weakref
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import numpy as np
 import pytest
 
 import portmp as mp
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError
 from portmp.kernels import kernel as kernels
+from portmp.routines import base
 
 ADDED = """
 ${kernel()}
@@ -68,6 +73,63 @@ def test_numbers_and_grids_are_a_calls_own(device: Device) -> None:
     with pytest.raises(ArgumentError, match="scaled: y: int given"):
         kernel(a=1, last=1, y=5)
     assert y.to_fractions() == [6] * 64 + [2] * 66
+
+
+def scaled(form: str = "dd") -> mp.Kernel:
+    """y *= a, where i < last; a grid that no number decides."""
+    takes = "scaled(a: value, last: int32, y: inout [n])"
+    return mp.Kernel(SCALED, takes, threads="n", block=64, format=form)
+
+
+def test_numbers_change_from_launch_to_launch(device: Device) -> None:
+    """What is prepared takes each call's numbers; what is recorded keeps those of then."""
+    kernel = scaled()
+    y = mp.array([1] * 130, "dd", device)
+    for a, last in ((2.0, 130), (3, 64), ("5", 130), (0.1, 0), (-1.0, 1), (0.5, 130)):
+        kernel(a=a, last=last, y=y)
+    [ready] = kernel._prepared.values()
+    assert ready.with_numbers is not None
+    assert y.to_fractions() == [-15] + [15] * 63 + [5] * 66
+    for wrong in ({"a": "x", "last": 1}, {"a": 2, "last": 2**31}, {"a": y, "last": 1}):
+        with pytest.raises(PortmpError, match=r"scaled: (a|last)"):
+            kernel(y=y, **wrong)
+    with mp.graph() as step:
+        kernel(a=2, last=1, y=y)
+    kernel(a=7, last=2, y=y)
+    step.replay()
+    assert y.to_fractions() == [-15 * 2 * 7 * 2, 15 * 7] + [15] * 62 + [5] * 66
+
+
+def test_threads_with_numbers_of_their_own(device: Device) -> None:
+    """The same kernel and arrays in many threads: each launch has its own thread's number."""
+    kernel = scaled("float64")
+    y = mp.array([1.0], "float64", device)
+    kernel(a=1.0, last=1, y=y)
+    numbers = [2.0, -1.0, 0.5, 4.0, 0.25]
+
+    def launch(number: float) -> None:
+        for _ in range(200):
+            kernel(a=number, last=1, y=y)
+            kernel(a=1 / number, last=1, y=y)
+
+    with ThreadPoolExecutor(len(numbers)) as pool:
+        list(pool.map(launch, numbers))
+    assert y.to_fractions() == [1]
+
+
+@pytest.mark.parametrize("name", [*formats.STANDARD, "slfp64in48b", "dd2011", "ts2021"])
+def test_limbs_of_floats(name: str) -> None:
+    """The short way from floats to limbs gives what the conversion gives, bit for bit."""
+    form = formats.get(name).arithmetic
+    rng = np.random.default_rng(5)
+    values = [0.0, -0.0, 1e-45, -7e-46, 1e-50, 3.4028235677973366e38, 3.5e38, -1e308, 5e-324]
+    values += [math.inf, -math.inf, math.nan, 2.0**-149, 0.1, 2.0**181 / 3]
+    values += (rng.standard_normal(200) * 10.0 ** rng.integers(-60, 60, 200)).tolist()
+    for value in values:
+        short = base.scalar_limbs(form, value, "a")
+        exact = base._scalar_limbs(form, value, "a")
+        assert [x.tobytes() for x in short] == [x.tobytes() for x in exact], value
+        assert [type(x) for x in short] == [type(x) for x in exact]
 
 
 def test_nothing_keeps_arrays(device: Device) -> None:

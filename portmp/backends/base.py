@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -165,6 +166,26 @@ class Queue(ABC):
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
         """What ``perform`` takes to launch a kernel, once or often; errors are launch's."""
+        self._check(kernel, grid, block)
+        return self._launcher(kernel, grid, block, args)
+
+    def relauncher(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Argument],
+        places: Sequence[int],
+    ) -> Callable[[Sequence[Argument]], None]:
+        """What launches a kernel with other numbers at some *places* of *args*; for many threads.
+
+        The numbers keep their types. It records nothing, and need not keep memory that *args* name.
+        """
+        self._check(kernel, grid, block)
+        return self._relauncher(kernel, grid, block, args, places)
+
+    def _check(self, kernel: Kernel, grid: Dim3, block: Dim3) -> None:
+        """LaunchError for a grid or a block that does not fit the device."""
         device = self.device
         check_process(device)
         x, y, z = block
@@ -174,7 +195,6 @@ class Queue(ABC):
         blocks = 0 < i <= most_i and 0 < j <= most_j and 0 < k <= most_k
         if not (blocks and 0 < threads <= device.properties.max_threads):
             raise LaunchError(_misfit(kernel, grid, block, device))
-        return self._launcher(kernel, grid, block, args)
 
     def perform(self, run: Callable[[], None], args: Sequence[Argument]) -> None:
         """Do what launches a kernel, or what a device without kernels does in its place.
@@ -191,6 +211,24 @@ class Queue(ABC):
 
         It need not keep memory that *args* name.
         """
+
+    def _relauncher(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Argument],
+        places: Sequence[int],
+    ) -> Callable[[Sequence[Argument]], None]:
+        """``relauncher`` once grid and block are checked."""
+
+        def run(numbers: Sequence[Argument]) -> None:
+            changed = list(args)
+            for place, number in zip(places, numbers, strict=True):
+                changed[place] = number
+            self._launcher(kernel, grid, block, changed)()
+
+        return run
 
     @abstractmethod
     def record(self) -> Event:
@@ -346,6 +384,15 @@ class Library(ABC):
         raise BackendUnavailable(f"{self.name}: portmp does not call its axpy")
 
 
+def available_memory(table: Path = Path("/proc/meminfo")) -> int | None:
+    """Bytes of the machine's memory that programs may still take; None where it is not told."""
+    try:
+        found = re.search(r"^MemAvailable:\s*(\d+) kB", table.read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return int(found[1]) * 1024 if found else None
+
+
 class Device(ABC):
     """One device of one platform."""
 
@@ -366,6 +413,8 @@ class Device(ABC):
     """Blocks that a grid may have along each axis."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
+    dlpack_type: int = 0
+    """What DLPack calls its memory, where other libraries can use that in its place."""
     remedy: str = ""
     """What else may be installed where the device is refused, as a sentence's end."""
 
@@ -406,6 +455,24 @@ class Device(ABC):
     @abstractmethod
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         """Load machine code and return the named kernels."""
+
+    def free_memory(self) -> int | None:
+        """Bytes that are free now; None where the driver does not tell."""
+        return available_memory() if self.properties.kind == "cpu" else None
+
+    def room(self) -> str:
+        """How much memory there is, as a part of a sentence."""
+        free, total = self.free_memory(), self.properties.memory
+        known = "" if free is None else f", {min(free, total)} of them free"
+        return f"{self.name} has {total} bytes{known}"
+
+    def adopt(self, pointer: int, owner: object) -> Buffer:
+        """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
+        raise DeviceError(f"{self.name} cannot use other libraries' memory")
+
+    def stream_number(self, queue: Queue) -> int | None:
+        """What DLPack calls a queue."""
+        return None
 
     def separate_caches(self, folder: Path) -> dict[str, str]:
         """Environment variables that make its driver keep what it compiles in *folder*."""

@@ -9,11 +9,12 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
+import threading
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from operator import attrgetter
 from typing import Any
 
@@ -308,13 +309,11 @@ class Driver(ABC):
 
 
 class GpuBuffer(Buffer):
-    """Device memory at the address ``pointer``; a part keeps its parent alive."""
+    """Device memory at the address ``pointer``; a part keeps its parent, or owner, alive."""
 
     device: GpuDevice
 
-    def __init__(
-        self, device: GpuDevice, pointer: int, nbytes: int, parent: GpuBuffer | None = None
-    ) -> None:
+    def __init__(self, device: GpuDevice, pointer: int, nbytes: int, parent: object = None) -> None:
         self.device = device
         self.pointer = pointer
         self.nbytes = nbytes
@@ -437,6 +436,35 @@ class GpuQueue(Queue):
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
         """What launches it; the driver copies the packed arguments before it returns."""
+        packed, launch = self._packed(kernel, grid, block, args)
+        packed.pack()
+        return launch
+
+    def _relauncher(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Argument],
+        places: Sequence[int],
+    ) -> Callable[[Sequence[Argument]], None]:
+        packed, launch = self._packed(kernel, grid, block, args)
+        packed.pack()
+        lock, values = threading.Lock(), packed.values
+
+        def run(numbers: Sequence[Argument]) -> None:
+            with lock:
+                for place, number in zip(places, numbers, strict=True):
+                    values[place] = number
+                packed.pack()
+                launch()
+
+        return run
+
+    def _packed(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> tuple[_Packed, Callable[[], None]]:
+        """Memory for arguments, and what launches a kernel with what lies there."""
         if not isinstance(kernel, GpuKernel):
             raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
         extra = 0
@@ -446,24 +474,12 @@ class GpuQueue(Queue):
             if extra > kernel.allowed:
                 self._driver.allow_memory(kernel.function, extra)
                 kernel.allowed = extra
-        layout = _layout(tuple(map(type, args)))
-        device = self.device
-        memory = ctypes.create_string_buffer(layout.size)
-        values = ctypes.addressof(memory) + 8 * len(args)
-        try:
-            layout.pack_into(
-                memory,
-                0,
-                *range(values, values + 8 * len(args), 8),
-                *[a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args],
-            )
-        except struct.error:
-            raise ArgumentError(_wrong(args, device)) from None
+        packed = _Packed(args, self.device)
         launch, function, stream = self._driver.launch, kernel.function, self.stream
 
         def run() -> None:
             try:
-                launch(function, grid, block, extra, stream, ctypes.addressof(memory))
+                launch(function, grid, block, extra, stream, packed.address)
             except CheckError:
                 raise  # which says all that
             except LaunchError as error:
@@ -471,7 +487,7 @@ class GpuQueue(Queue):
                     f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"
                 ) from error
 
-        return run
+        return packed, run
 
     def record(self) -> Event:
         """Put a mark in the queue."""
@@ -494,6 +510,31 @@ class GpuQueue(Queue):
             raise ArgumentError(f"the buffer is not on device {self.device.name}")
         _check_range(buffer, offset, nbytes)
         return buffer.pointer + offset
+
+
+class _Packed:
+    """A kernel's arguments as drivers read them: their addresses, then eight bytes for each."""
+
+    def __init__(self, args: Sequence[Argument], device: Device) -> None:
+        self.args = args
+        self.device = device
+        self.values: list[Any] = [
+            a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args
+        ]
+        layout = _layout(tuple(map(type, args)))
+        self._memory = ctypes.create_string_buffer(layout.size)
+        self.address = ctypes.addressof(self._memory)
+        first = self.address + 8 * len(args)
+        self._pack = partial(
+            layout.pack_into, self._memory, 0, *range(first, first + 8 * len(args), 8)
+        )
+
+    def pack(self) -> None:
+        """Put the values there; ArgumentError where one is no argument, or of another device."""
+        try:
+            self._pack(*self.values)
+        except struct.error:
+            raise ArgumentError(_wrong(self.args, self.device)) from None
 
 
 @cache
@@ -568,6 +609,19 @@ class GpuDevice(Device):
             offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
         whole = self.allocate(offsets[-1])
         return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
+
+    def free_memory(self) -> int | None:
+        """Bytes that are free now."""
+        return self.driver.memory()[0]
+
+    def adopt(self, pointer: int, owner: object) -> GpuBuffer:
+        """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
+        return GpuBuffer(self, pointer, 0, owner)
+
+    def stream_number(self, queue: Queue) -> int | None:
+        """The address of the driver's stream."""
+        assert isinstance(queue, GpuQueue)
+        return int(queue.stream)
 
     def new_queue(self) -> GpuQueue:
         """Another in-order queue on this device."""

@@ -26,6 +26,7 @@ from portmp.backends.base import (
     LaunchMemory,
     Queue,
     check_process,
+    is_recording,
 )
 from portmp.backends.base import Kernel as Loaded
 from portmp.codegen import platform, render
@@ -239,6 +240,7 @@ class Kernel:
         self.module.kernels[name] = self
         self._arrays = [p for p in self.signature.parameters if p.is_array]
         self._array_names = [p.name for p in self._arrays]
+        self._numbers = [p for p in self.signature.parameters if not p.is_array]
         self._outs = [p.name for p in self._arrays if p.way == "out"]
         self._required = {p.name for p in self.signature.parameters if p.way != "out"}
         self._names = frozenset(self.signature.by_name)
@@ -427,34 +429,52 @@ class Kernel:
         """Launch what is prepared, with a call's numbers."""
         plan = prepared.plan
         queue, kernel = plan.queue, plan.kernel
-        again = prepared.again
         try:
-            if again is not None:
+            if prepared.again is not None:
                 check_process(queue.device)
-                queue.perform(again.run, again.args)
+                queue.perform(prepared.again.run, prepared.again.args)
                 return
-            launched: list[Argument] = []
-            numbers: dict[str, Any] = {}
-            for part in prepared.parts:
-                if isinstance(part, Parameter):
-                    numbers[part.name] = arguments[part.name]
-                    launched += self._number(part, arguments[part.name])
-                else:
-                    launched += part
+            if prepared.with_numbers is not None and not is_recording():
+                check_process(queue.device)
+                limbs: list[Argument] = []
+                for parameter in self._numbers:
+                    limbs += self._number(parameter, arguments[parameter.name])
+                prepared.with_numbers(limbs)
+                return
+            launched, places = self._arguments(prepared.parts, arguments)
             told = requirements.buffer(plan.requirements, queue) if plan.requirements else None
             launched += [told] if told else []
             launched += plan.memory
+            numbers = {p.name: arguments[p.name] for p in self._numbers}
             grid = plan.grid or kernel._grid.blocks(kernel.block, plan.sizes, numbers)
             if 0 in grid:
                 return
-            run = queue.prepared(plan.loaded, grid, kernel.block.dimensions, launched)
+            block = kernel.block.dimensions
+            run = queue.prepared(plan.loaded, grid, block, launched)
             queue.perform(run, launched)
         except CheckError as error:
             raise kernel._placed(error, plan) from None
         if told:
             kernel._check(told, plan, grid)
-        elif not numbers:
+        elif not self._numbers:
             prepared.again = Launch(run, launched)
+        elif plan.grid:
+            prepared.with_numbers = queue.relauncher(plan.loaded, grid, block, launched, places)
+
+    def _arguments(
+        self, parts: Sequence[list[Argument] | Parameter], given: Mapping[str, Any]
+    ) -> tuple[list[Argument], list[int]]:
+        """A launch's arguments but for block memory, and which of them are numbers' limbs."""
+        arguments: list[Argument] = []
+        places: list[int] = []
+        for part in parts:
+            if isinstance(part, Parameter):
+                limbs = self._number(part, given[part.name])
+                places += range(len(arguments), len(arguments) + len(limbs))
+                arguments += limbs
+            else:
+                arguments += part
+        return arguments, places
 
     def _plan(self, arguments: Mapping[str, Any], device: Where) -> _Plan:
         """What calls share whose arrays are alike, made by the first of them."""
@@ -682,6 +702,8 @@ class _Prepared:
     parts: Sequence[list[Argument] | Parameter]
     again: Launch | None = None
     """The launch itself, where it needs no numbers."""
+    with_numbers: Callable[[Sequence[Argument]], None] | None = None
+    """What launches it with the limbs of numbers, which do not change the grid."""
     watched: Sequence[weakref.ref[Any]] = ()
 
 

@@ -7,6 +7,7 @@ import re
 import threading
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -105,9 +106,8 @@ class ClQueue(Queue):
         if not isinstance(error, self._cl.MemoryError):
             return kind(f"{self.device.name}, {what}: {error}")
         self.device.pool.free_held()  # for whoever tries again
-        memory = self.device.properties.memory
         return OutOfMemory(
-            f"{self.device.name}, {what}: the device's {memory} bytes are used up ({error})"
+            f"{self.device.name}, {what}: memory is used up: {self.device.room()} ({error})"
         )
 
     def write(
@@ -141,6 +141,17 @@ class ClQueue(Queue):
     def _launcher(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> Callable[[], None]:
+        launch = self._relauncher(kernel, grid, block, args, ())
+        return partial(launch, ())
+
+    def _relauncher(
+        self,
+        kernel: Kernel,
+        grid: Dim3,
+        block: Dim3,
+        args: Sequence[Argument],
+        places: Sequence[int],
+    ) -> Callable[[Sequence[Argument]], None]:
         assert isinstance(kernel, ClKernel)
         values = [a.mem if type(a) is ClBuffer else a for a in args]
         if args and type(args[-1]) is LaunchMemory:
@@ -154,11 +165,13 @@ class ClQueue(Queue):
                 handle.set_scalar_arg_dtypes([_SCALARS.get(type(a), type(a)) for a in args])
                 kernel.typed = True
 
-        def run() -> None:
+        def run(numbers: Sequence[Argument]) -> None:
             # Arguments belong to the kernel object, which all threads share. An object for each
             # launch that is repeated would take longer to make than most save.
             try:
                 with lock:
+                    for place, number in zip(places, numbers, strict=True):
+                        values[place] = number
                     handle.set_args(*values)
                     enqueue(queue, handle, size, block)
             except self._cl.Error as error:
@@ -251,7 +264,7 @@ class ClDevice(Device):
         if nbytes > limit:
             raise OutOfMemory(
                 f"{self.name} ({self.properties.name}): {total} bytes asked for, one allocation "
-                f"may have {limit}, the device has {self.properties.memory}"
+                f"may have {limit}, {self.room()}"
             )
         try:
             mem = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1))
@@ -260,11 +273,8 @@ class ClDevice(Device):
         return ClBuffer(self, mem, nbytes)
 
     def _exhausted(self, nbytes: int, error: Exception) -> OutOfMemory:
-        facts = self.properties
-        return OutOfMemory(
-            f"{self.name} ({facts.name}): {nbytes} bytes asked for, the device has "
-            f"{facts.memory}: {error}"
-        )
+        name = self.properties.name
+        return OutOfMemory(f"{name}: {nbytes} bytes asked for, {self.room()}: {error}")
 
     @property
     def remedy(self) -> str:  # type: ignore[override]
