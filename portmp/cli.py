@@ -37,6 +37,7 @@ COMMANDS = (
     "devices",
     "formats",
     "gemm",
+    "solve",
     "lstsq",
     "demo",
     "render",
@@ -225,13 +226,16 @@ def _cache(args: Args) -> int:
 # --- matrices ----------------------------------------------------------------------------
 
 
-def _finish(args: Args, result: Array, told: Trust | None = None) -> int:
-    """Write the result, or print it: every value of it, and how far it can be trusted."""
+def _finish(args: Args, result: Array, told: Trust | None = None, **also: Any) -> int:
+    """Write the result, or print it: every value of it, and how far it can be trusted.
+
+    *also*: what JSON tells beside it.
+    """
     from portmp import files
     from portmp.arrays.array import SHOWN
     from portmp.files import text as files_text
 
-    facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape}
+    facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape, **also}
     if told is not None:
         facts |= told._asdict()
     if args.output:
@@ -329,6 +333,20 @@ def _check_c(args: Args, a: Array, b: Array, c: Array) -> None:
         raise ShapeError(f"-C {args.c}: the shape is {c.shape}, that of the product {product}")
 
 
+def _solve(args: Args) -> int:
+    import portmp as mp
+
+    read = _prepare(args, args.a, args.b)
+    a, b = read(args.a), read(args.b)
+    with _waiting("solve", a):
+        if args.positive:
+            factor = mp.linalg.cholesky(a)
+            result = mp.linalg.cholesky_solve(factor, b)
+        else:
+            result = mp.linalg.solve(a, b)
+    return _finish(args, result)
+
+
 def _lstsq(args: Args) -> int:
     import portmp as mp
 
@@ -338,9 +356,12 @@ def _lstsq(args: Args) -> int:
             raise ArgumentError("lstsq: two files A B expected, or --polynomial DEGREE and one")
         a, b = read(args.a), read(args.b)
         with _waiting("lstsq", a):
-            result = mp.linalg.lstsq(a, b)
-            told = mp.linalg.trust(a, b, result)
-        return _finish(args, result, told)
+            found = mp.linalg.lstsq(a, b)
+            told = mp.linalg.trust(a, b, found.x)
+        squares = found.residuals.to_strings("short")
+        if args.output and not args.json:
+            print(f"rank {found.rank}, sums of squares of residuals {squares}")
+        return _finish(args, found.x, told, rank=found.rank, residuals=squares)
     from portmp.demos.filip import polynomial_fit, powers
 
     data = read(args.a)
@@ -348,7 +369,7 @@ def _lstsq(args: Args) -> int:
         raise ArgumentError("--polynomial DEGREE: one file with the columns y, x expected")
     with _waiting("lstsq", data):
         fit = polynomial_fit(data[:, 1], data[:, 0], args.polynomial)
-        told = mp.linalg.trust(powers(data[:, 1], args.polynomial), data[:, 0], fit)
+        told = mp.linalg.trust(powers(data[:, 1], args.polynomial), data[:, 0], fit, 0.0)
     return _finish(args, fit, told)
 
 
@@ -550,6 +571,28 @@ def _word(text: str) -> str:
     return text
 
 
+Command = Callable[[str, Callable[[Args], int], str], argparse.ArgumentParser]
+
+
+def _linear_options(command: Command) -> None:
+    """The commands of linear algebra."""
+    solve = command("solve", _solve, "solve a system of equations from files")
+    solve.add_argument("a", metavar="A", help=_MATRIX)
+    solve.add_argument("b", metavar="B")
+    solve.add_argument(
+        "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
+    )
+    _matrix_options(solve)
+
+    lstsq = command("lstsq", _lstsq, "least squares by QR")
+    lstsq.add_argument("a", metavar="A", help=_MATRIX)
+    lstsq.add_argument("b", metavar="B", nargs="?")
+    lstsq.add_argument(
+        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
+    )
+    _matrix_options(lstsq)
+
+
 def command_line() -> argparse.ArgumentParser:
     parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
@@ -572,7 +615,7 @@ def command_line() -> argparse.ArgumentParser:
     command("formats", _formats, "list the formats: limbs, bits, digits")
 
     _gemm_options(command("gemm", _gemm, "multiply two matrices from files"))
-    _lstsq_options(command("lstsq", _lstsq, "least squares by the normal equations"))
+    _linear_options(command)
     _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
 
     render = command("render", _render, "print the source text of a routine")
@@ -633,17 +676,6 @@ def _gemm_options(gemm: argparse.ArgumentParser) -> None:
         help="direct, by integers (ozaki1, ozaki2), or the fastest of them (auto)",
     )
     _matrix_options(gemm)
-
-
-def _lstsq_options(lstsq: argparse.ArgumentParser) -> None:
-    lstsq.add_argument(
-        "a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt, or - (standard input)"
-    )
-    lstsq.add_argument("b", metavar="B", nargs="?", help="likewise")
-    lstsq.add_argument(
-        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
-    )
-    _matrix_options(lstsq)
 
 
 def _demo_options(demo: argparse.ArgumentParser) -> None:

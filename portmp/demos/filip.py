@@ -35,8 +35,11 @@ def _rows(name: str) -> list[dict[str, str]]:
 
 
 def polynomial_fit(x: mp.Array, y: mp.Array, degree: int) -> mp.Array:
-    """Coefficients, lowest power first, of the least-squares polynomial through (x, y)."""
-    return mp.linalg.lstsq(powers(x, degree), y)
+    """Coefficients, lowest power first, of the least-squares polynomial through (x, y).
+
+    All powers count, however close to dependent they are in the format.
+    """
+    return mp.linalg.lstsq(powers(x, degree), y, rcond=0.0).x
 
 
 def powers(x: mp.Array, degree: int) -> mp.Array:

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 from portmp.arrays import elementwise, manipulation, products, statistics
 from portmp.arrays.array import Array
-from portmp.linalg.products import norm
-from portmp.linalg.solve import lstsq
+from portmp.linalg.least_squares import lstsq
+from portmp.linalg.norms import norm
 
 
 class Trust(NamedTuple):
@@ -22,12 +22,12 @@ class Trust(NamedTuple):
     digits: int
 
 
-def trust(a: Array, b: Array, x: Array) -> Trust:
-    """How far the solution x of ``lstsq(a, b)`` can be trusted."""
+def trust(a: Array, b: Array, x: Array, rcond: float | None = None) -> Trust:
+    """How far the solution x of ``lstsq(a, b, rcond)`` can be trusted."""
     left = b - products.matmul(a, x)
     size = float(norm(manipulation.ravel(b)))
     residual = float(norm(manipulation.ravel(left))) / size if size else 0.0
-    change = elementwise.abs(lstsq(a, left))
+    change = elementwise.abs(lstsq(a, left, rcond).x)
     known = elementwise.abs(x)
     ratio = elementwise.where(known > 0, change / known, elementwise.sign(change))
     worst = float(statistics.max(ratio)) if x.size else 0.0
