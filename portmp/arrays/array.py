@@ -14,7 +14,7 @@ from portmp.arrays.viewed import Viewed, integers
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, decimal
-from portmp.routines import base, elementwise, gemm, reduce
+from portmp.routines import base, elementwise, exact, gemm, reduce
 from portmp.runtime.planes import Planes, allocate, moved, upload
 
 Number = int | float | str | Fraction
@@ -301,9 +301,13 @@ class Array(Viewed[Planes]):
         rows, shape = self._rows(axis)
         return Array(reduce.over_rows(kind, rows).view_as(shape))
 
-    def sum(self, axis: int | None = None) -> Array:
-        """The sum over all elements or one axis."""
-        return self._reduce("sum", axis)
+    def sum(self, axis: int | None = None, *, rounding: str | None = None) -> Array:
+        """The sum over all elements or one axis; *rounding* as of ``dot``."""
+        if rounding is None:
+            return self._reduce("sum", axis)
+        base.check_rounding(rounding)
+        rows, shape = self._rows(axis)
+        return Array(exact.over_rows(rows).view_as(shape))
 
     def max(self, axis: int | None = None) -> Array:
         """The maximum; NaN propagates."""

@@ -13,8 +13,8 @@ import numpy as np
 
 from portmp import definition
 from portmp.arrays.array import Array, Number, operand
-from portmp.errors import ShapeError
-from portmp.routines import base, elementwise, reduce
+from portmp.errors import ArgumentError, ShapeError
+from portmp.routines import base, elementwise, exact, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.ozaki import choose, residues, slices
@@ -31,6 +31,17 @@ def _scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLim
         raise ShapeError(f"{argument}: one number expected, shape {value.shape} given")
     kind = np.dtype(like.format.word).type
     return tuple(kind(plane[()]) for plane in value.to_limbs())
+
+
+def _check_correct(
+    rounding: str, accuracy: str, schedule: Any, method: str | Ozaki1 | Ozaki2 = "direct"
+) -> None:
+    """ArgumentError for options that do not go with a correct rounding."""
+    base.check_rounding(rounding)
+    if accuracy != "accurate" or schedule is not None or method != "direct":
+        raise ArgumentError(
+            "rounding: 'correct' given; it has no accuracy, schedule or method to choose"
+        )
 
 
 def _swapped(a: Array, trans: bool) -> Array:
@@ -51,6 +62,7 @@ def gemm(
     accuracy: str = "accurate",
     schedule: GemmSchedule | PanelSchedule | None = None,
     method: str | Ozaki1 | Ozaki2 = "direct",
+    rounding: str | None = None,
 ) -> Array:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
@@ -80,8 +92,24 @@ def gemm(
     takes what should be fastest of those whose bound is not above the direct product's (it reads
     the range of exponents of rows and columns: a wait), with as many bits as that takes; its bits
     are those of the method it takes, which the log ``portmp`` tells at level debug.
+
+    *rounding*: ``correct`` adds up exactly and rounds once, as ``dot`` does; alpha is 1 then, beta any
+    number.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
+    if rounding is not None:
+        _check_correct(rounding, accuracy, schedule, method)
+        if not base.is_number(_scalar(left, alpha, "alpha"), 1):
+            raise ArgumentError(f"alpha: {alpha} given; with rounding='correct' it is 1")
+        return Array(
+            exact.gemm(
+                left.planes,
+                right.planes,
+                beta=_scalar(left, beta, "beta"),
+                c=None if c is None else operand(c, "c").planes,
+                out=None if out is None else operand(out, "out").planes,
+            )
+        )
     chosen = choose.resolve(method, accuracy, schedule, left.planes, right.planes)
     operands: dict[str, Any] = {
         "alpha": _scalar(left, alpha, "alpha"),
@@ -108,13 +136,27 @@ def gemv(
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
+    rounding: str | None = None,
 ) -> Array:
-    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* as in gemm.
+    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* and *rounding* as in gemm.
 
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
     stored in the vectors' format.
     """
     matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
+    if rounding is not None:
+        _check_correct(rounding, accuracy, schedule)
+        if matrix.format.arithmetic is vector.format:
+            matrix = matrix.astype(vector.format)
+        column, addend, target = (
+            v if v is None else operand(v, name)[:, None]
+            for v, name in ((vector, "x"), (y, "y"), (out, "out"))
+        )
+        assert column is not None
+        product = gemm(
+            matrix, column, alpha=alpha, beta=beta, c=addend, out=target, rounding=rounding
+        )
+        return product[:, 0] if out is None else out
     return Array(
         reduce.gemv(
             matrix.planes,
@@ -135,8 +177,26 @@ def dot(
     *,
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
+    rounding: str | None = None,
 ) -> Array:
-    """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm."""
+    """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm.
+
+    *rounding*: ``correct`` gives the exact sum, rounded once to the format, whatever cancels in it:
+    the limbs that ``array`` gives of that number. Digits of exact products are added as integers, which
+    takes many times as long. Operands that are not finite are refused (ArgumentError), so it waits
+    for the device.
+    """
+    if rounding is not None:
+        _check_correct(rounding, accuracy, schedule)
+        left, right = operand(x, "x").planes, operand(y, "y").planes
+        if left.ndim != 1 or left.shape != right.shape:
+            raise ShapeError(
+                f"dot: vectors of one length expected, x {left.shape} and y {right.shape} given"
+            )
+        row = left.view((1, *left.shape), (0, *left.strides), left.start)
+        column = right.view((*right.shape, 1), (*right.strides, 0), right.start)
+        zero = base.scalar_limbs(left.format, 0, "beta")
+        return Array(exact.gemm(row, column, beta=zero).view_as(()))
     return Array(reduce.dot(operand(x, "x").planes, operand(y, "y").planes, accuracy, schedule))
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from portmp.backends.base import Argument, Device
-from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
+from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, suggestion
 from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Planes, allocate
 
@@ -83,6 +83,16 @@ def computes(form: Format, routine: str) -> None:
         raise FormatError(
             f"{routine}: {form.name} is a storage format; convert with "
             f"astype({form.arithmetic.name!r})"
+        )
+
+
+def check_rounding(rounding: str) -> None:
+    """ArgumentError for a rounding of sums other than ``correct``."""
+    if rounding != "correct":
+        near = suggestion(str(rounding), ["correct"])
+        raise ArgumentError(
+            f"rounding: {rounding!r} given{near}; allowed are 'correct', or None for the format's "
+            "networks"
         )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from portmp.routines.elementwise.routine import Elementwise
+from portmp.routines.exact.routine import Exact
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
@@ -17,6 +18,7 @@ _ALL: tuple[Routine, ...] = (
     Gemm(),
     Ozaki(),
     Reduce(),
+    Exact(),
     Elementwise(),
     Functions(),
     Gravity(),
