@@ -301,13 +301,20 @@ class Array(Viewed[Planes]):
         rows, shape = self._rows(axis)
         return Array(reduce.over_rows(kind, rows).view_as(shape))
 
-    def sum(self, axis: int | None = None, *, rounding: str | None = None) -> Array:
-        """The sum over all elements or one axis; *rounding* as of ``dot``."""
-        if rounding is None:
-            return self._reduce("sum", axis)
-        base.check_rounding(rounding)
+    def sum(
+        self, axis: int | None = None, *, rounding: str | None = None, bound: bool = False
+    ) -> Any:
+        """The sum over all elements or one axis; *rounding* and *bound* as of ``dot``."""
         rows, shape = self._rows(axis)
-        return Array(exact.over_rows(rows).view_as(shape))
+        if rounding is not None:
+            base.check_rounding(rounding, bound)
+            return Array(exact.over_rows(rows).view_as(shape))
+        if bound:
+            from portmp.arrays import certified
+
+            value, error = certified.over_rows(rows)
+            return Array(value.planes.view_as(shape)), Array(error.planes.view_as(shape))
+        return Array(reduce.over_rows("sum", rows).view_as(shape))
 
     def max(self, axis: int | None = None) -> Array:
         """The maximum; NaN propagates."""

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition
+from portmp.arrays import certified
 from portmp.arrays.array import Array, Number, operand
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import base, elementwise, exact, reduce
@@ -34,10 +35,14 @@ def _scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLim
 
 
 def _check_correct(
-    rounding: str, accuracy: str, schedule: Any, method: str | Ozaki1 | Ozaki2 = "direct"
+    rounding: str,
+    accuracy: str,
+    schedule: Any,
+    method: str | Ozaki1 | Ozaki2 = "direct",
+    bound: bool = False,
 ) -> None:
     """ArgumentError for options that do not go with a correct rounding."""
-    base.check_rounding(rounding)
+    base.check_rounding(rounding, bound)
     if accuracy != "accurate" or schedule is not None or method != "direct":
         raise ArgumentError(
             "rounding: 'correct' given; it has no accuracy, schedule or method to choose"
@@ -63,7 +68,8 @@ def gemm(
     schedule: GemmSchedule | PanelSchedule | None = None,
     method: str | Ozaki1 | Ozaki2 = "direct",
     rounding: str | None = None,
-) -> Array:
+    bound: bool = False,
+) -> Any:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
     a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
@@ -95,10 +101,15 @@ def gemm(
 
     *rounding*: ``correct`` adds up exactly and rounds once, as ``dot`` does; alpha is 1 then, beta any
     number.
+
+    With *bound* two arrays are returned, the product and, in words, what each element's error is not
+    above: |result - exact| <= bound, with alpha and beta as they were converted. It holds whatever
+    underflows; it is infinite or NaN where the result is not finite or may have lost its lower limbs
+    near overflow. The product's bits are the same.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     if rounding is not None:
-        _check_correct(rounding, accuracy, schedule, method)
+        _check_correct(rounding, accuracy, schedule, method, bound)
         if not base.is_number(_scalar(left, alpha, "alpha"), 1):
             raise ArgumentError(f"alpha: {alpha} given; with rounding='correct' it is 1")
         return Array(
@@ -110,6 +121,8 @@ def gemm(
                 out=None if out is None else operand(out, "out").planes,
             )
         )
+    if bound:
+        certified.check(accuracy, schedule, method)
     chosen = choose.resolve(method, accuracy, schedule, left.planes, right.planes)
     operands: dict[str, Any] = {
         "alpha": _scalar(left, alpha, "alpha"),
@@ -118,6 +131,8 @@ def gemm(
         "out": None if out is None else operand(out, "out").planes,
     }
     factors = left.planes, right.planes
+    if bound:
+        return certified.gemm(*factors, **operands, accuracy=accuracy)
     if isinstance(chosen, Ozaki1):
         return Array(slices.gemm(*factors, **operands, method=chosen))
     if isinstance(chosen, Ozaki2):
@@ -137,15 +152,16 @@ def gemv(
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
     rounding: str | None = None,
-) -> Array:
-    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* and *rounding* as in gemm.
+    bound: bool = False,
+) -> Any:
+    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). Other options as in gemm.
 
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
     stored in the vectors' format.
     """
     matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
     if rounding is not None:
-        _check_correct(rounding, accuracy, schedule)
+        _check_correct(rounding, accuracy, schedule, bound=bound)
         if matrix.format.arithmetic is vector.format:
             matrix = matrix.astype(vector.format)
         column, addend, target = (
@@ -157,18 +173,17 @@ def gemv(
             matrix, column, alpha=alpha, beta=beta, c=addend, out=target, rounding=rounding
         )
         return product[:, 0] if out is None else out
-    return Array(
-        reduce.gemv(
-            matrix.planes,
-            vector.planes,
-            alpha=_scalar(vector, alpha, "alpha"),
-            beta=_scalar(vector, beta, "beta"),
-            y=None if y is None else operand(y, "y").planes,
-            out=None if out is None else operand(out, "out").planes,
-            accuracy=accuracy,
-            schedule=schedule,
-        )
-    )
+    operands: dict[str, Any] = {
+        "alpha": _scalar(vector, alpha, "alpha"),
+        "beta": _scalar(vector, beta, "beta"),
+        "y": None if y is None else operand(y, "y").planes,
+        "out": None if out is None else operand(out, "out").planes,
+        "accuracy": accuracy,
+    }
+    if bound:
+        certified.check(accuracy, schedule)
+        return certified.gemv(matrix.planes, vector.planes, **operands)
+    return Array(reduce.gemv(matrix.planes, vector.planes, **operands, schedule=schedule))
 
 
 def dot(
@@ -178,17 +193,20 @@ def dot(
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
     rounding: str | None = None,
-) -> Array:
+    bound: bool = False,
+) -> Any:
     """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm.
 
     *rounding*: ``correct`` gives the exact sum, rounded once to the format, whatever cancels in it:
     the limbs that ``array`` gives of that number. Digits of exact products are added as integers, which
     takes many times as long. Operands that are not finite are refused (ArgumentError), so it waits
     for the device.
+
+    With *bound* two arrays are returned, as by gemm: the sum, and what its error is not above.
     """
+    left, right = operand(x, "x").planes, operand(y, "y").planes
     if rounding is not None:
-        _check_correct(rounding, accuracy, schedule)
-        left, right = operand(x, "x").planes, operand(y, "y").planes
+        _check_correct(rounding, accuracy, schedule, bound=bound)
         if left.ndim != 1 or left.shape != right.shape:
             raise ShapeError(
                 f"dot: vectors of one length expected, x {left.shape} and y {right.shape} given"
@@ -197,7 +215,10 @@ def dot(
         column = right.view((*right.shape, 1), (*right.strides, 0), right.start)
         zero = base.scalar_limbs(left.format, 0, "beta")
         return Array(exact.gemm(row, column, beta=zero).view_as(()))
-    return Array(reduce.dot(operand(x, "x").planes, operand(y, "y").planes, accuracy, schedule))
+    if bound:
+        certified.check(accuracy, schedule)
+        return certified.dot(left, right, accuracy)
+    return Array(reduce.dot(left, right, accuracy, schedule))
 
 
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
@@ -234,17 +255,19 @@ def maximum(x: Array, y: Any) -> Array:
     return operand(x, "x")._apply("max", y)
 
 
-def nrm2(x: Array) -> Array:
+def nrm2(x: Array, *, bound: bool = False) -> Any:
     """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
 
     Definition: s = 2^-e with e the exponent of the largest |x_i|, then
     2^e sqrt(dot(s x, s x)); without scaling where that is zero, infinite or NaN. Reads
-    one number back from the device.
+    one number back from the device. With *bound* two arrays are returned, as by gemm.
     """
     largest = float(abs(operand(x, "x")).max().to_limbs()[0]) if x.size else 0.0
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)
-    if exponent is None:
-        return sqrt(dot(flat, flat))
-    scaled = scal(math.ldexp(1.0, -exponent), flat)
-    return scal(math.ldexp(1.0, exponent), sqrt(dot(scaled, scaled)))
+    scaled = flat if exponent is None else scal(math.ldexp(1.0, -exponent), flat)
+    square = dot(scaled, scaled, bound=bound)
+    norm = sqrt(square[0] if bound else square)
+    if exponent is not None:
+        norm = scal(math.ldexp(1.0, exponent), norm)
+    return (norm, certified.root(largest, square, x.size, exponent)) if bound else norm

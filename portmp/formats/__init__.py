@@ -12,6 +12,7 @@ from portmp.formats.registry import (
     Format,
     get,
     rounded_as,
+    with_bound,
 )
 
 __all__ = [
@@ -26,4 +27,5 @@ __all__ = [
     "Format",
     "get",
     "rounded_as",
+    "with_bound",
 ]

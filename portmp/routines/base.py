@@ -10,6 +10,7 @@ import numpy as np
 
 from portmp.backends.base import Argument, Device
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, suggestion
+from portmp import formats
 from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Planes, allocate
 
@@ -86,8 +87,13 @@ def computes(form: Format, routine: str) -> None:
         )
 
 
-def check_rounding(rounding: str) -> None:
-    """ArgumentError for a rounding of sums other than ``correct``."""
+def check_rounding(rounding: str, bound: bool) -> None:
+    """ArgumentError for a rounding of sums other than ``correct``, and for that with a bound."""
+    if rounding == "correct" and bound:
+        raise ArgumentError(
+            "bound: True given, with rounding='correct' too; a rounded sum is within half an ulp of "
+            "its last limb"
+        )
     if rounding != "correct":
         near = suggestion(str(rounding), ["correct"])
         raise ArgumentError(
@@ -113,6 +119,17 @@ def refuse_overlap(out: Planes, **inputs: Planes) -> None:
     for name, planes in inputs.items():
         if out.overlaps(planes):
             raise ArgumentError(f"out: overlaps {name}; give an output of its own")
+
+
+def values_of(z: Planes, form: Format) -> Planes:
+    """The values, as *form*, of results that have a bound each, without a copy."""
+    return Planes(form, z.shape, z.strides, z.start, z.buffers[:-1], z.queue)
+
+
+def bounds_of(z: Planes) -> Planes:
+    """The bounds of such results, in units of u^N."""
+    word = formats.get(z.format.word)
+    return Planes(word, z.shape, z.strides, z.start, z.buffers[-1:], z.queue)
 
 
 def on_host(out: Planes, reference: Callable[..., Host], *operands: Operand) -> None:

@@ -66,10 +66,7 @@ def places(form: Format) -> tuple[Place, ...]:
     """How the limbs of a format are rounded: as numbers that are converted to it."""
     return tuple(
         Place(
-            one.bits,
-            one.smallest,
-            one.overflow,
-            form.rounding == "toward_zero" and not one.plain,
+            one.bits, one.smallest, one.overflow, form.rounding == "toward_zero" and not one.plain
         )
         if one.parts
         else Place(0, 0, 0, False)

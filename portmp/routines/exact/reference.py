@@ -13,9 +13,7 @@ from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.reference import Host, Plane
 
 
-def gemm(
-    form: Format, a: Host, b: Host, beta: Sequence[Any] = (), c: Host | None = None
-) -> Host:
+def gemm(form: Format, a: Host, b: Host, beta: Sequence[Any] = (), c: Host | None = None) -> Host:
     """a b + beta c for a (m, k), b (k, n), rounded once; NaN where an operand is not finite."""
     left, right = _integers(form, a), _integers(form, b)
     shape = left.shape[0], right.shape[1]
