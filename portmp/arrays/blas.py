@@ -270,4 +270,4 @@ def nrm2(x: Array, *, bound: bool = False) -> Any:
     norm = sqrt(square[0] if bound else square)
     if exponent is not None:
         norm = scal(math.ldexp(1.0, exponent), norm)
-    return (norm, certified.root(largest, square, x.size, exponent)) if bound else norm
+    return (norm, certified.root(norm, largest, square, x.size, exponent)) if bound else norm

@@ -85,8 +85,8 @@ def over_rows(x: Planes) -> Pair:
     return _ended(reductions.sums_with_bound(x), x.format, 0.0, None)
 
 
-def root(largest: float, square: Pair, count: int, exponent: int | None) -> Array:
-    """The bound of 2^exponent sqrt(square), a sum of *count* squares, the largest of which so is."""
+def root(norm: Array, largest: float, square: Pair, count: int, exponent: int | None) -> Array:
+    """The bound of *norm*, 2^exponent sqrt(square): of *count* entries up to *largest* in size."""
     value, error = square
     form = value.format
     if largest == 0 or exponent is None:
@@ -99,7 +99,10 @@ def root(largest: float, square: Pair, count: int, exponent: int | None) -> Arra
     relative = ROOT[form.limbs] * form.arithmetic.unit_roundoff
     relative += 2 * 2.0 ** (1 - form.bits) if form.compute is not form else 0.0
     total = (error / size + size * relative) * (RAISED * math.ldexp(1.0, exponent))
-    return total + _up((form.limbs + 1) * unit, form.word)
+    total = total + _up((form.limbs + 1) * unit, form.word)
+    if form.limbs > 1 and form.compute is not form:
+        total = total + _cut(form, _leading(norm))
+    return total
 
 
 def _lost(form: Format, k: int, alpha: Sequence[np.generic]) -> float:

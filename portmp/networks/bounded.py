@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from portmp.networks.language import NETWORKS, define
 from portmp.networks.operators import operator
 
-ADD = {1: 1.0, 2: 6.0, 3: 16.0, 4: 32.0}
+ADD = {1: 1.0, 2: 6.0, 3: 16.0, 4: 16.0}
 MUL = {1: 1.0, 2: 7.0, 3: 23.0, 4: 50.0}
 """What the networks lose of a result, in u^N (docs/bits.md)."""
 
