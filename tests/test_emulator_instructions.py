@@ -188,6 +188,7 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_mul_lo_u32": lambda a, b: a * b,
     "v_mul_hi_u32": lambda a, b: a * b >> 32,
     "v_mul_hi_i32": lambda a, b: a * b >> 32,
+    "v_mul_hi_u32_u24": lambda a, b: (a % 2**24) * (b % 2**24) >> 32,
     "v_mul_u32_u24": lambda a, b: (a % 2**24) * (b % 2**24),
     "v_mul_i32_i24": lambda a, b: _signed(a, 24) * _signed(b, 24),
     "v_mad_u32_u24": lambda a, b, c: (a % 2**24) * (b % 2**24) + c,

@@ -111,6 +111,7 @@ _INTEGERS = {
     "v_mul_lo_u32": ("u", "uu", "a * b"),
     "v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)"),
     "v_mul_hi_i32": ("i", "ii", "(int)(((long)a * b) >> 32)"),
+    "v_mul_hi_u32_u24": ("u", "uu", "(uint)(((ulong)(a & 0xffffff) * (b & 0xffffff)) >> 32)"),
     "v_mul_u32_u24": ("u", "uu", "(a & 0xffffff) * (b & 0xffffff)"),
     "v_mul_i32_i24": ("i", "ii", "(a << 8 >> 8) * (b << 8 >> 8)"),
     "v_mad_u32_u24": ("u", "uuu", "(a & 0xffffff) * (b & 0xffffff) + c"),
