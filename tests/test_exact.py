@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -150,7 +150,7 @@ def test_all_formats(device: Device, form: str) -> None:
 
 TINY = 2.0**-1074
 LARGEST = np.finfo(np.float64).max
-SUMS = {
+SUMS: dict[str, list[float]] = {
     "a tie": [1.0, 2.0**-53],
     "above a tie, far below": [1.0, 2.0**-53, TINY],
     "below a tie, far below": [1.0, 2.0**-53, -TINY],
@@ -181,7 +181,7 @@ def test_sums(form: str, terms: list[float]) -> None:
 
 def test_sums_on_devices(device: Device) -> None:
     """All of these as rows of one array."""
-    rows = [list(terms) for terms in SUMS.values()]
+    rows: list[list[float]] = list(SUMS.values())
     longest = max(map(len, rows))
     values = np.array([row + [0.0] * (longest - len(row)) for row in rows])
     x = mp.from_limbs([values, 0 * values], "dd", device)
@@ -264,12 +264,13 @@ def test_operands_that_are_not_finite(device: Device, where: str, bad: float) ->
     place: Any = device if where == "device" else where
     x = mp.array([1.0, bad, 2.0], "dd", place)
     y = mp.array([1.0, 0.0, 2.0], "dd", place)
-    for call in (
+    calls: tuple[Callable[[], mp.Array], ...] = (
         lambda: mp.dot(x, y, **CORRECT),
         lambda: x.sum(**CORRECT),
         lambda: mp.gemm(y[None, :], y[:, None], beta=1, c=x[1:2, None], **CORRECT),
         lambda: mp.gemm(y[None, :], y[:, None], beta=bad, c=y[:1, None], **CORRECT),
-    ):
+    )
+    for call in calls:
         with pytest.raises(ArgumentError, match="finite"):
             call()
 
@@ -299,7 +300,7 @@ def test_options_that_do_not_fit() -> None:
 @pytest.mark.parametrize("word", ["float32", "float64"])
 @pytest.mark.parametrize("factors", [1, 2])
 def test_accumulators_hold_every_sum(word: str, factors: int) -> None:
-    """2^40 of the largest terms stay below the sign's digit; digits do not overflow between carries."""
+    """2^40 of the largest terms stay below the sign's digit, and digits within their integers."""
     long = LongAccumulator(word, factors)
     largest = Fraction(float(np.finfo(word).max)) ** factors
     assert 2**40 * largest / Fraction(2) ** long.unit < 2 ** (32 * (long.digits - 1))

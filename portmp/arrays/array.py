@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -301,9 +301,19 @@ class Array(Viewed[Planes]):
         rows, shape = self._rows(axis)
         return Array(reduce.over_rows(kind, rows).view_as(shape))
 
+    @overload
+    def sum(
+        self, axis: int | None = None, *, rounding: str | None = None, bound: Literal[False] = False
+    ) -> Array: ...
+
+    @overload
+    def sum(
+        self, axis: int | None = None, *, rounding: str | None = None, bound: Literal[True]
+    ) -> tuple[Array, Array]: ...
+
     def sum(
         self, axis: int | None = None, *, rounding: str | None = None, bound: bool = False
-    ) -> Any:
+    ) -> Array | tuple[Array, Array]:
         """The sum over all elements or one axis; *rounding* and *bound* as of ``dot``."""
         rows, shape = self._rows(axis)
         if rounding is not None:

@@ -7,7 +7,7 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -54,6 +54,44 @@ def _swapped(a: Array, trans: bool) -> Array:
     return a.transpose(*order) if trans and a.ndim >= 2 else a
 
 
+@overload
+def gemm(
+    a: Array,
+    b: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    c: Array | None = None,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: GemmSchedule | PanelSchedule | None = None,
+    method: str | Ozaki1 | Ozaki2 = "direct",
+    rounding: str | None = None,
+    bound: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def gemm(
+    a: Array,
+    b: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    c: Array | None = None,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: GemmSchedule | PanelSchedule | None = None,
+    method: str | Ozaki1 | Ozaki2 = "direct",
+    rounding: str | None = None,
+    bound: Literal[True],
+) -> tuple[Array, Array]: ...
+
+
 def gemm(
     a: Array,
     b: Array,
@@ -69,7 +107,7 @@ def gemm(
     method: str | Ozaki1 | Ozaki2 = "direct",
     rounding: str | None = None,
     bound: bool = False,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
     a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
@@ -99,13 +137,13 @@ def gemm(
     the range of exponents of rows and columns: a wait), with as many bits as that takes; its bits
     are those of the method it takes, which the log ``portmp`` tells at level debug.
 
-    *rounding*: ``correct`` adds up exactly and rounds once, as ``dot`` does; alpha is 1 then, beta any
-    number.
+    *rounding*: ``correct`` adds up exactly and rounds once, as ``dot`` does; alpha is 1 then, beta
+    any number.
 
-    With *bound* two arrays are returned, the product and, in words, what each element's error is not
-    above: |result - exact| <= bound, with alpha and beta as they were converted. It holds whatever
-    underflows; it is infinite or NaN where the result is not finite or may have lost its lower limbs
-    near overflow. The product's bits are the same.
+    With *bound* two arrays are returned, the product and, in words, what each element's error is
+    not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
+    whatever underflows; it is infinite or NaN where the result is not finite or may have lost its
+    lower limbs near overflow. The product's bits are the same.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     if rounding is not None:
@@ -140,6 +178,40 @@ def gemm(
     return Array(gemm_routine.gemm(*factors, **operands, accuracy=accuracy, schedule=schedule))
 
 
+@overload
+def gemv(
+    a: Array,
+    x: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    y: Array | None = None,
+    trans: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
+    rounding: str | None = None,
+    bound: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def gemv(
+    a: Array,
+    x: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    y: Array | None = None,
+    trans: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
+    rounding: str | None = None,
+    bound: Literal[True],
+) -> tuple[Array, Array]: ...
+
+
 def gemv(
     a: Array,
     x: Array,
@@ -153,7 +225,7 @@ def gemv(
     schedule: ReduceSchedule | SweepSchedule | None = None,
     rounding: str | None = None,
     bound: bool = False,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). Other options as in gemm.
 
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
@@ -186,6 +258,30 @@ def gemv(
     return Array(reduce.gemv(matrix.planes, vector.planes, **operands, schedule=schedule))
 
 
+@overload
+def dot(
+    x: Array,
+    y: Array,
+    *,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
+    rounding: str | None = None,
+    bound: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def dot(
+    x: Array,
+    y: Array,
+    *,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
+    rounding: str | None = None,
+    bound: Literal[True],
+) -> tuple[Array, Array]: ...
+
+
 def dot(
     x: Array,
     y: Array,
@@ -194,13 +290,13 @@ def dot(
     schedule: ReduceSchedule | SweepSchedule | None = None,
     rounding: str | None = None,
     bound: bool = False,
-) -> Any:
+) -> Array | tuple[Array, Array]:
     """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm.
 
     *rounding*: ``correct`` gives the exact sum, rounded once to the format, whatever cancels in it:
-    the limbs that ``array`` gives of that number. Digits of exact products are added as integers, which
-    takes many times as long. Operands that are not finite are refused (ArgumentError), so it waits
-    for the device.
+    the limbs that ``array`` gives of that number. Digits of exact products are added as integers,
+    which takes many times as long. Operands that are not finite are refused (ArgumentError), so it
+    waits for the device.
 
     With *bound* two arrays are returned, as by gemm: the sum, and what its error is not above.
     """
@@ -255,7 +351,15 @@ def maximum(x: Array, y: Any) -> Array:
     return operand(x, "x")._apply("max", y)
 
 
-def nrm2(x: Array, *, bound: bool = False) -> Any:
+@overload
+def nrm2(x: Array, *, bound: Literal[False] = False) -> Array: ...
+
+
+@overload
+def nrm2(x: Array, *, bound: Literal[True]) -> tuple[Array, Array]: ...
+
+
+def nrm2(x: Array, *, bound: bool = False) -> Array | tuple[Array, Array]:
     """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
 
     Definition: s = 2^-e with e the exponent of the largest |x_i|, then
@@ -266,8 +370,14 @@ def nrm2(x: Array, *, bound: bool = False) -> Any:
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)
     scaled = flat if exponent is None else scal(math.ldexp(1.0, -exponent), flat)
-    square = dot(scaled, scaled, bound=bound)
-    norm = sqrt(square[0] if bound else square)
-    if exponent is not None:
-        norm = scal(math.ldexp(1.0, exponent), norm)
-    return (norm, certified.root(norm, largest, square, x.size, exponent)) if bound else norm
+    if bound:
+        square = dot(scaled, scaled, bound=True)
+        norm = _unscaled(square[0], exponent)
+        return norm, certified.root(norm, largest, square, x.size, exponent)
+    return _unscaled(dot(scaled, scaled), exponent)
+
+
+def _unscaled(square: Array, exponent: int | None) -> Array:
+    """2^exponent sqrt(square)."""
+    root = sqrt(square)
+    return root if exponent is None else scal(math.ldexp(1.0, exponent), root)

@@ -1,8 +1,8 @@
 """Results with a bound of their errors: the last step from what kernels add up (docs/bounds.md).
 
-A kernel gives, beside each value, what the proved bounds of its operations add up to, in units of u^N
-and by rounded additions. Here that is made a number which is not below the error: it is raised for
-those roundings, and for what underflows and what is stored short.
+A kernel gives, beside each value, what the proved bounds of its operations add up to, in units of
+u^N and by rounded additions. Here that is made a number which is not below the error: it is raised
+for those roundings, and for what underflows and what is stored short.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 
 RAISED = 1.01
-"""For the roundings of a bound's own sums, of at most some thousand terms one after the other, and for
+"""For the roundings of a bound's own sums, some thousand terms one after the other at most, and for
 leading limbs instead of values."""
 
 LOST = {1: 1, 2: 3, 3: 6, 4: 10}

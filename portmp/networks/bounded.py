@@ -1,10 +1,10 @@
 """Arithmetic on values with a bound of their error: one more word, in units of u^N.
 
-A value of N + 1 words is an enclosure: the exact number is within the last word, times u^N, of the sum
-of the others, which are those of the plain networks, bit for bit. Sums of products add up what their
-proved bounds are made of: running sums and products by magnitude. Where a result is not finite, or so
-large that its lower limbs may be lost, the last word is not finite. Rounding errors of the last word
-itself are left to the end (``routines.bounds``).
+A value of N + 1 words is an enclosure: the exact number is within the last word, times u^N, of the
+sum of the others, which are those of the plain networks, bit for bit. Sums of products add up what
+their proved bounds are made of: running sums and products by magnitude. Where a result is not
+finite, or so large that its lower limbs may be lost, the last word is not finite. Rounding errors
+of the last word itself are left to the end (``arrays.certified``).
 """
 
 from __future__ import annotations

@@ -8,9 +8,9 @@ from functools import lru_cache
 
 import numpy as np
 
+from portmp import formats
 from portmp.backends.base import Argument, Device
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, suggestion
-from portmp import formats
 from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Planes, allocate
 
@@ -91,8 +91,8 @@ def check_rounding(rounding: str, bound: bool) -> None:
     """ArgumentError for a rounding of sums other than ``correct``, and for that with a bound."""
     if rounding == "correct" and bound:
         raise ArgumentError(
-            "bound: True given, with rounding='correct' too; a rounded sum is within half an ulp of "
-            "its last limb"
+            "bound: True given, with rounding='correct' too; a rounded sum is within half an ulp "
+            "of its last limb"
         )
     if rounding != "correct":
         near = suggestion(str(rounding), ["correct"])
@@ -119,6 +119,11 @@ def refuse_overlap(out: Planes, **inputs: Planes) -> None:
     for name, planes in inputs.items():
         if out.overlaps(planes):
             raise ArgumentError(f"out: overlaps {name}; give an output of its own")
+
+
+def exact_limbs(form: Format, value: ScalarLimbs) -> ScalarLimbs:
+    """A scalar as kernels take it whose values have a bound each: it is exact."""
+    return (*value, np.dtype(form.word).type(0))
 
 
 def values_of(z: Planes, form: Format) -> Planes:

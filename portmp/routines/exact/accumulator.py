@@ -1,6 +1,6 @@
 """Long accumulators: integers that hold every sum of words, or of products of words, exactly.
 
-After Kulisch's: a fixed-point number that reaches from below the smallest subnormal's square to above
+After Kulisch's: a fixed-point number that reaches from the smallest subnormal's square to above
 the largest number's, in digits of 32 bits. Each digit lies in a signed integer of 64 bits, so that
 many terms are added before a carry is due.
 """

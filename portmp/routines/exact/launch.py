@@ -1,10 +1,10 @@
 """Correctly rounded sums and products: exact sums in long accumulators, rounded once.
 
-Definition: the exact value of sum_k a_ik b_kj + beta c_ij, or of the sum of a row, whatever cancels in
-it. Its limbs are those that conversion of exact numbers gives: each is what is left, rounded as its
-plane is stored, to nearest with ties to even (truncated where the format says so). A sum that is zero
-has limbs +0. Operands that are not finite are refused. Integers are added, so that neither the number
-of work-items nor the order shows in the bits.
+Definition: the exact value of sum_k a_ik b_kj + beta c_ij, or of the sum of a row, whatever
+cancels in it. Its limbs are those that conversion of exact numbers gives: each is what is left,
+rounded as its plane is stored, to nearest with ties to even (truncated where the format says so).
+A sum that is zero has limbs +0. Operands that are not finite are refused. Integers are added, so
+that neither the number of work-items nor the order shows in the bits.
 """
 
 from __future__ import annotations

@@ -21,7 +21,8 @@ def gemm(form: Format, a: Host, b: Host, beta: Sequence[Any] = (), c: Host | Non
     bad = np.zeros(shape, bool)
     if left.shape[1]:
         sums = np.dot(left, right)
-        bad = ~_finite(a).all(axis=1)[:, None] | ~_finite(b).all(axis=0)[None, :]
+        rows, columns = np.asarray(~_finite(a).all(axis=1)), np.asarray(~_finite(b).all(axis=0))
+        bad = rows[:, None] | columns[None, :]
     if c is not None:
         (factor,) = _integers(form, [np.asarray(w).reshape(1) for w in beta])
         sums = sums + _integers(form, c) * factor
@@ -37,11 +38,13 @@ def dot(form: Format, x: Host, y: Host) -> Host:
 def over_rows(form: Format, x: Host) -> Host:
     """The sum of each row of x (m, n), rounded once; NaN where one is not finite."""
     sums = np.array([sum(row) for row in _integers(form, x)], object)
-    return _rounded(form, sums.reshape(x[0].shape[:1]), 1, ~_finite(x).all(axis=1))
+    bad = np.asarray(~_finite(x).all(axis=1))
+    return _rounded(form, sums.reshape(x[0].shape[:1]), 1, bad)
 
 
 def _finite(x: Host) -> Plane:
-    return np.logical_and.reduce([np.isfinite(plane) for plane in x])
+    found: Plane = np.logical_and.reduce([np.isfinite(plane) for plane in x])
+    return found
 
 
 def _integers(form: Format, x: Host) -> Plane:

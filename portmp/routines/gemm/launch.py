@@ -144,7 +144,7 @@ def with_bound(
     """The same with a bound of each element's error in units of u^N, as a limb below the others.
 
     The limbs above it are those of ``gemm``; of operands stored as one limb of fewer bits they are
-    words. Bounds leave out underflow and their own rounding (``routines.bounds``).
+    words. Bounds leave out underflow and their own rounding (``arrays.certified``).
     """
     c, like = operands(a, b, c, None, beta)
     read, given = formats.with_bound(a.format)
@@ -166,9 +166,9 @@ def with_bound(
     schedule = default(like.seen_as(a.format.arithmetic), a.shape[-1], accuracy)
     schedule = fitted(schedule, a, b).for_call(wide=False)
     views = [v if v.format is given else v.seen_as(read) for v in views]
-    words = [(*limbs, limbs[0] * 0) for limbs in (alpha, beta)]
+    scale, add = (base.exact_limbs(a.format, limbs) for limbs in (alpha, beta))
     for va, vb, vc, vo in _batches(views):
-        _launch(read, schedule, accuracy, va, vb, vc, vo, depth, *words, given.name)
+        _launch(read, schedule, accuracy, va, vb, vc, vo, depth, scale, add, given.name)
     return out
 
 

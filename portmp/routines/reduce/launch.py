@@ -189,7 +189,8 @@ def gemv_with_bound(
 ) -> Planes:
     """The same with a bound of each element's error, as of ``gemm.launch.with_bound``."""
     y, like = _operands(a, x, beta, y, None)
-    read, given = formats.with_bound(x.format)
+    form = x.format
+    read, given = formats.with_bound(form)
     out = allocate(given, like.shape, like.queue)
     addend = base.values_of(out, x.format) if base.is_number(beta, 0) else y
     if out.device.by_reference:
@@ -197,12 +198,12 @@ def gemv_with_bound(
         base.on_host(out, product, a, x, alpha, beta, y if _kind(beta) else None)
         return out
     depth = 0 if base.is_number(alpha, 0) else a.shape[1]
-    words = [np.float64(w).astype(x.format.word) for w in (*alpha, 0.0, *beta, 0.0)]
-    flags = [np.int32(base.is_number(alpha, 1)), np.int32(_kind(beta))]
-    rest = base.strided(addend, *addend.strides), [*words, *flags]
+    words = [*base.exact_limbs(form, alpha), *base.exact_limbs(form, beta)]
+    end: list[Argument] = [*words, np.int32(base.is_number(alpha, 1)), np.int32(_kind(beta))]
+    start = base.strided(addend, *addend.strides)
     schedule = _with_bound(default(a, accuracy), a, depth, read)
     matrix = a.seen_as(formats.with_bound(a.format)[0])
-    _reduce("dot", matrix, depth, out, schedule, accuracy, x.seen_as(read), *rest, read)
+    _reduce("dot", matrix, depth, out, schedule, accuracy, x.seen_as(read), start, end, read)
     return out
 
 
