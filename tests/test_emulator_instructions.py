@@ -182,6 +182,7 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_cvt_u32_f64": lambda a: _clamped(_cut(a), 0, 2**32 - 1),
     "v_add_u32": lambda a, b: a + b,
     "v_add_sat_u32": lambda a, b: min(a + b, 2**32 - 1),
+    "v_sub_sat_u32": lambda a, b: max(a - b, 0),
     "v_sub_u32": lambda a, b: a - b,
     "v_subrev_u32": lambda a, b: b - a,
     "v_add3_u32": lambda a, b, c: a + b + c,

@@ -105,6 +105,7 @@ _RECIPROCALS = {
 _INTEGERS = {
     "v_add_u32": ("u", "uu", "a + b"),
     "v_add_sat_u32": ("u", "uu", "add_sat(a, b)"),
+    "v_sub_sat_u32": ("u", "uu", "a < b ? 0u : a - b"),
     "v_sub_u32": ("u", "uu", "a - b"),
     "v_subrev_u32": ("u", "uu", "b - a"),
     "v_add3_u32": ("u", "uuu", "a + b + c"),
@@ -429,7 +430,7 @@ _RENAMED_SCALAR = {
 OF_HALVES = ("_b16", "_u16", "_i16")
 """Operations on the lower half of words end so."""
 
-SATURATED = {"v_add_u32": "v_add_sat_u32"}
+SATURATED = {"v_add_u32": "v_add_sat_u32", "v_sub_u32": "v_sub_sat_u32"}
 """Operations with the modifier clamp, under names of their own."""
 
 _NEW_WIDTHS = {
