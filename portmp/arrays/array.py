@@ -14,7 +14,7 @@ from portmp.arrays.viewed import Viewed, integers
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, decimal
-from portmp.routines import base, elementwise, exact, gemm, reduce
+from portmp.routines import base, certified, elementwise, exact, gemm, reduce
 from portmp.runtime.planes import Planes, allocate, moved, upload
 
 Number = int | float | str | Fraction
@@ -320,10 +320,8 @@ class Array(Viewed[Planes]):
             base.check_rounding(rounding, bound)
             return Array(exact.over_rows(rows).view_as(shape))
         if bound:
-            from portmp.arrays import certified
-
             value, error = certified.over_rows(rows)
-            return Array(value.planes.view_as(shape)), Array(error.planes.view_as(shape))
+            return Array(value.view_as(shape)), Array(error.view_as(shape))
         return Array(reduce.over_rows("sum", rows).view_as(shape))
 
     def max(self, axis: int | None = None) -> Array:

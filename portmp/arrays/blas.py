@@ -12,10 +12,9 @@ from typing import Any, Literal, overload
 import numpy as np
 
 from portmp import definition
-from portmp.arrays import certified
 from portmp.arrays.array import Array, Number, operand
 from portmp.errors import ArgumentError, ShapeError
-from portmp.routines import base, elementwise, exact, reduce
+from portmp.routines import base, certified, elementwise, exact, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.ozaki import choose, residues, slices
@@ -170,7 +169,8 @@ def gemm(
     }
     factors = left.planes, right.planes
     if bound:
-        return certified.gemm(*factors, **operands, accuracy=accuracy)
+        value, error = certified.gemm(*factors, **operands, accuracy=accuracy)
+        return Array(value), Array(error)
     if isinstance(chosen, Ozaki1):
         return Array(slices.gemm(*factors, **operands, method=chosen))
     if isinstance(chosen, Ozaki2):
@@ -254,7 +254,8 @@ def gemv(
     }
     if bound:
         certified.check(accuracy, schedule)
-        return certified.gemv(matrix.planes, vector.planes, **operands)
+        value, error = certified.gemv(matrix.planes, vector.planes, **operands)
+        return Array(value), Array(error)
     return Array(reduce.gemv(matrix.planes, vector.planes, **operands, schedule=schedule))
 
 
@@ -313,7 +314,8 @@ def dot(
         return Array(exact.gemm(row, column, beta=zero).view_as(()))
     if bound:
         certified.check(accuracy, schedule)
-        return certified.dot(left, right, accuracy)
+        value, error = certified.dot(left, right, accuracy)
+        return Array(value), Array(error)
     return Array(reduce.dot(left, right, accuracy, schedule))
 
 
@@ -371,9 +373,10 @@ def nrm2(x: Array, *, bound: bool = False) -> Array | tuple[Array, Array]:
     exponent = definition.norm_exponent(x.format.word, largest)
     scaled = flat if exponent is None else scal(math.ldexp(1.0, -exponent), flat)
     if bound:
-        square = dot(scaled, scaled, bound=True)
-        norm = _unscaled(square[0], exponent)
-        return norm, certified.root(norm, largest, square, x.size, exponent)
+        square, error = dot(scaled, scaled, bound=True)
+        norm = _unscaled(square, exponent)
+        pair = square.planes, error.planes
+        return norm, Array(certified.root(norm.planes, largest, pair, x.size, exponent))
     return _unscaled(dot(scaled, scaled), exponent)
 
 

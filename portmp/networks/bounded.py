@@ -4,7 +4,7 @@ A value of N + 1 words is an enclosure: the exact number is within the last word
 sum of the others, which are those of the plain networks, bit for bit. Sums of products add up what
 their proved bounds are made of: running sums and products by magnitude. Where a result is not
 finite, or so large that its lower limbs may be lost, the last word is not finite. Rounding errors
-of the last word itself are left to the end (``arrays.certified``).
+of the last word itself are left to the end (``routines.certified``).
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ def compilation_unit(
             addend=addend,
             threads=threads,
         ),
-        spec(f"{name}_fold", "exact/fold.mako", f, {}, planes=long.planes, threads=threads),
+        spec(f"{name}_fold", "exact/add_up.mako", f, {}, planes=long.planes, threads=threads),
         spec(
             f"{name}_round",
             "exact/round.mako",

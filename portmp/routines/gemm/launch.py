@@ -144,7 +144,7 @@ def with_bound(
     """The same with a bound of each element's error in units of u^N, as a limb below the others.
 
     The limbs above it are those of ``gemm``; of operands stored as one limb of fewer bits they are
-    words. Bounds leave out underflow and their own rounding (``arrays.certified``).
+    words. Bounds leave out underflow and their own rounding (``routines.certified``).
     """
     c, like = operands(a, b, c, None, beta)
     read, given = formats.with_bound(a.format)

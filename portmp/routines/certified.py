@@ -13,7 +13,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from portmp import formats
-from portmp.arrays.array import Array
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import base, elementwise
@@ -32,7 +31,7 @@ LOST = {1: 1, 2: 3, 3: 6, 4: 10}
 ROOT = {1: 1.0, 2: 25 / 8, 3: 1.01, 4: 1.01}
 """What square roots lose, in u^N."""
 
-Pair = tuple[Array, Array]
+Pair = tuple[Planes, Planes]
 
 
 def check(accuracy: str, schedule: object, method: object = "direct") -> None:
@@ -52,7 +51,7 @@ def gemm(
     out: Planes | None,
     accuracy: str,
 ) -> Pair:
-    """As ``portmp.gemm``, with a bound of each element's error."""
+    """As ``gemm``, with a bound of each element's error."""
     z = products.with_bound(a, b, alpha=alpha, beta=beta, c=c, accuracy=accuracy)
     return _ended(z, a.format, _lost(a.format, a.shape[-1], alpha), out)
 
@@ -67,17 +66,17 @@ def gemv(
     out: Planes | None,
     accuracy: str,
 ) -> Pair:
-    """As ``portmp.gemv``, with a bound of each element's error."""
+    """As ``gemv``, with a bound of each element's error."""
     z = reductions.gemv_with_bound(a, x, alpha=alpha, beta=beta, y=y, accuracy=accuracy)
     return _ended(z, x.format, _lost(x.format, a.shape[1], alpha), out)
 
 
 def dot(x: Planes, y: Planes, accuracy: str) -> Pair:
-    """As ``portmp.dot``, with a bound of its error."""
+    """As ``dot``, with a bound of its error."""
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
     one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
     value, bound = gemv(row, y, alpha=one, beta=zero, y=None, out=None, accuracy=accuracy)
-    return value[0], bound[0]
+    return value.view_as(()), bound.view_as(())
 
 
 def over_rows(x: Planes) -> Pair:
@@ -85,7 +84,7 @@ def over_rows(x: Planes) -> Pair:
     return _ended(reductions.sums_with_bound(x), x.format, 0.0, None)
 
 
-def root(norm: Array, largest: float, square: Pair, count: int, exponent: int | None) -> Array:
+def root(norm: Planes, largest: float, square: Pair, count: int, exponent: int | None) -> Planes:
     """The bound of *norm*, 2^exponent sqrt(square): of *count* entries up to *largest* in size."""
     value, error = square
     form = value.format
@@ -93,16 +92,23 @@ def root(norm: Array, largest: float, square: Pair, count: int, exponent: int | 
         return error
     unit = 2.0 ** max(one.smallest for one in form.encodings if one.parts)
     # What scaling loses of the lower limbs of small entries counts twice in a square.
-    error = error + _up(2 * count * form.limbs * unit, form.word)
-    size = Array(elementwise.apply("sqrt", [abs(_leading(value)).planes]))
+    error = _of("add", error, _up(2 * count * form.limbs * unit, form.word))
+    size = _of("sqrt", _of("abs", _leading(value)))
     # Storage formats round the root, and what it is scaled to.
     relative = ROOT[form.limbs] * form.arithmetic.unit_roundoff
     relative += 2 * 2.0 ** (1 - form.bits) if form.compute is not form else 0.0
-    total = (error / size + size * relative) * (RAISED * math.ldexp(1.0, exponent))
-    total = total + _up((form.limbs + 1) * unit, form.word)
+    total = _of("add", _of("div", error, size), _of("mul", size, relative))
+    total = _of("mul", total, RAISED * math.ldexp(1.0, exponent))
+    total = _of("add", total, _up((form.limbs + 1) * unit, form.word))
     if form.limbs > 1 and form.compute is not form:
-        total = total + _cut(form, _leading(norm))
+        total = _of("add", total, _cut(form, _leading(norm)))
     return total
+
+
+def _of(op: str, x: Planes, *others: Planes | float) -> Planes:
+    """An elementwise operation on words."""
+    given = [base.scalar_limbs(x.format, o, op) if isinstance(o, float) else o for o in others]
+    return elementwise.apply(op, [x, *given])
 
 
 def _lost(form: Format, k: int, alpha: Sequence[np.generic]) -> float:
@@ -122,38 +128,38 @@ def _ended(z: Planes, form: Format, lost: float, out: Planes | None) -> Pair:
     """Values in *form* (copied to *out*), and numbers that are not below their errors."""
     word = form.word
     computed = form if form.limbs > 1 else form.arithmetic
-    value = Array(base.values_of(z, computed))
-    unit = computed.arithmetic.unit_roundoff * RAISED
-    bound = Array(base.bounds_of(z)) * unit + _up(lost, word)
+    value = base.values_of(z, computed)
+    bound = _of("mul", base.bounds_of(z), computed.arithmetic.unit_roundoff * RAISED)
+    bound = _of("add", bound, _up(lost, word))
     if computed is not form:
-        short = Array(elementwise.converted(value.planes, form))
-        kept = Array(elementwise.converted(short.planes, computed))
-        value, bound = short, bound + abs(kept - value) * RAISED
+        short = elementwise.converted(value, form)
+        away = _of("abs", _of("sub", elementwise.converted(short, computed), value))
+        value, bound = short, _of("add", bound, _of("mul", away, RAISED))
     elif form.compute is not form:
-        bound = bound + _cut(form, _leading(value))
+        bound = _of("add", bound, _cut(form, _leading(value)))
     if out is not None:
         one = base.scalar_limbs(form, 1, "alpha")
-        value = Array(elementwise.scal(one, value.planes, base.output(out, value.planes, z.shape)))
+        value = elementwise.scal(one, value, base.output(out, value, z.shape))
     return value, bound
 
 
-def _leading(value: Array) -> Array:
+def _leading(value: Planes) -> Planes:
     """Leading limbs as numbers of the word, which they are in memory."""
-    planes, form = value.planes, value.format
+    form = value.format
     if form.limbs == 1 and form.coded:
-        return Array(elementwise.converted(planes, form.arithmetic))
-    word, first = formats.get(form.word), planes.buffers[:1]
-    return Array(Planes(word, planes.shape, planes.strides, planes.start, first, planes.queue))
+        return elementwise.converted(value, form.arithmetic)
+    word, first = formats.get(form.word), value.buffers[:1]
+    return Planes(word, value.shape, value.strides, value.start, first, value.queue)
 
 
-def _cut(form: Format, leading: Array) -> Array:
+def _cut(form: Format, leading: Planes) -> Planes:
     """What values of several limbs lose where the last one is stored short."""
     last = [one for one in form.encodings if one.parts][-1]
-    size = abs(leading)
-    lost = size * (2.0 ** (1 - form.bits) * RAISED) + _up(2.0**last.smallest, form.word)
+    size = _of("abs", leading)
+    lost = _of("mul", size, 2.0 ** (1 - form.bits) * RAISED)
+    lost = _of("add", lost, _up(2.0**last.smallest, form.word))
     if last.word == form.word:
         return lost
     # A low limb of d+s beyond float32's range is not stored.
-    over = size - 2.0 ** (last.overflow + 52)
-    over = Array(elementwise.apply("max", [over.planes, base.scalar_limbs(over.format, 0, "0")]))
-    return lost + over * 2.0**-52
+    over = _of("max", _of("sub", size, 2.0 ** (last.overflow + 52)), 0.0)
+    return _of("add", lost, _of("mul", over, 2.0**-52))
