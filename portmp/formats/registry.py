@@ -310,6 +310,12 @@ _PAIRS = (
 _STORED = [form for pair in _PAIRS for form in pair]
 
 
+def _proved(form: Format) -> bool:
+    """Whether a format has the networks whose bounds are proved."""
+    n = form.limbs
+    return form.networks == _fpan(n) and form.accumulators == (_FMA if n == 1 else _sums(n))
+
+
 def _bounded(form: Format) -> list[Format]:
     """How *form* is read, and what results are, where each has a bound beside it.
 
@@ -359,7 +365,7 @@ _UNIFORM = {
 }
 _REGISTRY = {name: f for f in [*_TABLE, *_STORED] for name in (f.name, *f.aliases)}
 
-_REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if not one.paper for f in _bounded(one)}
+_REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if _proved(one) for f in _bounded(one)}
 
 NAMES = tuple(f.name for f in _TABLE)
 """All formats, the papers' own included."""
@@ -392,10 +398,12 @@ def with_bound(form: Format) -> tuple[Format, Format]:
     """How operands of *form* are read and results are stored where each has a bound beside it.
 
     A result's last limb is the bound, in units of u^N. Storage formats of one limb have results in
-    their parent's words. FormatError for a paper's format, of which no bounds are known.
+    their parent's words. FormatError for formats with other networks, such as a paper's.
     """
-    if form.paper:
-        raise FormatError(f"bound: {form.name} is a paper's format, whose networks have no bound")
+    if not _proved(form):
+        raise FormatError(
+            f"bound: {form.name} has networks of its own, of which no bound is proved here"
+        )
     results = form if form.limbs > 1 else form.arithmetic
     return get(f"{form.name} without a bound"), get(f"{results.name} and its bound")
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import base, elementwise
@@ -22,8 +22,8 @@ from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 
 RAISED = 1.01
-"""For the roundings of a bound's own sums, some thousand terms one after the other at most, and for
-leading limbs instead of values."""
+"""For the roundings of a bound's own sums, some thousand terms one after the other, and for leading
+limbs instead of values."""
 
 LOST = {1: 1, 2: 3, 3: 6, 4: 10}
 """By limbs: parts of a product that may underflow, each by half the smallest subnormal number."""
@@ -53,7 +53,10 @@ def gemm(
 ) -> Pair:
     """As ``gemm``, with a bound of each element's error."""
     z = products.with_bound(a, b, alpha=alpha, beta=beta, c=c, accuracy=accuracy)
-    return _ended(z, a.format, _lost(a.format, a.shape[-1], alpha), out)
+    # Slabs are added one after the other, by four roundings of the bound each.
+    roundings = 4 * (a.shape[-1] // definition.SLAB) * formats.get(a.format.word).unit_roundoff
+    raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
+    return _ended(z, a.format, _lost(a.format, a.shape[-1], alpha), out, raised)
 
 
 def gemv(
@@ -95,7 +98,7 @@ def root(norm: Planes, largest: float, square: Pair, count: int, exponent: int |
     error = _of("add", error, _up(2 * count * form.limbs * unit, form.word))
     size = _of("sqrt", _of("abs", _leading(value)))
     # Storage formats round the root, and what it is scaled to.
-    relative = ROOT[form.limbs] * form.arithmetic.unit_roundoff
+    relative = ROOT[form.limbs] * form.compute.unit_roundoff
     relative += 2 * 2.0 ** (1 - form.bits) if form.compute is not form else 0.0
     total = _of("add", _of("div", error, size), _of("mul", size, relative))
     total = _of("mul", total, RAISED * math.ldexp(1.0, exponent))
@@ -124,12 +127,14 @@ def _up(number: float, word: str) -> float:
         return float(np.nextafter(kind(number), kind(np.inf)))
 
 
-def _ended(z: Planes, form: Format, lost: float, out: Planes | None) -> Pair:
+def _ended(
+    z: Planes, form: Format, lost: float, out: Planes | None, raised: float = RAISED
+) -> Pair:
     """Values in *form* (copied to *out*), and numbers that are not below their errors."""
     word = form.word
     computed = form if form.limbs > 1 else form.arithmetic
     value = base.values_of(z, computed)
-    bound = _of("mul", base.bounds_of(z), computed.arithmetic.unit_roundoff * RAISED)
+    bound = _of("mul", base.bounds_of(z), form.compute.unit_roundoff * raised)
     bound = _of("add", bound, _up(lost, word))
     if computed is not form:
         short = elementwise.converted(value, form)
