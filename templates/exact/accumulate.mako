@@ -21,14 +21,15 @@
 % for i in n:
 % for j in n:
             if (${x}_bits${i} != 0 && ${y}_bits${j} != 0)
-                add_product(mine, items, ${x}_bits${i}, ${y}_bits${j}, ${x}_place${i} + ${y}_place${j}, ${x}_negative${i} != ${y}_negative${j});
+                add_product(mine, step, ${x}_bits${i}, ${y}_bits${j}, ${x}_place${i} + ${y}_place${j}, ${x}_negative${i} != ${y}_negative${j});
 % endfor
 % endfor
         }
 </%def>
 ${arithmetic(w, [])}
 ${words(w, accumulator.factors)}
-/* element first + item % count of m x n, every parts-th of its k terms from item / count on */
+/* accumulators begin so far apart, their digits follow each other by steps;
+   element first + item % count of m x n, every parts-th of its k terms from item / count on */
 ${p.kernel.format(threads)} ${name}(
     const ${long} n, const ${long} k, const ${long} first, const ${long} count, const ${long} parts,
     ${w.planes("a", const=True)}, const ${long} a_start, const ${long} a_row, const ${long} a_col,
@@ -39,7 +40,7 @@ ${p.kernel.format(threads)} ${name}(
     ${w.planes("c", const=True)}, const ${long} c_start, const ${long} c_row, const ${long} c_col,
     ${w.scalars("beta")},
 % endif
-    ${p.pointer.format(long)}work)
+    ${p.pointer.format(long)}work, const ${long} apart, const ${long} step)
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
     const ${long} items = count * parts;
@@ -47,14 +48,14 @@ ${p.kernel.format(threads)} ${name}(
         return;
     const ${long} element = first + item % count, part = item / count;
     const ${long} row = element / n, col = element % n;
-    ${p.pointer.format(long)}mine = work + item;
+    ${p.pointer.format(long)}mine = work + item * apart;
     ${long} special = 0, carry = 0;
     ${long} a_at = a_start + row * a_row + part * a_col;
 % if product:
     ${long} b_at = b_start + part * b_row + col * b_col;
 % endif
     for (int digit = 0; digit < ${digits}; ++digit)
-        mine[digit * items] = 0;
+        mine[digit * step] = 0;
     for (${long} i = part; i < k; i += parts) {
 ${significands("x", [w.limb("a", i, "a_at") for i in n])}\
 % if product:
@@ -67,7 +68,7 @@ ${products("x", "y")}\
         } else {
 % for i in n:
             if (x_bits${i} != 0)
-                add_number(mine, items, x_bits${i}, x_place${i}, x_negative${i});
+                add_number(mine, step, x_bits${i}, x_place${i}, x_negative${i});
 % endfor
         }
 % endif
@@ -82,10 +83,10 @@ ${products("x", "y")}\
     }
 % endif
     for (int digit = 0; digit < ${digits - 1}; ++digit) {
-        carry += mine[digit * items];
-        mine[digit * items] = carry & 0xffffffff;
+        carry += mine[digit * step];
+        mine[digit * step] = carry & 0xffffffff;
         carry >>= 32;
     }
-    mine[${digits - 1} * items] = carry;
-    mine[${digits} * items] = special;
+    mine[${digits - 1} * step] = carry;
+    mine[${digits} * step] = special;
 }

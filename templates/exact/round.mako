@@ -109,7 +109,8 @@ ${p.function} ${w.scalar} rounded(
 
 /* element first + item of m x n */
 ${p.kernel.format(threads)} ${name}(
-    const ${long} n, const ${long} first, const ${long} count, ${work}work,
+    const ${long} n, const ${long} first, const ${long} count,
+    ${work}work, const ${long} apart, const ${long} step,
     ${w.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_col)
 {
     const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
@@ -117,11 +118,12 @@ ${p.kernel.format(threads)} ${name}(
         return;
     const ${long} row = (first + item) / n, col = (first + item) % n;
     const ${long} out_at = out_start + row * out_row + col * out_col;
+    ${work}mine = work + item * apart;
     int left = 1;
 % for i in w.limbs:
     ${w.scalar} z${i} = ${w.literal(0)};
 % endfor
-    if (work[item + ${digits} * count] != 0) {
+    if (mine[${digits} * step] != 0) {
         left = 0;
 % if double:
         { double y; ${w.bits("double_of", "0x7ff80000", "0")} z0 = y; }
@@ -129,12 +131,12 @@ ${p.kernel.format(threads)} ${name}(
         z0 = ${w.bits("as_float", "0x7fc00000")};
 % endif
     } else {
-        carried(work + item, count);
+        carried(mine, step);
     }
 % for i, place in enumerate(places):
 % if place.bits:
     if (left) {
-        z${i} = rounded(work + item, count, ${place.bits}, ${place.smallest - unit}, ${place.overflow}, ${int(place.truncates)});
+        z${i} = rounded(mine, step, ${place.bits}, ${place.smallest - unit}, ${place.overflow}, ${int(place.truncates)});
 % if i:
         z${i} = ${w.fabs(f"z{i}")} <= ${w.largest} ? z${i} : ${w.literal(0)};
 % elif len(places) > 1:

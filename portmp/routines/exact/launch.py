@@ -22,7 +22,7 @@ from portmp.routines.exact import accumulator, reference
 from portmp.routines.exact.accumulator import LongAccumulator
 from portmp.routines.gemm import launch as products
 from portmp.runtime import program
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 64
 ITEMS = 512
@@ -143,15 +143,26 @@ def _launch(
         operands += [*base.strided(c, *c.strides), *beta]
     for first in range(0, out.size, together):
         count = min(together, out.size - first)
-        launch(add, count * parts, [n, k, first, count, parts, *operands, *work.buffers])
         sums, other, left = work, spare, parts
+        terms: list[Argument] = [n, k, first, count, parts, *operands]
+        launch(add, count * parts, [*terms, *_placed(sums, count * left)])
         while left > 1:
             fewer = base.blocks(left, FOLDED)
-            folded: list[Argument] = [count, left, fewer, *sums.buffers, *other.buffers]
-            launch(fold, planes * count * fewer, folded)
+            places = [*_placed(sums, count * left), *_placed(other, count * fewer)]
+            launch(fold, planes * count * fewer, [count, left, fewer, *places])
             sums, other, left = other, sums, fewer
         place = base.strided(out, *out.strides)
-        launch(rounding, count, [n, first, count, *sums.buffers, *place])
+        launch(rounding, count, [n, first, count, *_placed(sums, count), *place])
+
+
+def _placed(work: Numbers, accumulators: int) -> list[Argument]:
+    """Memory, how far apart accumulators begin there, and how far a digit is from the next.
+
+    Neighbouring work-items of a GPU have neighbours in memory; a CPU's have each its own lines.
+    """
+    if work.device.properties.kind == "cpu":
+        return [*work.buffers, work.shape[0], 1]
+    return [*work.buffers, 1, accumulators]
 
 
 def shares(device: Device, elements: int, k: int) -> tuple[int, int]:
