@@ -11,6 +11,7 @@ from portmp.formats.registry import (
     Accumulator,
     Format,
     get,
+    has_bounds,
     rounded_as,
     with_bound,
 )
@@ -26,6 +27,7 @@ __all__ = [
     "Accumulator",
     "Format",
     "get",
+    "has_bounds",
     "rounded_as",
     "with_bound",
 ]

@@ -310,8 +310,8 @@ _PAIRS = (
 _STORED = [form for pair in _PAIRS for form in pair]
 
 
-def _proved(form: Format) -> bool:
-    """Whether a format has the networks whose bounds are proved."""
+def has_bounds(form: Format) -> bool:
+    """Whether a format has the networks whose bounds are proved, so that results can have one."""
     n = form.limbs
     return form.networks == _fpan(n) and form.accumulators == (_FMA if n == 1 else _sums(n))
 
@@ -365,7 +365,7 @@ _UNIFORM = {
 }
 _REGISTRY = {name: f for f in [*_TABLE, *_STORED] for name in (f.name, *f.aliases)}
 
-_REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if _proved(one) for f in _bounded(one)}
+_REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if has_bounds(one) for f in _bounded(one)}
 
 NAMES = tuple(f.name for f in _TABLE)
 """All formats, the papers' own included."""
@@ -400,7 +400,7 @@ def with_bound(form: Format) -> tuple[Format, Format]:
     A result's last limb is the bound, in units of u^N. Storage formats of one limb have results in
     their parent's words. FormatError for formats with other networks, such as a paper's.
     """
-    if not _proved(form):
+    if not has_bounds(form):
         raise FormatError(
             f"bound: {form.name} has networks of its own, of which no bound is proved here"
         )

@@ -54,6 +54,7 @@ ${p.kernel.format(threads)} ${name}(
 % if product:
     ${long} b_at = b_start + part * b_row + col * b_col;
 % endif
+    ${p.unrolled_by(1)}
     for (int digit = 0; digit < ${digits}; ++digit)
         mine[digit * step] = 0;
     for (${long} i = part; i < k; i += parts) {
@@ -82,6 +83,7 @@ ${significands("y", [f"beta{i}" for i in n])}\
 ${products("x", "y")}\
     }
 % endif
+    ${p.unrolled_by(1)}
     for (int digit = 0; digit < ${digits - 1}; ++digit) {
         carry += mine[digit * step];
         mine[digit * step] = carry & 0xffffffff;

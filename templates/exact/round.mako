@@ -27,6 +27,7 @@ ${p.function} ${w.scalar} power(const int e)
 ${p.function} void carried(${work}work, const ${long} step)
 {
     ${long} carry = 0;
+    ${p.unrolled_by(1)}
     for (int digit = 0; digit < ${digits - 1}; ++digit) {
         carry += work[digit * step];
         work[digit * step] = carry & 0xffffffff;
@@ -44,9 +45,11 @@ ${p.function} ${w.scalar} rounded(
     int digit, last, place, ahead, shift;
     unsigned ${long} found, number;
     ${w.scalar} size;
-    if (negative)
+    if (negative) {
+        ${p.unrolled_by(1)}
         for (digit = 0; digit < ${digits}; ++digit)
             work[digit * step] = -work[digit * step];
+    }
     carried(work, step);
     digit = ${digits - 1};
     while (digit > 0 && work[digit * step] == 0)
@@ -100,6 +103,7 @@ ${p.function} ${w.scalar} rounded(
     shift = place < ${least} ? ${least} : place;
     size = (${w.scalar})number * power(shift) * power(place - shift);
     if (negative) {
+        ${p.unrolled_by(1)}
         for (digit = 0; digit < ${digits}; ++digit)
             work[digit * step] = -work[digit * step];
         carried(work, step);

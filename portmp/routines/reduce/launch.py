@@ -223,8 +223,7 @@ def _with_bound(s: Schedule, x: Planes, k: int, read: Format) -> Schedule:
     """The schedule for values that have a bound: longer ones, read an element at a time."""
     units = x.device.properties.compute_units
     s = _spread(s, x.shape[0], base.blocks(k, definition.CHUNK), units)
-    if s.elements_per_access > 1:
-        s = _one_by_one(s)
+    s = one_by_one(s)
     while True:
         try:
             s.check(read, x.device)
@@ -302,7 +301,7 @@ def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
             starts.append(y.start)
             steps += y.strides
         if set(steps) != {1} or any(start % s.elements_per_access for start in starts):
-            return _one_by_one(s)
+            return one_by_one(s)
     return s
 
 
@@ -312,8 +311,10 @@ def _alone(s: Schedule, rows: int, chunks: int) -> bool:
 
 
 @cache
-def _one_by_one(s: ReduceSchedule) -> ReduceSchedule:
+def one_by_one(s: Schedule) -> Schedule:
     """The same load on each thread, an element at a time."""
+    if not isinstance(s, ReduceSchedule) or s.elements_per_access == 1:
+        return s
     return replace(
         s, elements_per_access=1, staged=0, teams=max(1, s.teams // s.elements_per_access)
     )
