@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
+from portmp import definition
 from portmp.cli import main
 from portmp.demos import filip
 from portmp.errors import ArgumentError, DeviceError, InputError
@@ -253,7 +254,7 @@ def test_verify_fails_on_a_wrong_bit(run: Run, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(command, "recorded", dict)
     status, out, _ = run("verify", "--device", "reference", "--format", "dd", "--routine", "neg")
     assert status == 1
-    assert "differs: neg.1/dd.1/ordinary" in out
+    assert f"differs: neg.{definition.VERSION}/dd.1/ordinary" in out
 
 
 def test_verify_reports_a_refused_device(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
