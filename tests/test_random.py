@@ -6,8 +6,10 @@ import copy
 import math
 import pickle
 import random
+import re
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -399,3 +401,11 @@ def test_more_formats_anywhere(anywhere: Device, form: str) -> None:
     """Recorded digests of the others."""
     outcomes = command.run(anywhere, _cases(form))
     assert outcomes and all(outcome.ok for outcome in outcomes)
+
+
+def test_examples_of_the_page() -> None:
+    """Blocks of docs/random.md run in order, in one process."""
+    page = Path(__file__).resolve().parents[1] / "docs/random.md"
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, str(page), "exec"), names)
