@@ -43,6 +43,7 @@ COMMANDS = (
     "tune",
     "nbody",
     "bench",
+    "report",
     "warm",
     "cache",
 )
@@ -323,11 +324,18 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import compare, experiment, options
+    from portmp.bench import compare, options
 
     if args.benchmark == "compare":
         return compare.command(args)
-    return experiment.command(options.family(args.benchmark), args)
+    status: int = options.family(args.benchmark).command(args)
+    return status
+
+
+def _report(args: Args) -> int:
+    from portmp.report import command
+
+    return command.command(args)
 
 
 # --- source and machine code ------------------------------------------------------------
@@ -480,7 +488,7 @@ def command_line() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=about, description=about)
         sub.set_defaults(run=run)
         sub.register("type", None, _word)
-        if name not in ("render", "bench"):
+        if name not in ("render", "bench", "report"):
             sub.add_argument("--json", action="store_true", help="print JSON")
         return sub
 
@@ -535,6 +543,8 @@ def command_line() -> argparse.ArgumentParser:
 
     _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
 
+    _report_options(command("report", _report, "a page of measured results, or of what changed"))
+
     _warm_options(command("warm", _warm, "compile kernels ahead, so that no first call waits"))
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
     cache.add_argument("--clear", action="store_true", help="remove the files")
@@ -562,7 +572,7 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     bench.register("type", None, str)  # the benchmarks check their own words
     kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     subs = []
-    for name, found in options.COMMANDS.items():
+    for name, found in (options.COMMANDS | options.SUITES).items():
         subs.append(kinds.add_parser(name, help=found.about, description=found.about))
         options.add(subs[-1], found)
     about = "two reports of one benchmark and their ratios, row by row"
@@ -615,6 +625,23 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     )
     nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
     nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
+
+
+def _report_options(report: argparse.ArgumentParser) -> None:
+    report.add_argument("files", nargs="*", metavar="FILE", help="what bench and verify wrote")
+    report.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a page (.html), one file of one device (.json), a table (.md), a figure (.svg)",
+    )
+    report.add_argument("--device", help="with -o FILE.json: which device, such as opencl:0")
+    report.add_argument(
+        "--compare", action="store_true", help="two files: what changed beyond both spreads"
+    )
+    report.add_argument(
+        "--check", action="store_true", help="say whether files of a device would be taken"
+    )
 
 
 def _warm_options(warm: argparse.ArgumentParser) -> None:

@@ -31,6 +31,10 @@ CHUNK = 8192
 """... of chunk i div CHUNK; lanes, then chunks, combine pairwise with halving distance."""
 
 
+SCAN = 256
+"""Running sums and products: elements of a chunk in order, then what the chunks before come to."""
+
+
 def halvings(count: int) -> tuple[int, ...]:
     """The distances at which *count* lanes, a power of two, combine: half of them, ... 2, 1."""
     return tuple(2**i for i in reversed(range(count.bit_length() - 1)))

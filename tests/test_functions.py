@@ -385,7 +385,9 @@ def test_all_functions_anywhere(anywhere: Device, form: str) -> None:
 def test_names() -> None:
     """Every network is a function of portmp, and the other way round."""
     assert set(FUNCTIONS) == set(ARITY)
-    assert all(getattr(mp, name) is function for name, function in FUNCTIONS.items())
+    others = {name: function for name, function in FUNCTIONS.items() if name != "pow"}
+    assert all(getattr(mp, name) is function for name, function in others.items())
+    assert mp.pow is mp.power  # products for small whole exponents, else the network
 
 
 def test_operands_and_output(device: Device) -> None:
@@ -403,7 +405,7 @@ def test_operands_and_output(device: Device) -> None:
     assert mp.exp(short).format is short.format
     with pytest.raises(mp.errors.FormatError, match=r"ts2021 is a paper's format.*astype\('ts'\)"):
         mp.exp(mp.array([1], "ts2021", device=device))
-    with pytest.raises(mp.errors.ArgumentError, match="exp: x: float given, an Array is needed"):
+    with pytest.raises(mp.errors.ArgumentError, match="exp: float given, an array is needed"):
         mp.exp(1.5)
 
 

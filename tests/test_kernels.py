@@ -735,7 +735,7 @@ def test_plain_arrays(device: Device) -> None:
     assert flags.dtype == bool and flags.to_numpy().tolist() == [True, False]
     assert (mp.plain_full((2, 2), 7, "uint8", device).to_numpy() == 7).all()
     assert (b == -1).all() and (a == a.copy()).all() and not (a != data).any()
-    with pytest.raises(TypeError, match="has no hash"):
+    with pytest.raises(TypeError, match="unhashable"):
         hash(a)
     assert "PlainArray([1, 0], 'int64'" in repr(mp.plain_array([1, 0], device=device))
 

@@ -240,7 +240,7 @@ def test_modules_define_arithmetic_once() -> None:
     text = kernel_spec.rendered(known.values(), "opencl").text
     for function in ("two_sum", "fast_two_sum", "two_prod", "td_add", "td_mul", "make_td"):
         assert len(re.findall(rf"^static inline \w+ {function}\(", text, re.MULTILINE)) == 1
-    several = 3 + 2  # of LU and of the searches for exponents and ranges
+    several = 3 + 2 + 2  # of LU, of the searches for exponents and ranges, of scans and orders
     assert len(re.findall(r"^__kernel ", text, re.MULTILINE)) == len(known) + several
 
 

@@ -1,4 +1,4 @@
-"""The BLAS on arrays: gemm, gemv, dot, axpy, scal, and elementwise functions.
+"""The BLAS on arrays: gemm, gemv, dot, axpy, scal.
 
 alpha and beta are exact scalars: Python numbers, decimal strings, or an Array of shape
 (), which is read from the device (a wait).
@@ -13,6 +13,8 @@ import numpy as np
 
 from portmp import definition
 from portmp.arrays.array import Array, Number, operand
+from portmp.arrays.elementwise import sqrt
+from portmp.arrays.products import dot
 from portmp.errors import ShapeError
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
@@ -129,17 +131,6 @@ def gemv(
     )
 
 
-def dot(
-    x: Array,
-    y: Array,
-    *,
-    accuracy: str = "accurate",
-    schedule: ReduceSchedule | SweepSchedule | None = None,
-) -> Array:
-    """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm."""
-    return Array(reduce.dot(operand(x, "x").planes, operand(y, "y").planes, accuracy, schedule))
-
-
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
     """alpha x + y, elementwise."""
     words = _scalar(operand(x, "x"), alpha, "alpha")
@@ -154,26 +145,6 @@ def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
     return Array(elementwise.scal(words, x.planes, target))
 
 
-def fma(x: Array, y: Any, z: Any) -> Array:
-    """x y + z, elementwise: add(mul(x, y), z); one limb: the fused operation."""
-    return operand(x, "x")._apply("fma", y, z)
-
-
-def sqrt(x: Array) -> Array:
-    """Square roots, elementwise; negative numbers give NaN."""
-    return operand(x, "x")._apply("sqrt")
-
-
-def minimum(x: Array, y: Any) -> Array:
-    """The smaller of two, elementwise; NaN propagates, -0 < +0."""
-    return operand(x, "x")._apply("min", y)
-
-
-def maximum(x: Array, y: Any) -> Array:
-    """The larger of two, elementwise; NaN propagates, -0 < +0."""
-    return operand(x, "x")._apply("max", y)
-
-
 def nrm2(x: Array) -> Array:
     """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
 
@@ -185,6 +156,7 @@ def nrm2(x: Array) -> Array:
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)
     if exponent is None:
-        return sqrt(dot(flat, flat))
+        root: Array = sqrt(dot(flat, flat))
+        return root
     scaled = scal(math.ldexp(1.0, -exponent), flat)
     return scal(math.ldexp(1.0, exponent), sqrt(dot(scaled, scaled)))

@@ -262,7 +262,7 @@ class _Iterates:
         vectors = [allocate(self.format, a.shape[:1], a.planes.queue) for _ in range(3 + AHEAD)]
         self.residual, self.direction, self.image, *self.places = vectors
         self.numbers = zeros((2 * AHEAD,), self.format, a.device)
-        numbers = [self.numbers[i].planes for i in range(2 * AHEAD)]
+        numbers = [self.numbers[i, ...].planes for i in range(2 * AHEAD)]
         self.curvatures, self.squares = numbers[:AHEAD], numbers[AHEAD:]
         self.step, self.back, self.ratio, self.zero = (
             zeros((), self.format, a.device).planes for _ in range(4)

@@ -19,7 +19,7 @@ import numpy as np
 
 from portmp import files, formats, nbody
 from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
-from portmp.arrays.blas import dot
+from portmp.arrays.products import dot
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, ShapeError, suggestion
 from portmp.formats import convert, parse

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
-from portmp.arrays.array import DEFAULT_FORMAT, Array, opened, operand
+from portmp.arrays.array import DEFAULT_FORMAT, Array, operand
+from portmp.arrays.creation import opened
 from portmp.arrays.plain import DTYPES, PlainArray
 from portmp.errors import ArgumentError, FormatError, OutOfMemory
 from portmp.formats import Format

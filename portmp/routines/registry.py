@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from portmp.routines.conversions.routine import Conversions
 from portmp.routines.elementwise.routine import Elementwise
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
 from portmp.routines.lu.routine import Lu
+from portmp.routines.order.routine import Order
 from portmp.routines.ozaki.routine import Ozaki
+from portmp.routines.plain.routine import Plain
 from portmp.routines.random.routine import Random
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
+from portmp.routines.scan.routine import Scan
 from portmp.routines.split2021.routine import Split2021
 
 _ALL: tuple[Routine, ...] = (
@@ -24,6 +28,10 @@ _ALL: tuple[Routine, ...] = (
     Gravity(),
     Split2021(),
     Lu(),
+    Scan(),
+    Order(),
+    Conversions(),
+    Plain(),
 )
 
 ROUTINES = {routine.name: routine for routine in _ALL}
