@@ -108,7 +108,7 @@ def drawn(figure: Figure, identity: str, broad: bool = False, legend: bool = Fal
     plt = pyplot()
     with plt.rc_context(style()):
         picture, axes = plt.subplots(
-            figsize=(WIDER if broad else WIDTH, _height(figure)),
+            figsize=(WIDER if broad else WIDTH, _height(figure) + (1.6 if legend else 0.4) * broad),
             layout="constrained",
             facecolor="none",
         )
@@ -116,8 +116,8 @@ def drawn(figure: Figure, identity: str, broad: bool = False, legend: bool = Fal
             _plot(axes, figure)
             if legend:
                 names = [series.name for series in figure.series]
-                place = {"loc": "center left", "bbox_to_anchor": (1.0, 0.5)}
-                axes.legend(axes.lines, names, frameon=False, fontsize=LETTERS, **place)
+                place = {"loc": "outside lower left", "ncols": 2, "columnspacing": 1.5}
+                picture.legend(axes.lines, names, frameon=False, fontsize=LETTERS, **place)
                 axes.set_title(figure.title, loc="left", fontsize=LETTERS, fontweight="bold")
             if any(series.labels for series in figure.series):
                 axes.margins(x=0.12)
