@@ -25,7 +25,7 @@ from portmp import formats
 from portmp.arrays.functions import FUNCTIONS
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.networks import constants
+from portmp.networks import constants, ieee
 from portmp.networks.functions import ARITY
 from portmp.routines.elementwise.reference import elementwise
 from portmp.verify import cases, command
@@ -355,6 +355,31 @@ def test_remainders_are_exact() -> None:
         ]
         found = elementwise(f, "fmod", *given)
         assert sum(Fraction(float(limb[0])) for limb in found) == x % y
+
+
+@pytest.mark.parametrize("form", ["ts", "dd", "qd"])
+def test_remainders_of_limbs_with_gaps(form: str) -> None:
+    """They have more bits than the format: u^N of y, for quotients up to u^-4."""
+    f = formats.get(form)
+    p = formats.get(f.word).bits
+    draw = random.Random(form)
+    for _ in range(40):
+        x, y = (
+            [
+                draw.uniform(1, 2) * 2.0 ** -((p + draw.randint(p // 2, p)) * i)
+                for i in range(f.limbs)
+            ]
+            for _ in range(2)
+        )
+        up = 2.0 ** draw.randint(p, min(4 * p - 4, LARGEST[f.word] // 2))
+        given = [[np.array([w], f.word) for w in words] for words in ([v * up for v in x], y)]
+        with ieee.quiet():
+            found = elementwise(f, "fmod", *given)
+        dividend, divisor, result = (
+            sum(Fraction(float(w[0])) for w in limbs) for limbs in (*given, found)
+        )
+        error = abs(result - dividend % divisor)
+        assert error <= divisor / 2**f.bits
 
 
 # --- devices ------------------------------------------------------------------------------
