@@ -80,7 +80,7 @@ CASES: dict[str, tuple[float, float, str]] = {
 }
 """Range of the operands, and how QD says it."""
 DRAWS = ("random", "standard_normal")
-"""What is drawn by a generator, on a GPU."""
+"""What is drawn by a generator."""
 
 PROGRAM = r"""
 #include <algorithm>
@@ -165,12 +165,12 @@ def operands(name: str, form: str, device: str, count: int) -> list[Any]:
     return found
 
 
-def own_time(name: str, given: list[Any], out: Any) -> float:
+def own_time(call: Callable[[], object], out: Any) -> float:
     """Nanoseconds an element, of one launch."""
     queue = out.device.queue
     queue.synchronize()
     began = time.perf_counter()
-    FUNCTIONS[name](*given, out=out)
+    call()
     queue.synchronize()
     return (time.perf_counter() - began) / out.size * 1e9
 
@@ -190,7 +190,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", default="opencl:0")
     parser.add_argument("--formats", default="float64,ds,dd,td,qd")
-    parser.add_argument("--functions", default=",".join(CASES))
+    parser.add_argument("--functions", default=",".join((*CASES, *DRAWS)))
     parser.add_argument("--seconds", type=float, default=100, help="on a GPU (100)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     args = parser.parse_args()
@@ -202,45 +202,48 @@ def main() -> int:
         return 2
     cases = {}
     if device.properties.kind == "gpu":
-        return on_gpu(device, [*names, *DRAWS], forms, args)
+        return on_gpu(device, names, forms, args)
     for name in names:
         for form in forms:
-            given = operands(name, form, args.device, COUNT["cpu"])
-            cases[name, form] = (given, FUNCTIONS[name](*given))
+            cases[name, form] = prepared(name, form, args.device, COUNT["cpu"])
     own: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
     other: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         program = qd_program(Path(folder))
         for _ in range(TURNS):
-            for (name, form), (given, out) in cases.items():
-                own[name, form].append(own_time(name, given, out))
+            for case, (call, out) in cases.items():
+                own[case].append(own_time(call, out))
             if program:
                 for case, ns in qd_times(program).items():
                     other.setdefault(case, []).append(ns)
     rows = []
     for (name, form), times in own.items():
-        cost = formats.get(form).operator(name).cost.total()
-        row: dict[str, Any] = {"function": name, "format": form, "operations": cost}
+        row: dict[str, Any] = {"function": name, "format": form, "operations": cost(name, form)}
         row["ns"] = {"median": statistics.median(times), "least": min(times)}
         if theirs := other.get((name, form)):
             row["qd_ns"] = {"median": statistics.median(theirs), "least": min(theirs)}
             row["ratio"] = row["qd_ns"]["least"] / row["ns"]["least"]
         rows.append(row)
         ratio = f"{row['qd_ns']['least']:10.1f} {row['ratio']:7.1f}" if theirs else ""
-        print(f"{name:8}{form:8}{cost:7}{row['ns']['least']:9.2f}{ratio}")
+        print(f"{name:16}{form:8}{row['operations']:7}{row['ns']['least']:9.2f}{ratio}")
     write(args.output, device, rows, {"turns": TURNS})
     return 0
 
 
-def on_device(name: str, form: str, device: str) -> tuple[Callable[[], object], Any]:
+def prepared(name: str, form: str, device: str, count: int) -> tuple[Callable[[], object], Any]:
     """What calls a function or draws random numbers, once it is compiled, and where results go."""
     if name in FUNCTIONS:
-        given = operands(name, form, device, COUNT["gpu"])
+        given = operands(name, form, device, count)
         out = FUNCTIONS[name](*given)
         return partial(FUNCTIONS[name], *given, out=out), out
-    rng, out = mp.random.default_rng(1), mp.zeros(COUNT["gpu"], form, device)
+    rng, out = mp.random.default_rng(1), mp.zeros(count, form, device)
     drawn = getattr(rng, name)
     return partial(drawn, out=drawn(out=out)), out
+
+
+def cost(name: str, form: str) -> int:
+    """Operations of a function's network; of random numbers none are counted."""
+    return formats.get(form).operator(name).cost.total() if name in FUNCTIONS else 0
 
 
 def on_gpu(device: Device, names: list[str], forms: list[str], args: argparse.Namespace) -> int:
@@ -251,11 +254,10 @@ def on_gpu(device: Device, names: list[str], forms: list[str], args: argparse.Na
             if time.monotonic() - began > args.seconds:
                 left_out.append(f"{name} {form}")
                 continue
-            call, out = on_device(name, form, args.device)
+            call, out = prepared(name, form, args.device, COUNT["gpu"])
             each = measure.timed(device, call, 5).median / out.size
-            rows.append({"function": name, "format": form, "values/s": 1 / each})
-            if name in FUNCTIONS:
-                rows[-1]["operations"] = formats.get(form).operator(name).cost.total()
+            rows.append({"function": name, "format": form, "operations": cost(name, form)})
+            rows[-1]["values/s"] = 1 / each
             print(f"{name:16}{form:8}{1e-9 / each:9.3f} G/s")
     if left_out:
         print("left out:", ", ".join(left_out))
