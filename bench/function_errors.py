@@ -3,8 +3,9 @@
 
     python bench/function_errors.py --device opencl:0 -o report.json
 
-Random operands by kinds (all sizes, about 1 and 2, multiples of pi); then from the worst ones on,
-operands beside them, again and again. Bits are the same on every device, so any device will do.
+Random operands by kinds (all sizes, about 1 and 2, multiples of pi, the numbers nearest to these);
+then from the worst ones on, operands beside them, again and again. Bits are the same on every
+device, so any device will do.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -68,8 +70,22 @@ def drawn(form: Format, name: str, kind: str, count: int, seed: str) -> Host:
             angle = constants.fraction(constants.pi()) * m / draw.choice((1, 2, 64, 7))
             rows.append(constants.words_of(angle, form.word, form.limbs))
         return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
+    if kind == "nearest to multiples of pi":
+        rows = _nearest_multiples(form, count)
+        return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
     lower = inputs.expansions(form, count, stream, -3 * p, -p - 2)
     return [np.full(count, float(kind), form.word), *lower[:-1]]
+
+
+def _nearest_multiples(form: Format, count: int) -> list[tuple[float, ...]]:
+    """The numbers that leave least to the reduction by pi/2, for exponents up to the largest."""
+    first, top = -form.bits // 2, TOP[form.word] - form.bits
+    rows = []
+    for i in range(count):
+        e = first + (top - first) * (i // 2) // (count // 2)
+        m = constants.nearest_to_quarter_turns(e, form.bits)[-1 - i % 2]
+        rows.append(constants.words_of(m * Fraction(2) ** e, form.word, form.limbs))
+    return rows
 
 
 def beside(form: Format, x: Host, stream: random.Random, times: int) -> Host:
@@ -118,7 +134,7 @@ def searched(form: Format, name: str, device: str, count: int, rounds: int) -> t
         kinds += ["1", "2", "0.5"] if form.word == "float64" or name not in ILL else []
         kinds += ["-1"] if form.word == "float64" else []
     if name in ("sin", "cos", "tan") and (form.word == "float64" or form.limbs < 3):
-        kinds.append("multiples of pi")
+        kinds += ["multiples of pi", "nearest to multiples of pi"]
     worst, where = 0.0, None
     stream = random.Random(name)
     for kind in kinds:

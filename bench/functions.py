@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
-"""Elementary functions on one core of a CPU: portmp on an OpenCL device, and the QD library.
+"""Elementary functions: times of portmp on a device and, on a CPU, of the QD library beside it.
 
     PORTMP_CACHE_DIR=... python bench/functions.py --device opencl:0 -o report.json
+    python bench/functions.py --device cuda:0 --seconds 100 -o report.json
 
-Both run on one core, by turns: the OpenCL driver has one thread (PoCL), QD is called in a loop by
-a program that the system's C++ compiler makes (package libqd-dev). Operands are uniform, with all
-limbs full. Operations are those of the networks, guards included, without what is seldom computed.
+On a CPU both run on one core, by turns: the OpenCL driver has one thread (PoCL), QD is called in a
+loop by a program that the system's C++ compiler makes (package libqd-dev). Printed and compared is
+the least time of the turns, since a machine may have other work too. On a GPU it is the median by
+the device's clock, and what does not fit the seconds is left out, by name. Operands are uniform,
+with all limbs full. Operations are the networks', guards included, without what is seldom computed.
 """
 
 from __future__ import annotations
@@ -21,6 +24,8 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -34,10 +39,12 @@ import numpy as np  # noqa: E402
 import portmp as mp  # noqa: E402
 from portmp import formats  # noqa: E402
 from portmp.arrays.functions import FUNCTIONS  # noqa: E402
+from portmp.backends.base import Device  # noqa: E402
+from portmp.bench import measure  # noqa: E402
 from portmp.errors import PortmpError  # noqa: E402
 from portmp.networks.functions import ARITY  # noqa: E402
 
-COUNT, TURNS = 1 << 15, 7
+COUNT, TURNS = {"cpu": 1 << 17, "gpu": 1 << 22}, 9
 CASES: dict[str, tuple[float, float, str]] = {
     "exp": (-10, 10, "exp(x)"),
     "expm1": (-10, 10, ""),
@@ -72,6 +79,8 @@ CASES: dict[str, tuple[float, float, str]] = {
     "fmod": (1, 1e4, "fmod(x, y)"),
 }
 """Range of the operands, and how QD says it."""
+DRAWS = ("random", "standard_normal")
+"""What is drawn by a generator."""
 
 PROGRAM = r"""
 #include <algorithm>
@@ -144,26 +153,26 @@ def qd_times(program: Path) -> dict[tuple[str, str], float]:
     return {(name, form): float(ns) for name, form, ns in map(str.split, said.splitlines())}
 
 
-def operands(name: str, form: str, device: str) -> list[Any]:
+def operands(name: str, form: str, device: str, count: int) -> list[Any]:
     """Arrays of a function's range."""
     low, high, _ = CASES[name]
     draw = np.random.default_rng(1)
     kind = np.float32 if formats.get(form).word == "float32" else np.float64
     found = []
     for _ in range(ARITY[name]):
-        plain = mp.array(draw.uniform(low, high, COUNT).astype(kind), form, device)
+        plain = mp.array(draw.uniform(low, high, count).astype(kind), form, device)
         found.append(plain / 3 * mp.array(2.9999995, form, device))
     return found
 
 
-def own_time(name: str, given: list[Any], out: Any) -> float:
+def own_time(call: Callable[[], object], out: Any) -> float:
     """Nanoseconds an element, of one launch."""
     queue = out.device.queue
     queue.synchronize()
     began = time.perf_counter()
-    FUNCTIONS[name](*given, out=out)
+    call()
     queue.synchronize()
-    return (time.perf_counter() - began) / COUNT * 1e9
+    return (time.perf_counter() - began) / out.size * 1e9
 
 
 def packages() -> dict[str, str]:
@@ -181,7 +190,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--device", default="opencl:0")
     parser.add_argument("--formats", default="float64,ds,dd,td,qd")
-    parser.add_argument("--functions", default=",".join(CASES))
+    parser.add_argument("--functions", default=",".join((*CASES, *DRAWS)))
+    parser.add_argument("--seconds", type=float, default=100, help="on a GPU (100)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     args = parser.parse_args()
     names, forms = args.functions.split(","), args.formats.split(",")
@@ -191,45 +201,84 @@ def main() -> int:
         print(f"functions: {error}", file=sys.stderr)
         return 2
     cases = {}
+    if device.properties.kind == "gpu":
+        return on_gpu(device, names, forms, args)
     for name in names:
         for form in forms:
-            given = operands(name, form, args.device)
-            cases[name, form] = (given, FUNCTIONS[name](*given))
+            cases[name, form] = prepared(name, form, args.device, COUNT["cpu"])
     own: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
     other: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
         program = qd_program(Path(folder))
         for _ in range(TURNS):
-            for (name, form), (given, out) in cases.items():
-                own[name, form].append(own_time(name, given, out))
+            for case, (call, out) in cases.items():
+                own[case].append(own_time(call, out))
             if program:
                 for case, ns in qd_times(program).items():
                     other.setdefault(case, []).append(ns)
     rows = []
     for (name, form), times in own.items():
-        cost = formats.get(form).operator(name).cost.total()
-        row: dict[str, Any] = {"function": name, "format": form, "operations": cost}
+        row: dict[str, Any] = {"function": name, "format": form, "operations": cost(name, form)}
         row["ns"] = {"median": statistics.median(times), "least": min(times)}
         if theirs := other.get((name, form)):
             row["qd_ns"] = {"median": statistics.median(theirs), "least": min(theirs)}
-            row["ratio"] = row["qd_ns"]["median"] / row["ns"]["median"]
+            row["ratio"] = row["qd_ns"]["least"] / row["ns"]["least"]
         rows.append(row)
-        ratio = f"{row['qd_ns']['median']:10.1f} {row['ratio']:7.1f}" if theirs else ""
-        print(f"{name:8}{form:8}{cost:7}{row['ns']['median']:9.2f}{ratio}")
+        ratio = f"{row['qd_ns']['least']:10.1f} {row['ratio']:7.1f}" if theirs else ""
+        print(f"{name:16}{form:8}{row['operations']:7}{row['ns']['least']:9.2f}{ratio}")
+    write(args.output, device, rows, {"turns": TURNS})
+    return 0
+
+
+def prepared(name: str, form: str, device: str, count: int) -> tuple[Callable[[], object], Any]:
+    """What calls a function or draws random numbers, once it is compiled, and where results go."""
+    if name in FUNCTIONS:
+        given = operands(name, form, device, count)
+        out = FUNCTIONS[name](*given)
+        return partial(FUNCTIONS[name], *given, out=out), out
+    rng, out = mp.random.default_rng(1), mp.zeros(count, form, device)
+    drawn = getattr(rng, name)
+    return partial(drawn, out=drawn(out=out)), out
+
+
+def cost(name: str, form: str) -> int:
+    """Operations of a function's network; of random numbers none are counted."""
+    return formats.get(form).operator(name).cost.total() if name in FUNCTIONS else 0
+
+
+def on_gpu(device: Device, names: list[str], forms: list[str], args: argparse.Namespace) -> int:
+    """Device times, while there are seconds left; 0."""
+    began, rows, left_out = time.monotonic(), [], []
+    for form in forms:
+        for name in names:
+            if time.monotonic() - began > args.seconds:
+                left_out.append(f"{name} {form}")
+                continue
+            call, out = prepared(name, form, args.device, COUNT["gpu"])
+            each = measure.timed(device, call, 5).median / out.size
+            rows.append({"function": name, "format": form, "operations": cost(name, form)})
+            rows[-1]["values/s"] = 1 / each
+            print(f"{name:16}{form:8}{1e-9 / each:9.3f} G/s")
+    if left_out:
+        print("left out:", ", ".join(left_out))
+    write(args.output, device, rows, {"left out": left_out})
+    return 0
+
+
+def write(path: Path | None, device: Device, rows: list[Any], more: dict[str, Any]) -> None:
+    """The report, where a file is named."""
     model = re.search(r"model name\s*: (.*)", Path("/proc/cpuinfo").read_text())
     report = {
         "date": datetime.date.today().isoformat(),
         "device": device.properties.as_dict(),
         "cpu": model[1] if model else "",
-        "cores": 1,
         "packages": packages(),
-        "elements": COUNT,
-        "turns": TURNS,
+        "elements": COUNT[device.properties.kind],
+        **more,
         "rows": rows,
     }
-    if args.output:
-        args.output.write_text(json.dumps(report, indent=1) + "\n")
-    return 0
+    if path:
+        path.write_text(json.dumps(report, indent=1) + "\n")
 
 
 if __name__ == "__main__":

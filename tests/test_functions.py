@@ -25,7 +25,7 @@ from portmp import formats
 from portmp.arrays.functions import FUNCTIONS
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.networks import constants
+from portmp.networks import constants, ieee
 from portmp.networks.functions import ARITY
 from portmp.routines.elementwise.reference import elementwise
 from portmp.verify import cases, command
@@ -83,6 +83,20 @@ def multiples(form: Format, seed: str) -> Host:
     return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
 
 
+def nearest_multiples(form: Format) -> Host:
+    """The numbers that are nearest to multiples of pi/2, for exponents up to the largest.
+
+    No other number with as many bits leaves less to the reduction.
+    """
+    first, top = -form.bits // 2, LARGEST[form.word] - form.bits
+    rows = []
+    for i in range(COUNT):
+        e = first + (top - first) * (i // 2) // (COUNT // 2)
+        m = constants.nearest_to_quarter_turns(e, form.bits)[-1 - i % 2]
+        rows.append(constants.words_of(m * Fraction(2) ** e, form.word, form.limbs))
+    return [np.array([row[i] for row in rows], form.word) for i in range(form.limbs)]
+
+
 def operands(form: Format, name: str) -> dict[str, list[Host]]:
     """Operands of a function, by kind."""
     top = LARGEST[form.word]
@@ -96,6 +110,7 @@ def operands(form: Format, name: str) -> dict[str, list[Host]]:
         kinds |= {f"near {x}": near(form, x, str(x)) for x in (1.0, -1.0, 2.0, 0.5)}
     if name in ("sin", "cos", "tan"):
         kinds["multiples of pi"] = multiples(form, name)
+        kinds["nearest to multiples of pi"] = nearest_multiples(form)
     if ARITY[name] == 1:
         return {kind: [x] for kind, x in kinds.items()}
     wide = (-top // 8, top // 8)
@@ -124,7 +139,8 @@ def wrong(form: Format, result: Host, i: int, expected: Any) -> float:
 
 def excused(form: Format, name: str, kind: str) -> bool:
     """Where a function is ill-conditioned and float32's range ends first: poles of the tangent."""
-    return (form.word, name, kind) == ("float32", "tan", "multiples of pi") and form.limbs > 2
+    near_poles = form.word == "float32" and name == "tan" and kind.endswith("multiples of pi")
+    return near_poles and form.limbs > 2
 
 
 # --- errors -------------------------------------------------------------------------------
@@ -149,6 +165,46 @@ def test_errors(name: str, form: str) -> None:
             error = wrong(f, result, i, expected)
             shown = [[float(limb[i]) for limb in x] for x in given]
             assert error <= BOUND, f"{kind} {shown}: {[float(p[i]) for p in result]}"
+
+
+HARD = {
+    "exp": ("7.5417527749959590085206221e-10", "-0x1.ED318EFB627EAp-27", "-0x1.3475AC05CEAD7p-29"),
+    "log": ("0x1.62A88613629B6p+678",),
+    "log2": ("0x1.B4EBE40C95A01p+0",),
+    "log10": ("0x1.E12D66744FF81p+429",),
+    "sin": ("0x1.FE767739D0F6Dp-2",),
+    "cos": ("0x1.34EC2F9FC9C00p+1", "0x1.06B505550E6B2p-9"),
+    "tan": ("0x1.50486B2F87014p-5",),
+    "asin": ("0x1.C373FF4AAD79Bp-14", "0x1.E9950730C4696p-2"),
+    "acos": ("0x1.FD737BE914578p-11",),
+    "atan": ("0x1.22E8D75E2BC7Fp-11",),
+    "cbrt": ("0x1.9B78223AA307Cp+1",),
+}
+"""Operands of float64 whose results are nearest to the middle of two numbers, or to one."""
+
+
+@pytest.mark.parametrize("name", HARD)
+def test_hardest_to_round(name: str) -> None:
+    """Known worst cases of correct rounding: right to the last bit or its neighbour's middle."""
+    for text in HARD[name]:
+        x = float.fromhex(text) if "0x" in text else float(text)
+        expected = EXACT[name](mpfr(x))
+        halves = abs(expected) * mpfr(2) ** (53 - gmpy2.floor(gmpy2.log2(abs(expected))))
+        assert abs(halves - gmpy2.rint(halves)) < 2.0**-53, "an ordinary operand"
+        for form in ("float64", "dd", "td", "qd"):
+            f = formats.get(form)
+            given = [np.array([x if i == 0 else 0.0]) for i in range(f.limbs)]
+            found = elementwise(f, name, given)
+            assert wrong(f, found, 0, expected) <= BOUND, (form, text)
+
+
+def test_the_hardest_reduction_of_float64() -> None:
+    """6381956970095103 2^797 is nearest to a multiple of pi/2 of all numbers of float64."""
+    assert constants.nearest_to_quarter_turns(797, 53)[-1] == 6381956970095103
+    f = formats.get("float64")
+    found = elementwise(f, "cos", [np.array([6381956970095103 * 2.0**797])])
+    assert wrong(f, found, 0, gmpy2.cos(mpfr(6381956970095103) * mpfr(2) ** 797)) <= BOUND
+    assert abs(found[0][0]) < 2.0**-60
 
 
 # --- special values (C99, Annex F) ----------------------------------------------------------
@@ -299,6 +355,31 @@ def test_remainders_are_exact() -> None:
         ]
         found = elementwise(f, "fmod", *given)
         assert sum(Fraction(float(limb[0])) for limb in found) == x % y
+
+
+@pytest.mark.parametrize("form", ["ts", "dd", "qd"])
+def test_remainders_of_limbs_with_gaps(form: str) -> None:
+    """They have more bits than the format: u^N of y, for quotients up to u^-4."""
+    f = formats.get(form)
+    p = formats.get(f.word).bits
+    draw = random.Random(form)
+    for _ in range(40):
+        x, y = (
+            [
+                draw.uniform(1, 2) * 2.0 ** -((p + draw.randint(p // 2, p)) * i)
+                for i in range(f.limbs)
+            ]
+            for _ in range(2)
+        )
+        up = 2.0 ** draw.randint(p, min(4 * p - 4, LARGEST[f.word] // 2))
+        given = [[np.array([w], f.word) for w in words] for words in ([v * up for v in x], y)]
+        with ieee.quiet():
+            found = elementwise(f, "fmod", *given)
+        dividend, divisor, result = (
+            sum(Fraction(float(w[0])) for w in limbs) for limbs in (*given, found)
+        )
+        error = abs(result - dividend % divisor)
+        assert error <= divisor / 2**f.bits
 
 
 # --- devices ------------------------------------------------------------------------------

@@ -6,8 +6,10 @@ import copy
 import math
 import pickle
 import random
+import re
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -256,6 +258,9 @@ def test_output_and_shapes(device: Device) -> None:
     rng = mp.random.default_rng(2)
     assert rng.random(format="ts", device=device).shape == ()
     assert rng.random((0, 3), device=device).size == 0
+    assert rng.random(2, dtype=np.float64, device=device).format.name == "float64"
+    with mp.default_format("qs"):
+        assert rng.normal(size=2, device=device).format.name == "qs"
     out = mp.zeros((4, 6), "ds", device)
     rng = mp.random.default_rng(2)
     assert rng.random(out=out[1:3, ::2]).shape == (2, 3)
@@ -368,13 +373,15 @@ def test_refused(device: Device) -> None:
         rng.random(-1)
     with pytest.raises(ArgumentError, match="size: integers are needed"):
         rng.random("x")  # type: ignore[arg-type]
-    with pytest.raises(OutOfMemory, match="size: "):
+    with pytest.raises(OutOfMemory, match="bytes asked for"):
         rng.random(2**50, "qd", device)
     with pytest.raises(FormatError, match="unknown format"):
         rng.random(3, "quad")
     out = mp.zeros(3, "dd", device)
     with pytest.raises(ShapeError, match="out: shape"):
         rng.random(4, out=out)
+    with pytest.raises(FormatError, match="dtype: int32 given, a format is needed"):
+        rng.random(3, dtype="int32")
     with pytest.raises(FormatError, match="format: qd given, out has dd"):
         rng.random(3, "qd", out=out)
 
@@ -399,3 +406,11 @@ def test_more_formats_anywhere(anywhere: Device, form: str) -> None:
     """Recorded digests of the others."""
     outcomes = command.run(anywhere, _cases(form))
     assert outcomes and all(outcome.ok for outcome in outcomes)
+
+
+def test_examples_of_the_page() -> None:
+    """Blocks of docs/random.md run in order, in one process."""
+    page = Path(__file__).resolve().parents[1] / "docs/random.md"
+    names: dict[str, object] = {}
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        exec(compile(block, str(page), "exec"), names)

@@ -7,16 +7,16 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
 from portmp import definition
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
-from portmp.arrays.products import dot
-from portmp.errors import ShapeError
-from portmp.routines import base, elementwise, reduce
+from portmp.arrays.products import check_correct, dot
+from portmp.errors import ArgumentError, ShapeError
+from portmp.routines import base, certified, elementwise, exact, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.ozaki import choose, residues, slices
@@ -40,6 +40,7 @@ def _swapped(a: Array, trans: bool) -> Array:
     return a.transpose(*order) if trans and a.ndim >= 2 else a
 
 
+@overload
 def gemm(
     a: Array,
     b: Array,
@@ -53,7 +54,46 @@ def gemm(
     accuracy: str = "accurate",
     schedule: GemmSchedule | PanelSchedule | None = None,
     method: str | Ozaki1 | Ozaki2 = "direct",
-) -> Array:
+    rounding: str | None = None,
+    bound: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def gemm(
+    a: Array,
+    b: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    c: Array | None = None,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: GemmSchedule | PanelSchedule | None = None,
+    method: str | Ozaki1 | Ozaki2 = "direct",
+    rounding: str | None = None,
+    bound: Literal[True],
+) -> tuple[Array, Array]: ...
+
+
+def gemm(
+    a: Array,
+    b: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    c: Array | None = None,
+    trans_a: bool = False,
+    trans_b: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: GemmSchedule | PanelSchedule | None = None,
+    method: str | Ozaki1 | Ozaki2 = "direct",
+    rounding: str | None = None,
+    bound: bool = False,
+) -> Array | tuple[Array, Array]:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
     a (..., m, k), b (..., k, n), c and out (..., m, n), one format, one device; batch
@@ -82,8 +122,31 @@ def gemm(
     takes what should be fastest of those whose bound is not above the direct product's (it reads
     the range of exponents of rows and columns: a wait), with as many bits as that takes; its bits
     are those of the method it takes, which the log ``portmp`` tells at level debug.
+
+    *rounding*: ``correct`` adds up exactly and rounds once, as ``dot`` does; alpha is 1 then, beta
+    any number.
+
+    With *bound* two arrays are returned, the product and, in words, what each element's error is
+    not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
+    whatever underflows; it is infinite or NaN where the result is not finite or may have lost its
+    lower limbs near overflow. The product's bits are the same.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
+    if rounding is not None:
+        check_correct(rounding, accuracy, schedule, method, bound)
+        if not base.is_number(scalar(left, alpha, "alpha"), 1):
+            raise ArgumentError(f"alpha: {alpha} given; with rounding='correct' it is 1")
+        return Array(
+            exact.gemm(
+                left.planes,
+                right.planes,
+                beta=scalar(left, beta, "beta"),
+                c=None if c is None else operand(c, "c").planes,
+                out=None if out is None else operand(out, "out").planes,
+            )
+        )
+    if bound:
+        certified.check(accuracy, schedule, method)
     chosen = choose.resolve(method, accuracy, schedule, left.planes, right.planes)
     operands: dict[str, Any] = {
         "alpha": scalar(left, alpha, "alpha"),
@@ -92,11 +155,48 @@ def gemm(
         "out": None if out is None else operand(out, "out").planes,
     }
     factors = left.planes, right.planes
+    if bound:
+        value, error = certified.gemm(*factors, **operands, accuracy=accuracy)
+        return Array(value), Array(error)
     if isinstance(chosen, Ozaki1):
         return Array(slices.gemm(*factors, **operands, method=chosen))
     if isinstance(chosen, Ozaki2):
         return Array(residues.gemm(*factors, **operands, method=chosen))
     return Array(gemm_routine.gemm(*factors, **operands, accuracy=accuracy, schedule=schedule))
+
+
+@overload
+def gemv(
+    a: Array,
+    x: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    y: Array | None = None,
+    trans: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
+    rounding: str | None = None,
+    bound: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def gemv(
+    a: Array,
+    x: Array,
+    *,
+    alpha: Number | Array = 1,
+    beta: Number | Array = 0,
+    y: Array | None = None,
+    trans: bool = False,
+    out: Array | None = None,
+    accuracy: str = "accurate",
+    schedule: ReduceSchedule | SweepSchedule | None = None,
+    rounding: str | None = None,
+    bound: Literal[True],
+) -> tuple[Array, Array]: ...
 
 
 def gemv(
@@ -110,25 +210,40 @@ def gemv(
     out: Array | None = None,
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
-) -> Array:
-    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). *accuracy* as in gemm.
+    rounding: str | None = None,
+    bound: bool = False,
+) -> Array | tuple[Array, Array]:
+    """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). Other options as in gemm.
 
     The matrix may be in a storage format of the vectors': it is read short, all else is done and
     stored in the vectors' format.
     """
     matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
-    return Array(
-        reduce.gemv(
-            matrix.planes,
-            vector.planes,
-            alpha=scalar(vector, alpha, "alpha"),
-            beta=scalar(vector, beta, "beta"),
-            y=None if y is None else operand(y, "y").planes,
-            out=None if out is None else operand(out, "out").planes,
-            accuracy=accuracy,
-            schedule=schedule,
+    if rounding is not None:
+        check_correct(rounding, accuracy, schedule, bound=bound)
+        if matrix.format.arithmetic is vector.format:
+            matrix = matrix.astype(vector.format)
+        column, addend, target = (
+            v if v is None else operand(v, name)[:, None]
+            for v, name in ((vector, "x"), (y, "y"), (out, "out"))
         )
-    )
+        assert column is not None
+        product = gemm(
+            matrix, column, alpha=alpha, beta=beta, c=addend, out=target, rounding=rounding
+        )
+        return product[:, 0] if out is None else out
+    operands: dict[str, Any] = {
+        "alpha": scalar(vector, alpha, "alpha"),
+        "beta": scalar(vector, beta, "beta"),
+        "y": None if y is None else operand(y, "y").planes,
+        "out": None if out is None else operand(out, "out").planes,
+        "accuracy": accuracy,
+    }
+    if bound:
+        certified.check(accuracy, schedule)
+        value, error = certified.gemv(matrix.planes, vector.planes, **operands)
+        return Array(value), Array(error)
+    return Array(reduce.gemv(matrix.planes, vector.planes, **operands, schedule=schedule))
 
 
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
@@ -145,18 +260,34 @@ def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
     return Array(elementwise.scal(words, x.planes, target))
 
 
-def nrm2(x: Array) -> Array:
+@overload
+def nrm2(x: Array, *, bound: Literal[False] = False) -> Array: ...
+
+
+@overload
+def nrm2(x: Array, *, bound: Literal[True]) -> tuple[Array, Array]: ...
+
+
+def nrm2(x: Array, *, bound: bool = False) -> Array | tuple[Array, Array]:
     """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
 
     Definition: s = 2^-e with e the exponent of the largest |x_i|, then
     2^e sqrt(dot(s x, s x)); without scaling where that is zero, infinite or NaN. Reads
-    one number back from the device.
+    one number back from the device. With *bound* two arrays are returned, as by gemm.
     """
     largest = float(abs(operand(x, "x")).max().to_limbs()[0]) if x.size else 0.0
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)
-    if exponent is None:
-        root: Array = sqrt(dot(flat, flat))
-        return root
-    scaled = scal(math.ldexp(1.0, -exponent), flat)
-    return scal(math.ldexp(1.0, exponent), sqrt(dot(scaled, scaled)))
+    scaled = flat if exponent is None else scal(math.ldexp(1.0, -exponent), flat)
+    if bound:
+        square, error = dot(scaled, scaled, bound=True)
+        norm = _unscaled(square, exponent)
+        pair = square.planes, error.planes
+        return norm, Array(certified.root(norm.planes, largest, pair, x.size, exponent))
+    return _unscaled(dot(scaled, scaled), exponent)
+
+
+def _unscaled(square: Array, exponent: int | None) -> Array:
+    """2^exponent sqrt(square)."""
+    root = sqrt(square)
+    return root if exponent is None else scal(math.ldexp(1.0, exponent), root)

@@ -10,7 +10,7 @@ from portmp.arrays import creation, dtypes, elementwise, manipulation, statistic
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.routines import axes, base, gemm, reduce
+from portmp.routines import axes, base, certified, exact, gemm, reduce
 from portmp.runtime.planes import Planes
 
 
@@ -101,6 +101,17 @@ def _paired(named: Any, first: int, second: int) -> tuple[list[int], list[int]]:
     return over[0], over[1]
 
 
+def check_correct(
+    rounding: str, accuracy: str, schedule: Any, method: object = "direct", bound: bool = False
+) -> None:
+    """ArgumentError for options that do not go with a correct rounding."""
+    base.check_rounding(rounding, bound)
+    if accuracy != "accurate" or schedule is not None or method != "direct":
+        raise ArgumentError(
+            "rounding: 'correct' given; it has no accuracy, schedule or method to choose"
+        )
+
+
 def dot(
     x: AnyArray,
     y: AnyArray,
@@ -108,12 +119,23 @@ def dot(
     accuracy: str = "accurate",
     schedule: Any = None,
     out: AnyArray | None = None,
+    rounding: str | None = None,
+    bound: bool = False,
 ) -> Any:
     """sum_i x_i y_i of two vectors; shape (). *accuracy* as in gemm.
 
     As NumPy has it, matrices are multiplied, and a number multiplies all.
+
+    *rounding*: ``correct`` gives the exact sum of two vectors' products, rounded once to the
+    format, whatever cancels in it: the limbs that ``array`` gives of that number. Digits of exact
+    products are added as integers, which takes many times as long. Operands that are not finite
+    are refused (ArgumentError), so it waits for the device.
+
+    With *bound* two arrays are returned, as by gemm: the sum, and what its error is not above.
     """
     a, b = manipulation.checked(x, "x"), manipulation.checked(y, "y")
+    if rounding is not None or bound:
+        return _certified(a, b, accuracy, schedule, out, rounding, bound)
     if isinstance(a.planes, Planes) and isinstance(b.planes, Planes) and a.ndim == b.ndim == 1:
         target = None if out is None else out.planes
         found = wrapped(reduce.dot(a.planes, b.planes, accuracy, schedule, target))
@@ -123,6 +145,34 @@ def dot(
     if b.ndim > 2:
         return tensordot(a, b, axes=((-1,), (-2,)))
     return matmul(a, b, out=out)
+
+
+def _certified(
+    a: AnyArray,
+    b: AnyArray,
+    accuracy: str,
+    schedule: Any,
+    out: AnyArray | None,
+    rounding: str | None,
+    bound: bool,
+) -> Any:
+    """The sum of products rounded once, or with what its error is not above."""
+    x, y = a.planes, b.planes
+    if not isinstance(x, Planes) or not isinstance(y, Planes):
+        raise FormatError("dot: rounding and bound need arrays of values, integers given")
+    if out is not None:
+        raise ArgumentError("dot: out: given; with rounding or bound a new array is returned")
+    if rounding is None:
+        certified.check(accuracy, schedule)
+        value, error = certified.dot(x, y, accuracy)
+        return wrapped(value), wrapped(error)
+    check_correct(rounding, accuracy, schedule, bound=bound)
+    if x.ndim != 1 or x.shape != y.shape:
+        raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
+    row = x.view((1, *x.shape), (0, *x.strides), x.start)
+    column = y.view((*y.shape, 1), (*y.strides, 0), y.start)
+    zero = base.scalar_limbs(x.format, 0, "beta")
+    return wrapped(exact.gemm(row, column, beta=zero).view_as(()))
 
 
 def inner(x1: AnyArray, x2: AnyArray) -> Any:

@@ -9,7 +9,7 @@ from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
 from portmp.arrays.viewed import AnyArray, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
-from portmp.routines import axes, moves, order, reduce, scan
+from portmp.routines import axes, base, certified, exact, moves, order, reduce, scan
 from portmp.routines import elementwise as routine
 from portmp.routines.plain import reduction
 from portmp.runtime.planes import Numbers, Planes, View, dense_strides
@@ -76,9 +76,44 @@ def sum(
     dtype: Any = None,
     keepdims: bool = False,
     out: AnyArray | None = None,
+    rounding: str | None = None,
+    bound: bool = False,
 ) -> Any:
-    """Sums over all elements or along axes; of integers and truth values in 64 bits."""
+    """Sums over all elements or along axes; of integers and truth values in 64 bits.
+
+    *rounding* and *bound* of values as of ``dot``: the exact sum, rounded once; or two arrays, the
+    sum and what its error is not above.
+    """
+    if rounding is not None or bound:
+        return _certified(x, axis, dtype, keepdims, out, rounding, bound)
     return _summed("sum", x, axis, dtype, keepdims, out)
+
+
+def _certified(
+    x: AnyArray,
+    axis: Axis,
+    dtype: Any,
+    keepdims: bool,
+    out: AnyArray | None,
+    rounding: str | None,
+    bound: bool,
+) -> Any:
+    """Sums that are rounded once, or with what their errors are not above."""
+    view = manipulation.checked(x, "x").planes
+    if dtype is not None:
+        view = elementwise.as_dtype(view, dtypes.resolved(dtype))
+    if not isinstance(view, Planes):
+        raise FormatError("sum: rounding and bound need an array of values, integers given")
+    if out is not None:
+        raise ArgumentError("sum: out: given; with rounding or bound a new array is returned")
+    over = axes.named(axis, view.ndim)
+    rows, shape = axes.rows(view, over, _dense)
+    assert isinstance(rows, Planes)
+    if rounding is not None:
+        base.check_rounding(rounding, bound)
+        return _shaped(exact.over_rows(rows), shape, over, keepdims)
+    value, error = certified.over_rows(rows)
+    return _shaped(value, shape, over, keepdims), _shaped(error, shape, over, keepdims)
 
 
 def prod(

@@ -601,6 +601,16 @@ class Writer:
         words = list(words)
         return words[0] if len(words) == 1 else f"make_{self.value}({', '.join(words)})"
 
+    def alone(self, word: str) -> str:
+        """A value that is one word; where it should have a bound, none is known."""
+        unknown = [math.inf] if self.format.bounded else []
+        lower = [0.0] * (self.format.limbs - 1 - len(unknown)) + unknown
+        return self.pack([word, *map(self.literal, lower)])
+
+    def held_limbs(self, name: str) -> list[int]:
+        """The limbs of an operand that lie in memory; others are zero."""
+        return [i for i, one in enumerate(self.storage(name).encodings) if one.parts]
+
     def word_of(self, value: str, i: int) -> str:
         """The i-th limb of a value."""
         return value if self.format.limbs == 1 else f"{value}.x{i}"

@@ -123,12 +123,14 @@ _RECIPROCALS = {
 _INTEGERS = {
     "v_add_u32": ("u", "uu", "a + b"),
     "v_add_sat_u32": ("u", "uu", "add_sat(a, b)"),
+    "v_sub_sat_u32": ("u", "uu", "a < b ? 0u : a - b"),
     "v_sub_u32": ("u", "uu", "a - b"),
     "v_subrev_u32": ("u", "uu", "b - a"),
     "v_add3_u32": ("u", "uuu", "a + b + c"),
     "v_mul_lo_u32": ("u", "uu", "a * b"),
     "v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)"),
     "v_mul_hi_i32": ("i", "ii", "(int)(((long)a * b) >> 32)"),
+    "v_mul_hi_u32_u24": ("u", "uu", "(uint)(((ulong)(a & 0xffffff) * (b & 0xffffff)) >> 32)"),
     "v_mul_u32_u24": ("u", "uu", "(a & 0xffffff) * (b & 0xffffff)"),
     "v_mul_i32_i24": ("i", "ii", "(a << 8 >> 8) * (b << 8 >> 8)"),
     "v_mad_u32_u24": ("u", "uuu", "(a & 0xffffff) * (b & 0xffffff) + c"),
@@ -477,7 +479,7 @@ OF_BITS = {
 EXTENDED = {"v_cvt_u32_u16": "{}", "v_cvt_i32_i16": "sext({})"}
 """Operations that make a word of a half: without its sign, and with it."""
 
-SATURATED = {"v_add_u32": "v_add_sat_u32"}
+SATURATED = {"v_add_u32": "v_add_sat_u32", "v_sub_u32": "v_sub_sat_u32"}
 """Operations with the modifier clamp, under names of their own; of reals it is one after them."""
 
 DOTS = {

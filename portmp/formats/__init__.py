@@ -11,7 +11,9 @@ from portmp.formats.registry import (
     Accumulator,
     Format,
     get,
+    has_bounds,
     rounded_as,
+    with_bound,
 )
 
 __all__ = [
@@ -25,5 +27,7 @@ __all__ = [
     "Accumulator",
     "Format",
     "get",
+    "has_bounds",
     "rounded_as",
+    "with_bound",
 ]

@@ -54,7 +54,8 @@ class Format:
     ``definition`` counts changes of the networks: it is part of every digest's key.
     ``scalar`` marks arithmetic that has no explicit-vector form. ``stored`` names limbs'
     encodings (nothing: as they are), ``rounding`` is how: ``nearest``, ties to even, or
-    ``toward_zero``. ``parent`` is the format that computes where that is another one.
+    ``toward_zero``. ``parent`` is the format that computes where that is another one. ``bounded``:
+    the last limb is a bound of the value's error (``with_bound``).
     """
 
     name: str
@@ -70,6 +71,7 @@ class Format:
     stored: tuple[str, ...] = ()
     rounding: str = "nearest"
     parent: str = ""
+    bounded: bool = False
 
     @property
     def limbs(self) -> int:
@@ -157,6 +159,8 @@ class Format:
                 )
             return functions.function(op, self.word, self.limbs)
         n = self.networks
+        if self.bounded:
+            return networks.get(f"{n[op]}_guarded")
         return operators.operator(op, n["add"], n["mul"], n["div"], n["sqrt"])
 
     def __str__(self) -> str:
@@ -305,10 +309,63 @@ _PAIRS = (
 """Storage formats, with either rounding."""
 _STORED = [form for pair in _PAIRS for form in pair]
 
+
+def has_bounds(form: Format) -> bool:
+    """Whether a format has the networks whose bounds are proved, so that results can have one."""
+    n = form.limbs
+    return form.networks == _fpan(n) and form.accumulators == (_FMA if n == 1 else _sums(n))
+
+
+def _bounded(form: Format) -> list[Format]:
+    """How *form* is read, and what results are, where each has a bound beside it.
+
+    Operands have none: their last limb, which is zero, is not stored. Values that are stored as one
+    limb of fewer bits are computed and given as words.
+    """
+    n, name = form.limbs, form.parent or form.name
+
+    def accumulator(known: Accumulator) -> Accumulator:
+        settle = known.renormalise and f"bounded_{known.renormalise}"
+        names = f"bounded_{known.step}", f"bounded_finish{n}{known.suffix}"
+        return Accumulator(names[0], settle, known.period, names[1], f"{known.suffix}_bounded")
+
+    given: dict[str, Any] = {
+        "planes": (*form.planes, form.word),
+        "word": form.word,
+        "networks": {"add": f"bounded_add{n}", "mul": f"bounded_mul{n}"},
+        "accumulators": {key: accumulator(one) for key, one in form.accumulators.items()},
+        "rounding": form.rounding,
+        "bounded": True,
+    }
+    results = Format(f"{name} and its bound", about="values and bounds", **given)
+    stored = form.stored or form.planes
+    operands = Format(
+        f"{form.name} without a bound",
+        about="values",
+        stored=(*stored, "unstored"),
+        parent=results.name,
+        **given,
+    )
+    if not form.coded:
+        return [operands, results]
+    if n == 1:
+        return [operands]
+    short = Format(
+        f"{form.name} and its bound",
+        about="values and bounds",
+        stored=(*stored, form.word),
+        parent=results.name,
+        **given,
+    )
+    return [operands, short]
+
+
 _UNIFORM = {
     (f.word, f.limbs): f.name for f in _TABLE if not f.paper and all(p == f.word for p in f.planes)
 }
 _REGISTRY = {name: f for f in [*_TABLE, *_STORED] for name in (f.name, *f.aliases)}
+
+_REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if has_bounds(one) for f in _bounded(one)}
 
 NAMES = tuple(f.name for f in _TABLE)
 """All formats, the papers' own included."""
@@ -335,6 +392,20 @@ def get(name: str | Format) -> Format:
     near = suggestion(str(name), list(_REGISTRY))
     known = ", ".join((*NAMES, *STORAGE))
     raise FormatError(f"unknown format {name!r}{near}; formats: {known}")
+
+
+def with_bound(form: Format) -> tuple[Format, Format]:
+    """How operands of *form* are read and results are stored where each has a bound beside it.
+
+    A result's last limb is the bound, in units of u^N. Storage formats of one limb have results in
+    their parent's words. FormatError for formats with other networks, such as a paper's.
+    """
+    if not has_bounds(form):
+        raise FormatError(
+            f"bound: {form.name} has networks of its own, of which no bound is proved here"
+        )
+    results = form if form.limbs > 1 else form.arithmetic
+    return get(f"{form.name} without a bound"), get(f"{results.name} and its bound")
 
 
 def rounded_as(form: Format, rounding: str) -> Format:

@@ -3,12 +3,13 @@
 from portmp.networks.language import NETWORKS, Kind, Network, evaluate, get, network
 
 # These add their networks to NETWORKS; gravity's are written with those of expansions.
-from portmp.networks import expansions, gravity, levels  # isort: skip
+from portmp.networks import expansions, gravity, levels, bounded  # isort: skip
 
 __all__ = [
     "NETWORKS",
     "Kind",
     "Network",
+    "bounded",
     "evaluate",
     "expansions",
     "get",

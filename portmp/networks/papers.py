@@ -336,5 +336,5 @@ for _n, _suffix, _add, _mul in (
         "one product and one addition a step",
         "textbook",
     )
-for _n in (2, 3, 4):
+for _n in (2, 3, 4, 5):
     define(f"keep{_n}", f"s:{_n} -> {_n}", "return s", "-", "exact")

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp import discovery, formats
-from portmp.arrays.array import DEFAULT_FORMAT, Array, operand
-from portmp.arrays.creation import opened
-from portmp.arrays.plain import DTYPES, PlainArray
-from portmp.errors import ArgumentError, FormatError, OutOfMemory
+from portmp import discovery
+from portmp.arrays import creation, dtypes
+from portmp.arrays.array import Array, operand
+from portmp.arrays.creation import Where
+from portmp.arrays.plain import PlainArray
+from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
-from portmp.random.philox import Philox, Where, sizes
+from portmp.random.philox import Philox, sizes
 from portmp.routines import base, elementwise
 from portmp.routines.random import launch
 from portmp.routines.random.layout import BLOCK, draw
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes
 
 Size = int | Sequence[int] | None
 
@@ -28,8 +28,9 @@ class Generator:
     """Draws from a stream of words. Element i of a draw depends on the seed and on its place alone:
 
     ``rng.random(5)`` and then ``rng.random(7)`` are ``rng.random(12)``, on any device.
-    Arguments are those of NumPy's Generator; *format*, *device*: as of ``portmp.zeros``; *out*: an
-    array that is filled and returned, whose format, device and shape are then taken.
+    Arguments are those of NumPy's Generator; *format*, *device*: as of ``portmp.zeros``; *dtype*:
+    another name for the format; *out*: an array that is filled and returned, whose format, device
+    and shape are then taken.
     """
 
     def __init__(self, bit_generator: Philox) -> None:
@@ -52,13 +53,15 @@ class Generator:
         format: str | Format | None = None,
         device: Where = None,
         *,
+        dtype: Any = None,
         out: Array | None = None,
     ) -> Array:
         """Uniform in [0, 1): multiples of 2^-b, as likely each, b the bits that the format stores.
 
         That is 53 for float64, 106 for dd, 212 for qd.
         """
-        return Array(self._drawn("uniform", size, format, device, out))
+        target = _settled(size, format, dtype, device, out)
+        return Array(self._drawn("uniform", target, out))
 
     def uniform(
         self,
@@ -68,21 +71,22 @@ class Generator:
         format: str | Format | None = None,
         device: Where = None,
         *,
+        dtype: Any = None,
         out: Array | None = None,
     ) -> Array:
         """low + (high - low) x, with x as ``random`` gives it; by rounding it may be *high*.
 
         Bounds are exact scalars or Arrays, which broadcast.
         """
-        form, size, device = self._settled(size, format, device, out, low=low, high=high)
-        x = self._drawn("uniform", size, form, device, None)
-        start, end = self._given(form, "low", low), self._given(form, "high", high)
+        target = _settled(size, format, dtype, device, out, low=low, high=high)
+        form = target.form
+        start, end = _given(form, "low", low), _given(form, "high", high)
         width: elementwise.Operand
         if isinstance(start, tuple) and isinstance(end, tuple):
             width = base.scalar_limbs(form, _exact(end) - _exact(start), "high - low")
         else:
             width = elementwise.apply("sub", [end, start], None, ("high", "low"))
-        return _scaled(x, width, start, out)
+        return _scaled(self._drawn("uniform", target, None), width, start, out)
 
     def standard_normal(
         self,
@@ -90,10 +94,12 @@ class Generator:
         format: str | Format | None = None,
         device: Where = None,
         *,
+        dtype: Any = None,
         out: Array | None = None,
     ) -> Array:
         """Normal numbers of mean 0 and variance 1, in full width: by Box and Muller's method."""
-        return Array(self._drawn("normal", size, format, device, out))
+        target = _settled(size, format, dtype, device, out)
+        return Array(self._drawn("normal", target, out))
 
     def normal(
         self,
@@ -103,18 +109,18 @@ class Generator:
         format: str | Format | None = None,
         device: Where = None,
         *,
+        dtype: Any = None,
         out: Array | None = None,
     ) -> Array:
         """loc + scale z, with z as ``standard_normal`` gives it.
 
         *loc* and *scale* are exact scalars or Arrays, which broadcast; *scale* is not below zero.
         """
-        form, size, device = self._settled(size, format, device, out, loc=loc, scale=scale)
-        mean, deviation = self._given(form, "loc", loc), self._given(form, "scale", scale)
+        target = _settled(size, format, dtype, device, out, loc=loc, scale=scale)
+        mean, deviation = _given(target.form, "loc", loc), _given(target.form, "scale", scale)
         if isinstance(deviation, tuple) and not _exact(deviation) >= 0:
             raise ArgumentError(f"scale: {scale} given, numbers from 0 on are allowed")
-        z = self._drawn("normal", size, form, device, None)
-        return _scaled(z, deviation, mean, out)
+        return _scaled(self._drawn("normal", target, None), deviation, mean, out)
 
     def integers(
         self,
@@ -131,9 +137,10 @@ class Generator:
         Each is made of 128 bits of the stream: chances differ by less than 2^-64 of themselves. The
         result is a plain array of *dtype*.
         """
-        name = np.dtype(dtype).name if dtype is not bool else "bool"
-        if name not in DTYPES or name == "bool":
-            raise FormatError(f"dtype: {name} given, {', '.join(DTYPES[:-1])} are allowed")
+        kind = dtypes.resolved(dtype)
+        if kind.name not in (*dtypes.SIGNED, *dtypes.UNSIGNED):
+            allowed = ", ".join((*dtypes.SIGNED, *dtypes.UNSIGNED))
+            raise FormatError(f"dtype: {kind.name} given, {allowed} are allowed")
         first, last = (0, low) if high is None else (low, high)
         try:
             first, last = int(first), int(last) - (not endpoint)
@@ -142,73 +149,79 @@ class Generator:
             whole = False
         if not whole:
             raise ArgumentError(f"low, high: {low!r}, {high!r} given, integers are needed")
-        held = np.iinfo(name)
+        held = np.iinfo(kind.name)
         if not held.min <= first <= last <= held.max:
             raise ArgumentError(
-                f"low, high: from {first} to {last} asked for; {name} holds {held.min} to "
+                f"low, high: from {first} to {last} asked for; {kind.name} holds {held.min} to "
                 f"{held.max}, and low is not above what is drawn last"
             )
-        queue, shape = discovery.queue_of(device), sizes(size)
-        _fits(math.prod(shape) * np.dtype(name).itemsize, queue.device)
-        out = allocate_numbers(name, shape, queue)
+        out = creation.new(sizes(size), kind, device, "integers")
+        assert isinstance(out, Numbers)
         stream, place = self.bit_generator.reserve(out.size, BLOCK)
         launch.fill_integers(stream, place, first, last - first + 1, out)
         return PlainArray(out)
 
     # --- parts ------------------------------------------------------------------------------------
 
-    def _drawn(
-        self, kind: str, size: Size, format: str | Format | None, device: Where, out: Array | None
-    ) -> Planes:
-        if out is not None:
-            _, size, _ = self._settled(size, format, device, out)
-            target = base.output(out.planes, out.planes, sizes(size))
+    def _drawn(self, kind: str, target: Target, out: Array | None) -> Planes:
+        """Values in new memory or in *out*."""
+        if out is None:
+            planes = creation.new(target.shape, target.form, target.device, "random")
         else:
-            form = formats.get(DEFAULT_FORMAT if format is None else format)
-            shape, queue = sizes(size), opened(form, device)
-            _fits(math.prod(shape) * form.itemsize, queue.device)
-            target = allocate(form, shape, queue)
-        words = draw(kind, target.format.name).words
-        stream, first = self.bit_generator.reserve(target.size, words)
-        launch.fill(kind, stream, first, target)
-        return target
+            planes = base.output(out.planes, out.planes, target.shape)
+        assert isinstance(planes, Planes)
+        words = draw(kind, target.form.name).words
+        stream, first = self.bit_generator.reserve(planes.size, words)
+        launch.fill(kind, stream, first, planes)
+        return planes
 
-    def _settled(
-        self,
-        size: Size,
-        format: str | Format | None,
-        device: Where,
-        out: Array | None,
-        **given: Any,
-    ) -> tuple[Format, Size, Where]:
-        """Format, shape and device: of *out*, of arrays among what is given, or as asked for."""
-        arrays = {name: x for name, x in given.items() if isinstance(x, Array)}
-        if out is not None:
-            arrays = {"out": operand(out, "out"), **arrays}
-        first = next(iter(arrays.values()), None)
-        if first is None:
-            return formats.get(DEFAULT_FORMAT if format is None else format), size, device
-        if format is not None and formats.get(format) is not first.format:
-            name = next(iter(arrays))
-            raise FormatError(f"format: {format} given, {name} has {first.format}")
-        if device is not None and discovery.queue_of(device) is not first.queue:
-            raise ArgumentError(f"device: {device} given, {next(iter(arrays))} is elsewhere")
-        if size is None:
-            shapes = [a.shape for a in ([out] if out is not None else arrays.values())]
-            size = np.broadcast_shapes(*shapes)
-        return first.format, size, first.queue
 
-    @staticmethod
-    def _given(form: Format, name: str, value: Any) -> elementwise.Operand:
-        """A parameter as an operand."""
-        if isinstance(value, Array):
-            if value.format is not form:
-                raise FormatError(
-                    f"{name}: format {value.format} given, {form} is needed; convert with "
-                    f"{name}.astype({form.name!r})"
-                )
-            return value.planes
+class Target(NamedTuple):
+    """What values a draw makes, and where."""
+
+    form: Format
+    shape: tuple[int, ...]
+    device: Where
+
+
+def _settled(
+    size: Size,
+    format: str | Format | None,
+    dtype: Any,
+    device: Where,
+    out: Array | None,
+    **given: Any,
+) -> Target:
+    """Of *out*, of arrays among what is given, or as asked for."""
+    arrays = {name: x for name, x in given.items() if isinstance(x, Array)}
+    if out is not None:
+        arrays = {"out": operand(out, "out"), **arrays}
+    name, first = next(iter(arrays.items()), ("", None))
+    form = creation.chosen(format, dtype, None if first is None else first.format)
+    if not isinstance(form, Format):
+        raise FormatError(f"dtype: {form} given, a format is needed; integers makes integers")
+    if first is None:
+        return Target(form, sizes(size), device)
+    if form is not first.format:
+        raise FormatError(f"format: {form} given, {name} has {first.format}")
+    if device is not None and discovery.queue_of(device) is not first.queue:
+        raise ArgumentError(f"device: {device} given, {name} is elsewhere")
+    if size is None:
+        shapes = [a.shape for a in ([out] if out is not None else arrays.values())]
+        return Target(form, np.broadcast_shapes(*shapes), first.queue)
+    return Target(form, sizes(size), first.queue)
+
+
+def _given(form: Format, name: str, value: Any) -> elementwise.Operand:
+    """A parameter as an operand."""
+    if not isinstance(value, Array):
         return base.scalar_limbs(form, value, name)
+    if value.format is not form:
+        raise FormatError(
+            f"{name}: format {value.format} given, {form} is needed; convert with "
+            f"{name}.astype({form.name!r})"
+        )
+    return value.planes
 
 
 def _scaled(
@@ -224,14 +237,6 @@ def _exact(limbs: base.ScalarLimbs) -> Fraction:
     if not all(map(np.isfinite, limbs)):
         raise ArgumentError(f"{limbs[0]} given, finite numbers are allowed")
     return sum((Fraction(float(limb)) for limb in limbs), Fraction(0))
-
-
-def _fits(needed: int, device: Any) -> None:
-    """OutOfMemory for more bytes than a device has."""
-    if needed > device.properties.memory:
-        raise OutOfMemory(
-            f"size: {needed} bytes asked for, {device.name} has {device.properties.memory}"
-        )
 
 
 def default_rng(seed: Any = None) -> Generator:

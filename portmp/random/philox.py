@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import copy
-import math
 import operator
 import threading
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from portmp import discovery
+import numpy as np
+
+from portmp.arrays import creation
+from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
 from portmp.arrays.viewed import integers
-from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines.random import launch
 from portmp.routines.random.stream import Stream
-from portmp.runtime.planes import allocate_numbers
+from portmp.runtime.planes import Numbers
 
 if TYPE_CHECKING:
     from numpy.random import SeedSequence
 
-Where = str | Device | Queue | None
 LENGTH = 1 << 66
 """Words of a stream; jumps go so far."""
 _NAME = "Philox4x32"
@@ -139,9 +139,9 @@ class Philox:
         self, size: int | Sequence[int] | None = None, device: Where = None
     ) -> PlainArray:
         """The next words of the stream, as a plain array of uint32."""
-        queue, shape = discovery.queue_of(device), sizes(size)
-        out = allocate_numbers("uint32", shape, queue)
-        stream, first = self.reserve(math.prod(shape), 1)
+        out = creation.new(sizes(size), np.dtype("uint32"), device, "random_raw")
+        assert isinstance(out, Numbers)
+        stream, first = self.reserve(out.size, 1)
         launch.fill_words(stream, first, out)
         return PlainArray(out)
 

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from portmp import formats
 from portmp.backends.base import Argument, Device, Queue
-from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
+from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError, suggestion
 from portmp.formats import Format, convert
 from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
 
@@ -110,6 +111,21 @@ def computes(form: Format, routine: str) -> None:
         )
 
 
+def check_rounding(rounding: str, bound: bool) -> None:
+    """ArgumentError for a rounding of sums other than ``correct``, and for that with a bound."""
+    if rounding == "correct" and bound:
+        raise ArgumentError(
+            "bound: True given, with rounding='correct' too; a rounded sum is within half an ulp "
+            "of its last limb"
+        )
+    if rounding != "correct":
+        near = suggestion(str(rounding), ["correct"])
+        raise ArgumentError(
+            f"rounding: {rounding!r} given{near}; allowed are 'correct', or None for the format's "
+            "networks"
+        )
+
+
 def output(out: Planes | None, like: Planes, shape: Sequence[int], argument: str = "out") -> Planes:
     """The output planes: *out* after checks, or new ones."""
     if out is None:
@@ -146,6 +162,22 @@ def refuse_overlap(out: Planes, **inputs: Planes) -> None:
     for name, planes in inputs.items():
         if out.overlaps(planes):
             raise ArgumentError(f"out: overlaps {name}; give an output of its own")
+
+
+def exact_limbs(form: Format, value: ScalarLimbs) -> ScalarLimbs:
+    """A scalar as kernels take it whose values have a bound each: it is exact."""
+    return (*value, np.dtype(form.word).type(0))
+
+
+def values_of(z: Planes, form: Format) -> Planes:
+    """The values, as *form*, of results that have a bound each, without a copy."""
+    return Planes(form, z.shape, z.strides, z.start, z.buffers[:-1], z.queue)
+
+
+def bounds_of(z: Planes) -> Planes:
+    """The bounds of such results, in units of u^N."""
+    word = formats.get(z.format.word)
+    return Planes(word, z.shape, z.strides, z.start, z.buffers[-1:], z.queue)
 
 
 def on_host(out: View[Any], reference: Callable[..., Host], *operands: Operand) -> None:

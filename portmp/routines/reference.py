@@ -30,8 +30,11 @@ class Arithmetic:
         self.gates = evaluator.gates(self.word)
 
     def load(self, planes: Sequence[Any]) -> Value:
-        """Planes as words."""
-        return tuple(np.asarray(p).astype(self.word) for p in planes)
+        """Planes as words; where values have a bound, that of operands is zero."""
+        words = [np.asarray(p).astype(self.word) for p in planes]
+        if self.form.bounded and len(words) < self.form.limbs:
+            words.append(np.zeros_like(words[0]))
+        return tuple(words)
 
     def store(self, value: Sequence[Plane]) -> Host:
         """Words as planes: a low limb beyond its dtype's range is dropped."""
@@ -61,10 +64,12 @@ class Arithmetic:
         return tuple(np.full(shape, 0.0 if i else first, self.word) for i in range(words))
 
 
-def patched(value: Value, chain: Plane) -> Value:
-    """Replace elements that are not finite by *chain* and zeros."""
+def patched(value: Value, chain: Plane, bounded: bool = False) -> Value:
+    """Replace elements that are not finite by *chain* and zeros; *bounded*, by no known bound."""
     bad = ~np.isfinite(value[0])
     lower = [np.where(bad, w.dtype.type(0), w) for w in value[1:]]
+    if bounded:
+        lower[-1] = np.where(bad, value[0].dtype.type(np.inf), value[-1])
     return (np.where(bad, chain, value[0]), *lower)
 
 

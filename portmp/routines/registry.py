@@ -5,6 +5,7 @@ from __future__ import annotations
 from portmp.routines.cholesky.routine import Cholesky
 from portmp.routines.conversions.routine import Conversions
 from portmp.routines.elementwise.routine import Elementwise
+from portmp.routines.exact.routine import Exact
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
@@ -25,6 +26,7 @@ _ALL: tuple[Routine, ...] = (
     Gemm(),
     Ozaki(),
     Reduce(),
+    Exact(),
     Elementwise(),
     Functions(),
     Random(),

@@ -35,7 +35,7 @@ ${ending(w)}\
 % endif
 {
 % for t in tiles:
-% for i in w.limbs:
+% for i in w.held_limbs(t.operand):
     ${p.shared} ${w.scalar} ${t.operand}_tile${i}[${t.size * s.stages}] __attribute__((aligned(${layout.aligned(w)})));
 % endfor
 % endfor
@@ -197,7 +197,7 @@ ${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
         const ${w.scalar} chain = leading_chain(
             ${w.leading("a", pass_on=True)}, a_start + batch * a_batch + (row + down) * a_row, a_col,
             ${w.leading("b", pass_on=True)}, b_start + batch * b_batch + (col + across) * b_col, b_row, k);
-        ${w.value} z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
+        ${w.value} z = ${w.alone("chain")};
 ${scaled(w, networks, "z", w.element("c", "c_at + down * c_row + across * c_col"), " " * 8)}
 % for i in w.limbs:
         ${w.store("out", i, "at", w.word_of("z", i))}
@@ -210,7 +210,7 @@ ${scaled(w, networks, "z", w.element("c", "c_at + down * c_row + across * c_col"
 <% p = w.platform %>
         const int there = ${left} < ${s.tile_k} ? ${left} : ${s.tile_k};
 % for t in tiles:
-% for i in w.limbs:
+% for i in w.held_limbs(t.operand):
 % if t.stays_packed:
 % for line in packed.declared(w, t.operand, i, f"{t.operand}_next{i}", t.count // COUNT):
         ${line}
@@ -236,7 +236,7 @@ ${fetched(t, True)}
 <%def name="unpacked(tiles)">
 % for t in tiles:
 % if t.stays_packed:
-% for i in w.limbs:
+% for i in w.held_limbs(t.operand):
         ${w.scalar} ${t.operand}_word${i}[${t.count}];
 % for u in range(t.count):
         ${t.operand}_word${i}[${u}] = ${packed.word(w, t.operand, i, f"{t.operand}_next{i}", u % COUNT, u // COUNT)};
@@ -251,7 +251,7 @@ ${fetched(t, True)}
 <%
     at, inside = t.at_step(u), t.inside(u)
 %>
-% for i in w.limbs:
+% for i in w.held_limbs(t.operand):
 % if t.stays_packed:
 <%
     apart = [(t.inside(u + e), t.at_step(u + e)) for e in range(COUNT)]
@@ -286,7 +286,7 @@ ${fetched(t, True)}
 % else:
         {
 % endif
-% for i in w.limbs:
+% for i in w.held_limbs(t.operand):
 % if t.stored > 1:
             ${w.scalar}${t.stored} here${i};
 % for lane in range(t.stored):
@@ -334,12 +334,12 @@ ${pad}${w.value} b[${s.thread_n}];
 ${pad}${p.unroll}
 ${pad}for (int j = 0; j < ${s.thread_n}; ++j) {
 ${pad}    const int at = ${cols.stage}${kk} * ${s.pitch_b} + ${cols.axis.in_tile("j")};
-${pad}    b[j] = ${w.pack(f"b_tile{i}[at]" for i in w.limbs)};
+${pad}    b[j] = ${w.pack(f"b_tile{i}[at]" if i in w.held_limbs("b") else w.literal(0) for i in w.limbs)};
 ${pad}}
 ${pad}${p.unroll}
 ${pad}for (int i = 0; i < ${s.thread_m}; ++i) {
 ${pad}    const int at = ${rows.stage}${kk} * ${s.pitch_a} + ${rows.axis.in_tile("i")};
-${pad}    const ${w.value} a = ${w.pack(f"a_tile{i}[at]" for i in w.limbs)};
+${pad}    const ${w.value} a = ${w.pack(f"a_tile{i}[at]" if i in w.held_limbs("a") else w.literal(0) for i in w.limbs)};
 ${pad}    ${p.unroll}
 ${pad}    for (int j = 0; j < ${s.thread_n}; ++j)
 ${pad}        sum[i][j] = ${w.function(networks["accumulate"])}(sum[i][j], a, b[j]);

@@ -31,7 +31,7 @@ ${ending(w)}\
         const ${w.scalar} chain = leading_chain(
             ${w.leading("a", pass_on=True)}, a_start + batch * a_batch + row * a_row, a_col,
             ${w.leading("b", pass_on=True)}, b_start + batch * b_batch + col * b_col, b_row, k);
-        z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
+        z = ${w.alone("chain")};
     }
 ${scaled(w, networks, "z", w.element("c", "c_at"), " " * 4)}
 % for i in w.limbs:

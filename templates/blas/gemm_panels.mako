@@ -122,7 +122,7 @@ ${ending(v)}\
                         ${v.leading("b", pass_on=True)}, b_start + batch * b_batch + (col + lane) * b_col, b_row, k);
 % for i in v.limbs:
 % if i > 0:
-                    z${i}[lane] = ${v.literal(0)};
+                    z${i}[lane] = ${v.literal(float("inf") if v.format.bounded and i == v.format.limbs - 1 else 0)};
 % endif
 % endfor
                 }

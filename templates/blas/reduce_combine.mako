@@ -72,7 +72,7 @@ ${parameters(w)}
     ${p.barrier}
     if (chunks > 0 && !(${w.fabs("lanes0[0]")} <= ${w.largest})) {
 ${recomputed(w, threads)}
-        z = ${w.pack(["partial0[base]"] + [w.literal(0)] * (w.format.limbs - 1))};
+        z = ${w.alone("partial0[base]")};
     }
 % endif
     if (thread != 0)

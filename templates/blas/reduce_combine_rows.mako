@@ -43,7 +43,7 @@ ${recomputed(w, threads)}
         }
     }
     if (open[thread])
-        z = ${w.pack(["partial0[base]"] + [w.literal(0)] * (w.format.limbs - 1))};
+        z = ${w.alone("partial0[base]")};
 % endif
     if (mine >= rows)
         return;

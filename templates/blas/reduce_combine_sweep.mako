@@ -48,7 +48,7 @@ ${tree(w, combine)}
             for (${long} at = base; at < base + distance && at + distance < base + chunks; ++at)
                 partial0[at] = partial0[at] + partial0[at + distance];
         total = partial0[base];
-        z = ${w.pack(["total"] + [w.literal(0)] * (w.format.limbs - 1))};
+        z = ${w.alone("total")};
     }
 % endif
 ${ended(w, networks, "row")}

@@ -152,9 +152,16 @@ def round(s: Setting) -> str:
 # --- remainder ------------------------------------------------------------------------------
 
 
-def _step(s: Setting) -> str:
+NEAR, FAR = 2, 4
+"""Words more than the format's that a remainder keeps, for quotients of one word and for others.
+
+What has more bits loses those below: limbs with gaps between them, if the quotient is beyond u^-4.
+"""
+
+
+def _step(s: Setting, kept: int) -> str:
     """Subtracts the multiple of b 2^m nearest to r, m as small as leaves the multiple below 2^p."""
-    n, kept = s.limbs, s.limbs + 2
+    n = s.limbs
     out = Listing()
     m = out.named(f"exponent(r[0]) - exponent(b[0]) - {s.p - 3}")
     m = out.named(f"select(less({m}, 0), 0, {m})")
@@ -166,29 +173,42 @@ def _step(s: Setting) -> str:
     out.product([out.named(f"-{q}")], b, levels)
     out.write(returned(out.settle(out.cascade(levels), kept, robust=True)))
     return s.define(
-        s.named("fmod_step"), f"r:{kept} b:{n} i:word -> {kept}", out, "long division", EXACT
+        s.of(kept).named(f"fmod_step_{n}_limbs"),
+        f"r:{kept} b:{n} i:word -> {kept}",
+        out,
+        "long division",
+        EXACT,
     )
+
+
+def _far(s: Setting) -> str:
+    """The remainder nearest to zero for a quotient of any size, in the words of a near one."""
+    n, kept = s.limbs, s.limbs + FAR
+    steps = 2 * (s.largest_exponent + s.p) // (s.p - 4) + 1
+    loop = s.named("fmod_steps")
+    if loop not in NETWORKS:
+        stage = Stage(_step(s, kept), tuple((float(i),) for i in range(steps)))
+        fold(loop, f"r:{kept} b:{n} -> {kept}", (), [stage], source="long division", bound=EXACT)
+    out = Listing()
+    found = out.named(f"{loop}({value([*limbs('a', n), *['0'] * FAR])}, b)")
+    out.write(returned(out.settle(limbs(found, kept), n + NEAR, robust=True)))
+    signature = f"a:{s.kind} b:{s.kind} -> {n + NEAR}"
+    return s.define(s.named("fmod_far"), signature, out, "long division", EXACT)
 
 
 @cache
 def fmod(s: Setting) -> str:
     """Long division, a word of the quotient a step, to the nearest multiple; then to that below."""
-    n, kept = s.limbs, s.limbs + 2
-    steps = 2 * (s.largest_exponent + s.p) // (s.p - 4) + 1
-    loop = s.named("fmod_steps")
-    if loop not in NETWORKS:
-        stage = Stage(_step(s), tuple((float(i),) for i in range(steps)))
-        fold(loop, f"r:{kept} b:{n} -> {kept}", (), [stage], source="long division", bound=EXACT)
+    n, near = s.limbs, s.limbs + NEAR
     out = Listing()
     a, sign = magnitude(out, "x", n)
     b, _ = magnitude(out, "y", n)
     out.write(f"defined = both(finite(x[0]), nonzero(y[0]))\nall_of = opposite(finite({b[0]}))")
     out.write("inside = both(defined, opposite(all_of))")
     a, b = chosen(out, "inside", a, ["0"]), chosen(out, "inside", b, ["1"])
-    start = value([*a, "0", "0"])
-    once = out.named(f"{_step(s)}({start}, {value(b)}, 0)")
+    once = out.named(f"{_step(s, near)}({value([*a, *['0'] * NEAR])}, {value(b)}, 0)")
     far = out.named(f"less({s.p - 3}, exponent({a[0]}) - exponent({b[0]}))")
-    r = limbs(out.named(f"seldom({far}, {loop}({start}, {value(b)}), {once})"), kept)
+    r = limbs(out.named(f"seldom({far}, {_far(s)}({value(a)}, {value(b)}), {once})"), near)
     below = out.named(f"less({r[0]}, 0)")
     more = [out.named(f"select({below}, {word}, 0)") for word in b]
     words = out.settle(out.cascade(paired(r, more)), n, robust=True)
@@ -201,5 +221,5 @@ def fmod(s: Setting) -> str:
         f"x:{s.kind} y:{s.kind} -> {s.kind}",
         out,
         "long division",
-        "u^N, exact where the limbs of x and y have no gaps",
+        "u^N of y where x / y is below u^-4; exact where the limbs of x and y have no gaps",
     )

@@ -35,8 +35,13 @@ Schedule = GemmSchedule | PanelSchedule
 
 
 @cache
-def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> KernelSpec:
-    """The product kernel; with ``schedule.split`` it stores slabs for the combining kernel."""
+def kernel_spec(
+    form: str, schedule: Schedule, accuracy: str = "accurate", out: str = ""
+) -> KernelSpec:
+    """The product kernel; with ``schedule.split`` it stores slabs for the combining kernel.
+
+    *out*: the results' format where it is not *form*.
+    """
     f = formats.get(form)
     accumulator = f.accumulator(accuracy)
     roles = accumulator.networks
@@ -52,6 +57,7 @@ def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> Ke
         f,
         roles,
         width=schedule.width,
+        stored=_results(out),
         s=schedule,
         slab=definition.SLAB,
         period=accumulator.period,
@@ -61,21 +67,35 @@ def kernel_spec(form: str, schedule: Schedule, accuracy: str = "accurate") -> Ke
 
 @cache
 def compilation_unit(
-    form: str, schedule: Schedule, accuracy: str = "accurate", threads: int = COMBINE_THREADS
+    form: str,
+    schedule: Schedule,
+    accuracy: str = "accurate",
+    threads: int = COMBINE_THREADS,
+    out: str = "",
 ) -> tuple[KernelSpec, ...]:
     """The product kernel and, for split slabs, the one that adds them and ends the element.
 
     *threads*: of a block of the second one.
     """
-    product = kernel_spec(form, schedule, accuracy)
+    product = kernel_spec(form, schedule, accuracy, out)
     if not schedule.split:
         return (product,)
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     combine = spec(
-        "gemm_combine", "blas/gemm_combine.mako", f, roles, threads=threads, slab=definition.SLAB
+        "gemm_combine",
+        "blas/gemm_combine.mako",
+        f,
+        roles,
+        stored=_results(out),
+        threads=threads,
+        slab=definition.SLAB,
     )
     return product, combine
+
+
+def _results(out: str) -> dict[str, Format] | None:
+    return {"out": formats.get(out)} if out else None
 
 
 def gemm(
@@ -110,6 +130,46 @@ def gemm(
     for va, vb, vc, vo in _batches(views):
         _launch(form, chosen, accuracy, va, vb, vc, vo, depth, alpha, beta)
     return target
+
+
+def with_bound(
+    a: Planes,
+    b: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    c: Planes | None = None,
+    accuracy: str = "accurate",
+) -> Planes:
+    """The same with a bound of each element's error in units of u^N, as a limb below the others.
+
+    The limbs above it are those of ``gemm``; of operands stored as one limb of fewer bits they are
+    words. Bounds leave out underflow and their own rounding (``routines.certified``).
+    """
+    c, like = operands(a, b, c, None, beta)
+    read, given = formats.with_bound(a.format)
+    out = allocate(given, like.shape, like.queue)
+    if not out.size:
+        return out
+    depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
+    batch = out.shape[:-2]
+    if base.is_number(beta, 0):
+        c = base.values_of(out, a.format)
+    views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, out)]
+    if out.device.by_reference:
+        product = partial(reference.gemm, given, accuracy=accuracy)
+        for each in np.ndindex(*batch):
+            va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
+            addend = None if base.is_number(beta, 0) else vc
+            base.on_host(vo, product, va, vb, alpha, beta, addend)
+        return out
+    schedule = default(like.seen_as(a.format.arithmetic), a.shape[-1], accuracy)
+    schedule = fitted(schedule, a, b).for_call(wide=False)
+    views = [v if v.format is given else v.seen_as(read) for v in views]
+    scale, add = (base.exact_limbs(a.format, limbs) for limbs in (alpha, beta))
+    for va, vb, vc, vo in _batches(views):
+        _launch(read, schedule, accuracy, va, vb, vc, vo, depth, scale, add, given.name)
+    return out
 
 
 def operands(
@@ -223,6 +283,7 @@ def _launch(
     k: int,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
+    results: str = "",
 ) -> None:
     m, n = out.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
@@ -237,7 +298,7 @@ def _launch(
                 v.view((count, *v.shape[1:]), v.strides, v.start + first * v.strides[0])
                 for v in (a, b, c, out)
             )
-            _launch(form, s, accuracy, pa, pb, pc, po, k, alpha, beta)
+            _launch(form, s, accuracy, pa, pb, pc, po, k, alpha, beta, results)
         return
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
     operands: list[Argument] = [m, n, k, *base.batched(a), *base.batched(b)]
@@ -250,7 +311,7 @@ def _launch(
         np.int32(beta_kind),
     ]
     threads = base.threads(out.device, COMBINE_THREADS)
-    specs = compilation_unit(form.name, s, accuracy, threads)
+    specs = compilation_unit(form.name, s, accuracy, threads, results)
     kernels = program.kernels(out.device, *specs)
     kernel = kernels[specs[0].name]
     block = (s.threads, 1, 1)

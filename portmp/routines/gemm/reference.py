@@ -30,7 +30,7 @@ def gemm(
             av, bv = ar.load(a), ar.load(b)
             product = _gemm_slabs(ar, av, bv, accumulator)
             if not np.isfinite(product[0]).all():
-                product = patched(product, leading_gemm(av[0], bv[0]))
+                product = patched(product, leading_gemm(av[0], bv[0]), form.bounded)
     return ended(form, (a[0].shape[0], b[0].shape[1]), product, alpha, beta, c)
 
 

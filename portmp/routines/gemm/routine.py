@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import ClassVar
 
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines import base
@@ -38,6 +39,20 @@ class Gemm(Routine):
             for name, chosen in (("gemm", found), ("gemm_split", found.for_call(split=True))):
                 unit = launch.compilation_unit(form.name, chosen, accuracy, threads)
                 yield name + accumulator.suffix, unit
+
+    def on_request(
+        self, form: Format, device: Device | None
+    ) -> Iterator[tuple[str, CompilationUnit]]:
+        """Products that have a bound beside them."""
+        if not formats.has_bounds(form):
+            return
+        threads = base.threads(device, launch.COMBINE_THREADS)
+        read, results = formats.with_bound(form)
+        for accuracy, accumulator in form.accumulators.items():
+            found = schedule.of_class(form.arithmetic, device, accuracy, "large")
+            chosen = found.for_call(wide=False)
+            unit = launch.compilation_unit(read.name, chosen, accuracy, threads, results.name)
+            yield f"gemm{accumulator.suffix}_bounded", unit
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -5,7 +5,6 @@ Definition: docs/bits.md, section Random numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cache
 
 import numpy as np
@@ -21,7 +20,6 @@ from portmp.routines.elementwise.schedule import flat
 from portmp.routines.random import reference
 from portmp.routines.random.layout import BLOCK, Draw, draw
 from portmp.routines.random.stream import Stream
-from portmp.routines.reference import Host
 from portmp.runtime import program
 from portmp.runtime.planes import Numbers, Planes, allocate
 
@@ -124,7 +122,7 @@ def fill_integers(stream: Stream, first: int, low: int, span: int, out: Numbers)
     if not out.size:
         return
     if out.device.by_reference:
-        _on_host(out, lambda: reference.integers(stream, first, out.size, low, span, out.dtype))
+        base.on_host(out, lambda: reference.integers(stream, first, out.size, low, span, out.dtype))
         return
     threads = base.threads(out.device, THREADS)
     parts = np.uint64(low % 2**64), np.uint32(span % 2**32), np.uint32((span >> 32) % 2**32)
@@ -137,15 +135,8 @@ def fill_words(stream: Stream, first: int, out: Numbers) -> None:
     if not out.size:
         return
     if out.device.by_reference:
-        _on_host(out, lambda: [reference.words(stream, first, out.size).astype(np.uint32)])
+        base.on_host(out, lambda: [reference.words(stream, first, out.size).astype(np.uint32)])
         return
     threads = base.threads(out.device, THREADS)
     key = integers_spec(4, True, threads)
     _launch(key, stream, divmod(first, BLOCK), 1, BLOCK * threads, threads, out)
-
-
-def _on_host(out: Numbers, drawn: Callable[[], Host]) -> None:
-    def run() -> None:
-        out.write_parts([drawn()[0].reshape(out.shape)])
-
-    out.queue.perform(run, out.buffers)

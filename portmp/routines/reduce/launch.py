@@ -17,7 +17,8 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import ShapeError
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base
 from portmp.routines.reduce import reference
@@ -39,17 +40,19 @@ def compilation_unit(
     accuracy: str = "accurate",
     matrix: str = "",
     alone: bool = False,
+    out: str = "",
 ) -> tuple[KernelSpec, KernelSpec]:
     """The kernels that reduce each chunk of each row, and that combine a row's chunks.
 
     *matrix* is the rows' format where it is not *form*: a storage format of it; *alone*: a GPU's
-    work-item combines a row alone.
+    work-item combines a row alone; *out*: the results' format where it is not *form*.
     """
     f = formats.get(form)
     nets = steps(f, kind, accuracy)
     accumulator = f.accumulator(accuracy)
     suffix = accumulator.suffix if kind == "dot" else ""
-    stored = {"x": formats.get(matrix)} if matrix and matrix != form else None
+    others = {"x": matrix, "out": out}
+    stored = {name: formats.get(one) for name, one in others.items() if one and one != form}
     partial = spec(
         f"{kind}{suffix}_chunks",
         schedule.template,
@@ -118,6 +121,20 @@ def gemv(
     schedule: Schedule | None = None,
 ) -> Planes:
     """alpha a x + beta y for a (m, n), x (n,); a may be in a storage format of x's."""
+    y, target = _operands(a, x, beta, y, out)
+    _product(a, x, alpha, beta, _kind(beta), y, target, accuracy, schedule)
+    return target
+
+
+def _kind(beta: base.ScalarLimbs) -> int:
+    """0, 1, or 2 for any other number."""
+    return 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
+
+
+def _operands(
+    a: Planes, x: Planes, beta: base.ScalarLimbs, y: Planes | None, out: Planes | None
+) -> tuple[Planes, Planes]:
+    """The addend (where there is none, the output) and the output, once all shapes fit."""
     form = x.format
     base.same(form, x=x, **({} if a.format.arithmetic is form else {"a": a}))
     base.same_device(x, a=a)
@@ -136,9 +153,7 @@ def gemv(
             raise ShapeError(f"gemv: y has shape {y.shape}, {target.shape} needed")
         if not target.same_view(y):
             base.refuse_overlap(target, y=y)
-    beta_kind = 0 if zero_beta else 1 if base.is_number(beta, 1) else 2
-    _product(a, x, alpha, beta, beta_kind, y, target, accuracy, schedule)
-    return target
+    return y, target
 
 
 def _product(
@@ -161,6 +176,63 @@ def _product(
     depth = 0 if base.is_number(alpha, 0) else a.shape[1]
     end: list[Argument] = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
     _reduce("dot", a, depth, out, schedule, accuracy, x, base.strided(y, *y.strides), end)
+
+
+def gemv_with_bound(
+    a: Planes,
+    x: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    y: Planes | None = None,
+    accuracy: str = "accurate",
+) -> Planes:
+    """The same with a bound of each element's error, as of ``gemm.launch.with_bound``."""
+    y, like = _operands(a, x, beta, y, None)
+    form = x.format
+    read, given = formats.with_bound(form)
+    out = allocate(given, like.shape, like.queue)
+    addend = base.values_of(out, x.format) if base.is_number(beta, 0) else y
+    if out.device.by_reference:
+        product = partial(reference.gemv, given, accuracy=accuracy)
+        base.on_host(out, product, a, x, alpha, beta, y if _kind(beta) else None)
+        return out
+    depth = 0 if base.is_number(alpha, 0) else a.shape[1]
+    words = [*base.exact_limbs(form, alpha), *base.exact_limbs(form, beta)]
+    end: list[Argument] = [*words, np.int32(base.is_number(alpha, 1)), np.int32(_kind(beta))]
+    start = base.strided(addend, *addend.strides)
+    schedule = _with_bound(default(a, accuracy), a, depth, read)
+    matrix = a.seen_as(formats.with_bound(a.format)[0])
+    _reduce("dot", matrix, depth, out, schedule, accuracy, x.seen_as(read), start, end, read)
+    return out
+
+
+def sums_with_bound(x: Planes) -> Planes:
+    """The sum of each row of x (m, n) with a bound of its error, likewise."""
+    read, given = formats.with_bound(x.format)
+    out = allocate(given, (x.shape[0],), x.queue)
+    if out.device.by_reference:
+        base.on_host(out, partial(reference.over_rows, given, "sum"), x)
+        return out
+    schedule = _with_bound(default(x, "accurate"), x, x.shape[1], read)
+    _reduce("sum", x.seen_as(read), x.shape[1], out, schedule, "accurate", None, [], [], read)
+    return out
+
+
+def _with_bound(s: Schedule, x: Planes, k: int, read: Format) -> Schedule:
+    """The schedule for values that have a bound: longer ones, read an element at a time."""
+    units = x.device.properties.compute_units
+    s = _spread(s, x.shape[0], base.blocks(k, definition.CHUNK), units)
+    s = one_by_one(s)
+    while True:
+        try:
+            s.check(read, x.device)
+            return s
+        except ArgumentError:
+            smaller = s.smaller()
+            if smaller is None:
+                raise
+            s = smaller
 
 
 def dot(
@@ -229,7 +301,7 @@ def fitted(s: Schedule, x: Place, y: Place | None) -> Schedule:
             starts.append(y.start)
             steps += y.strides
         if set(steps) != {1} or any(start % s.elements_per_access for start in starts):
-            return _one_by_one(s)
+            return one_by_one(s)
     return s
 
 
@@ -239,8 +311,10 @@ def _alone(s: Schedule, rows: int, chunks: int) -> bool:
 
 
 @cache
-def _one_by_one(s: ReduceSchedule) -> ReduceSchedule:
+def one_by_one(s: Schedule) -> Schedule:
     """The same load on each thread, an element at a time."""
+    if not isinstance(s, ReduceSchedule) or s.elements_per_access == 1:
+        return s
     return replace(
         s, elements_per_access=1, staged=0, teams=max(1, s.teams // s.elements_per_access)
     )
@@ -256,11 +330,14 @@ def _reduce(
     y: Planes | None,
     addend: list[Argument],
     end: list[Argument],
+    read: Format | None = None,
 ) -> None:
+    """*read*: the format of operands that have no bound, where the output has one."""
     rows = x.shape[0]
     if not rows:
         return
-    form, device, queue = out.format, x.device, x.queue
+    form, device, queue = read or out.format, x.device, x.queue
+    results = out.format.name if read else ""
     if schedule is None:
         units = device.properties.compute_units
         chunks = base.blocks(k, definition.CHUNK)
@@ -268,7 +345,8 @@ def _reduce(
     else:
         schedule.check(form, device)
     vector = None if y is None else y.place
-    plan = planned(kind, schedule, x.place, vector, k, form.name, accuracy, x.format.name)
+    names = form.name, accuracy, x.format.name, results
+    plan = planned(kind, schedule, x.place, vector, k, *names)
     kernels = program.kernels(device, plan.partial, plan.combine)
     work = allocate(form.compute, (rows, max(plan.chunks, 1)), queue)
     common: list[Argument] = [rows, k, plan.chunks, *base.strided(x, *x.strides)]
@@ -306,13 +384,14 @@ def planned(
     form: str,
     accuracy: str,
     stored: str,
+    results: str = "",
 ) -> Plan:
     """How to reduce k elements of rows that lie there, in the format *stored*, to *form*."""
     rows, chunks = x.shape[0], base.blocks(k, definition.CHUNK)
     s = fitted(schedule, x, y)
     alone = _alone(s, rows, chunks)
     return Plan(
-        *compilation_unit(form, kind, s, accuracy, stored, alone),
+        *compilation_unit(form, kind, s, accuracy, stored, alone, results),
         chunks,
         s.blocks(rows, chunks) if chunks else 0,
         s.threads,

@@ -99,9 +99,8 @@ def _lanes(
     value = _tree(ar, nets["combine"], value)
     value = tuple(w[..., 0] for w in _tree_of_chunks(ar, nets["combine"], value))
     if kind in ("dot", "sum") and not np.isfinite(value[0]).all():
-        return patched(
-            value, _leading_lanes(ar, xs[0], None if ys is None else ys[0], x[0].shape[1])
-        )
+        leading = _leading_lanes(ar, xs[0], None if ys is None else ys[0], x[0].shape[1])
+        return patched(value, leading, ar.form.bounded)
     return value
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import ClassVar
 
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines.case import Case
@@ -41,6 +42,26 @@ class Reduce(Routine):
             yield f"gemv{accumulator.suffix}", unit("dot", "along", accuracy)
         for name, kind in (("sum", "sum"), ("reduce_max", "max"), ("reduce_min", "min")):
             yield name, unit(kind, "one")
+
+    def on_request(
+        self, form: Format, device: Device | None
+    ) -> Iterator[tuple[str, CompilationUnit]]:
+        """DOT, GEMV and sums that have a bound beside them."""
+        if not formats.has_bounds(form):
+            return
+        for name, kind, shape in (("dot", "dot", "one"), ("gemv", "dot", "along")):
+            for accuracy, accumulator in form.accumulators.items():
+                unit = self._bounded(form, device, kind, accuracy, shape)
+                yield f"{name}{accumulator.suffix}_bounded", unit
+        yield "sum_bounded", self._bounded(form, device, "sum", ACCURATE, "one")
+
+    @staticmethod
+    def _bounded(
+        form: Format, device: Device | None, kind: str, accuracy: str, shape: str
+    ) -> CompilationUnit:
+        read, results = formats.with_bound(form)
+        found = launch.one_by_one(schedule.reduce(form, device, accuracy, shape))
+        return launch.compilation_unit(read.name, kind, found, accuracy, out=results.name)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""What bounds beside results, and correct rounding, take: by turns with the plain routines.
+
+``--fdot N`` also times mpmath's fdot of N elements, with bits enough for an exact sum.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import portmp as mp
+from portmp import discovery, formats
+from portmp.backends.base import Device
+from portmp.bench import measure
+from portmp.errors import PortmpError
+from portmp.formats import convert, inputs
+
+SECONDS = 3.0
+FORMATS = ("float64", "ds", "dd", "ts", "td", "qs", "qd")
+SIZES = {"gemm": 2048, "gemv": 8192, "dot": 1 << 22, "sum": 1 << 22}
+EXACT = 2200
+"""Bits that hold every sum of products of doubles of usual size."""
+
+Works = dict[str, Callable[[], object]]
+
+
+def works(routine: str, form: str, size: int, device: Device) -> Works:
+    """The routine plain, with its bound, and correctly rounded (of GEMM a quarter of the sizes)."""
+    f = formats.get(form)
+
+    def made(*shape: int, seed: str = "a") -> mp.Array:
+        block = inputs.ordinary(f, (min(shape[0], 1024), *shape[1:]), seed)
+        times = -(-shape[0] // block[0].shape[0])
+        planes = [plane.repeat(times, axis=0)[: shape[0]] for plane in block]
+        return mp.from_limbs(planes, f, device)
+
+    if routine == "gemm":
+        a, b = made(size, size), made(size, size, seed="b")
+        less = size // 4
+        c, d = a[:less, :less].copy(), b[:less, :less].copy()
+        return {
+            "plain": lambda: mp.gemm(a, b),
+            "bound": lambda: mp.gemm(a, b, bound=True),
+            "quarter": lambda: mp.gemm(c, d),
+            "correct": lambda: mp.gemm(c, d, rounding="correct"),
+        }
+    if routine == "gemv":
+        a, x = made(size, size), made(size, seed="x")
+        return {
+            "plain": lambda: mp.gemv(a, x),
+            "bound": lambda: mp.gemv(a, x, bound=True),
+            "correct": lambda: mp.gemv(a, x, rounding="correct"),
+        }
+    x, y = made(size), made(size, seed="y")
+    if routine == "sum":
+        return {
+            "plain": x.sum,
+            "bound": lambda: x.sum(bound=True),
+            "correct": lambda: x.sum(rounding="correct"),
+        }
+    return {
+        "plain": lambda: mp.dot(x, y),
+        "bound": lambda: mp.dot(x, y, bound=True),
+        "correct": lambda: mp.dot(x, y, rounding="correct"),
+    }
+
+
+def measured(device: Device, cases: Works) -> dict[str, Any]:
+    """Median seconds of each way, and how much longer than the plain one it takes."""
+    for work in cases.values():
+        work()
+    rounds = measure.by_turns(device, cases, 0, SECONDS).seconds
+
+    def ratio(name: str, to: str) -> float:
+        found = sorted(a / b for a, b in zip(rounds[name], rounds[to], strict=True))
+        return found[len(found) // 2]
+
+    return {
+        "seconds": {name: sorted(times)[len(times) // 2] for name, times in rounds.items()},
+        "bound_over_plain": ratio("bound", "plain"),
+        "correct_over_plain": ratio("correct", "quarter" if "quarter" in cases else "plain"),
+    }
+
+
+def fdot(form: str, count: int) -> float:
+    """Seconds of mpmath's exact sum of products."""
+    import mpmath
+
+    f = formats.get(form)
+    with mpmath.workprec(EXACT):
+        x, y = (
+            [mpmath.mpf(v.numerator) / v.denominator for v in convert.to_fractions(planes)]
+            for planes in (inputs.ordinary(f, (count,), seed) for seed in "xy")
+        )
+        start = time.perf_counter()
+        mpmath.fdot(x, y)
+        return time.perf_counter() - start
+
+
+def main() -> int:
+    """0 once it is measured, 2 where there is no such device."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--device", default="cuda:0")
+    parser.add_argument("--formats", default=",".join(FORMATS))
+    parser.add_argument("--routines", default=",".join(SIZES))
+    parser.add_argument("--scale", type=int, default=0, metavar="K", help="sizes over 2^K")
+    parser.add_argument("--fdot", type=int, default=0, metavar="N")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE")
+    args = parser.parse_args()
+    cases: dict[str, Any] = {}
+    try:
+        device = discovery.get(args.device)
+        for form in args.formats.split(","):
+            for routine in args.routines.split(","):
+                size = SIZES[routine] >> args.scale
+                found = measured(device, works(routine, form, size, device))
+                cases[f"{routine}/{form}/{size}"] = found
+                print(
+                    f"{routine:5} {form:8} {size:8}  plain {found['seconds']['plain']:.3e} s, "
+                    f"bound {found['bound_over_plain']:.3f} times, "
+                    f"correct {found['correct_over_plain']:.1f} times",
+                    flush=True,
+                )
+            if args.fdot:
+                seconds = fdot(form, args.fdot) / args.fdot
+                cases[f"fdot/{form}/{args.fdot}"] = {"seconds_an_element": seconds}
+                print(f"fdot  {form:8} {args.fdot:8}  {seconds:.3e} s an element", flush=True)
+    except PortmpError as error:
+        print(f"certified: {error}", file=sys.stderr)
+        return 2
+    report = {
+        "date": datetime.date.today().isoformat(),
+        "device": device.properties.as_dict(),
+        "compiler": device.compiler_key(),
+        "cases": cases,
+    }
+    if args.output:
+        args.output.write_text(json.dumps(report, indent=1) + "\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

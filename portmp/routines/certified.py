@@ -1,0 +1,170 @@
+"""Results with a bound of their errors: the last step from what kernels add up (docs/bounds.md).
+
+A kernel gives, beside each value, what the proved bounds of its operations add up to, in units of
+u^N and by rounded additions. Here that is made a number which is not below the error: it is raised
+for those roundings, and for what underflows and what is stored short.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+
+from portmp import definition, formats
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+from portmp.routines import base, elementwise
+from portmp.routines.exact.accumulator import SMALLEST
+from portmp.routines.gemm import launch as products
+from portmp.routines.reduce import launch as reductions
+from portmp.runtime.planes import Planes
+
+RAISED = 1.01
+"""For the roundings of a bound's own sums, some thousand terms one after the other, and for leading
+limbs instead of values."""
+
+LOST = {1: 1, 2: 3, 3: 6, 4: 10}
+"""By limbs: parts of a product that may underflow, each by half the smallest subnormal number."""
+
+ROOT = {1: 1.0, 2: 25 / 8, 3: 1.01, 4: 1.01}
+"""What square roots lose, in u^N."""
+
+Pair = tuple[Planes, Planes]
+
+
+def check(accuracy: str, schedule: object, method: object = "direct") -> None:
+    """ArgumentError for options that do not go with a bound."""
+    if schedule is not None or method != "direct":
+        raise ArgumentError("bound: True given; it has no schedule or method to choose")
+    formats.get("float64").accumulator(accuracy)
+
+
+def gemm(
+    a: Planes,
+    b: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    c: Planes | None,
+    out: Planes | None,
+    accuracy: str,
+) -> Pair:
+    """As ``gemm``, with a bound of each element's error."""
+    z = products.with_bound(a, b, alpha=alpha, beta=beta, c=c, accuracy=accuracy)
+    # Slabs are added one after the other, by four roundings of the bound each.
+    roundings = 4 * (a.shape[-1] // definition.SLAB) * formats.get(a.format.word).unit_roundoff
+    raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
+    return _ended(z, a.format, _lost(a.format, a.shape[-1], alpha), out, raised)
+
+
+def gemv(
+    a: Planes,
+    x: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    y: Planes | None,
+    out: Planes | None,
+    accuracy: str,
+) -> Pair:
+    """As ``gemv``, with a bound of each element's error."""
+    z = reductions.gemv_with_bound(a, x, alpha=alpha, beta=beta, y=y, accuracy=accuracy)
+    return _ended(z, x.format, _lost(x.format, a.shape[1], alpha), out)
+
+
+def dot(x: Planes, y: Planes, accuracy: str) -> Pair:
+    """As ``dot``, with a bound of its error."""
+    row = x.view((1, *x.shape), (0, *x.strides), x.start)
+    one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
+    value, bound = gemv(row, y, alpha=one, beta=zero, y=None, out=None, accuracy=accuracy)
+    return value.view_as(()), bound.view_as(())
+
+
+def over_rows(x: Planes) -> Pair:
+    """The sum of each row of x (m, n), with a bound of its error."""
+    return _ended(reductions.sums_with_bound(x), x.format, 0.0, None)
+
+
+def root(norm: Planes, largest: float, square: Pair, count: int, exponent: int | None) -> Planes:
+    """The bound of *norm*, 2^exponent sqrt(square): of *count* entries up to *largest* in size."""
+    value, error = square
+    form = value.format
+    if largest == 0 or exponent is None:
+        return error
+    unit = 2.0 ** max(one.smallest for one in form.encodings if one.parts)
+    # What scaling loses of the lower limbs of small entries counts twice in a square.
+    error = _of("add", error, _up(2 * count * form.limbs * unit, form.word))
+    size = _of("sqrt", _of("abs", _leading(value)))
+    # Storage formats round the root, and what it is scaled to.
+    relative = ROOT[form.limbs] * form.compute.unit_roundoff
+    relative += 2 * 2.0 ** (1 - form.bits) if form.compute is not form else 0.0
+    total = _of("add", _of("div", error, size), _of("mul", size, relative))
+    total = _of("mul", total, RAISED * math.ldexp(1.0, exponent))
+    total = _of("add", total, _up((form.limbs + 1) * unit, form.word))
+    if form.limbs > 1 and form.compute is not form:
+        total = _of("add", total, _cut(form, _leading(norm)))
+    return total
+
+
+def _of(op: str, x: Planes, *others: Planes | float) -> Planes:
+    """An elementwise operation on words."""
+    given = [base.scalar_limbs(x.format, o, op) if isinstance(o, float) else o for o in others]
+    return elementwise.apply(op, [x, *given])
+
+
+def _lost(form: Format, k: int, alpha: Sequence[np.generic]) -> float:
+    """What may underflow of an element's products, those with alpha and beta included."""
+    unit = LOST[form.limbs] * 2.0 ** SMALLEST[form.word]
+    return unit * (k * abs(float(alpha[0])) + 2) if math.isfinite(float(alpha[0])) else math.inf
+
+
+def _up(number: float, word: str) -> float:
+    """A number of *word* that is not below, and not zero."""
+    kind = np.dtype(word).type
+    with np.errstate(over="ignore", under="ignore"):
+        return float(np.nextafter(kind(number), kind(np.inf)))
+
+
+def _ended(
+    z: Planes, form: Format, lost: float, out: Planes | None, raised: float = RAISED
+) -> Pair:
+    """Values in *form* (copied to *out*), and numbers that are not below their errors."""
+    word = form.word
+    computed = form if form.limbs > 1 else form.arithmetic
+    value = base.values_of(z, computed)
+    bound = _of("mul", base.bounds_of(z), form.compute.unit_roundoff * raised)
+    bound = _of("add", bound, _up(lost, word))
+    if computed is not form:
+        short = elementwise.converted(value, form)
+        away = _of("abs", _of("sub", elementwise.converted(short, computed), value))
+        value, bound = short, _of("add", bound, _of("mul", away, RAISED))
+    elif form.compute is not form:
+        bound = _of("add", bound, _cut(form, _leading(value)))
+    if out is not None:
+        one = base.scalar_limbs(form, 1, "alpha")
+        value = elementwise.scal(one, value, base.output(out, value, z.shape))
+    return value, bound
+
+
+def _leading(value: Planes) -> Planes:
+    """Leading limbs as numbers of the word, which they are in memory."""
+    form = value.format
+    if form.limbs == 1 and form.coded:
+        return elementwise.converted(value, form.arithmetic)
+    word, first = formats.get(form.word), value.buffers[:1]
+    return Planes(word, value.shape, value.strides, value.start, first, value.queue)
+
+
+def _cut(form: Format, leading: Planes) -> Planes:
+    """What values of several limbs lose where the last one is stored short."""
+    last = [one for one in form.encodings if one.parts][-1]
+    size = _of("abs", leading)
+    lost = _of("mul", size, 2.0 ** (1 - form.bits) * RAISED)
+    lost = _of("add", lost, _up(2.0**last.smallest, form.word))
+    if last.word == form.word:
+        return lost
+    # A low limb of d+s beyond float32's range is not stored.
+    over = _of("max", _of("sub", size, 2.0 ** (last.overflow + 52)), 0.0)
+    return _of("add", lost, _of("mul", over, 2.0**-52))

@@ -1,0 +1,73 @@
+"""Correctly rounded sums and products on the host, by Python's integers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp.formats import Format, convert
+from portmp.routines.exact.accumulator import SMALLEST
+from portmp.routines.reference import Host, Plane
+
+
+def gemm(form: Format, a: Host, b: Host, beta: Sequence[Any] = (), c: Host | None = None) -> Host:
+    """a b + beta c for a (m, k), b (k, n), rounded once; NaN where an operand is not finite."""
+    left, right = _integers(form, a), _integers(form, b)
+    shape = left.shape[0], right.shape[1]
+    sums = np.full(shape, 0, object)
+    bad = np.zeros(shape, bool)
+    if left.shape[1]:
+        sums = np.dot(left, right)
+        rows, columns = np.asarray(~_finite(a).all(axis=1)), np.asarray(~_finite(b).all(axis=0))
+        bad = rows[:, None] | columns[None, :]
+    if c is not None:
+        (factor,) = _integers(form, [np.asarray(w).reshape(1) for w in beta])
+        sums = sums + _integers(form, c) * factor
+        bad = bad | ~_finite(c)
+    return _rounded(form, sums, 2, bad)
+
+
+def dot(form: Format, x: Host, y: Host) -> Host:
+    """sum_i x_i y_i, rounded once."""
+    return [p[0, 0] for p in gemm(form, [p[None, :] for p in x], [p[:, None] for p in y])]
+
+
+def over_rows(form: Format, x: Host) -> Host:
+    """The sum of each row of x (m, n), rounded once; NaN where one is not finite."""
+    sums = np.array([sum(row) for row in _integers(form, x)], object)
+    bad = np.asarray(~_finite(x).all(axis=1))
+    return _rounded(form, sums.reshape(x[0].shape[:1]), 1, bad)
+
+
+def _finite(x: Host) -> Plane:
+    found: Plane = np.logical_and.reduce([np.isfinite(plane) for plane in x])
+    return found
+
+
+def _integers(form: Format, x: Host) -> Plane:
+    """Values in units of the word's smallest subnormal; 0 for what is not finite."""
+    unit = 1 << -SMALLEST[form.word]
+
+    def units(word: float) -> int:
+        if not math.isfinite(word):
+            return 0
+        numerator, denominator = float(word).as_integer_ratio()
+        return numerator * (unit // denominator)
+
+    rows = convert.element_rows(x)
+    return convert.object_array([sum(map(units, row)) for row in rows], x[0].shape)
+
+
+def _rounded(form: Format, sums: Plane, factors: int, bad: Plane) -> Host:
+    unit = 1 << -factors * SMALLEST[form.word]
+    rows = [convert.round_ratio(value, unit, form)[0] for value in sums.ravel()]
+    planes = [
+        np.array([row[i] for row in rows], form.dtype(i)).reshape(sums.shape)
+        for i in range(form.limbs)
+    ]
+    for i, plane in enumerate(planes):
+        plane[bad] = 0.0 if i else np.nan
+    return planes

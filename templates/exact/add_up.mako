@@ -1,0 +1,19 @@
+## Long accumulators of one element added up, digit by digit: a digit a work-item.
+## w: Writer, planes: integers of an accumulator, threads
+<% p, long = w.platform, w.platform.index %>
+/* of count elements' parts every fewer-th becomes one */
+${p.kernel.format(threads)} ${name}(
+    const ${long} count, const ${long} parts, const ${long} fewer,
+    ${p.const_pointer.format(long)}work, const ${long} apart, const ${long} step,
+    ${p.pointer.format(long)}sums, const ${long} sums_apart, const ${long} sums_step)
+{
+    const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const ${long} kept = count * fewer;
+    if (item >= ${planes} * kept)
+        return;
+    const ${long} digit = item / kept, which = item % kept;
+    ${long} sum = 0;
+    for (${long} at = which; at < count * parts; at += kept)
+        sum += work[digit * step + at * apart];
+    sums[digit * sums_step + which * sums_apart] = sum;
+}

@@ -1,0 +1,65 @@
+## Words as integers, and long accumulators of digits of 32 bits.
+## w: Writer of scalar words
+<%def name="words(w, factors)">
+<%
+    p, long = w.platform, w.platform.index
+    double = w.scalar == "double"
+    top, ones = (52, 0x7ff) if double else (23, 0xff)
+    image = "as_long" if double else "as_int"
+    integer = long if double else "int"
+    work = p.pointer.format(long)
+%>
+/* a word's bits: its significand, whether it is negative, and where the significand's last bit
+   stands in units of the smallest subnormal; -1 where it is not finite */
+${p.function} int significand(const ${w.scalar} x, ${p.out_parameter.format(f"unsigned {long}")}bits, ${p.out_parameter.format("int")}negative)
+{
+    const ${integer} word = ${w.bits(image, "x")};
+    const int exponent = (int)(word >> ${top}) & ${ones};
+    const ${integer} fraction = word & ${hex((1 << top) - 1)};
+    *negative = word < 0;
+    *bits = (unsigned ${long})(exponent ? fraction | ${"(" + long + ")" if double else ""}${hex(1 << top)} : fraction);
+    return exponent == ${ones} ? -1 : exponent ? exponent - 1 : 0;
+}
+
+/* to a digit of an accumulator, whose carry comes later */
+${p.function} void add_digit(${work}work, const ${long} step, const int digit, const unsigned ${long} bits, const int negative)
+{
+    const ${long} change = negative ? -(${long})bits : (${long})bits;
+    work[digit * step] += change;
+}
+
+/* a number of 64 bits, its last bit at a place of the accumulator */
+${p.function} void add_number(${work}work, const ${long} step, const unsigned ${long} bits, const int place, const int negative)
+{
+    const int digit = place >> 5, shift = place & 31;
+    const unsigned ${long} low = (bits & 0xffffffffu) << shift, high = (bits >> 32) << shift;
+    add_digit(work, step, digit, low & 0xffffffffu, negative);
+    add_digit(work, step, digit + 1, (low >> 32) + (high & 0xffffffffu), negative);
+    add_digit(work, step, digit + 2, high >> 32, negative);
+}
+
+% if factors == 2:
+/* the product of two significands, likewise */
+${p.function} void add_product(${work}work, const ${long} step, const unsigned ${long} x, const unsigned ${long} y, const int place, const int negative)
+{
+% if double:
+    const int digit = place >> 5, shift = place & 31;
+    const unsigned ${long} x0 = x & 0xffffffffu, x1 = x >> 32, y0 = y & 0xffffffffu, y1 = y >> 32;
+    const unsigned ${long} low = x0 * y0;
+    const unsigned ${long} left = x1 * y0 + (low >> 32);
+    const unsigned ${long} middle = x0 * y1 + (left & 0xffffffffu);
+    const unsigned ${long} high = x1 * y1 + (left >> 32) + (middle >> 32);
+    const unsigned ${long} s0 = (low & 0xffffffffu) << shift, s1 = (middle & 0xffffffffu) << shift;
+    const unsigned ${long} s2 = (high & 0xffffffffu) << shift, s3 = (high >> 32) << shift;
+    add_digit(work, step, digit, s0 & 0xffffffffu, negative);
+    add_digit(work, step, digit + 1, (s0 >> 32) + (s1 & 0xffffffffu), negative);
+    add_digit(work, step, digit + 2, (s1 >> 32) + (s2 & 0xffffffffu), negative);
+    add_digit(work, step, digit + 3, (s2 >> 32) + (s3 & 0xffffffffu), negative);
+    add_digit(work, step, digit + 4, s3 >> 32, negative);
+% else:
+    add_number(work, step, x * y, place, negative);
+% endif
+}
+
+% endif
+</%def>

@@ -1,0 +1,254 @@
+"""Bounds beside results: never below the error, in every format and at the ends of the range."""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp import formats, networks
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, FormatError
+from portmp.formats import convert, inputs
+from portmp.networks import bounded
+from portmp.routines.reference import Host
+from tests.slow import mostly_slow, slow
+
+OPTIMISED = False
+HOST = "host:0"
+ALL = [*formats.STANDARD, *formats.STORED]
+MAKERS = {
+    "ordinary": inputs.ordinary,
+    "positive": inputs.positive,
+    "wide": inputs.wide,
+    "cancelling": inputs.cancelling,
+}
+
+
+def fractions(planes: Host) -> Any:
+    """Exact values, those that are not finite as zero."""
+    found = [np.array(p) for p in planes]
+    bad = ~np.isfinite(found[0])
+    for plane in found:
+        plane[bad] = 0
+    return convert.to_fractions(found)
+
+
+def check(pair: tuple[mp.Array, mp.Array], plain: mp.Array, exact: Any) -> float:
+    """Bounds hold, and results are those without bounds. Returns error / bound, the median."""
+    result, bound = pair
+    assert bound.format.name == result.format.word and bound.shape == result.shape
+    for a, b in zip(result.to_limbs(), plain.to_limbs(), strict=True):
+        assert np.array_equal(a, b, equal_nan=True)
+    values = [np.atleast_1d(v).ravel() for v in (fractions(result.to_limbs()), exact)]
+    limits = np.atleast_1d(bound.to_limbs()[0]).ravel()
+    known = np.isfinite(limits)
+    assert (known | ~(np.atleast_1d(result.to_limbs()[0]).ravel() == 0)).all()
+    ratios = []
+    for found, wanted, limit in zip(*(v[known] for v in values), limits[known], strict=True):
+        assert abs(found - Fraction(wanted)) <= Fraction(float(limit))
+        ratios.append(float(abs(found - Fraction(wanted)) / Fraction(float(limit))))
+    return float(np.median(ratios)) if ratios else 0.0
+
+
+def check_norm(x: mp.Array) -> None:
+    """The norm's bound, by squares."""
+    result, bound = mp.nrm2(x, bound=True)
+    if not np.isfinite(float(bound.to_limbs()[0])):
+        return
+    value, limit = (Fraction(fractions(v.to_limbs()).item()) for v in (result, bound))
+    square = sum((v * v for v in fractions(x.to_limbs())), Fraction(0))
+    assert max(value - limit, Fraction(0)) ** 2 <= square <= (value + limit) ** 2
+
+
+def check_all(form: str, kind: str, device: Any, accuracy: str = "accurate") -> None:
+    """Products, with alpha and beta too, sums and norms of one kind of operands."""
+    f, make = formats.get(form), MAKERS[kind]
+    a, b, c = make(f, (4, 70), "a"), make(f, (70, 3), "b"), make(f, (4, 3), "c")
+    left, right, addend = (mp.from_limbs(v, form, device) for v in (a, b, c))
+    product = np.dot(fractions(a), fractions(b))
+    alpha, beta = (
+        Fraction(fractions(mp.array(text, f.arithmetic, HOST).to_limbs()).item())
+        for text in ("0.3", "-1.7")
+    )
+    options: dict[str, Any] = {"alpha": "0.3", "beta": "-1.7", "c": addend, "accuracy": accuracy}
+    plain = mp.gemm(left, right, accuracy=accuracy)
+    check(mp.gemm(left, right, accuracy=accuracy, bound=True), plain, product)
+    ended = alpha * product + beta * fractions(c)
+    check(mp.gemm(left, right, bound=True, **options), mp.gemm(left, right, **options), ended)
+    x, y = make(f, (70,), "x"), make(f, (4,), "y")
+    vector, other = mp.from_limbs(x, form, device), mp.from_limbs(y, form, device)
+    options = {"alpha": "0.3", "beta": 1, "y": other, "accuracy": accuracy}
+    ended = alpha * np.dot(fractions(a), fractions(x)) + fractions(y)
+    check(mp.gemv(left, vector, bound=True, **options), mp.gemv(left, vector, **options), ended)
+    x, y = make(f, (300,), "dot x"), make(f, (300,), "dot y")
+    vector, other = mp.from_limbs(x, form, device), mp.from_limbs(y, form, device)
+    total = np.dot(fractions(x), fractions(y))
+    plain = mp.dot(vector, other, accuracy=accuracy)
+    check(mp.dot(vector, other, accuracy=accuracy, bound=True), plain, total)
+    check(vector.sum(bound=True), vector.sum(), sum(fractions(x)))
+    check(left.sum(axis=0, bound=True), left.sum(axis=0), fractions(a).sum(axis=0))
+    check_norm(vector)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("form", ALL)
+def test_bounds_hold_on_the_host(form: str, kind: str) -> None:
+    """Every format; storage formats with what their storing loses."""
+    check_all(form, kind, HOST)
+
+
+@pytest.mark.parametrize("form", ["ds", "dd", "ts", "qd", "float64", "tsin80b"])
+def test_bounds_of_fast_sums_hold(form: str) -> None:
+    """The sums without a word in reserve."""
+    for kind in MAKERS:
+        check_all(form, kind, HOST, "fast")
+
+
+ON_DEVICES = ["dd", "ts", *(f for f in ALL if f not in ("dd", "ts"))]
+
+
+@pytest.mark.parametrize("form", mostly_slow(ON_DEVICES, ["dd"], "the same kernels"))
+def test_bounds_hold_on_devices(device: Device, form: str) -> None:
+    """Kernels, with the bits that the host has."""
+    check_all(form, "ordinary", device)
+    f = formats.get(form)
+    a, b = inputs.wide(f, (5, 3000), "a"), inputs.wide(f, (3000, 6), "b")
+    small = [np.abs(v[0]) < 1e15 for v in (a, b)]
+    a, b = ([np.where(s, p, 0) for p in v] for v, s in zip((a, b), small, strict=True))
+    pairs = [
+        mp.gemm(mp.from_limbs(a, form, where), mp.from_limbs(b, form, where), bound=True)
+        for where in (device, HOST)
+    ]
+    for here, there in zip(*pairs, strict=True):
+        for p, q in zip(here.to_limbs(), there.to_limbs(), strict=True):
+            assert np.array_equal(p, q, equal_nan=True)
+
+
+@pytest.mark.parametrize("form", ["ts"])
+def test_the_same_bits_anywhere(anywhere: Device, form: str) -> None:
+    """In machine code of other vendors, matrices of odd sizes."""
+    f = formats.get(form)
+    a, x = inputs.ordinary(f, (5, 130), "a"), inputs.ordinary(f, (130,), "x")
+    pairs = [
+        (
+            *mp.gemv(mp.from_limbs(a, form, where), mp.from_limbs(x, form, where), bound=True),
+            *mp.from_limbs(x, form, where).sum(bound=True),
+        )
+        for where in (anywhere, HOST)
+    ]
+    for here, there in zip(*pairs, strict=True):
+        for p, q in zip(here.to_limbs(), there.to_limbs(), strict=True):
+            assert np.array_equal(p, q)
+
+
+# --- the ends of the range -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["float64", "dd", "td", "qd", "d+s", "ts"])
+def test_results_near_overflow_have_no_bound(form: str) -> None:
+    """Infinite or NaN where lower limbs are lost, also where leading limbs give a number."""
+    f = formats.get(form)
+    top = float(np.finfo(f.dtype(0)).max)
+    rest = [np.zeros(3, f.dtype(i)) for i in range(1, f.limbs)]
+    for values in ([top, top, 1.0], [top, top / 2**30, 0.0], [np.inf, 1.0, 1.0], [np.nan, 1, 1]):
+        x = mp.from_limbs([np.array(values, f.dtype(0)), *rest], form, HOST)
+        ones = mp.array([1.0, 1.0, 1.0], form, HOST)
+        for _, bound in (x.sum(bound=True), mp.dot(x, ones, bound=True)):
+            assert not np.isfinite(float(bound.to_limbs()[0]))
+    x = mp.from_limbs([np.array([top, -top, 1.0], f.dtype(0)), *rest], form, HOST)
+    twos = mp.array([2.0, 2.0, 2.0], form, HOST)
+    _, bound = mp.gemm(x[None, :], twos[:, None], bound=True)
+    assert not np.isfinite(float(bound.to_limbs()[0].item()))
+
+
+@pytest.mark.parametrize("form", ["ds", "ts", "qs", "dd", "qd", "d+s"])
+def test_underflow_is_counted(form: str) -> None:
+    """Products whose parts are below the smallest subnormal number."""
+    f, generator = formats.get(form), np.random.default_rng(8)
+    low = -140 if f.word == "float32" else -1070
+    for exponent in (low // 2, low // 2 + 20, low):
+        x = [generator.uniform(-1, 1, 40) * 2.0**exponent for _ in range(2)]
+        vectors = [mp.array([Fraction(v) / 3 for v in values], form, HOST) for values in x]
+        exact = np.dot(*(fractions(v.to_limbs()) for v in vectors))
+        check(mp.dot(*vectors, bound=True), mp.dot(*vectors), exact)
+        check_norm(vectors[0])
+
+
+def test_nothing() -> None:
+    """Sums of nothing, matrices without rows, products over no steps."""
+    for value, bound in (
+        mp.zeros(0, "dd", HOST).sum(bound=True),
+        mp.dot(*2 * [mp.zeros(0, "ts", HOST)], bound=True),
+        mp.nrm2(mp.zeros(0, "ts", HOST), bound=True),
+        mp.nrm2(mp.zeros(4, "dd", HOST), bound=True),
+    ):
+        assert float(value.to_float64()) == 0
+        assert 0 <= float(bound.to_limbs()[0]) < 1e-30
+    empty = mp.gemm(mp.zeros((0, 3), "dd", HOST), mp.zeros((3, 2), "dd", HOST), bound=True)
+    assert [v.shape for v in empty] == [(0, 2), (0, 2)]
+
+
+# --- how they are called -------------------------------------------------------------------
+
+
+def test_outputs_and_batches(device: Device) -> None:
+    """Into an output of one's own, transposed and broadcast."""
+    f = formats.get("dd")
+    a, b = inputs.ordinary(f, (3, 5, 7), "a"), inputs.ordinary(f, (4, 7), "b")
+    left, right = mp.from_limbs(a, f, device), mp.from_limbs(b, f, device)
+    out = mp.zeros((3, 5, 8), "dd", device)[..., ::2]
+    exact = np.array([np.dot(v, fractions(b).T) for v in fractions(a)])
+    pair = mp.gemm(left, right, trans_b=True, out=out, bound=True)
+    plain = mp.gemm(left, right, trans_b=True)
+    check(pair, plain, exact)
+    check((out.copy(), pair[1]), plain, exact)
+
+
+def test_what_has_no_bound() -> None:
+    """A paper's formats, the Ozaki scheme, schedules of one's own."""
+    x = mp.array([1.0, 2.0], "qd2011", HOST)
+    with pytest.raises(FormatError, match="bound"):
+        mp.dot(x, x, bound=True)
+    y = mp.array([[1.0, 2.0]], "dd", HOST)
+    with pytest.raises(ArgumentError, match="bound"):
+        mp.gemm(y, y, trans_b=True, method="ozaki2", bound=True)
+    with pytest.raises(ArgumentError, match="accuracy"):
+        mp.gemm(y, y, trans_b=True, accuracy="fats", bound=True)
+
+
+@pytest.mark.parametrize("key", bounded.LOSSES)
+def test_losses_are_not_below_the_proved_bounds(key: tuple[int, str]) -> None:
+    """The numbers in the kernels, and those that the networks state."""
+    n, fast = key
+    loss = bounded.LOSSES[key]
+    text = networks.get(f"accumulate{n}{fast}").bound.split("(proved")[0]
+    stated = {what: float(v) for v, what in re.findall(r"([\d.]+)u\^\d (sum|T)", text)}
+    if n > 1:
+        assert loss.products and loss.weight >= stated["T"]
+        assert loss.weight * loss.sums >= stated.get("sum", 0)
+    for op, losses in (("add", bounded.ADD), ("mul", bounded.MUL)):
+        number = re.match(r"([\d.]+)u", networks.get(f"{op}{n}").bound)
+        assert n == 1 or (number and losses[n] >= float(number[1]))
+
+
+# --- a hunt --------------------------------------------------------------------------------
+
+
+@slow("minutes of random and hostile products; other ones each day")
+@pytest.mark.parametrize("form", ["ds", "ts", "qs", "dd", "td", "qd", "d+s", "bfloat16"])
+def test_bounds_of_many_products(device: Device, form: str) -> None:
+    """Two hundred thousand products, of all kinds."""
+    f = formats.get(form)
+    for seed in range(5):
+        for kind, make in MAKERS.items():
+            a, b = (
+                make(f, s, f"{kind} {seed}") for s in ((100, 4 + 9 * seed), (4 + 9 * seed, 100))
+            )
+            left, right = mp.from_limbs(a, form, device), mp.from_limbs(b, form, device)
+            exact = np.dot(fractions(a), fractions(b))
+            check(mp.gemm(left, right, bound=True), mp.gemm(left, right), exact)
