@@ -64,7 +64,7 @@ def words(device: Device, args: Any) -> list[str]:
 
 def run(suite: Suite, *given: str) -> int:
     """A suite by the options of ``all``."""
-    parser = cli._parser()
+    parser = cli.command_line()
     args = parser.parse_args(["bench", "all", *given])
     return suite.command(args)
 
@@ -174,7 +174,7 @@ def test_every_member_takes_its_words(
     """Formats, routines and experiments that there are, on devices with float64 and without."""
     facts = dataclasses.replace(device.properties, float64=float64)
     monkeypatch.setattr(device, "properties", facts)
-    args = cli._parser().parse_args(["bench", name])
+    args = cli.command_line().parse_args(["bench", name])
     for member in suites.SUITES[name].members:
         family = options.family(member.family)
         request = options.read(
