@@ -44,6 +44,7 @@ COMMANDS = (
     "nbody",
     "bench",
     "report",
+    "port",
     "warm",
     "cache",
 )
@@ -351,6 +352,21 @@ def _rendered(args: Args, name: str, device: Device | None) -> str:
     return platform.get(name).standalone + text if args.standalone else text
 
 
+def _port(args: Args) -> int:
+    from portmp.porting import command
+
+    return command.run(
+        args.files,
+        as_json=args.json,
+        fail_on=args.fail,
+        with_opencl=args.opencl,
+        traps_only=args.traps,
+        hip=args.hip,
+        template=args.template,
+        folder=args.output,
+    )
+
+
 def _warm(args: Args) -> int:
     from dataclasses import asdict
 
@@ -545,6 +561,8 @@ def command_line() -> argparse.ArgumentParser:
 
     _report_options(command("report", _report, "a page of measured results, or of what changed"))
 
+    _port_options(command("port", _port, "what stands between CUDA sources and AMD or OpenCL"))
+
     _warm_options(command("warm", _warm, "compile kernels ahead, so that no first call waits"))
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
     cache.add_argument("--clear", action="store_true", help="remove the files")
@@ -641,6 +659,23 @@ def _report_options(report: argparse.ArgumentParser) -> None:
     )
     report.add_argument(
         "--check", action="store_true", help="say whether files of a device would be taken"
+    )
+
+
+def _port_options(port: argparse.ArgumentParser) -> None:
+    port.add_argument("files", nargs="+", metavar="FILE", help="CUDA sources and their headers")
+    port.add_argument("--opencl", action="store_true", help="tell of OpenCL as well as of HIP")
+    port.add_argument("--traps", action="store_true", help="traps alone, no list of constructs")
+    port.add_argument("--hip", action="store_true", help="write HIP texts into the folder of -o")
+    port.add_argument(
+        "--template", action="store_true", help="write first templates of kernels into it"
+    )
+    port.add_argument("-o", "--output", metavar="DIR", help="where to write")
+    port.add_argument(
+        "--fail",
+        choices=("certain", "likely", "possible", "never"),
+        default="likely",
+        help="the least certainty of a trap that makes the exit status 1 (default likely)",
     )
 
 

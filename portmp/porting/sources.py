@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cache, cached_property
@@ -14,7 +16,7 @@ Node = Any
 """A node of tree-sitter's: type, text, children, place."""
 
 _REMEDY = "pip install 'portmp[port]' (tree-sitter and tree-sitter-cuda)"
-_LARGEST = 16 * 2**20
+_LARGEST = 4 * 2**20
 
 
 @cache
@@ -27,6 +29,11 @@ def _parser() -> Any:
     return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
 
 
+def parsed(content: bytes) -> Node:
+    """The root of a text's syntax tree; BackendUnavailable where the parser is missing."""
+    return _parser().parse(content).root_node
+
+
 @dataclass(frozen=True)
 class Source:
     """A file's text and its syntax tree."""
@@ -37,7 +44,7 @@ class Source:
     @cached_property
     def root(self) -> Node:
         """The root of the syntax tree."""
-        return _parser().parse(self.content).root_node
+        return parsed(self.content)
 
     @property
     def text(self) -> str:
@@ -156,7 +163,9 @@ def read(path: str | Path) -> Source:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}") from None
     if len(content) > _LARGEST:
-        raise InputError(f"{path}: {len(content)} bytes, at most {_LARGEST} are read")
+        raise InputError(f"{path}: {len(content)} bytes given, sources have at most {_LARGEST}")
+    if b"\0" in content:
+        raise InputError(f"{path}: is no text: it holds bytes of 0")
     return Source(str(path), content)
 
 
@@ -225,22 +234,50 @@ def _is_constant(node: Node) -> bool:
     return bool(words & {"const", "constexpr"})
 
 
-def number(text: str, constants: dict[str, str], depth: int = 4) -> int | None:
-    """The integer that a text is: a literal, ~0, -1, a name for one; None if it is none."""
-    text = text.strip()
-    while text.startswith("(") and text.endswith(")") and depth:
-        text = text[1:-1].strip()
-    if text in constants and depth:
-        return number(constants[text], constants, depth - 1)
-    if text[:1] in ("~", "-"):
-        inner = number(text[1:], constants, depth)
-        if inner is None:
-            return None
-        return (
-            -inner if text[0] == "-" else ~inner & (2**64 - 1 if "l" in text.lower() else 2**32 - 1)
-        )
-    digits = text.rstrip("uUlL")
+def number(text: str, constants: dict[str, str]) -> int | None:
+    """The integer that an expression of literals and names is; None if it is none."""
     try:
-        return int(digits, 0)
-    except ValueError:
+        tree = ast.parse(_plain(text), mode="eval").body
+        return _value(tree, constants, 8)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
         return None
+
+
+def _plain(text: str) -> str:
+    """An expression of C as Python reads it, if it is a simple one."""
+    if len(text) > 200:
+        raise ValueError("too long")
+    text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", " ".join(text.split()))
+    return re.sub(r"\b0+([0-7]+)\b", r"0o\1", text).replace("/", "//")
+
+
+def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.Name) and node.id in constants and depth:
+        inner = ast.parse(_plain(constants[node.id]), mode="eval").body
+        return _value(inner, constants, depth - 1)
+    if isinstance(node, ast.UnaryOp):
+        one = _value(node.operand, constants, depth)
+        if one is None:
+            return None
+        return {ast.USub: -one, ast.UAdd: one, ast.Invert: ~one}.get(type(node.op))
+    if isinstance(node, ast.BinOp):
+        a, b = _value(node.left, constants, depth), _value(node.right, constants, depth)
+        if a is None or b is None or max(abs(a), abs(b)) > 2**64:
+            return None
+        return _applied(node.op, a, b)
+    return None
+
+
+def _applied(sign: ast.operator, a: int, b: int) -> int | None:
+    if isinstance(sign, ast.LShift | ast.RShift):
+        if not 0 <= b < 64:
+            return None
+        return a << b if isinstance(sign, ast.LShift) else a >> b
+    if isinstance(sign, ast.FloorDiv | ast.Mod):
+        if b == 0 or a < 0 or b < 0:
+            return None
+        return a // b if isinstance(sign, ast.FloorDiv) else a % b
+    simple = {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b, ast.BitAnd: a & b, ast.BitOr: a | b}
+    return simple.get(type(sign))
