@@ -28,9 +28,9 @@ from portmp.kernels import verifying
 from portmp.nbody import memory, particles, system
 from portmp.nbody.checkpoint import Checkpoint
 from portmp.nbody.course import Plan, begun
-from portmp.report import devices, subjects
 from portmp.porting import hipify, report, sources, templates
 from portmp.porting.traps.base import Facts
+from portmp.report import devices, subjects
 from portmp.schedules import database
 
 SECONDS = 2.0
