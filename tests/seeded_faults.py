@@ -726,6 +726,47 @@ FAULTS = (
         CHECKED,
         "barriers_of_warps or one_wave",
     ),
+    # --- reports: what a file proves, what is a change, names as text -------------------------
+    Fault(
+        "report: texts of files are not escaped",
+        "portmp/report/page.py",
+        'lookup = TemplateLookup(default_filters=["h"], strict_undefined=True)',
+        "lookup = TemplateLookup(strict_undefined=True)",
+        "test_report_comparison.py",
+        "script",
+    ),
+    Fault(
+        "report: digests are not compared",
+        "portmp/report/checks.py",
+        "elif known[key] != digest:",
+        "elif not digest:",
+        "test_devices_measured.py",
+        "a_digest",
+    ),
+    Fault(
+        "report: no ceiling",
+        "portmp/report/checks.py",
+        "        yield from _above(part, row, what)\n",
+        "",
+        "test_devices_measured.py",
+        "above_the_ceiling",
+    ),
+    Fault(
+        "report: a change beyond one spread alone",
+        "portmp/bench/compare.py",
+        "math.prod(1 + spread(row) for row in measured)",
+        "1 + spread(measured[0])",
+        "test_report_comparison.py",
+        "beyond_both",
+    ),
+    Fault(
+        "history: one start decides",
+        "portmp/bench/history.py",
+        "ALIKE = 0.9",
+        "ALIKE = 0.5",
+        "test_bench_history.py",
+        "what_is_a_change",
+    ),
 )
 
 
