@@ -35,6 +35,7 @@ Args = argparse.Namespace
 COMMANDS = (
     "devices",
     "gemm",
+    "solve",
     "lstsq",
     "demo",
     "render",
@@ -181,13 +182,13 @@ def _cache(args: Args) -> int:
 # --- matrices ----------------------------------------------------------------------------
 
 
-def _finish(args: Args, result: Array) -> int:
-    """Write the result, or print it: every value of it."""
+def _finish(args: Args, result: Array, **also: Any) -> int:
+    """Write the result, or print it: every value of it; *also*: what JSON tells beside it."""
     from portmp import files
     from portmp.arrays.array import SHOWN
     from portmp.files import text as files_text
 
-    facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape}
+    facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape, **also}
     if args.output:
         files.write(args.output, result)
         facts = {"output": args.output} | facts
@@ -274,6 +275,20 @@ def _check_c(args: Args, a: Array, b: Array, c: Array) -> None:
         raise ShapeError(f"-C {args.c}: the shape is {c.shape}, that of the product {product}")
 
 
+def _solve(args: Args) -> int:
+    import portmp as mp
+
+    read = _prepare(args, args.a, args.b)
+    a, b = read(args.a), read(args.b)
+    with _waiting("solve", a):
+        if args.positive:
+            factor = mp.linalg.cholesky(a)
+            result = mp.linalg.cholesky_solve(factor, b)
+        else:
+            result = mp.linalg.solve(a, b)
+    return _finish(args, result)
+
+
 def _lstsq(args: Args) -> int:
     import portmp as mp
 
@@ -283,8 +298,11 @@ def _lstsq(args: Args) -> int:
             raise ArgumentError("lstsq: two files A B expected, or --polynomial DEGREE and one")
         a, b = read(args.a), read(args.b)
         with _waiting("lstsq", a):
-            result = mp.linalg.lstsq(a, b)
-        return _finish(args, result)
+            found = mp.linalg.lstsq(a, b)
+        squares = found.residuals.to_strings("short")
+        if args.output and not args.json:
+            print(f"rank {found.rank}, sums of squares of residuals {squares}")
+        return _finish(args, found.x, rank=found.rank, residuals=squares)
     from portmp.demos.filip import polynomial_fit
 
     data = read(args.a)
@@ -493,6 +511,28 @@ def _word(text: str) -> str:
     return text
 
 
+Command = Callable[[str, Callable[[Args], int], str], argparse.ArgumentParser]
+
+
+def _linear_options(command: Command) -> None:
+    """The commands of linear algebra."""
+    solve = command("solve", _solve, "solve a system of equations from files")
+    solve.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
+    solve.add_argument("b", metavar="B")
+    solve.add_argument(
+        "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
+    )
+    _matrix_options(solve)
+
+    lstsq = command("lstsq", _lstsq, "least squares by QR")
+    lstsq.add_argument("a", metavar="A")
+    lstsq.add_argument("b", metavar="B", nargs="?")
+    lstsq.add_argument(
+        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
+    )
+    _matrix_options(lstsq)
+
+
 def command_line() -> argparse.ArgumentParser:
     parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
@@ -513,14 +553,7 @@ def command_line() -> argparse.ArgumentParser:
 
     _gemm_options(command("gemm", _gemm, "multiply two matrices from files"))
 
-    lstsq = command("lstsq", _lstsq, "least squares by the normal equations")
-    lstsq.add_argument("a", metavar="A")
-    lstsq.add_argument("b", metavar="B", nargs="?")
-    lstsq.add_argument(
-        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
-    )
-    _matrix_options(lstsq)
-
+    _linear_options(command)
     _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
 
     render = command("render", _render, "print the source text of a routine")
