@@ -551,18 +551,7 @@ def command_line() -> argparse.ArgumentParser:
     devices = command("devices", _devices, "list devices, and why a backend has none")
     devices.add_argument("--no-probe", action="store_true", help="do not probe the arithmetic")
 
-    gemm = command("gemm", _gemm, "multiply two matrices from files")
-    gemm.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
-    gemm.add_argument("b", metavar="B")
-    gemm.add_argument("-C", dest="c", metavar="C", help="matrix to add")
-    gemm.add_argument("--alpha", default="1", help="factor of the product (decimal string)")
-    gemm.add_argument("--beta", help="factor of C (default 1 where C is given)")
-    gemm.add_argument("--trans-a", action="store_true", help="transpose A")
-    gemm.add_argument("--trans-b", action="store_true", help="transpose B")
-    gemm.add_argument(
-        "--accuracy", default="accurate", help="accurate (the default), or fast: one word less"
-    )
-    _matrix_options(gemm)
+    _gemm_options(command("gemm", _gemm, "multiply two matrices from files"))
 
     _linear_options(command)
     _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
@@ -600,6 +589,20 @@ def command_line() -> argparse.ArgumentParser:
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
     cache.add_argument("--clear", action="store_true", help="remove the files")
     return parser
+
+
+def _gemm_options(gemm: argparse.ArgumentParser) -> None:
+    gemm.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
+    gemm.add_argument("b", metavar="B")
+    gemm.add_argument("-C", dest="c", metavar="C", help="matrix to add")
+    gemm.add_argument("--alpha", default="1", help="factor of the product (decimal string)")
+    gemm.add_argument("--beta", help="factor of C (default 1 where C is given)")
+    gemm.add_argument("--trans-a", action="store_true", help="transpose A")
+    gemm.add_argument("--trans-b", action="store_true", help="transpose B")
+    gemm.add_argument(
+        "--accuracy", default="accurate", help="accurate (the default), or fast: one word less"
+    )
+    _matrix_options(gemm)
 
 
 def _demo_options(demo: argparse.ArgumentParser) -> None:

@@ -908,6 +908,7 @@ FAULTS = (
         "value, bound = short, bound",
         "test_certified.py",
         "on_the_host and float16",
+    ),
     # --- functions and random numbers -----------------------------------------------------
     Fault(
         "functions: fewer bits of pi for large arguments",
@@ -996,6 +997,47 @@ FAULTS = (
         "upper = upper % 2**64",
         "test_random.py",
         "children_and_jumps",
+    ),
+    # --- reports: what a file proves, what is a change, names as text -------------------------
+    Fault(
+        "report: texts of files are not escaped",
+        "portmp/report/page.py",
+        'lookup = TemplateLookup(default_filters=["h"], strict_undefined=True)',
+        "lookup = TemplateLookup(strict_undefined=True)",
+        "test_report_comparison.py",
+        "script",
+    ),
+    Fault(
+        "report: digests are not compared",
+        "portmp/report/checks.py",
+        "if known.get(key, digest) != digest:",
+        "if not digest:",
+        "test_devices_measured.py",
+        "a_digest",
+    ),
+    Fault(
+        "report: no ceiling",
+        "portmp/report/checks.py",
+        "        yield from _above(part, row, what)\n",
+        "",
+        "test_devices_measured.py",
+        "above_the_ceiling",
+    ),
+    Fault(
+        "report: a change beyond one spread alone",
+        "portmp/bench/compare.py",
+        "math.prod(1 + spread(row) for row in measured)",
+        "1 + spread(measured[0])",
+        "test_report_comparison.py",
+        "beyond_both",
+    ),
+    Fault(
+        "history: one start decides",
+        "portmp/bench/history.py",
+        "ALIKE = 0.9",
+        "ALIKE = 0.5",
+        "test_bench_history.py",
+        "what_is_a_change",
     ),
 )
 
