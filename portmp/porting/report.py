@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import PurePath
 from typing import Any
 
 from portmp.porting import entries, names
@@ -64,12 +65,14 @@ def _by_construct() -> dict[str, tuple[Entry, ...]]:
     return {name: tuple(some) for name, some in found.items()}
 
 
-def of(source: Source) -> Report:
-    """The report of a source."""
+def of(source: Source, together: Sequence[str] = ()) -> Report:
+    """The report of a source; *together*: names of files that are read with it."""
     facts = Facts(source)
     traps = {trap: None for find in FINDERS for trap in find(facts)}
     order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
-    return Report(source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts)))
+    return Report(
+        source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts, together))
+    )
 
 
 def _constructs(facts: Facts) -> Iterator[Construct]:
@@ -154,11 +157,10 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
             yield text_of(node), line_of(node)
 
 
-def _remarks(facts: Facts) -> Iterator[str]:
-    own = [w for w in facts.words if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)]
-    if own:
-        included = ", ".join(sorted({w.text for w in own}))
-        yield f"includes {included}, which are read only if they are named too"
+def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
+    own = {w.text for w in facts.words if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)}
+    if missing := sorted(name for name in own if PurePath(name).name not in together):
+        yield f"includes {', '.join(missing)}: read only where the command line names it"
     if facts.source.root.has_error:
         lines = sorted({line_of(n) for n in walk(facts.source.root) if n.type == "ERROR"})
         some = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
