@@ -389,13 +389,28 @@ def _render(args: Args) -> int:
     if args.html and not args.diff:
         raise ArgumentError("--html: give --diff, whose columns are written into a file")
     if args.standalone and args.output:
-        return 0
+        return _programs(args)
     device = _with_kernels(args.device) if args.device else None
     name = device.platform if device else args.platform or "opencl"
     text = _rendered(args, name, device)
     if args.diff:
         return _columns(args, name, text)
     print(text, end="")
+    return 0
+
+
+def _programs(args: Args) -> int:
+    """Programs that run a routine's recorded cases, one a platform."""
+    from pathlib import Path
+
+    from portmp.compilers import host_programs
+    from portmp.programs import routine
+
+    if args.diff or args.device:
+        raise ArgumentError("--standalone -o: programs are for platforms: no --diff, no --device")
+    on = [args.platform] if args.platform else list(host_programs.PROGRAMS)
+    for file in routine.write(args.routine, args.format, on, Path(args.output)):
+        print(file)
     return 0
 
 

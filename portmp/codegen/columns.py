@@ -115,12 +115,21 @@ def _wrapped(line: str, width: int) -> list[str]:
     """A line in pieces; those after the first are as far in as its text."""
     line = line.expandtabs(4)
     start = min(len(line) - len(line.lstrip()) + 2, width // 2)
-    pieces = [line[:width]]
-    rest = line[width:]
+    end = _end(line, width)
+    pieces, rest = [line[:end]], line[end:]
     while rest:
-        pieces.append(" " * start + rest[: width - start])
-        rest = rest[width - start :]
+        end = _end(rest, width - start)
+        pieces.append(" " * start + rest[:end])
+        rest = rest[end:]
     return pieces
+
+
+def _end(text: str, width: int) -> int:
+    """Where a piece of at most *width* characters ends: behind a blank, if there is a late one."""
+    if len(text) <= width:
+        return len(text)
+    blank = text.rfind(" ", width // 2, width) + 1
+    return blank or width
 
 
 _STYLE = """\

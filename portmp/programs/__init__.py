@@ -1,0 +1,1 @@
+"""Programs without portmp that run its routines and check their own bits."""
