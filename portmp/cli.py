@@ -566,23 +566,7 @@ def command_line() -> argparse.ArgumentParser:
 
     _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
 
-    render = command("render", _render, "print the source text of a routine")
-    _source_options(render)
-    render.add_argument(
-        "--diff",
-        metavar="PLATFORM[,PLATFORM]",
-        help="show what differs on one or two other platforms, in columns",
-    )
-    render.add_argument("--html", metavar="FILE", help="write the columns into a page, whole")
-    render.add_argument("--device", help="exactly the text that this device compiles")
-    render.add_argument(
-        "--standalone",
-        action="store_true",
-        help="add what hipcc needs; with -o, programs that run and check the routine",
-    )
-    render.add_argument(
-        "-o", "--output", metavar="DIR", help="where the programs are written, one a platform"
-    )
+    _render_options(command("render", _render, "print the source text of a routine"))
 
     compile_ = command("compile", _compile, "compile kernels and report their resources")
     _source_options(compile_, optional=True)
@@ -685,6 +669,25 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     )
     nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
     nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
+
+
+def _render_options(render: argparse.ArgumentParser) -> None:
+    _source_options(render)
+    render.add_argument(
+        "--diff",
+        metavar="PLATFORM[,PLATFORM]",
+        help="show what differs on one or two other platforms, in columns",
+    )
+    render.add_argument("--html", metavar="FILE", help="write the columns into a page, whole")
+    render.add_argument("--device", help="exactly the text that this device compiles")
+    render.add_argument(
+        "--standalone",
+        action="store_true",
+        help="add what hipcc needs; with -o, programs that run and check the routine",
+    )
+    render.add_argument(
+        "-o", "--output", metavar="DIR", help="where the programs are written, one a platform"
+    )
 
 
 def _port_options(port: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ import pytest
 from tiers import check
 
 import portmp as mp
-from portmp import cli, discovery, paths
+from portmp import discovery, paths
 from portmp.backends.base import Device
 from portmp.codegen import platform
 from portmp.compilers import host_programs

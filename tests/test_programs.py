@@ -14,7 +14,7 @@ import tiers
 from slow import mostly_slow
 
 from portmp import cli, discovery
-from portmp.compilers import host_programs
+from portmp.compilers import amd_code, host_programs
 from portmp.errors import ArgumentError
 from portmp.programs import routine
 from portmp.programs.capture import Launched
@@ -95,15 +95,22 @@ def test_hip_programs_build_and_run_interpreted(name: str, form: str, tmp_path: 
     subprocess.run(alone, cwd=tmp_path, check=True, env=environment)
     content = (tmp_path / "code").read_bytes()
     code = content[content.rfind(b"\x7fELF") :]
-    for run in routine.runs(name, form, "rocm")[:4]:
-        assert interpreted(run, code) == run.digest, run.name
+    every = routine.runs(name, form, "rocm")
+    for run in every[:4]:
+        assert interpreted(run, every, code) == run.digest, run.name
 
 
-def interpreted(run: routine.Run, code: bytes) -> str:
+def interpreted(run: routine.Run, every: list[routine.Run], code: bytes) -> str:
     """The digest of a case on interpreted gfx90a."""
     device = discovery.get("emulated:gfx90a")
-    names = sorted({one.kernel.name for one in run.launches})
-    kernels = device.load(code, names)
+    texts = list(dict.fromkeys(one.kernel.text for other in every for one in other.launches))
+    loaded = {r.name for r in amd_code.report(code, "gfx90a")}
+    names = {}
+    for one in run.launches:
+        module, name = texts.index(one.kernel.text), one.kernel.name
+        mangled = f"_ZN7module{module}{len(name)}{name}E"
+        names[one.kernel] = next(n for n in loaded if n == name or n.startswith(mangled))
+    kernels = device.load(code, list(names.values()))
     memories = device.allocate_parts([len(memory) for memory in run.memories])
     for memory, content in zip(memories, run.memories, strict=True):
         device.queue.write(memory, np.frombuffer(content, np.uint8))
@@ -115,7 +122,8 @@ def interpreted(run: routine.Run, code: bytes) -> str:
 
     def launch(one: Launched) -> None:
         given = [argument(a) for a in one.arguments]
-        device.queue.launch(kernels[one.kernel.name], one.grid, one.block, given)  # type: ignore[arg-type]
+        kernel = kernels[names[one.kernel]]
+        device.queue.launch(kernel, one.grid, one.block, given)  # type: ignore[arg-type]
 
     for one in run.launches:
         launch(one)

@@ -1,12 +1,12 @@
 """How a program in one file runs a kernel on each platform, without portmp.
 
 A platform's part is C that a C++ compiler takes as well, with four functions that the common part
-(templates/kernels/standalone.mako, templates/programs/routine.mako) calls: ``host_start`` chooses a
-device, ``host_memory`` gives memory with a content, ``host_fetch`` copies it back, ``host_launch`` runs
-a kernel, which it is given by its number, and waits (*memory*: bytes of block memory beside its own).
-What it may use: ``host_fail``, ``host_device`` (a number that the user gives), and what
-templates/kernels/parts.mako defines: ``host_kernels`` (their addresses), and where the kernels' texts are
-strings ``host_modules``, ``host_entries``, ``HOST_MODULES`` and ``HOST_KERNELS``.
+(templates/kernels/standalone.mako, templates/programs/routine.mako) calls: ``host_start`` chooses
+a device, ``host_memory`` gives memory with a content, ``host_fetch`` copies it back,
+``host_launch`` runs the kernel of a number and waits (*memory*: bytes of block memory beside its
+own). What it may use: ``host_fail``, ``host_device`` (a number that the user gives), and what
+templates/kernels/parts.mako defines: ``host_kernels`` (their addresses), and where the kernels'
+texts are strings ``host_modules``, ``host_entries``, ``HOST_MODULES`` and ``HOST_KERNELS``.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ static void host_fetch(void *content, void *memory, size_t bytes)
 }
 
 static void host_launch(
-    int kernel, const long long *grid, const size_t *block, void **arguments, const size_t *sizes, int count,
-    size_t memory)
+    int kernel, const long long *grid, const size_t *block, void **arguments, const size_t *sizes,
+    int count, size_t memory)
 {
     const dim3 blocks((unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2]);
     const dim3 threads((unsigned)block[0], (unsigned)block[1], (unsigned)block[2]);
@@ -171,8 +171,8 @@ static void host_fetch(void *content, void *memory, size_t bytes)
 }
 
 static void host_launch(
-    int kernel, const long long *grid, const size_t *block, void **arguments, const size_t *sizes, int count,
-    size_t memory)
+    int kernel, const long long *grid, const size_t *block, void **arguments, const size_t *sizes,
+    int count, size_t memory)
 {
     size_t threads[3];
     int i;

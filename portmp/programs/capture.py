@@ -161,14 +161,15 @@ class CaptureDevice(Device):
             memory=2**32,
             float64=True,
         )
-        self.queue = CaptureQueue(self)
+        self.notes = CaptureQueue(self)
+        self.queue = self.notes
 
     def allocate(self, nbytes: int) -> Buffer:
         self.memories.append(Memory(self, nbytes))
         return self.memories[-1]
 
     def new_queue(self) -> Queue:
-        return self.queue
+        return self.notes
 
     def compile(self, source: str) -> bytes:
         return source.encode()

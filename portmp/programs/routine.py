@@ -1,4 +1,4 @@
-"""A routine as a program in one file: it runs recorded cases and compares their bits with digests."""
+"""A routine as a program in one file: it runs recorded cases and compares their bits."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def run_of(case: Case, platform: str) -> Run:
     """What a case does on a platform; ArgumentError where it is more than launches."""
     device = CaptureDevice(platform)
     planes = cases.device_result(case, device)
-    results = tuple(device.queue.results)
+    results = tuple(device.notes.results)
     sizes = [plane.nbytes for plane in planes]
     if [one.nbytes for one in results] != sizes:
         raise cannot("the result is made on the host")
@@ -51,7 +51,7 @@ def run_of(case: Case, platform: str) -> Run:
     return Run(
         case.name,
         tuple(memory.content.tobytes() for memory in device.memories),
-        tuple(device.queue.launches),
+        tuple(device.notes.launches),
         results,
         str(planes[0].shape),
         kind.itemsize if kind.kind == "f" else 0,

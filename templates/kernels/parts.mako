@@ -34,11 +34,11 @@ static const struct host_entry {
 % else:
 % for m, text in enumerate(texts):
 % if len(texts) > 1:
-namespace module${m} {
-% endif
-${text}
-% if len(texts) > 1:
+namespace module${m} { // modules have kernels of one name, which C's linkage would not tell apart
+${text.replace('extern "C" ', "")}
 }
+% else:
+${text}
 % endif
 % endfor
 static const void *const host_kernels[] = {
