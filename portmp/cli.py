@@ -404,12 +404,12 @@ def _programs(args: Args) -> int:
     from pathlib import Path
 
     from portmp.compilers import host_programs
-    from portmp.programs import routine
+    from portmp.verify import programs
 
     if args.diff or args.device:
         raise ArgumentError("--standalone -o: programs are for platforms: no --diff, no --device")
     on = [args.platform] if args.platform else list(host_programs.PROGRAMS)
-    for file in routine.write(args.routine, args.format, on, Path(args.output)):
+    for file in programs.write(args.routine, args.format, on, Path(args.output)):
         print(file)
     return 0
 

@@ -16,9 +16,9 @@ from slow import mostly_slow
 from portmp import cli, discovery
 from portmp.compilers import amd_code, host_programs
 from portmp.errors import ArgumentError
-from portmp.programs import routine
-from portmp.programs.capture import Launched
 from portmp.runtime.digests import digest
+from portmp.verify import programs
+from portmp.verify.capture import Launched
 
 FAST = [("gemm", "dd"), ("dot", "ts"), ("log", "qd"), ("nbody", "float32")]
 SLOW = [
@@ -53,17 +53,17 @@ def ran(binary: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize(("name", "form"), CASES)
 def test_opencl_programs_pass(name: str, form: str, tmp_path: Path) -> None:
     """Built by a C compiler without a warning, each case has its recorded bits."""
-    (source,) = routine.write(name, form, ["opencl"], tmp_path)
+    (source,) = programs.write(name, form, ["opencl"], tmp_path)
     done = ran(built(source, tmp_path))
     lines = done.stdout.splitlines()
     assert (done.returncode, lines[-1]) == (0, "PASSED"), done.stdout + done.stderr
-    digests = {run.name: run.digest for run in routine.runs(name, form, "opencl")}
+    digests = {run.name: run.digest for run in programs.runs(name, form, "opencl")}
     assert dict(line.rsplit(": ", 1) for line in lines[1:-1]) == digests
 
 
 def test_a_wrong_bit_fails(tmp_path: Path) -> None:
     """One bit of one input, and one of arithmetic's constants: status 1, and which case it is."""
-    (source,) = routine.write("add", "dd", ["opencl"], tmp_path)
+    (source,) = programs.write("add", "dd", ["opencl"], tmp_path)
     text = source.read_text()
     first = re.search(r"data0_0\[\] = \{\n    (0x[0-9a-f]+)", text)
     assert first
@@ -85,7 +85,7 @@ def test_hip_programs_build_and_run_interpreted(name: str, form: str, tmp_path: 
     """hipcc builds the program; its code for gfx90a, interpreted, gives the recorded bits."""
     tiers.check("hipcc")
     tiers.check("hiprtc")
-    (source,) = routine.write(name, form, ["rocm"], tmp_path)
+    (source,) = programs.write(name, form, ["rocm"], tmp_path)
     environment = os.environ | {"HIP_PLATFORM": "amd"}
     build = host_programs.get("rocm").build.format(source.name.removesuffix(".hip.cpp")).split()[1:]
     build += ["--offload-arch=gfx90a", "-w"]
@@ -95,12 +95,12 @@ def test_hip_programs_build_and_run_interpreted(name: str, form: str, tmp_path: 
     subprocess.run(alone, cwd=tmp_path, check=True, env=environment)
     content = (tmp_path / "code").read_bytes()
     code = content[content.rfind(b"\x7fELF") :]
-    every = routine.runs(name, form, "rocm")
+    every = programs.runs(name, form, "rocm")
     for run in every[:4]:
         assert interpreted(run, every, code) == run.digest, run.name
 
 
-def interpreted(run: routine.Run, every: list[routine.Run], code: bytes) -> str:
+def interpreted(run: programs.Run, every: list[programs.Run], code: bytes) -> str:
     """The digest of a case on interpreted gfx90a."""
     device = discovery.get("emulated:gfx90a")
     texts = list(dict.fromkeys(one.kernel.text for other in every for one in other.launches))
@@ -141,7 +141,7 @@ def test_cuda_programs_build(tmp_path: Path) -> None:
     """nvcc takes them, where it is installed."""
     if shutil.which("nvcc") is None:
         pytest.skip("nvcc is not on PATH")
-    (source,) = routine.write("gemm", "dd", ["cuda"], tmp_path)
+    (source,) = programs.write("gemm", "dd", ["cuda"], tmp_path)
     build = host_programs.get("cuda").build.format(source.stem).split()
     done = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
@@ -158,8 +158,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for words, message in (
         (["solve"], "computes on the host between kernels"),
         (["compare"], "the result is made on the host"),
-        (["gem"], "no cases of 'gem' in dd are recorded (did you mean 'gemm'?)"),
-        (["add", "--platform", "metal"], "unknown platform 'metal'"),
+        (["gem"], "no cases of 'gem' in dd are recorded (did you mean 'gemv'?)"),
+        (["add", "--platform", "metal"], "'metal' given, programs are written for cuda"),
         (["add", "--diff", "cuda"], "no --diff, no --device"),
     ):
         assert cli.main(["render", *words, "--standalone", "-o", str(tmp_path)]) == 2
@@ -171,6 +171,6 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
 
 
 def test_what_has_no_program() -> None:
-    """Nothing is written that would not be the routine."""
+    """Nothing is written that would not be the programs."""
     with pytest.raises(ArgumentError, match="computes on the host between kernels"):
-        routine.program("nrm2", "dd", "cuda")
+        programs.program("nrm2", "dd", "cuda")

@@ -20,6 +20,7 @@ from portmp.backends.base import (
     Queue,
 )
 from portmp.codegen import platform as platforms
+from portmp.discovery import probe
 from portmp.errors import ArgumentError
 
 THREADS = 256
@@ -163,6 +164,12 @@ class CaptureDevice(Device):
         )
         self.notes = CaptureQueue(self)
         self.queue = self.notes
+        probe.trust(self)
+
+    @property
+    def name(self) -> str:
+        """No other device has it."""
+        return f"any:{self.platform}"
 
     def allocate(self, nbytes: int) -> Buffer:
         self.memories.append(Memory(self, nbytes))

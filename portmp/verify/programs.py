@@ -14,9 +14,9 @@ from portmp.compilers import host_programs
 from portmp.errors import ArgumentError, suggestion
 from portmp.files import target
 from portmp.formats import registry
-from portmp.programs.capture import CaptureDevice, Launched, Result, cannot
 from portmp.routines.case import Case
 from portmp.verify import cases
+from portmp.verify.capture import CaptureDevice, Launched, Result, cannot
 
 MOST = 65536
 """Bytes of input of a case at most: they stand in the program's text."""

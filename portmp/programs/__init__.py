@@ -1,1 +1,0 @@
-"""Programs without portmp that run its routines and check their own bits."""
