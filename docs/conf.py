@@ -26,6 +26,7 @@ version = release = __version__
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["gallery", "pictures"]
 html_theme = "furo"
+html_extra_path = ["measured.html"]
 html_title = f"portmp {version}"
 myst_heading_anchors = 4
 suppress_warnings = ["myst.xref_missing"]  # of files beside docs/; tests/test_docs.py checks links

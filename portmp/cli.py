@@ -35,6 +35,7 @@ Args = argparse.Namespace
 COMMANDS = (
     "devices",
     "gemm",
+    "solve",
     "lstsq",
     "demo",
     "render",
@@ -43,6 +44,7 @@ COMMANDS = (
     "tune",
     "nbody",
     "bench",
+    "report",
     "port",
     "warm",
     "cache",
@@ -180,13 +182,13 @@ def _cache(args: Args) -> int:
 # --- matrices ----------------------------------------------------------------------------
 
 
-def _finish(args: Args, result: Array) -> int:
-    """Write the result, or print it: every value of it."""
+def _finish(args: Args, result: Array, **also: Any) -> int:
+    """Write the result, or print it: every value of it; *also*: what JSON tells beside it."""
     from portmp import files
     from portmp.arrays.array import SHOWN
     from portmp.files import text as files_text
 
-    facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape}
+    facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape, **also}
     if args.output:
         files.write(args.output, result)
         facts = {"output": args.output} | facts
@@ -273,6 +275,20 @@ def _check_c(args: Args, a: Array, b: Array, c: Array) -> None:
         raise ShapeError(f"-C {args.c}: the shape is {c.shape}, that of the product {product}")
 
 
+def _solve(args: Args) -> int:
+    import portmp as mp
+
+    read = _prepare(args, args.a, args.b)
+    a, b = read(args.a), read(args.b)
+    with _waiting("solve", a):
+        if args.positive:
+            factor = mp.linalg.cholesky(a)
+            result = mp.linalg.cholesky_solve(factor, b)
+        else:
+            result = mp.linalg.solve(a, b)
+    return _finish(args, result)
+
+
 def _lstsq(args: Args) -> int:
     import portmp as mp
 
@@ -282,8 +298,11 @@ def _lstsq(args: Args) -> int:
             raise ArgumentError("lstsq: two files A B expected, or --polynomial DEGREE and one")
         a, b = read(args.a), read(args.b)
         with _waiting("lstsq", a):
-            result = mp.linalg.lstsq(a, b)
-        return _finish(args, result)
+            found = mp.linalg.lstsq(a, b)
+        squares = found.residuals.to_strings("short")
+        if args.output and not args.json:
+            print(f"rank {found.rank}, sums of squares of residuals {squares}")
+        return _finish(args, found.x, rank=found.rank, residuals=squares)
     from portmp.demos.filip import polynomial_fit
 
     data = read(args.a)
@@ -324,11 +343,18 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import compare, experiment, options
+    from portmp.bench import compare, options
 
     if args.benchmark == "compare":
         return compare.command(args)
-    return experiment.command(options.family(args.benchmark), args)
+    status: int = options.family(args.benchmark).command(args)
+    return status
+
+
+def _report(args: Args) -> int:
+    from portmp.report import command
+
+    return command.command(args)
 
 
 # --- source and machine code ------------------------------------------------------------
@@ -525,6 +551,28 @@ def _word(text: str) -> str:
     return text
 
 
+Command = Callable[[str, Callable[[Args], int], str], argparse.ArgumentParser]
+
+
+def _linear_options(command: Command) -> None:
+    """The commands of linear algebra."""
+    solve = command("solve", _solve, "solve a system of equations from files")
+    solve.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
+    solve.add_argument("b", metavar="B")
+    solve.add_argument(
+        "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
+    )
+    _matrix_options(solve)
+
+    lstsq = command("lstsq", _lstsq, "least squares by QR")
+    lstsq.add_argument("a", metavar="A")
+    lstsq.add_argument("b", metavar="B", nargs="?")
+    lstsq.add_argument(
+        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
+    )
+    _matrix_options(lstsq)
+
+
 def command_line() -> argparse.ArgumentParser:
     parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
@@ -536,7 +584,7 @@ def command_line() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=about, description=about)
         sub.set_defaults(run=run)
         sub.register("type", None, _word)
-        if name not in ("render", "bench"):
+        if name not in ("render", "bench", "report"):
             sub.add_argument("--json", action="store_true", help="print JSON")
         return sub
 
@@ -556,14 +604,7 @@ def command_line() -> argparse.ArgumentParser:
     )
     _matrix_options(gemm)
 
-    lstsq = command("lstsq", _lstsq, "least squares by the normal equations")
-    lstsq.add_argument("a", metavar="A")
-    lstsq.add_argument("b", metavar="B", nargs="?")
-    lstsq.add_argument(
-        "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
-    )
-    _matrix_options(lstsq)
-
+    _linear_options(command)
     _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
 
     _render_options(command("render", _render, "print the source text of a routine"))
@@ -586,6 +627,8 @@ def command_line() -> argparse.ArgumentParser:
     _nbody_options(command("nbody", _nbody, "move particles under gravity, in several formats"))
 
     _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
+
+    _report_options(command("report", _report, "a page of measured results, or of what changed"))
 
     _port_options(command("port", _port, "what stands between CUDA sources and AMD or OpenCL"))
 
@@ -616,7 +659,7 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     bench.register("type", None, str)  # the benchmarks check their own words
     kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     subs = []
-    for name, found in options.COMMANDS.items():
+    for name, found in (options.COMMANDS | options.SUITES).items():
         subs.append(kinds.add_parser(name, help=found.about, description=found.about))
         options.add(subs[-1], found)
     about = "two reports of one benchmark and their ratios, row by row"
@@ -687,6 +730,23 @@ def _render_options(render: argparse.ArgumentParser) -> None:
     )
     render.add_argument(
         "-o", "--output", metavar="DIR", help="where the programs are written, one a platform"
+    )
+
+
+def _report_options(report: argparse.ArgumentParser) -> None:
+    report.add_argument("files", nargs="*", metavar="FILE", help="what bench and verify wrote")
+    report.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a page (.html), one file of one device (.json), a table (.md), a figure (.svg)",
+    )
+    report.add_argument("--device", help="with -o FILE.json: which device, such as opencl:0")
+    report.add_argument(
+        "--compare", action="store_true", help="two files: what changed beyond both spreads"
+    )
+    report.add_argument(
+        "--check", action="store_true", help="say whether files of a device would be taken"
     )
 
 

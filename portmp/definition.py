@@ -30,6 +30,26 @@ LANES = 32
 CHUNK = 8192
 """... of chunk i div CHUNK; lanes, then chunks, combine pairwise with halving distance."""
 
+BLOCK = 32
+"""Factorisations and triangular systems: halving ends at so many columns ..."""
+
+TRIANGLE = 256
+"""... that of a product with a triangular matrix at so many, whose zeros take part ..."""
+
+BY_INTEGERS = 256
+"""... and products by integers are made where rows, columns and steps are at least so many."""
+
+ROWS = 256
+"""QR: sums over a column are cut into chunks of so many rows ..."""
+
+ROW_LANES = 8
+"""... and row i of a chunk belongs to lane i mod ROW_LANES; both combine pairwise."""
+
+
+def half(count: int) -> int:
+    """How many of more than BLOCK columns a factorisation does first: a multiple of BLOCK."""
+    return BLOCK * (-(-count // BLOCK) // 2)
+
 
 SCAN = 256
 """Running sums and products: elements of a chunk in order, then what the chunks before come to."""

@@ -25,6 +25,7 @@ from portmp.formats import Format, inputs
 from portmp.networks.operators import ARITY
 from portmp.routines import base, elementwise
 from portmp.routines.case import ALPHA, BETA, Case
+from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.elementwise import reference as elementwise_reference
 from portmp.routines.elementwise.cases import signs
 from portmp.routines.gemm import reference as gemm_reference
@@ -35,9 +36,11 @@ from portmp.routines.lu import reference as lu_reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.qr import reference as qr_reference
 from portmp.routines.reduce import reference as reduce_reference
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.routines.reference import Host
+from portmp.routines.triangular.routine import dominant
 from portmp.routines.work import summed
 from portmp.verify import cases as verify
 
@@ -271,9 +274,15 @@ def reduction_cases(form: Format) -> Iterator[Case]:
 
 
 def solve_cases(form: Format) -> Iterator[Case]:
-    """LU with rows to swap, and back substitution."""
+    """LU with rows to swap, back substitution, Cholesky, QR; one block of rows, and several."""
     a, b = ordinary(form, (6, 6), "solve a"), ordinary(form, (6, 2), "solve b")
     yield Case("solve", "odd", form, (a, b), mp.linalg.solve, lu_reference.solve)
+    tall = ordinary(form, (259, 2), "tall")
+    yield Case("lu", "tall", form, (tall,), "linalg.lu_factor", lu_reference.packed)
+    yield Case("qr", "odd", form, (a,), "linalg.qr", qr_reference.orthogonal)
+    yield Case("qr", "tall", form, (tall,), "linalg.qr", qr_reference.upper, {"mode": "r"})
+    large = dominant(form, 6, "cholesky")
+    yield Case("cholesky", "odd", form, (large,), "linalg.cholesky", cholesky_reference.lower)
 
 
 def gravity_cases(form: Format) -> Iterator[Case]:

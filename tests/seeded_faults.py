@@ -347,9 +347,9 @@ FAULTS = (
     ),
     Fault(
         "lu: the smallest pivot",
-        "templates/linalg/lu.mako",
-        "if (other > best_value[thread]",
-        "if (other < best_value[thread]",
+        "templates/linalg/lu_panel.mako",
+        'name="better(value, place)">${value} > value',
+        'name="better(value, place)">${value} < value',
         "test_bits.py",
         "device_gives and dd and rest",
     ),
@@ -364,7 +364,7 @@ FAULTS = (
     # --- calls --------------------------------------------------------------------------
     Fault(
         "gemm: a batch's stride lost",
-        "portmp/routines/gemm/launch.py",
+        "portmp/routines/base.py",
         "v.strides[0] if v.ndim == 3 else 0)",
         "0)",
         "test_blas.py",

@@ -21,7 +21,7 @@ from portmp.backends.opencl.runtime import ClDevice, ClQueue
 from portmp.discovery import probe
 from portmp.errors import DeviceError, LaunchError
 from portmp.formats import inputs
-from portmp.routines import base, compilation_units, engines, gemm, gravity, lu, split2021
+from portmp.routines import base, cholesky, compilation_units, engines, gemm, gravity, split2021
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki import Ozaki1, Ozaki2
 from portmp.routines.reference import Host
@@ -156,10 +156,10 @@ def test_comparing_and_the_probe(launched: Launched) -> None:
 def test_a_block_or_a_grid_too_large_is_refused() -> None:
     """Before anything runs, with the kernel's name, what is given and what is allowed."""
     device = narrow(32)
-    one = lu.kernel_spec("dd", 64)
-    kernel = program.kernels(device, one)["lu_pivot"]
+    one = cholesky.kernel_spec("dd", 64)
+    kernel = program.kernels(device, one)["cholesky"]
     with pytest.raises(
-        LaunchError, match=r"'lu_pivot' .*: 64 threads a block, opencl:\d+ allows 32"
+        LaunchError, match=r"'cholesky' .*: 64 threads a block, opencl:\d+ allows 32"
     ):
         device.queue.launch(kernel, (1, 1, 1), (64, 1, 1), [])
     with pytest.raises(LaunchError, match="64 threads a block"):

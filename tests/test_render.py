@@ -516,7 +516,12 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "reduce_max": lambda a, x: x.max(),
     "gemm": lambda a, x: a @ a,
     "gemm_fast": lambda a, x: mp.gemm(a, a, accuracy="fast"),
-    "solve": mp.linalg.solve,
+    "solve_triangular": mp.linalg.solve_triangular,
+    "triangle": lambda a, x: mp.linalg.lu(a),
+    "lu": lambda a, x: mp.linalg.lu_factor(a),
+    "rows": mp.linalg.solve,
+    "cholesky": lambda a, x: mp.linalg.cholesky(a),
+    "qr": lambda a, x: mp.linalg.qr(a),
     "nbody": lambda a, x: mp.nbody.acceleration(*_bodies(x.device), eps=1),
 }
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NoReturn
 
+import browser
 import pytest
 
 from portmp import discovery
@@ -31,6 +32,7 @@ TIERS = (
     "clblast",
     "openblas",
     "strace",
+    "chromium",
     "sphinx",
 )
 
@@ -104,6 +106,11 @@ def _strace() -> None:
         raise BackendUnavailable(f"strace does not run here: {error}") from None
 
 
+def _chromium() -> None:
+    if browser.program() is None:
+        raise BackendUnavailable(f"none of {', '.join(browser.NAMES)} is on PATH")
+
+
 def _opencl(wanted: Callable[[str], bool]) -> None:
     found = {
         str(d.properties.extra.get("platform", "")): d for d in discovery.find("opencl").devices
@@ -139,6 +146,7 @@ _PROBES: dict[str, Callable[[], None]] = {
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
     "clblast": _clblast,
     "strace": _strace,
+    "chromium": _chromium,
     "intel": lambda: _opencl(lambda platform: platform.startswith("Intel")),
 }
 

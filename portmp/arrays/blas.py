@@ -24,7 +24,7 @@ from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 
 
-def _scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimbs:
+def scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimbs:
     """Limbs of a scalar; an Array of shape () is read from the device."""
     if not isinstance(value, Array):
         return base.scalar_limbs(like.format, value, argument)
@@ -86,8 +86,8 @@ def gemm(
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     chosen = choose.resolve(method, accuracy, schedule, left.planes, right.planes)
     operands: dict[str, Any] = {
-        "alpha": _scalar(left, alpha, "alpha"),
-        "beta": _scalar(left, beta, "beta"),
+        "alpha": scalar(left, alpha, "alpha"),
+        "beta": scalar(left, beta, "beta"),
         "c": None if c is None else operand(c, "c").planes,
         "out": None if out is None else operand(out, "out").planes,
     }
@@ -121,8 +121,8 @@ def gemv(
         reduce.gemv(
             matrix.planes,
             vector.planes,
-            alpha=_scalar(vector, alpha, "alpha"),
-            beta=_scalar(vector, beta, "beta"),
+            alpha=scalar(vector, alpha, "alpha"),
+            beta=scalar(vector, beta, "beta"),
             y=None if y is None else operand(y, "y").planes,
             out=None if out is None else operand(out, "out").planes,
             accuracy=accuracy,
@@ -133,14 +133,14 @@ def gemv(
 
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
     """alpha x + y, elementwise."""
-    words = _scalar(operand(x, "x"), alpha, "alpha")
+    words = scalar(operand(x, "x"), alpha, "alpha")
     target = None if out is None else operand(out, "out").planes
     return Array(elementwise.axpy(words, x.planes, operand(y, "y").planes, target))
 
 
 def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
     """alpha x."""
-    words = _scalar(operand(x, "x"), alpha, "alpha")
+    words = scalar(operand(x, "x"), alpha, "alpha")
     target = None if out is None else operand(out, "out").planes
     return Array(elementwise.scal(words, x.planes, target))
 

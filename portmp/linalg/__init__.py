@@ -1,6 +1,50 @@
-"""Linear algebra that users build on: solve, lstsq and conjugate gradients."""
+"""Linear algebra that users build on: systems, factorisations, conjugate gradients."""
 
+from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import Solution, cg
-from portmp.linalg.solve import lstsq, solve
+from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
+from portmp.linalg.lu import (
+    Lu,
+    LuFactors,
+    SignAndLog,
+    det,
+    inv,
+    lu,
+    lu_factor,
+    lu_solve,
+    matrix_power,
+    slogdet,
+    solve,
+)
+from portmp.linalg.norms import cond, norm
+from portmp.linalg.qr import QR, PivotedQR, qr
+from portmp.linalg.triangular import solve_triangular, syrk, trmm
 
-__all__ = ["Solution", "cg", "lstsq", "solve"]
+__all__ = [
+    "QR",
+    "LeastSquares",
+    "Lu",
+    "LuFactors",
+    "PivotedQR",
+    "SignAndLog",
+    "Solution",
+    "cg",
+    "cholesky",
+    "cholesky_solve",
+    "cond",
+    "det",
+    "inv",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "matrix_power",
+    "norm",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "solve_triangular",
+    "syrk",
+    "trmm",
+]

@@ -182,6 +182,11 @@ def strided(planes: View[Any], *strides: int) -> list[Argument]:
     return [*planes.buffers, planes.start, *strides]
 
 
+def batched(v: Planes) -> list[Argument]:
+    """Kernel arguments of a batch of matrices: planes, start, row, column, batch strides."""
+    return strided(v, *v.strides[-2:], v.strides[0] if v.ndim == 3 else 0)
+
+
 def threads(device: Device | None, usual: int) -> int:
     """Threads of a block: *usual*, a power of two, or the largest that the device allows.
 

@@ -31,7 +31,8 @@ class Case:
 
     *operands* are limb planes (of *form*, or ``In`` another), numbers and texts. *call* is what
     users call: the name of a function in portmp, or a function of arrays; it also gets the
-    *options*, where limb planes are arrays too. *reference* is given the format and the operands.
+    *options*, where limb planes are arrays too. Of several results the first one counts.
+    *reference* is given the format and the operands.
     """
 
     routine: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from portmp.routines.cholesky.routine import Cholesky
 from portmp.routines.conversions.routine import Conversions
 from portmp.routines.elementwise.routine import Elementwise
 from portmp.routines.functions.routine import Functions
@@ -11,11 +12,13 @@ from portmp.routines.lu.routine import Lu
 from portmp.routines.order.routine import Order
 from portmp.routines.ozaki.routine import Ozaki
 from portmp.routines.plain.routine import Plain
+from portmp.routines.qr.routine import Qr
 from portmp.routines.random.routine import Random
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.scan.routine import Scan
 from portmp.routines.split2021.routine import Split2021
+from portmp.routines.triangular.routine import Triangular
 
 _ALL: tuple[Routine, ...] = (
     # in the order in which their kernels are listed
@@ -27,7 +30,10 @@ _ALL: tuple[Routine, ...] = (
     Random(),
     Gravity(),
     Split2021(),
+    Triangular(),
     Lu(),
+    Cholesky(),
+    Qr(),
     Scan(),
     Order(),
     Conversions(),

@@ -142,12 +142,19 @@ class View(ABC, Generic[Elements]):
         return self.view(shape, dense_strides(shape), self.start)
 
     def overlaps(self, other: View[Any]) -> bool:
-        """Whether the two views may share an element."""
+        """Whether the two views may share an element; of blocks of one array, whether they do."""
         if self.buffers[0] is not other.buffers[0] or not self.size or not other.size:
             return False
         low, high = self._extent()
         other_low, other_high = other._extent()
-        return low <= other_high and other_low <= high
+        if low > other_high or other_low > high:
+            return False
+        steps = sorted({*self._steps(), *other._steps()}, reverse=True)
+        mine, others = self._spans(steps), other._spans(steps)
+        if mine is None or others is None:
+            return True
+        pairs = zip(mine, others, strict=True)
+        return all(a[0] <= b[1] and b[0] <= a[1] for a, b in pairs)
 
     def same_view(self, other: View[Any]) -> bool:
         """Whether both name the same elements in the same order."""
@@ -159,6 +166,33 @@ class View(ABC, Generic[Elements]):
             self.start + sum(r for r in reach if r < 0),
             self.start + sum(r for r in reach if r > 0),
         )
+
+    def _steps(self) -> dict[int, int]:
+        """The distances of neighbours along axes, without signs, and how many there are of each."""
+        sides = zip(self.shape, self.strides, strict=True)
+        return {abs(step): count for count, step in sides if count > 1 and step}
+
+    def _spans(self, steps: Sequence[int]) -> list[tuple[int, int]] | None:
+        """The first and last index along each axis of an array that has these *steps*.
+
+        None where the view is no block of such an array: where rows reach into the next one.
+        """
+        sizes = self._steps()
+        if sum(count > 1 and step != 0 for count, step in zip(*self.place[:2], strict=True)) != len(
+            sizes
+        ):
+            return None  # two axes with one step
+        rest, room, found = self._extent()[0], math.inf, []
+        for step in (*steps, 1):
+            first, rest = divmod(rest, step)
+            last = first + sizes.get(step, 1) - 1 if step in steps else first
+            if (last + 1) * step > room:
+                return None
+            found.append((first, last))
+            room = step
+            if step == 1:
+                break
+        return found
 
     def _span(self) -> tuple[int, int]:
         """The lowest element that the view names, and how many there are up to the highest."""

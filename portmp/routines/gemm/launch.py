@@ -240,10 +240,10 @@ def _launch(
             _launch(form, s, accuracy, pa, pb, pc, po, k, alpha, beta)
         return
     beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
-    operands: list[Argument] = [m, n, k, *_matrix(a), *_matrix(b)]
+    operands: list[Argument] = [m, n, k, *base.batched(a), *base.batched(b)]
     end: list[Argument] = [
-        *_matrix(c),
-        *_matrix(out),
+        *base.batched(c),
+        *base.batched(out),
         *alpha,
         *beta,
         np.int32(base.is_number(alpha, 1)),
@@ -256,12 +256,12 @@ def _launch(
     block = (s.threads, 1, 1)
     tiles = _tiles(s, m, n)
     if not s.split:
-        operands += _matrix(_total(form, k, c, out, beta_kind))
+        operands += base.batched(_total(form, k, c, out, beta_kind))
         for slab in range(0, max(k, 1), definition.SLAB):
             out.queue.launch(kernel, (tiles, batch, 1), block, [*operands, slab, *end])
         return
     work = allocate(form.compute, (batch * slabs, m, n), out.queue)
-    out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *_matrix(work)])
+    out.queue.launch(kernel, (tiles, batch * slabs, 1), block, [*operands, *base.batched(work)])
     out.queue.launch(
         kernels["gemm_combine"],
         (base.blocks(m * n, threads), batch, 1),
@@ -279,8 +279,3 @@ def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Plan
             form.compute, out.shape, out.strides, out.start, out.buffers[:1] * form.limbs, out.queue
         )
     return allocate(form.compute, out.shape, out.queue)
-
-
-def _matrix(v: Planes) -> list[Argument]:
-    """Kernel arguments of a batch of matrices: planes, start, row, column, batch strides."""
-    return base.strided(v, *v.strides[-2:], v.strides[0] if v.ndim == 3 else 0)

@@ -1,5 +1,5 @@
-"""Linear systems by LU with partial pivoting."""
+"""LU with partial pivoting by blocks."""
 
-from portmp.routines.lu.launch import THREADS, kernel_spec, solve_augmented
+from portmp.routines.lu.launch import Factored, factor, panel_spec, swap_spec
 
-__all__ = ["THREADS", "kernel_spec", "solve_augmented"]
+__all__ = ["Factored", "factor", "panel_spec", "swap_spec"]

@@ -1,61 +1,190 @@
-"""LU with partial pivoting and back substitution on an augmented matrix."""
+"""LU with partial pivoting: p a = l u, by blocks, any number of rows and columns.
+
+Definition: columns are cut by halves at multiples of ``definition.BLOCK`` (Toledo 1997): the left
+half is factored, its rows' swaps reach all columns, the upper right block becomes that of a unit
+triangular system, the lower right block loses GEMM's product with alpha = -1 and beta = 1, and is
+factored. In a panel of at most BLOCK columns: the pivot is the largest leading limb at or below the
+diagonal, the first of equals, NaN never larger than a number; l_ik = div(w_ik, w_kk), left out for
+a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square matrix.
+"""
 
 from __future__ import annotations
 
-from functools import cache, partial
+from functools import cache
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp import formats
-from portmp.backends.base import Argument, Buffer
+from portmp import definition, formats
+from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.lu import reference
+from portmp.routines.lu.steps import LuSteps
+from portmp.routines.reference import Host
+from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of
+from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
-from portmp.runtime.planes import Planes, allocate
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
-THREADS = 64
-_FLAG = Format("flag", ("int32",), "float32", {}, {}, "whether a pivot was zero")
+THREADS = 256
+ROWS = {"gpu": 64, "cpu": 256}
+"""Rows of a block of threads in a panel."""
+TILE = 16
+"""Columns of a block of threads that swaps rows."""
 
 
 @cache
-def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
-    """The four kernels of elimination and back substitution; *threads*: a power of two."""
+def panel_spec(form: str, threads: int = THREADS, rows: int = ROWS["gpu"]) -> KernelSpec:
+    """Steps of a panel."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    return spec("lu", "linalg/lu.mako", f, roles, threads=threads)
+    sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
+    return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
 
 
-def solve_augmented(w: Planes) -> None:
-    """Overwrite columns n.. of the dense matrix w (n, n + r) by the solutions.
+@cache
+def rows_spec(form: str, threads: int = COPYING) -> KernelSpec:
+    """Rows in another order."""
+    return spec("rows", "linalg/rows.mako", formats.get(form), {}, threads=threads)
 
-    Partial pivoting by leading limbs, the first of equals. Waits for the device, and
-    raises ArgumentError when a pivot is zero or NaN.
+
+@cache
+def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
+    """A panel's swaps in all columns."""
+    sizes: dict[str, Any] = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
+    return spec("lu_swap", "linalg/lu_swap.mako", formats.get(form), {}, **sizes)
+
+
+def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
+    """The kernels of a factorisation."""
+    threads = threads_of(device, THREADS)
+    rows = ROWS[device.properties.kind if device else "gpu"]
+    return panel_spec(form.name, threads, rows), swap_spec(form.name, threads)
+
+
+class Factored(NamedTuple):
+    """What a factorisation says beside its factors.
+
+    ``pivots`` (batch, k): row i was swapped with row pivots[i], in order. ``singular`` (batch,):
+    the first column whose pivot is zero or NaN, counted from 1; 0 where there is none.
     """
-    n, columns = w.shape
+
+    pivots: np.ndarray[Any, np.dtype[np.int32]]
+    singular: np.ndarray[Any, np.dtype[np.int32]]
+
+
+class _OnDevice(OnDevice, LuSteps[Planes]):
+    def __init__(self, w: Planes, method: Method) -> None:
+        super().__init__(w.format, method)
+        batch, m, n = w.shape
+        self.unit = unit(w.format, w.device)
+        self.count = min(m, n)
+        self.threads = threads_of(w.device, THREADS)
+        self.rows = ROWS[w.device.properties.kind]
+        self.batch = batch
+
+        def integers(count: int) -> Numbers:
+            return allocate_numbers("int32", (count,), w.queue)
+
+        most = base.blocks(m, self.rows)
+        self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
+        self.where = [integers(2 * batch * most) for _ in range(2)]
+        self.places, self.chosen = integers(batch * m), integers(batch * definition.BLOCK)
+        self.pivots, self.singular = integers(batch * self.count), integers(batch)
+        self.singular.write_parts([np.zeros(batch, np.int32)])
+
+    def panel(self, w: Planes, first: int, end: int) -> None:
+        _, m, n = w.shape
+        kernels = program.kernels(w.device, *self.unit)
+        height, width = m - first, end - first
+        blocks = base.blocks(height, self.rows)
+        mine = self.part(w, slice(first, m), slice(first, end))
+        rest = [
+            np.int32(first),
+            np.int32(self.count),
+            *base.batched(mine),
+            *self.candidates.buffers,
+            *(b for numbers in self.where for b in numbers.buffers),
+            *self.places.buffers,
+            *self.chosen.buffers,
+            *self.pivots.buffers,
+            *self.singular.buffers,
+        ]
+        together = width + 1 if blocks == 1 else 1
+        for step in range(0, width + 1, together):
+            steps = [np.int32(step), np.int32(step + together)]
+            w.queue.launch(
+                kernels["lu_panel"],
+                (self.batch * blocks, 1, 1),
+                (self.threads, 1, 1),
+                [height, np.int32(width), *steps, blocks, *rest],
+            )
+        tiles = base.blocks(n, TILE)
+        w.queue.launch(
+            kernels["lu_swap"],
+            (self.batch * tiles, 1, 1),
+            (self.threads, 1, 1),
+            [
+                height,
+                np.int32(width),
+                n,
+                tiles,
+                *base.batched(self.part(w, slice(first, m), slice(0, n))),
+                *self.places.buffers,
+                *self.chosen.buffers,
+            ],
+        )
+
+
+def factor(w: Planes, method: Method) -> Factored:
+    """Overwrite w (batch, m, n) by its factors. Waits for the device."""
+    batch, m, n = w.shape
+    count = min(m, n)
+    pivots = np.zeros((batch, count), np.int32)
+    singular = np.zeros(batch, np.int32)
+    if not w.size:
+        return Factored(pivots, singular)
     if w.device.by_reference:
-        left = w.view((n, n), w.strides, w.start)
-        right = w.view((n, columns - n), w.strides, w.start + n)
-        base.on_host(right, partial(reference.solve, w.format), left, right)
-        return
-    threads = base.threads(w.device, THREADS)
-    kernels = program.kernels(w.device, kernel_spec(w.format.name, threads))
-    flag = allocate(_FLAG, (1,), w.queue)
-    flag.write([np.zeros(1, np.int32)])
+        for each in range(batch):
 
-    def launch(name: str, col: int, work: int, *extra: Buffer) -> None:
-        if work > 0:
-            args: list[Argument] = [n, columns, col, *w.buffers, *extra]
-            grid = 1 if name == "lu_pivot" else base.blocks(work, threads)
-            w.queue.launch(kernels[name], (grid, 1, 1), (threads, 1, 1), args)
+            def factored(planes: Host, each: int = each) -> Host:
+                found = reference.factor(w.format, planes, method)
+                pivots[each], singular[each] = found.pivots, found.singular
+                return found.factors
 
-    for col in range(n):
-        launch("lu_pivot", col, 1, *flag.buffers)
-        launch("lu_update", col, (n - col - 1) * (columns - col - 1))
-    for col in range(n - 1, -1, -1):
-        launch("lu_divide", col, columns - n)
-        launch("lu_eliminate", col, col * (columns - n))
-    if flag.read_dense()[0][0]:
-        raise ArgumentError("a: the matrix is singular (a pivot is zero or NaN)")
+            mine = base.matrix_of(w, (each,))
+            base.on_host(mine, factored, mine)
+        return Factored(pivots, singular)
+    steps = _OnDevice(w, method)
+    steps.factor(w)
+    return Factored(
+        steps.pivots.read_parts()[0].reshape(batch, count), steps.singular.read_parts()[0]
+    )
+
+
+def ordered(b: Planes, order: np.ndarray[Any, Any]) -> Planes:
+    """Copies of matrices (batch, m, n) with row order[e, i] of entry e as its row i."""
+    out = allocate(b.format, b.shape, b.queue)
+    if not out.size:
+        return out
+    if b.device.by_reference:
+        for each, rows in enumerate(order):
+
+            def taken(planes: Host, rows: np.ndarray[Any, Any] = rows) -> Host:
+                return [p[rows] for p in planes]
+
+            base.on_host(base.matrix_of(out, (each,)), taken, base.matrix_of(b, (each,)))
+        return out
+    where = allocate_numbers("int32", order.shape, b.queue)
+    where.write_parts([order.astype(np.int32)])
+    threads = base.threads(b.device, COPYING)
+    key = rows_spec(b.format.name, threads)
+    b.queue.launch(
+        program.kernels(b.device, key)[key.name],
+        (base.blocks(out.size, threads), 1, 1),
+        (threads, 1, 1),
+        [out.size, *b.shape[1:], *base.batched(b), *where.buffers, *out.buffers],
+    )
+    return out

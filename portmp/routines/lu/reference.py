@@ -1,76 +1,80 @@
-"""Linear systems on the host, bit for bit as on devices."""
+"""LU on the host, bit for bit as on devices."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks import ieee
-from portmp.routines.gemm.reference import gemm
-from portmp.routines.reference import Arithmetic, Host, Value
+from portmp.routines.lu.steps import LuSteps
+from portmp.routines.reference import Host
+from portmp.routines.triangular import reference as triangular
+from portmp.routines.triangular.reference import OnHost
+from portmp.routines.triangular.steps import Method
 
 
-def solve(form: Format, a: Host, b: Host) -> Host:
-    """x of a x = b for a (n, n), b (n, r): LU with partial pivoting on [a b]."""
-    ar = Arithmetic(form)
-    n = a[0].shape[0]
-    with ieee.quiet():
-        w = [np.concatenate(pair, axis=1) for pair in zip(a, b, strict=True)]
+class Factors(NamedTuple):
+    """L and U in one matrix, swaps in order, and the first column without a pivot (from 1)."""
 
-        def part(rows: Any, cols: Any) -> Value:
-            return ar.load([p[rows, cols] for p in w])
+    factors: Host
+    pivots: np.ndarray[Any, Any]
+    singular: int
 
-        def put(rows: Any, cols: Any, value: Value) -> None:
-            for plane, stored in zip(w, ar.store(value), strict=True):
-                plane[rows, cols] = stored
 
-        for col in range(n):
-            sizes = np.nan_to_num(np.abs(w[0][col:, col]), nan=-1.0, posinf=np.inf)
-            pivot = col + int(np.argmax(sizes))
-            if not sizes.max() > 0:
-                raise ArgumentError("a: the matrix is singular (a pivot is zero or NaN)")
-            if pivot != col:
+class _OnHost(OnHost, LuSteps[Host]):
+    def __init__(self, form: Format, method: Method, count: int) -> None:
+        super().__init__(form, method)
+        self.pivots = np.zeros(count, np.int32)
+        self.singular = 0
+
+    def panel(self, w: Host, first: int, end: int) -> None:
+        with ieee.quiet():
+            for col in range(first, end):
+                sizes = np.nan_to_num(np.abs(w[0][col:, col]), nan=-1.0, posinf=np.inf)
+                row = col + int(np.argmax(sizes))
+                self.pivots[col] = row
+                if not sizes.max() > 0 and not self.singular:
+                    self.singular = col + 1
                 for plane in w:
-                    plane[[col, pivot]] = plane[[pivot, col]]
-            below, right = slice(col + 1, n), slice(col + 1, None)
-            top = part(slice(col, col + 1), slice(col, col + 1))
-            left = part(below, slice(col, col + 1))
-            if left[0].size:
-                wide = tuple(np.broadcast_to(t, left[0].shape) for t in top)
-                put(below, slice(col, col + 1), ar.operator("div", left, wide))
-                _eliminate(ar, part, put, below, col, right)
-        for col in range(n - 1, -1, -1):
-            row, rhs = slice(col, col + 1), slice(n, None)
-            x = part(row, rhs)
-            top = part(row, row)
-            put(row, rhs, ar.operator("div", x, tuple(np.broadcast_to(t, x[0].shape) for t in top)))
-            if col:
-                _eliminate(ar, part, put, slice(0, col), col, rhs)
-        return [p[:, n:] for p in w]
+                    plane[[col, row]] = plane[[row, col]]
+                below = slice(col + 1, None)
+                if w[0][col, col] != 0:
+                    self.operate("div", [p[below, col : col + 1] for p in w], w, col, col)
+                self.eliminate(
+                    [p[below, col + 1 : end] for p in w],
+                    self.load([p[below, col : col + 1] for p in w]),
+                    self.load([p[col : col + 1, col + 1 : end] for p in w]),
+                )
 
 
-def _eliminate(ar: Arithmetic, part: Any, put: Any, rows: slice, col: int, cols: slice) -> None:
-    """w[rows, cols] += (-w[rows, col]) w[col, cols]."""
-    target = part(rows, cols)
-    shape = target[0].shape
-    left = ar.operator("neg", part(rows, slice(col, col + 1)))
-    top = part(slice(col, col + 1), cols)
-    put(
-        rows,
-        cols,
-        ar.operator(
-            "fma",
-            tuple(np.broadcast_to(v, shape) for v in left),
-            tuple(np.broadcast_to(v, shape) for v in top),
-            target,
-        ),
-    )
+def factor(form: Format, a: Host, method: Method = None) -> Factors:
+    """L and U of a (m, n), packed."""
+    w = triangular.copied(a)
+    steps = _OnHost(form, method, min(w[0].shape))
+    steps.factor(w)
+    return Factors(w, steps.pivots, steps.singular)
 
 
-def lstsq(form: Format, a: Host, b: Host) -> Host:
-    """Least squares by the normal equations."""
-    at = [p.T for p in a]
-    return solve(form, gemm(form, at, a), gemm(form, at, b))
+def swapped(pivots: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
+    """Which row comes where once rows were swapped in order."""
+    order = np.arange(rows)
+    for i, row in enumerate(pivots):
+        order[[i, row]] = order[[row, i]]
+    return order
+
+
+def packed(form: Format, a: Host, method: Method = None) -> Host:
+    """L and U of a (m, n), packed."""
+    return factor(form, a, method).factors
+
+
+def solve(form: Format, a: Host, b: Host, method: Method = None) -> Host:
+    """x of a x = b for a (n, n), b (n, r)."""
+    found = factor(form, a, method)
+    order = swapped(found.pivots, len(a[0]))
+    x = [p[order] for p in b]
+    for lower in (True, False):
+        x = triangular.solve(form, found.factors, x, lower=lower, unit=lower, method=method)
+    return x

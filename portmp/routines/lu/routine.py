@@ -1,4 +1,4 @@
-"""Linear systems and least squares, as one object."""
+"""LU with partial pivoting, as one object."""
 
 from __future__ import annotations
 
@@ -12,26 +12,33 @@ from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
+from portmp.routines.triangular.launch import COPYING
 from portmp.runtime.program import CompilationUnit
 
 
 class Lu(Routine):
-    """x of a x = b by elimination with partial pivoting."""
+    """p a = l u by blocks, and systems by it."""
 
     name = "lu"
     launch: ClassVar[ModuleType] = launch
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Its four kernels."""
+        """Panels and their swaps; rows in another order."""
         if not form.coded:
-            yield "solve", (launch.kernel_spec(form.name, base.threads(device, launch.THREADS)),)
+            yield "lu", launch.unit(form, device)
+            yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
         if form.coded:
             return
+        for name, shape in (
+            ("ordinary-7x7", (7, 7)),
+            ("blocks-39x37", (39, 37)),
+            ("wide-5x41", (5, 41)),
+        ):
+            a = inputs.ordinary(form, shape, f"lu {name}")
+            yield Case("lu", name, form, (a,), "linalg.lu_factor", reference.packed)
         a, b = inputs.ordinary(form, (7, 7), "solve a"), inputs.ordinary(form, (7, 2), "solve b")
         yield Case("solve", "ordinary-7x2", form, (a, b), "linalg.solve", reference.solve)
-        a, b = inputs.ordinary(form, (12, 4), "lstsq a"), inputs.ordinary(form, (12, 1), "lstsq b")
-        yield Case("lstsq", "ordinary-12x4", form, (a, b), "linalg.lstsq", reference.lstsq)

@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Rates of LU, Cholesky, QR and solve: operations of the format a second, wall time with waiting.
+
+Operations: LU and solve 2/3 n^3 (solve and 2 n^2 more), Cholesky 1/3 n^3, QR 4/3 n^3. Matrices are
+of random numbers; Cholesky's has n on its diagonal. Each case runs once small, so that kernels are
+compiled, then once or, below a second, three times (the median counts), and is checked with a
+vector v: l (u v) against p a v, l (l^T v) against a v, |r v| against |a v|, a x against b, relative
+to the largest element. Cases that do not fit the rest of ``--seconds`` are left out, by the rate of
+the case before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import portmp as mp
+from portmp import discovery
+from portmp.backends.base import Device
+from portmp.errors import PortmpError
+
+OPERATIONS = {"lu": 2 / 3, "solve": 2 / 3, "cholesky": 1 / 3, "qr": 4 / 3}
+METHODS = {"float64": "direct", "dd": "ozaki2", "td": "ozaki2", "qd": "ozaki1"}
+"""What is meant for GPUs; CPUs take ``direct``."""
+SIZES = {
+    "gpu": {"dd": (1024, 4096, 8192, 16384), "td": (4096, 8192), "qd": (4096,)},
+    "cpu": {"dd": (256, 512, 1024), "td": (256,), "qd": (256,)},
+}
+BATCH = {"gpu": 10_000, "cpu": 500}
+SMALL = 320
+"""The order of what runs first, so that kernels are compiled."""
+
+
+class Case(NamedTuple):
+    """What is measured: a routine on ``count`` matrices of order n."""
+
+    routine: str
+    format: str
+    n: int
+    method: str
+    count: int = 1
+
+    @property
+    def operations(self) -> float:
+        """Of the format."""
+        return self.count * OPERATIONS[self.routine] * self.n**3
+
+
+def cases(kind: str, formats: list[str] | None, method: str | None) -> Iterator[Case]:
+    """All that is measured on a kind of device, small ones first."""
+    for n in (16, 32):
+        yield from (Case(r, "dd", n, "direct", BATCH[kind]) for r in ("lu", "cholesky", "qr"))
+    sizes = {f: n for f, n in SIZES[kind].items() if formats is None or f in formats}
+    for n in sorted({n for one in sizes.values() for n in one}):
+        for form in (f for f in sizes if n in sizes[f]):
+            usual = METHODS[form] if kind == "gpu" else "direct"
+            for routine in OPERATIONS:
+                yield Case(routine, form, n, method or usual)
+
+
+def matrix(case: Case, device: Device) -> mp.Array:
+    """A random matrix, or a stack of them."""
+    rng = np.random.default_rng(case.n)
+    shape = (case.n, case.n) if case.count == 1 else (case.count, case.n, case.n)
+    values = rng.standard_normal(shape)
+    if case.routine == "cholesky":
+        values = (values + values.swapaxes(-1, -2)) / 2 + 2 * case.n * np.eye(case.n)
+    return mp.array(values, case.format, device)
+
+
+def ways(case: Case, a: mp.Array) -> tuple[Callable[[], Any], Callable[[Any], float]]:
+    """What runs, and the error of what it gives."""
+    v = mp.array(np.linspace(-1, 1, case.n), case.format, a.device)
+    linalg, by = mp.linalg, case.method
+
+    def relative(found: mp.Array, wanted: mp.Array) -> float:
+        return float(abs(found - wanted).max()) / float(abs(wanted).max())
+
+    def lu_error(found: Any) -> float:
+        u = linalg.trmm(found.lu, v)
+        left = linalg.trmm(found.lu, u, lower=True, unit_diagonal=True)
+        wanted = (a @ v).to_limbs()
+        order = np.arange(case.n)
+        for i, row in enumerate(found.piv.to_numpy()):
+            order[[i, row]] = order[[row, i]]
+        permuted = mp.from_limbs([w[order] for w in wanted], case.format, a.device)
+        return relative(left, permuted)
+
+    def cholesky_error(found: mp.Array) -> float:
+        return relative(mp.gemv(found, mp.gemv(found, v, trans=True)), a @ v)
+
+    def qr_error(found: mp.Array) -> float:
+        return relative(mp.nrm2(found @ v), mp.nrm2(a @ v))
+
+    table: dict[str, tuple[Callable[[], Any], Callable[[Any], float]]] = {
+        "lu": (lambda: linalg.lu_factor(a, method=by), lu_error),
+        "cholesky": (lambda: linalg.cholesky(a, method=by), cholesky_error),
+        "qr": (lambda: linalg.qr(a, "r", method=by), qr_error),
+        "solve": (lambda: linalg.solve(a, v, method=by), lambda x: relative(a @ x, v)),
+    }
+    return table[case.routine]
+
+
+def measured(case: Case, device: Device) -> dict[str, Any]:
+    """Seconds, rate and error of a case."""
+    small = case._replace(n=min(case.n, SMALL), count=min(case.count, 4))
+    settled(ways(small, matrix(small, device))[0]())
+    a = matrix(case, device)
+    run, error = ways(case, a)
+    times: list[float] = []
+    while not times or (len(times) < 3 and times[0] < 1):
+        start = time.perf_counter()
+        found = settled(run())
+        times.append(time.perf_counter() - start)
+    seconds = statistics.median(times)
+    return case._asdict() | {
+        "seconds": seconds,
+        "rate": case.operations / seconds,
+        "error": error(found) if case.count == 1 else None,
+    }
+
+
+def settled(found: Any) -> Any:
+    """The result, once the device has it."""
+    first = found[0] if isinstance(found, tuple) else found
+    float(first[(0,) * first.ndim])
+    return found
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Measure, print lines, write JSON; 0 unless an error is far above what the format allows."""
+    parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
+    parser.add_argument("--device")
+    parser.add_argument("--format", help="dd, td, qd by commas")
+    parser.add_argument("--method", help="direct, ozaki1 or ozaki2 for all")
+    parser.add_argument("--seconds", type=float, default=170, help="to be ended after")
+    parser.add_argument("-o", "--output", type=Path)
+    options = parser.parse_args(arguments)
+    begun = time.perf_counter()
+    rows: list[dict[str, Any]] = []
+    bad = 0
+    try:
+        device = discovery.get(options.device)
+        formats = options.format.split(",") if options.format else None
+        rates: dict[tuple[str, str], float] = {}
+        for case in cases(device.properties.kind, formats, options.method):
+            rate = rates.get((case.routine, case.format), 0.0)
+            left = options.seconds - (time.perf_counter() - begun)
+            # The matrix is made by the host, at some 10^7 numbers a second.
+            needed = case.count * case.n**2 * 1e-7 + (case.operations / rate if rate else 0)
+            if needed > left:
+                print(f"{case.routine:9} {case.format:7} n = {case.n}: no time left", flush=True)
+                continue
+            row = measured(case, device)
+            rows.append(row)
+            if case.count == 1:
+                rates[case.routine, case.format] = row["rate"]
+                unit = mp.zeros((), case.format, device).format.unit_roundoff
+                large = row["error"] > 1e6 * case.n * unit
+                bad += large
+            print(
+                f"{case.routine:9} {case.format:7} n = {case.n:5}  count {case.count:6}  "
+                f"{case.method:7} {row['seconds']:9.4f} s  {row['rate'] / 1e9:10.2f} G/s  error "
+                f"{'-' if row['error'] is None else format(row['error'], '.1e')}",
+                flush=True,
+            )
+    except PortmpError as problem:
+        print(f"bench/linalg.py: error: {problem}", file=sys.stderr)
+        return 2
+    if options.output:
+        facts = {
+            "device": device.properties.as_dict() | {"platform": device.platform},
+            "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+            "rows": rows,
+        }
+        options.output.write_text(json.dumps(facts, indent=1) + "\n")
+    return 1 if bad else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

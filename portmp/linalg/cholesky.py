@@ -1,0 +1,54 @@
+"""Cholesky's factorisation and systems of positive definite matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from portmp.arrays.array import Array
+from portmp.errors import ArgumentError
+from portmp.linalg import operands
+from portmp.linalg.operands import By
+from portmp.routines import cholesky as routine
+from portmp.routines import triangular
+from portmp.routines.triangular import launch
+
+
+def cholesky(a: Array, *, upper: bool = False, method: By = "direct") -> Array:
+    """l with a = l l^T, or with *upper* u with a = u^T u, for positive definite a (..., n, n).
+
+    Only the lower (*upper*: the upper) triangle of a is read. *method* as in ``lu_factor``. Waits
+    for the device. Raises ArgumentError with the order of the first leading minor that is not
+    positive. Backward stable: |a - l l^T| is at most about n u^N |l| |l^T|, elementwise.
+    """
+    matrix = operands.matrix(a, "cholesky", square=True)
+    found = _factored(operands.turned(matrix) if upper else matrix, method, "cholesky")
+    return operands.turned(found) if upper else found
+
+
+def cholesky_solve(factor: Array, b: Array, *, upper: bool = False, method: By = "direct") -> Array:
+    """The x of a x = b by the result of ``cholesky(a, upper=upper)``; b (n,) or (..., n, r)."""
+    matrix = operands.matrix(factor, "cholesky_solve", square=True, argument="factor")
+    left = operands.turned(matrix) if upper else matrix
+    sides, vector = operands.right(b, left, "cholesky_solve", left.shape[-1])
+    batch = operands.batch_of(left, sides, "cholesky_solve")
+    x = operands.stacked(sides, batch)
+    lower = operands.stacked(left, batch, own=False)
+    by = operands.by(method, left.format, "cholesky_solve")
+    launch.solve(lower, x, lower=True, unit=False, method=by)
+    launch.solve(lower.transposed((0, 2, 1)), x, lower=False, unit=False, method=by)
+    found = operands.unstacked(x, batch)
+    return found[..., 0] if vector else found
+
+
+def _factored(a: Array, method: By, name: str) -> Array:
+    w = operands.stacked(a)
+    failed = routine.factor(w, operands.by(method, a.format, name))
+    if failed.any():
+        entry = int(np.flatnonzero(failed)[0])
+        where = f" in entry {entry} of the stack" if a.ndim > 2 else ""
+        raise ArgumentError(
+            f"{name}: a: the matrix is not positive definite{where}: its leading minor of order "
+            f"{failed[entry]} is not positive"
+        )
+    lower = triangular.copied_triangle(w, lower=True, unit=False)
+    return operands.unstacked(lower, a.shape[:-2])

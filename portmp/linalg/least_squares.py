@@ -1,0 +1,123 @@
+"""Least squares by QR, and pseudoinverses."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from portmp.arrays.array import Array, array, zeros
+from portmp.errors import ArgumentError, ShapeError
+from portmp.linalg import operands
+from portmp.linalg.norms import diagonal, norm, norm_estimate
+from portmp.linalg.operands import By
+from portmp.linalg.qr import eliminated
+from portmp.linalg.triangular import solve_triangular
+from portmp.routines import qr as routine
+from portmp.routines import triangular
+from portmp.routines.lu.launch import ordered
+from portmp.routines.triangular.steps import Method
+
+
+class LeastSquares(NamedTuple):
+    """``x``; ``residuals``, sums of squares of b - a x, one for each right-hand side; ``rank``."""
+
+    x: Array
+    residuals: Array
+    rank: int
+
+
+def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direct") -> LeastSquares:
+    """The x that minimises |a x - b| for a matrix a (m, n), b (m,) or (m, r); of all the smallest.
+
+    By Householder's QR of a, or of its transpose where there are more unknowns than equations:
+    errors are about those of data changed by n m u^N relative to a column. Where the estimated
+    condition number of R (1-norm) is 1 / *rcond* or more, the rank is that of a QR with column
+    pivoting, which ends where all columns left are at most *rcond* times the largest; then x is the
+    smallest of all that minimise. *rcond* is max(m, n) u^N by default, and a float from 0 to 1.
+    The residuals are of the x that is returned, computed in its format.
+    """
+    matrix = operands.matrix(a, "lstsq")
+    if matrix.ndim != 2:
+        raise ShapeError(f"lstsq: a {matrix.shape} given, one matrix is needed")
+    m, n = matrix.shape
+    sides, vector = operands.right(b, matrix, "lstsq", m)
+    if sides.ndim != 2:
+        raise ShapeError(f"lstsq: b {b.shape} given, one or two axes are needed")
+    if rcond is not None and not (isinstance(rcond, (int, float)) and 0 <= rcond <= 1):
+        raise ArgumentError(f"lstsq: rcond {rcond!r} given, a number from 0 to 1 is needed")
+    limit = max(m, n) * matrix.format.unit_roundoff if rcond is None else float(rcond)
+    by = operands.by(method, matrix.format, "lstsq")
+    x, rank = _smallest(matrix, sides, limit, by)
+    rest = sides - matrix @ x if n else sides.copy()
+    squares = (rest * rest).sum(axis=0)
+    return LeastSquares(x[:, 0] if vector else x, squares[0] if vector else squares, rank)
+
+
+def pinv(a: Array, rcond: float | None = None, *, method: By = "direct") -> Array:
+    """The pseudoinverse (n, m) of one matrix a (m, n): least squares with the columns of 1.
+
+    The rank is ``lstsq``'s, by QR and not by singular values.
+    """
+    matrix = operands.matrix(a, "pinv")
+    if matrix.ndim != 2:
+        raise ShapeError(f"pinv: a {matrix.shape} given, one matrix is needed")
+    eye = array(np.eye(matrix.shape[0]), matrix.format, matrix.queue)
+    return lstsq(matrix, eye, rcond, method=method).x
+
+
+def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:
+    """x (n, r) and the rank."""
+    m, n = a.shape
+    if not a.size or not b.size:
+        return zeros((n, b.shape[1]), a.format, a.queue), 0 if not a.size else min(m, n)
+    tall = m >= n
+    count = min(m, n)
+    w = operands.stacked(a if tall else a.T)
+    factors = routine.factor(w, by)
+    r = operands.unstacked(triangular.copied_triangle(w, lower=False, unit=False, rows=count), ())
+    if not _full(r, limit):
+        return _deficient(a, b, limit, by)
+    if tall:
+        c = operands.stacked(b)
+        routine.applied(factors, c, transposed=True, method=by)
+        return solve_triangular(r, Array(c)[0, :n], method=_as(by)), count
+    x = zeros((n, b.shape[1]), a.format, a.queue)
+    x[:m] = solve_triangular(r, b, trans=True, method=_as(by))
+    routine.applied(factors, operands.stacked(x, own=False), transposed=False, method=by)
+    return x, count
+
+
+def _as(by: Method) -> By:
+    return "direct" if by is None else by
+
+
+def _full(r: Array, limit: float) -> bool:
+    """Whether an upper triangle's condition number is below 1 / limit, as it is estimated."""
+    if bool((diagonal(r) == 0).any()):
+        return False
+    inverse = norm_estimate(
+        lambda x: solve_triangular(r, x), lambda x: solve_triangular(r, x, trans=True), r
+    )
+    return not float(norm(r, 1)) * inverse * limit >= 1
+
+
+def _deficient(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:
+    """The smallest of many x: a P = Q [T; 0] with T (rank, n), and T^T = Z S."""
+    n = a.shape[1]
+    x = zeros((n, b.shape[1]), a.format, a.queue)
+    found = eliminated(Array(operands.stacked(a)), by, limit)
+    rank = found.rank
+    if not rank:
+        return x, 0
+    c = operands.stacked(b)
+    for one in found.factors:
+        routine.applied(one, c, transposed=True, method=by)
+    top = triangular.copied_triangle(found.w.planes, lower=False, unit=False, rows=rank)
+    w = operands.stacked(operands.unstacked(top, ()).T)
+    factors = routine.factor(w, by)
+    s = operands.unstacked(triangular.copied_triangle(w, lower=False, unit=False, rows=rank), ())
+    x[:rank] = solve_triangular(s, Array(c)[0, :rank], trans=True, method=_as(by))
+    routine.applied(factors, operands.stacked(x, own=False), transposed=False, method=by)
+    placed = np.argsort(found.order).reshape(1, n)
+    return Array(ordered(x.planes.view_as((1, *x.shape)), placed))[0], rank

@@ -1,0 +1,268 @@
+"""LU with partial pivoting, and what follows from it: systems, inverses, determinants."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp.arrays.array import Array, array, from_limbs, zeros
+from portmp.arrays.functions import log
+from portmp.arrays.plain import PlainArray, plain_array
+from portmp.errors import ArgumentError, ShapeError
+from portmp.linalg import operands
+from portmp.linalg.operands import By
+from portmp.networks import ieee
+from portmp.routines import base, triangular
+from portmp.routines import lu as routine
+from portmp.routines.lu.launch import ordered
+from portmp.routines.lu.reference import swapped
+from portmp.routines.reference import Arithmetic, Value
+from portmp.routines.triangular import launch
+from portmp.runtime.planes import Planes
+
+
+class LuFactors(NamedTuple):
+    """``lu``: U on and above the diagonal, L below it, whose own diagonal is ones. ``piv``: row i
+    was swapped with row piv[i], in order; int32, from 0."""
+
+    lu: Array
+    piv: PlainArray
+
+
+class Lu(NamedTuple):
+    """a = p l u: ``p`` a matrix (or, asked for, the order of rows), ``l`` and ``u``."""
+
+    p: Array | PlainArray
+    l: Array  # noqa: E741  # SciPy's name
+    u: Array
+
+
+class SignAndLog(NamedTuple):
+    """A determinant is ``sign`` times the exponential of ``logabsdet``."""
+
+    sign: Array
+    logabsdet: Array
+
+
+def lu_factor(a: Array, *, method: By = "direct") -> LuFactors:
+    """L and U of a (..., m, n) with partial pivoting, as ``lu_solve`` takes them.
+
+    The pivot is the largest leading limb, the first of equals. A column without one, all zeros,
+    stays as it is; NaN and infinities spread. *method*: how products of at least 256 rows, columns
+    and steps are made: ``direct``, ``ozaki1``, ``ozaki2`` (or these with options, as in gemm); it
+    changes bits, the device does not. Waits for the device. Backward stable: |p a - l u| is at most
+    about n u^N |l| |u|, elementwise.
+    """
+    matrix = operands.matrix(a, "lu_factor")
+    w, found = _factored(matrix, method, "lu_factor")
+    batch, count = matrix.shape[:-2], min(matrix.shape[-2:])
+    piv = plain_array(found.pivots.reshape(*batch, count), "int32", matrix.queue)
+    return LuFactors(operands.unstacked(w, batch), piv)
+
+
+def lu_solve(lu_and_piv: LuFactors, b: Array, *, trans: int = 0, method: By = "direct") -> Array:
+    """The x of a x = b, with *trans* 1 of a^T x = b, by the factors of a (..., n, n).
+
+    b is (n,) or (..., n, r). A zero on U's diagonal gives infinities and NaN.
+    """
+    factors, piv = lu_and_piv
+    matrix = operands.matrix(factors, "lu_solve", square=True, argument="lu")
+    if trans not in (0, 1):
+        raise ArgumentError(f"lu_solve: trans {trans!r} given, 0 or 1 is needed")
+    n, batch = matrix.shape[-1], matrix.shape[:-2]
+    if piv.shape != (*batch, n):
+        raise ShapeError(f"lu_solve: piv {piv.shape} does not fit lu {matrix.shape}")
+    pivots = piv.to_numpy().reshape(-1, n)
+    if pivots.size and not ((pivots >= 0) & (pivots < n)).all():
+        raise ArgumentError(f"lu_solve: piv holds numbers outside 0 to {n - 1}")
+    return _solved(matrix, pivots, b, trans == 1, method, "lu_solve")
+
+
+def lu(a: Array, *, p_indices: bool = False, method: By = "direct") -> Lu:
+    """p, l, u with a = p l u for a (..., m, n): l (..., m, k) with ones on its diagonal, u
+    (..., k, n), k the smaller of m and n. Named as SciPy's.
+
+    p is a matrix of ones and zeros or, with *p_indices*, integers (..., m): a = l[p] @ u.
+    """
+    matrix = operands.matrix(a, "lu")
+    m, n = matrix.shape[-2:]
+    count, batch = min(m, n), matrix.shape[:-2]
+    w, found = _factored(matrix, method, "lu")
+    left = w.view((w.shape[0], m, count), w.strides, w.start)
+    lower = triangular.copied_triangle(left, lower=True, unit=True)
+    upper = triangular.copied_triangle(w, lower=False, unit=False, rows=count)
+    order = np.array([np.argsort(swapped(one, m)) for one in found.pivots], np.int32)
+    order = order.reshape(*batch, m)
+    p: Array | PlainArray
+    if p_indices:
+        p = plain_array(order, "int32", matrix.queue)
+    else:
+        eye = np.eye(m)[order] if order.size else np.zeros((*batch, m, m))
+        p = array(eye, matrix.format, matrix.queue)
+    return Lu(p, operands.unstacked(lower, batch), operands.unstacked(upper, batch))
+
+
+def solve(a: Array, b: Array, *, method: By = "direct") -> Array:
+    """The solution x of a x = b for a (..., n, n), b (n,) or (..., n, r), by LU with partial
+    pivoting.
+
+    Backward stable in the format's precision. *method* as in ``lu_factor``. Raises ArgumentError
+    for a singular matrix, naming the column whose pivot is zero or NaN.
+    """
+    matrix = operands.matrix(a, "solve", square=True)
+    sides = operands.right(b, matrix, "solve", matrix.shape[-1]).sides
+    operands.batch_of(matrix, sides, "solve")
+    w, found = _factored(matrix, method, "solve")
+    _refuse(found.singular, matrix, "solve")
+    lower = operands.unstacked(w, matrix.shape[:-2])
+    return _solved(lower, found.pivots, b, False, method, "solve")
+
+
+def inv(a: Array, *, method: By = "direct") -> Array:
+    """The inverse of a (..., n, n), column by column the solution of a x = e."""
+    matrix = operands.matrix(a, "inv", square=True)
+    n = matrix.shape[-1]
+    return solve(matrix, array(np.eye(n), matrix.format, matrix.queue), method=method)
+
+
+def det(a: Array, *, method: By = "direct") -> Array:
+    """The determinant of a (..., n, n): shape (...), 0 for a singular matrix.
+
+    Only the result may overflow or underflow: factors of two are kept apart.
+    """
+    matrix = operands.matrix(a, "det", square=True)
+    ar = Arithmetic(matrix.format)
+    value, exponent = _determinant(ar, matrix, method, "det")
+    with ieee.quiet():
+        # In two steps: a number's own exponent is near 0, a sum of many of them is not.
+        limit = 2 * np.finfo(matrix.format.word).maxexp
+        total = np.clip(exponent, -limit, limit)
+        first = total // 2
+        words = [np.ldexp(np.ldexp(w, first), total - first) for w in value]
+        words[1:] = [np.where(np.isfinite(words[0]), w, 0) for w in words[1:]]
+    return from_limbs(ar.store(words), matrix.format, matrix.queue)
+
+
+def slogdet(a: Array, *, method: By = "direct") -> SignAndLog:
+    """The sign (-1, 0, 1) and the natural logarithm of the size of the determinant.
+
+    The logarithm is that of a number from 1/2 to 1 plus a multiple of that of 2: its error is about
+    that of n products beside the format's.
+    """
+    matrix = operands.matrix(a, "slogdet", square=True)
+    form, ar = matrix.format, Arithmetic(matrix.format)
+    value, exponent = _determinant(ar, matrix, method, "slogdet")
+    size = ar.store([np.where(value[0] < 0, -w, w) for w in value])
+    mantissa = from_limbs(size, form, matrix.queue)
+    two = log(array(2, form, matrix.queue))
+    sign = array(np.where(np.isnan(value[0]), np.nan, np.sign(value[0])), form, matrix.queue)
+    twos = array(np.where(value[0] == 0, 0.0, exponent), form, matrix.queue)
+    return SignAndLog(sign, log(mantissa) + twos * two)
+
+
+def matrix_power(a: Array, n: int) -> Array:
+    """a (..., m, m) to the whole power n, by squaring; negative ones of the inverse."""
+    matrix = operands.matrix(a, "matrix_power", square=True)
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
+        raise ArgumentError(f"matrix_power: n {n!r} given, a whole number is needed")
+    if n == 0:
+        result = zeros(matrix.shape, matrix.format, matrix.queue)
+        result[...] = array(np.eye(matrix.shape[-1]), matrix.format, matrix.queue)
+        return result
+    square = inv(matrix) if n < 0 else matrix
+    found: Array | None = None
+    left = abs(int(n))
+    while left:
+        if left & 1:
+            found = square if found is None else found @ square
+        left >>= 1
+        if left:
+            square = square @ square
+    assert found is not None
+    return found.copy() if found is matrix else found
+
+
+def _factored(a: Array, method: By, name: str) -> tuple[Planes, routine.Factored]:
+    w = operands.stacked(a)
+    return w, routine.factor(w, operands.by(method, a.format, name))
+
+
+def _refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
+    """ArgumentError for the first matrix that is singular."""
+    if singular.any():
+        entry = int(np.flatnonzero(singular)[0])
+        where = f" in entry {entry} of the stack" if a.ndim > 2 else ""
+        raise ArgumentError(
+            f"{name}: a: the matrix is singular{where}: the pivot of column "
+            f"{singular[entry] - 1} is zero or NaN"
+        )
+
+
+def _solved(
+    factors: Array, pivots: np.ndarray[Any, Any], b: Array, trans: bool, method: By, name: str
+) -> Array:
+    n = factors.shape[-1]
+    sides, vector = operands.right(b, factors, name, n)
+    batch = operands.batch_of(factors, sides, name)
+    by = operands.by(method, factors.format, name)
+    left = operands.stacked(factors, batch, own=False)
+    order = np.array([swapped(one, n) for one in pivots], np.int32)
+    order = np.broadcast_to(order.reshape(*factors.shape[:-2], n), (*batch, n)).reshape(-1, n)
+    x = operands.stacked(sides, batch, own=False)
+    if trans:
+        turned = left.transposed((0, 2, 1))
+        x = operands.stacked(sides, batch)
+        launch.solve(turned, x, lower=True, unit=False, method=by)
+        launch.solve(turned, x, lower=False, unit=True, method=by)
+        x = ordered(x, np.argsort(order, axis=1))
+    else:
+        x = ordered(x, order)
+        launch.solve(left, x, lower=True, unit=True, method=by)
+        launch.solve(left, x, lower=False, unit=False, method=by)
+    found = operands.unstacked(x, batch)
+    return found[..., 0] if vector else found
+
+
+def _determinant(
+    ar: Arithmetic, a: Array, method: By, name: str
+) -> tuple[Value, np.ndarray[Any, Any]]:
+    """A number of leading limb from 1/2 to 1 (or 0, or not finite) and the power of two with it."""
+    base.computes(a.format, name)
+    n, batch = a.shape[-1], a.shape[:-2]
+    w, found = _factored(a, method, name)
+    step = sum(w.strides[1:])
+    diagonal = Array(w.view((w.shape[0], n), (w.strides[0], step), w.start)).to_limbs()
+    swaps = (found.pivots != np.arange(n)).sum(axis=1)
+    value, exponent = product(ar, ar.load(diagonal))
+    odd = swaps % 2 == 1
+    value = tuple(np.where(odd, -w, w).reshape(batch) for w in value)
+    return value, exponent.reshape(batch)
+
+
+def product(ar: Arithmetic, factors: Value) -> tuple[Value, np.ndarray[Any, Any]]:
+    """The product along the last axis, as a number near 1 and a power of two, pairwise.
+
+    Each level multiplies neighbours; of an odd number the last one stays. On the host.
+    """
+    entries = factors[0].shape[0]
+    if not factors[0].shape[1]:
+        return ar.zeros(len(factors), (entries,), 1.0), np.zeros(entries, np.int64)
+    exponent = np.zeros(factors[0].shape, np.int64)
+    with ieee.quiet():
+        while True:
+            finite = np.isfinite(factors[0])
+            shift = np.where(finite, np.frexp(np.where(finite, factors[0], 0))[1], 0)
+            factors = tuple(np.ldexp(w, -shift) for w in factors)
+            exponent = exponent + shift
+            count = factors[0].shape[1]
+            if count == 1:
+                return tuple(w[:, 0] for w in factors), exponent[:, 0]
+            even = count - count % 2
+            left, right = (tuple(w[:, i:even:2] for w in factors) for i in (0, 1))
+            made = ar.operator("mul", left, right)
+            sums = exponent[:, 0:even:2] + exponent[:, 1:even:2]
+            factors = tuple(
+                np.concatenate([m, w[:, even:]], axis=1) for m, w in zip(made, factors, strict=True)
+            )
+            exponent = np.concatenate([sums, exponent[:, even:]], axis=1)

@@ -1,0 +1,101 @@
+"""What functions of linear algebra take: matrices and stacks of them, methods of products."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from portmp.arrays.array import Array, operand
+from portmp.errors import ArgumentError, ShapeError, suggestion
+from portmp.formats import Format
+from portmp.routines import base, elementwise
+from portmp.routines.ozaki.choose import METHODS
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.triangular.steps import Method
+from portmp.runtime.planes import Planes, allocate
+
+By = str | Ozaki1 | Ozaki2
+"""How large products within a factorisation are made: ``direct``, ``ozaki1``, ``ozaki2``."""
+
+
+def matrix(value: object, routine: str, *, square: bool = False, argument: str = "a") -> Array:
+    """*value*, an Array of one matrix or a stack of them in a format that computes."""
+    a = operand(value, f"{routine}: {argument}")
+    if a.ndim < 2:
+        raise ShapeError(f"{routine}: {argument} needs two axes at least, {a.shape} given")
+    if square and a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"{routine}: {argument} must be square, {a.shape} given")
+    base.computes(a.format, f"{routine}: {argument}")
+    return a
+
+
+class Right(NamedTuple):
+    """Right-hand sides: as matrices, and whether one vector was given."""
+
+    sides: Array
+    vector: bool
+
+
+def right(value: object, a: Array, routine: str, rows: int) -> Right:
+    """Right-hand sides of *rows* rows: one vector, or (stacks of) matrices as a has them."""
+    b = operand(value, f"{routine}: b")
+    base.same(a.format, a=a.planes, b=b.planes)
+    vector = b.ndim == 1
+    sides = b[:, None] if vector else b
+    if b.ndim < 1 or sides.shape[-2] != rows:
+        raise ShapeError(f"{routine}: b {b.shape} does not fit a {a.shape}: {rows} rows are needed")
+    return Right(sides, vector)
+
+
+def turned(a: Array) -> Array:
+    """Matrices transposed: a view."""
+    return a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
+
+
+def batch_of(a: Array, b: Array, routine: str) -> tuple[int, ...]:
+    """The stack's shape of two operands' matrices."""
+    try:
+        return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    except ValueError:
+        raise ShapeError(
+            f"{routine}: stacks of a {a.shape} and b {b.shape} do not fit each other"
+        ) from None
+
+
+def stacked(a: Array, batch: tuple[int, ...] | None = None, *, own: bool = True) -> Planes:
+    """Matrices as (entries, rows, columns); *own*: in memory of their own, to be overwritten."""
+    planes = a.planes
+    shape = (*(a.shape[:-2] if batch is None else batch), *a.shape[-2:])
+    planes = planes.broadcast_to(shape)
+    if not own and len(shape) == 3:
+        return planes
+    if not own and len(shape) == 2:
+        return planes.view((1, *shape), (0, *planes.strides), planes.start)
+    if own or (len(shape) > 3 and not planes.contiguous):
+        planes = elementwise.apply("copy", [planes], allocate(planes.format, shape, planes.queue))
+    return planes.view_as((math.prod(shape[:-2]), *shape[-2:]))
+
+
+def unstacked(planes: Planes, batch: tuple[int, ...]) -> Array:
+    """Dense matrices (entries, rows, columns) as a stack of shape *batch*."""
+    return Array(planes.view_as((*batch, *planes.shape[1:])))
+
+
+def by(method: By, form: Format, routine: str) -> Method:
+    """The options of a method by its name or itself; None is the direct product."""
+    if isinstance(method, (Ozaki1, Ozaki2)):
+        return method
+    if isinstance(method, str) and method in METHODS:
+        return METHODS[method]
+    if method == "auto":
+        raise ArgumentError(
+            f"{routine}: method 'auto' goes by the device, and bits here must not; "
+            f"allowed are {', '.join(METHODS)}, Ozaki1, Ozaki2"
+        )
+    near = suggestion(str(method), list(METHODS))
+    raise ArgumentError(
+        f"{routine}: method {method!r} given{near}; allowed are {', '.join(METHODS)}, Ozaki1, "
+        "Ozaki2"
+    )

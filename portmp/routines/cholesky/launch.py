@@ -1,0 +1,77 @@
+"""Cholesky's factorisation: a = l l^T for symmetric positive definite a, by blocks.
+
+Definition: cut by halves at multiples of ``definition.BLOCK``: the first block is factored, the one
+below it becomes that of a triangular system (x l^T = b), the last loses GEMM's product of that
+with its transpose (alpha = -1, beta = 1), and is factored. In a block of at most BLOCK rows: l_kk =
+sqrt(a_kk), l_ik = div(a_ik, l_kk), a_ij = fma(-l_ik, l_jk, a_ij). Only the lower triangle is read.
+1/3 n^3 operations.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from portmp import formats
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.routines import base
+from portmp.routines.cholesky import reference
+from portmp.routines.cholesky.steps import CholeskySteps
+from portmp.routines.reference import Host
+from portmp.routines.triangular.launch import OnDevice, threads_of
+from portmp.routines.triangular.steps import Method
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate_numbers
+
+THREADS = 256
+
+
+@cache
+def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
+    """A block's factor."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
+    return spec("cholesky", "linalg/cholesky.mako", f, roles, threads=threads)
+
+
+class _OnDevice(OnDevice, CholeskySteps[Planes]):
+    def __init__(self, a: Planes, method: Method) -> None:
+        super().__init__(a.format, method)
+        self.threads = threads_of(a.device, THREADS)
+        self.failed = allocate_numbers("int32", (a.shape[0],), a.queue)
+        self.failed.write_parts([np.zeros(a.shape[0], np.int32)])
+
+    def block(self, a: Planes, origin: int) -> None:
+        key = kernel_spec(self.form.name, self.threads)
+        a.queue.launch(
+            program.kernels(a.device, key)[key.name],
+            (a.shape[0], 1, 1),
+            (self.threads, 1, 1),
+            [a.shape[1], np.int32(origin), *base.batched(a), *self.failed.buffers],
+        )
+
+
+def factor(a: Planes, method: Method) -> np.ndarray[Any, np.dtype[np.int32]]:
+    """Overwrite the lower triangles of a (batch, n, n) by their factors; waits for the device.
+
+    Returns for each matrix the order of the first leading minor that is not positive; 0 where it
+    is positive definite. The upper triangles hold anything afterwards.
+    """
+    failed = np.zeros(a.shape[0], np.int32)
+    if not a.size:
+        return failed
+    if a.device.by_reference:
+        for each in range(a.shape[0]):
+
+            def factored(planes: Host, each: int = each) -> Host:
+                found, failed[each] = reference.factor(a.format, planes, method)
+                return found
+
+            mine = base.matrix_of(a, (each,))
+            base.on_host(mine, factored, mine)
+        return failed
+    steps = _OnDevice(a, method)
+    steps.factor(a)
+    return steps.failed.read_parts()[0]

@@ -1,0 +1,38 @@
+"""Cholesky's factorisation, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.routines.case import Case
+from portmp.routines.cholesky import launch, reference
+from portmp.routines.routine import Routine
+from portmp.routines.triangular.launch import threads_of
+from portmp.routines.triangular.routine import dominant
+from portmp.runtime.program import CompilationUnit
+
+
+class Cholesky(Routine):
+    """a = l l^T by blocks."""
+
+    name = "cholesky"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+        """A block's factor."""
+        if not form.coded:
+            threads = threads_of(device, launch.THREADS)
+            yield "cholesky", (launch.kernel_spec(form.name, threads),)
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        if form.coded:
+            return
+        for name, n in (("ordinary-7", 7), ("blocks-40", 40)):
+            a = dominant(form, n, f"cholesky {name}")
+            yield Case("cholesky", name, form, (a,), "linalg.cholesky", reference.lower)

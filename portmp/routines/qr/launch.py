@@ -1,0 +1,141 @@
+"""Householder's QR: a = q r, by blocks, any number of rows and columns.
+
+Definition: q is a product of factors 1 - v t^-1 v^T; v is unit lower trapezoidal and t upper
+triangular with t + t^T = v^T v. Columns are cut by halves at multiples of ``definition.BLOCK``: the
+left half is factored, as one factor; applied to the right half, which is factored. Two factors
+become one where their half is a left one: v side by side, v_1^T v_2 in the corner of t. Applying
+q^T or q to c: w = v^T c, w from the triangular system with t^T or t, c - v w; products are GEMM's,
+systems those of ``routines.triangular``.
+
+In a panel of at most BLOCK columns, rows counted from its first: for column k, with g_j the sum of
+a_ik a_ij over the rows i below k, s = sqrt(add(mul(a_kk, a_kk), g_k)), beta = s where a_kk is
+negative and else -s, p = sub(a_kk, beta): v_ik = div(a_ik, p); y_j = add(a_kj, div(g_j, p)) for all
+other columns j; those left of k are t's column above t_kk = div(-beta, p); for those right of k f_j
+= mul(div(-p, beta), y_j), a_kj = sub(a_kj, f_j), a_ij = fma(-v_ik, f_j, a_ij); a_kk = beta. Where s
+is zero, v_ik = 0, y_j = a_kj, t_kk = 1/2 and f_j = mul(2, y_j). The sums g are cut into chunks of
+``definition.ROWS`` rows, row i of a chunk belonging to lane i mod ``definition.ROW_LANES``; a lane
+accumulates its rows in order and is finished, lanes combine pairwise by add with distances 4, 2, 1.
+Chunk c belongs to lane c mod ROW_LANES, which adds its chunks in order to +0; these lanes combine
+likewise. 2 n^2 (m - n/3) operations.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp import definition, formats
+from portmp.backends.base import Device
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.formats import Format
+from portmp.routines import base, elementwise
+from portmp.routines.qr import reference
+from portmp.routines.qr.steps import QrSteps, Reflectors
+from portmp.routines.reference import Host
+from portmp.routines.triangular.launch import OnDevice, threads_of
+from portmp.routines.triangular.steps import Method
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate
+
+THREADS = 256
+
+
+@cache
+def panel_spec(form: str, threads: int = THREADS) -> KernelSpec:
+    """Steps of a panel."""
+    f = formats.get(form)
+    nets = f.accumulator().networks
+    roles = {role: nets[role] for role in ("accumulate", "finish")}
+    roles |= {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
+    sizes: dict[str, Any] = {
+        "threads": threads,
+        "rows": definition.ROWS,
+        "lanes": definition.ROW_LANES,
+        "most": definition.BLOCK,
+    }
+    return spec("qr_panel", "linalg/qr_panel.mako", f, roles, **sizes)
+
+
+def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
+    """The kernel of a panel."""
+    return (panel_spec(form.name, threads_of(device, THREADS)),)
+
+
+class Factored(NamedTuple):
+    """The factors of Q, from the left: on devices, or of each matrix on the host."""
+
+    on_device: list[Reflectors[Planes]]
+    on_host: list[list[Reflectors[Host]]]
+
+    def moved(self, rows: int) -> Factored:
+        """The same for a matrix with *rows* more rows above."""
+        return Factored(
+            [one._replace(first=one.first + rows) for one in self.on_device],
+            [[one._replace(first=one.first + rows) for one in each] for each in self.on_host],
+        )
+
+
+class _OnDevice(OnDevice, QrSteps[Planes]):
+    def __init__(self, like: Planes, method: Method) -> None:
+        super().__init__(like.format, method)
+        self.batch = like.shape[0]
+
+    def panel(self, a: Planes, t: Planes) -> None:
+        batch, m, width = a.shape
+        kernels = program.kernels(a.device, *unit(self.form, a.device))
+        threads = threads_of(a.device, THREADS)
+        blocks = base.blocks(m, definition.ROWS)
+        sums = allocate(self.form.compute, (2 * batch * blocks, definition.BLOCK), a.queue)
+        saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
+        rest = [*base.batched(a), *base.batched(t), *sums.buffers, *saved.buffers]
+        together = width + 1 if blocks == 1 else 1
+        for step in range(0, width + 1, together):
+            a.queue.launch(
+                kernels["qr_panel"],
+                (batch * blocks, 1, 1),
+                (threads, 1, 1),
+                [m, np.int32(width), np.int32(step), np.int32(step + together), blocks, *rest],
+            )
+
+    def empty(self, rows: int, columns: int, like: Planes) -> Planes:
+        return allocate(self.form, (self.batch, rows, columns), like.queue)
+
+    def copy(self, source: Planes, target: Planes) -> None:
+        elementwise.apply("copy", [source], target)
+
+
+def factor(a: Planes, method: Method) -> Factored:
+    """Overwrite the upper triangles of a (batch, m, n) by R; the factors of Q."""
+    if not a.size:
+        return Factored([], [])
+    if a.device.by_reference:
+        found: list[list[Reflectors[Host]]] = []
+        for each in range(a.shape[0]):
+
+            def factored(planes: Host) -> Host:
+                packed, reflectors = reference.factor(a.format, planes, method)
+                found.append(reflectors)
+                return packed
+
+            mine = base.matrix_of(a, (each,))
+            base.on_host(mine, factored, mine)
+        return Factored([], found)
+    return Factored(_OnDevice(a, method).factor(a), [])
+
+
+def applied(factors: Factored, c: Planes, *, transposed: bool, method: Method) -> None:
+    """Overwrite c (batch, m, r) by q c, or q^T c."""
+    if not c.size:
+        return
+    if c.device.by_reference:
+        for each, mine in enumerate(factors.on_host):
+
+            def product(planes: Host, mine: list[Reflectors[Host]] = mine) -> Host:
+                return reference.applied(c.format, mine, planes, transposed, method)
+
+            block = base.matrix_of(c, (each,))
+            base.on_host(block, product, block)
+        return
+    _OnDevice(c, method).apply_all(factors.on_device, c, transposed)

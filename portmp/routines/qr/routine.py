@@ -1,0 +1,41 @@
+"""QR by Householder's reflections, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format, inputs
+from portmp.routines.case import Case
+from portmp.routines.qr import launch, reference
+from portmp.routines.routine import Routine
+from portmp.runtime.program import CompilationUnit
+
+
+class Qr(Routine):
+    """a = q r by blocks."""
+
+    name = "qr"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+        """Steps of a panel."""
+        if not form.coded:
+            yield "qr", launch.unit(form, device)
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        if form.coded:
+            return
+        for name, shape in (
+            ("ordinary-9x5", (9, 5)),
+            ("wide-4x7", (4, 7)),
+            ("tall-260x3", (260, 3)),
+        ):
+            a = inputs.ordinary(form, shape, f"qr {name}")
+            yield Case("qr", name, form, (a,), "linalg.qr", reference.orthogonal)
+        a = inputs.ordinary(form, (41, 38), "qr blocks")
+        yield Case("qr", "blocks-41x38", form, (a,), "linalg.qr", reference.upper, {"mode": "r"})

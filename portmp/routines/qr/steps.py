@@ -1,0 +1,94 @@
+"""QR by halves of columns, on a device or on the host.
+
+Q is a product of 1 - v t^-1 v^T, the v unit lower trapezoids and the t upper triangles with t + t^T
+= v^T v (Puglisi 1992): two neighbours' t join by products, without a system to solve.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Generic, NamedTuple
+
+from portmp import definition
+from portmp.routines.triangular.steps import M, Steps
+
+
+class Reflectors(NamedTuple, Generic[M]):
+    """A factor 1 - v t^-1 v^T of Q: where its v begins, v (m - first, width), and t."""
+
+    first: int
+    v: M
+    t: M
+
+
+class QrSteps(Steps[M]):
+    """What QR takes beside products and triangular systems."""
+
+    @abstractmethod
+    def panel(self, a: M, t: M) -> None:
+        """Factor a of at most BLOCK columns: R, below it the vectors; and their t."""
+
+    @abstractmethod
+    def empty(self, rows: int, columns: int, like: M) -> M:
+        """New memory, which holds anything, as a (stack of) matrices as *like*."""
+
+    def factor(self, a: M) -> list[Reflectors[M]]:
+        """R takes the upper triangle of a; the factors of Q, from the left."""
+        m, n = self.shape(a)
+        k = min(m, n)
+        found = self._columns(a, 0, k, False)
+        if n > k:
+            for one in found:
+                self.apply(one, self.part(a, slice(0, m), slice(k, n)), True)
+        return found
+
+    def _columns(self, a: M, first: int, end: int, together: bool) -> list[Reflectors[M]]:
+        """Columns first to end - 1, from row *first* on; *together*: as one factor."""
+        m, _ = self.shape(a)
+        width, below = end - first, slice(first, m)
+        if not width:
+            return []
+        if width <= definition.BLOCK:
+            panel = self.part(a, below, slice(first, end))
+            t = self.empty(width, width, a)
+            self.panel(panel, t)
+            return [Reflectors(first, self.triangle(panel, True, True), t)]
+        middle = first + definition.half(width)
+        left = self._columns(a, first, middle, True)[0]
+        self.apply(left, self.part(a, slice(0, m), slice(middle, end)), True)
+        right = self._columns(a, middle, end, together)
+        if not together:
+            return [left, *right]
+        v = self.triangle(self.part(a, below, slice(first, end)), True, True)
+        h, (one,) = middle - first, right
+        t = self.empty(width, width, a)
+        top, bottom = slice(0, h), slice(h, width)
+        self.copy(left.t, self.part(t, top, top))
+        self.copy(one.t, self.part(t, bottom, bottom))
+        lower = slice(h, m - first)
+        both = self.part(left.v, lower, top), one.v
+        self.multiply(self.turned(both[0]), both[1], self.part(t, top, bottom), "set")
+        return [Reflectors(first, v, t)]
+
+    @abstractmethod
+    def copy(self, source: M, target: M) -> None:
+        """Copy a block."""
+
+    def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
+        """c becomes q c, or q^T c, for one factor of Q."""
+        m, columns = self.shape(c)
+        _, width = self.shape(one.v)
+        if not columns:
+            return
+        mine = self.part(c, slice(one.first, m), slice(0, columns))
+        w = self.empty(width, columns, c)
+        self.multiply(self.turned(one.v), mine, w, "set")
+        t = self.turned(one.t) if transposed else one.t
+        self.solve(t, w, lower=transposed, unit=False)
+        self.multiply(one.v, w, mine, "subtract")
+
+    def apply_all(self, factors: Sequence[Reflectors[M]], c: M, transposed: bool) -> None:
+        """c becomes q c, or q^T c."""
+        for one in factors if transposed else reversed(factors):
+            self.apply(one, c, transposed)

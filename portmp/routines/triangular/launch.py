@@ -1,0 +1,182 @@
+"""Triangular systems and products: op(a) x = b and op(a) b for triangular a, and a a^T.
+
+Definition: a system is cut by halves at multiples of ``definition.BLOCK`` rows; products between
+the parts are GEMM's with alpha = -1 and beta = 1. In a block, unknowns are found in order: x_i =
+div(b_i, a_ii), left out for a unit diagonal, then fma(-a_ji, x_i, b_j) for all rows j that follow.
+A product is cut by halves down to ``definition.TRIANGLE`` rows, which GEMM takes with zeros beyond
+the diagonal; the part beside it is added by GEMM with beta = 1. A system's matrix on the right is a
+transposed one on the left. Elements of a a^T are GEMM's. n^2 r operations for n unknowns and r
+columns.
+"""
+
+from __future__ import annotations
+
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Argument, Device
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.formats import Format
+from portmp.routines import base, gemm
+from portmp.routines.ozaki import residues, slices
+from portmp.routines.ozaki.options import Ozaki1
+from portmp.routines.triangular import reference
+from portmp.routines.triangular.steps import Method, Steps, factors
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate
+
+THREADS = 128
+TILE = 16
+"""Right-hand sides of a block of threads."""
+COPYING = 64
+
+
+def threads_of(device: Device | None, usual: int) -> int:
+    """Threads of a block with many barriers: one on a CPU, which would take them in turns."""
+    if device is not None and device.properties.kind == "cpu":
+        return 1
+    return base.threads(device, usual)
+
+
+@cache
+def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
+    """A block's unknowns, for many right-hand sides and matrices."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    return spec("triangular_solve", "linalg/triangular.mako", f, roles, threads=threads, tile=TILE)
+
+
+@cache
+def copy_spec(form: str, threads: int = COPYING) -> KernelSpec:
+    """Copies of triangles with zeros beyond the diagonal."""
+    return spec("triangle", "linalg/triangle.mako", formats.get(form), {}, threads=threads)
+
+
+def copied_triangle(a: Planes, *, lower: bool, unit: bool, rows: int | None = None) -> Planes:
+    """Matrices (batch, rows, columns) with zeros beyond a triangle; *unit*: ones on the diagonal.
+
+    *rows*: as many as are copied of them, the first ones; more than there are become rows of zeros.
+    """
+    rows = a.shape[-2] if rows is None else rows
+    out = allocate(a.format, (*a.shape[:-2], rows, a.shape[-1]), a.queue)
+    if not out.size:
+        return out
+    if out.device.by_reference:
+        made = partial(reference.triangle, lower=lower, unit=unit, rows=rows)
+        for each in np.ndindex(*a.shape[:-2]):
+            base.on_host(base.matrix_of(out, each), made, base.matrix_of(a, each))
+        return out
+    threads = base.threads(out.device, COPYING)
+    key = copy_spec(a.format.name, threads)
+    args: list[Argument] = [out.size, *out.shape[-2:], a.shape[-2], np.int32(lower), np.int32(unit)]
+    out.queue.launch(
+        program.kernels(out.device, key)[key.name],
+        (base.blocks(out.size, threads), 1, 1),
+        (threads, 1, 1),
+        [*args, *base.batched(a), *out.buffers],
+    )
+    return out
+
+
+class OnDevice(Steps[Planes]):
+    """Blocks of batches of matrices (batch, rows, columns) on a device that runs kernels."""
+
+    def __init__(self, form: Format, method: Method) -> None:
+        self.form, self.method = form, method
+        self.factors = factors(form)
+
+    def shape(self, x: Planes) -> tuple[int, int]:
+        return x.shape[1], x.shape[2]
+
+    def part(self, x: Planes, rows: slice, columns: slice) -> Planes:
+        shape = (x.shape[0], rows.stop - rows.start, columns.stop - columns.start)
+        start = x.start + rows.start * x.strides[1] + columns.start * x.strides[2]
+        return x.view(shape, x.strides, start)
+
+    def turned(self, x: Planes) -> Planes:
+        return x.transposed((0, 2, 1))
+
+    def backwards(self, x: Planes, columns: bool) -> Planes:
+        batch, row, column = x.strides
+        start = x.start + (x.shape[1] - 1) * row
+        if columns:
+            return x.view(x.shape, (batch, -row, -column), start + (x.shape[2] - 1) * column)
+        return x.view(x.shape, (batch, -row, column), start)
+
+    def multiply(self, a: Planes, b: Planes, c: Planes, kind: str) -> None:
+        method = self.method_for(*self.shape(c), a.shape[2])
+        alpha, beta = self.factors[kind]
+        options: dict[str, Any] = {"alpha": alpha, "beta": beta, "c": c, "out": c}
+        if method is None:
+            gemm.gemm(a, b, **options)
+        elif isinstance(method, Ozaki1):
+            slices.gemm(a, b, **options, method=method)
+        else:
+            residues.gemm(a, b, **options, method=method)
+
+    def solve_block(self, a: Planes, b: Planes, unit: bool) -> None:
+        threads = threads_of(b.device, THREADS)
+        key = kernel_spec(self.form.name, threads)
+        batch, n, columns = b.shape
+        tiles = base.blocks(columns, TILE)
+        b.queue.launch(
+            program.kernels(b.device, key)[key.name],
+            (batch * tiles, 1, 1),
+            (threads, 1, 1),
+            [n, columns, tiles, np.int32(unit), *base.batched(a), *base.batched(b)],
+        )
+
+    def triangle(self, a: Planes, lower: bool, unit: bool) -> Planes:
+        return copied_triangle(a, lower=lower, unit=unit)
+
+
+def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> None:
+    """Overwrite b (batch, n, r) by the x of a x = b for triangular a (batch, n, n)."""
+    if b.device.by_reference:
+        solved = partial(reference.solve, b.format, lower=lower, unit=unit, method=method)
+        for each in np.ndindex(b.shape[0]):
+            mine = base.matrix_of(b, each)
+            base.on_host(mine, solved, base.matrix_of(a, each), mine)
+        return
+    OnDevice(b.format, method).solve(a, b, lower=lower, unit=unit)
+
+
+def times(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> Planes:
+    """a b for triangular a (batch, n, n) and b (batch, n, r)."""
+    out = allocate(b.format, b.shape, b.queue)
+    if b.device.by_reference:
+        made = partial(reference.times, b.format, lower=lower, unit=unit, method=method)
+        for each in np.ndindex(b.shape[0]):
+            factors_of = (base.matrix_of(v, each) for v in (a, b))
+            base.on_host(base.matrix_of(out, each), made, *factors_of)
+        return out
+    steps = OnDevice(b.format, method)
+    steps.times(steps.triangle(a, lower, unit), b, out, lower=lower)
+    return out
+
+
+def square(
+    a: Planes,
+    c: Planes,
+    *,
+    lower: bool,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    method: Method,
+) -> None:
+    """The triangle of c (batch, n, n) becomes alpha a a^T + beta c.
+
+    The other triangle holds anything afterwards.
+    """
+    if c.device.by_reference:
+        made = partial(reference.square, c.format, lower=lower, method=method)
+        for each in np.ndindex(c.shape[0]):
+            mine = base.matrix_of(c, each)
+            base.on_host(mine, made, base.matrix_of(a, each), mine, alpha, beta)
+        return
+    steps = OnDevice(c.format, method)
+    steps.factors["given"] = alpha, beta
+    steps.square(a, c, "given", lower)

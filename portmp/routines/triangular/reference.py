@@ -1,0 +1,157 @@
+"""Blocks of matrices on the host, bit for bit as on devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp.formats import Format
+from portmp.networks import ieee
+from portmp.routines.gemm.reference import gemm
+from portmp.routines.ozaki import residues, slices
+from portmp.routines.ozaki.options import Ozaki1
+from portmp.routines.reference import Arithmetic, Host, Value
+from portmp.routines.triangular.steps import Method, Steps, factors
+
+
+class OnHost(Steps[Host]):
+    """Blocks of a matrix of NumPy planes."""
+
+    def __init__(self, form: Format, method: Method = None) -> None:
+        self.form, self.method, self.ar = form, method, Arithmetic(form)
+        self.factors = factors(form)
+
+    def shape(self, x: Host) -> tuple[int, int]:
+        rows, columns = x[0].shape
+        return rows, columns
+
+    def part(self, x: Host, rows: slice, columns: slice) -> Host:
+        return [p[rows, columns] for p in x]
+
+    def turned(self, x: Host) -> Host:
+        return [p.T for p in x]
+
+    def backwards(self, x: Host, columns: bool) -> Host:
+        return [p[::-1, ::-1] if columns else p[::-1] for p in x]
+
+    def multiply(self, a: Host, b: Host, c: Host, kind: str) -> None:
+        method = self.method_for(*self.shape(c), a[0].shape[1])
+        rest = (*self.factors[kind], c)
+        if method is None:
+            found = gemm(self.form, a, b, *rest)
+        elif isinstance(method, Ozaki1):
+            cut = slices.slices(
+                self.form, method.word, count=method.slices, width=method.width, bits=method.bits
+            )
+            found = slices.on_host(self.form, a, b, *rest, cut=cut)
+        else:
+            found = residues.on_host(self.form, a, b, *rest, moduli=method.moduli)
+        put(c, found)
+
+    def solve_block(self, a: Host, b: Host, unit: bool) -> None:
+        n = a[0].shape[0]
+        with ieee.quiet():
+            for i in range(n):
+                if not unit:
+                    self.operate("div", [p[i : i + 1] for p in b], a, i, i)
+                x = self.load([p[i : i + 1] for p in b])
+                self.eliminate(
+                    [p[i + 1 :] for p in b], self.load([p[i + 1 :, i : i + 1] for p in a]), x
+                )
+
+    def triangle(self, a: Host, lower: bool, unit: bool) -> Host:
+        return triangle(a, lower=lower, unit=unit)
+
+    # --- elements ---------------------------------------------------------------------------
+
+    def load(self, planes: Host) -> Value:
+        """Words."""
+        return self.ar.load(planes)
+
+    def store(self, target: Host, value: Value) -> None:
+        """Words to planes."""
+        put(target, self.ar.store(value))
+
+    def operate(self, op: str, target: Host, a: Host, i: int, j: int) -> None:
+        """The target's elements, and an element of a: an operator's result replaces the first."""
+        if target[0].size:
+            x = self.load(target)
+            y = self.load([p[i : i + 1, j : j + 1] for p in a])
+            self.store(target, self.ar.operator(op, x, wide(y, x)))
+
+    def eliminate(self, target: Host, left: Value, top: Value) -> None:
+        """Each element becomes fma(-left, top, itself), left being a column and top a row."""
+        if target[0].size:
+            z = self.load(target)
+            minus = self.ar.operator("neg", left)
+            self.store(target, self.ar.operator("fma", wide(minus, z), wide(top, z), z))
+
+
+def put(target: Host, found: Host) -> None:
+    """Set planes in place."""
+    for plane, new in zip(target, found, strict=True):
+        plane[...] = new
+
+
+def wide(value: Value, like: Value) -> Value:
+    """A value broadcast to the shape of another."""
+    return tuple(np.broadcast_to(w, like[0].shape) for w in value)
+
+
+def copied(planes: Host) -> Host:
+    """A copy of planes."""
+    return [p.copy() for p in planes]
+
+
+def triangle(a: Host, *, lower: bool, unit: bool, rows: int | None = None) -> Host:
+    """A copy with zeros beyond a triangle; *rows*: so many of them, zeros beyond a's."""
+    found = []
+    for i, plane in enumerate(a):
+        kept = np.tril(plane) if lower else np.triu(plane)
+        out = np.zeros((plane.shape[0] if rows is None else rows, plane.shape[1]), plane.dtype)
+        count = min(len(kept), len(out))
+        out[:count] = kept[:count]
+        if unit:
+            diagonal = np.arange(min(out.shape))
+            out[diagonal, diagonal] = 0 if i else 1
+        found.append(out)
+    return found
+
+
+def solve(
+    form: Format, a: Host, b: Host, *, lower: bool = True, unit: bool = False, method: Method = None
+) -> Host:
+    """x of a x = b for triangular a (n, n), b (n, r)."""
+    x = copied(b)
+    OnHost(form, method).solve(a, x, lower=lower, unit=unit)
+    return x
+
+
+def times(
+    form: Format, a: Host, b: Host, *, lower: bool = True, unit: bool = False, method: Method = None
+) -> Host:
+    """a b for triangular a."""
+    out = copied(b)
+    steps = OnHost(form, method)
+    steps.times(triangle(a, lower=lower, unit=unit), b, out, lower=lower)
+    return out
+
+
+def square(
+    form: Format,
+    a: Host,
+    c: Host,
+    alpha: Sequence[Any],
+    beta: Sequence[Any],
+    *,
+    lower: bool,
+    method: Method = None,
+) -> Host:
+    """alpha a a^T + beta c, of which the lower or the upper triangle counts."""
+    out = copied(c)
+    steps = OnHost(form, method)
+    steps.factors["given"] = tuple(alpha), tuple(beta)
+    steps.square(a, out, "given", lower)
+    return out

@@ -1,0 +1,77 @@
+"""Triangular systems and products, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from types import ModuleType
+from typing import Any, ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format, inputs
+from portmp.routines import base
+from portmp.routines.case import ALPHA, BETA, Case, scalar
+from portmp.routines.reference import Host
+from portmp.routines.routine import Routine
+from portmp.routines.triangular import launch, reference
+from portmp.runtime.program import CompilationUnit
+
+
+class Triangular(Routine):
+    """x of a x = b, and a b, for triangular a; triangles of a a^T."""
+
+    name = "triangular"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+        """Blocks of unknowns; copies of triangles."""
+        if form.coded:
+            return
+        threads = launch.threads_of(device, launch.THREADS)
+        yield "solve_triangular", (launch.kernel_spec(form.name, threads),)
+        copying = base.threads(device, launch.COPYING)
+        yield "triangle", (launch.copy_spec(form.name, copying),)
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        if form.coded:
+            return
+        for name, n, r in (("ordinary-7x3", 7, 3), ("blocks-45x2", 45, 2)):
+            a, b = dominant(form, n, f"triangular {name}"), inputs.ordinary(form, (n, r), name)
+            for lower in (True, False):
+                for unit in (True, False):
+                    marks = ("lower" if lower else "upper") + ("-unit" if unit else "")
+                    options = {"lower": lower, "unit_diagonal": unit}
+                    yield Case(
+                        "solve_triangular",
+                        f"{name}-{marks}",
+                        form,
+                        (a, b),
+                        "linalg.solve_triangular",
+                        partial(reference.solve, lower=lower, unit=unit),
+                        options,
+                    )
+        a, b = inputs.ordinary(form, (9, 9), "trmm a"), inputs.ordinary(form, (9, 2), "trmm b")
+        yield Case("trmm", "ordinary-9x2", form, (a, b), "linalg.trmm", _times, {"lower": True})
+        a, c = inputs.ordinary(form, (6, 11), "syrk a"), inputs.ordinary(form, (6, 6), "syrk c")
+        more = {"alpha": ALPHA, "beta": BETA, "c": c, "lower": True}
+        yield Case("syrk", "ordinary-6x11", form, (a,), "linalg.syrk", partial(_syrk, c=c), more)
+
+
+def dominant(form: Format, n: int, seed: str) -> Host:
+    """Ordinary numbers with a large diagonal, so that unknowns stay small."""
+    planes = inputs.ordinary(form, (n, n), seed)
+    for i, plane in enumerate(planes):
+        plane[range(n), range(n)] = 0 if i else 64
+    return planes
+
+
+def _times(form: Format, a: Host, b: Host) -> Host:
+    return reference.times(form, a, b, lower=True)
+
+
+def _syrk(form: Format, a: Host, c: Any) -> Host:
+    alpha, beta = scalar(form, ALPHA), scalar(form, BETA)
+    found = reference.square(form, a, c, alpha, beta, lower=True)
+    return reference.triangle(found, lower=True, unit=False)

@@ -1,0 +1,138 @@
+"""Blocks of matrices, on a device or on the host: what factorisations are written in.
+
+An algorithm by halves stands here, or in a routine's ``steps``, once. What a block takes is a
+kernel on devices and NumPy's on the host, which share nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Generic, TypeVar
+
+from portmp import definition
+from portmp.formats import Format
+from portmp.routines import base
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+
+M = TypeVar("M")
+
+
+def factors(form: Format) -> dict[str, tuple[base.ScalarLimbs, base.ScalarLimbs]]:
+    """alpha and beta of products by what they do to their output."""
+    one, zero, minus = (base.scalar_limbs(form, n, "alpha") for n in (1, 0, -1))
+    return {"set": (one, zero), "add": (one, one), "subtract": (minus, one)}
+
+
+Method = Ozaki1 | Ozaki2 | None
+"""How products are made: None is the direct one."""
+
+
+class Steps(ABC, Generic[M]):
+    """Blocks of matrices *M* that are changed in place.
+
+    ``method`` multiplies where rows, columns and steps are at least ``definition.BY_INTEGERS``;
+    smaller products are direct.
+    """
+
+    method: Method
+
+    # --- what a matrix is -------------------------------------------------------------------
+
+    @abstractmethod
+    def shape(self, x: M) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @abstractmethod
+    def part(self, x: M, rows: slice, columns: slice) -> M:
+        """A block: a view."""
+
+    @abstractmethod
+    def turned(self, x: M) -> M:
+        """The transpose: a view."""
+
+    @abstractmethod
+    def backwards(self, x: M, columns: bool) -> M:
+        """Rows in reversed order, and with *columns* these, too: a view."""
+
+    # --- what is done with them -------------------------------------------------------------
+
+    @abstractmethod
+    def multiply(self, a: M, b: M, c: M, kind: str) -> None:
+        """c = alpha a b + beta c by *kind*: ``set``, ``add``, ``subtract`` (``factors``)."""
+
+    @abstractmethod
+    def solve_block(self, a: M, b: M, unit: bool) -> None:
+        """b becomes the x of a x = b for lower triangular a of at most BLOCK rows."""
+
+    @abstractmethod
+    def triangle(self, a: M, lower: bool, unit: bool) -> M:
+        """A copy of a with zeros beyond its lower or upper triangle; *unit*: ones on the diagonal.
+
+        The diagonal starts at the upper left corner.
+        """
+
+    def method_for(self, m: int, n: int, k: int) -> Method:
+        """How a product of these sizes is made."""
+        return self.method if min(m, n, k) >= definition.BY_INTEGERS else None
+
+    # --- by halves --------------------------------------------------------------------------
+
+    def solve(self, a: M, b: M, *, lower: bool, unit: bool) -> None:
+        """b becomes the x of a x = b for triangular a."""
+        n, columns = self.shape(b)
+        if not n or not columns:
+            return
+        if n <= definition.BLOCK:
+            if lower:
+                self.solve_block(a, b, unit)
+            else:
+                self.solve_block(self.backwards(a, True), self.backwards(b, False), unit)
+            return
+        h = definition.half(n)
+        parts = slice(0, h), slice(h, n)
+        first, then = parts if lower else parts[::-1]
+        whole = slice(0, columns)
+        known, rest = self.part(b, first, whole), self.part(b, then, whole)
+        self.solve(self.part(a, first, first), known, lower=lower, unit=unit)
+        self.multiply(self.part(a, then, first), known, rest, "subtract")
+        self.solve(self.part(a, then, then), rest, lower=lower, unit=unit)
+
+    def times(self, t: M, b: M, out: M, *, lower: bool) -> None:
+        """out = t b for triangular t, whose other triangle is zeros."""
+        n, columns = self.shape(b)
+        if n <= definition.TRIANGLE:
+            self.multiply(t, b, out, "set")
+            return
+        h = definition.half(n)
+        first, last, whole = slice(0, h), slice(h, n), slice(0, columns)
+        b_parts = self.part(b, first, whole), self.part(b, last, whole)
+        outs = self.part(out, first, whole), self.part(out, last, whole)
+        self.times(self.part(t, first, first), b_parts[0], outs[0], lower=lower)
+        self.times(self.part(t, last, last), b_parts[1], outs[1], lower=lower)
+        if lower:
+            self.multiply(self.part(t, last, first), b_parts[0], outs[1], "add")
+        else:
+            self.multiply(self.part(t, first, last), b_parts[1], outs[0], "add")
+
+    def square(self, a: M, c: M, kind: str, lower: bool = True) -> None:
+        """The triangle of c as ``multiply(a, a^T, c, kind)`` gives it.
+
+        Beyond the diagonal too where a block is small. Elements do not depend on blocks.
+        """
+        n, k = self.shape(a)
+        if n <= WHOLE:
+            self.multiply(a, self.turned(a), c, kind)
+            return
+        h = definition.half(n)
+        first, last, steps = slice(0, h), slice(h, n), slice(0, k)
+        top, bottom = self.part(a, first, steps), self.part(a, last, steps)
+        self.square(top, self.part(c, first, first), kind, lower)
+        if lower:
+            self.multiply(bottom, self.turned(top), self.part(c, last, first), kind)
+        else:
+            self.multiply(top, self.turned(bottom), self.part(c, first, last), kind)
+        self.square(bottom, self.part(c, last, last), kind, lower)
+
+
+WHOLE = 128
+"""Squares of so many rows are multiplied as a whole, both triangles: a schedule, no definition."""

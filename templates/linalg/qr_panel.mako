@@ -1,0 +1,169 @@
+## Householder's QR of a panel of few columns, column by column.
+##
+## A block of threads has ${rows} rows, whose sums are a chunk of the definition. A step ends the
+## column before: its products with all columns are known from all blocks' sums, and its row from a
+## copy, since its own block changes it meanwhile; then it sums products with its own column. So
+## launches of a step each are all that blocks need to wait for each other, and one block takes all
+## steps in one launch. Of columns left of the diagonal, which hold vectors already, products give
+## the triangle of the compact form.
+<%! from portmp.definition import halvings %>
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%
+    p, long = w.platform, w.platform.index
+    f = {role: w.function(net) for role, net in networks.items()}
+    state = networks["accumulate"].result
+%>
+<%def name="kept(memory, index, value, pad)">
+% for k in w.limbs:
+${pad}${memory}${k}[${index}] = ${w.word_of(value, k)};
+% endfor
+</%def>
+<%def name="put(name, index, value, pad)">
+% for k in w.limbs:
+${pad}${w.store(name, k, index, w.word_of(value, k))}
+% endfor
+</%def>
+<% held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
+<%def name="tree()">
+% for distance in halvings(lanes):
+            ${p.barrier}
+            for (int e = thread; e < ${distance * most}; e += ${threads}) {
+                const ${w.value} z = ${f["add"]}(${held("lane", "e")}, ${held("lane", f"e + {distance * most}")});
+${kept("lane", "e", "z", " " * 16)}
+            }
+% endfor
+            ${p.barrier}
+</%def>
+${arithmetic(w, list(networks.values()))}
+${p.kernel.format(threads)} qr_panel(
+    const ${long} m, const int width, const int first_step, const int end_step, const ${long} blocks,
+${matrix(w, "a", const=False)}\
+${matrix(w, "t", const=False)}\
+    ${w.planes("sums", const=False, compute=True)}, ${w.planes("saved", const=False, compute=True)})
+{
+% for k in w.limbs:
+    ${p.shared} ${w.word} lane${k}[${lanes * most}];
+    ${p.shared} ${w.word} top${k}[${most}];
+    ${p.shared} ${w.word} share${k}[${most}];
+    ${p.shared} ${w.word} first${k}[1];
+% endfor
+    ${p.shared} int none[1];
+    const int thread = (int)${p.axis(p.local_id, 0)};
+    const ${long} group = ${p.axis(p.group_id, 0)}, entry = group / blocks, block = group % blocks;
+    const ${long} base = a_start + entry * a_batch;
+    const int start = (int)block * ${rows};
+    const int last = (int)(m - start < ${rows} ? m : start + ${rows});
+
+    for (int step = first_step; step < end_step; ++step) {
+        const int col = step - 1;
+        if (step > 0) {
+            const ${long} set = (entry * 2 + (col & 1)) * blocks;
+            for (int e = thread; e < ${lanes * most}; e += ${threads}) {
+                const int j = e % ${most};
+                ${w.value} z = ${w.zero()};
+                for (${long} b = e / ${most}; b < blocks; b += ${lanes}) {
+                    const ${long} at = (set + b) * ${most} + j;
+                    z = ${f["add"]}(z, ${held("sums", "at")});
+                }
+${kept("lane", "e", "z", " " * 16)}
+            }
+            for (int j = thread; j < ${most}; j += ${threads}) {
+                const ${long} at = (entry * 2 + (col & 1)) * ${most} + j;
+                const ${w.value} z = ${held("saved", "at")};
+${kept("top", "j", "z", " " * 16)}
+            }
+${tree()}
+            /* a thread a column: what its row and the rows below lose */
+            for (int j = thread; j < width; j += ${threads}) {
+                const ${w.value} alpha = ${held("top", "col")};
+                const ${w.value} size = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), ${held("lane", "col")}));
+                const int zero = ${w.word_of("size", 0)} == 0;
+                const ${w.value} minus = ${f["neg"]}(size);
+                const ${w.value} beta = ${w.word_of("alpha", 0)} < 0 ? size : minus;
+                const ${w.value} v = ${f["sub"]}(alpha, beta);
+                ${w.value} y = ${held("top", "j")};
+                if (!zero)
+                    y = ${f["add"]}(y, ${f["div"]}(${held("lane", "j")}, v));
+                if (j == col) {
+                    ${w.value} diagonal = ${w.first_of(networks["add"].result, 0.5)};
+                    if (!zero)
+                        diagonal = ${f["div"]}(${f["neg"]}(beta), v);
+                    none[0] = zero;
+${kept("first", "0", "v", " " * 20)}
+                    if (block == 0) {
+                        const ${long} at = base + col * (a_row + a_col);
+                        const ${long} corner = t_start + entry * t_batch + col * (t_row + t_col);
+${put("a", "at", "beta", " " * 24)}
+${put("t", "corner", "diagonal", " " * 24)}
+                    }
+                } else if (j < col) {
+                    if (block == 0) {
+                        const ${long} at = t_start + entry * t_batch + j * t_row + col * t_col;
+${put("t", "at", "y", " " * 24)}
+                    }
+                } else {
+                    ${w.value} two = ${w.first_of(networks["add"].result, 2.0)};
+                    if (!zero)
+                        two = ${f["div"]}(${f["neg"]}(v), beta);
+                    y = ${f["mul"]}(two, y);
+${kept("share", "j", "y", " " * 20)}
+                    if (block == 0) {
+                        const ${long} at = base + col * a_row + j * a_col;
+                        const ${w.value} z = ${f["sub"]}(${held("top", "j")}, y);
+${put("a", "at", "z", " " * 24)}
+                    }
+                }
+            }
+            ${p.device_barrier}
+            for (int i = start + thread; i < last; i += ${threads}) {
+                if (i > col) {
+                    const ${long} at = base + i * a_row + col * a_col;
+                    ${w.value} z = ${w.zero()};
+                    if (!none[0])
+                        z = ${f["div"]}(${w.element("a", "at")}, ${held("first", "0")});
+${put("a", "at", "z", " " * 20)}
+                }
+            }
+            ${p.device_barrier}
+            for (int e = thread; e < (last - start) * ${most}; e += ${threads}) {
+                const int i = start + e / ${most}, j = e % ${most};
+                if (i > col && j > col && j < width) {
+                    const ${long} left = base + i * a_row + col * a_col, at = base + i * a_row + j * a_col;
+                    const ${w.value} z = ${f["fma"]}(${f["neg"]}(${w.element("a", "left")}), ${held("share", "j")}, ${w.element("a", "at")});
+${put("a", "at", "z", " " * 20)}
+                }
+            }
+            ${p.device_barrier}
+        }
+        if (step < width) {
+            if (block == 0) {
+                for (int j = thread; j < width; j += ${threads}) {
+                    const ${long} at = base + step * a_row + j * a_col;
+                    const ${long} to = (entry * 2 + (step & 1)) * ${most} + j;
+                    const ${w.value} z = ${w.element("a", "at")};
+${kept("saved", "to", "z", " " * 20)}
+                }
+            }
+            for (int e = thread; e < ${lanes * most}; e += ${threads}) {
+                const int j = e % ${most};
+                ${w.type(state)} sum = ${w.zero(state)};
+                for (int i = start + e / ${most}; i < last; i += ${lanes}) {
+                    if (i > step && j < width) {
+                        const ${long} at = base + i * a_row + step * a_col, other = base + i * a_row + j * a_col;
+                        sum = ${f["accumulate"]}(sum, ${w.element("a", "at")}, ${w.element("a", "other")});
+                    }
+                }
+                const ${w.value} z = ${f["finish"] + "(sum)"};
+${kept("lane", "e", "z", " " * 16)}
+            }
+${tree()}
+            for (int j = thread; j < ${most}; j += ${threads}) {
+                const ${long} at = ((entry * 2 + (step & 1)) * blocks + block) * ${most} + j;
+                const ${w.value} z = ${held("lane", "j")};
+${kept("sums", "at", "z", " " * 16)}
+            }
+            ${p.device_barrier}
+        }
+    }
+}

@@ -1,0 +1,516 @@
+"""Factorisations and systems against exact arithmetic; bits of long ones across devices."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from slow import slow
+
+import portmp as mp
+from portmp import definition, formats
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.formats import inputs
+from portmp.routines.cholesky import reference as cholesky_reference
+from portmp.routines.lu import reference as lu_reference
+from portmp.routines.ozaki.options import Ozaki2
+from portmp.routines.qr import reference as qr_reference
+from portmp.routines.reference import Host
+from portmp.routines.triangular.routine import dominant
+
+flint = pytest.importorskip("flint")
+
+N = 37
+"""Two blocks, the second one odd."""
+
+
+def exact(a: mp.Array) -> Any:
+    """A matrix of rational numbers."""
+    rows = a.to_fractions()
+    rational = flint.fmpq
+    values = [[rational(x.numerator, x.denominator) for x in row] for row in rows]
+    return flint.fmpq_mat(len(rows), a.shape[1], [x for row in values for x in row])
+
+
+def sizes(m: Any) -> np.ndarray[Any, Any]:
+    """Magnitudes of rational numbers as floats, which may be far below a float64's roundoff."""
+    rows, columns = m.nrows(), m.ncols()
+    entries = [
+        [abs(Fraction(int(m[i, j].p), int(m[i, j].q))) for j in range(columns)] for i in range(rows)
+    ]
+    return np.array([[float(x) for x in row] for row in entries]).reshape(rows, columns)
+
+
+def eye(n: int) -> Any:
+    return flint.fmpq_mat(n, n, [int(i == j) for i in range(n) for j in range(n)])
+
+
+# --- matrices ------------------------------------------------------------------------------------
+
+
+def _hilbert(n: int) -> list[list[Fraction]]:
+    return [[Fraction(1, i + j + 1) for j in range(n)] for i in range(n)]
+
+
+def _vandermonde(n: int) -> list[list[Fraction]]:
+    return [[Fraction(i + 1, n) ** j for j in range(n)] for i in range(n)]
+
+
+def _frank(n: int) -> list[list[int]]:
+    return [[n - max(i, j) if j >= i - 1 else 0 for j in range(n)] for i in range(n)]
+
+
+def _wilkinson(n: int) -> list[list[int]]:
+    """Growth 2^(n - 1) with partial pivoting."""
+    return [[1 if i == j or j == n - 1 else -1 if j < i else 0 for j in range(n)] for i in range(n)]
+
+
+def _moler(n: int) -> list[list[int]]:
+    return [[i + 1 if i == j else min(i, j) - 1 for j in range(n)] for i in range(n)]
+
+
+def _kahan(n: int) -> list[list[float]]:
+    s, c = math.sin(1.2), math.cos(1.2)
+    return [[s**i if i == j else -c * s**i if j > i else 0.0 for j in range(n)] for i in range(n)]
+
+
+def _random(n: int) -> list[list[float]]:
+    found: list[list[float]] = np.random.default_rng(7).standard_normal((n, n)).tolist()
+    return found
+
+
+def _graded(n: int) -> list[list[float]]:
+    return [[x * 2.0 ** -(i + j) for j, x in enumerate(row)] for i, row in enumerate(_random(n))]
+
+
+MATRICES: dict[str, Callable[[int], list[list[Any]]]] = {
+    "random": _random,
+    "graded": _graded,
+    "hilbert": _hilbert,
+    "vandermonde": _vandermonde,
+    "frank": _frank,
+    "kahan": _kahan,
+    "wilkinson": _wilkinson,
+    "moler": _moler,
+}
+FORMATS = ("float32", "dd", "td", "qd", "d+s")
+"""One of each number of limbs, and limbs of two words."""
+CONSTANT = 40
+"""Of the backward errors' bounds n c u^N below: networks' own constants are up to 20."""
+
+
+def _kept(case: dict[str, Any]) -> bool:
+    return case["form"] == "dd" or case["kind"] == "random"
+
+
+def made(kind: str, form: str, device: Device, n: int = N) -> mp.Array:
+    if form == "float32" and kind in ("graded", "vandermonde"):
+        n = 20  # within its range
+    return mp.array(MATRICES[kind](n), form, device)
+
+
+@slow("formats and matrices seldom fail together", unless=_kept)
+@pytest.mark.parametrize("kind", MATRICES)
+@pytest.mark.parametrize("form", FORMATS)
+def test_backward_errors(device: Device, form: str, kind: str) -> None:
+    """LU elementwise, QR by columns, orthogonality; all in exact arithmetic."""
+    a = made(kind, form, device)
+    n, whole = a.shape[0], exact(a)
+    unit = CONSTANT * n * a.format.unit_roundoff
+    p, left, u = mp.linalg.lu(a)
+    lower, upper = exact(left), exact(u)
+    error = sizes(exact(p) * lower * upper - whole)
+    bound = sizes(exact(p)) @ sizes(lower) @ sizes(upper)
+    assert (error <= unit * bound).all()
+    assert sizes(lower).max() <= 1 + unit
+    q, r = mp.linalg.qr(a)
+    orthogonal = exact(q)
+    assert sizes(orthogonal.transpose() * orthogonal - eye(n)).max() <= unit
+    error = sizes(orthogonal * exact(r) - whole)
+    assert (np.linalg.norm(error, axis=0) <= unit * np.linalg.norm(sizes(whole), axis=0)).all()
+    assert (np.tril(r.to_float64(), -1) == 0).all() and (np.tril(u.to_float64(), -1) == 0).all()
+
+
+@slow("formats seldom fail apart", unless=lambda p: p["form"] == "dd")
+@pytest.mark.parametrize("form", FORMATS)
+def test_cholesky(device: Device, form: str) -> None:
+    """Elementwise, by exact arithmetic; only the triangle asked for is read."""
+    for a in (made("moler", form, device), made("hilbert", form, device, 5)):
+        n, whole = a.shape[0], exact(a)
+        factor = mp.linalg.cholesky(a)
+        lower = exact(factor)
+        error = sizes(lower * lower.transpose() - whole)
+        bound = sizes(lower) @ sizes(lower).T
+        assert (error <= CONSTANT * n * a.format.unit_roundoff * bound).all()
+        spoiled = a.copy()
+        spoiled[0, 1:] = math.nan
+        assert (mp.linalg.cholesky(spoiled) == factor).all()
+        assert (mp.linalg.cholesky(spoiled.T, upper=True) == factor.T).all()
+        b = a[:, :2]
+        x = mp.linalg.cholesky_solve(factor, b)
+        assert (x == mp.linalg.cholesky_solve(factor.T, b, upper=True)).all()
+        assert float(abs(a @ x - b).max()) <= 1e5 * n * a.format.unit_roundoff * n
+
+
+@pytest.mark.parametrize("n", [1, 2, 31, 32, 33, 63, 64, 65])
+def test_sizes_about_blocks(device: Device, n: int) -> None:
+    """solve, inv and all of triangular systems, by their residuals."""
+    rng = np.random.default_rng(n)
+    a = mp.array(rng.standard_normal((n, n)) + 3 * np.eye(n), "dd", device)
+    b = mp.array(rng.standard_normal((n, 3)), "dd", device)
+    unit = 1e4 * n * a.format.unit_roundoff
+    x = mp.linalg.solve(a, b)
+    assert float(abs(a @ x - b).max()) < unit
+    assert (mp.linalg.solve(a, b[:, 1]) == x[:, 1]).all()
+    y = mp.linalg.lu_solve(mp.linalg.lu_factor(a), b, trans=1)
+    assert float(abs(a.T @ y - b).max()) < unit
+    assert float(abs(mp.linalg.inv(a) @ a - mp.array(np.eye(n), "dd", device)).max()) < unit
+    large = a + mp.array(2 * n * np.eye(n), "dd", device)
+    host = np.linalg.inv
+    for lower in (True, False):
+        for trans in (True, False):
+            for ones in (True, False):
+                t = np.tril(large.to_float64()) if lower else np.triu(large.to_float64())
+                if ones:
+                    t = t / (2 * n)
+                    np.fill_diagonal(t, 1)
+                given = mp.array(t, "dd", device)
+                spoiled = given.copy()
+                if ones:
+                    spoiled[range(n)[0], 0] = 5.0
+                options: dict[str, Any] = {"lower": lower, "trans": trans, "unit_diagonal": ones}
+                op = given.T if trans else given
+                x = mp.linalg.solve_triangular(spoiled, b, **options)
+                assert float(abs(op @ x - b).max()) < unit
+                z = mp.linalg.solve_triangular(spoiled, b.T, left=False, **options)
+                assert float(abs(z @ op - b.T).max()) < unit
+                assert np.allclose(x.to_float64(), host(op.to_float64()) @ b.to_float64())
+                product = mp.linalg.trmm(spoiled, b, **options)
+                assert float(abs(product - op @ b).max()) < unit
+                product = mp.linalg.trmm(spoiled, b.T, left=False, **options)
+                assert float(abs(product - b.T @ op).max()) < unit
+
+
+def test_rectangles(device: Device) -> None:
+    """Wide and tall ones, of nothing and of one row."""
+    for m, n in ((0, 0), (0, 3), (3, 0), (1, 5), (5, 1), (9, 70), (70, 9), (300, 34)):
+        a = mp.array(np.random.default_rng(m).standard_normal((m, n)), "dd", device)
+        k = min(m, n)
+        p, left, u = mp.linalg.lu(a)
+        assert (left.shape, u.shape) == ((m, k), (k, n))
+        order = mp.linalg.lu(a, p_indices=True).p.to_numpy()
+        for mode in ("reduced", "complete"):
+            q, r = mp.linalg.qr(a, mode)
+            assert (q.shape[1], r.shape[0]) == ((m, m) if mode == "complete" else (k, k))
+            if a.size:
+                assert float(abs(q @ r - a).max()) < 1e-28
+                assert (
+                    float(abs(q.T @ q - mp.array(np.eye(q.shape[1]), "dd", device)).max()) < 1e-29
+                )
+        assert (mp.linalg.qr(a, "r") == mp.linalg.qr(a).R).all()
+        if a.size:
+            assert float(abs(p @ left @ u - a).max()) < 1e-29
+            rows = mp.from_limbs([w[order] for w in left.to_limbs()], "dd", device)
+            assert float(abs(rows @ u - a).max()) < 1e-29
+
+
+def test_stacks(device: Device) -> None:
+    """A stack's matrices have the bits that they have alone; views and broadcasting."""
+    rng = np.random.default_rng(3)
+    a = mp.array(rng.standard_normal((2, 3, 40, 40)) + 5 * np.eye(40), "dd", device)
+    b = mp.array(rng.standard_normal((3, 40, 2)), "dd", device)
+    lu, piv = mp.linalg.lu_factor(a)
+    x, q, d = mp.linalg.solve(a, b), mp.linalg.qr(a).Q, mp.linalg.det(a)
+    s = a @ a.transpose(0, 1, 3, 2)
+    factor = mp.linalg.cholesky(s)
+    for i, j in np.ndindex(2, 3):
+        one = mp.linalg.lu_factor(a[i, j])
+        assert (one.lu == lu[i, j]).all() and (one.piv == piv[i, j].to_numpy()).all()
+        assert (mp.linalg.solve(a[i, j], b[j]) == x[i, j]).all()
+        assert (q[i, j] == mp.linalg.qr(a[i, j]).Q).all()
+        assert bool(mp.linalg.det(a[i, j]) == d[i, j])
+        assert (mp.linalg.cholesky(s[i, j]) == factor[i, j]).all()
+    turned = a[0, 0, ::-1, ::2][:20].T
+    assert (mp.linalg.inv(turned) == mp.linalg.inv(turned.copy())).all()
+
+
+def test_pivots_and_ties(device: Device) -> None:
+    """The largest leading limb, the first of equals; NaN never before a number; zeros stay."""
+    a = mp.array([[1, 0, 0], [-2, 1, 0], [2, 0, 1]], "dd", device)
+    assert mp.linalg.lu_factor(a).piv.to_numpy().tolist() == [1, 2, 2]
+    a[0, 0] = math.nan
+    found = mp.linalg.lu_factor(a)
+    assert found.piv.to_numpy().tolist()[0] == 1
+    zero = mp.array([[0, 1], [0, 2]], "dd", device)
+    lu, piv = mp.linalg.lu_factor(zero)
+    assert lu.to_float64().tolist() == [[0, 1], [0, 2]] and piv.to_numpy().tolist() == [0, 1]
+    with pytest.raises(ArgumentError, match="singular: the pivot of column 0 is zero or NaN"):
+        mp.linalg.solve(zero, zero)
+    rank = mp.array(
+        np.outer(np.arange(1, 41), np.ones(40)) + np.diag([1.0] * 35 + [0] * 5), "dd", device
+    )
+    with pytest.raises(ArgumentError, match=r"the pivot of column 3[67] is zero"):
+        mp.linalg.solve(rank, rank)
+    stack = mp.array(np.stack([np.eye(2), np.zeros((2, 2))]), "dd", device)
+    with pytest.raises(ArgumentError, match="in entry 1 of the stack"):
+        mp.linalg.inv(stack)
+    assert mp.linalg.det(stack).to_float64().tolist() == [1, 0]
+    indefinite = mp.array(np.diag([1.0] * 34 + [-1.0, 2]), "dd", device)
+    with pytest.raises(ArgumentError, match="not positive definite: its leading minor of order 35"):
+        mp.linalg.cholesky(indefinite)
+
+
+def test_determinants(device: Device) -> None:
+    """Of integers, against the exact ones; far beyond the range by their logarithms."""
+    rng = np.random.default_rng(5)
+    for n in (1, 2, 5, 40):
+        given = rng.integers(-9, 10, (n, n))
+        want = int(flint.fmpz_mat(given.tolist()).det())
+        a = mp.array(given, "qd", device)
+        assert abs(Fraction(mp.linalg.det(a).to_fractions()) / want - 1) < 1e-55
+        sign, size = mp.linalg.slogdet(a)
+        assert float(sign) == math.copysign(1, want)
+        assert abs(float(size) - math.log(abs(want))) < 1e-12
+    for power in (300, -300):
+        large = mp.array(np.diag([-3.0] + [1.0] * 9) * 2.0**power, "dd", device)
+        sign, size = mp.linalg.slogdet(large)
+        assert float(sign) == -1
+        assert abs(float(size) - (math.log(3) + 10 * power * math.log(2))) < 1e-11
+        assert float(mp.linalg.det(large)) == (-math.inf if power > 0 else 0)
+    sign, size = mp.linalg.slogdet(mp.zeros((2, 2), "dd", device))
+    assert float(sign) == 0 and float(size) == -math.inf
+    assert float(mp.linalg.det(mp.zeros((0, 0), "dd", device))) == 1
+    a = mp.array(rng.standard_normal((4, 4)), "dd", device)
+    cube = mp.linalg.matrix_power(a, 3)
+    assert float(abs(cube - a @ (a @ a)).max()) < 1e-28
+    assert (
+        float(abs(mp.linalg.matrix_power(a, -2) @ a @ a - mp.linalg.matrix_power(a, 0)).max())
+        < 1e-26
+    )
+
+
+# --- least squares -------------------------------------------------------------------------------
+
+LONGLEY = """60323 83.0 234289 2356 1590 107608 1947
+61122 88.5 259426 2325 1456 108632 1948
+60171 88.2 258054 3682 1616 109773 1949
+61187 89.5 284599 3351 1650 110929 1950
+63221 96.2 328975 2099 3099 112075 1951
+63639 98.1 346999 1932 3594 113270 1952
+64989 99.0 365385 1870 3547 115094 1953
+63761 100.0 363112 3578 3350 116219 1954
+66019 101.2 397469 2904 3048 117388 1955
+67857 104.6 419180 2822 2857 118734 1956
+68169 108.4 442769 2936 2798 120445 1957
+66513 110.8 444546 4681 2637 121950 1958
+68655 112.6 482704 3813 2552 123366 1959
+69564 114.2 502601 3931 2514 125368 1960
+69331 115.7 518173 4806 2572 127852 1961
+70551 116.9 554894 4007 2827 130081 1962"""
+"""Employment, and six columns that explain it (Longley 1967)."""
+
+
+def longley(form: str, device: Device) -> tuple[mp.Array, mp.Array]:
+    rows = [line.split() for line in LONGLEY.splitlines()]
+    a = mp.array([["1", *row[1:]] for row in rows], form, device)
+    return a, mp.array([row[0] for row in rows], form, device)
+
+
+def wampler(form: str, device: Device, which: int) -> tuple[mp.Array, mp.Array]:
+    """Polynomials of degree 5 at 0, 1, ... 20 (Wampler 1970), some with errors added."""
+    base = Fraction(1, 10) if which == 2 else Fraction(1)
+    y = [sum(base**k * x**k for k in range(6)) for x in range(21)]
+    if which >= 3:
+        errors = [759, -2048, 2048, -2048, 2523, -2048, 2048, -2048, 1838, -2048, 2048]
+        errors += errors[-2::-1]
+        y = [v + 10 ** (2 * (which - 3)) * e for v, e in zip(y, errors, strict=True)]
+    a = mp.array([[x**k for k in range(6)] for x in range(21)], form, device)
+    return a, mp.array(y, form, device)
+
+
+def least(a: mp.Array, b: mp.Array) -> Any:
+    """The exact solution of the normal equations."""
+    left, right = exact(a), exact(b[:, None] if b.ndim == 1 else b)
+    return (left.transpose() * left).solve(left.transpose() * right)
+
+
+@pytest.mark.parametrize("form", ["float64", "dd", "td"])
+def test_nist_regressions(device: Device, form: str) -> None:
+    """Longley and Wampler 1 to 5: digits right are the format's less those of the condition."""
+    problems = [longley(form, device)] + [wampler(form, device, k) for k in range(1, 6)]
+    for i, (a, b) in enumerate(problems):
+        found = mp.linalg.lstsq(a, b)
+        want = least(a, b)
+        errors = [
+            abs(x / Fraction(int(want[j, 0].p), int(want[j, 0].q)) - 1)
+            for j, x in enumerate(found.x.to_fractions())
+        ]
+        # condition numbers 5e9 (Longley) and 7e6, squared where residuals are large
+        allowed = (1e11, 1e9, 1e9, 1e11, 1e13, 1e15)[i]
+        assert max(errors) < allowed * a.format.unit_roundoff
+        assert found.rank == a.shape[1]
+        if i and i != 2:
+            assert all(int(want[j, 0].p) == int(want[j, 0].q) == 1 for j in range(6))
+        rest = [Fraction(v) for v in (b - a @ found.x).to_fractions()]
+        squares = float(sum(v * v for v in rest))
+        assert float(found.residuals) == pytest.approx(squares, rel=1e-12, abs=1e-300)
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "rank"), [(9, 4, 4), (4, 9, 4), (9, 5, 3), (5, 9, 3), (40, 34, 33)]
+)
+def test_least_squares(device: Device, m: int, n: int, rank: int) -> None:
+    """The smallest x of all that minimise, of any rank, against exact pseudoinverses."""
+    rng = np.random.default_rng(m * n)
+    left, right = rng.integers(-3, 4, (m, rank)), rng.integers(-3, 4, (rank, n))
+    sides = rng.integers(-9, 10, (m, 2))
+    a, b = mp.array(left @ right, "dd", device), mp.array(sides, "dd", device)
+    found = mp.linalg.lstsq(a, b)
+    assert found.rank == rank
+    f, g = (flint.fmpq_mat(flint.fmpz_mat(x.tolist())) for x in (left, right))
+    ft, gt = f.transpose(), g.transpose()
+    inverse = gt * (g * gt).inv() * (ft * f).inv() * ft
+    want = inverse * flint.fmpq_mat(flint.fmpz_mat(sides.tolist()))
+    assert sizes(exact(found.x) - want).max() < 1e-24
+    assert sizes(exact(mp.linalg.pinv(a)) - inverse).max() < 1e-24
+    assert (mp.linalg.lstsq(a, b[:, 0]).x == found.x[:, 0]).all()
+
+
+def test_column_pivoting(device: Device) -> None:
+    """Columns by what is left of them; the diagonal of R does not grow."""
+    a = mp.array(np.random.default_rng(2).standard_normal((12, 9)), "dd", device)
+    q, r, p = mp.linalg.qr(a, pivoting=True)
+    order = p.to_numpy()
+    chosen = mp.from_limbs([w[:, order] for w in a.to_limbs()], "dd", device)
+    assert float(abs(q @ r - chosen).max()) < 1e-29
+    size = abs(np.diag(r.to_float64()))
+    assert (size[1:] <= size[:-1] * (1 + 1e-12)).all()
+    assert sorted(order.tolist()) == list(range(9))
+
+
+# --- norms ---------------------------------------------------------------------------------------
+
+
+def test_norms_are_numpys(device: Device) -> None:
+    """Of vectors, matrices and stacks, along any axes."""
+    x = np.random.default_rng(4).standard_normal((3, 4, 5))
+    x[0, 0, 0] = 0
+    a = mp.array(x, "dd", device)
+    cases: list[tuple[Any, Any]] = [(None, None), (None, 1), (2, -1), (1, 0), (math.inf, 2)]
+    cases += [(-math.inf, 0), (0, 0), (None, (0, 2)), ("fro", (2, 0)), (1, (1, 2)), (-1, (2, 1))]
+    cases += [(math.inf, (0, 1)), (-math.inf, (-1, 0))]
+    for order, axis in cases:
+        for keep in (False, True):
+            found = mp.linalg.norm(a, order, axis, keep)
+            want = np.linalg.norm(x, order, axis, keep)
+            assert found.shape == np.shape(want)
+            assert np.allclose(found.to_float64(), want, rtol=1e-14)
+    far = mp.array([3e200, 4e200], "dd", device)
+    for found in (mp.linalg.norm(far), mp.linalg.norm(far, axis=0)):
+        assert float(found) == pytest.approx(5e200, rel=1e-15)
+
+
+def test_condition(device: Device) -> None:
+    """Of the Hilbert matrix, whose inverse is known; of singular ones."""
+    n = 12
+    a = mp.array(_hilbert(n), "qd", device)
+    inverse = flint.fmpq_mat(
+        n, n, [flint.fmpq(1, i + j + 1) for i in range(n) for j in range(n)]
+    ).inv()
+    want = float(sum(Fraction(1, i + 1) for i in range(n))) * sizes(inverse).sum(axis=0).max()
+    for p in (1, math.inf):
+        assert want / 3 <= mp.linalg.cond(a, p) <= want * (1 + 1e-12)
+    assert mp.linalg.cond(mp.zeros((2, 2), "dd", device)) == math.inf
+    assert math.isnan(mp.linalg.cond(mp.array([[math.nan, 0], [0, 1]], "dd", device)))
+
+
+# --- bits ----------------------------------------------------------------------------------------
+
+
+def bits(host: Host) -> list[bytes]:
+    return [np.ascontiguousarray(p).tobytes() for p in host]
+
+
+LONG: dict[str, tuple[tuple[int, int], Callable[[mp.Array], mp.Array], Callable[..., Host]]] = {
+    "lu": ((290, 40), lambda a: mp.linalg.lu_factor(a).lu, lu_reference.packed),
+    "qr": ((530, 3), lambda a: mp.linalg.qr(a).Q, qr_reference.orthogonal),
+    "qr of halves": ((70, 67), lambda a: mp.linalg.qr(a).R, qr_reference.upper),
+    "cholesky": ((70, 70), mp.linalg.cholesky, cholesky_reference.lower),
+}
+
+
+@slow("devices have shown the same bits in verify", unless=lambda p: p["name"] != "qr of halves")
+@pytest.mark.parametrize("name", LONG)
+def test_bits_of_several_blocks(every_device: Device, name: str) -> None:
+    """Rows in several blocks of threads, columns in several halves: the reference's bits."""
+    shape, call, reference = LONG[name]
+    form = formats.get("dd")
+    host = dominant(form, 70, name) if name == "cholesky" else inputs.ordinary(form, shape, name)
+    a = mp.from_limbs(host, form, every_device)
+    assert bits(call(a).to_limbs()) == bits(reference(form, host))
+
+
+def test_bits_of_products_by_integers(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``method`` multiplies where products are large, on devices and in the reference."""
+    monkeypatch.setattr(definition, "BY_INTEGERS", 16)
+    form = formats.get("dd")
+    host = dominant(form, 70, "integers")
+    a = mp.from_limbs(host, form, device)
+    for method, options in (("ozaki2", Ozaki2()), (Ozaki2(moduli=20), Ozaki2(moduli=20))):
+        found = mp.linalg.lu_factor(a, method=method)
+        assert bits(found.lu.to_limbs()) == bits(lu_reference.packed(form, host, options))
+        assert bits(found.lu.to_limbs()) != bits(lu_reference.packed(form, host))
+    with pytest.raises(ArgumentError, match="goes by the device"):
+        mp.linalg.solve(a, a, method="auto")
+    with pytest.raises(ArgumentError, match="did you mean 'ozaki2'"):
+        mp.linalg.solve(a, a, method="ozaki3")
+
+
+def test_wrong_arguments(device: Device) -> None:
+    """Each named, with what is allowed."""
+    a = mp.array(np.eye(3), "dd", device)
+    short = mp.array(np.eye(3), "float16", device)
+    wide = mp.array(np.ones((2, 3)), "dd", device)
+    calls: list[tuple[type[Exception], str, Callable[[], object]]] = [
+        (ShapeError, "must be square", lambda: mp.linalg.solve(wide, a)),
+        (ShapeError, "does not fit", lambda: mp.linalg.solve(a, wide)),
+        (ShapeError, "two axes", lambda: mp.linalg.lu(a[0])),
+        (ShapeError, "one matrix", lambda: mp.linalg.lstsq(a[None], a)),
+        (
+            ShapeError,
+            "stacks of",
+            lambda: mp.linalg.solve(mp.zeros((2, 3, 3)), mp.zeros((3, 3, 3))),
+        ),
+        (FormatError, "storage format", lambda: mp.linalg.qr(short)),
+        (FormatError, "astype", lambda: mp.linalg.solve(a, a.astype("qd"))),
+        (ArgumentError, "reduced, complete, r", lambda: mp.linalg.qr(a, "raw")),
+        (ArgumentError, "ord 3", lambda: mp.linalg.norm(a, 3)),
+        (ArgumentError, "p 2 given", lambda: mp.linalg.cond(a, 2)),
+        (ArgumentError, "rcond", lambda: mp.linalg.lstsq(a, a, rcond=2.0)),
+        (ArgumentError, "whole number", lambda: mp.linalg.matrix_power(a, 0.5)),  # type: ignore[arg-type]
+        (ArgumentError, "trans 2", lambda: mp.linalg.lu_solve(mp.linalg.lu_factor(a), a, trans=2)),
+        (ArgumentError, "c is missing", lambda: mp.linalg.syrk(a, beta=1)),
+    ]
+    for kind, match, call in calls:
+        with pytest.raises(kind, match=match):
+            call()
+
+
+def test_blocks_of_one_array_do_not_overlap(device: Device) -> None:
+    """A product's output may lie beside its operands in one array; overlapping ones are refused."""
+    w = mp.array(np.random.default_rng(1).standard_normal((9, 9)), "dd", device)
+    want = w[3:, :3] @ w[:3, 3:]
+    mp.gemm(w[3:, :3], w[:3, 3:], out=w[3:, 3:])
+    assert (w[3:, 3:] == want).all()
+    for out in (w[2:8, 3:], w[3:, 2:8]):
+        with pytest.raises(ArgumentError, match="overlaps"):
+            mp.gemm(w[3:, :3], w[:3, 3:], out=out)
+    assert w[0:4, 0:4].planes.overlaps(w[3:, 3:].planes)
+    assert not w[0:3, 0:4].planes.overlaps(w[3:, 0:4].planes)
+    assert not w[:, 0:3].planes.overlaps(w.T[5:, :].planes)
+    assert w[:, 0:6].planes.overlaps(w.T[5:, :].planes)
