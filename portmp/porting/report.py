@@ -57,7 +57,8 @@ class Report:
 
 
 @cache
-def _by_construct() -> dict[str, tuple[Entry, ...]]:
+def by_construct() -> dict[str, tuple[Entry, ...]]:
+    """Entries about each construct."""
     found: dict[str, list[Entry]] = {}
     for entry in entries.every().values():
         for name in entry.constructs:
@@ -83,21 +84,21 @@ def _constructs(facts: Facts) -> Iterator[Construct]:
     for found, line in _structures(facts):
         lines.setdefault(found, []).append(line)
     for name, where in sorted(lines.items(), key=lambda item: (item[1][0], item[0])):
-        about = _by_construct().get(name, ())
+        about = by_construct().get(name, ())
         other = names.HEADERS.get(name) or names.hip_name(name)
         if not about and not other:
             continue
-        first = _first(about)
+        says = first(about)
         yield Construct(
             "<<<>>>" if name == "<<<" else name,
             tuple(sorted(set(where))),
-            f"`{other}`" if other else first.hip if first else "the same",
-            first.opencl if first else "none of that name",
+            f"`{other}`" if other else says.hip if says else "the same",
+            says.opencl if says else "none of that name",
             tuple(entry.name for entry in about),
         )
 
 
-def _first(about: Sequence[Entry]) -> Entry | None:
+def first(about: Sequence[Entry]) -> Entry | None:
     """The entry that says what a construct becomes: one of names before one of a trap."""
     plain = [e for e in about if e.name in _OF_NAMES]
     return next(iter(plain or about), None)
@@ -119,8 +120,8 @@ def _counts(facts: Facts, word: Word) -> bool:
     if name in _UNSAID or name in facts.declared:
         return False
     if word.kind == INCLUDE:
-        return name in _by_construct() or name in names.HEADERS
-    if name not in _by_construct() and not names.hip_name(name):
+        return name in by_construct() or name in names.HEADERS
+    if name not in by_construct() and not names.hip_name(name):
         return False
     if word.kind == "field_identifier":
         return name in _MEMBERS
@@ -153,7 +154,7 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
                 yield "extern __device__", line_of(node)
         elif node.type == "preproc_call" and re.match(r"#\s*pragma\s+unroll", text_of(node)):
             yield "#pragma unroll", line_of(node)
-        elif node.type == "string_content" and text_of(node) in _by_construct():
+        elif node.type == "string_content" and text_of(node) in by_construct():
             yield text_of(node), line_of(node)
 
 
