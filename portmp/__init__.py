@@ -7,7 +7,10 @@
 Functions on arrays have the names of the array API standard and of NumPy.
 """
 
-from portmp import errors, linalg, nbody, random
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from portmp import errors
 from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
 from portmp.arrays.blas import axpy, gemm, gemv, nrm2, scal
 from portmp.arrays.closeness import allclose, array_equal, array_equiv, isclose
@@ -20,6 +23,7 @@ from portmp.arrays.creation import (
     eye,
     full,
     full_like,
+    identity,
     linspace,
     meshgrid,
     ones,
@@ -174,6 +178,7 @@ from portmp.arrays.names import (
     uint32,
     uint64,
 )
+from portmp.arrays.numerics import append, convolve, gradient, interp, median, trapezoid
 from portmp.arrays.plain import PlainArray, plain_array, plain_full, plain_zeros
 from portmp.arrays.powers import floor_divide, power, remainder
 from portmp.arrays.products import (
@@ -228,9 +233,42 @@ from portmp.definition import __version__
 from portmp.discovery import device, devices
 from portmp.errors import PortmpError
 from portmp.formats.constants import e, ln2, pi
-from portmp.kernels import Kernel, Module
-from portmp.nbody import particles, system
-from portmp.routines import ozaki
+
+if TYPE_CHECKING:
+    from portmp import linalg, nbody, random
+    from portmp.files.saved import load, save
+    from portmp.kernels import Kernel, Module
+    from portmp.nbody import particles, system
+    from portmp.routines import ozaki
+
+_LATER = {
+    "Kernel": "portmp.kernels",
+    "Module": "portmp.kernels",
+    "linalg": "portmp",
+    "load": "portmp.files.saved",
+    "nbody": "portmp",
+    "ozaki": "portmp.routines",
+    "particles": "portmp.nbody",
+    "random": "portmp",
+    "save": "portmp.files.saved",
+    "system": "portmp.nbody",
+}
+"""What is loaded when it is first used, and where it is."""
+_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "system")
+"""Those that are modules themselves."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'portmp' has no attribute {name!r}")
+    if name in _MODULES:
+        return importlib.import_module(f"{_LATER[name]}.{name}")
+    return getattr(importlib.import_module(_LATER[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
 
 __all__ = [
     "Array",
@@ -252,6 +290,7 @@ __all__ = [
     "amax",
     "amin",
     "any",
+    "append",
     "arange",
     "argmax",
     "argmin",
@@ -291,6 +330,7 @@ __all__ = [
     "concat",
     "concatenate",
     "conj",
+    "convolve",
     "copysign",
     "cos",
     "cosh",
@@ -342,11 +382,13 @@ __all__ = [
     "gamma",
     "gemm",
     "gemv",
+    "gradient",
     "graph",
     "greater",
     "greater_equal",
     "hstack",
     "hypot",
+    "identity",
     "iinfo",
     "imag",
     "inf",
@@ -355,6 +397,7 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "interp",
     "invert",
     "isclose",
     "isdtype",
@@ -370,6 +413,7 @@ __all__ = [
     "linalg",
     "linspace",
     "ln2",
+    "load",
     "log",
     "log1p",
     "log2",
@@ -384,6 +428,7 @@ __all__ = [
     "max",
     "maximum",
     "mean",
+    "median",
     "memory",
     "meshgrid",
     "min",
@@ -431,6 +476,7 @@ __all__ = [
     "right_shift",
     "roll",
     "round",
+    "save",
     "scal",
     "searchsorted",
     "sign",
@@ -457,6 +503,7 @@ __all__ = [
     "tile",
     "trace",
     "transpose",
+    "trapezoid",
     "tril",
     "triu",
     "true_divide",

@@ -602,8 +602,11 @@ def test_operands_that_do_not_fit_are_refused(device: Device) -> None:
         for mixed in (lambda w=wrong: x + w, lambda w=wrong: w * x, lambda w=wrong: x < w):
             with pytest.raises(ArgumentError, match="make it an array first"):
                 mixed()
-    with pytest.raises(ArgumentError, match=r"y: list given.*portmp\.array"):
-        mp.dot(x, [1, 2, 3])  # type: ignore[arg-type]
+    assert (
+        mp.dot(x, [1, 2, 3]).tolist() == mp.dot(x, mp.array([1, 2, 3], x.format, device)).tolist()
+    )
+    with pytest.raises(ArgumentError, match=r"y: dict given.*portmp\.array"):
+        mp.dot(x, {})
     with pytest.raises(FormatError, match="complex"):
         x + 1j
     with pytest.raises(ShapeError, match="use \\*"):

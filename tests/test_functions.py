@@ -349,8 +349,9 @@ def test_operands_and_output(device: Device) -> None:
     assert mp.exp(short).format is short.format
     with pytest.raises(mp.errors.FormatError, match=r"ts2021 is a paper's format.*astype\('ts'\)"):
         mp.exp(mp.array([1], "ts2021", device=device))
-    with pytest.raises(mp.errors.ArgumentError, match="exp: float given, an array is needed"):
-        mp.exp(1.5)
+    assert str(mp.exp(2)) == str(mp.exp(mp.array(2, "dd")))
+    with pytest.raises(mp.errors.ArgumentError, match="dict given, an array is needed"):
+        mp.exp({})
 
 
 # --- constants ------------------------------------------------------------------------------

@@ -24,6 +24,10 @@ HEAVY = (
     "elftools",
     "msgpack",
     "importlib.metadata",
+    "portmp.kernels",
+    "portmp.linalg",
+    "portmp.nbody",
+    "portmp.networks.functions.gamma",
 )
 
 

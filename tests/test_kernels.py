@@ -30,7 +30,7 @@ from portmp.errors import (
     RenderError,
     ShapeError,
 )
-from portmp.kernels import reference, signature
+from portmp.kernels import names, reference, signature
 from portmp.kernels.vocabulary import WORDS
 from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS
 from portmp.kernels.words.warps import WARPS, WHOLE
@@ -548,6 +548,21 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
         RenderError,
         "'x0'",
     ),
+    "a variable called as a limb": (
+        lambda: _own("${kernel()}\n{\n    double t = 1,\n        x0 = 2;\n}\n").render("cuda"),
+        RenderError,
+        "template text line 4: 'x0' is declared, which is the name in C of a part of x: call",
+    ),
+    "a variable called as a number's limb": (
+        lambda: _own("${kernel()}\n{ for (int a1 = 0; a1 < 2; ++a1) ; }\n").render("opencl"),
+        RenderError,
+        "template text line 2: 'a1' is declared, .* a part of a:",
+    ),
+    "block memory called as a view's start": (
+        lambda: _own("${kernel()}\n{ ${shared(value, 'y_start', 4)} }\n").render("rocm"),
+        RenderError,
+        "'y_start' is declared, .* a part of y:",
+    ),
     "axis": (
         lambda: _own("${kernel()}\n{ ${thread_id(3)} }\n").render("cuda"),
         RenderError,
@@ -631,6 +646,25 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
     "platform": (lambda: _own().render("metal"), ArgumentError, "unknown platform 'metal'"),
     "architecture": (lambda: _own().compile("opencl", "x"), ArgumentError, "opencl"),
 }
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("int a; double b = f(c, d), *const e = b, g[3] = {h, i}, k;", "a b e g k"),
+        ("const unsigned long long a = 1; const double *const b = c;", "a b"),
+        ("for (int i = 0, j = k; i < n; ++i) { float u{1}; } v w(3);", "i j u w"),
+        ("if (a) { const dd_value b = c; } else { T d; do { T e; } while (f); }", "b d e"),
+        ("a = b * c, d = e; return f; f(g, h); ++i; a * b + c; x ? y : z * w;", ""),
+        ("double a[2] = {b * c, {d * e, f}}; g = (pair){h * i, j}; k = h(i * j, l);", "a"),
+        ('/* int a; */ // int b;\n#define T int c;\nchar d = \'"\'; s = "int e; {"; int f;', "d f"),
+        ("switch (a) { case b: int c = 1; return c; default: goto d; }", ""),
+        ("T * a = b; __shared__ double c[4][5]; barrier(d); struct e f, *g;", "a c f g"),
+    ],
+)
+def test_variables_of_a_body(body: str, found: str) -> None:
+    """What statements declare: not what they use, nor what stands in values, comments and text."""
+    assert " ".join(one.text for one in names.declared(f"\n{{ {body} }} int x;")) == found
 
 
 @pytest.mark.parametrize("name", DECLARED)

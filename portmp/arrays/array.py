@@ -136,6 +136,7 @@ class Array(Methods[Planes], holds=Planes):
     __reduce__ = storing.reduced
     __dlpack__ = exchange.exported
     __dlpack_device__ = exchange.dlpack_device
+    __cuda_array_interface__ = property(exchange.by_address)
 
     def __str__(self) -> str:
         return printing.shown(self)
@@ -224,6 +225,12 @@ class Scalar(Array):
 
     def __ceil__(self) -> int:
         return math.ceil(self._exact())
+
+    def __round__(self, digits: int | None = None) -> Any:
+        """The nearest integer or, with *digits*, an array of the nearest number with so many."""
+        if digits is None:
+            return round(self._exact())
+        return creation.array(round(self._exact(), digits), self.format, self.queue)
 
     def _mpmath_(self, precision: int, rounding: str) -> Any:
         """What mpmath takes for the value: exact."""

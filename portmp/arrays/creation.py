@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery, formats
-from portmp.arrays import dtypes, elementwise, manipulation
+from portmp.arrays import borrowed, dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, integers, makes_arrays, wrapped
+from portmp.backends import cuda_array, dlpack
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
 from portmp.formats import Format, convert, foreign
@@ -95,6 +96,7 @@ def array(
     or truth values. *rounding*: how a storage format rounds, ``nearest`` (ties to even) or
     ``toward_zero``; results in the array's format are rounded so, too.
     """
+    data = _on_device(data)
     kind = None if format is None and dtype is None else chosen(format, dtype)
     if isinstance(data, (list, tuple)) and _has_arrays(data):
         data = _stacked(data, kind)
@@ -106,6 +108,18 @@ def array(
         return found if device is None else found.to(device)
     wanted = rounded(kind or dtypes.default(), rounding)
     return wrapped(_of_host(data, wanted, device))
+
+
+def _on_device(data: Any) -> Any:
+    """The arrays of GPU libraries as arrays over the same memory; all else as it is."""
+    if isinstance(data, (Viewed, np.ndarray, np.generic, list, tuple, str, int, float)):
+        return data
+    told = getattr(data, "__dlpack_device__", None)
+    if told is None and not hasattr(data, cuda_array.NAME):
+        return data
+    if told is not None and int(told()[0]) == dlpack.CPU:
+        return data
+    return wrapped(borrowed.taken(data))
 
 
 def rounded(kind: Dtype, rounding: str | None) -> Dtype:
@@ -154,6 +168,7 @@ def _stacked(data: Any, kind: Dtype | None) -> AnyArray:
     return found
 
 
+@makes_arrays
 def asarray(
     obj: Any, /, *, dtype: Any = None, device: Where = None, copy: bool | None = None
 ) -> Any:
@@ -163,6 +178,7 @@ def asarray(
     *copy*: always (True), only where needed (None), or never (False: ValueError where needed).
     """
     kind = None if dtype is None else dtypes.resolved(dtype)
+    obj = _on_device(obj)
     if isinstance(obj, Viewed):
         found = obj.planes if kind is None else elementwise.as_dtype(obj.planes, kind)
         queue = found.queue if device is None else discovery.queue_of(device)
@@ -178,23 +194,18 @@ def asarray(
 
 
 def _kind_of(data: Any) -> Dtype:
-    """What suits numbers of the host: arrays' dtype, bool, int64 or the default format."""
+    """What suits numbers of the host: integers' own dtype, bool, int64 or the default format."""
     if isinstance(data, (list, tuple)) and _has_arrays(data):
         return dtypes.of_view(_stacked(data, None).planes)
     own = getattr(data, "dtype", None)
     if isinstance(own, np.dtype):
-        return (
-            dtypes.resolved(own) if own.kind in "iub" or own.name in _FLOATS else dtypes.default()
-        )
+        return dtypes.resolved(own) if own.kind in "iub" else dtypes.default()
     flat = list(convert.leaves(data))
     if flat and all(isinstance(x, (bool, np.bool_)) for x in flat):
         return BOOL
     if flat and all(isinstance(x, (bool, int, np.bool_, np.integer)) for x in flat):
         return INTEGER
     return dtypes.default()
-
-
-_FLOATS = ("float32", "float64")
 
 
 def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, Any]:
@@ -412,6 +423,11 @@ def eye(
         one = ones((), dtypes.of_view(view), found.queue)
         moves.copied(one.planes, view.view((count,), (cols + 1,), view.start + first))
     return found
+
+
+def identity(n: int, *, dtype: Any = None, device: Where = None) -> Any:
+    """The square matrix with ones on its diagonal."""
+    return eye(n, dtype=dtype, device=device)
 
 
 def _triangle(x: AnyArray, k: int, name: str) -> Any:

@@ -63,7 +63,7 @@ def resolved(dtype: Any, argument: str = "dtype") -> Dtype:
         return dtype
     if isinstance(dtype, str) and dtype not in PLAIN and dtype not in ("int", "float"):
         return formats.get(dtype)
-    if dtype in (float, "float"):
+    if dtype is float or (isinstance(dtype, str) and dtype == "float"):
         return default()
     try:
         found = np.dtype(dtype)

@@ -14,7 +14,7 @@ import numpy as np
 
 from portmp.arrays import dtypes, indexing
 from portmp.arrays.dtypes import BOOL, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format
 from portmp.formats.parse import parse_number
@@ -40,9 +40,6 @@ def is_number(value: object) -> bool:
 def common_dtype(operation: str, operands: Sequence[Any]) -> Dtype:
     """The dtype in which operands meet."""
     views = [o.planes for o in operands if isinstance(o, Viewed)]
-    if not views:
-        named = ", ".join(type(o).__name__ for o in operands)
-        raise ArgumentError(f"{operation}: {named} given, an array is needed: portmp.array(...)")
     kind = dtypes.of_view(views[0])
     for view in views[1:]:
         kind = _met(operation, kind, view)
@@ -65,12 +62,27 @@ def _checked(operation: str, operand: Any, kind: Dtype) -> Any:
     return operand
 
 
+def arrayed(value: Any, argument: str) -> AnyArray:
+    """An array: *value* itself, or one of its numbers, as ``asarray`` makes it."""
+    if isinstance(value, Viewed):
+        return value
+    if not is_number(value) and not isinstance(value, (list, tuple, np.ndarray)):
+        raise ArgumentError(
+            f"{argument}: {type(value).__name__} given, an array is needed: portmp.array(...)"
+        )
+    found: AnyArray = made(value)
+    return found
+
+
 def beside(operands: Sequence[Any]) -> Sequence[Any]:
-    """Operands, of which NumPy's arrays of plain numbers go to the device of the first array."""
-    if not any(isinstance(o, np.ndarray) for o in operands):
-        return operands
+    """Operands of which one at least is an array: if none is, the first becomes one.
+
+    NumPy's arrays of plain numbers go to the device of the first array.
+    """
     known = next((o.queue for o in operands if isinstance(o, Viewed)), None)
     if known is None:
+        return [arrayed(operands[0], "operand"), *operands[1:]]
+    if not any(isinstance(o, np.ndarray) for o in operands):
         return operands
     return [
         wrapped(indexing.uploaded(o, known))
@@ -331,14 +343,9 @@ def reciprocal(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
 
 def where(condition: AnyArray, x1: Any, x2: Any, /) -> Any:
     """x1 where *condition* is true, else x2, with broadcasting; bits are copied."""
-    operands = [condition, x1, x2]
-    if not isinstance(condition, Viewed):
-        raise ArgumentError("where: condition: an array of truth values is needed")
-    chosen = as_dtype(condition.planes, BOOL)
+    chosen = as_dtype(arrayed(condition, "where: condition").planes, BOOL)
     assert isinstance(chosen, Numbers)
-    if not any(isinstance(x, Viewed) for x in operands[1:]):
-        raise ArgumentError("where: one of x1 and x2 must be an array")
-    first, second = views("where", operands[1:])
+    first, second = views("where", [x1, x2])
     return wrapped(moves.selected(chosen, first.planes, second.planes))
 
 

@@ -1,4 +1,4 @@
-"""Arrays handed to other libraries and taken from them by DLPack.
+"""Arrays handed to other libraries and taken from them: DLPack, and NVIDIA's array interface.
 
 Plain numbers and values of one limb that lie as float32 or float64 have DLPack's dtypes; limb
 planes of other formats are ``a.limbs``. Memory of GPUs is shared, that of other devices is copied
@@ -11,11 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from portmp import discovery, formats
-from portmp.arrays import creation
+from portmp import discovery
+from portmp.arrays import borrowed, creation
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
-from portmp.backends import dlpack
-from portmp.backends.base import Queue
+from portmp.backends import cuda_array, dlpack
 from portmp.errors import ArgumentError
 from portmp.runtime.planes import Numbers, Planes, View
 
@@ -83,23 +82,27 @@ def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> A
         raise ArgumentError(f"from_dlpack: {type(x).__name__} given, which has no __dlpack__")
     kind, index = (int(n) for n in x.__dlpack_device__())
     where = None if device is None else discovery.queue_of(device)
-    for known in discovery.devices() if kind != dlpack.CPU else ():
-        if (known.dlpack_type, known.index) == (kind, index):
-            queue = discovery.get(known).queue
-            found = wrapped(_taken(x, queue))
-            if where is not None and where is not queue:
-                return found.to(where)
-            return found.copy() if copy else found
+    if kind != dlpack.CPU and borrowed.device_of(kind, index) is not None:
+        found = wrapped(borrowed.taken(x))
+        if where is not None and where is not found.queue:
+            return found.to(where)
+        return found.copy() if copy else found
     if copy is False:
         raise BufferError("copy=False given, memory of the host must be copied to a device")
-    return creation.asarray(creation.host_plane(x), device=device)
+    host = creation.host_plane(x)
+    return creation.asarray(host, dtype=host.dtype, device=device)
 
 
-def _taken(x: Any, queue: Queue) -> View[Any]:
-    """A view of another library's memory, which is ready for *queue*."""
-    there = dlpack.borrowed(x.__dlpack__(stream=queue.device.stream_number(queue)))
-    buffer = queue.device.adopt(there.pointer, there)
-    if there.dtype in ("float32", "float64"):
-        form = formats.get(there.dtype)
-        return Planes(form, there.shape, there.strides, 0, (buffer,), queue)
-    return Numbers(there.dtype, there.shape, there.strides, 0, (buffer,), queue)
+def by_address(x: AnyArray) -> dict[str, Any]:
+    """The memory of the elements by NVIDIA's array interface, for arrays on such devices."""
+    view = x.planes
+    if view.device.dlpack_type != cuda_array.DEVICE_TYPE:
+        raise AttributeError(f"{view.device.name} has no {cuda_array.NAME}")
+    try:
+        dtype = _dtype(view)
+    except BufferError as error:
+        raise AttributeError(str(error)) from None
+    buffer: Any = view.buffers[0]
+    start = buffer.pointer + view.start * np.dtype(dtype).itemsize
+    stream = view.device.stream_number(view.queue)
+    return cuda_array.lent(start, dtype, view.shape, view.strides, stream)

@@ -17,14 +17,7 @@ from portmp.routines.plain import reduction
 from portmp.routines.scan import over_rows as running
 from portmp.runtime.planes import Numbers, View, allocate_numbers
 
-
-def checked(value: object, argument: str) -> AnyArray:
-    """*value* itself, an array; ArgumentError for anything else."""
-    if not isinstance(value, Viewed):
-        raise ArgumentError(
-            f"{argument}: {type(value).__name__} given, an array is needed: portmp.array(...)"
-        )
-    return value
+checked = elementwise.arrayed
 
 
 # --- shapes ---------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from portmp.arrays import (
     functions,
     manipulation,
     methods,
+    numerics,
     powers,
     products,
     sorting,
@@ -38,6 +39,7 @@ MODULES: tuple[ModuleType, ...] = (
     sorting,
     products,
     closeness,
+    numerics,
     dtypes,
 )
 """Where functions are looked for by their names."""
@@ -96,6 +98,10 @@ _NOT_THESE = ("array", "asarray", "empty", "zeros", "ones", "full", "eye", "aran
 """Names that NumPy does not dispatch on arrays that are given."""
 
 
+_OTHER_RESULTS = ("linalg.lstsq",)
+"""Functions of NumPy's that give something else than those of these names here."""
+
+
 def _own(name: str) -> Callable[..., Any] | None:
     for module in MODULES:
         found = module.__dict__.get(name)
@@ -119,6 +125,8 @@ def function(name: str) -> Callable[..., Any] | None:
     if name in OTHERS:
         return OTHERS[name]
     module, _, rest = name.rpartition(".")
+    if name in _OTHER_RESULTS:
+        return None
     if module == "linalg":
         found = getattr(importlib.import_module("portmp.linalg"), rest, None)
         return found if callable(found) else None

@@ -89,6 +89,7 @@ class PlainArray(Methods[Numbers], holds=Numbers):
     __reduce__ = storing.reduced
     __dlpack__ = exchange.exported
     __dlpack_device__ = exchange.dlpack_device
+    __cuda_array_interface__ = property(exchange.by_address)
 
     def __str__(self) -> str:
         return printing.shown(self)

@@ -45,6 +45,7 @@ def floor_divide(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
 
     Of values it is round((x1 - fmod(x1, x2)) / x2), less 1 where the rest has not the sign of x2.
     """
+    x1, x2 = elementwise.beside([x1, x2])
     found = _plain("floor_divide", "floor_divide", x1, x2)
     if found is None:
         rest, other, second = _remainders(x1, x2)
@@ -61,6 +62,7 @@ def remainder(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
 
     Of values it is fmod(x1, x2), plus x2 where that has not its sign.
     """
+    x1, x2 = elementwise.beside([x1, x2])
     found = _plain("remainder", "remainder", x1, x2)
     if found is None:
         rest, other, second = _remainders(x1, x2)
@@ -75,6 +77,7 @@ def power(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     and, where the bit is 1, multiplied by x1; of a negative one the reciprocal. 0.5 takes the
     square root. Formats that have no ``pow`` take all whole numbers so, and no others.
     """
+    x1, x2 = elementwise.beside([x1, x2])
     found = _plain("pow", "pow", x1, x2)
     if found is None:
         found = _of_values(x1, x2)

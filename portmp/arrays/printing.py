@@ -19,6 +19,8 @@ ENDS = 3
 
 _SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]*[_,]?(\.[0-9]+)?([eEfFgG%]?)", re.DOTALL)
 
+_SHORT = re.compile(r"([eE])([-+])([0-9])(?![0-9])")
+
 
 def shown(x: Any) -> str:
     """The elements: values with the digits that give them back, but no more than the format has."""
@@ -67,7 +69,8 @@ def formatted(x: Any, spec: str) -> str:
     precision, kind = match.groups()
     if precision is None and kind:
         spec = f"{spec.removesuffix(kind)}.6{kind}"
-    return format(_exact(limbs), spec)
+    # Exponents have two digits at least, as those of floats.
+    return _SHORT.sub(r"\1\g<2>0\3", format(_exact(limbs), spec))
 
 
 def _exact(limbs: list[float]) -> standard.Decimal:

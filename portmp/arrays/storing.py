@@ -8,7 +8,9 @@ import numpy as np
 
 from portmp import discovery, formats
 from portmp.arrays.viewed import AnyArray, wrapped
+from portmp.backends.base import Queue
 from portmp.errors import FormatError, InputError, PortmpError
+from portmp.formats import convert
 from portmp.routines import moves
 from portmp.runtime.planes import Planes, View, allocate, allocate_numbers
 
@@ -22,7 +24,7 @@ def reduced(x: AnyArray) -> tuple[Any, ...]:
 
 
 def restored(
-    is_format: bool, kind: str, shape: tuple[int, ...], parts: list[Any], device: str
+    is_format: bool, kind: str, shape: tuple[int, ...], parts: list[Any], device: str | Queue
 ) -> Any:
     """The array again: on the device of that name or, where there is none, the default one.
 
@@ -43,6 +45,8 @@ def restored(
         found = [np.asarray(part) for part in parts]
         if [(p.dtype.name, p.shape) for p in found] != [(d, made.shape) for d in made.parts]:
             raise InputError(f"pickle: planes of an array of {kind} of shape {shape} are needed")
+        if isinstance(made, Planes) and not made.format.coded:
+            found = convert.normalise(found, made.format, "pickle")
         made.write_parts(found)
     return wrapped(made)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -26,6 +26,20 @@ _CLASSES: dict[type[View[Any]], type[Viewed[Any]]] = {}
 def wrapped(view: View[Any]) -> Any:
     """The array over a view: an Array over planes of a format, a PlainArray over plain numbers."""
     return _CLASSES[type(view)](view)
+
+
+_MAKERS: list[Callable[[Any], Any]] = []
+
+
+def makes_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that makes arrays of numbers, for modules that stand below it."""
+    _MAKERS.append(function)
+    return function
+
+
+def made(numbers: Any) -> Any:
+    """An array of numbers, as ``asarray`` makes it."""
+    return _MAKERS[0](numbers)
 
 
 class Viewed(Generic[V]):
@@ -174,8 +188,8 @@ class Viewed(Generic[V]):
 
     def copy(self) -> Self:
         """A dense copy on the same device."""
-        made: Self = wrapped(moves.copied(self.planes))
-        return made
+        dense: Self = wrapped(moves.copied(self.planes))
+        return dense
 
     __copy__ = copy
 

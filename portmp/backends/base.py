@@ -470,6 +470,10 @@ class Device(ABC):
         """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
         raise DeviceError(f"{self.name} cannot use other libraries' memory")
 
+    def wait_for_stream(self, stream: int) -> None:
+        """Wait for the work of another library's stream, by its address."""
+        raise DeviceError(f"{self.name} cannot use other libraries' memory")
+
     def stream_number(self, queue: Queue) -> int | None:
         """What DLPack calls a queue."""
         return None

@@ -618,6 +618,10 @@ class GpuDevice(Device):
         """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
         return GpuBuffer(self, pointer, 0, owner)
 
+    def wait_for_stream(self, stream: int) -> None:
+        """Wait for the work of another library's stream, by its address."""
+        self.driver.synchronize(stream)
+
     def stream_number(self, queue: Queue) -> int | None:
         """The address of the driver's stream."""
         assert isinstance(queue, GpuQueue)
