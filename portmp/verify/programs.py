@@ -10,6 +10,7 @@ import numpy as np
 
 from portmp.codegen import platform as platforms
 from portmp.codegen import render
+from portmp.codegen.render import RenderedSource
 from portmp.compilers import host_programs
 from portmp.errors import ArgumentError, suggestion
 from portmp.files import target
@@ -86,7 +87,7 @@ def runs(routine: str, form: str, platform: str) -> list[Run]:
     return found
 
 
-def program(routine: str, form: str, platform: str) -> str:
+def program(routine: str, form: str, platform: str) -> RenderedSource:
     """The text of the program."""
     table = platforms.get(platform)
     found = runs(routine, form, table.name)
@@ -107,7 +108,7 @@ def program(routine: str, form: str, platform: str) -> str:
         "runs": found,
         "words": _words,
     }
-    return render.render("/programs/routine.mako", context).text
+    return render.render("/programs/routine.mako", context)
 
 
 def _words(content: bytes) -> Iterator[str]:
@@ -129,7 +130,9 @@ def write(routine: str, form: str, on: Sequence[str], folder: Path) -> list[Path
     texts = {}
     for platform in on:
         ending = host_programs.get(platform).ending
-        texts[folder / f"{file_name(routine, form)}{ending}"] = program(routine, form, platform)
+        texts[folder / f"{file_name(routine, form)}{ending}"] = program(
+            routine, form, platform
+        ).text
     for file in texts:
         target.check_place(file)
     for file, text in texts.items():
