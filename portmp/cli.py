@@ -30,10 +30,12 @@ if TYPE_CHECKING:
     from portmp.arrays.array import Array
     from portmp.backends.base import Device
     from portmp.compilers.base import Compiler, KernelReport
+    from portmp.linalg import Trust
 
 Args = argparse.Namespace
 COMMANDS = (
     "devices",
+    "formats",
     "gemm",
     "solve",
     "lstsq",
@@ -49,7 +51,20 @@ COMMANDS = (
     "warm",
     "cache",
 )
+_DEVICE = "a device, such as cuda:0 (default: PORTMP_DEVICE, else the best one)"
+_MATRIX = ".npy, .npz, .mtx, .csv or .txt, or - (standard input)"
 _NEGATIVE = re.compile(r"-(?:[0-9.]|inf|nan)", re.IGNORECASE)
+
+
+class _WithDefaults(argparse.HelpFormatter):
+    """Help that tells what an option is where it is not given."""
+
+    def _get_help_string(self, action: argparse.Action) -> str | None:
+        text = action.help
+        plain = action.default is None or isinstance(action.default, bool)
+        if text is None or plain or "default" in text or action.default is argparse.SUPPRESS:
+            return text
+        return f"{text} (default: %(default)s)"
 
 
 class _OneLineParser(argparse.ArgumentParser):
@@ -150,6 +165,35 @@ def _devices(args: Args) -> int:
     return 0
 
 
+def _formats(args: Args) -> int:
+    from portmp import formats
+
+    rows = []
+    for form in map(formats.get, (*formats.NAMES, *formats.STORED)):
+        rows.append(
+            {
+                "name": form.name,
+                "limbs": form.limbs,
+                "word": form.word,
+                "bytes": form.itemsize,
+                "bits": form.bits,
+                "digits": form.digits,
+                "stored_short": form.coded,
+                "about": form.about,
+            }
+        )
+    if args.json:
+        print(json.dumps({"formats": rows}, indent=1))
+        return 0
+    print(f"{'format':14}{'limbs':>6}  {'word':9}{'bytes':>6}{'bits':>6}{'digits':>8}  what it is")
+    for row in rows:
+        print(
+            f"{row['name']:14}{row['limbs']:>6}  {row['word']:9}{row['bytes']:>6}{row['bits']:>6}"
+            f"{row['digits']:>8}  {row['about']}"
+        )
+    return 0
+
+
 def _cache(args: Args) -> int:
     from portmp import paths
     from portmp.runtime import program
@@ -182,13 +226,18 @@ def _cache(args: Args) -> int:
 # --- matrices ----------------------------------------------------------------------------
 
 
-def _finish(args: Args, result: Array, **also: Any) -> int:
-    """Write the result, or print it: every value of it; *also*: what JSON tells beside it."""
+def _finish(args: Args, result: Array, told: Trust | None = None, **also: Any) -> int:
+    """Write the result, or print it: every value of it, and how far it can be trusted.
+
+    *also*: what JSON tells beside it.
+    """
     from portmp import files
     from portmp.arrays.array import SHOWN
     from portmp.files import text as files_text
 
     facts: dict[str, Any] = {"format": result.format.name, "shape": result.shape, **also}
+    if told is not None:
+        facts |= told._asdict()
     if args.output:
         files.write(args.output, result)
         facts = {"output": args.output} | facts
@@ -201,6 +250,12 @@ def _finish(args: Args, result: Array, **also: Any) -> int:
         print(result)
     if args.json:
         print(json.dumps(facts, indent=1))
+    elif told is not None:
+        print(
+            f"residual {told.residual:.2g} of |b|; about {told.digits} digits of the solution can "
+            "be trusted",
+            file=sys.stderr,
+        )
     return 0
 
 
@@ -208,6 +263,8 @@ def _prepare(args: Args, *inputs: str | None) -> Callable[[str], Array]:
     """Check format, output and device; returns the reader of input files."""
     from portmp import discovery, files, formats
 
+    if inputs.count(files.STANDARD_INPUT) > 1:
+        raise ArgumentError("-: standard input can be one of the matrices only")
     form = formats.get(args.format or _stored_format([name for name in inputs if name]))
     if args.output:
         files.check_target(args.output, form)
@@ -253,6 +310,7 @@ def _gemm(args: Args) -> int:
             beta=beta,
             c=c,
             accuracy=args.accuracy,
+            method=args.method,
             trans_a=args.trans_a,
             trans_b=args.trans_b,
         )
@@ -299,18 +357,20 @@ def _lstsq(args: Args) -> int:
         a, b = read(args.a), read(args.b)
         with _waiting("lstsq", a):
             found = mp.linalg.lstsq(a, b)
+            told = mp.linalg.trust(a, b, found.x)
         squares = found.residuals.to_strings("short")
         if args.output and not args.json:
             print(f"rank {found.rank}, sums of squares of residuals {squares}")
-        return _finish(args, found.x, rank=found.rank, residuals=squares)
-    from portmp.demos.filip import polynomial_fit
+        return _finish(args, found.x, told, rank=found.rank, residuals=squares)
+    from portmp.demos.filip import polynomial_fit, powers
 
     data = read(args.a)
     if args.b is not None or args.polynomial < 0 or data.ndim != 2 or data.shape[1] != 2:
         raise ArgumentError("--polynomial DEGREE: one file with the columns y, x expected")
     with _waiting("lstsq", data):
         fit = polynomial_fit(data[:, 1], data[:, 0], args.polynomial)
-    return _finish(args, fit)
+        told = mp.linalg.trust(powers(data[:, 1], args.polynomial), data[:, 0], fit, 0.0)
+    return _finish(args, fit, told)
 
 
 def _demo(args: Args) -> int:
@@ -557,7 +617,7 @@ Command = Callable[[str, Callable[[Args], int], str], argparse.ArgumentParser]
 def _linear_options(command: Command) -> None:
     """The commands of linear algebra."""
     solve = command("solve", _solve, "solve a system of equations from files")
-    solve.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
+    solve.add_argument("a", metavar="A", help=_MATRIX)
     solve.add_argument("b", metavar="B")
     solve.add_argument(
         "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
@@ -565,7 +625,7 @@ def _linear_options(command: Command) -> None:
     _matrix_options(solve)
 
     lstsq = command("lstsq", _lstsq, "least squares by QR")
-    lstsq.add_argument("a", metavar="A")
+    lstsq.add_argument("a", metavar="A", help=_MATRIX)
     lstsq.add_argument("b", metavar="B", nargs="?")
     lstsq.add_argument(
         "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
@@ -581,7 +641,9 @@ def command_line() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def command(name: str, run: Callable[[Args], int], about: str) -> argparse.ArgumentParser:
-        sub = commands.add_parser(name, help=about, description=about)
+        sub = commands.add_parser(
+            name, help=about, description=about, formatter_class=_WithDefaults
+        )
         sub.set_defaults(run=run)
         sub.register("type", None, _word)
         if name not in ("render", "bench", "report"):
@@ -590,9 +652,9 @@ def command_line() -> argparse.ArgumentParser:
 
     devices = command("devices", _devices, "list devices, and why a backend has none")
     devices.add_argument("--no-probe", action="store_true", help="do not probe the arithmetic")
+    command("formats", _formats, "list the formats: limbs, bits, digits")
 
     _gemm_options(command("gemm", _gemm, "multiply two matrices from files"))
-
     _linear_options(command)
     _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
 
@@ -605,9 +667,12 @@ def command_line() -> argparse.ArgumentParser:
     compile_.add_argument("--device", help="the device whose driver compiles")
 
     verify = command("verify", _verify, "compare the bits of all routines with the recorded ones")
-    verify.add_argument("--device", help="a device, 'reference' or 'all'")
-    verify.add_argument("--format", help="one format only")
-    verify.add_argument("--routine", help="one routine only")
+    verify.add_argument(
+        "--device",
+        help="a device, 'reference' or 'all' (default: PORTMP_DEVICE, else the best one)",
+    )
+    verify.add_argument("--format", help="one format only (default: all)")
+    verify.add_argument("--routine", help="one routine only (default: all)")
     verify.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
 
     tune = command("tune", _tune, "search for the fastest schedules on a device")
@@ -628,8 +693,10 @@ def command_line() -> argparse.ArgumentParser:
 
 
 def _gemm_options(gemm: argparse.ArgumentParser) -> None:
-    gemm.add_argument("a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt")
-    gemm.add_argument("b", metavar="B")
+    gemm.add_argument(
+        "a", metavar="A", help=".npy, .npz, .mtx, .csv or .txt, or - (standard input)"
+    )
+    gemm.add_argument("b", metavar="B", help="likewise")
     gemm.add_argument("-C", dest="c", metavar="C", help="matrix to add")
     gemm.add_argument("--alpha", default="1", help="factor of the product (decimal string)")
     gemm.add_argument("--beta", help="factor of C (default 1 where C is given)")
@@ -637,6 +704,12 @@ def _gemm_options(gemm: argparse.ArgumentParser) -> None:
     gemm.add_argument("--trans-b", action="store_true", help="transpose B")
     gemm.add_argument(
         "--accuracy", default="accurate", help="accurate (the default), or fast: one word less"
+    )
+    gemm.add_argument(
+        "--method",
+        choices=("direct", "auto", "ozaki1", "ozaki2"),
+        default="direct",
+        help="direct, by integers (ozaki1, ozaki2), or the fastest of them (auto)",
     )
     _matrix_options(gemm)
 
@@ -649,7 +722,7 @@ def _demo_options(demo: argparse.ArgumentParser) -> None:
         default="filip",
         help="filip (the default), or storage: what short formats cost, and refinement",
     )
-    demo.add_argument("--device", help="a device, such as cuda:0")
+    demo.add_argument("--device", help=_DEVICE)
     demo.add_argument("--plot", metavar="FILE", help="draw agreeing digits, or storage's errors")
     demo.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
     demo.add_argument("--size", type=int, metavar="N", help="storage: equations (default 1024)")
@@ -663,7 +736,11 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     subs = []
     for name, found in (options.COMMANDS | options.SUITES).items():
-        subs.append(kinds.add_parser(name, help=found.about, description=found.about))
+        subs.append(
+            kinds.add_parser(
+                name, help=found.about, description=found.about, formatter_class=_WithDefaults
+            )
+        )
         options.add(subs[-1], found)
     about = "two reports of one benchmark and their ratios, row by row"
     compare = kinds.add_parser("compare", help=about, description=about)
@@ -679,7 +756,7 @@ def _matrix_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", help="number format (default: the one that the .npz files name, else dd)"
     )
-    parser.add_argument("--device", help="a device, such as cuda:0")
+    parser.add_argument("--device", help=_DEVICE)
 
 
 def _nbody_options(nbody: argparse.ArgumentParser) -> None:
@@ -692,7 +769,7 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     nbody.add_argument("--number", type=int, help="particles of a sphere (default 1024)")
     nbody.add_argument("--seed", type=int, help="seed of a sphere (default 0)")
     nbody.add_argument("--format", default="float64,dd", help="formats, side by side")
-    nbody.add_argument("--device", help="a device, such as cuda:0")
+    nbody.add_argument("--device", help=_DEVICE)
     nbody.add_argument("--scheme", default="yoshida6", help="leapfrog, yoshida4 or yoshida6")
     nbody.add_argument("--dt", default="100", help="length of a step (decimal string)")
     nbody.add_argument("--steps", type=int, default=2000, metavar="N", help="steps (default 2000)")
@@ -772,7 +849,7 @@ def _port_options(port: argparse.ArgumentParser) -> None:
 
 def _warm_options(warm: argparse.ArgumentParser) -> None:
     warm.add_argument("--format", default="dd", help="a format, or all: the standard ones")
-    warm.add_argument("--device", help="which device, by name or a part of it")
+    warm.add_argument("--device", help=_DEVICE)
     warm.add_argument(
         "--workers", type=int, default=0, metavar="N", help="processes (default: one a core)"
     )
@@ -780,7 +857,7 @@ def _warm_options(warm: argparse.ArgumentParser) -> None:
 
 def _tune_options(tune: argparse.ArgumentParser) -> None:
     tune.add_argument("routine", nargs="?", help="gemm, gemv, dot, axpy or nbody (default all)")
-    tune.add_argument("--device", help="a device, such as cuda:0")
+    tune.add_argument("--device", help=_DEVICE)
     tune.add_argument("--format", help="formats, with commas between (default: all standard ones)")
     tune.add_argument("--accuracy", default="both", help="accurate, fast or both (default)")
     tune.add_argument("--shape", help="one class of shapes only: large, columns-8, ...")

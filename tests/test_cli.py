@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import subprocess
@@ -13,8 +14,8 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import definition
-from portmp.cli import main
+from portmp import definition, formats
+from portmp.cli import command_line, main
 from portmp.demos import filip
 from portmp.errors import ArgumentError, DeviceError, InputError
 
@@ -73,6 +74,65 @@ def test_gemm_through_files(run: Run) -> None:
     for word, text in (("fats", "did you mean 'fast'"), ("fast", "ts2021 has only accurate")):
         _, _, error = run("gemm", a, a, "--accuracy", word, "--format", "ts2021")
         assert text in error
+
+
+def test_formats(run: Run) -> None:
+    """All formats with their limbs, bits and digits."""
+    status, text, _ = run("formats")
+    assert status == 0 and all(name in text for name in formats.NAMES)
+    rows = {r["name"]: r for r in json.loads(run("formats", "--json")[1])["formats"]}
+    assert set(rows) == {*formats.NAMES, *formats.STORED}
+    assert (rows["qd"]["limbs"], rows["qd"]["bits"], rows["d+s"]["bytes"]) == (4, 212, 12)
+
+
+def test_method_of_gemm(run: Run) -> None:
+    """The Ozaki scheme by name; its product is exact here, as the direct one."""
+    direct = run("gemm", "a.csv", "a.csv")[1]
+    for method in ("ozaki1", "ozaki2", "auto"):
+        assert run("gemm", "a.csv", "a.csv", "--method", method)[1] == direct
+
+
+@pytest.mark.parametrize("kind", ["csv", "txt", "npz", "npy", "mtx"])
+def test_standard_input(kind: str, tmp_path: Path) -> None:
+    """A matrix of any kind of file comes by a pipe, once."""
+    a = mp.array([["1.5", "2"], ["3", "4"]], "float64")
+    mp.save(tmp_path / f"a.{kind}", a)
+    command = [sys.executable, "-m", "portmp.cli", "gemm", "-", str(tmp_path / f"a.{kind}")]
+    told = subprocess.run(
+        [*command, "--format", "float64"],
+        stdin=(tmp_path / f"a.{kind}").open("rb"),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert told.stdout.split() == str(a @ a).split()
+    twice = subprocess.run(
+        [*command[:-1], "-"], stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False
+    )
+    assert twice.returncode == 2 and "one of the matrices only" in twice.stderr
+
+
+def test_help_tells_defaults() -> None:
+    """Every option with a value that it has anyhow says which."""
+    commands = next(a for a in command_line()._actions if isinstance(a, argparse._SubParsersAction))
+    for name, parser in commands.choices.items():
+        text = " ".join(parser.format_help().split())
+        for action in parser._actions:
+            if action.default in (None, False, argparse.SUPPRESS) or not action.help:
+                continue
+            assert "default" in " ".join(str(parser._get_formatter()._expand_help(action)).split())
+        if "--device DEVICE" in text and name not in ("render", "compile", "report"):
+            assert "PORTMP_DEVICE" in text, name
+
+
+def test_trust_of_lstsq(run: Run) -> None:
+    """The residual and the digits that can be trusted, on standard error or as JSON."""
+    Path("m.csv").write_text("1,2\n3,4.5\n")
+    Path("v.csv").write_text("1\n2\n")
+    status, _, told = run("lstsq", "m.csv", "v.csv")
+    assert status == 0 and "digits of the solution can be trusted" in told
+    facts = json.loads(run("lstsq", "m.csv", "v.csv", "--json")[1])
+    assert facts["residual"] < 1e-28 and 20 <= facts["digits"] <= 31
 
 
 def test_lstsq(run: Run) -> None:

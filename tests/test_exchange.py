@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -243,3 +244,23 @@ def test_devices_and_formats_of_a_block(device: Device) -> None:
     told = mp.memory(device)
     assert told.device == device.name and told.total > 0
     assert told.free is None or 0 <= told.free <= told.total
+
+
+def test_threads(device: Device) -> None:
+    """Eight threads on one device, with formats of their own: the bits of one after another."""
+    names = ("float64", "ds", "dd", "td", "qd", "ts", "qs", "d+s")
+
+    def work(form: str) -> list[bytes]:
+        found = []
+        with mp.default_format(form):
+            for seed in range(4):
+                x = mp.linspace(1, 2 + seed, 40)
+                a = x[:, None] * x[None, ::-1] + mp.eye(40)
+                y = mp.sort(a @ x) / mp.sum(x) - mp.cumulative_sum(x)
+                y[y < 0] *= -1
+                found += _bits(mp.sqrt(y))
+        return found
+
+    expected = [work(form) for form in names]
+    with ThreadPoolExecutor(len(names)) as pool:
+        assert list(pool.map(work, names)) == expected

@@ -98,7 +98,7 @@ _NOT_THESE = ("array", "asarray", "empty", "zeros", "ones", "full", "eye", "aran
 """Names that NumPy does not dispatch on arrays that are given."""
 
 
-_OTHER_RESULTS = ("linalg.lstsq",)
+OTHER_RESULTS = ("linalg.cond", "linalg.lstsq")
 """Functions of NumPy's that give something else than those of these names here."""
 
 
@@ -125,8 +125,6 @@ def function(name: str) -> Callable[..., Any] | None:
     if name in OTHERS:
         return OTHERS[name]
     module, _, rest = name.rpartition(".")
-    if name in _OTHER_RESULTS:
-        return None
     if module == "linalg":
         found = getattr(importlib.import_module("portmp.linalg"), rest, None)
         return found if callable(found) else None

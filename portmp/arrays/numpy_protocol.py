@@ -70,7 +70,12 @@ def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """A function of NumPy's on arrays of portmp's."""
     module = func.__module__.removeprefix("numpy").removeprefix(".")
     name = f"{module}.{func.__name__}" if module else func.__name__
-    own = numpy_names.function(name)
+    if name in numpy_names.OTHER_RESULTS and not _lossless((args, kwargs)):
+        raise UnsupportedError(
+            f"np.{name}: portmp.{name} gives another kind of result: call that, or take "
+            "a.to_float64(), rounded to float64"
+        )
+    own = None if name in numpy_names.OTHER_RESULTS else numpy_names.function(name)
     if own is None:
         if _lossless((args, kwargs)):
             return func(*_copied(args), **_copied(kwargs))

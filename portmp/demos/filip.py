@@ -1,7 +1,7 @@
 """The demonstration: a regression that float64 cannot do, solved to its certified digits.
 
-Filip (NIST StRD, linear least squares): a polynomial of degree 10 through 82 points. Its matrix's
-condition number is about 10^15; every step below, a QR factorisation, runs in the chosen format.
+Filip (NIST StRD, linear least squares): a polynomial of degree 10 through 82 points. Its
+normal equations are singular in float64; every step below runs in the chosen format.
 """
 
 from __future__ import annotations
@@ -39,16 +39,21 @@ def polynomial_fit(x: mp.Array, y: mp.Array, degree: int) -> mp.Array:
 
     All powers count, however close to dependent they are in the format.
     """
+    return mp.linalg.lstsq(powers(x, degree), y, rcond=0.0).x
+
+
+def powers(x: mp.Array, degree: int) -> mp.Array:
+    """The matrix whose columns are the powers of x, from 0 to *degree*."""
     if degree >= x.shape[0]:
         raise ShapeError(
             f"polynomial: degree {degree} needs {degree + 1} points, {x.shape[0]} given"
         )
-    powers = mp.zeros((x.shape[0], degree + 1), x.format, x.device)
+    table = mp.zeros((x.shape[0], degree + 1), x.format, x.device)
     power = mp.array(["1"] * x.shape[0], x.format, x.device)
     for k in range(degree + 1):
-        powers[:, k] = power
+        table[:, k] = power
         power = power * x
-    return mp.linalg.lstsq(powers, y, rcond=0.0).x
+    return table
 
 
 def agreeing_digits(value: Fraction, certified: str) -> int:
@@ -110,7 +115,7 @@ def table(device: Device, certified: list[str], fits: list[Fit]) -> str:
     """Coefficients by format, with the number of digits that agree with the certified values."""
     width = 23
     lines = [
-        "Filip: 82 points, a polynomial of degree 10, by QR in each format",
+        "Filip: 82 points, a polynomial of degree 10, by the normal equations in each format",
         f"device {device.name}: {device.properties.name} ({_driver(device)})",
         "",
         f"{'':4}{'certified':>{width}}"

@@ -14,6 +14,7 @@ import warnings
 import zipfile
 from collections.abc import Callable, Container
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any, BinaryIO
 
@@ -41,12 +42,34 @@ _HEADERS = {True: np.lib.format.read_array_header_1_0, False: np.lib.format.read
 # --- reading ----------------------------------------------------------------------------------
 
 
+STANDARD_INPUT = "-"
+
+
+@cache
+def _standard_input() -> bytes:
+    """All that standard input gives; it can be read once."""
+    return content(Path("/dev/stdin"))
+
+
+def _kind_of(data: bytes) -> str:
+    """Which kind of file the bytes of standard input are, by how they begin."""
+    for magic, suffix in ((_NPY_MAGIC, ".npy"), (_ZIP_MAGIC, ".npz"), (b"%%MatrixMarket", ".mtx")):
+        if data.startswith(magic):
+            return suffix
+    return ".csv" if b"," in data else ".txt"
+
+
 def read(path: str | Path, form: Format, device: Device) -> Array:
     """The array in *path*, in format *form* on *device*.
 
-    Limb planes that were stored in another format are converted from their exact values.
+    Limb planes that were stored in another format are converted from their exact values. ``-`` is
+    standard input, in any of the kinds of files.
     """
     file = Path(path)
+    if str(path) == STANDARD_INPUT:
+        data, file = _standard_input(), Path("standard input")
+        with reading(file):
+            return from_limbs(_READERS[_kind_of(data)](file, data, form), form, device)
     reader = _READERS[_suffix(file)]
     with reading(file):
         planes = reader(file, content(file), form)
@@ -56,6 +79,12 @@ def read(path: str | Path, form: Format, device: Device) -> Array:
 def stored_format(path: str | Path) -> Format | None:
     """The format that a .npz file of limb planes names; None for files that name none."""
     file = Path(path)
+    if str(path) == STANDARD_INPUT:
+        data = _standard_input()
+        if not data.startswith(_ZIP_MAGIC):
+            return None
+        found = _members(Path("standard input"), io.BytesIO(data), {FORMAT_KEY})
+        return _named_format(file, found[FORMAT_KEY]) if found else None
     if _suffix(file) != ".npz":
         return None
     with reading(file), regular(file) as opened:

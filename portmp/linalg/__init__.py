@@ -31,6 +31,7 @@ from portmp.linalg.products import (
 )
 from portmp.linalg.qr import QR, PivotedQR, qr
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
+from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
@@ -40,6 +41,7 @@ __all__ = [
     "PivotedQR",
     "SignAndLog",
     "Solution",
+    "Trust",
     "cg",
     "cholesky",
     "cholesky_solve",
@@ -67,6 +69,7 @@ __all__ = [
     "tensordot",
     "trace",
     "trmm",
+    "trust",
     "vecdot",
     "vector_norm",
 ]
