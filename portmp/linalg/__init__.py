@@ -14,10 +14,11 @@ from portmp.linalg.lu import (
     lu_solve,
     matrix_power,
     slogdet,
-    solve,
 )
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.qr import QR, PivotedQR, qr
+from portmp.linalg.refinement import Refined, Refinement
+from portmp.linalg.solve import solve
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
 
 __all__ = [
@@ -26,6 +27,8 @@ __all__ = [
     "Lu",
     "LuFactors",
     "PivotedQR",
+    "Refined",
+    "Refinement",
     "SignAndLog",
     "Solution",
     "cg",
