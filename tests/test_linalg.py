@@ -219,6 +219,24 @@ def test_rectangles(device: Device) -> None:
             assert float(abs(rows @ u - a).max()) < 1e-29
 
 
+def test_nothing(device: Device) -> None:
+    """Stacks of no matrices, matrices without rows or columns."""
+    x, none = mp.zeros((0, 3, 3), "dd", device), mp.zeros((0, 0), "dd", device)
+    linalg = mp.linalg
+    shapes = [linalg.inv(x), linalg.cholesky(x), linalg.qr(x).Q, linalg.lu(x).l, linalg.solve(x, x)]
+    assert [one.shape for one in shapes] == [(0, 3, 3)] * 5
+    assert linalg.det(x).shape == linalg.slogdet(x).sign.shape == (0,)
+    assert linalg.solve(none, mp.zeros(0, "dd", device)).shape == (0,)
+    assert linalg.solve(none, mp.zeros((0, 2), "dd", device), refine=True).x.shape == (0, 2)
+    assert linalg.cholesky(none).shape == linalg.inv(none).shape == (0, 0)
+    for m, n in ((3, 0), (0, 3)):
+        found = linalg.lstsq(mp.zeros((m, n), "dd", device), mp.zeros(m, "dd", device))
+        assert (found.x.shape, found.rank) == ((n,), 0)
+        assert linalg.pinv(mp.zeros((m, n), "dd", device)).shape == (n, m)
+        assert linalg.syrk(mp.zeros((m, n), "dd", device)).shape == (m, m)
+        assert linalg.trmm(none, mp.zeros((0, n), "dd", device)).shape == (0, n)
+
+
 def test_stacks(device: Device) -> None:
     """A stack's matrices have the bits that they have alone; views and broadcasting."""
     rng = np.random.default_rng(3)

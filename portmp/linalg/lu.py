@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +74,7 @@ def lu_solve(lu_and_piv: LuFactors, b: Array, *, trans: int = 0, method: By = "d
     n, batch = matrix.shape[-1], matrix.shape[:-2]
     if piv.shape != (*batch, n):
         raise ShapeError(f"lu_solve: piv {piv.shape} does not fit lu {matrix.shape}")
-    pivots = piv.to_numpy().reshape(-1, n)
+    pivots = piv.to_numpy().reshape(math.prod(batch), n)
     if pivots.size and not ((pivots >= 0) & (pivots < n)).all():
         raise ArgumentError(f"lu_solve: piv holds numbers outside 0 to {n - 1}")
     return _solved(matrix, pivots, b, trans == 1, method, "lu_solve")
@@ -203,7 +204,8 @@ def _solved(
     by = operands.by(method, factors.format, name)
     left = operands.stacked(factors, batch, own=False)
     order = np.array([swapped(one, n) for one in pivots], np.int32)
-    order = np.broadcast_to(order.reshape(*factors.shape[:-2], n), (*batch, n)).reshape(-1, n)
+    order = np.broadcast_to(order.reshape(*factors.shape[:-2], n), (*batch, n))
+    order = order.reshape(math.prod(batch), n)
     x = operands.stacked(sides, batch, own=False)
     if trans:
         turned = left.transposed((0, 2, 1))
