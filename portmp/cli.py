@@ -44,6 +44,8 @@ COMMANDS = (
     "tune",
     "nbody",
     "bench",
+    "report",
+    "port",
     "warm",
     "cache",
 )
@@ -63,7 +65,7 @@ class _OneLineParser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    args = _parser().parse_args(_attached(sys.argv[1:] if argv is None else argv))
+    args = command_line().parse_args(_attached(sys.argv[1:] if argv is None else argv))
     try:
         status: int = args.run(args)
         sys.stdout.flush()
@@ -341,11 +343,18 @@ def _nbody(args: Args) -> int:
 
 
 def _bench(args: Args) -> int:
-    from portmp.bench import compare, experiment, options
+    from portmp.bench import compare, options
 
     if args.benchmark == "compare":
         return compare.command(args)
-    return experiment.command(options.family(args.benchmark), args)
+    status: int = options.family(args.benchmark).command(args)
+    return status
+
+
+def _report(args: Args) -> int:
+    from portmp.report import command
+
+    return command.command(args)
 
 
 # --- source and machine code ------------------------------------------------------------
@@ -359,6 +368,21 @@ def _rendered(args: Args, name: str, device: Device | None) -> str:
     module = compilation_units.find(formats.get(args.format).name, args.routine, device)
     text = kernel_spec.rendered(module, name, device.traits if device else None).text
     return platform.get(name).standalone + text if args.standalone else text
+
+
+def _port(args: Args) -> int:
+    from portmp.porting import command
+
+    return command.run(
+        args.files,
+        as_json=args.json,
+        fail_on=args.fail,
+        with_opencl=args.opencl,
+        traps_only=args.traps,
+        hip=args.hip,
+        template=args.template,
+        folder=args.output,
+    )
 
 
 def _warm(args: Args) -> int:
@@ -509,7 +533,7 @@ def _linear_options(command: Command) -> None:
     _matrix_options(lstsq)
 
 
-def _parser() -> argparse.ArgumentParser:
+def command_line() -> argparse.ArgumentParser:
     parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
     )
@@ -520,7 +544,7 @@ def _parser() -> argparse.ArgumentParser:
         sub = commands.add_parser(name, help=about, description=about)
         sub.set_defaults(run=run)
         sub.register("type", None, _word)
-        if name not in ("render", "bench"):
+        if name not in ("render", "bench", "report"):
             sub.add_argument("--json", action="store_true", help="print JSON")
         return sub
 
@@ -568,6 +592,10 @@ def _parser() -> argparse.ArgumentParser:
 
     _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
 
+    _report_options(command("report", _report, "a page of measured results, or of what changed"))
+
+    _port_options(command("port", _port, "what stands between CUDA sources and AMD or OpenCL"))
+
     _warm_options(command("warm", _warm, "compile kernels ahead, so that no first call waits"))
     cache = command("cache", _cache, "show or clear the cache of compiled kernels")
     cache.add_argument("--clear", action="store_true", help="remove the files")
@@ -595,7 +623,7 @@ def _bench_parsers(bench: argparse.ArgumentParser) -> None:
     bench.register("type", None, str)  # the benchmarks check their own words
     kinds = bench.add_subparsers(dest="benchmark", required=True, metavar="BENCHMARK")
     subs = []
-    for name, found in options.COMMANDS.items():
+    for name, found in (options.COMMANDS | options.SUITES).items():
         subs.append(kinds.add_parser(name, help=found.about, description=found.about))
         options.add(subs[-1], found)
     about = "two reports of one benchmark and their ratios, row by row"
@@ -648,6 +676,40 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     )
     nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
     nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
+
+
+def _report_options(report: argparse.ArgumentParser) -> None:
+    report.add_argument("files", nargs="*", metavar="FILE", help="what bench and verify wrote")
+    report.add_argument(
+        "-o",
+        "--output",
+        metavar="FILE",
+        help="a page (.html), one file of one device (.json), a table (.md), a figure (.svg)",
+    )
+    report.add_argument("--device", help="with -o FILE.json: which device, such as opencl:0")
+    report.add_argument(
+        "--compare", action="store_true", help="two files: what changed beyond both spreads"
+    )
+    report.add_argument(
+        "--check", action="store_true", help="say whether files of a device would be taken"
+    )
+
+
+def _port_options(port: argparse.ArgumentParser) -> None:
+    port.add_argument("files", nargs="+", metavar="FILE", help="CUDA sources and their headers")
+    port.add_argument("--opencl", action="store_true", help="tell of OpenCL as well as of HIP")
+    port.add_argument("--traps", action="store_true", help="traps alone, no list of constructs")
+    port.add_argument("--hip", action="store_true", help="write HIP texts into the folder of -o")
+    port.add_argument(
+        "--template", action="store_true", help="write first templates of kernels into it"
+    )
+    port.add_argument("-o", "--output", metavar="DIR", help="where to write")
+    port.add_argument(
+        "--fail",
+        choices=("certain", "likely", "possible", "never"),
+        default="likely",
+        help="the least certainty of a trap that makes the exit status 1 (default likely)",
+    )
 
 
 def _warm_options(warm: argparse.ArgumentParser) -> None:

@@ -10,13 +10,16 @@ import math
 
 __version__ = "0.1.0"
 
-VERSION = 1
+VERSION = 2
 
 SLAB = 1024
 """GEMM: k is cut into slabs of this length; slabs are added in ascending order."""
 
-PERIOD = 256
-"""GEMM: the accurate accumulator is renormalised after every PERIOD steps of a slab."""
+PERIOD = 32
+"""GEMM, GEMV, DOT: accurate sums are renormalised after every PERIOD steps of a slab or lane."""
+
+GRAVITY_PERIOD = 256
+"""Gravity: so are the sums over a slab's sources, after every GRAVITY_PERIOD of them."""
 
 FAST_PERIOD = 4
 """GEMM, GEMV, DOT: so is the fast one after every FAST_PERIOD steps of a slab or lane."""
@@ -46,6 +49,10 @@ ROW_LANES = 8
 def half(count: int) -> int:
     """How many of more than BLOCK columns a factorisation does first: a multiple of BLOCK."""
     return BLOCK * (-(-count // BLOCK) // 2)
+
+
+SCAN = 256
+"""Running sums and products: elements of a chunk in order, then what the chunks before come to."""
 
 
 def halvings(count: int) -> tuple[int, ...]:

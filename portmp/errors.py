@@ -55,8 +55,16 @@ class ArgumentError(PortmpError, ValueError):
     """Any other argument that is not allowed."""
 
 
+class UnsupportedError(PortmpError, TypeError):
+    """Something of NumPy's that portmp has not, and that would lose digits; it says what to use."""
+
+
 class InputError(PortmpError, ValueError):
     """A file or text that cannot be read, with its place."""
+
+
+class EntryError(InputError):
+    """An entry of the porting reference that says too little, too much or what it may not."""
 
 
 def one_line(error: BaseException) -> str:

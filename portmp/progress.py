@@ -29,6 +29,9 @@ class Progress:
 PATIENCE = 2.0
 """Seconds after which work says that it goes on."""
 
+_running: list[Progress] = []
+"""Lines of work that goes on: the last one is shown, being inside of the others."""
+
 
 @contextlib.contextmanager
 def lasting(text: str | Callable[[], str], visible: bool) -> Iterator[None]:
@@ -41,12 +44,14 @@ def lasting(text: str | Callable[[], str], visible: bool) -> Iterator[None]:
     def tell() -> None:
         pause = PATIENCE
         while not ended.wait(pause):
-            line.show(f"{text() if callable(text) else text}: {time.monotonic() - began:.0f} s")
+            if _running[-1] is line:
+                line.show(f"{text() if callable(text) else text}: {time.monotonic() - began:.0f} s")
             pause = 1.0
         line.clear()
 
     thread = threading.Thread(target=tell, daemon=True)
     if visible:
+        _running.append(line)
         thread.start()
     try:
         yield
@@ -54,3 +59,4 @@ def lasting(text: str | Callable[[], str], visible: bool) -> Iterator[None]:
         ended.set()
         if visible:
             thread.join()
+            _running.remove(line)

@@ -28,6 +28,8 @@ from portmp.kernels import verifying
 from portmp.nbody import memory, particles, system
 from portmp.nbody.checkpoint import Checkpoint
 from portmp.nbody.course import Plan, begun
+from portmp.porting import hipify, report, sources, templates
+from portmp.porting.traps.base import Facts
 from portmp.schedules import database
 
 SECONDS = 2.0
@@ -67,6 +69,18 @@ def run(target: Target, case: bytes) -> bool:
 
 def _array(path: Path) -> object:
     return files.read(path, formats.get("dd"), discovery.get("host:0"))
+
+
+def _ported(path: Path) -> object:
+    source = sources.read(path)
+    found = report.of(source)
+    facts = Facts(source)
+    first = [templates.of(facts, f) for f in facts.functions if f.function.is_kernel]
+    return found, hipify.translated(source), first
+
+
+def _cuda_seeds() -> list[bytes]:
+    return [path.read_bytes() for path in sorted((ROOT / "tests/data/cuda").glob("*.cu"))]
 
 
 def _npz(path: Path) -> object:
@@ -164,6 +178,7 @@ def _report_seeds() -> list[bytes]:
 NUMBERS = (b"1e400", b"-0", b"nan", b"inf", b"1/3", b"0x1.8p-1074", b"9" * 400, b"1e-99999999")
 MARKS = (b",", b";", b"\n", b" ", b"\t", b'"', b"#", b"\r", b"\x00", b"\xef\xbb\xbf", b"%")
 JSON = (b"{", b"}", b"[", b"]", b"null", b"1e999", b"-1", b'""', b"true", b'"\\ud800"', b"[" * 50)
+CUDA = (b"(", b"}", b"<<<", b"#if ", b"#define A ", b"\\\n", b"template<", b"__shfl_sync(", b"\xff")
 NUMPY = (b"<f8", b"<U0", b"|S0", b"|O", b">c16", b"<f16", b"(2,", b"True", b"99999999999", b"limb0")
 
 TARGETS = {
@@ -241,6 +256,7 @@ TARGETS = {
             JSON,
         ),
         Target("report", ".json", reports.read, _report_seeds, JSON),
+        Target("cuda", ".cu", _ported, _cuda_seeds, CUDA),
         Target("number", ".txt", _number, _texts("1.25e-3", "-22/7", "0x1.8p3", " inf "), NUMBERS),
     )
 }

@@ -27,6 +27,7 @@ from portmp.routines import base, elementwise
 from portmp.routines.case import ALPHA, BETA, Case
 from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.elementwise import reference as elementwise_reference
+from portmp.routines.elementwise.cases import signs
 from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
 from portmp.routines.gravity import reference as gravity_reference
@@ -125,10 +126,10 @@ def _operator(op: str, turned: bool) -> Callable[..., Any]:
     """An operator on arrays, transposed where asked for (that makes them strided)."""
 
     def run(*arrays: mp.Array) -> Any:
-        operands = [(a.T if turned else a).planes for a in arrays]
+        operands = [a.T if turned else a for a in arrays]
         if op == "compare":
-            return elementwise.compare(*operands)
-        return mp.Array(elementwise.apply(op, operands))
+            return signs(*operands)
+        return mp.Array(elementwise.apply(op, [a.planes for a in operands]))
 
     return run
 

@@ -65,7 +65,10 @@ OPERATORS = "portmp/networks/operators.py"
 RECORDED = "test_reference.py"
 ENCODE = "portmp/formats/encode.py"
 INSTRUCTIONS = "portmp/emulator/instructions.py"
+HELPERS = "templates/emulator/helpers.mako"
+ACCESSES = "templates/emulator/memory.mako"
 EMULATED = "test_emulator_instructions.py"
+MEMORIES = "test_emulator_memory.py"
 CHECKS = "templates/emulator/checking.mako"
 CHECKED = "test_emulator_checks.py"
 
@@ -122,16 +125,16 @@ FAULTS = (
     Fault(
         "mul3: a product's part lost",
         EXPANSIONS,
-        "QS p00 e00; AD p01 p10;\n               AD e01 p02",
-        "QS p00 e00;\n               AD e01 p02",
+        "h = (c + d) + (f1 + f2)",
+        "h = (c + d) + f2",
         RECORDED,
         "recorded_results",
     ),
     Fault(
         "div3: the residual's sign",
         EXPANSIONS,
-        "r = add3(x, -mul3((q[0], q[1], 0), y))",
-        "r = add3(x, mul3((q[0], q[1], 0), y))",
+        "s, g6 = two_sum(s, -p02)\ns, g7 = two_sum(s, -e10)\ns, g8 = two_sum(s, -p11)\nl = ",
+        "s, g6 = two_sum(s, p02)\ns, g7 = two_sum(s, -e10)\ns, g8 = two_sum(s, -p11)\nl = ",
         RECORDED,
         "recorded_results",
     ),
@@ -170,8 +173,8 @@ FAULTS = (
     Fault(
         "finish2: renormalisation dropped",
         EXPANSIONS,
-        "b = b + s[2]\na, b = fast_two_sum(a, b)\nreturn",
-        "b = b + s[2]\nreturn",
+        '+ wires("AD b c; QS a b")',
+        '+ wires("AD b c")',
         RECORDED,
         "recorded_dot_products",
     ),
@@ -639,12 +642,12 @@ FAULTS = (
     ),
     # --- AMD code interpreted -----------------------------------------------------------
     Fault(
-        "interpreter: a carry lost",
+        "interpreter: a carry of a carry lost",
         INSTRUCTIONS,
         '"v_addc_co_u32": ("u", "uum", "a + b + c", "((ulong)a + b + c) >> 32")',
         '"v_addc_co_u32": ("u", "uum", "a + b + c", "((ulong)a + b) >> 32")',
         EMULATED,
-        "carries",
+        "carries and wave64",
     ),
     Fault(
         "interpreter: a scalar borrow",
@@ -652,7 +655,7 @@ FAULTS = (
         '"(ulong)a < (ulong)b + scc"',
         '"a < b + scc"',
         EMULATED,
-        "s_subb",
+        "s_subb and wave64",
     ),
     Fault(
         "interpreter: the wrong half of a product",
@@ -660,7 +663,7 @@ FAULTS = (
         '"v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 32)")',
         '"v_mul_hi_u32": ("u", "uu", "(uint)(((ulong)a * b) >> 31)")',
         EMULATED,
-        "v_mul_hi_u32",
+        "v_mul_hi_u32 and wave64",
     ),
     Fault(
         "interpreter: lanes that are off",
@@ -668,7 +671,7 @@ FAULTS = (
         "lane < LANES; ++lane) if (active >> lane & 1)",
         "lane < LANES; ++lane)",
         EMULATED,
-        "lanes_that_are_off",
+        "lanes_that_are_off and wave64",
     ),
     Fault(
         "interpreter: an fma rounded twice",
@@ -676,7 +679,106 @@ FAULTS = (
         '"v_fma_f64": ("d", "ddd", "FMA64(a, b, c)")',
         '"v_fma_f64": ("d", "ddd", "a * b + c")',
         EMULATED,
-        "operations_are_exact and v_fma_f64",
+        "operations_are_exact and v_fma_f64 and wave64",
+    ),
+    Fault(
+        "interpreter: the sign of a number over zero",
+        HELPERS,
+        "if (d == 0 || isinf(n))\n        return as_${word}(negative | ${infinity});",
+        "if (d == 0 || isinf(n))\n        return as_${word}(${infinity});",
+        EMULATED,
+        "quotients_are_completed and wave64",
+    ),
+    Fault(
+        "interpreter: a quotient below all numbers",
+        HELPERS,
+        "n == 0 || exponent${bits}(n) - exponent${bits}(d) < -${far})",
+        "n == 0)",
+        EMULATED,
+        "quotients_are_completed and wave64",
+    ),
+    Fault(
+        "interpreter: v_div_scale as the guides have it",
+        HELPERS,
+        "return s == d || !subnormal${bits}(n / d) ? scaled${bits}(s, -${power}) : s;",
+        "return subnormal${bits}(n / d) ? s == d ? scaled${bits}(s, ${power}) : s"
+        " : scaled${bits}(s, -${power});",
+        EMULATED,
+        "quotients_are_scaled and not back and wave64",
+    ),
+    Fault(
+        "interpreter: v_div_fmas as the guides have it",
+        INSTRUCTIONS,
+        '"v_div_fmas_f64": ("d", "dddm", "quotient64(a, b, c, m)")',
+        '"v_div_fmas_f64": ("d", "dddm", "scaled64(FMA64(a, b, c), '
+        'm ? exponent64(c) > 1023 ? 128 : -128 : 0)")',
+        EMULATED,
+        "quotients_are_scaled_back and wave64",
+    ),
+    Fault(
+        "interpreter: a carry lost",
+        INSTRUCTIONS,
+        '"v_add_co_u32": ("u", "uu", "a + b", "r < a")',
+        '"v_add_co_u32": ("u", "uu", "a + b", "0")',
+        EMULATED,
+        "carries and v_add_co and wave64",
+    ),
+    Fault(
+        "interpreter: the upper word of a product",
+        INSTRUCTIONS,
+        '"v_mad_u64_u32": ("l", "uul", "(ulong)a * b + c", "r < c")',
+        '"v_mad_u64_u32": ("l", "uul", "(ulong)(a * b) + c", "r < c")',
+        EMULATED,
+        "carries and v_mad_u64 and wave64",
+    ),
+    Fault(
+        "interpreter: the first lane, on or off",
+        "templates/emulator/exchanges.mako",
+        "const uint lane = exec ? popcount((exec & -exec) - 1) : 0;",
+        "const uint lane = 0;",
+        EMULATED,
+        "moves_between_lanes and wave64",
+    ),
+    Fault(
+        "interpreter: a signalling NaN that gives way",
+        HELPERS,
+        "    if (ieee && signalling${bits}(b))\n        return quieted${bits}(b);\n",
+        "",
+        EMULATED,
+        "operations_are_exact and v_max_f64 and wave64",
+    ),
+    Fault(
+        "interpreter: the wrong half of a register",
+        "portmp/emulator/assembler.py",
+        'self._insert(target[1], kept, target[2] == "h")',
+        "self._insert(target[1], kept)",
+        EMULATED,
+        "halves_of_registers and wave64",
+    ),
+    Fault(
+        "interpreter: stores of lanes that are off",
+        ACCESSES,
+        "EACH {\n                            uint space = which / 3;",
+        "for (uint lane = 0; lane < LANES; ++lane) if (way == STORE || (active >> lane & 1)) {\n"
+        "                            uint space = which / 3;",
+        MEMORIES,
+        "touch_no_memory and wave64",
+    ),
+    Fault(
+        "interpreter: addresses without a carry",
+        ACCESSES,
+        "address = own + ((ulong)at1[1] << 32 | at1[0]) +",
+        "address = ((own >> 32) + at1[1] << 32 | (uint)((uint)own + at1[0])) +",
+        MEMORIES,
+        "multiples_of_4_gib and wave64",
+    ),
+    Fault(
+        "interpreter: arrays behind a multiple of 4 GiB",
+        "portmp/emulator/machine.py",
+        "self._middles.popleft() - size // 2 // ALIGNMENT * ALIGNMENT",
+        "self._middles.popleft()",
+        MEMORIES,
+        "multiples_of_4_gib and wave64",
     ),
     Fault(
         "checks: lanes of a wave in order",
@@ -705,10 +807,18 @@ FAULTS = (
     Fault(
         "checks: bytes that nobody wrote",
         CHECKS,
-        "bytes < 4 ? (1u << bytes) - 1 << (at & 3) : ${ALL_BYTES};\n    uint have",
-        "bytes < 4 ? 0u : ${ALL_BYTES};\n    uint have",
+        "have &= known[i / 4] >> (i & 3) & 1 ? ~0u : 0;",
+        "have &= known[i / 4] ? ~0u : 0;",
         CHECKED,
-        "never_written",
+        "one_by_one",
+    ),
+    Fault(
+        "checks: words whose bytes are used later",
+        CHECKS,
+        "            units[4 * word + byte] = units[word];",
+        "            units[4 * word + byte] = units[4 * word + byte];",
+        CHECKED,
+        "used_later or lie_across",
     ),
     Fault(
         "checks: a barrier that some reach",

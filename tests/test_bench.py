@@ -65,7 +65,7 @@ def run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp
 @pytest.fixture
 def given_ceilings(monkeypatch: pytest.MonkeyPatch) -> None:
     """Ceilings without measuring them."""
-    monkeypatch.setattr(roofline, "measured", lambda device, words: CPU)
+    monkeypatch.setattr(roofline, "measured", lambda device, words, *_: CPU)
 
 
 def described(data: dict[str, Any]) -> None:
@@ -790,7 +790,7 @@ def test_reports_of_two_benchmarks(run: Run) -> None:
 
 
 RESULTS = Path(__file__).resolve().parents[1] / "bench" / "results"
-RECORDED = r"(blas|energy|methods|nbody|ozaki1|ozaki2|slfp|ts2021)-"
+RECORDED = r"(blas|energy|methods|nbody|ozaki1|ozaki2|slfp|ts2021|verify)-"
 OTHERS = r"(nbody-2pow20|nbody-sizes|ozaki1-widths|ozaki2-parts)-"
 
 

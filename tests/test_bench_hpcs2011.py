@@ -161,7 +161,9 @@ def test_sizes_that_time_allows(device: Device, monkeypatch: pytest.MonkeyPatch)
     passed = 0.0
     monkeypatch.setattr(run.budget, "passed", lambda: passed)
     task = Task("axpy", formats.get("dd"), PORTMP, 2**20)
-    run.rates["dd", PORTMP] = 5 * 2.0**19  # operations a second: five calls of 2^18 take a second
+    run.rates["axpy", "dd", PORTMP] = (
+        5 * 2.0**19
+    )  # operations a second: five calls of 2^18 take a second
     found = run.affordable("rates", task, 1)
     assert found and found.n == 2**18
     assert run.skipped[0]["reason"] == "time allows N = 262144 (--seconds)"
@@ -183,7 +185,7 @@ def small(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(measured, "SIZES", {"full": SMALL, "quick": SMALL})
     monkeypatch.setattr(experiments, "SIZES", {"full": SMALL, "quick": SMALL})
     limits = Ceilings("cpu", RATES, 1e9, "triad")
-    monkeypatch.setattr(measured.roofline, "measured", lambda device, words: limits)
+    monkeypatch.setattr(measured.roofline, "measured", lambda device, words, *_: limits)
 
 
 def test_command(small: None, device: Device, tmp_path: Path, capsys: Any) -> None:

@@ -63,7 +63,7 @@ def test_an_ended_run_goes_on(
 ) -> None:
     """The same command measures what is left, and its report holds all."""
     limits = Ceilings("cpu", RATES, 1e9, "triad")
-    monkeypatch.setattr(roofline, "measured", lambda device, words: limits)
+    monkeypatch.setattr(roofline, "measured", lambda device, words, *_: limits)
     measured, whole = [], runner.measured
 
     def ending(run: Any, pool: Any, case: Any) -> Any:

@@ -443,7 +443,7 @@ def test_slabs_of_batches_and_special_values(device: Device, name: str) -> None:
         for i, plane in enumerate(a):
             plane[1, row, at] = 0.0 if i else value
     x, y = mp.from_limbs(a, name, device), mp.from_limbs(b, name, device).T[::-1]
-    split = mp.gemm(x, y, schedule=GemmSchedule(2, 4, 1, 1, 64, call=GemmCall(split=True)))
+    split = mp.gemm(x, y, schedule=GemmSchedule(2, 4, 1, 1, 32, call=GemmCall(split=True)))
     flipped = take(b, lambda p: p.T[::-1])
     for i in range(2):
         wanted = gemm_reference.gemm(form, take(a, lambda p, i=i: p[i]), flipped)

@@ -227,3 +227,13 @@ def test_bad_use(device: Device) -> None:
     for kind, message, arguments, named in calls:
         with pytest.raises(kind, match=re.escape(message)):
             mp.linalg.cg(*arguments, **named)
+
+
+@pytest.mark.parametrize("size", ["1e-30", "1e30"])
+def test_products_do_not_underflow(device: Device, size: str) -> None:
+    """A matrix whose products with directions would leave float32's range."""
+    a = mp.array([[size, 0], [0, size]], "ts", device)
+    b = mp.array([size, "2" + size[1:]], "ts", device)
+    found = mp.linalg.cg(a, b)
+    assert found.converged
+    assert np.abs(found.x.to_float64() - [1, 2]).max() < 1e-6

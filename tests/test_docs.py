@@ -142,7 +142,7 @@ def test_numbers_of_the_definition() -> None:
     text = text_of("docs/bits.md")
     assert f"version is {definition.VERSION}" in text
     assert f"slabs of {definition.SLAB}" in text
-    assert f"every {definition.PERIOD}th step" in text
+    assert f"every {definition.PERIOD}nd step" in text
     assert f"lane i mod {definition.LANES} of chunk i div {definition.CHUNK}" in text
     assert f"after every {definition.FAST_PERIOD}th" in text
 

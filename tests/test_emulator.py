@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import gc
 import inspect
+import io
 import json
 import os
 import re
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, replace
 from functools import cache
@@ -23,7 +25,7 @@ import pytest
 import tiers
 from slow import mostly_slow, slow
 
-from portmp import discovery, formats, nbody
+from portmp import discovery, formats, nbody, progress
 from portmp.arrays.array import Array
 from portmp.backends.cuda import runtime as cuda
 from portmp.backends.driver_api import GpuDevice, Names
@@ -31,7 +33,7 @@ from portmp.backends.rocm import runtime as rocm
 from portmp.emulator import assembler, hip, instructions
 from portmp.emulator import device as emulated
 from portmp.emulator.assembler import Row
-from portmp.emulator.machine import Settings
+from portmp.emulator.machine import Machine, Settings
 from portmp.errors import (
     ArgumentError,
     CheckError,
@@ -41,7 +43,7 @@ from portmp.errors import (
     PortmpError,
 )
 from portmp.formats import inputs
-from portmp.runtime import planes
+from portmp.runtime import planes, program
 from portmp.verify import cases as verify
 from portmp.verify import command
 
@@ -255,6 +257,41 @@ def test_waves_may_run_in_any_order() -> None:
     """Between barriers: the same bits when the last wave of a block runs first."""
     device = _settled(Settings(descending=True))
     assert not _failures(device, "dd", ("gemm", "dot", "gemv", "nbody"))
+
+
+def test_the_interpreter_tells_that_it_is_compiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line on a terminal where that takes long, from Python too; once, and nothing elsewhere."""
+
+    class Terminal(io.StringIO):
+        visible = True
+
+        def isatty(self) -> bool:
+            return self.visible
+
+    told = threading.Event()
+    show = progress.Progress.show
+
+    def noticed(line: progress.Progress, text: str) -> None:
+        show(line, text)
+        told.set()
+
+    def slow_kernels(device: Any, *unit: Any) -> Any:
+        assert told.wait(60 if screen.visible else 0.1) == screen.visible
+        return kernels(device, *unit)
+
+    kernels, screen = program.kernels, Terminal()
+    monkeypatch.setattr(progress, "PATIENCE", 0.01)
+    monkeypatch.setattr(progress.Progress, "show", noticed)
+    monkeypatch.setattr(program, "kernels", slow_kernels)
+    monkeypatch.setattr("sys.stderr", screen)
+    for visible in (True, False):
+        told.clear()
+        screen.truncate(0)
+        screen.visible = visible
+        fresh = Machine("gfx908", discovery.interpreter())
+        for _ in range(2):
+            fresh._interpreter(64)
+        assert ("\rcompiling the interpreter, the first time" in screen.getvalue()) == visible
 
 
 def test_an_access_behind_an_array_is_reported() -> None:

@@ -13,6 +13,7 @@ import portmp as mp
 from portmp.compilers import amd_code, select
 from portmp.emulator import lines, listing, marks
 from portmp.errors import CheckError
+from portmp.runtime.planes import allocate_numbers
 
 THREADS = 64
 """A wave on gfx90a, two on gfx1100."""
@@ -133,6 +134,30 @@ def test_bytes_are_apart(device: str) -> None:
 
 
 @on_both
+def test_words_that_lie_across_others(device: str) -> None:
+    """Hardware takes them at any address, and compilers make them of bytes: checked by bytes."""
+    word = "*(int *)(held + 4 * {} + 1)"
+    body = f"if (t < 16) {word.format('t')} = t; {{}} if (t < 16) k0[t] = {{}};"
+    other = word.format("(t ^ 1)")
+    k = run(device, body.format("${barrier()}", other), "uint8")
+    assert k[:16].tolist() == [t ^ 1 for t in range(16)]
+    for read in (other, "held[4 * t + 5]"):
+        told, *_ = found(device, body.format("", read), "uint8")
+        assert "Read-write data race at local memory address 0x" in told
+    (told,) = found(device, body.format("${barrier()}", "held[t]"), "uint8")
+    assert "Uninitialized value read from local memory address 0x0: thread (0,0,0)" in told
+
+
+@on_both
+def test_words_whose_bytes_are_used_later(device: str) -> None:
+    """What is known of a word is then known of each of its bytes."""
+    body = "if (t < 16) ((int *)held)[t] = t; {} k0[t] = held[63 - t];"
+    k = run(device, body.format("${barrier()}"), "uint8")
+    assert k[:8].tolist() == [0, 0, 0, 15, 0, 0, 0, 14]
+    assert any("Read-write data race" in told for told in found(device, body.format(""), "uint8"))
+
+
+@on_both
 def test_block_memory_begins_unwritten_in_each_block(device: str) -> None:
     """Though the interpreter uses the same memory for blocks that come later."""
     body = "if (${block_id()} != 40) held[t] = t; if (t == 0) k0[${block_id()}] = held[0];"
@@ -160,6 +185,36 @@ def test_memory_that_was_never_written(device: str) -> None:
     )
     half(x=x)
     assert x.to_numpy().tolist() == [3, 4] * 32
+
+
+@on_both
+def test_bytes_of_arrays_are_known_one_by_one(device: str) -> None:
+    """By words across others, by copies and from the host: what is beside them stays unwritten."""
+    opened: Any = interpreted(device)
+    text = "${kernel()}\n{\n    const int t = ${thread_id()};\n    %s\n}"
+    copied = mp.Kernel(
+        text % "if (t < n) ${store('y', 't', load('x', 't'))}",
+        "k(x: in uint8 [n], y: out uint8 [n])",
+        grid=1,
+        block=64,
+    )
+
+    def fresh() -> mp.PlainArray:
+        return mp.PlainArray(allocate_numbers("uint8", (40,), opened.queue))
+
+    across = "if (t < 8) *(int *)(x0 + 4 * t + 3) = 0x01010101;"
+    crossed = mp.Kernel(text % across, "k(x: inout uint8 [n])", grid=1, block=64)
+    x, y, host = fresh(), fresh(), fresh()
+    crossed(x)
+    planes: Any = x.planes, y.planes
+    first, second = (one.buffers[0].pointer for one in planes)
+    opened.hip.machine.memory.copy(second + 1, first + 1, 37)
+    host[3:35] = 1
+    for array in (x, y, host):
+        assert copied(array[3:35]).to_numpy().tolist() == [1] * 32
+        for part in (array[2:35], array[3:36]):
+            with pytest.raises(CheckError, match="Uninitialized value read from global memory"):
+                copied(part)
 
 
 BARRIERS = {

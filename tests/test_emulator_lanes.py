@@ -5,29 +5,19 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import pytest
-from waves import WAVE32, WAVE64, Waves, either
+from waves import ALL, SOME, WAVE32, WAVE64, Waves, either, on
+from waves import masked as only
 
 from portmp.emulator import assembler, listing
 from portmp.emulator.assembler import Unknown
 
-MASKS = (0xFFFF_FFFF_FFFF_FFFF, 0x9249_2492_F00F_1234, 0x7FFF_FFFE_7FFF_FFFE, 0x8000_0001_0000_8001)
+MASKS = (ALL, SOME, 0x7FFF_FFFE_7FFF_FFFE, 0x8000_0001_0000_8001)
 """Lanes that are on."""
-
-
-def on(mask: int, lane: int) -> bool:
-    return bool(mask >> lane & 1)
 
 
 def masked(mask: int, lines: Sequence[str]) -> list[str]:
     """Lines for some lanes; v40 is 7 before, so that it shows which are written."""
-    return [
-        "v_mov_b32_e32 v40, 7",
-        "v_mov_b32_e32 v41, 7",
-        f"s_mov_b32 exec_lo, {mask & 0xFFFFFFFF:#x}",
-        f"s_mov_b32 exec_hi, {mask >> 32:#x}",
-        *lines,
-        "s_mov_b64 exec, -1",
-    ]
+    return ["v_mov_b32_e32 v40, 7", "v_mov_b32_e32 v41, 7", *only(mask, lines)]
 
 
 # Where each lane's word comes from; None: from no lane. All written from the guides' pictures of
@@ -254,7 +244,7 @@ def test_two_registers_exchanged() -> None:
         ("v_mov_b32_dpp v1, v2 wave_shl:2 row_mask:0xf bank_mask:0xf", "wave_shl:2"),
         ("v_mov_b64_dpp v[1:2], v[2:3] row_newbcast:1 row_mask:0xf bank_mask:0xf", "32 bits"),
         ("v_add_u16_dpp v1, v2, v3 row_shl:1 row_mask:0xf bank_mask:0xf", "32 bits"),
-        ("v_sin_f32_dpp v1, v2 row_shl:1 row_mask:0xf bank_mask:0xf", "not one of those"),
+        ("v_cvt_f16_f32_dpp v1, v2 row_shl:1 row_mask:0xf bank_mask:0xf", "not one of those"),
         ("v_mov_b32_dpp v1, v2 swizzle:1 row_mask:0xf bank_mask:0xf", "modifier swizzle"),
         ("v_mov_b32_e32 v1, v2 quad_perm:[0,1,2,3]", "modifier quad_perm"),
         ("v_mov_b32_e32 v1, v2 row_mirror", "modifier row_mirror"),

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
+import tiers
 from operands import BITS, number_of, special
-from waves import WAVE32, WAVE64, Waves, either
+from waves import ALL, SOME, WAVE32, WAVE64, Waves, assembled, either, machine, masked, on
 
 from portmp.emulator import assembler, atomics, listing
+from portmp.emulator import device as emulated
 from portmp.errors import CheckError
 
 # --- bytes and halves -------------------------------------------------------------------------
@@ -184,13 +187,78 @@ def test_what_lies_beyond_is_refused(memory: str, message: str) -> None:
     assert "thread (63,0,0) of block (0,0,0)" in str(error.value)
 
 
+@either
 @pytest.mark.parametrize("memory", MEMORIES)
-@pytest.mark.parametrize(("width", "offset"), [("ushort", 1), ("dword", 2), ("dword", 1)])
-def test_misaligned_accesses_are_refused(memory: str, width: str, offset: int) -> None:
-    """Halves at odd addresses, words at such that four does not divide."""
-    line = access(memory, "load", width, "v40", offset)
-    with pytest.raises(CheckError, match="Misaligned read of size "):
-        reach(WAVE64, ["s_mov_b64 exec, 1", line], words(WAVE64, 1), 1)
+def test_accesses_at_any_address(memory: str, waves: Waves) -> None:
+    """Words and halves that reach over two words, as compilers store and load bytes together."""
+    given = words(waves, 3)
+    lines = [
+        "s_mov_b32 exec_lo, 0x55555555",
+        "s_mov_b32 exec_hi, 0x55555555",
+        access(memory, "store", "dwordx2", "v[11:12]"),
+        access(memory, "store", "dword", "v10", 1),
+        access(memory, "load", "dwordx2", "v[40:41]"),
+        access(memory, "load", "ushort", "v42", 1),
+        access(memory, "load", "ushort", "v43", 3),
+        *[access(memory, "load", "dword", f"v{44 + i}", 1 + i) for i in range(3)],
+        access(memory, "store", "short", "v10", 3),
+        access(memory, "load", "dwordx2", "v[47:48]"),
+        "s_mov_b64 exec, -1",
+    ]
+    found = np.array(reach(waves, lines, given, 9), np.uint32)
+    for lane in range(0, waves.lanes, 2):
+        x, *old = (int(v).to_bytes(4, "little") for v in given[:, lane])
+        held = bytearray(b"".join(old))
+        held[1:5] = x
+        got = found[:, lane].tobytes()
+        assert got[:8] == held
+        assert [got[8:12], got[12:16]] == [held[k : k + 2] + bytes(2) for k in (1, 3)]
+        assert [got[4 * k : 4 * k + 4] for k in (4, 5, 6)] == [held[k : k + 4] for k in (1, 2, 3)]
+        held[3:5] = x[:2]
+        assert got[28:36] == held
+
+
+@either
+@pytest.mark.parametrize("memory", MEMORIES)
+def test_lanes_that_are_off_touch_no_memory(memory: str, waves: Waves) -> None:
+    """They store nothing, load nothing, and their addresses mean nothing."""
+    given = words(waves, 2)
+    lines = [
+        access(memory, "store", "dword", "v10"),
+        "v_mov_b32_e32 v40, 7",
+        *masked(SOME, [access(memory, "store", "dword", "v11")]),
+        access(memory, "load", "dword", "v41"),
+        *masked(~SOME & ALL, [f"v_mov_b32_e32 v{i}, 0xfffff00" for i in (5, 6, 7, 30, 32)]),
+        *masked(SOME, [access(memory, "load", "dword", "v40")]),
+    ]
+    loaded, stored = reach(waves, lines, given, 2)
+    for lane, (before, after) in enumerate(given.T.tolist()):
+        assert loaded[lane] == (after if on(SOME, lane) else 7)
+        assert stored[lane] == (after if on(SOME, lane) else before)
+
+
+@either
+def test_arrays_lie_across_multiples_of_4_gib(waves: Waves) -> None:
+    """A kernel that loses the carry into an address's upper word reaches no array, also behind an
+    array that was given back.
+    """
+    memory = machine(waves.arch).memory
+    for nbytes in (512, 4096, 100_000):
+        address = memory.allocate(nbytes)
+        assert address is not None
+        assert address >> 32 != address + nbytes - 1 >> 32 and not address % 256
+        assert memory.holds(address, nbytes) and not memory.holds(address, nbytes + 1)
+        assert memory.free(address) and not memory.holds(address, 1)
+    given = np.arange(4 * waves.lanes, dtype=np.uint32)[None, :].reshape(4, waves.lanes)
+    step = 8 * waves.lanes  # the second half of the array
+    carried = [
+        f"s_add_u32 s20, s8, {step}",
+        "s_addc_u32 s21, s9, 0",
+        "global_load_dword v40, v1, s[20:21]",
+    ]
+    assert waves.run(carried, given, 1)[0].tolist() == given[2].tolist()
+    with pytest.raises(CheckError, match="Invalid read of size 4 at global memory"):
+        waves.run([carried[0], "s_mov_b32 s21, s9", carried[2]], given, 1)
 
 
 def test_other_buffers_are_refused() -> None:
@@ -482,3 +550,45 @@ def test_additions_that_flush() -> None:
         if (found := atomics.access(name, arch)) and found.operation.name.startswith("flushed")
     }
     assert flushing == {("gfx908", "global"), ("gfx90a", "global")}
+
+
+RETURNS = (" glc", " sc0", " th:TH_ATOMIC_RETURN")
+
+
+def spelled(operation: atomics.Atomic) -> Iterator[str]:
+    """Lines of all names of an operation, with and without the number before."""
+    count = operation.nbytes // 4
+
+    def registers(at: int, of: int = 1) -> str:
+        return f"v{at}" if of * count == 1 else f"v[{at}:{at + of * count - 1}]"
+
+    for returns in (False, True):
+        target = f"{registers(2)}, " * returns
+        for name in spellings(operation, "shared", returns):
+            yield f"{name} {target}v1, {registers(4)}" + f", {registers(8)}" * ("cmp" in name)
+        for space, address, end in (("global", "v1", ", s[4:5]"), ("flat", "v[10:11]", "")):
+            for name in spellings(operation, space, returns):
+                numbers = registers(4, 2 if "cmp" in name else 1)
+                for word in RETURNS if returns else ("",):
+                    yield f"{name} {target}{address}, {numbers}{end}{word}"
+
+
+def test_names_of_atomics_are_those_of_the_assembler() -> None:
+    """What LLVM takes for an architecture is read as the operation that it is; no other is made."""
+    tiers.check("clang")
+    table = atomics.operations()
+    missing = set(table)
+    for arch in emulated.UNITS:
+        lines = {line: name for name, one in table.items() for line in spelled(one)}
+        for line, one in assembled(arch, list(lines)).items():
+            made = assembler.Assembler(64, 0, arch)
+            made.instruction(one)
+            (row,) = made.rows
+            read = list(table)[row.flags >> 16 & 255]
+            meant = lines[line].removeprefix("flushed_")
+            if arch.startswith("gfx12"):  # which has those of numbers, by either name
+                meant = re.sub(r"^(min|max)_f", r"\1_num_f", meant)
+            assert read.removeprefix("flushed_") == meant, line
+            assert (row.target != assembler.SINK) == ("_rtn_" in line or line.endswith(RETURNS))
+            missing.discard(read)
+    assert not missing

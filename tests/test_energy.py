@@ -582,7 +582,7 @@ def quick(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     from portmp.bench import roofline
 
     limits = roofline.Ceilings("cpu", {"float64": {"fma": 1e9}}, 1e9, "triad")
-    monkeypatch.setattr(roofline, "measured", lambda device, words: limits)
+    monkeypatch.setattr(roofline, "measured", lambda device, words, *_: limits)
     monkeypatch.chdir(tmp_path)
 
 

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import math
 import random
+import re
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import gmpy2
@@ -38,9 +40,14 @@ BOUND = 1.2
 LARGEST = {"float32": 127, "float64": 1023}
 SMALLEST = {"float32": mpfr(2) ** -149, "float64": mpfr(2) ** -1074}
 
+
+def _power(x: Any, y: Any) -> Any:
+    return x**y if x >= 0 or gmpy2.is_integer(y) else mpfr("nan")
+
+
 EXACT: dict[str, Callable[..., Any]] = {
     name: getattr(gmpy2, name) for name in ARITY if hasattr(gmpy2, name)
-}
+} | {"pow": _power, "round": gmpy2.rint, "lgamma": lambda x: gmpy2.lgamma(x)[0]}
 
 
 @pytest.fixture(autouse=True)
@@ -144,6 +151,156 @@ def test_errors(name: str, form: str) -> None:
             assert error <= BOUND, f"{kind} {shown}: {[float(p[i]) for p in result]}"
 
 
+# --- special values (C99, Annex F) ----------------------------------------------------------
+
+INF, NAN, PI = math.inf, math.nan, "pi"
+ODD = {name: [(0.0, 0.0), (-0.0, -0.0)] for name in ("expm1", "log1p", "sin", "tan", "asin")}
+ODD |= dict.fromkeys(("atan", "sinh", "tanh", "asinh", "atanh", "cbrt", "erf"), ODD["sin"])
+LOGARITHM = [(0.0, -INF), (-0.0, -INF), (1.0, 0.0), (-1.0, NAN), (INF, INF), (-INF, NAN)]
+SPECIAL: dict[str, list[tuple[Any, ...]]] = {
+    "exp": [(0.0, 1.0), (-0.0, 1.0), (-INF, 0.0), (INF, INF), (1e4, INF), (-1e4, 0.0)],
+    "expm1": [*ODD["expm1"], (-INF, -1.0), (INF, INF), (1e4, INF), (-1e4, -1.0)],
+    "log": LOGARITHM,
+    "log2": [*LOGARITHM, (8.0, 3.0), (2.0**-100, -100.0)],
+    "log10": [*LOGARITHM, (1000.0, 3.0), (1e9, 9.0)],
+    "log1p": [*ODD["log1p"], (-1.0, -INF), (-2.0, NAN), (INF, INF), (-INF, NAN)],
+    "sin": [*ODD["sin"], (INF, NAN), (-INF, NAN)],
+    "cos": [(0.0, 1.0), (-0.0, 1.0), (INF, NAN), (-INF, NAN)],
+    "tan": [*ODD["tan"], (INF, NAN), (-INF, NAN)],
+    "asin": [*ODD["asin"], (1.0, PI, 0.5), (-1.0, PI, -0.5), (2.0, NAN), (-INF, NAN)],
+    "acos": [(1.0, 0.0), (0.0, PI, 0.5), (-1.0, PI, 1.0), (1.5, NAN), (INF, NAN)],
+    "atan": [*ODD["atan"], (INF, PI, 0.5), (-INF, PI, -0.5), (1.0, PI, 0.25)],
+    "sinh": [*ODD["sinh"], (INF, INF), (-INF, -INF), (-1e4, -INF)],
+    "cosh": [(0.0, 1.0), (-0.0, 1.0), (INF, INF), (-INF, INF), (-1e4, INF)],
+    "tanh": [*ODD["tanh"], (INF, 1.0), (-INF, -1.0), (1e4, 1.0)],
+    "asinh": [*ODD["asinh"], (INF, INF), (-INF, -INF)],
+    "acosh": [(1.0, 0.0), (0.5, NAN), (-INF, NAN), (INF, INF)],
+    "atanh": [*ODD["atanh"], (1.0, INF), (-1.0, -INF), (2.0, NAN), (-INF, NAN)],
+    "cbrt": [*ODD["cbrt"], (INF, INF), (-INF, -INF), (-27.0, -3.0), (2.0**-60, 2.0**-20)],
+    "erf": [*ODD["erf"], (INF, 1.0), (-INF, -1.0), (30.0, 1.0)],
+    "erfc": [(0.0, 1.0), (-INF, 2.0), (INF, 0.0), (-30.0, 2.0), (50.0, 0.0)],
+    "gamma": [
+        *((0.0, INF), (-0.0, -INF), (-1.0, NAN), (-1e30, NAN), (-INF, NAN), (INF, INF)),
+        *((1.0, 1.0), (2.0, 1.0), (5.0, 24.0), (10.0, 362880.0), (1e4, INF)),
+    ],
+    "lgamma": [
+        *((0.0, INF), (-0.0, INF), (-3.0, INF), (-INF, INF), (INF, INF), (1.0, 0.0), (2.0, 0.0))
+    ],
+    "floor": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1.5, 1.0), (-0.5, -1.0)],
+    "ceil": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1.5, 2.0), (-0.5, -0.0)],
+    "trunc": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1.5, 1.0), (-0.5, -0.0)],
+    "round": [
+        *((0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (1.5, 2.0), (-0.5, -0.0)),
+        *((2.5, 2.0), (-3.5, -4.0), (0.75, 1.0)),
+    ],
+    "hypot": [(INF, NAN, INF), (NAN, -INF, INF), (0.0, -0.0, 0.0), (3.0, -4.0, 5.0)],
+    "fmod": [
+        *((0.0, 2.0, 0.0), (-0.0, 2.0, -0.0), (1.0, 0.0, NAN), (INF, 2.0, NAN), (5.0, INF, 5.0)),
+        *((5.5, -2.0, 1.5), (-5.5, 2.0, -1.5), (-4.0, 2.0, -0.0), (1e30, 1.0, 0.0)),
+    ],
+    "atan2": [
+        *((0.0, -0.0, PI, 1.0), (-0.0, -0.0, PI, -1.0), (0.0, 0.0, 0.0), (-0.0, 0.0, -0.0)),
+        *((0.0, -1.0, PI, 1.0), (-0.0, -1.0, PI, -1.0), (0.0, 1.0, 0.0), (-0.0, 1.0, -0.0)),
+        *((-1.0, -0.0, PI, -0.5), (-1.0, 0.0, PI, -0.5), (1.0, 0.0, PI, 0.5), (1.0, -0.0, PI, 0.5)),
+        *((1.0, -INF, PI, 1.0), (-1.0, -INF, PI, -1.0), (1.0, INF, 0.0), (-1.0, INF, -0.0)),
+        *((INF, 1.0, PI, 0.5), (-INF, 1.0, PI, -0.5), (INF, -INF, PI, 0.75)),
+        *((-INF, -INF, PI, -0.75), (INF, INF, PI, 0.25), (-INF, INF, PI, -0.25)),
+    ],
+    "pow": [
+        *((0.0, -3.0, INF), (-0.0, -3.0, -INF), (0.0, -2.0, INF), (-0.0, -2.0, INF)),
+        *((0.0, -INF, INF), (-0.0, 3.0, -0.0), (0.0, 3.0, 0.0), (-0.0, 2.0, 0.0)),
+        *((-0.0, 2.5, 0.0), (-0.0, -2.5, INF), (-1.0, INF, 1.0), (-1.0, -INF, 1.0)),
+        *((1.0, NAN, 1.0), (1.0, INF, 1.0), (NAN, 0.0, 1.0), (INF, -0.0, 1.0), (0.0, 0.0, 1.0)),
+        *((-2.0, 0.5, NAN), (-INF, 0.5, INF), (0.5, -INF, INF), (-2.0, -INF, 0.0)),
+        *((0.5, INF, 0.0), (-2.0, INF, INF), (-INF, -3.0, -0.0), (-INF, -2.0, 0.0)),
+        *((-INF, 3.0, -INF), (-INF, 2.0, INF), (INF, -1.0, 0.0), (INF, 1.0, INF)),
+        *((3.0, 2.0, 9.0), (-3.0, 3.0, -27.0), (2.0, 0.5, "root", 2.0), (10.0, 9.0, 1e9)),
+        *(
+            (NAN, 1.0, NAN),
+            (2.0, NAN, NAN),
+            (2.0, 1e4, INF),
+            (-2.0, 1e4 + 1, -INF),
+            (2.0, -1e4, 0.0),
+        ),
+    ],
+}
+
+
+def expected_value(result: tuple[Any, ...]) -> Any:
+    """A special result: a number, a multiple of pi, or a root."""
+    match result:
+        case ("pi", factor):
+            return gmpy2.const_pi() * factor
+        case ("root", number):
+            return gmpy2.sqrt(mpfr(number))
+    return mpfr(result[0])
+
+
+@pytest.mark.parametrize("form", ["float32", "float64", "dd", "ts", "qd"])
+@pytest.mark.parametrize("name", ARITY)
+def test_special_values(name: str, form: str) -> None:
+    """Zeros with their signs, infinities, NaN, domains' ends, and exact results."""
+    f = formats.get(form)
+    arity = ARITY[name]
+    rows = [*SPECIAL[name], *([(NAN, NAN)] if arity == 1 else [(NAN, NAN, NAN)])]
+    given = [
+        [np.array([row[i] for row in rows], f.word)]
+        + [np.zeros(len(rows), f.word) for _ in range(f.limbs - 1)]
+        for i in range(arity)
+    ]
+    found = elementwise(f, name, *given)
+    for i, row in enumerate(rows):
+        expected = expected_value(row[arity:])
+        shown = f"{row}: {[float(limb[i]) for limb in found]}"
+        assert wrong(f, found, i, expected) <= (0 if len(row) == arity + 1 else BOUND), shown
+        head = float(found[0][i])
+        assert math.isnan(head) or math.copysign(1, head) == gmpy2.sign(expected) or not head, shown
+        if not expected and not gmpy2.is_nan(expected):
+            assert math.copysign(1, head) == math.copysign(1, row[arity]), shown
+        if not math.isfinite(head):
+            assert all(limb[i] == 0 for limb in found[1:]), shown
+
+
+def test_rounding_of_several_limbs() -> None:
+    """Halves between limbs: what a leading limb alone would round another way."""
+    f = formats.get("dd")
+    big, tiny = 2.0**60, 2.0**-70
+    rows = [
+        (big, 0.5, "round", (big, 0.0)),
+        (big, 1.5, "round", (big, 2.0)),
+        (big, -0.5, "round", (big, 0.0)),
+        (2.5, tiny, "round", (3.0, 0.0)),
+        (2.5, -tiny, "round", (2.0, 0.0)),
+        (3.5, -tiny, "round", (3.0, 0.0)),
+        (0.5, tiny, "round", (1.0, 0.0)),
+        (3.0, -tiny, "floor", (2.0, 0.0)),
+        (3.0, tiny, "ceil", (4.0, 0.0)),
+        (-3.0, tiny, "trunc", (-2.0, 0.0)),
+        (big, -0.25, "floor", (big, -1.0)),
+        (-big, -0.25, "trunc", (-big, 0.0)),
+        (1.0, -tiny, "floor", (0.0, 0.0)),
+        (2.0**53 + 2, -1.0, "round", (2.0**53 + 2, -1.0)),
+    ]
+    for high, low, name, expected in rows:
+        found = elementwise(f, name, [np.array([high]), np.array([low])])
+        total = sum(Fraction(float(limb[0])) for limb in found)
+        assert total == sum(map(Fraction, expected)), (high, low, name)
+
+
+def test_remainders_are_exact() -> None:
+    """Of integers with as many bits as the format has, for quotients of any size."""
+    f = formats.get("dd")
+    draw = random.Random(7)
+    for _ in range(40):
+        x = draw.getrandbits(100) << draw.randint(0, 800)
+        y = (draw.getrandbits(100) | 1) << draw.randint(0, 20)
+        given = [
+            [np.array([w]) for w in constants.words_of(Fraction(v), "float64", 2)] for v in (x, y)
+        ]
+        found = elementwise(f, "fmod", *given)
+        assert sum(Fraction(float(limb[0])) for limb in found) == x % y
+
+
 # --- devices ------------------------------------------------------------------------------
 
 
@@ -172,7 +329,9 @@ def test_all_functions_anywhere(anywhere: Device, form: str) -> None:
 def test_names() -> None:
     """Every network is a function of portmp, and the other way round."""
     assert set(FUNCTIONS) == set(ARITY)
-    assert all(getattr(mp, name) is function for name, function in FUNCTIONS.items())
+    others = {name: function for name, function in FUNCTIONS.items() if name != "pow"}
+    assert all(getattr(mp, name) is function for name, function in others.items())
+    assert mp.pow is mp.power  # products for small whole exponents, else the network
 
 
 def test_operands_and_output(device: Device) -> None:
@@ -190,8 +349,9 @@ def test_operands_and_output(device: Device) -> None:
     assert mp.exp(short).format is short.format
     with pytest.raises(mp.errors.FormatError, match=r"ts2021 is a paper's format.*astype\('ts'\)"):
         mp.exp(mp.array([1], "ts2021", device=device))
-    with pytest.raises(mp.errors.ArgumentError, match="exp: x: float given, an Array is needed"):
-        mp.exp(1.5)
+    assert str(mp.exp(2)) == str(mp.exp(mp.array(2, "dd")))
+    with pytest.raises(mp.errors.ArgumentError, match="dict given, an array is needed"):
+        mp.exp({})
 
 
 # --- constants ------------------------------------------------------------------------------
@@ -217,3 +377,13 @@ def test_constants() -> None:
     words = constants.words_of(x, "float32", 3)
     assert words[0] == float(np.float32(5 / 7))
     assert abs(sum(map(Fraction, words)) - x) < Fraction(1, 2**72)
+
+
+def test_examples_of_the_page() -> None:
+    """Blocks of docs/functions.md run in order, in one process."""
+    page = Path(__file__).resolve().parents[1] / "docs/functions.md"
+    blocks = re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    names: dict[str, object] = {}
+    for block in blocks:
+        exec(compile(block, str(page), "exec"), names)
+    assert float(abs(names["z"]).to_float64().max()) <= 2.0**-104

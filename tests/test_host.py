@@ -465,3 +465,8 @@ def test_work_that_lasts_says_so(
         with progress.lasting("gemm of dd", visible):
             assert told.wait(60 if visible else 0.1) == visible
         assert ("\rgemm of dd: 0 s" in capsys.readouterr().err) == visible
+    told.clear()
+    with progress.lasting("outside", True), progress.lasting("inside", True):
+        assert told.wait(60)
+    error = capsys.readouterr().err
+    assert "\rinside: 0 s" in error and "outside" not in error

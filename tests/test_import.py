@@ -24,6 +24,10 @@ HEAVY = (
     "elftools",
     "msgpack",
     "importlib.metadata",
+    "portmp.kernels",
+    "portmp.linalg",
+    "portmp.nbody",
+    "portmp.networks.functions.gamma",
 )
 
 
@@ -87,7 +91,7 @@ def arrows() -> dict[str, set[str]]:
 def test_no_two_rooms_import_each_other() -> None:
     """Also in a roundabout way: rooms can be ordered so that imports run downwards."""
     found = arrows()
-    assert len(found) <= 27
+    assert len(found) <= 28
     list(graphlib.TopologicalSorter(found).static_order())
 
 

@@ -30,10 +30,11 @@ from portmp.errors import (
     RenderError,
     ShapeError,
 )
-from portmp.kernels import reference, signature
+from portmp.kernels import names, reference, signature
 from portmp.kernels.vocabulary import WORDS
-from portmp.kernels.words.arithmetic import OPERATORS
+from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS
 from portmp.kernels.words.warps import WARPS, WHOLE
+from portmp.networks.functions import ARITY
 
 OPTIMISED = False
 
@@ -253,6 +254,35 @@ def test_operators_are_the_formats_own(device: Device) -> None:
     assert not [op for op in expected if not same(by_name[op], expected[op])]
     assert (sign.to_numpy() == np.sign((x - y).to_float64())).all()
 
+
+def test_functions_in_kernels(device: Device) -> None:
+    """Words of elementary functions give what arrays' functions give; constants by name."""
+    taken = {word: '"a", "b"' if ARITY[name] > 1 else '"a"' for word, name in FUNCTIONS.items()}
+    lines = [
+        f'${{store("o{word}", "i", {word}({taken[word]}))}}'
+        for word, name in FUNCTIONS.items()
+        if name in SOME
+    ]
+    outs = ", ".join(f"o{word}: out [n]" for word, name in FUNCTIONS.items() if name in SOME)
+    kernel = mp.Kernel(
+        "${kernel()}\n{\nconst ${index} i = ${global_id()};\nif (i < n) {\n"
+        'const ${value} a = ${load("x", "i")}, b = ${load("y", "i")};\n'
+        + "\n".join(lines)
+        + '\n${store("half_turn", "i", number("pi"))}\n}\n}\n',
+        f"all(x: in [n], y: in [n], {outs}, half_turn: out [n])",
+        threads="n",
+        format="ds",
+    )
+    x, y = abs(numbers("ds", 60, device)), numbers("ds", 60, device, 2)
+    *found, half_turn = kernel(x=x, y=y)
+    names = [name for name in FUNCTIONS.values() if name in SOME]
+    for name, result in zip(names, found, strict=True):
+        assert same(result, getattr(mp, name)(*(x, y)[: ARITY[name]])), name
+    assert same(half_turn, mp.array([mp.pi] * 60, "ds", device))
+
+
+SOME = ("exp", "log", "sin", "pow", "atan2", "round", "floor", "cbrt")
+"""Functions with tables, folds, branches and bits of words."""
 
 # --- logical warps ----------------------------------------------------------------------------
 
@@ -518,6 +548,21 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
         RenderError,
         "'x0'",
     ),
+    "a variable called as a limb": (
+        lambda: _own("${kernel()}\n{\n    double t = 1,\n        x0 = 2;\n}\n").render("cuda"),
+        RenderError,
+        "template text line 4: 'x0' is declared, which is the name in C of a part of x: call",
+    ),
+    "a variable called as a number's limb": (
+        lambda: _own("${kernel()}\n{ for (int a1 = 0; a1 < 2; ++a1) ; }\n").render("opencl"),
+        RenderError,
+        "template text line 2: 'a1' is declared, .* a part of a:",
+    ),
+    "block memory called as a view's start": (
+        lambda: _own("${kernel()}\n{ ${shared(value, 'y_start', 4)} }\n").render("rocm"),
+        RenderError,
+        "'y_start' is declared, .* a part of y:",
+    ),
     "axis": (
         lambda: _own("${kernel()}\n{ ${thread_id(3)} }\n").render("cuda"),
         RenderError,
@@ -601,6 +646,25 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
     "platform": (lambda: _own().render("metal"), ArgumentError, "unknown platform 'metal'"),
     "architecture": (lambda: _own().compile("opencl", "x"), ArgumentError, "opencl"),
 }
+
+
+@pytest.mark.parametrize(
+    ("body", "found"),
+    [
+        ("int a; double b = f(c, d), *const e = b, g[3] = {h, i}, k;", "a b e g k"),
+        ("const unsigned long long a = 1; const double *const b = c;", "a b"),
+        ("for (int i = 0, j = k; i < n; ++i) { float u{1}; } v w(3);", "i j u w"),
+        ("if (a) { const dd_value b = c; } else { T d; do { T e; } while (f); }", "b d e"),
+        ("a = b * c, d = e; return f; f(g, h); ++i; a * b + c; x ? y : z * w;", ""),
+        ("double a[2] = {b * c, {d * e, f}}; g = (pair){h * i, j}; k = h(i * j, l);", "a"),
+        ('/* int a; */ // int b;\n#define T int c;\nchar d = \'"\'; s = "int e; {"; int f;', "d f"),
+        ("switch (a) { case b: int c = 1; return c; default: goto d; }", ""),
+        ("T * a = b; __shared__ double c[4][5]; barrier(d); struct e f, *g;", "a c f g"),
+    ],
+)
+def test_variables_of_a_body(body: str, found: str) -> None:
+    """What statements declare: not what they use, nor what stands in values, comments and text."""
+    assert " ".join(one.text for one in names.declared(f"\n{{ {body} }} int x;")) == found
 
 
 @pytest.mark.parametrize("name", DECLARED)
@@ -705,7 +769,7 @@ def test_plain_arrays(device: Device) -> None:
     assert flags.dtype == bool and flags.to_numpy().tolist() == [True, False]
     assert (mp.plain_full((2, 2), 7, "uint8", device).to_numpy() == 7).all()
     assert (b == -1).all() and (a == a.copy()).all() and not (a != data).any()
-    with pytest.raises(TypeError, match="has no hash"):
+    with pytest.raises(TypeError, match="unhashable"):
         hash(a)
     assert "PlainArray([1, 0], 'int64'" in repr(mp.plain_array([1, 0], device=device))
 
@@ -760,5 +824,16 @@ def test_the_reference() -> None:
 def test_the_page_names_every_word() -> None:
     """docs/kernels.md is the contract."""
     text = (GALLERY.parent / "kernels.md").read_text(encoding="utf-8")
-    words = (*WORDS, *OPERATORS, *WHOLE, "value", "real", "index", "number", "from_real", "limb")
+    words = (
+        *WORDS,
+        *OPERATORS,
+        *FUNCTIONS,
+        *WHOLE,
+        "value",
+        "real",
+        "index",
+        "number",
+        "from_real",
+        "limb",
+    )
     assert not [word for word in words if f"`{word}" not in text]

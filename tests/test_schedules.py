@@ -34,7 +34,7 @@ WHY = "dozens of kernels a format; schedules move elements alike, whatever they 
 GEMM = (
     GemmSchedule(4, 4, 1, 1, 8, unroll=1),
     GemmSchedule(2, 8, 1, 2, 16, pad=1, stages=2, unroll=2),
-    GemmSchedule(8, 2, 1, 1, 64, unroll=1, call=GemmCall(split=True)),
+    GemmSchedule(8, 2, 1, 1, 32, unroll=1, call=GemmCall(split=True)),
     GemmSchedule(4, 2, 2, 2, 4, vector=2, pad=2, stages=2, unroll=1, blocks=2),
     PanelSchedule(5, 1, 1),
     PanelSchedule(4, 3, 1),
@@ -297,7 +297,7 @@ def test_dot_is_gemv_with_one_row(device: Device) -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"tile_k": 24}, r"tile_k 24 does not divide 256"),
+        ({"tile_k": 24}, r"tile_k 24 does not divide 32"),
         ({"tile_k": 2, "unroll": 1}, r"tile_k 2 is no multiple of 4"),
         ({"tile_k": 0}, "tile_k 0 given, positive"),
         ({"unroll": 3}, "unroll 3 does not divide 8"),
@@ -308,7 +308,7 @@ def test_dot_is_gemv_with_one_row(device: Device) -> None:
         ({"stages": 3}, "stages 3 given"),
         ({"threads_m": 4096, "threads_n": 4096}, r"threads a block, .* allows \d+"),
         ({"thread_m": 16, "thread_n": 8}, "16 x 8 results of a thread given, at most 64"),
-        ({"threads_m": 64, "tile_k": 256}, r"\d+ bytes of shared memory, .* has \d+"),
+        ({"threads_m": 64, "tile_k": 32}, r"\d+ bytes of shared memory, .* has \d+"),
     ],
 )
 def test_schedules_that_do_not_fit_are_refused(

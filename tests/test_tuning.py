@@ -143,7 +143,7 @@ def test_schedules_shrink_until_they_fit(device: Device) -> None:
     """Each kind ends at its smallest; every step is allowed where its size fits."""
     form = formats.get("qd")
     largest: list[Any] = [
-        GemmSchedule(32, 32, 8, 8, 64, 4, 4, 2, 64, 4),
+        GemmSchedule(32, 32, 8, 8, 32, 4, 4, 2, 32, 4),
         PanelSchedule(64, 8, 4, 8),
         ReduceSchedule(32, 1, 8, combine_threads=1024, staged=8),
         FlatSchedule(1024, 4, 8),

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from functools import cache
 from typing import NoReturn
 
+import browser
 import pytest
 
 from portmp import discovery
@@ -23,6 +24,7 @@ TIERS = (
     "nvdisasm",
     "hiprtc",
     "clang",
+    "hipcc",
     "oclgrind",
     "pocl",
     "pocl-debian",
@@ -30,6 +32,8 @@ TIERS = (
     "clblast",
     "openblas",
     "strace",
+    "chromium",
+    "sphinx",
 )
 
 
@@ -72,6 +76,21 @@ def _clang() -> None:
     ClangCompiler().version()
 
 
+def _sphinx() -> None:
+    import importlib.util
+
+    for package in ("sphinx", "myst_parser", "furo"):
+        if importlib.util.find_spec(package) is None:
+            raise BackendUnavailable(f"{package} is not installed: pip install '.[docs]'")
+
+
+def _hipcc() -> None:
+    from shutil import which
+
+    if which("hipcc") is None:
+        raise BackendUnavailable("hipcc is not on PATH")
+
+
 def _oclgrind() -> None:
     from shutil import which
 
@@ -85,6 +104,11 @@ def _strace() -> None:
         subprocess.run(command, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError) as error:
         raise BackendUnavailable(f"strace does not run here: {error}") from None
+
+
+def _chromium() -> None:
+    if browser.program() is None:
+        raise BackendUnavailable(f"none of {', '.join(browser.NAMES)} is on PATH")
 
 
 def _opencl(wanted: Callable[[str], bool]) -> None:
@@ -115,11 +139,14 @@ _PROBES: dict[str, Callable[[], None]] = {
     "nvdisasm": _nvdisasm,
     "hiprtc": _hiprtc,
     "clang": _clang,
+    "hipcc": _hipcc,
+    "sphinx": _sphinx,
     "oclgrind": _oclgrind,
     "pocl": lambda: _opencl(lambda platform: _is_pocl(platform, debian=False)),
     "pocl-debian": lambda: _opencl(lambda platform: _is_pocl(platform, debian=True)),
     "clblast": _clblast,
     "strace": _strace,
+    "chromium": _chromium,
     "intel": lambda: _opencl(lambda platform: platform.startswith("Intel")),
 }
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import struct
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 from portmp import discovery
+from portmp.compilers import tools
 from portmp.emulator import assembler, listing
 from portmp.emulator.codeobject import Argument, Kernel
 from portmp.emulator.machine import Loaded, Machine
@@ -34,6 +37,7 @@ class Waves:
 
     arch: str
     lanes: int
+    ieee: bool = True
 
     def __str__(self) -> str:
         return f"wave{self.lanes}"
@@ -54,6 +58,7 @@ class Waves:
             user_count=6,
             group_ids=(True, False, False),
             scratch_offset=False,
+            ieee=self.ieee,
             code=code,
         )
         rows = assembler.assemble(code, self.lanes, 0, arch=self.arch)
@@ -124,6 +129,10 @@ class Waves:
         _, found = self.launch(text, given, size, shared=shared, scratch=scratch)
         return found.reshape(results, self.lanes)
 
+    def mask(self, at: int) -> str:
+        """The scalar registers that hold a bit of each lane."""
+        return f"s[{at}:{at + 1}]" if self.lanes == 64 else f"s{at}"
+
     def numbered(self, lines: Sequence[str], results: int = 1, **more: int) -> list[list[int]]:
         """Results where v10 holds 1000 + lane and v11 2000 + 3 lane."""
         lane = np.arange(self.lanes, dtype=np.uint32)
@@ -131,6 +140,45 @@ class Waves:
         return [[int(v) for v in row] for row in self.run(lines, given, results, **more)]
 
 
+def on(mask: int, lane: int) -> bool:
+    """Whether a lane takes part."""
+    return bool(mask >> lane & 1)
+
+
+def masked(mask: int, lines: Sequence[str]) -> list[str]:
+    """Lines for some lanes; all are on afterwards."""
+    return [
+        f"s_mov_b32 exec_lo, {mask & 0xFFFFFFFF:#x}",
+        f"s_mov_b32 exec_hi, {mask >> 32:#x}",
+        *lines,
+        "s_mov_b64 exec, -1",
+    ]
+
+
+def assembled(arch: str, lines: Sequence[str]) -> dict[str, listing.Instruction]:
+    """Those lines that LLVM's assembler takes, as its disassembler shows them."""
+    command = [
+        str(tools.versioned_tools("llvm-mc", tools.ROCM_FOLDERS)[0]),
+        "-triple=amdgcn",
+        f"-mcpu={arch}",
+        "-mattr=+wavefrontsize64",
+    ]
+
+    def run(lines: Sequence[str], *more: str) -> subprocess.CompletedProcess[bytes]:
+        text = "\n".join(lines).encode()
+        return subprocess.run([*command, *more], input=text, capture_output=True, check=False)
+
+    refused = {int(n) for n in re.findall(rb"<stdin>:(\d+):\d+: error", run(lines).stderr)}
+    taken = [line for i, line in enumerate(lines, 1) if i not in refused]
+    made = run(["kernel:", *taken], "-filetype=obj")
+    assert made.returncode == 0, made.stderr
+    shown = [one for _, one in listing.instructions(made.stdout)][: len(taken)]
+    return dict(zip(taken, shown, strict=True))
+
+
 WAVE64, WAVE32 = Waves("gfx908", 64), Waves("gfx1100", 32)
+SOME, ALL = 0x9249_2492_F00F_1234, (1 << 64) - 1
+"""Lanes that are on."""
+
 either = pytest.mark.parametrize("waves", [WAVE64, WAVE32], ids=str)
 """In waves of 64 and of 32 lanes."""

@@ -1,4 +1,4 @@
-"""The BLAS on arrays: gemm, gemv, dot, axpy, scal, and elementwise functions.
+"""The BLAS on arrays: gemm, gemv, dot, axpy, scal.
 
 alpha and beta are exact scalars: Python numbers, decimal strings, or an Array of shape
 (), which is read from the device (a wait).
@@ -13,6 +13,8 @@ import numpy as np
 
 from portmp import definition
 from portmp.arrays.array import Array, Number, operand
+from portmp.arrays.elementwise import sqrt
+from portmp.arrays.products import dot
 from portmp.errors import ShapeError
 from portmp.routines import base, elementwise, reduce
 from portmp.routines import gemm as gemm_routine
@@ -59,9 +61,10 @@ def gemm(
     *accuracy* chooses the multiply-accumulate: ``accurate``, or ``fast``, which keeps one
     word less and takes about three quarters of the time. Error per element, with u the
     word's roundoff, N limbs, T the sum of |a_i b_i| and S_i the running sums of a slab of
-    1024 products: accurate u^2 sum|S_i| + 9u^2 T (two limbs), 0.7u^3 T (three), 0.07u^4 T
-    (four); fast 6u^2 sum|S_i| + 21u^2 T, 0.1u^3 sum|S_i| + 5u^3 T, 0.1u^4 sum|S_i| + 5u^4 T;
-    plus 2u^N of the result (docs/bits.md says which are proved). One limb: a chain of fma.
+    1024 products: accurate 1.001u^2 sum|S_i| + 9.001u^2 T (two limbs), 24u^3 T (three), 83u^4 T
+    (four); fast 9.001u^2 sum|S_i| + 25.001u^2 T, 71u^3 sum|S_i| + 212u^3 T, 383u^4 sum|S_i| +
+    1517u^4 T; plus 2u^N of the result, and that of add for each further slab: all proved
+    (docs/bounds.md), and far above what random numbers give. One limb: a chain of fma.
     Beside its operands a product over more than 1024 steps takes memory for one more C
     where C is read or the format is stored short.
 
@@ -128,17 +131,6 @@ def gemv(
     )
 
 
-def dot(
-    x: Array,
-    y: Array,
-    *,
-    accuracy: str = "accurate",
-    schedule: ReduceSchedule | SweepSchedule | None = None,
-) -> Array:
-    """sum_i x_i y_i of two vectors of one length; shape (). *accuracy* as in gemm."""
-    return Array(reduce.dot(operand(x, "x").planes, operand(y, "y").planes, accuracy, schedule))
-
-
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
     """alpha x + y, elementwise."""
     words = scalar(operand(x, "x"), alpha, "alpha")
@@ -153,26 +145,6 @@ def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
     return Array(elementwise.scal(words, x.planes, target))
 
 
-def fma(x: Array, y: Any, z: Any) -> Array:
-    """x y + z, elementwise: add(mul(x, y), z); one limb: the fused operation."""
-    return operand(x, "x")._apply("fma", y, z)
-
-
-def sqrt(x: Array) -> Array:
-    """Square roots, elementwise; negative numbers give NaN."""
-    return operand(x, "x")._apply("sqrt")
-
-
-def minimum(x: Array, y: Any) -> Array:
-    """The smaller of two, elementwise; NaN propagates, -0 < +0."""
-    return operand(x, "x")._apply("min", y)
-
-
-def maximum(x: Array, y: Any) -> Array:
-    """The larger of two, elementwise; NaN propagates, -0 < +0."""
-    return operand(x, "x")._apply("max", y)
-
-
 def nrm2(x: Array) -> Array:
     """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
 
@@ -184,6 +156,7 @@ def nrm2(x: Array) -> Array:
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)
     if exponent is None:
-        return sqrt(dot(flat, flat))
+        root: Array = sqrt(dot(flat, flat))
+        return root
     scaled = scal(math.ldexp(1.0, -exponent), flat)
     return scal(math.ldexp(1.0, exponent), sqrt(dot(scaled, scaled)))

@@ -1,4 +1,4 @@
-"""Arrays of plain integers and truth values on a device: indices, flags and counts of kernels."""
+"""Arrays of plain integers and truth values on a device: indices, flags and counts."""
 
 from __future__ import annotations
 
@@ -9,36 +9,47 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays.viewed import Viewed, integers
+from portmp.arrays import creation, dtypes, elementwise, exchange, numpy_protocol, printing, storing
+from portmp.arrays.creation import Where
+from portmp.arrays.methods import Methods
+from portmp.arrays.viewed import Viewed, integers, wrapped
 from portmp.backends.base import Device, Queue
-from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
+from portmp.errors import FormatError, OutOfMemory, ShapeError
 from portmp.runtime.planes import Numbers, allocate_numbers
 
-DTYPES = (*("int8", "int16", "int32", "int64"), *("uint8", "uint16", "uint32", "uint64"), "bool")
+DTYPES = dtypes.PLAIN
 """What elements may be: NumPy's dtypes. Truth values take a byte."""
 
 
-class PlainArray(Viewed[Numbers]):
+class PlainArray(Methods[Numbers], holds=Numbers):
     """A strided view of plain numbers on one device.
 
-    Kernels compute with them (``portmp.Kernel``); Python's operators but ``==`` and ``!=`` do not.
+    Operators work elementwise with NumPy's broadcasting; sums and products wrap around. With an
+    array of values they become values, if its format holds all numbers of their dtype.
     ``to_numpy`` copies to the host and waits.
     """
 
     __slots__ = ()
-    __array_ufunc__ = None
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """NumPy's dtype of the elements."""
         return np.dtype(self.planes.dtype)
 
-    def _dense(self) -> Numbers:
-        return plain_array(self.to_numpy(), self.planes.dtype, self.planes.queue).planes
+    @property
+    def itemsize(self) -> int:
+        """Bytes of a number."""
+        return int(self.dtype.itemsize)
 
-    def copy(self) -> PlainArray:
-        """A dense copy on the same device, through the host."""
-        return PlainArray(self._dense())
+    def astype(self, dtype: Any, *, copy: bool = True) -> Any:
+        """A copy of another dtype, cut to its bits, or in a format, each rounded once.
+
+        Without *copy* an array that is of this dtype already is returned as it is.
+        """
+        kind = dtypes.resolved(dtype)
+        if kind == self.dtype:
+            return self.copy() if copy else self
+        return wrapped(elementwise.as_dtype(self.planes, kind))
 
     def to(self, device: str | Device | Queue) -> PlainArray:
         """The array on another device (itself if it is there already), through the host.
@@ -57,71 +68,65 @@ class PlainArray(Viewed[Numbers]):
             return np.empty(self.shape, self.dtype)
         return self.planes.read_span()
 
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python's numbers, or one number."""
+        return self.to_numpy().tolist()
+
+    def __index__(self) -> int:
+        if self.shape or self.planes.dtype == "bool":
+            raise TypeError("only integers of shape () are indices")
+        return int(self.item())
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         if copy is False:
             raise ValueError("a copy is needed: the elements are in a device's memory")
         values = self.to_numpy()
         return values if dtype is None else values.astype(dtype)
 
-    def __eq__(self, other: object) -> Any:
-        """Which elements are equal to those of another array, or to a number: on the host."""
-        return self.to_numpy() == _copied(other)
+    __array_ufunc__ = numpy_protocol.ufunc
+    __array_function__ = numpy_protocol.function
+    __array_namespace__ = numpy_protocol.namespace
+    __reduce__ = storing.reduced
+    __dlpack__ = exchange.exported
+    __dlpack_device__ = exchange.dlpack_device
+    __cuda_array_interface__ = property(exchange.by_address)
 
-    def __ne__(self, other: object) -> Any:
-        return self.to_numpy() != _copied(other)
-
-    def __hash__(self) -> int:
-        raise TypeError("a PlainArray has no hash: its elements may change")
-
-    def __setitem__(self, key: Any, value: Any) -> None:
-        """Copy numbers (broadcast) into the elements of a view, through the host."""
-        target = self[key].planes
-        target.write_span(_host(_copied(value), target.dtype, "value"))
+    def __str__(self) -> str:
+        return printing.shown(self)
 
     def __repr__(self) -> str:
-        values = np.array2string(self.to_numpy(), separator=", ", threshold=1000)
-        return f"portmp.PlainArray({values}, {self.planes.dtype!r}, device={self.device.name!r})"
+        text = printing.shown(self)
+        return f"portmp.PlainArray({text}, {self.planes.dtype!r}, device={self.device.name!r})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self.item(), spec) if spec and self.size == 1 else str(self)
 
 
-def _copied(value: object) -> Any:
-    """A PlainArray's elements on the host; anything else as it is."""
-    return value.to_numpy() if isinstance(value, PlainArray) else value
-
-
-def plain_array(
-    data: Any, dtype: str | None = None, device: str | Device | Queue | None = None
-) -> PlainArray:
+def plain_array(data: Any, dtype: str | None = None, device: Where = None) -> PlainArray:
     """An array of integers or truth values on *device*.
 
     *data*: what NumPy makes an array of, or a PlainArray (which is copied). *dtype*: one of DTYPES,
     by default that of *data*. FormatError for numbers that the dtype does not hold.
     """
-    if isinstance(data, PlainArray):
-        dtype, device, data = (
-            dtype or data.planes.dtype,
-            device or data.planes.queue,
-            data.to_numpy(),
-        )
-    host = _host(data, _checked(dtype) if dtype else None, "data")
-    queue = discovery.queue_of(device)
-    made = allocate_numbers(_checked(host.dtype.name), host.shape, queue)
+    if isinstance(data, Viewed) and isinstance(data.planes, Numbers):
+        dtype, device = dtype or data.planes.dtype, device or data.queue
+        data = np.asarray(data)
+    host = creation.plain_host(data, _checked(dtype) if dtype else None, "data")
+    made = allocate_numbers(_checked(host.dtype.name), host.shape, discovery.queue_of(device))
     if made.size:
         made.write_parts([host])
     return PlainArray(made)
 
 
 def plain_zeros(
-    shape: int | Sequence[int], dtype: str = "int32", device: str | Device | Queue | None = None
+    shape: int | Sequence[int], dtype: str = "int32", device: Where = None
 ) -> PlainArray:
     """An array of zeros."""
     return plain_full(shape, 0, dtype, device)
 
 
 def plain_full(
-    shape: int | Sequence[int],
-    value: int,
-    dtype: str = "int32",
-    device: str | Device | Queue | None = None,
+    shape: int | Sequence[int], value: int, dtype: str = "int32", device: Where = None
 ) -> PlainArray:
     """An array of equal numbers."""
     sizes, queue = integers((shape,), "shape"), discovery.queue_of(device)
@@ -132,8 +137,10 @@ def plain_full(
     target = queue.device
     needed, memory = math.prod(sizes) * np.dtype(_checked(dtype)).itemsize, target.properties.memory
     if needed > memory:
-        raise OutOfMemory(f"shape: {needed} bytes asked for, {target.name} has {memory}")
-    return plain_array(np.full(sizes, _host(value, dtype, "value")), dtype, queue)
+        raise OutOfMemory(f"shape: {needed} bytes asked for, {target.room()}")
+    host = creation.plain_host(value, _checked(dtype), "value")
+    made: PlainArray = creation.full(sizes, host[()], np.dtype(_checked(dtype)), queue)
+    return made
 
 
 def _checked(dtype: object) -> str:
@@ -144,30 +151,3 @@ def _checked(dtype: object) -> str:
             "floating-point numbers"
         )
     return name
-
-
-def _host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, Any]:
-    """*data* as a C-contiguous NumPy array of *dtype*, with the same values."""
-    try:
-        given = np.asarray(data)
-    except (ValueError, OverflowError) as error:
-        raise ArgumentError(f"{argument}: no array of numbers: {error}") from None
-    if dtype is None and given.dtype.kind in "iub":
-        return np.ascontiguousarray(given).reshape(given.shape)
-    wanted = dtype or "int64"
-    if given.dtype.kind not in "iub" and not (given.size == 0 or _whole(given)):
-        raise FormatError(f"{argument}: integers or truth values are needed, {given.dtype} given")
-    low, high = (0, 1) if wanted == "bool" else (np.iinfo(wanted).min, np.iinfo(wanted).max)
-    if given.size and not (low <= int(given.min()) and int(given.max()) <= high):
-        raise FormatError(
-            f"{argument}: from {int(given.min())} to {int(given.max())} given, {wanted} holds "
-            f"{low} to {high}"
-        )
-    return np.ascontiguousarray(given.astype(wanted)).reshape(given.shape)
-
-
-def _whole(given: np.ndarray[Any, Any]) -> bool:
-    """Whether numbers of Python or of float dtypes are integers."""
-    if given.dtype.kind == "O":
-        return all(isinstance(x, (int, np.integer)) for x in given.ravel())
-    return given.dtype.kind == "f" and bool(np.all(np.isfinite(given) & (given == np.floor(given))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,22 @@ def queue(device: str | Device | None = None) -> Queue:
     ``queue.synchronize()`` waits.
     """
     return discovery.get(device).new_queue()
+
+
+class Memory(NamedTuple):
+    """Bytes of a device's memory: free ones (None where its driver does not tell), and all."""
+
+    free: int | None
+    total: int
+    device: str
+
+
+def memory(device: str | Device | Queue | None = None) -> Memory:
+    """How much memory a device has, and how much of it is free."""
+    found = discovery.get(device)
+    total = found.properties.memory
+    free = found.free_memory()
+    return Memory(None if free is None else min(free, total), total, found.name)
 
 
 def pinned(

@@ -4,30 +4,61 @@ from __future__ import annotations
 
 import math
 import operator
-from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
 
+from portmp.arrays import indexing
 from portmp.backends.base import Device, Event, Queue, is_recording
 from portmp.errors import ArgumentError, ShapeError
+from portmp.routines import moves
 from portmp.runtime.planes import View
 
 V = TypeVar("V", bound=View[Any])
 
 
-class Viewed(ABC, Generic[V]):
+AnyArray = Any
+"""An Array or a PlainArray: the classes stand above the functions that work on both."""
+_CLASSES: dict[type[View[Any]], type[Viewed[Any]]] = {}
+
+
+def wrapped(view: View[Any]) -> Any:
+    """The array over a view: an Array over planes of a format, a PlainArray over plain numbers."""
+    return _CLASSES[type(view)](view)
+
+
+_MAKERS: list[Callable[[Any], Any]] = []
+
+
+def makes_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The function that makes arrays of numbers, for modules that stand below it."""
+    _MAKERS.append(function)
+    return function
+
+
+def made(numbers: Any) -> Any:
+    """An array of numbers, as ``asarray`` makes it."""
+    return _MAKERS[0](numbers)
+
+
+class Viewed(Generic[V]):
     """What arrays of all kinds share; ``planes`` is the view of device memory."""
 
-    __slots__ = ("planes",)
+    __slots__ = ("__weakref__", "planes")
+
+    def __init_subclass__(cls, holds: type[View[Any]] | None = None, **more: Any) -> None:
+        """A class with *holds* is that of arrays over such views."""
+        super().__init_subclass__(**more)
+        if holds is not None:
+            _CLASSES[holds] = cls
 
     def __init__(self, planes: V) -> None:
         self.planes = planes
 
-    @abstractmethod
-    def _dense(self) -> V:
-        """The same elements in memory of their own, in C order."""
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python's numbers, or one number."""
+        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -116,8 +147,8 @@ class Viewed(ABC, Generic[V]):
             raise ShapeError(
                 f"reshape: {self.shape} has {self.size} elements, {tuple(sizes)} given"
             )
-        view = self.planes.reshaped(sizes)
-        return type(self)(view or self._dense().view_as(sizes))
+        view: Self = wrapped(moves.dense(self.planes).view_as(sizes))
+        return view
 
     def transpose(self, *axes: int | Sequence[int]) -> Self:
         """A view with the axes reversed, or in the given order."""
@@ -125,43 +156,45 @@ class Viewed(ABC, Generic[V]):
         order = [a + self.ndim if a < 0 else a for a in order]
         if sorted(order) != list(range(self.ndim)):
             raise ShapeError(f"transpose: {axes} is no order of {self.ndim} axes")
-        return type(self)(self.planes.transposed(order))
+        view: Self = wrapped(self.planes.transposed(order))
+        return view
 
     @property
     def T(self) -> Self:
         """The view with all axes reversed."""
         return self.transpose()
 
+    @property
+    def mT(self) -> Self:
+        """The view with the last two axes exchanged: each matrix transposed."""
+        if self.ndim < 2:
+            raise ShapeError(f"mT: matrices are needed, shape {self.shape} given")
+        return self.transpose(*range(self.ndim - 2), self.ndim - 1, self.ndim - 2)
+
     def __getitem__(self, key: Any) -> Self:
-        """A view by integers, slices, None and ``...``."""
-        p = self.planes
-        shape: list[int] = []
-        strides: list[int] = []
-        start, axis = p.start, 0
-        for item in _expanded(key, self.ndim):
-            if item is None:
-                shape.append(1)
-                strides.append(0)
-                continue
-            size, stride = p.shape[axis], p.strides[axis]
-            if isinstance(item, slice):
-                first, last, step = item.indices(size)
-                count = len(range(first, last, step))
-                start += first * stride if count else 0
-                shape.append(count)
-                strides.append(stride * step)
-            else:
-                index = item + size if item < 0 else item
-                if not 0 <= index < size:
-                    raise IndexError(
-                        f"index {item} is out of range for axis {axis} of length {size}"
-                    )
-                start += index * stride
-            axis += 1
-        return type(self)(p.view(shape, strides, start))
+        """Elements by integers, slices, None and ``...``: a view; or by arrays: a copy.
+
+        Arrays (or lists) of integers choose indices, truth values those where they are true, as
+        with NumPy. An element by integers alone is a copy, too.
+        """
+        found: Self = wrapped(indexing.taken(self.planes, key))
+        return found
 
     def __iter__(self) -> Iterator[Self]:
-        return (self[i] for i in range(len(self)))
+        if not self.shape:
+            raise TypeError("iteration over an array of shape ()")
+        rows = self.planes if self.ndim > 1 else moves.copied(self.planes)
+        return (wrapped(indexing.taken(rows, i, alone=False)) for i in range(len(self)))
+
+    def copy(self) -> Self:
+        """A dense copy on the same device."""
+        dense: Self = wrapped(moves.copied(self.planes))
+        return dense
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.copy()
 
 
 def integers(values: Sequence[Any], argument: str) -> list[int]:
@@ -172,24 +205,3 @@ def integers(values: Sequence[Any], argument: str) -> list[int]:
         return [operator.index(n) for n in values]
     except TypeError:
         raise ArgumentError(f"{argument}: integers are needed, {values!r} given") from None
-
-
-def _expanded(key: Any, ndim: int) -> list[Any]:
-    """An index as a list with one entry an axis (and None for new axes)."""
-    items = list(key) if isinstance(key, tuple) else [key]
-    for item in items:
-        if not (item is None or item is Ellipsis or isinstance(item, (int, np.integer, slice))):
-            raise IndexError(f"index: integers, slices, None and ... are allowed, {item!r} given")
-        if isinstance(item, bool):
-            raise IndexError("index: a truth value is no index")
-    if sum(item is Ellipsis for item in items) > 1:
-        raise IndexError("index: ... is allowed once")
-    items = [operator.index(i) if isinstance(i, np.integer) else i for i in items]
-    used = sum(item is not None and item is not Ellipsis for item in items)
-    if used > ndim:
-        raise IndexError(f"index: {used} indices for {ndim} axes")
-    rest = [slice(None)] * (ndim - used)
-    if any(item is Ellipsis for item in items):
-        place = next(i for i, item in enumerate(items) if item is Ellipsis)
-        return items[:place] + rest + items[place + 1 :]
-    return items + rest

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
+import re
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -383,6 +384,15 @@ class Library(ABC):
         raise BackendUnavailable(f"{self.name}: portmp does not call its axpy")
 
 
+def available_memory(table: Path = Path("/proc/meminfo")) -> int | None:
+    """Bytes of the machine's memory that programs may still take; None where it is not told."""
+    try:
+        found = re.search(r"^MemAvailable:\s*(\d+) kB", table.read_text(), re.MULTILINE)
+    except OSError:
+        found = None
+    return int(found[1]) * 1024 if found else None
+
+
 class Device(ABC):
     """One device of one platform."""
 
@@ -403,6 +413,8 @@ class Device(ABC):
     """Blocks that a grid may have along each axis."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
+    dlpack_type: int = 0
+    """What DLPack calls its memory, where other libraries can use that in its place."""
     remedy: str = ""
     """What else may be installed where the device is refused, as a sentence's end."""
 
@@ -443,6 +455,28 @@ class Device(ABC):
     @abstractmethod
     def load(self, binary: bytes, kernels: Sequence[str]) -> dict[str, Kernel]:
         """Load machine code and return the named kernels."""
+
+    def free_memory(self) -> int | None:
+        """Bytes that are free now; None where the driver does not tell."""
+        return available_memory() if self.properties.kind == "cpu" else None
+
+    def room(self) -> str:
+        """How much memory there is, as a part of a sentence."""
+        free, total = self.free_memory(), self.properties.memory
+        known = "" if free is None else f", {min(free, total)} of them free"
+        return f"{self.name} has {total} bytes{known}"
+
+    def adopt(self, pointer: int, owner: object) -> Buffer:
+        """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
+        raise DeviceError(f"{self.name} cannot use other libraries' memory")
+
+    def wait_for_stream(self, stream: int) -> None:
+        """Wait for the work of another library's stream, by its address."""
+        raise DeviceError(f"{self.name} cannot use other libraries' memory")
+
+    def stream_number(self, queue: Queue) -> int | None:
+        """What DLPack calls a queue."""
+        return None
 
     def separate_caches(self, folder: Path) -> dict[str, str]:
         """Environment variables that make its driver keep what it compiles in *folder*."""

@@ -309,13 +309,11 @@ class Driver(ABC):
 
 
 class GpuBuffer(Buffer):
-    """Device memory at the address ``pointer``; a part keeps its parent alive."""
+    """Device memory at the address ``pointer``; a part keeps its parent, or owner, alive."""
 
     device: GpuDevice
 
-    def __init__(
-        self, device: GpuDevice, pointer: int, nbytes: int, parent: GpuBuffer | None = None
-    ) -> None:
+    def __init__(self, device: GpuDevice, pointer: int, nbytes: int, parent: object = None) -> None:
         self.device = device
         self.pointer = pointer
         self.nbytes = nbytes
@@ -611,6 +609,23 @@ class GpuDevice(Device):
             offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
         whole = self.allocate(offsets[-1])
         return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
+
+    def free_memory(self) -> int | None:
+        """Bytes that are free now."""
+        return self.driver.memory()[0]
+
+    def adopt(self, pointer: int, owner: object) -> GpuBuffer:
+        """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
+        return GpuBuffer(self, pointer, 0, owner)
+
+    def wait_for_stream(self, stream: int) -> None:
+        """Wait for the work of another library's stream, by its address."""
+        self.driver.synchronize(stream)
+
+    def stream_number(self, queue: Queue) -> int | None:
+        """The address of the driver's stream."""
+        assert isinstance(queue, GpuQueue)
+        return int(queue.stream)
 
     def new_queue(self) -> GpuQueue:
         """Another in-order queue on this device."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from portmp.backends.base import Device
@@ -27,6 +27,8 @@ from portmp.progress import Progress
 from portmp.routines.work import Work
 
 ACCURACIES = (blas.ACCURATE, blas.FAST, blas.BOTH)
+SHARES = 4
+"""A case may take so many times what an equal part of the time that is left would be."""
 OVERHEAD = 0.3
 """Seconds of a case beside its runs, for the first estimate of a run's duration."""
 
@@ -41,6 +43,12 @@ class Bench(Run):
     cases: Sequence[Case] = ()
     ceilings: Ceilings | None = None
 
+    def measured_ceilings(self) -> Ceilings:
+        """What the cases are compared with; once where everything counts as time."""
+        words = {case.word for case in self.cases}
+        rounds = 1 if self.budget.whole else roofline.ROUNDS
+        return roofline.measured(self.device, words, rounds)
+
 
 class Remaining:
     """How long a run still takes: weights of the cases, scaled by what the done ones took."""
@@ -50,11 +58,19 @@ class Remaining:
     ) -> None:
         self.weights = [_weight(case, limits, runs, observer) for case in cases]
         self.start = time.monotonic()
+        self.done = 0.0
+        """Weight of what was measured."""
 
-    def seconds(self, done: int) -> float:
-        """Seconds left after *done* cases."""
-        left, passed = sum(self.weights[done:]), sum(self.weights[:done])
-        return left * ((time.monotonic() - self.start) / passed if passed else 1.0)
+    def _scaled(self, weight: float) -> float:
+        return weight * ((time.monotonic() - self.start) / self.done if self.done else 1.0)
+
+    def weight(self, which: int) -> float:
+        """Seconds that a case takes."""
+        return self._scaled(self.weights[which])
+
+    def seconds(self, from_: int) -> float:
+        """Seconds that a case and all behind it take."""
+        return self._scaled(sum(self.weights[from_:]))
 
 
 def _weight(case: Case, limits: Ceilings, runs: int, observer: Observer) -> float:
@@ -67,7 +83,7 @@ def _weight(case: Case, limits: Ceilings, runs: int, observer: Observer) -> floa
 def cases(run: Bench) -> Iterator[Measurement]:
     """All that were planned. Cases of a format share its inputs."""
     run.show("blas", "measuring the ceilings")
-    run.ceilings = roofline.measured(run.device, {case.word for case in run.cases})
+    run.ceilings = run.measured_ceilings()
     fitting = [case for case in run.cases if not lacking(case.memory, run.device)]
     for case in run.cases:
         if case not in fitting:
@@ -77,7 +93,10 @@ def cases(run: Bench) -> Iterator[Measurement]:
         pools: dict[str, Pool] = {}
         for case in group:
             hint = f", {done}/{len(fitting)}, about {left.seconds(done):.0f} s left"
-            yield _measurement(case, run, group, pools, hint)
+            found = _measurement(case, run, group, pools, hint)
+            parts = max(1, (len(fitting) - done) // SHARES)
+            yield replace(found, seconds=left.weight(done), parts=parts)
+            left.done += 0.0 if run.short else left.weights[done]
             done += 1
 
 
@@ -120,8 +139,7 @@ def bounded(run: Bench, rows: list[Row]) -> Row:
     assert run.ceilings
     if rows:
         run.show("blas", "measuring the ceilings")
-        words = {case.word for case in run.cases}
-        run.ceilings = run.ceilings.best(roofline.measured(run.device, words))
+        run.ceilings = run.ceilings.best(run.measured_ceilings())
     planned = {named(runner.key_of(case)): case for case in run.cases}
     for row in rows:
         row.update(runner.bounded(planned[named(row)], row, run.ceilings))

@@ -9,7 +9,7 @@ from typing import Any
 
 from portmp.bench import options
 from portmp.bench.experiment import Experiment, Family, spread
-from portmp.bench.reports import broken, read
+from portmp.bench.reports import broken, read_all
 from portmp.bench.tables import Column, Row, Table, shown
 from portmp.errors import InputError, printable
 
@@ -102,7 +102,8 @@ def compared(family: Family, old: Row, new: Row) -> list[Row]:
 # --- text -------------------------------------------------------------------------------------
 
 
-def _title(which: str, data: Row, part: Row | None) -> str:
+def title(which: str, data: Row, part: Row | None) -> str:
+    """Which device, by which version, when."""
     name = "not there"
     if part:
         about = part["facts"]["name"] if part["facts"] else part["about"]
@@ -119,7 +120,8 @@ def _both(heading: str, field: str, unit: str, missing: str = "-") -> Iterator[C
         yield Column(f"{which} {heading}".strip(), cell, "words")
 
 
-def _table(experiment: Experiment, found: list[Row], title: str) -> Table:
+def as_table(experiment: Experiment, found: list[Row], title: str) -> Table:
+    """What ``rows`` found as a table."""
     first, *others = _columns(experiment)
     columns = [Column(c.heading, c.heading, c.unit, key=True) for c in experiment.key]
     columns += [*_both("", "", first.unit, "missing"), Column("new/old", "ratio", ".3f")]
@@ -139,31 +141,48 @@ def table(family: Family, old: Row, new: Row) -> str:
     """A table for each experiment of each pair of devices."""
     lines: list[str] = []
     for a, b in pairs(old, new):
-        lines += [_title("old", old, a), _title("new", new, b), ""]
+        lines += [title("old", old, a), title("new", new, b), ""]
         for experiment in family.by_name.values():
             found = rows(a, b, experiment)
-            title = experiment.name if len(family.experiments) > 1 else ""
+            name = experiment.name if len(family.experiments) > 1 else ""
             if found:
-                lines += [*_table(experiment, found, title).lines(), ""]
+                lines += [*as_table(experiment, found, name).lines(), ""]
     return "\n".join(lines).rstrip()
+
+
+def matched(old: list[Row], new: list[Row]) -> list[tuple[Row, Row]]:
+    """The reports of two files that are of one benchmark, the first with the first."""
+    left = list(new)
+    found = []
+    for one in old:
+        other = next((r for r in left if r["family"] == one["family"]), None)
+        if other is not None:
+            left.remove(other)
+            found.append((one, other))
+    return found
 
 
 def command(args: Any) -> int:
     """``portmp bench compare OLD NEW``: 0 once both files are read."""
-    old, new = read(args.old), read(args.new)
-    kinds: Mapping[str, Any] = options.COMMANDS
-    if old["family"] != new["family"] or old["family"] not in kinds:
+    olds, news = read_all(args.old), read_all(args.new)
+    both = matched(olds, news)
+    if not both:
+        first, second = (" and ".join(dict.fromkeys(r["family"] for r in f)) for f in (olds, news))
         raise InputError(
-            f"{args.old} is a report of bench {old['family']}, {args.new} one of bench "
-            f"{new['family']}: two of one benchmark are needed"
+            f"{args.old} is a report of bench {first}, {args.new} one of bench "
+            f"{second}: two of one benchmark are needed"
         )
-    family = options.family(old["family"])
+    single = len(olds) == len(news) == 1
     try:
-        found = compared(family, old, new)
-        text = json.dumps(found, indent=1) if args.json else table(family, old, new)
+        found = [(o["family"], compared(options.family(o["family"]), o, n)) for o, n in both]
+        texts = [table(options.family(o["family"]), o, n) for o, n in both]
     except (AttributeError, KeyError, TypeError, ValueError):
-        if broken(old) or broken(new):
+        if any(broken(report) for pair in both for report in pair):
             raise
         raise InputError(f"{args.old}, {args.new}: not as the schema says; {_INSTALL}") from None
-    print(printable(text))
+    if args.json:
+        data = found[0][1] if single else [{"family": f, "devices": d} for f, d in found]
+        print(json.dumps(data, indent=1))
+    else:
+        print(printable("\n\n".join(texts)))
     return 0

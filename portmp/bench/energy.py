@@ -43,6 +43,8 @@ class Spans:
 
 
 SPANS = Spans()
+BRIEF = Spans(work=0.5, idle=0.5, samples=10)
+"""Where an observation is a part of a limit of time: the ends make an error of 1 %."""
 
 
 class Timer:
@@ -185,11 +187,14 @@ class Observer:
     """The energy of work on one device, or why there is none (``problem``).
 
     Made before the work: it opens the meter and measures idle power, about a second. Without a
-    device nothing was asked for, and all of it does and gives nothing.
+    device nothing was asked for, and all of it does and gives nothing. *brief*: in less time.
     """
 
-    def __init__(self, device: Device | None, timer: Timer | None = None) -> None:
+    def __init__(
+        self, device: Device | None, timer: Timer | None = None, brief: bool = False
+    ) -> None:
         self.device = device
+        self.spans = BRIEF if brief else SPANS
         self.timer = timer or Timer()
         self.problem = ""
         self.idle_watts = 0.0
@@ -221,7 +226,7 @@ class Observer:
         with timer.every(interval, readings.take):
             timer.sleep(meter.lag)
             start = timer.now()
-            while not readings.enough(start, SPANS.idle, SPANS.samples):
+            while not readings.enough(start, self.spans.idle, self.spans.samples):
                 timer.sleep(interval)
             end = timer.now()
         return readings.power(start, end)[0]
@@ -256,15 +261,15 @@ class Observer:
         an observation is its own.
         """
         assert self.device and self.meter
-        now, long = self.timer.now, once >= SPANS.work
-        size = measure.calls_of(once, SPANS.batch)
+        now, long = self.timer.now, once >= self.spans.work
+        size = measure.calls_of(once, self.spans.batch)
         done = batches(self.device.queue, work, size, ahead=1 if long else 2)
         start, calls = now(), 0
         if not long:
             while now() - start < self.meter.lag:
                 next(done)
             start = now()
-        while not calls or not readings.enough(start, SPANS.work, SPANS.samples):
+        while not calls or not readings.enough(start, self.spans.work, self.spans.samples):
             next(done)
             calls += size
         return start, now(), calls
@@ -273,7 +278,7 @@ class Observer:
         """About how many seconds ``observe`` takes for calls of *once* seconds."""
         if self.meter is None:
             return 0.0
-        return once if once >= SPANS.work else self.meter.lag + SPANS.work + 2 * once
+        return once if once >= self.spans.work else self.meter.lag + self.spans.work + 2 * once
 
     def part(self, work: Work, operations: float, seconds: float = 0.0) -> dict[str, Any]:
         """``observe`` as a part of a case's results: nothing, or ``energy`` with data or null."""
@@ -304,11 +309,13 @@ class Observer:
         }
 
 
-def observing(device: Device, asked: bool | None, progress: Progress) -> Observer:
+def observing(
+    device: Device, asked: bool | None, progress: Progress, brief: bool = False
+) -> Observer:
     """The observer of a command: of the device where energy was *asked* for, else of nothing."""
     if asked:
         progress.show(f"bench {device.name}: measuring idle power")
-    return Observer(device if asked else None)
+    return Observer(device if asked else None, brief=brief)
 
 
 def batches(queue: Queue, work: Work, size: int, ahead: int) -> Iterator[None]:

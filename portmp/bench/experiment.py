@@ -41,6 +41,8 @@ from portmp.nbody import memory
 from portmp.progress import Progress
 
 SCHEMA = {"name": "portmp bench", "version": 3}
+ALIKE = 4
+"""More than so many that are skipped for one reason are one line."""
 USED = 0.7
 """The share of a device's memory that a case may take."""
 LIMITS = {"gpu": 120.0, "cpu": 60.0}
@@ -148,11 +150,18 @@ class Experiment:
         return rows
 
     def shown(self, found: Row) -> list[str]:
-        """Its tables."""
+        """Its tables as text."""
         if self.tables:
             return tables.text(self.tables(found)) or [f"{self.name}: nothing was measured"]
+        return self._table(found).lines()
+
+    def parts(self, found: Row) -> list[Table | str]:
+        """Its tables, and sentences between them."""
+        return list(self.tables(found)) if self.tables else [self._table(found)]
+
+    def _table(self, found: Row) -> Table:
         title = self.title.format_map(_Known(found))
-        return Table(title, self.columns, found["rows"], found.get("paper", {})).lines()
+        return Table(title, self.columns, found["rows"], found.get("paper", {}))
 
     @property
     def key(self) -> list[Column]:
@@ -302,11 +311,12 @@ class Family:
         """One device's part of the report; what *journal* knows is not measured again."""
         wanted = {n: e for n, e in self.by_name.items() if n in request.experiments}
         limit = request.seconds or (self.limits or {}).get(device.properties.kind, math.inf)
-        budget = Budget(limit, {name: e.share for name, e in wanted.items()})
+        shares = {name: e.share for name, e in wanted.items()}
+        budget = Budget(limit, shares, request.whole)
         run = self.begin(request, device, budget, progress)
         run.journal = journal or run.journal
         with budget.beside():
-            run.observer = observing(device, request.energy, progress)
+            run.observer = observing(device, request.energy, progress, request.whole)
         found = {name: experiment.measured(run) for name, experiment in wanted.items()}
         progress.clear()
         return self.part_of(run, found)
@@ -374,8 +384,9 @@ class Family:
         for name, found in part["experiments"].items():
             lines += ["", *self.by_name[name].shown(found)]
         lines += [""] if part["skipped"] or self.wrong(part) else []
-        for s in part["skipped"]:
-            lines.append(f"skipped: {self._of(s['experiment'], s['what'])}: {s['reason']}")
+        for some in alike(part["skipped"]):
+            s, more = some[0], f" and {len(some) - 1} more" if len(some) > 1 else ""
+            lines.append(f"skipped: {self._of(s['experiment'], s['what'])}{more}: {s['reason']}")
         return lines + [f"WRONG: {what}" for what in self.wrong(part)]
 
     def _of(self, experiment: str, what: str) -> str:
@@ -398,6 +409,14 @@ class Family:
             for part in data["devices"]
         )
 
+    def as_file(self, data: Row, place: Path) -> Row:
+        """What is written to *place*."""
+        return data
+
+    def command(self, args: Any) -> int:
+        """Run it: 1 if a result is wrong, a case failed or a device was refused, else 0."""
+        return command(self, args)
+
     def plot(self, path: Path, data: Row) -> None:
         """Draw what the experiments of each device draw."""
         drawings = [
@@ -412,6 +431,18 @@ class Family:
     def _drawings(self, name: str, found: Row) -> Iterable[plots.Draw]:
         draw = self.by_name[name].drawings
         return draw(found) if draw and found["rows"] else ()
+
+
+def alike(skipped: Rows) -> list[list[Row]]:
+    """What was skipped, each on its own; many of one experiment for the same reason as one."""
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for one in skipped:
+        reason = re.sub(r"[0-9.e+-]+( [mun]?s\b)?", "#", one["reason"])
+        groups.setdefault((one["experiment"], reason), []).append(one)
+    found: list[list[Row]] = []
+    for group in groups.values():
+        found += [group] if len(group) > ALIKE else [[one] for one in group]
+    return found
 
 
 # --- the runner -------------------------------------------------------------------------------
@@ -431,12 +462,7 @@ def command(family: Family, args: Any) -> int:
     request = options.read(args, [e.name for e in family.experiments])
     family.check(request)
     progress = Progress(sys.stderr.isatty())
-    journal = Journal(request.output, key_of(family, request), request.again)
-    if journal.known:
-        print(
-            f"portmp: {journal.path}: goes on; cases that were measured: {journal.known}",
-            file=sys.stderr,
-        )
+    journal = journal_of(family.name, request)
     parts, used = family.compiled(request, progress), []
     if parts is None:
         parts = []
@@ -451,7 +477,8 @@ def command(family: Family, args: Any) -> int:
     data = family.report(parts, start, family.others(request, used, progress))
     text = json.dumps(data, indent=1, allow_nan=False)
     if request.output:
-        target.replace(request.output, f"{text}\n".encode())
+        whole = json.dumps(family.as_file(data, request.output), indent=1, allow_nan=False)
+        target.replace(request.output, f"{whole}\n".encode())
         journal.close()
     print(text if args.json else family.table(data))
     if request.picture:
@@ -459,7 +486,16 @@ def command(family: Family, args: Any) -> int:
     return 1 if family.failed(data) else 0
 
 
-def key_of(family: Family, request: Request) -> Row:
+def journal_of(benchmark: str, request: Request) -> Journal:
+    """What the same command has measured before, where it was ended; a line says so."""
+    found = Journal(request.output, _key_of(benchmark, request), request.again)
+    if found.known:
+        words = f"{found.path}: goes on; cases that were measured: {found.known}"
+        print(f"portmp: {words}", file=sys.stderr)
+    return found
+
+
+def _key_of(benchmark: str, request: Request) -> Row:
     """What two runs share where the cases of one count for the other: not their limits of time."""
     asked = {
         name: value
@@ -467,7 +503,7 @@ def key_of(family: Family, request: Request) -> Row:
         if name not in ("seconds", "output", "plot", "json", "again") and not callable(value)
     }
     versions = mp.__version__, definition.VERSION, render.templates_digest(), commit()
-    return {"family": family.name, "versions": versions, "asked": asked}
+    return {"benchmark": benchmark, "versions": versions, "asked": asked}
 
 
 @cache
@@ -492,6 +528,7 @@ def about(device: Device) -> Row:
         "selected": device.name,
         "facts": device.properties.as_dict(),
         "compiler": device.compiler_key(),
+        **({"remark": device.remark} if device.remark else {}),
     }
 
 

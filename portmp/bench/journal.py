@@ -7,6 +7,7 @@ that is done; the same command takes them from there, and removes the file with 
 from __future__ import annotations
 
 import contextlib
+import copy
 import hashlib
 import json
 from pathlib import Path
@@ -36,6 +37,7 @@ class Journal:
         text = json.dumps(key, sort_keys=True, default=str)
         self._head = json.dumps({"run": hashlib.sha256(text.encode()).hexdigest()})
         self._cases: dict[str, Done] = {}
+        self._of: tuple[str, ...] = ()
         if self.path and not again:
             self._read(self.path)
         self.known = len(self._cases)
@@ -63,9 +65,14 @@ class Journal:
             with contextlib.suppress(OSError), self.path.open(mode, encoding="utf-8") as file:
                 file.write(text)
 
-    @staticmethod
-    def _name(*words: str) -> str:
-        return json.dumps(words)
+    def of(self, benchmark: str) -> Journal:
+        """The same file for one of several benchmarks."""
+        found = copy.copy(self)
+        found._of = (*self._of, benchmark)
+        return found
+
+    def _name(self, *words: str) -> str:
+        return json.dumps([*self._of, *words])
 
     def get(self, *case: str) -> Done | None:
         """What is known of a case."""

@@ -48,6 +48,7 @@ COMMANDS = {
             "routine": "routines, or 'all'",
             "accuracy": "accurate, fast or both (the default)",
             "size": "orders of matrices, lengths of vectors",
+            "seconds": "limit (default none)",
             "runs": _RUNS,
             "peers": "measure what else is installed",
             "plot": "draw shares and rates",
@@ -104,6 +105,43 @@ COMMANDS = {
             "plot": "draw ratios to float64",
         },
     ),
+    "history": Command(
+        "ten kernels by turns with a reference build: what changed beyond the noise",
+        "portmp.bench.history",
+        {
+            "reference": "a commit, or a folder with portmp in it (default HEAD~1)",
+            "seconds": "limit, without compiling (default 60)",
+            "runs": "turns of each kernel in each of three starts (default 9)",
+        },
+    ),
+}
+WITHIN = {
+    name: Command(about, f"portmp.bench.{module}", {})
+    for name, module, about in (
+        ("verify", "digests", "recorded digests"),
+        ("tune", "tuned", "a search for schedules"),
+    )
+}
+"""Families that only suites run."""
+
+SUITES = {
+    "all": Command(
+        "what to run on a new device: digests, ceilings, BLAS, Ozaki, gravity, storage, energy",
+        "portmp.bench.suites",
+        {
+            "seconds": "limit of a device, compiling too (default 480)",
+            "tune": "search for schedules first",
+        },
+    ),
+    "papers": Command(
+        "the experiments of all four papers",
+        "portmp.bench.suites",
+        {
+            "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs), of hpcs2011",
+            "seconds": "limit of a device, compiling too (default 360 on CPUs, 600 on GPUs)",
+            "runs": _RUNS,
+        },
+    ),
 }
 _SETTINGS: dict[str, dict[str, Any]] = {
     "format": {"metavar": "F,..."},
@@ -111,18 +149,29 @@ _SETTINGS: dict[str, dict[str, Any]] = {
     "size": {"metavar": "N,..."},
     "experiment": {"metavar": "E,..."},
     "sizes": {"metavar": "S"},
+    "reference": {"metavar": "R"},
     "static": {"metavar": "ARCH,..."},
     "accuracy": {"default": "both"},
     "runs": {"type": int, "metavar": "N"},
     "seconds": {"type": float},
     "peers": {"action": "store_true"},
+    "tune": {"action": "store_true"},
     "plot": {"metavar": "FILE"},
 }
 
 
 def family(name: str) -> Any:
-    """The family of experiments that a benchmark runs."""
-    return importlib.import_module(COMMANDS[name].module).FAMILY
+    """The family of experiments, or the suite of families, that a benchmark runs."""
+    if name in SUITES:
+        return importlib.import_module(SUITES[name].module).SUITES[name]
+    return importlib.import_module((COMMANDS | WITHIN)[name].module).FAMILY
+
+
+def parsed(name: str, words: Sequence[str]) -> argparse.Namespace:
+    """The options of a family as a command line would have them."""
+    parser = argparse.ArgumentParser(exit_on_error=False)
+    add(parser, (COMMANDS | WITHIN)[name])
+    return parser.parse_args(words)
 
 
 def add(parser: argparse.ArgumentParser, command: Command) -> None:
@@ -149,7 +198,10 @@ def add(parser: argparse.ArgumentParser, command: Command) -> None:
 
 @dataclass(frozen=True)
 class Request:
-    """What a benchmark is asked for, checked as far as that needs no device."""
+    """What a benchmark is asked for, checked as far as that needs no device.
+
+    ``whole``: its limit of time is that of everything, compiling too.
+    """
 
     devices: Sequence[str]
     forms: list[Format]
@@ -159,6 +211,7 @@ class Request:
     runs: int
     energy: bool | None
     again: bool
+    whole: bool
     output: Path | None
     picture: Path | None
     args: argparse.Namespace
@@ -189,6 +242,7 @@ def read(args: Any, experiments: Collection[str]) -> Request:
         given("runs") or 0,
         given("energy"),
         bool(given("again")),
+        False,
         output,
         picture,
         args,

@@ -26,9 +26,17 @@ def schema() -> Row:
 
 
 def read(path: str | Path) -> Row:
-    """The report in a file, as this version writes it; InputError where it holds anything else.
+    """The report in a file, as this version writes it; InputError where it holds anything else."""
+    found = read_all(path)
+    if len(found) != 1:
+        raise InputError(f"{path}: holds {len(found)} reports, one is needed")
+    return found[0]
 
-    The schema is checked where jsonschema is installed.
+
+def read_all(path: str | Path) -> list[Row]:
+    """The reports in a file, one or those of a suite, as this version writes them.
+
+    InputError where it holds anything else. The schema is checked where jsonschema is installed.
     """
     file = Path(path)
     text = content.text(file)
@@ -46,7 +54,8 @@ def read(path: str | Path) -> Row:
     problem = broken(found)
     if problem:
         raise InputError(f"{file}: is no report of portmp bench: {problem}")
-    return found
+    reports: list[Row] = found.get("reports", [found])
+    return reports
 
 
 def _refuse(constant: str) -> float:
@@ -72,6 +81,8 @@ def broken(data: object) -> str:
 
 def current(data: Any) -> Row:
     """A report as this version writes it; InputError for one of a version that nobody knows."""
+    if isinstance(data, list) and data and all("digests" in report for report in data):
+        return _of_verify(data)
     if not isinstance(data, dict) or "schema" not in data:
         raise InputError("is no report of portmp bench: an object that names its schema is needed")
     mark = data["schema"]
@@ -86,6 +97,64 @@ def current(data: Any) -> Row:
         return _of_version_1(data, match[1], _parts_of_1(data, match[1]))
     named = mark if isinstance(mark, str) else " ".join(map(str, getattr(mark, "values", list)()))
     raise InputError(f"is a report {named!r}; this portmp reads versions 1 to {SCHEMA['version']}")
+
+
+def _of_verify(data: list[Row]) -> Row:
+    """What ``portmp verify`` writes, a report for each device, as a report of the digests."""
+    first = data[0]
+    return {
+        "schema": SCHEMA,
+        "family": "verify",
+        **{k: first[k] for k in ("portmp", "definition", "templates", "date")},
+        "commit": None,
+        "host": _UNKNOWN | first["host"],
+        "rule": None,
+        "paper": None,
+        "devices": [_verified(report) for report in data],
+        "peers": [],
+    }
+
+
+_UNKNOWN = {"processor": "", "cores": 1, "system": "", "numpy": ""}
+"""What reports of ``portmp verify`` do not say of their host."""
+
+
+def _verified(report: Row) -> Row:
+    facts = dict(report["device"])
+    failures = {f["key"]: f for f in report["failures"]}
+    groups: dict[tuple[str, str], Row] = {}
+    for key, digest in report["digests"].items():
+        routine, form = (word.rpartition(".")[0] for word in key.split("/")[:2])
+        row = groups.setdefault(
+            (form, routine),
+            {
+                "format": form,
+                "routine": routine,
+                "cases": 0,
+                "passed": 0,
+                "digests": {},
+                "errors": {},
+            },
+        )
+        row["cases"] += 1
+        row["passed"] += key not in failures
+        row["digests"][key] = digest
+        if failures.get(key, {}).get("error"):
+            row["errors"][key] = failures[key]["error"]
+    for row in groups.values():
+        row["same_bits"] = row["passed"] == row["cases"]
+    compiler, remark = facts.pop("compiler", ""), facts.pop("remark", None)
+    return {
+        "selected": facts.pop("selected"),
+        "facts": facts if "vendor" in facts else None,
+        "compiler": compiler,
+        **({} if "vendor" in facts else {"about": "the host reference"}),
+        **({"remark": remark} if remark else {}),
+        "refusal": report.get("refusal"),
+        "experiments": {"digests": {"rows": list(groups.values())}},
+        "skipped": [],
+        "seconds": 0.0,
+    }
 
 
 def _of_version_2(data: Row) -> Row:

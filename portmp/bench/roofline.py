@@ -82,12 +82,12 @@ class Floor:
         return ARITHMETIC if self.arithmetic >= self.memory else MEMORY
 
 
-def measured(device: Device, words: set[str]) -> Ceilings:
+def measured(device: Device, words: set[str], rounds: int = ROUNDS) -> Ceilings:
     """Measure what cases in these words are compared with: the best of a few rounds."""
     known = {"float32", *PRODUCTS.values()} | ({"float64"} if device.properties.float64 else set())
     if words - known:
         raise ArgumentError(f"{device.name} has no float64; formats of float32 words are left")
-    return functools.reduce(Ceilings.best, (_round(device, words) for _ in range(ROUNDS)))
+    return functools.reduce(Ceilings.best, (_round(device, words) for _ in range(rounds)))
 
 
 def _round(device: Device, words: set[str]) -> Ceilings:

@@ -123,6 +123,30 @@ ENERGY = (
 
 
 @dataclass(frozen=True)
+class Grid:
+    """A table's texts: what heads its columns, its lines, which columns are flush left."""
+
+    title: str
+    heads: Sequence[str]
+    cells: Sequence[Sequence[str]]
+    left: Sequence[bool]
+
+    def lines(self) -> list[str]:
+        """Lines of one width each below the title; quantities are flush right."""
+        widths = [max(map(len, each)) for each in zip(self.heads, *self.cells, strict=True)]
+        return [
+            *filter(None, [self.title]),
+            *(
+                "  ".join(
+                    cell.ljust(width) if flush else cell.rjust(width)
+                    for flush, cell, width in zip(self.left, line, widths, strict=True)
+                ).rstrip()
+                for line in (self.heads, *self.cells)
+            ),
+        ]
+
+
+@dataclass(frozen=True)
 class Table:
     """Rows below a title. ``pivot``: a field whose values head columns of their own.
 
@@ -140,28 +164,35 @@ class Table:
         """The table as text, with energies where any row has them."""
         if not self.rows:
             return [self.title, "nothing was measured"]
+        first, *others = self.grids()
+        return [*first.lines(), *(line for grid in others for line in ["", *grid.lines()])]
+
+    def grids(self) -> list[Grid]:
+        """The table's texts, and those of energies where any row has them; nothing without rows."""
+        if not self.rows:
+            return []
         has_energy = any(row.get("energy") for row in self.rows)
         if self.pivot:
-            lines = self._spread(self.columns)
-            return lines + (self._energies() if has_energy else [])
+            grids = [self._spread(self.columns)]
+            return grids + ([self._energies()] if has_energy else [])
         columns = [*self.columns]
         if has_energy and ENERGY[0] not in columns:
             columns += ENERGY
         cells = [[c.cell(row, self.paper) for c in columns] for row in self.rows]
-        return [*filter(None, [self.title]), *aligned(columns, [c.heading for c in columns], cells)]
+        return [Grid(self.title, [c.heading for c in columns], cells, flush_left(columns))]
 
-    def _energies(self) -> list[str]:
+    def _energies(self) -> Grid:
         names = " and ".join(c.heading for c in ENERGY)
         energy = Column(self.pivot, _pair, TEXT)
         keys = [c for c in self.columns[: self._at()] if c.key]
         title = f"energy, {self.title.partition(':')[0]}: {names}"
-        return ["", *replace(self, title=title)._spread([*keys, energy])]
+        return replace(self, title=title)._spread([*keys, energy])
 
     def _at(self, columns: Sequence[Column] | None = None) -> int:
         """Which column is spread out."""
         return [c.heading for c in columns or self.columns].index(self.pivot)
 
-    def _spread(self, columns: Sequence[Column]) -> list[str]:
+    def _spread(self, columns: Sequence[Column]) -> Grid:
         at = self._at(columns)
         keys = [c for c in columns[:at] if c.key]
         names = list(dict.fromkeys(row[self.pivot] for row in self.rows))
@@ -181,26 +212,16 @@ class Table:
                 ]
             )
         spread = [*columns[:at], *(Column(str(n)) for n in names), *columns[at + 1 :]]
-        return [self.title, *aligned(spread, heads, cells)]
+        return Grid(self.title, heads, cells, flush_left(spread))
 
 
 def _pair(row: Row) -> str:
     return ", ".join(c.cell(row) for c in ENERGY) if row.get("energy") else "-"
 
 
-def aligned(
-    columns: Sequence[Column], heads: Sequence[str], cells: Sequence[Sequence[str]]
-) -> list[str]:
-    """Lines of one width each; quantities are flush right."""
-    widths = [max(map(len, each)) for each in zip(heads, *cells, strict=True)]
-    left = [(c.key and c.unit in (TEXT, "shape")) or c.unit == TEXT for c in columns]
-    return [
-        "  ".join(
-            cell.ljust(width) if flush else cell.rjust(width)
-            for flush, cell, width in zip(left, line, widths, strict=True)
-        ).rstrip()
-        for line in (heads, *cells)
-    ]
+def flush_left(columns: Sequence[Column]) -> list[bool]:
+    """Which columns hold names rather than quantities."""
+    return [(c.key and c.unit in (TEXT, "shape")) or c.unit == TEXT for c in columns]
 
 
 def text(parts: Iterator[Table | str]) -> list[str]:

@@ -404,6 +404,8 @@ class Writer:
                 return self.sqrt(args[0])
             case "fabs":
                 return self.fabs(args[0])
+            case "scale":
+                return f"{self.gate('scale')}({args[0]})"
             case "finite":
                 return f"{self.fabs(args[0])} <= {self.largest}"
             case "nonzero":

@@ -10,6 +10,9 @@ import importlib
 import os
 import sys
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache
 
@@ -88,8 +91,26 @@ def _rank(device: Device) -> tuple[bool, bool, bool, bool]:
 _opened: dict[str, Device] = {}
 
 
+_within: ContextVar[Device | Queue | None] = ContextVar("device", default=None)
+
+
+@contextmanager
+def device(name: str | Device | Queue) -> Iterator[Device | Queue]:
+    """Within it, what is given no device is on this one, in this thread.
+
+    ``with portmp.device("cuda:0"):``; a queue of a device may be given, too.
+    """
+    chosen = name if isinstance(name, Queue) else get(name)
+    token = _within.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _within.reset(token)
+
+
 def queue_of(where: str | Device | Queue | None = None) -> Queue:
     """A queue itself, or the first queue of a device that is opened by its name."""
+    where = _within.get() if where is None else where
     return where if isinstance(where, Queue) else get(where).queue
 
 
@@ -98,12 +119,14 @@ def get(name: str | Device | Queue | None = None) -> Device:
 
     A queue stands for its device.
 
-    Without a name: PORTMP_DEVICE, else the best device that the arithmetic probe accepts
-    (GPUs first; where none is, the host itself by the reference, which a line on standard error
-    tells). A name that means several (``"cuda"``, part of a name) takes the first of them
-    that is accepted. Each better one that is refused is told in a line on standard error.
+    Without a name: that of a ``with portmp.device(...)``, else PORTMP_DEVICE, else the best device
+    that the arithmetic probe accepts (GPUs first; where none is, the host itself by the reference,
+    which a line on standard error tells). A name that means several (``"cuda"``, part of a name)
+    takes the first of them that is accepted. Each better one that is refused is told in a line on
+    standard error.
     Raises DeviceError for an unknown device, and where all that the name means are refused.
     """
+    name = _within.get() if name is None else name
     if isinstance(name, Queue):
         name = name.device
     if isinstance(name, Device):

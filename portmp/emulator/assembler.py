@@ -31,7 +31,10 @@ _VECTOR, _OWN, _ACCUMULATION = 1 << 29, 1 << 30, 1 << 31
 EXEC, VCC, M0, SCC, SINK = 126, 106, 124, 128, 132
 SCALARS = 160
 """Scalar registers and the interpreter's own words; constants follow."""
-_SAVED, _MASK, _TIME = SINK + 2, SINK + 4, SINK + 6
+_SAVED, _MASK, _INDEX = SINK + 2, SINK + 4, SINK + 6
+
+INDEXED = 256
+"""Registers of lanes that a kernel has which chooses them by a number."""
 
 SHARED_APERTURE, PRIVATE_APERTURE = 0x10000, 0x20000
 """Upper words of flat addresses in block memory and in a lane's own."""
@@ -61,7 +64,7 @@ _CYCLES = {"HW_REG_SHADER_CYCLES": 0, "HW_REG_SHADER_CYCLES_LO": 0, "HW_REG_SHAD
 """Registers of the hardware that count, and which bit of the count is their first."""
 
 _REGISTER = re.compile(r"(s|v|a|ttmp)(?:(\d+)|\[(\d+):(\d+)\])")
-_HALF_REGISTER = re.compile(r"-?\|?v\d+\.[lh]\|?")
+_HALF_REGISTER = re.compile(r"(v\d+)\.([lh])")
 _HARDWARE = re.compile(r"hwreg\((\w+)(?:,(\d+),(\d+))?\)")
 _ACCESS = re.compile(r"(global|flat|scratch|buffer)_(load|store)_(\w+)")
 _SHARED = re.compile(r"ds_(read|write)(2?)(st64)?_([bui])(\d+)")
@@ -89,7 +92,6 @@ class Row:
 class Program:
     """Rows, the constants that they name, and where a wave's lanes' words begin.
 
-    ``grain``: the smallest unit of block memory that rows use has 2^grain bytes.
     ``jumps``: the row of each word of code, all ones where no instruction begins; empty where no
     row jumps by an address.
     """
@@ -99,7 +101,6 @@ class Program:
     constants: np.ndarray
     vectors: int
     registers: int
-    grain: int
     instructions: tuple[Instruction, ...]
 
     def instruction(self, row: int) -> Instruction:
@@ -125,6 +126,7 @@ class Assembler:
         self.rows: list[Row] = []
         self.most = {"v": 3, "a": 0}
         self.temporaries = 0
+        self._indexed: frozenset[str] = frozenset()
 
     # --- operands -----------------------------------------------------------------------
 
@@ -163,8 +165,6 @@ class Assembler:
             return self._register(found) | flags
         if found := re.fullmatch(r"t(\d+)", text):
             return int(found[1]) * self.lanes | LANE | flags | _OWN
-        if _HALF_REGISTER.fullmatch(text):
-            raise Unknown(f"{text!r}: halves of registers (true16)")
         if written:
             raise Unknown(f"{text!r} is no register")
         return self._literal(text, kind) | flags
@@ -222,11 +222,14 @@ class Assembler:
             return
         encoding = one.mnemonic.rpartition("_")[2]
         refused = modifiers.unknown(name, one, encoding)
-        if refused == ["clamp"] and name in instructions.SATURATED:
-            name = instructions.SATURATED[name]
-        elif refused:
+        if refused == ["clamp"]:
+            self._clamped(name, one)
+            return
+        if refused:
             raise Unknown(f"the modifier {refused[0]}")
-        if one.second:
+        if self._indexed and name.startswith(("v_", "s_branch", "s_cbranch", "s_setpc")):
+            self._by_index(name, one)
+        elif one.second:
             if modifiers.unknown("", one.second, ""):
                 raise Unknown("modifiers of the second operation")
             self._pair(one, one.second)
@@ -234,20 +237,38 @@ class Assembler:
             self._parts(name, one)
         elif encoding == "dpp":
             self._exchanged(name, one)
+        elif any(map(_HALF_REGISTER.search, one.operands)):
+            self._halves_of_registers(name, one)
         else:
             self._translator(name)(name, one)
+
+    def _clamped(self, name: str, one: Instruction) -> None:
+        """A result that ends at zero and one, or at the type's ends."""
+        if name in instructions.SATURATED:
+            self._operation(instructions.SATURATED[name], one.operands)
+            return
+        known = self.table.get(name)
+        if known is None or known.kind != "vector" or known.result not in ("f", "d"):
+            raise Unknown("the modifier clamp")
+        self._operation(name, one.operands)
+        limit = f"v_clamp_f{64 if known.result == 'd' else 32}"
+        self._operation(limit, [one.operands[0], one.operands[0]])
 
     def _translator(self, name: str) -> Callable[[str, Instruction], None]:
         """What makes the rows of an instruction of this name."""
         if "saveexec" in name:
             return self._save_exec
         families: dict[str | tuple[str, ...], Callable[[str, Instruction], None]] = {
-            tuple(_HALVES): self._packed_halves,
+            tuple(HALVES): self._packed_halves,
             ("ds_bpermute_", "ds_permute_"): self._from_lanes,
             "ds_swizzle_": self._swizzled,
             ("v_permlane16_b32", "v_permlanex16_b32"): self._chosen,
             "v_permlane64_b32": self._halves_exchanged,
             "v_swap_b32": self._swapped,
+            "v_dot4_i32_iu8": self._dot,
+            "v_movreld_b32": self._to_index,
+            "v_movrels_b32": self._from_index,
+            "s_set_gpr_idx_o": self._index_mode,
             "v_pk_": self._packed,
             ("global_", "flat_", "buffer_", "scratch_", "ds_", "s_load"): self._memory,
             "v_cmpx_": self._compare_exec,
@@ -281,10 +302,86 @@ class Assembler:
         self._operation(name, [kept, *one.operands[1:]])
         self._insert(target, kept)
 
-    def _insert(self, target: str, half: str) -> None:
-        """The low half of a register, whose high one stays."""
-        self._operation("v_and_b32", [target, "0xffff0000", target])
-        self._operation("v_or_b32", [target, half, target])
+    def _dot(self, name: str, one: Instruction) -> None:
+        first, second, rest = one.numbers("neg_lo", 3, 0)
+        if rest:
+            raise Unknown("a sum that neg_lo negates")
+        self._operation(instructions.DOTS[first, second], one.operands)
+
+    def _index_mode(self, name: str, one: Instruction) -> None:
+        """Registers of the moves between are counted from an index on, sources or targets."""
+        if name == "s_set_gpr_idx_off":
+            self._indexed = frozenset()
+            return
+        index, modes = one.operands
+        found = re.fullmatch(r"gpr_idx\(([\w,]+)\)", modes)
+        self._indexed = frozenset(found[1].split(",")) if found else frozenset()
+        if not self._indexed or not self._indexed <= {"SRC0", "DST"}:
+            raise Unknown(modes)
+        # a copy: M0, which the hardware takes, keeps what it holds
+        self.add("s_mov_b32", _INDEX, [self.place(index, "u")])
+
+    def _by_index(self, name: str, one: Instruction) -> None:
+        if name != "v_mov_b32" or one.mnemonic.endswith(("_sdwa", "_dpp")):
+            raise Unknown("registers by an index")
+        target, source = one.operands
+        if not self._indexed & {"SRC0"}:
+            self._index_row("register_write", target, source, _INDEX, 1)
+            return
+        kept = self.temporary()
+        self._index_row("register_read", kept, source, _INDEX, 1)
+        if self._indexed & {"DST"}:
+            self._index_row("register_write", target, kept, _INDEX, 1)
+        else:
+            self._operation("v_mov_b32", [target, kept])
+
+    def _to_index(self, name: str, one: Instruction) -> None:
+        self._index_row("register_write", one.operands[0], one.operands[1], M0, 0)
+
+    def _from_index(self, name: str, one: Instruction) -> None:
+        self._index_row("register_read", one.operands[0], one.operands[1], M0, 0)
+
+    def _index_row(self, name: str, target: str, source: str, index: int, low_byte: int) -> None:
+        indexed = target if name == "register_write" else source
+        if not indexed.startswith("v"):
+            raise Unknown(f"{indexed} by an index")
+        self.most["v"] = INDEXED
+        row = self.add(name, self.place(target, "u", True), immediate=low_byte)
+        row.sources = (self.place(source, "u"), index)
+
+    def _halves_of_registers(self, name: str, one: Instruction) -> None:
+        """An operation on 16 bits of registers (true16); the other half of its target stays."""
+        plain = instructions.OF_BITS.get(name, name)
+        known = self.table.get("v_mov_b32" if name in instructions.EXTENDED else plain)
+        if known is None or not name.endswith(instructions.OF_HALVES):
+            raise Unknown("it is not one of those that the interpreter has of halves")
+        first = _first_source(known)
+        given = list(one.operands)
+        for index, text in enumerate(given[first:], first):
+            if half := _HALF_REGISTER.fullmatch(text):
+                sign = instructions.EXTENDED.get(name, "{}")
+                given[index] = self._part(sign.format(half[1]), _HALVES_OF_WORDS[half[2]])
+            elif _is_float(text) or _HALF_REGISTER.search(text):
+                raise Unknown(f"{text!r} as a half")
+        if name in instructions.EXTENDED:
+            plain = "v_mov_b32"
+        target = _HALF_REGISTER.fullmatch(given[0])
+        if not target:
+            self._operation(plain, given)
+            return
+        kept = self.temporary()
+        self._operation(plain, [kept, *given[1:]])
+        self._operation("v_and_b32", [kept, "0xffff", kept])
+        self._insert(target[1], kept, target[2] == "h")
+
+    def _insert(self, target: str, half: str, high: bool = False) -> None:
+        """One half of a register, whose other one stays."""
+        if high:
+            self._operation("v_and_b32", [target, "0xffff", target])
+            self._operation("v_lshl_or_b32", [target, half, "16", target])
+        else:
+            self._operation("v_and_b32", [target, "0xffff0000", target])
+            self._operation("v_or_b32", [target, half, target])
 
     def _barrier(self, name: str, one: Instruction) -> None:
         # since gfx12 in two halves, with the number of a barrier: -1 is that of all waves
@@ -500,14 +597,16 @@ class Assembler:
     def _packed_halves(self, name: str, one: Instruction) -> None:
         """An operation on both halves of words."""
         target, *sources = one.operands
-        if not all(_REGISTER.fullmatch(source) for source in sources):
+        if {"neg_lo", "neg_hi"} & one.modifiers.keys():
+            raise Unknown("a sign of halves")
+        if any(_is_float(source) for source in sources):
             raise Unknown("which half holds a constant is not known")
         kept = []
         for select, default in (("op_sel", 0), ("op_sel_hi", 1)):
             choice = one.numbers(select, len(sources), default)
             halves = [self._part(s, f"WORD_{c}") for s, c in zip(sources, choice, strict=True)]
             kept.append(self.temporary())
-            self._operation(_HALVES[name], [kept[-1], *halves])
+            self._operation(HALVES[name], [kept[-1], *halves])
         low, high = kept
         self._operation("v_and_b32", [low, "0xffff", low])
         self._operation("v_lshl_or_b32", [target, high, "16", low])
@@ -547,7 +646,7 @@ class Assembler:
         """A register that holds the chosen bits of a source."""
         signed = text.startswith("sext(")
         plain = text[5:-1] if signed else text
-        if plain.startswith(("-", "|")):
+        if plain.startswith(("-", "|")) and not _NUMBER.fullmatch(plain):
             raise Unknown(f"{text!r} of a part of a word")
         shift, size = _PARTS[choice]
         kept = self.temporary()
@@ -598,11 +697,7 @@ class Assembler:
         self._memory(plain, replace(one, operands=tuple(operands)))
         if loads:
             self._operation("v_and_b32", [kept, "0xffff", kept])
-        if loads and high:
-            self._operation("v_and_b32", [target, "0xffff", target])
-            self._operation("v_lshl_or_b32", [target, kept, "16", target])
-        elif loads:
-            self._insert(target, kept)
+            self._insert(target, kept, bool(high))
 
     def _array(self, name: str, one: Instruction) -> None:
         """Memory that addresses reach: arrays, a lane's own, or either."""
@@ -736,7 +831,6 @@ class Assembler:
             np.array([*self.constants, 0, 0], np.uint32),
             vectors,
             total,
-            0 if any(_is_short(row) for row in self.rows) else 2,
             tuple(by_address[row.address] for row in self.rows),
         )
 
@@ -765,19 +859,25 @@ class Assembler:
         return aims
 
 
-def _is_short(row: Row) -> bool:
-    """Whether it uses block memory by less than words."""
-    return row.operation.startswith(("shared_", "flat_")) and row.second % 4 != 0
-
-
 def _second(row: Row, settled: Callable[[int], int]) -> int:
     """The second target is a place, or for memory a number of bytes."""
     memory = row.operation.endswith(("_load", "_store", "_atomic"))
     return row.second if memory else settled(row.second)
 
 
-_HALVES = {
+HALVES = {
     "v_pk_add_u16": "v_add_u32",
+    "v_pk_add_i16": "v_add_u32",
+    "v_pk_sub_u16": "v_sub_u32",
+    "v_pk_lshlrev_b16": "v_lshlrev_b16",
+    "v_pk_lshrrev_b16": "v_lshrrev_b16",
+    "v_pk_ashrrev_i16": "v_ashrrev_i16",
+    "v_pk_min_i16": "v_min_i16",
+    "v_pk_max_i16": "v_max_i16",
+    "v_pk_min_u16": "v_min_u16",
+    "v_pk_max_u16": "v_max_u16",
+    "v_pk_mad_u16": "v_mad_u16",
+    "v_pk_mad_i16": "v_mad_u16",
     "v_pk_sub_i16": "v_sub_u32",
     "v_pk_mul_lo_u16": "v_mul_lo_u32",
 }
@@ -792,6 +892,9 @@ _PARTS = {
     "WORD_1": (16, 16),
     "DWORD": (0, 32),
 }
+
+
+_HALVES_OF_WORDS = {"l": "WORD_0", "h": "WORD_1"}
 
 
 def _first_source(operation: instructions.Operation) -> int:

@@ -29,8 +29,6 @@ _UNSIGNED = {
     "add_u": "old + a",
     "sub_u": "old - a",
     "rsub_u": "a - old",
-    "csub_u": "old < a ? 0 : old - a",
-    "cond_sub_u": "old < a ? old : old - a",
     "min_u": "min(old, a)",
     "max_u": "max(old, a)",
     "inc_u": "old >= a ? 0 : old + 1",
@@ -50,13 +48,18 @@ _REAL = {
     "cmpswap_f": "old == b ? a : old",
 }
 _ONE_WORD = {
+    "csub_u32": ("u", "old < a ? 0 : old - a"),
+    "cond_sub_u32": ("u", "old < a ? old : old - a"),
     # the memory's own unit adds without subnormals, whatever the mode says
     "flushed_add_f32": ("f", "flushed(flushed(old) + flushed(a))"),
     # since RDNA 4 of numbers: a NaN gives way, -0 is below +0
-    "min_num_f32": ("f", "least(a, old)"),
-    "max_num_f32": ("f", "greatest(a, old)"),
+    "min_num_f32": ("f", "least32(a, old, 0)"),
+    "max_num_f32": ("f", "greatest32(a, old, 0)"),
 }
-_TWO_WORDS = {"min_num_f64": ("d", "least64(a, old)"), "max_num_f64": ("d", "greatest64(a, old)")}
+_TWO_WORDS = {
+    "min_num_f64": ("d", "least64(a, old, 0)"),
+    "max_num_f64": ("d", "greatest64(a, old, 0)"),
+}
 
 FLUSHED = {("global", "add_f32"): ("gfx908", "gfx90a")}
 """Additions that take and give zero for a subnormal number, and the architectures whose do.

@@ -56,6 +56,7 @@ class Kernel:
     user_count: int
     group_ids: tuple[bool, bool, bool]
     scratch_offset: bool
+    ieee: bool
     code: tuple[Instruction, ...]
 
     @property
@@ -102,10 +103,15 @@ class CodeObject:
             code.setdefault(function, []).append(one)
         addresses = dict(elf.symbols(self.binary))
         found = {}
+        names = {facts[".name"] for facts in self._notes["amdhsa.kernels"]}
+        functions = [one for name, lines in code.items() if name not in names for one in lines]
         for facts in self._notes["amdhsa.kernels"]:
             name = facts[".name"]
             descriptor = addresses[facts[".symbol"]]
-            found[name] = self._kernel(facts, self.image[descriptor : descriptor + 64], code[name])
+            own = code[name]
+            if any(one.mnemonic.startswith("s_swappc") for one in own):
+                own = own + functions
+            found[name] = self._kernel(facts, self.image[descriptor : descriptor + 64], own)
         return found
 
     def _kernel(
@@ -119,6 +125,8 @@ class CodeObject:
             raise DeviceError(
                 f"kernel {facts['.name']!r} does not round to nearest with subnormals kept"
             )
+        if not mode >> 21 & 1 and not self.arch.startswith("gfx12"):
+            raise DeviceError(f"kernel {facts['.name']!r} clamps no NaN")
         if number(58, "<H"):
             raise DeviceError(f"kernel {facts['.name']!r} wants its arguments in registers")
         user = tuple(item for bit, item in enumerate(USER_REGISTERS) if properties >> bit & 1)
@@ -137,6 +145,8 @@ class CodeObject:
             user_count=setup >> 1 & 31,
             group_ids=(bool(setup >> 7 & 1), bool(setup >> 8 & 1), bool(setup >> 9 & 1)),
             scratch_offset=bool(setup & 1),
+            # since gfx12 the bit has another meaning: a NaN always gives way
+            ieee=bool(mode >> 23 & 1) and not self.arch.startswith("gfx12"),
             code=tuple(code),
         )
 

@@ -11,7 +11,7 @@ import numpy as np
 from portmp.backends.base import Dim3
 from portmp.backends.findings import Finding, indices
 from portmp.emulator import instructions
-from portmp.emulator.assembler import Program
+from portmp.emulator.assembler import INDEXED, Program
 
 
 class Kind(IntEnum):
@@ -27,13 +27,14 @@ class Kind(IntEnum):
     JUMP = 8
     PRIVATE_ATOMIC = 9
     DESCRIPTOR = 10
-    READ_WRITE = 11
-    BOTH_WRITE = 12
-    UNSET = 13
-    DIVERGENCE = 14
-    WARP_DIVERGENCE = 15
-    ABSENT_LANE = 16
-    FRESH = 17
+    REGISTER = 11
+    READ_WRITE = 12
+    BOTH_WRITE = 13
+    UNSET = 14
+    DIVERGENCE = 15
+    WARP_DIVERGENCE = 16
+    ABSENT_LANE = 17
+    FRESH = 18
 
     def __str__(self) -> str:
         return str(int(self))
@@ -142,6 +143,7 @@ def _access(kind: Kind, row: int, address: int, launch: Launch) -> str:
         Kind.UNKNOWN: f"{operation} is no operation of the interpreter",
         Kind.JUMP: f"Jump to address {address:#x}, where no instruction begins",
         Kind.DESCRIPTOR: "Buffer whose descriptor is not that of private memory: not interpreted",
+        Kind.REGISTER: f"Register v{address} by an index, where there are {INDEXED}",
         Kind.UNSET: f"Uninitialized value read from {where}",
         Kind.FRESH: f"Uninitialized value read from {where}",
         Kind.MISALIGNED: f"Misaligned {verb} of size {nbytes} at {where}",

@@ -2,10 +2,11 @@
 
 Types of operands: u, i, f are 32 bits (unsigned, signed, float), l, q, d 64 bits, m is the
 lane's bit of a mask. ``a``, ``b``, ``c`` are the sources, ``old`` is what the target holds,
-``scc`` the scalar condition. Sources: AMD's "Vega", "CDNA 2", "CDNA 3", "RDNA 3" and "RDNA 4"
-Instruction Set Architecture reference guides, read for the operations; the names are those
-of GCN 5, newer ones are ``ALIASES`` of them. Where the guides scale after an operation
-(v_div_fmas), one rounding is assumed, which division needs for its subnormal quotients.
+``scc`` the scalar condition, ``ieee`` the mode of that name. Sources: AMD's "Vega", "CDNA 2",
+"CDNA 3", "RDNA 3" and "RDNA 4" Instruction Set Architecture reference guides, read for the
+operations; the names are those of GCN 5, ``canonical`` knows the newer ones. Where the guides
+scale after an operation (v_div_fmas), one rounding is assumed, which division needs for its
+subnormal quotients.
 """
 
 from __future__ import annotations
@@ -60,10 +61,22 @@ _FLOATS = {
     # rounded twice, without subnormals, whatever the mode says
     "v_mac_f32": ("f", "ff", "flushed(flushed(flushed(a) * flushed(b)) + flushed(old))"),
     "v_mad_f32": ("f", "fff", "flushed(flushed(flushed(a) * flushed(b)) + flushed(c))"),
-    "v_min_f32": ("f", "ff", "least(a, b)"),
-    "v_max_f32": ("f", "ff", "greatest(a, b)"),
-    "v_min_f64": ("d", "dd", "least64(a, b)"),
-    "v_max_f64": ("d", "dd", "greatest64(a, b)"),
+    "v_min_f32": ("f", "ff", "least32(a, b, ieee)"),
+    "v_max_f32": ("f", "ff", "greatest32(a, b, ieee)"),
+    "v_min_f64": ("d", "dd", "least64(a, b, ieee)"),
+    "v_max_f64": ("d", "dd", "greatest64(a, b, ieee)"),
+    "v_min3_f32": ("f", "fff", "least32(least32(a, b, ieee), c, ieee)"),
+    "v_max3_f32": ("f", "fff", "greatest32(greatest32(a, b, ieee), c, ieee)"),
+    "v_med3_f32": ("f", "fff", "median32(a, b, c, ieee)"),
+    "v_clamp_f32": ("f", "f", "a > 0 ? min(a, 1.0f) : 0.0f"),
+    "v_clamp_f64": ("d", "d", "a > 0 ? min(a, 1.0) : 0.0"),
+    "v_fract_f32": ("f", "f", "fraction32(a)"),
+    "v_fract_f64": ("d", "d", "fraction64(a)"),
+    "v_frexp_mant_f32": ("f", "f", "mantissa32(a)"),
+    "v_frexp_mant_f64": ("d", "d", "mantissa64(a)"),
+    "v_frexp_exp_i32_f32": ("i", "f", "binary_exponent32(a)"),
+    "v_frexp_exp_i32_f64": ("i", "d", "binary_exponent64(a)"),
+    "v_trig_preop_f64": ("d", "du", "segment_of_two_over_pi(a, b)"),
     "v_floor_f32": ("f", "f", "floor(a)"),
     "v_floor_f64": ("d", "d", "floor(a)"),
     "v_trunc_f32": ("f", "f", "trunc(a)"),
@@ -92,6 +105,11 @@ _RECIPROCALS = {
     "v_rcp_iflag_f32": ("f", "f", "near32(1.0 / (double)flushed(a), shift)"),
     "v_rsq_f32": ("f", "f", "near32(1.0 / sqrt((double)flushed(a)), shift)"),
     "v_sqrt_f32": ("f", "f", "near32(sqrt((double)flushed(a)), shift)"),
+    "v_exp_f32": ("f", "f", "near32(exp2((double)flushed(a)), shift)"),
+    "v_log_f32": ("f", "f", "near32(log2((double)flushed(a)), shift)"),
+    # of turns, of which the guides allow 256
+    "v_sin_f32": ("f", "f", "fabs(a) > 256 ? 0 : near32(sinpi(2 * (double)flushed(a)), shift)"),
+    "v_cos_f32": ("f", "f", "fabs(a) > 256 ? 1 : near32(cospi(2 * (double)flushed(a)), shift)"),
     "v_rcp_f64": ("d", "d", "near64(1.0 / a, shift)"),
     "v_rsq_f64": ("d", "d", "near64(1.0 / sqrt(a), shift)"),
     "v_sqrt_f64": ("d", "d", "near64(sqrt(a), shift)"),
@@ -177,9 +195,11 @@ _INTEGERS = {
     "v_max3_u32": ("u", "uuu", "max(max(a, b), c)"),
     "v_min3_u32": ("u", "uuu", "min(min(a, b), c)"),
     "v_med3_i32": ("i", "iii", "max(min(a, b), min(max(a, b), c))"),
-    "v_dot4_i32_i8": ("i", "uui", "c + signed_dot(a, b)"),
-    "v_dot4c_i32_i8": ("i", "uu", "old + signed_dot(a, b)"),
-    "v_dot4_u32_u8": ("u", "uuu", "c + unsigned_dot(a, b)"),
+    "v_dot4_i32_i8": ("i", "uui", "c + dot(a, b, 1, 1)"),
+    "v_dot4_i32_i8_u8": ("i", "uui", "c + dot(a, b, 1, 0)"),
+    "v_dot4_i32_u8_i8": ("i", "uui", "c + dot(a, b, 0, 1)"),
+    "v_dot4c_i32_i8": ("i", "uu", "old + dot(a, b, 1, 1)"),
+    "v_dot4_u32_u8": ("u", "uuu", "c + (uint)dot(a, b, 0, 0)"),
 }
 
 
@@ -290,7 +310,14 @@ _SCALAR = {
     "s_mul_f32": ("f", "ff", "a * b", ""),
     "s_fmac_f32": ("f", "ff", "FMA32(a, b, old)", ""),
     "s_fmamk_f32": ("f", "fff", "FMA32(a, b, c)", ""),
+    "s_min_num_f32": ("f", "ff", "least32(a, b, 0)", ""),
+    "s_max_num_f32": ("f", "ff", "greatest32(a, b, 0)", ""),
     "s_trunc_f32": ("f", "f", "trunc(a)", ""),
+    "s_floor_f32": ("f", "f", "floor(a)", ""),
+    "s_ceil_f32": ("f", "f", "ceil(a)", ""),
+    "s_rndne_f32": ("f", "f", "rint(a)", ""),
+    "s_cvt_f32_i32": ("f", "i", "(float)a", ""),
+    "s_cvt_i32_f32": ("i", "f", "signed_of((double)a)", ""),
     "s_fmaak_f32": ("f", "fff", "FMA32(a, b, c)", ""),
     "s_cvt_f32_u32": ("f", "u", "(float)a", ""),
     "s_cvt_u32_f32": ("u", "f", "unsigned_of((double)a)", ""),
@@ -332,7 +359,15 @@ _LANE = (
     "ds_permute_b32",
 )
 
-_INNER = ("s_load", "s_clock", "scratch_descriptor", "lane_move", "lane_choice")
+_INNER = (
+    "s_load",
+    "s_clock",
+    "scratch_descriptor",
+    "lane_move",
+    "lane_choice",
+    "register_read",
+    "register_write",
+)
 """What instructions of several names, or parts of them, become."""
 
 WIDTHS = {
@@ -406,7 +441,8 @@ _RENAMED = (
     ("_or_not1_", "_orn2_"),
     ("_mad_co_u64_u32", "_mad_u64_u32"),
     ("v_dual_", "v_"),
-    ("v_dot4_i32_iu8", "v_dot4_i32_i8"),
+    ("v_min_num_f", "v_min_f"),
+    ("v_max_num_f", "v_max_f"),
     ("s_barrier_wait", "s_barrier"),
     ("v_clz_i32_u32", "v_ffbh_u32"),
     ("v_ctz_i32_b32", "v_ffbl_b32"),
@@ -428,8 +464,29 @@ _RENAMED_SCALAR = {
 OF_HALVES = ("_b16", "_u16", "_i16")
 """Operations on the lower half of words end so."""
 
+OF_BITS = {
+    "v_mov_b16": "v_mov_b32",
+    "v_not_b16": "v_not_b32",
+    "v_and_b16": "v_and_b32",
+    "v_or_b16": "v_or_b32",
+    "v_xor_b16": "v_xor_b32",
+    "v_cndmask_b16": "v_cndmask_b32",
+}
+"""Operations on halves of registers, and those that do the same to any bits."""
+
+EXTENDED = {"v_cvt_u32_u16": "{}", "v_cvt_i32_i16": "sext({})"}
+"""Operations that make a word of a half: without its sign, and with it."""
+
 SATURATED = {"v_add_u32": "v_add_sat_u32"}
-"""Operations with the modifier clamp, under names of their own."""
+"""Operations with the modifier clamp, under names of their own; of reals it is one after them."""
+
+DOTS = {
+    (1, 1): "v_dot4_i32_i8",
+    (1, 0): "v_dot4_i32_i8_u8",
+    (0, 1): "v_dot4_i32_u8_i8",
+    (0, 0): "v_dot4_u32_u8",
+}
+"""v_dot4_i32_iu8, by which of its sources neg_lo calls signed."""
 
 _NEW_WIDTHS = {
     "u8": "ubyte",

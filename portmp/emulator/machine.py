@@ -1,8 +1,9 @@
 """Memory with guards, and launches of kernels on the interpreter.
 
-Everything lies in one buffer of an OpenCL device, the arena; addresses are its offsets above
-``BASE``. Between any two allocations lies a gap that belongs to nobody. Fresh memory,
-registers and shared memory hold a pattern that is a NaN and no address.
+Everything lies in one buffer of an OpenCL device, the arena. Each allocation has addresses of its
+own, far from all others, and those in its middle carry into the upper word: what a kernel computes
+wrong is then outside of every buffer. Fresh memory, registers and shared memory hold a pattern
+that is a NaN and no address.
 """
 
 from __future__ import annotations
@@ -10,7 +11,9 @@ from __future__ import annotations
 import bisect
 import math
 import struct
+import sys
 import time
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -18,21 +21,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from portmp.backends import base
 from portmp.backends.base import Buffer, Device, Dim3
 from portmp.backends.findings import check_error
 from portmp.emulator import assembler, atomics, findings, instructions, lanes
 from portmp.emulator.codeobject import CodeObject, Kernel
 from portmp.emulator.lines import Lines
 from portmp.errors import DeviceError, LaunchError
+from portmp.progress import lasting
 
 if TYPE_CHECKING:
     from portmp.codegen.kernel_spec import KernelSpec
 
-BASE = 0x7F20_0000_0000
-"""Address of the arena's first byte."""
+FIRST_MIDDLE, LAST_MIDDLE, STEP = 0x1000_0000_0000, 0x7F00_0000_0000, 1 << 33
+"""Addresses around which allocations lie: multiples of 2^32."""
 
 CAPACITY = 1 << 28
-GAP = 4096
 ALIGNMENT = 256
 POISON = 0xFFF7A5A5
 LIMIT = 4096
@@ -47,7 +51,7 @@ _TIMES = 1 << 31
 again."""
 
 UNIT_BYTES = 32
-"""What is known of a unit of block memory."""
+"""What is known of a unit of block memory: a word, or a byte where one is used by less."""
 
 
 @dataclass(frozen=True)
@@ -89,8 +93,22 @@ class Loaded:
         return self._lines.near(address) if self.code else 0
 
 
+@dataclass(frozen=True)
+class Region:
+    """An allocation: its first address, its bytes, where it lies in the arena."""
+
+    address: int
+    nbytes: int
+    readonly: bool
+    at: int
+
+    def holds(self, address: int, nbytes: int) -> bool:
+        """Whether all these bytes are its own."""
+        return self.address <= address and address + nbytes <= self.address + self.nbytes
+
+
 class Memory:
-    """The arena: allocations by address, with gaps between them.
+    """The arena, and which addresses its parts have.
 
     ``known`` has a byte for each word of it: which of its four bytes were written, a bit each.
     """
@@ -100,91 +118,118 @@ class Memory:
         self.capacity = capacity
         self.arena = host.allocate(capacity)
         self.known = host.allocate(capacity // 4)
-        self._starts: list[int] = []
-        self._regions: dict[int, tuple[int, bool]] = {}
+        self._regions: list[Region] = []
+        """In the order of the arena."""
+        self._addresses: list[int] = []
+        self._by_address: dict[int, Region] = {}
+        # in turn: an address that was given back is not soon another buffer's
+        self._middles = deque(range(FIRST_MIDDLE, LAST_MIDDLE, STEP))
         self.free_bytes = capacity
 
     def allocate(self, nbytes: int, *, readonly: bool = False) -> int | None:
         """The address of new memory; None where there is not enough."""
         size = _aligned(nbytes)
-        at = GAP
-        for start in self._starts:
-            if start - at >= size + GAP:
+        at = index = 0
+        for region in self._regions:
+            if region.at - at >= size:
                 break
-            at = _aligned(start + self._regions[start][0] + GAP)
-        if at + size + GAP > self.capacity:
+            at = region.at + _aligned(region.nbytes)
+            index += 1
+        if at + size > self.capacity or not self._middles:
             return None
-        bisect.insort(self._starts, at)
-        self._regions[at] = (nbytes, readonly)
+        address = self._middles.popleft() - size // 2 // ALIGNMENT * ALIGNMENT
+        region = Region(address, nbytes, readonly, at)
+        self._regions.insert(index, region)
+        bisect.insort(self._addresses, address)
+        self._by_address[address] = region
         self.free_bytes -= size
         words = np.full(-(-nbytes // 4), POISON, np.uint32)
         if words.size:
             self.host.queue.write(self.arena, words, at)
-            self._know(at, nbytes, False)
-        return BASE + at
+            self._know(at, np.zeros(4 * words.size, np.bool_))
+        return address
 
     def free(self, address: int) -> bool:
         """Give memory back; whether there was any at this address."""
-        at = address - BASE
-        if at not in self._regions:
+        region = self._by_address.pop(address, None)
+        if region is None:
             return False
-        nbytes, _ = self._regions.pop(at)
-        self._starts.remove(at)
-        self.free_bytes += _aligned(nbytes)
+        self._regions.remove(region)
+        self._addresses.remove(address)
+        size = _aligned(region.nbytes)
+        self._middles.append(address + size // 2 // ALIGNMENT * ALIGNMENT)
+        self.free_bytes += size
         return True
+
+    def _region(self, address: int) -> Region | None:
+        """The allocation that would hold an address: the last one that begins at it or before."""
+        index = bisect.bisect_right(self._addresses, address) - 1
+        return self._by_address[self._addresses[index]] if index >= 0 else None
 
     def holds(self, address: int, nbytes: int) -> bool:
         """Whether all these bytes belong to one allocation."""
-        start = self._start(address)
-        return start is not None and address - BASE + nbytes <= start + self._regions[start][0]
+        region = self._region(address)
+        return region is not None and region.holds(address, nbytes)
 
     def readonly(self, address: int) -> bool:
         """Whether this byte is in an allocation for reading only."""
-        start = self._start(address)
-        return start is not None and self.holds(address, 1) and self._regions[start][1]
-
-    def _start(self, address: int) -> int | None:
-        """Where the last allocation begins that does not begin behind an address."""
-        index = bisect.bisect_right(self._starts, address - BASE) - 1
-        return None if index < 0 else self._starts[index]
+        region = self._region(address)
+        return region is not None and region.readonly and region.holds(address, 1)
 
     @property
     def allocations(self) -> int:
         """How many allocations there are."""
-        return len(self._starts)
+        return len(self._regions)
 
     def table(self) -> np.ndarray[Any, Any]:
-        """First address, end and whether it is for reading only, of each allocation."""
-        rows = [
-            (BASE + at, BASE + at + self._regions[at][0], self._regions[at][1])
-            for at in self._starts
-        ]
+        """Of each allocation: first address, end, whether it is for reading only, and its place."""
+        found = (self._by_address[address] for address in self._addresses)
+        rows = [(r.address, r.address + r.nbytes, r.readonly, r.at) for r in found]
         return np.array(rows, np.uint64).reshape(-1)
+
+    def _place(self, address: int, nbytes: int) -> int:
+        region = self._region(address)
+        if region is None or not region.holds(address, nbytes):
+            raise DeviceError(f"{nbytes} bytes at {address:#x} are in no buffer")
+        return region.at + address - region.address
 
     def write(self, address: int, content: np.ndarray[Any, Any]) -> None:
         """Copy from the host."""
-        self.host.queue.write(self.arena, content, address - BASE)
-        self._know(address - BASE, content.nbytes, True)
+        at = self._place(address, content.nbytes)
+        self.host.queue.write(self.arena, content, at)
+        self._know(at, np.ones(content.nbytes, np.bool_))
 
     def copy(self, target: int, source: int, nbytes: int) -> None:
-        """Copy within it; what was never written stays so, where words are copied as a whole."""
+        """Copy within it; what was never written stays so."""
         content = np.empty(nbytes, np.uint8)
         self.read(source, content)
-        self.write(target, content)
-        if not (source | target) & 3:
-            known = np.empty(nbytes // 4, np.uint8)
-            self.host.queue.read(self.known, known, (source - BASE) // 4)
-            self.host.queue.write(self.known, known, (target - BASE) // 4)
+        known = self._known(self._place(source, nbytes), nbytes)
+        at = self._place(target, nbytes)
+        self.host.queue.write(self.arena, content, at)
+        self._know(at, known)
 
-    def _know(self, at: int, nbytes: int, known: bool) -> None:
-        """Whether the words that have these bytes were written."""
-        first, end = at // 4, -(-(at + nbytes) // 4)
-        words = np.full(end - first, findings.ALL_BYTES if known else 0, np.uint8)
-        self.host.queue.write(self.known, words, first)
+    def _know(self, at: int, written: np.ndarray[Any, Any]) -> None:
+        """Of bytes from a place on, whether each was written."""
+        start, end = at // 4 * 4, -(-(at + written.size) // 4) * 4
+        inside = slice(at - start, at - start + written.size)
+        whole = written.size == end - start
+        known = np.empty(end - start, np.bool_) if whole else self._known(start, end - start)
+        known[inside] = written
+        words = np.packbits(known.reshape(-1, 4), axis=1, bitorder="little")
+        if words.size:
+            self.host.queue.write(self.known, words.reshape(-1), start // 4)
+
+    def _known(self, at: int, nbytes: int) -> np.ndarray[Any, Any]:
+        """Whether each of these bytes was written."""
+        words = np.empty(-(-(at % 4 + nbytes) // 4), np.uint8)
+        if words.size:
+            self.host.queue.read(self.known, words, at // 4)
+        known = np.unpackbits(words.reshape(-1, 1), axis=1, count=4, bitorder="little")
+        return known.reshape(-1)[at % 4 : at % 4 + nbytes].astype(np.bool_)
 
     def read(self, address: int, target: np.ndarray[Any, Any]) -> None:
         """Copy to the host."""
-        self.host.queue.read(self.arena, target, address - BASE)
+        self.host.queue.read(self.arena, target, self._place(address, target.nbytes))
 
 
 def _aligned(nbytes: int) -> int:
@@ -208,6 +253,7 @@ class Machine:
         self._state: Buffer | None = None
         self._units: Buffer | None = None
         self._time = 0
+        self._interpreters: dict[int, base.Kernel] = {}
 
     def load(self, binary: bytes) -> dict[str, Loaded]:
         """Put a code object into memory; its kernels by name."""
@@ -260,8 +306,6 @@ class Machine:
     def _run(
         self, loaded: Loaded, grid: Dim3, block: Dim3, given: dict[str, int], extra: int
     ) -> None:
-        from portmp.runtime import program
-
         kernel, rows = loaded.kernel, loaded.program
         groups, threads = math.prod(grid), math.prod(block)
         shared_bytes = -(-kernel.shared // 16) * 16 + extra if extra else kernel.shared
@@ -271,7 +315,7 @@ class Machine:
         together = SLOTS if self.host.traits.wide_atomics else 1
         slots = max(1, min(groups, together, _STATE_BYTES // (4 * waves * words)))
         scalars, group_registers = _registers(kernel, given)
-        units = self._shadow(slots * ((shared_bytes >> rows.grain) + 1))
+        units = self._shadow(slots * 4 * (shared_bytes // 4 + 1))
         table = self.memory.table()
         numbers = np.array(
             [
@@ -285,7 +329,7 @@ class Machine:
                 rows.registers,
                 kernel.scratch,
                 shared_bytes,
-                table.size // 3,
+                table.size // 4,
                 slots,
                 group_registers,
                 kernel.packed_ids,
@@ -296,14 +340,13 @@ class Machine:
                 assembler.SCALARS,
                 block[0],
                 block[1],
+                kernel.ieee,
                 loaded.code is not None,
-                rows.grain,
                 self._time,
             ],
             np.uint32,
         )
-        host, one = self.host, interpreter(kernel.lanes)
-        run = program.kernels(host, one)[one.name]
+        host, run = self.host, self._interpreter(kernel.lanes)
         told = np.concatenate([numbers, scalars, rows.constants])
         parameters, regions = self._given(told), self._given(table)
         state = self._workspace(4 * slots * waves * words)
@@ -317,7 +360,6 @@ class Machine:
             [
                 self.memory.arena,
                 self.memory.known,
-                np.uint64(BASE),
                 loaded.rows,
                 parameters,
                 regions,
@@ -345,6 +387,17 @@ class Machine:
         )
         if mistakes := findings.found(found, facts):
             raise check_error(self.name, kernel.name, grid, block, mistakes)
+
+    def _interpreter(self, width: int) -> base.Kernel:
+        """The kernel on the host device that runs waves of so many lanes."""
+        from portmp.runtime import program
+
+        if width not in self._interpreters:
+            one = interpreter(width)
+            text = "compiling the interpreter, the first time on this machine"
+            with lasting(text, sys.stderr.isatty()):
+                self._interpreters[width] = program.kernels(self.host, one)[one.name]
+        return self._interpreters[width]
 
     def _given(self, content: np.ndarray[Any, Any]) -> Buffer:
         buffer = self.host.allocate(content.nbytes)
@@ -381,6 +434,7 @@ def interpreter(width: int) -> KernelSpec:
         operations=table,
         atomics=tuple(atomics.operations().values()),
         ways=tuple(lanes.WAYS.items()),
+        registers=assembler.INDEXED,
         apertures=(assembler.SHARED_APERTURE, assembler.PRIVATE_APERTURE),
     )
 

@@ -19,7 +19,7 @@ KNOWN: tuple[tuple[str | tuple[str, ...], frozenset[str]], ...] = (
     ("buffer_", _CACHES | {"offset", "offen"}),
     ("ds_", frozenset({"offset", "offset0", "offset1"})),
     ("v_pk_", _PACKED),
-    ("v_dot4_i32_i8", frozenset({"neg_lo"})),
+    ("v_dot4_i32_iu8", frozenset({"neg_lo"})),
     (("v_permlane16_", "v_permlanex16_"), frozenset({"op_sel"})),
 )
 """By the beginning of an operation's name; each meaning is that of its translator."""

@@ -199,6 +199,11 @@ def _flatten(data: object, argument: str) -> tuple[list[object], tuple[int, ...]
     return level, shape
 
 
+def leaves(data: object) -> list[object]:
+    """The numbers in nested sequences, in C order."""
+    return _flatten(foreign.unwrapped(data, "data"), "data")[0]
+
+
 def _is_nested(item: object) -> bool:
     if isinstance(item, np.ndarray):
         return item.ndim > 0

@@ -128,7 +128,7 @@ def is_longer(dtype: np.dtype[Any]) -> bool:
     Those may be shorter, too; NumPy's own float16 is none of portmp's formats.
     """
     if dtype.kind == "f":
-        return dtype.itemsize > 8
+        return dtype.itemsize > 8 or dtype.isbuiltin == 2  # registered by another library
     return dtype.kind not in "biucmMOSUT" and not isinstance(dtype, np.dtypes.VoidDType)
 
 

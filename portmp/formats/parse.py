@@ -20,13 +20,14 @@ _LONGEST_TEXT = 10_000
 
 
 _DECIMAL = re.compile(
-    r"([+-]?)(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]+))?", re.IGNORECASE
+    r"([+-]?)(?=\.?[0-9])([0-9]*)(?:\.([0-9]*))?(?:e([+-]?[0-9]+))?", re.IGNORECASE | re.ASCII
 )
 _HEX = re.compile(
-    r"([+-]?)0x(?=\.?[0-9a-f])([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]+))?", re.IGNORECASE
+    r"([+-]?)0x(?=\.?[0-9a-f])([0-9a-f]*)(?:\.([0-9a-f]*))?(?:p([+-]?[0-9]+))?",
+    re.IGNORECASE | re.ASCII,
 )
 _RATIO = re.compile(r"([+-]?)([0-9]+)\s*/\s*([0-9]+)")
-_SPECIAL = re.compile(r"([+-]?)(?:(nan)|inf|infinity)", re.IGNORECASE)
+_SPECIAL = re.compile(r"([+-]?)(?:(nan)|inf|infinity)", re.IGNORECASE | re.ASCII)
 
 
 # --- text -> exact value

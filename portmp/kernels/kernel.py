@@ -43,7 +43,7 @@ from portmp.errors import (
     suggestion,
 )
 from portmp.formats import Format
-from portmp.kernels import requirements, tuned
+from portmp.kernels import names, requirements, tuned
 from portmp.kernels.extent import Extent, Grid, block_of
 from portmp.kernels.requirements import Requirement
 from portmp.kernels.signature import OWN, Parameter, parsed
@@ -150,6 +150,8 @@ class Module:
         missing = [name for name in signatures if c_name(name) not in body.kernels]
         if missing:
             raise RenderError(f"{self.name}: has no ${{kernel({missing[0]!r})}}")
+        made = {c_name(kernel): given for kernel, given in words.made.items()}
+        names.check(body, OPENING, made, self.name)
         source = render.joined(words.prelude(), _opened(body, words, self.name))
         return Written(source, words.memory, words.requirements)
 

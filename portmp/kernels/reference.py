@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import textwrap
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -15,7 +16,7 @@ from portmp.codegen.platform import PLATFORMS
 from portmp.errors import RenderError
 from portmp.kernels.kernel import Kernel
 from portmp.kernels.vocabulary import VERSION, WORDS, Words
-from portmp.kernels.words.arithmetic import OPERATORS, Arithmetic
+from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS, Arithmetic
 
 TAKES = "k(n_: int32, x: in [n], y: inout [n], k: inout int32 [n], p: in float64 [m, n])"
 """What the kernel of all examples takes; its format is dd."""
@@ -250,6 +251,13 @@ def _arithmetic() -> Iterator[str]:
         costs = [sum(formats.get(n).operator(OPERATORS[word]).cost.values()) for n in names]
         yield f"| `{word}` | {meaning} | " + " | ".join(map(str, costs)) + " |"
     yield "\nTests: `test_operators_are_the_formats_own`, `test_every_format`.\n"
+    yield "Elementary functions, by their words:\n"
+    yield "\n".join(textwrap.wrap(", ".join(f"`{word}`" for word in FUNCTIONS), 98)) + "\n"
+    yield (
+        "What they are, their errors and operations: [functions](functions.md). Test: "
+        "`test_functions_in_kernels`.\n"
+    )
+    yield from _table('exp("v")')
     yield from _table('add("a", "b")')
     for word, call in (
         ("number", 'number("0.1")'),

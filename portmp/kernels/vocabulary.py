@@ -13,7 +13,7 @@ from typing import Any
 from portmp.arrays.plain import DTYPES
 from portmp.codegen import render
 from portmp.codegen.render import RenderedSource
-from portmp.kernels.words.arithmetic import OPERATORS
+from portmp.kernels.words.arithmetic import FUNCTIONS, OPERATORS
 from portmp.kernels.words.atomics import Atomics
 from portmp.kernels.words.bits import Bits
 from portmp.kernels.words.tools import Tools
@@ -31,7 +31,7 @@ class Words(Warps, Atomics, Bits, Tools):
         own = self.of(self.form.name)
         types = {name: self.type(name) for name in DTYPES if name != "bool"}
         return {
-            **{word: partial(own.operator, word) for word in OPERATORS},
+            **{word: partial(own.operator, word) for word in (*OPERATORS, *FUNCTIONS)},
             **types,
             "index": self.index,
             "value": own.value,

@@ -16,6 +16,18 @@ from portmp.linalg.lu import (
     slogdet,
 )
 from portmp.linalg.norms import cond, norm
+from portmp.linalg.products import (
+    cross,
+    diagonal,
+    matmul,
+    matrix_norm,
+    matrix_transpose,
+    outer,
+    tensordot,
+    trace,
+    vecdot,
+    vector_norm,
+)
 from portmp.linalg.qr import QR, PivotedQR, qr
 from portmp.linalg.refinement import Refined, Refinement
 from portmp.linalg.solve import solve
@@ -35,19 +47,29 @@ __all__ = [
     "cholesky",
     "cholesky_solve",
     "cond",
+    "cross",
     "det",
+    "diagonal",
     "inv",
     "lstsq",
     "lu",
     "lu_factor",
     "lu_solve",
+    "matmul",
+    "matrix_norm",
     "matrix_power",
+    "matrix_transpose",
     "norm",
+    "outer",
     "pinv",
     "qr",
     "slogdet",
     "solve",
     "solve_triangular",
     "syrk",
+    "tensordot",
+    "trace",
     "trmm",
+    "vecdot",
+    "vector_norm",
 ]

@@ -17,7 +17,7 @@ from portmp.backends.base import Launch, recording, replay
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.routines import base, reduce
-from portmp.routines.elementwise import apply
+from portmp.routines.elementwise import apply, scal
 from portmp.runtime.planes import allocate
 
 SLACK = 16
@@ -28,6 +28,9 @@ DEEPEST = {"float32": 2.0**-50, "float64": 2.0**-400}
 
 AHEAD = 8
 """So many iterations at most (2 or more) are launched before their numbers are read."""
+
+NEAR = 24
+"""Traces within 2^-24 and 2^24 need no scaling: products with the matrix do not underflow."""
 
 HALVED = 0.5
 """A round that leaves more than this of the residual is the last: more of them would not help."""
@@ -101,7 +104,8 @@ def cg(
         return Solution(x, 0.0, True, (), ())
     goal = _Goal(tolerance, b.format.unit_roundoff, _trace(a) if tolerance is None else 0.0, size)
     residual, now = b, size
-    work = _Iterates(matrix)
+    power = _power(matrix)
+    work = _Iterates(matrix, power)
     rounds: list[int] = []
     residuals: list[float] = []
     while now > goal.at(x) and left > 0:
@@ -109,7 +113,7 @@ def cg(
         change, count = _round(work, residual, max(depth, enough), left)
         left -= count
         found = x + change
-        fresh = blas.gemv(a, found, alpha=-1, beta=1, y=b)
+        fresh = _residual(a, found, b, power)
         after = _norm(fresh)
         rounds.append(count)
         residuals.append(after / size)
@@ -182,12 +186,33 @@ def _norm(x: Array) -> float:
 
 def _trace(a: Array) -> float:
     """The sum of the diagonal, which bounds the norm of a positive definite matrix."""
-    planes = a.planes
-    diagonal = Array(planes.view(a.shape[:1], (sum(planes.strides),), planes.start))
-    trace = float(_as(diagonal, a.format.arithmetic).sum()) if diagonal.size else 0.0
+    trace = _diagonal_sum(a)
     if not math.isfinite(trace):
         raise ArgumentError(f"cg: a's diagonal sums to {trace}: it holds infinities or NaN")
     return trace
+
+
+def _diagonal_sum(a: Array) -> float:
+    planes = a.planes
+    diagonal = Array(planes.view(a.shape[:1], (sum(planes.strides),), planes.start))
+    return float(_as(diagonal, a.format.arithmetic).sum()) if diagonal.size else 0.0
+
+
+def _power(a: Array) -> int:
+    """The exponent of a matrix's trace, by which vectors are scaled; 0 where that is near 1."""
+    exponent = definition.norm_exponent(a.format.arithmetic.word, abs(_diagonal_sum(a))) or 0
+    return exponent if abs(exponent) > NEAR else 0
+
+
+def _scaled(x: Array, power: int) -> Array:
+    return blas.scal(math.ldexp(1.0, power), x) if power else x
+
+
+def _residual(a: Array, x: Array, b: Array, power: int) -> Array:
+    """b - a x, with x and b scaled so that products do not underflow."""
+    power = min(power, 0)
+    fresh = blas.gemv(a, _scaled(x, -power), alpha=-1, beta=1, y=_scaled(b, -power))
+    return _scaled(fresh, power)
 
 
 def _round(work: _Iterates, b: Array, reduction: float, most: int) -> tuple[Array, int]:
@@ -206,7 +231,8 @@ def _round(work: _Iterates, b: Array, reduction: float, most: int) -> tuple[Arra
             _refuse(curvature, size, work.matrix.format, count)
             if size <= enough:
                 break
-    return blas.scal(math.ldexp(1.0, exponent), _as(work.x(count), b.format)), count
+    found = _scaled(_as(work.x(count), b.format), -work.power)
+    return blas.scal(math.ldexp(1.0, exponent), found), count
 
 
 def _ahead(count: int, first: float, size: float, enough: float) -> int:
@@ -230,12 +256,13 @@ class _Iterates:
     repeated.
     """
 
-    def __init__(self, a: Array) -> None:
-        self.matrix, self.format = a.planes, a.format.arithmetic
+    def __init__(self, a: Array, power: int) -> None:
+        self.matrix, self.format, self.power = a.planes, a.format.arithmetic, power
+        self.enlarged = allocate(self.format, a.shape[:1], a.planes.queue) if power < 0 else None
         vectors = [allocate(self.format, a.shape[:1], a.planes.queue) for _ in range(3 + AHEAD)]
         self.residual, self.direction, self.image, *self.places = vectors
         self.numbers = zeros((2 * AHEAD,), self.format, a.device)
-        numbers = [self.numbers[i].planes for i in range(2 * AHEAD)]
+        numbers = [self.numbers[i, ...].planes for i in range(2 * AHEAD)]
         self.curvatures, self.squares = numbers[:AHEAD], numbers[AHEAD:]
         self.step, self.back, self.ratio, self.zero = (
             zeros((), self.format, a.device).planes for _ in range(4)
@@ -278,7 +305,14 @@ class _Iterates:
         curvature, square = self.curvatures[place], self.squares[place]
         # Before the first place comes the last.
         x, before = self.places[place - 1], self.squares[place - 1]
-        reduce.gemv(self.matrix, self.direction, alpha=one, beta=zero, out=self.image)
+        # Small products are enlarged before, large ones reduced after, so that none underflow.
+        direction, after = self.direction, one
+        factor = base.scalar_limbs(form, math.ldexp(1.0, -self.power), "alpha")
+        if self.enlarged is not None:
+            direction = scal(factor, direction, self.enlarged)
+        elif self.power:
+            after = factor
+        reduce.gemv(self.matrix, direction, alpha=after, beta=zero, out=self.image)
         reduce.dot(self.direction, self.image, out=curvature)
         apply("div", [before, curvature], self.step)
         apply("neg", [self.step], self.back)

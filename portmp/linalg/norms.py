@@ -10,14 +10,15 @@ import numpy as np
 
 from portmp import definition
 from portmp.arrays.array import Array, array, operand, zeros
-from portmp.arrays.blas import nrm2, scal, sqrt
+from portmp.arrays.blas import nrm2, scal
+from portmp.arrays.elementwise import sqrt
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.lu import lu_factor, lu_solve
 from portmp.linalg.operands import By
 
 Order = int | float | str | None
-VECTOR = "None, 0, 1, 2, inf, -inf"
+VECTOR = "None, 0, inf, -inf and numbers"
 MATRIX = "None, 'fro', 1, -1, inf, -inf"
 STEPS = 5
 """The estimate of a norm ends after so many steps."""
@@ -31,10 +32,11 @@ def norm(
 ) -> Array:
     """A norm of vectors or matrices along *axis*; arguments are NumPy's.
 
-    Of vectors *ord* may be None or 2 (Euclidean), 1, inf, -inf, 0 (how many are not 0); of
-    matrices None or ``fro``, 1 and inf (the largest sum of a column's or row's magnitudes), -1 and
-    -inf (the smallest). Without *axis*: None flattens, else x has one or two axes. Euclidean norms
-    neither overflow nor vanish in between. Reads a number from the device where x is scaled.
+    Of vectors *ord* may be None or 2 (Euclidean), 1, inf, -inf, 0 (how many are not 0), or another
+    p: (sum |x|^p)^(1/p); of matrices None or ``fro``, 1 and inf (the largest sum of a column's or
+    row's magnitudes), -1 and -inf (the smallest). Without *axis*: None flattens, else x has one or
+    two axes. Euclidean norms neither overflow nor vanish in between. Reads a number from
+    the device where x is scaled.
     """
     given = operand(x, "norm: x")
     if axis is None:
@@ -64,13 +66,16 @@ def _kept(found: Array, ndim: int, keepdims: bool) -> Array:
 
 def _vectors(x: Array, ord: Order, axis: int) -> Array:
     kinds: dict[Any, Callable[[], Array]] = {
-        None: lambda: _euclidean(x, (axis,)),
-        2: lambda: _euclidean(x, (axis,)),
+        None: lambda: euclidean(x, (axis,)),
+        2: lambda: euclidean(x, (axis,)),
         1: lambda: abs(x).sum(axis),
         math.inf: lambda: abs(x).max(axis),
         -math.inf: lambda: abs(x).min(axis),
         0: lambda: array((x != 0).sum(axis), x.format, x.queue),
     }
+    if isinstance(ord, (int, float)) and ord not in kinds and math.isfinite(ord):
+        powers: Array = (abs(x) ** ord).sum(axis) ** (array(1, x.format, x.queue) / ord)
+        return powers
     found: Array = _one(kinds, ord, "vectors", VECTOR)()
     return found
 
@@ -79,13 +84,14 @@ def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
     row, column = axes
 
     def sums(along: int, other: int, kind: str) -> Array:
-        reduced = abs(x).sum(along)
+        reduced: Array = abs(x).sum(along)
         at = other - (along < other)
-        return reduced.max(at) if kind == "max" else reduced.min(at)
+        found: Array = reduced.max(at) if kind == "max" else reduced.min(at)
+        return found
 
     kinds: dict[Any, Callable[[], Array]] = {
-        None: lambda: _euclidean(x, axes),
-        "fro": lambda: _euclidean(x, axes),
+        None: lambda: euclidean(x, axes),
+        "fro": lambda: euclidean(x, axes),
         1: lambda: sums(row, column, "max"),
         -1: lambda: sums(row, column, "min"),
         math.inf: lambda: sums(column, row, "max"),
@@ -101,7 +107,8 @@ def _one(kinds: dict[Any, Any], ord: Order, what: str, known: str) -> Any:
     raise ArgumentError(f"norm: ord {ord!r} given, of {what} {known} are allowed")
 
 
-def _euclidean(x: Array, axes: tuple[int, ...]) -> Array:
+def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
+    """The root of the sum of squares along axes (from 0 on), scaled by a power of two."""
     largest = float(abs(x).max().to_limbs()[0]) if x.size else 0.0
     exponent = definition.norm_exponent(x.format.word, largest) or 0
     scaled = scal(math.ldexp(1.0, -exponent), x)

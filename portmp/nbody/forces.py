@@ -11,7 +11,7 @@ with Plummer softening *eps*, an exact scalar. The sum runs over j in order (doc
 from __future__ import annotations
 
 from portmp.arrays.array import Array, Number, operand
-from portmp.arrays.blas import dot
+from portmp.arrays.products import dot
 from portmp.errors import ShapeError
 from portmp.routines import base, gravity
 from portmp.routines.gravity.launch import squared
@@ -109,21 +109,25 @@ def kinetic_energy(velocity: Array, mass: Array) -> Array:
     if m.shape != v.shape[:1]:
         raise ShapeError(f"mass: shape {m.shape} given, {v.shape[:1]} needed")
     squares = [dot(m * v[:, k], v[:, k]) for k in range(3)]
-    return (squares[0] + squares[1] + squares[2]) / 2
+    found: Array = (squares[0] + squares[1] + squares[2]) / 2
+    return found
 
 
 def potential_energy(
     position: Array, mass: Array, *, eps: Number = 0, root: str = "exact"
 ) -> Array:
     """Minus the sum over pairs of m_i m_j / (|r_j - r_i|^2 + eps^2)^(1/2), of shape ()."""
-    return dot(mass, potential(position, mass, eps=eps, root=root)) / 2
+    found: Array = dot(mass, potential(position, mass, eps=eps, root=root)) / 2
+    return found
 
 
 def energy(
     position: Array, velocity: Array, mass: Array, *, eps: Number = 0, root: str = "exact"
 ) -> Array:
     """Kinetic and potential energy, of shape (); with G in the masses it is G times the energy."""
-    return kinetic_energy(velocity, mass) + potential_energy(position, mass, eps=eps, root=root)
+    kinetic = kinetic_energy(velocity, mass)
+    found: Array = kinetic + potential_energy(position, mass, eps=eps, root=root)
+    return found
 
 
 def _check_vectors(planes: Planes, name: str) -> None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from portmp import files, formats, nbody
 from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
-from portmp.arrays.blas import dot
+from portmp.arrays.products import dot
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, ShapeError, suggestion
 from portmp.formats import convert, parse
@@ -174,6 +174,11 @@ class System:
         drifts = [base.scalar_limbs(self.format, length * w, "dt") for w in weights]
         if not all(np.isfinite(words[0]) for words in (*kicks, *drifts)):
             raise ArgumentError(f"dt: {dt!r} given, too large for {self.format.name}")
+        ended = self.time + count * length
+        if not _RATIONAL.fullmatch(_text(ended)):
+            raise ArgumentError(
+                f"dt: {dt!s:.40} given; the time that it gives has more than {_DIGITS} digits"
+            )
         position, velocity = self._bodies[:, :3].planes, self._velocity.planes
         for _ in range(count):
             for kick, drift in zip(kicks, drifts, strict=False):
@@ -182,8 +187,8 @@ class System:
                 elementwise.apply("fma", [drift, velocity, position], position)
                 self._current = False
             elementwise.apply("fma", [kicks[-1], self._forces().planes, velocity], velocity)
-            self.time += length
-            self.steps += 1
+        self.time = ended
+        self.steps += count
 
     # --- what should not change ---------------------------------------------------------------
 
@@ -223,7 +228,15 @@ class System:
         return planes
 
 
-_RATIONAL = re.compile(r"-?[0-9]{1,2000}(/[1-9][0-9]{0,1999})?")
+_DIGITS = 2000
+"""Of a numerator and of a denominator, as a file holds them."""
+_RATIONAL = re.compile(rf"-?[0-9]{{1,{_DIGITS}}}(/[1-9][0-9]{{0,{_DIGITS - 1}}})?")
+
+
+def _text(value: Fraction) -> str:
+    """A number's text; an empty one where it is far too long for Python to write."""
+    longest = max(value.numerator.bit_length(), value.denominator.bit_length())
+    return str(value) if longest < 4 * _DIGITS else ""
 
 
 def load(path: str | Path, form: str | None = None, device: str | Device | None = None) -> System:

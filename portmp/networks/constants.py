@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import cache
-from math import isqrt
+from math import factorial, isqrt
 
 BITS = 1728
 """Bits after the point: enough for the reduction of the largest float64 modulo pi."""
@@ -148,6 +148,53 @@ def arctan(a: int) -> int:
         power = (power * square) >> (BITS + more)
         k += 2
     return (total << 6) >> more
+
+
+def bernoulli(n: int) -> Fraction:
+    """The Bernoulli number of an even index from 2 to twice ``_CORRECTED``."""
+    return _bernoulli_numbers()[n]
+
+
+@cache
+def _bernoulli_numbers() -> tuple[Fraction, ...]:
+    """By Akiyama and Tanigawa's triangle."""
+    found: list[Fraction] = []
+    row: list[Fraction] = []
+    for m in range(2 * _CORRECTED + 1):
+        row.append(Fraction(1, m + 1))
+        for j in range(m, 0, -1):
+            row[j - 1] = j * (row[j - 1] - row[j])
+        found.append(row[0])
+    return tuple(found)
+
+
+_SUMMED, _CORRECTED = 50, 60
+"""Terms summed, and corrections by Euler and Maclaurin's formula: right to about 330 bits."""
+
+
+@cache
+def zeta_less_one(k: int) -> int:
+    """zeta(k) - 1 for an integer k > 1."""
+    n = _SUMMED
+    total: int = sum(ONE // i**k for i in range(2, n))
+    total += real(1, (k - 1) * n ** (k - 1)) + real(1, 2 * n**k)
+    rising = k
+    for j in range(1, _CORRECTED):
+        b = bernoulli(2 * j) * Fraction(rising, factorial(2 * j) * n ** (k + 2 * j - 1))
+        total += real(b.numerator, b.denominator)
+        rising *= (k + 2 * j - 1) * (k + 2 * j)
+    return total
+
+
+@cache
+def euler() -> int:
+    """Euler's constant, 0.577 ..."""
+    n = _SUMMED
+    total = sum(ONE // i for i in range(1, n + 1)) - log(real(n)) - real(1, 2 * n)
+    for j in range(1, _CORRECTED):
+        b = bernoulli(2 * j) / (2 * j * n ** (2 * j))
+        total += real(b.numerator, b.denominator)
+    return total
 
 
 # --- words ----------------------------------------------------------------------------------

@@ -39,6 +39,7 @@ def gates(dtype: npt.DTypeLike) -> Mapping[str, Callable[..., Any]]:
         "fma": ieee.fma,
         "sqrt": np.sqrt,
         "fabs": np.abs,
+        "scale": scale,
         "select": np.where,
         "finite": np.isfinite,
         "nonzero": _nonzero,
@@ -109,6 +110,16 @@ def power_of_two(n: Array) -> Array:
     integer, top, _, bias = _BITS[n.dtype.itemsize]
     scaled: Array = ((n.astype(integer) + bias) << top).astype(integer).view(n.dtype)
     return scaled
+
+
+def scale(x: Array) -> Array:
+    """2^-e for |x| from 2^e up to 2^(e+1), e from 2 - bias to bias - 1; beyond as at these ends."""
+    x = np.asarray(x)
+    integer, top, mask, bias = _BITS[x.dtype.itemsize]
+    field: Array = (np.ascontiguousarray(x).view(integer) >> top) & mask
+    turned = np.clip(2 * bias - field, 1, 2 * bias - 1).astype(integer)
+    power: Array = np.left_shift(turned, top).view(x.dtype)
+    return power.reshape(x.shape)
 
 
 _BITS: dict[int, tuple[type, int, int, int]] = {

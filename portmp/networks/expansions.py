@@ -36,6 +36,32 @@ def _unpack(**values: int) -> str:
     return "".join(f"{v}{i} = {v}[{i}]\n" for v, n in values.items() for i in range(n))
 
 
+def _scaled_quotient(n: int) -> str:
+    """x / y by ``quotient{n}`` of x from 2 up to 4 and y from 1 up to 2, scaled back."""
+    x, y = (", ".join(f"{v}[{i}] * {by}" for i in range(n)) for v, by in (("x", "s"), ("y", "t")))
+    return f"""
+s = scale(x[0])
+t = scale(y[0])
+back = 0.5 * scale(s)
+back = back * t
+s = s + s
+q = quotient{n}(({x}), ({y}))
+return {", ".join(f"q[{i}] * back" for i in range(n))}
+"""
+
+
+def _scaled_root(n: int) -> str:
+    """sqrt(x) by ``refined_root{n}`` of x and its leading limb's root, scaled to 1 up to 4."""
+    x = ", ".join(f"(x[{i}] * s) * s" for i in range(n))
+    return f"""
+g = sqrt(x[0])
+s = scale(g)
+r = refined_root{n}(({x}), g * s)
+t = scale(s)
+return {", ".join(f"r[{i}] * t" for i in range(n))}
+"""
+
+
 # --- one limb -----------------------------------------------------------------------
 
 _IEEE = {"source": "IEEE 754", "bound": "u/(1+u), correctly rounded"}
@@ -61,7 +87,7 @@ x0, y0 = fast_two_sum(x0, y0)
 return x0, y0
 """,
     source="FPAN addition, Zhang and Aiken, CAV 2025",
-    bound="2u^2 (proved)",
+    bound="6u^2 (proved; 2u^2 for strictly normalised operands), 2u^2 (measured)",
 )
 define(
     "add2_jmp6",
@@ -133,7 +159,7 @@ return p, e
     bound="2u^2 (proved)",
 )
 define(
-    "div2",
+    "quotient2",
     "x:2 y:2 -> 2",
     """
 t = x[0] / y[0]
@@ -146,20 +172,33 @@ t, c = fast_two_sum(t, c)
 return t, c
 """,
     source="DWDivDW2, Joldes, Muller and Popescu, algorithm 17",
-    bound="15u^2 + 56u^3 (proved), 7.8u^2 (measured)",
+    bound="15u^2 + 56u^3 (proved), 9u^2 (measured)",
+)
+define(
+    "div2",
+    "x:2 y:2 -> 2",
+    _scaled_quotient(2),
+    source="DWDivDW2, Joldes, Muller and Popescu, algorithm 17, on scaled operands",
+    bound="15u^2 + 56u^3 (proved), 9u^2 (measured)",
+)
+define(
+    "refined_root2",
+    "x:2 g:word -> 2",
+    """
+r = fma(-g, g, x[0])
+r = x[1] + r
+l = r / (g + g)
+s, l = fast_two_sum(g, l)
+return s, l
+""",
+    source="SQRTDWtoDW, Lefevre, Louvet, Muller, Picot and Rideau, TOMS 2023",
+    bound="25/8 u^2 (proved)",
 )
 define(
     "sqrt2",
     "x:2 -> 2",
-    """
-s = sqrt(x[0])
-r = fma(-s, s, x[0])
-r = x[1] + r
-l = r / (s + s)
-s, l = fast_two_sum(s, l)
-return s, l
-""",
-    source="SQRTDWtoDW, Lefevre, Louvet, Muller, Picot and Rideau, TOMS 2023",
+    _scaled_root(2),
+    source="SQRTDWtoDW, Lefevre, Louvet, Muller, Picot and Rideau, TOMS 2023, on a scaled operand",
     bound="25/8 u^2 (proved)",
 )
 define(
@@ -177,6 +216,12 @@ return v, l
     source="Newton step of second order from one division",
     bound="a start value",
 )
+_RECIPROCAL = """
+v = 1 / y[0]
+r = fma(-y[0], v, 1)
+r = fma(-y[1], v, r)
+w = r * v
+"""
 define(
     "rsqrt_word",
     "x:word -> word",
@@ -211,7 +256,7 @@ z, l = fast_two_sum(y, l)
 return z, l
 """,
     source="one residual step of third order from the seed y of x0^-1/2",
-    bound="3.49u^2 (measured, correctly rounded seed)",
+    bound="9u^2 (proved, seed within 1.05u), 3.5u^2 (measured)",
 )
 
 # --- three limbs --------------------------------------------------------------------
@@ -224,7 +269,7 @@ define(
                AD x1 x2; TS x1 y1; TS y0 x1; QS x0 y0; AD x1 y1; QS y0 x1; QS x0 y0; QS y0 x1""")
     + "return x0, y0, x1",
     source="FPAN addition, MultiFloats.jl v3",
-    bound="8u^3 (declared), 2u^3 (measured)",
+    bound="16u^3 (proved), 2u^3 (measured)",
 )
 define(
     "add3_word",
@@ -237,7 +282,7 @@ c = x[2] + f
     + wires("QS a b; TS b c; QS a b; QS b c")
     + "return a, b, c",
     source="two_sum cascade",
-    bound="2u^3 (measured)",
+    bound="8u^3 (proved), 2u^3 (measured)",
 )
 define(
     "mul3",
@@ -247,14 +292,18 @@ p00, e00 = two_prod(x[0], y[0])
 p01, e01 = two_prod(x[0], y[1])
 p10, e10 = two_prod(x[1], y[0])
 p02 = x[0] * y[2]
-p11 = x[1] * y[1]
 p20 = x[2] * y[0]
+c = p02 + p20
+d = fma(x[1], y[1], e01 + e10)
+p01, f1 = two_sum(p01, p10)
+e00, f2 = two_sum(e00, p01)
+p00, e00 = fast_two_sum(p00, e00)
+h = (c + d) + (f1 + f2)
 """
-    + wires("""TS p01 p10; AD e01 e10; AD p02 p20; TS e00 p01; AD p02 p11; QS p00 e00; AD p01 p10;
-               AD e01 p02; AD p01 e01; TS e00 p01; QS p00 e00; QS e00 p01; QS p00 e00""")
-    + "return p00, e00, p01",
-    source="FPAN multiplication, MultiFloats.jl v3",
-    bound="8u^3 (declared), 7.98u^3 (measured)",
+    + wires("TS e00 h; QS p00 e00; QS e00 h; QS p00 e00")
+    + "return p00, e00, h",
+    source="the order of Zhang and Aiken's FPAN, with one fma and errors paired",
+    bound="23u^3 (proved), 8.4u^3 (measured)",
 )
 define(
     "mul3_word",
@@ -269,25 +318,59 @@ c = c + t
     + wires("QS a b; QS b c; QS a b; QS b c")
     + "return a, b, c",
     source="products of the limbs with fast renormalisation",
-    bound="2.99u^3 (measured)",
+    bound="3u^3 (proved)",
+)
+_TAIL3 = """
+c, d = two_sum(c, d)
+q1, c = two_sum(q1, c)
+q0, q1 = fast_two_sum(q0, q1)
+q1, c = fast_two_sum(q1, c)
+c = c + d
+"""
+define(
+    "quotient3",
+    "x:3 y:3 -> 3",
+    _RECIPROCAL
+    + """
+q0 = x[0] * v
+p00, e00 = two_prod(q0, y[0])
+p01, e01 = two_prod(q0, y[1])
+p02, e02 = two_prod(q0, y[2])
+s = x[0] - p00
+s, f1 = two_sum(s, x[1])
+s, f2 = two_sum(s, -e00)
+s, f3 = two_sum(s, -p01)
+q1 = s * v
+p10, e10 = two_prod(q1, y[0])
+p11, e11 = two_prod(q1, y[1])
+s = s - p10
+s, g1 = two_sum(s, f1)
+s, g2 = two_sum(s, f2)
+s, g3 = two_sum(s, f3)
+s, g4 = two_sum(s, x[2])
+s, g5 = two_sum(s, -e01)
+s, g6 = two_sum(s, -p02)
+s, g7 = two_sum(s, -e10)
+s, g8 = two_sum(s, -p11)
+l = ((g1 + g2) + (g3 + g4)) + ((g5 + g6) + (g7 + g8))
+l = (l - e02) - e11
+l = fma(-q1, y[2], l)
+c, d = two_prod(s, v)
+d = fma(s, w, d)
+d = fma(l, v, d)
+"""
+    + _TAIL3
+    + wires("QS q1 c; QS q0 q1; QS q1 c")
+    + "return q0, q1, c",
+    source="long division: two digits, and the rest by a reciprocal of two limbs",
+    bound="1.01u^3 (proved)",
 )
 define(
     "div3",
     "x:3 y:3 -> 3",
-    """
-v = reciprocal2((y[0], y[1]))
-q = mul2((x[0], x[1]), v)
-r = add3(x, -mul3((q[0], q[1], 0), y))
-c = r[0] * v[0]
-q0 = q[0]
-q1 = q[1]
-q1, c = fast_two_sum(q1, c)
-q0, q1 = fast_two_sum(q0, q1)
-q1, c = fast_two_sum(q1, c)
-return q0, q1, c
-""",
-    source="two-limb reciprocal, one residual step",
-    bound="12.6u^3 (measured)",
+    _scaled_quotient(3),
+    source="quotient3 of scaled operands",
+    bound="1.01u^3 (proved)",
 )
 define(
     "rsqrt3",
@@ -300,32 +383,55 @@ h = 0.5 * v[0]
 c = h * r[0]
 v0 = v[0]
 v1 = v[1]
-v1, c = fast_two_sum(v1, c)
+v1, c = two_sum(v1, c)
 v0, v1 = fast_two_sum(v0, v1)
 v1, c = fast_two_sum(v1, c)
 return v0, v1, c
 """,
     source="two-limb reciprocal square root, one residual step",
-    bound="6.71u^3 (measured, correctly rounded seed)",
+    bound="51u^3 (proved, seed within 1.05u), 6.8u^3 (measured)",
+)
+_ROOT = """
+t = g0 + g0
+h = 1 / t
+s = fma(-g0, g0, x[0])
+s, f1 = two_sum(s, x[1])
+g1 = s * h
+p, e = two_prod(t, g1)
+q, b = two_prod(g1, g1)
+s = s - p
+s, k1 = two_sum(s, f1)
+s, k2 = two_sum(s, x[2])
+s, k3 = two_sum(s, -e)
+s, k4 = two_sum(s, -q)
+r = fma(-t, h, 1)
+o = g1 + g1
+r = fma(-o, h, r)
+w = r * h
+"""
+define(
+    "refined_root3",
+    "x:3 g0:word -> 3",
+    _ROOT
+    + """
+l = ((k1 + k2) + (k3 + k4)) - b
+c, d = two_prod(s, h)
+d = fma(s, w, d)
+d = fma(l, h, d)
+"""
+    + "a = g0\n"
+    + _TAIL3.replace("q0", "a").replace("q", "g")
+    + wires("QS g1 c; QS a g1; QS g1 c")
+    + "return a, g1, c",
+    source="two digits, and the rest by a reciprocal of two limbs",
+    bound="1.01u^3 (proved), 0.6u^3 (measured)",
 )
 define(
     "sqrt3",
     "x:3 -> 3",
-    """
-v = rsqrt2((x[0], x[1]), rsqrt_word(x[0]))
-g = mul2((x[0], x[1]), v)
-r = add3(x, -mul3((g[0], g[1], 0), (g[0], g[1], 0)))
-h = 0.5 * v[0]
-c = h * r[0]
-g0 = g[0]
-g1 = g[1]
-g1, c = fast_two_sum(g1, c)
-g0, g1 = fast_two_sum(g0, g1)
-g1, c = fast_two_sum(g1, c)
-return g0, g1, c
-""",
-    source="two-limb reciprocal square root, one residual step",
-    bound="10u^3 (measured)",
+    _scaled_root(3),
+    source="refined_root3 of a scaled operand",
+    bound="1.01u^3 (proved), 0.6u^3 (measured)",
 )
 
 # --- four limbs ---------------------------------------------------------------------
@@ -336,11 +442,12 @@ define(
     _unpack(x=4, y=4)
     + wires("""TS x0 y0; TS x1 y1; TS x2 y2; TS x3 y3; QS x0 x1; AD y0 y3; TS y1 x2; TS y2 x3;
                TS y0 x3; QS x1 y1; TS x2 y2; QS x0 x1; QS y1 x2; TS y0 y1; QS x1 x3; AD x2 y2;
-               TS y0 x1; TS y1 x2; QS x0 y0; TS x1 y1; AD x2 x3; QS y0 x1; TS y1 x2; QS x0 y0;
-               QS x1 y1; QS y0 x1; AD y1 x2; QS x0 y0; QS x1 y1; QS y0 x1; QS x1 y1""")
+               TS y0 x1; TS y1 x2; QS x0 y0; TS x1 y1; AD x2 x3; TS y0 x1; TS y1 x2; QS x0 y0;
+               QS x1 y1; QS y0 x1; AD y1 x2; QS x0 y0; QS x1 y1; QS y0 x1; QS x0 y0; QS y0 x1;
+               QS x1 y1; QS y0 x1; QS x1 y1""")
     + "return x0, y0, x1, y1",
-    source="FPAN addition, MultiFloats.jl v3",
-    bound="16u^4 (declared), 2u^4 (measured)",
+    source="FPAN addition, MultiFloats.jl v3, with an end for every weakly normalised operand",
+    bound="16u^4 (proved), 2u^4 (measured)",
 )
 define(
     "add4_word",
@@ -351,10 +458,11 @@ b, f = two_sum(x[1], e)
 c, g = two_sum(x[2], f)
 d = x[3] + g
 """
-    + wires("QS a b; TS b c; TS c d; QS a b; TS b c; QS c d; QS a b; QS b c; QS c d")
+    + wires("""QS a b; TS b c; TS c d; QS a b; TS b c; QS c d; QS a b; QS b c; QS c d; QS b c;
+               QS c d""")
     + "return a, b, c, d",
     source="two_sum cascade",
-    bound="1.54u^4 (measured)",
+    bound="8u^4 (proved), 2u^4 (measured)",
 )
 define(
     "mul4",
@@ -378,7 +486,7 @@ p30 = x[3] * y[0]
                QS e00 p01; QS p00 e00; QS p01 p10; QS e00 p01; QS p01 p10""")
     + "return p00, e00, p01, p10",
     source="FPAN multiplication, MultiFloats.jl v3",
-    bound="16u^4 (declared), 9.49u^4 (measured)",
+    bound="50u^4 (proved), 16.1u^4 (measured)",
 )
 define(
     "mul4_word",
@@ -396,26 +504,94 @@ d = d + (t2 + t3)
     + wires("QS a b; QS c d; QS b c; QS a b; QS c d; QS b c; QS c d")
     + "return a, b, c, d",
     source="products of the limbs with fast renormalisation",
-    bound="2.63u^4 (measured)",
+    bound="5u^4 (proved), 3u^4 (measured)",
 )
 _TAIL4 = """
 g1, k = two_sum(g[1], c[0])
 k, d = two_sum(k, c[1])
 g0 = g[0]
-""" + wires("QS g0 g1; QS g1 k; QS k d; QS g0 g1; QS g1 k; QS k d")
+""" + wires("""QS g0 g1; QS g1 k; QS k d; QS g0 g1; QS g1 k; QS k d; QS g1 k; QS k d""")
+_ORDERED4 = """
+c, d = two_sum(c, d)
+q2, c = two_sum(q2, c)
+q1, q2 = two_sum(q1, q2)
+q0, q1 = fast_two_sum(q0, q1)
+c, d = two_sum(c, d)
+q2, c = two_sum(q2, c)
+q1, q2 = two_sum(q1, q2)
+q0, q1 = fast_two_sum(q0, q1)
+q1, q2 = fast_two_sum(q1, q2)
+q2, c = fast_two_sum(q2, c)
+c = c + d
+q1, q2 = fast_two_sum(q1, q2)
+q2, c = two_sum(q2, c)
+""" + wires("QS q1 q2; QS q0 q1; QS q1 q2; QS q2 c")
+define(
+    "quotient4",
+    "x:4 y:4 -> 4",
+    _RECIPROCAL
+    + """
+q0 = x[0] * v
+p00, e00 = two_prod(q0, y[0])
+p01, e01 = two_prod(q0, y[1])
+p02, e02 = two_prod(q0, y[2])
+p03, e03 = two_prod(q0, y[3])
+s = x[0] - p00
+s, f1 = two_sum(s, x[1])
+s, f2 = two_sum(s, -e00)
+s, f3 = two_sum(s, -p01)
+q1 = s * v
+p10, e10 = two_prod(q1, y[0])
+p11, e11 = two_prod(q1, y[1])
+p12, e12 = two_prod(q1, y[2])
+s = s - p10
+s, g1 = two_sum(s, f1)
+s, g2 = two_sum(s, f2)
+s, g3 = two_sum(s, f3)
+s, g4 = two_sum(s, x[2])
+s, g5 = two_sum(s, -e01)
+s, g6 = two_sum(s, -p02)
+s, g7 = two_sum(s, -e10)
+s, g8 = two_sum(s, -p11)
+q2 = s * v
+p20, e20 = two_prod(q2, y[0])
+p21, e21 = two_prod(q2, y[1])
+s = s - p20
+s, h1 = two_sum(s, g1)
+s, h2 = two_sum(s, g2)
+s, h3 = two_sum(s, g3)
+s, h4 = two_sum(s, g4)
+s, h5 = two_sum(s, g5)
+s, h6 = two_sum(s, g6)
+s, h7 = two_sum(s, g7)
+s, h8 = two_sum(s, g8)
+s, h9 = two_sum(s, x[3])
+s, i1 = two_sum(s, -e02)
+s, i2 = two_sum(s, -p03)
+s, i3 = two_sum(s, -e11)
+s, i4 = two_sum(s, -p12)
+s, i5 = two_sum(s, -e20)
+s, i6 = two_sum(s, -p21)
+l = ((h1 + h2) + (h3 + h4)) + ((h5 + h6) + (h7 + h8))
+l = l + (((h9 + i1) + (i2 + i3)) + ((i4 + i5) + i6))
+l = ((l - e03) - e12) - e21
+l = fma(-q1, y[3], l)
+l = fma(-q2, y[2], l)
+c, d = two_prod(s, v)
+d = fma(s, w, d)
+d = fma(l, v, d)
+"""
+    + _ORDERED4
+    + "return q0, q1, q2, c",
+    source="long division: three digits, and the rest by a reciprocal of two limbs",
+    bound="1.02u^4 (proved)",
+)
 define(
     "div4",
     "x:4 y:4 -> 4",
-    """
-v = reciprocal2((y[0], y[1]))
-g = mul2((x[0], x[1]), v)
-r = add4(x, -mul4((g[0], g[1], 0, 0), y))
-c = mul2((r[0], r[1]), v)
-"""
-    + _TAIL4
-    + "return g0, g1, k, d",
-    source="two-limb reciprocal, one two-limb residual step",
-    bound="20.6u^4 (measured)",
+    _scaled_quotient(4),
+    source="quotient4 of scaled operands",
+    bound="1.02u^4 (proved)",
 )
 define(
     "rsqrt4",
@@ -431,23 +607,43 @@ c = mul2((r[0], r[1]), (h0, h1))
     + _TAIL4
     + "return g0, g1, k, d",
     source="two-limb reciprocal square root, one two-limb residual step",
-    bound="18.6u^4 (measured, correctly rounded seed)",
+    bound="350u^4 (proved, seed within 1.05u), 19u^4 (measured)",
+)
+define(
+    "refined_root4",
+    "x:4 g0:word -> 4",
+    _ROOT
+    + """
+g2 = s * h
+p2, e2 = two_prod(t, g2)
+p3, b3 = two_prod(o, g2)
+s = s - p2
+s, l1 = two_sum(s, k1)
+s, l2 = two_sum(s, k2)
+s, l3 = two_sum(s, k3)
+s, l4 = two_sum(s, k4)
+s, l5 = two_sum(s, x[3])
+s, l6 = two_sum(s, -b)
+s, l7 = two_sum(s, -e2)
+s, l8 = two_sum(s, -p3)
+l = (((l1 + l2) + (l3 + l4)) + ((l5 + l6) + (l7 + l8))) - b3
+l = fma(-g2, g2, l)
+c, d = two_prod(s, h)
+d = fma(s, w, d)
+d = fma(l, h, d)
+"""
+    + "a = g0\n"
+    + _ORDERED4.replace("q0", "a").replace("q", "g")
+    + "return a, g1, g2, c",
+    source="three digits, and the rest by a reciprocal of two limbs",
+    bound="1.01u^4 (proved), 0.6u^4 (measured)",
 )
 define(
     "sqrt4",
     "x:4 -> 4",
-    """
-v = rsqrt2((x[0], x[1]), rsqrt_word(x[0]))
-g = mul2((x[0], x[1]), v)
-r = add4(x, -mul4((g[0], g[1], 0, 0), (g[0], g[1], 0, 0)))
-h0 = 0.5 * v[0]
-h1 = 0.5 * v[1]
-c = mul2((r[0], r[1]), (h0, h1))
-"""
-    + _TAIL4
-    + "return g0, g1, k, d",
-    source="two-limb reciprocal square root, one two-limb residual step",
-    bound="30u^4 (measured)",
+    _scaled_root(4),
+    source="refined_root4 of a scaled operand",
+    bound="1.01u^4 (proved), 0.6u^4 (measured)",
 )
 
 # --- multiply-accumulate, normalised once (NUMERICS: F2P, F4c, F5c) -------------------
@@ -466,7 +662,7 @@ c = s[2] + w
 return a, b, c
 """,
     source="F2P: three running words, 18 instructions",
-    bound="u^2 sum|S_i| + 9u^2 T + 2u^2|result| (proved, first order)",
+    bound="1.001u^2 sum|S_i| + 9.001u^2 T (proved)",
 )
 define(
     "renormalise2",
@@ -485,13 +681,15 @@ define(
     "finish2",
     "s:+3 -> 2",
     """
-a, b = two_sum(s[0], s[1])
-b = b + s[2]
-a, b = fast_two_sum(a, b)
-return a, b
-""",
-    source="F2P's end",
-    bound="2u^2|result|",
+a = s[0]
+b = s[1]
+c = s[2]
+"""
+    + 2 * wires("TS b c; TS a b")
+    + wires("AD b c; QS a b")
+    + "return a, b",
+    source="two sweeps of two_sum",
+    bound="u^2|result| (proved)",
 )
 define(
     "accumulate3",
@@ -500,12 +698,12 @@ define(
 p00, e00 = two_prod(x[0], y[0])
 p01, e01 = two_prod(x[0], y[1])
 p10, e10 = two_prod(x[1], y[0])
-r = fma(x[1], y[1], e01 + e10)
-r = fma(x[0], y[2], r)
+d = fma(x[1], y[1], e01 + e10)
+r = x[0] * y[2]
 r = fma(x[2], y[0], r)
 p01, f1 = two_sum(p01, p10)
 m, f2 = two_sum(e00, p01)
-v = r + (f1 + f2)
+v = (r + d) + (f1 + f2)
 a, t = two_sum(s[0], p00)
 b, t1 = two_sum(s[1], m)
 b, t2 = two_sum(b, t)
@@ -515,8 +713,8 @@ c, w3 = two_sum(c, t2)
 d = s[3] + ((w1 + w2) + w3)
 return a, b, c, d
 """,
-    source="F4c: four running words, 63 instructions",
-    bound="0.7u^3 T + 2u^3|result| (measured)",
+    source="four running words, 64 instructions",
+    bound="24u^3 T (proved), 8.2u^3 T (measured)",
 )
 define(
     "renormalise3",
@@ -541,10 +739,11 @@ b = s[1]
 c = s[2]
 d = s[3]
 """
-    + wires("TS c d; TS b c; TS c d; TS a b; TS b c; AD c d; QS a b; QS b c")
+    + 3 * wires("TS c d; TS b c; TS a b")
+    + wires("AD c d; QS b c; QS a b; QS b c")
     + "return a, b, c",
-    source="F4c's end",
-    bound="2u^3|result|",
+    source="three sweeps of two_sum",
+    bound="u^3|result| (proved)",
 )
 define(
     "accumulate4",
@@ -556,8 +755,8 @@ p10, e10 = two_prod(x[1], y[0])
 p02, e02 = two_prod(x[0], y[2])
 p20, e20 = two_prod(x[2], y[0])
 p11, e11 = two_prod(x[1], y[1])
-r = (e02 + e20) + e11
-r = fma(x[0], y[3], r)
+d = (e02 + e20) + e11
+r = x[0] * y[3]
 r = fma(x[3], y[0], r)
 r = fma(x[1], y[2], r)
 r = fma(x[2], y[1], r)
@@ -569,7 +768,7 @@ n, g2 = two_sum(e01, e10)
 h, g3 = two_sum(f1, f2)
 n, g4 = two_sum(n, h)
 m2, g5 = two_sum(m2, n)
-m3 = r + (((g0 + g1) + (g2 + g3)) + (g4 + g5))
+m3 = (r + d) + (((g0 + g1) + (g2 + g3)) + (g4 + g5))
 a, t = two_sum(s[0], p00)
 b, a1 = two_sum(s[1], m1)
 b, b1 = two_sum(b, t)
@@ -583,8 +782,8 @@ d, d3 = two_sum(d, c3)
 e = s[4] + ((d0 + d1) + (d2 + d3))
 return a, b, c, d, e
 """,
-    source="F5c: five running words, 136 instructions",
-    bound="0.07u^4 T + 2u^4|result| (measured)",
+    source="five running words, 137 instructions",
+    bound="83u^4 T (proved), 17.5u^4 T (measured)",
 )
 define(
     "renormalise4",
@@ -612,10 +811,10 @@ d = s[3]
 e = s[4]
 """
     + 4 * wires("TS d e; TS c d; TS b c; TS a b")
-    + wires("AD d e; QS c d")
+    + wires("AD d e; QS c d; QS b c; QS c d; QS a b; QS b c; QS c d; QS b c; QS c d")
     + "return a, b, c, d",
-    source="F5c's end: four sweeps",
-    bound="2u^4|result|",
+    source="four sweeps of two_sum",
+    bound="2u^4|result| (proved)",
 )
 
 # --- the same, faster: no word below the last limb, settled every few steps (F2/K, F3/K) ----
@@ -632,7 +831,7 @@ b = s[1] + (t + e)
 return a, b
 """,
     source="F2/K: two running words, 12 instructions",
-    bound="6u^2 sum|S_i| + 21u^2 T (proved, first order)",
+    bound="9.001u^2 sum|S_i| + 25.001u^2 T (proved)",
 )
 define(
     "renormalise2_fast",
@@ -674,7 +873,7 @@ c = s[2] + (v + (t1 + t2))
 return a, b, c
 """,
     source="F3/K: three running words, 45 instructions",
-    bound="0.1u^3 sum|S_i| + 5u^3 T (measured)",
+    bound="71u^3 sum|S_i| + 212u^3 T (proved), 10.5u^3 T (measured)",
 )
 define(
     "renormalise3_fast",
@@ -697,7 +896,7 @@ a = s[0]
 b = s[1]
 c = s[2]
 """
-    + wires("TS b c; TS a b; TS b c; TS a b; QS b c")
+    + wires("TS b c; TS a b; TS b c; TS a b; QS b c; QS a b; QS b c")
     + "return a, b, c",
     source="F3/K's end",
     bound="exact",
@@ -736,7 +935,7 @@ d = s[3] + ((m3 + c1) + (c2 + c3))
 return a, b, c, d
 """,
     source="F4/K: four running words, 112 instructions",
-    bound="0.1u^4 sum|S_i| + 5u^4 T (measured)",
+    bound="383u^4 sum|S_i| + 1517u^4 T (proved)",
 )
 define(
     "renormalise4_fast",
@@ -762,7 +961,7 @@ c = s[2]
 d = s[3]
 """
     + 3 * wires("TS c d; TS b c; TS a b")
-    + wires("QS b c; QS c d")
+    + wires("QS b c; QS c d; QS b c; QS a b; QS b c; QS c d")
     + "return a, b, c, d",
     source="F4/K's end: three sweeps",
     bound="exact",

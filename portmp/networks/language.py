@@ -13,8 +13,9 @@ results); ``+ - * /``, unary ``-``, ``fma``, ``sqrt``, ``fabs`` (one IEEE operat
 rounded to nearest even); ``finite``, ``nonzero``, ``isnan``, ``less``, ``negative`` (the sign
 bit), ``both``, ``either``, ``opposite`` and ``select`` (flags, and selection by them);
 ``exponent`` (e of a normal word from 2^e up to 2^(e+1)), ``power_of_two`` (2^n for an integral n
-within the normal range) and ``copysign``; and calls of other networks. Literals are exact words. A
-product never feeds an addition within one expression: fused operations are written ``fma``.
+within the normal range), ``scale`` (2^-e as long as it and 2^e are normal) and ``copysign``; and
+calls of other networks. Literals are exact words. A product never feeds an addition within one
+expression: fused operations are written ``fma``.
 
 A value may have one limb: ``x[0]`` of a word is the word, and so is ``(x,)``.
 Operators on values are calls of the networks of their number of limbs, ``x * y`` of ``mul2`` and
@@ -47,6 +48,7 @@ GATE_RESULTS = {
     "fma": 1,
     "sqrt": 1,
     "fabs": 1,
+    "scale": 1,
     "select": 1,
     "finite": 1,
     "nonzero": 1,
@@ -69,6 +71,7 @@ GATE_COST = {
     "fma": {"fma": 1},
     "sqrt": {"sqrt": 1},
     "fabs": {},
+    "scale": {"bits": 4},
     "select": {"select": 1},
     "finite": {"compare": 1},
     "nonzero": {"compare": 1},

@@ -24,6 +24,7 @@ ARITY = {
     "neg": 1,
     "abs": 1,
     "copy": 1,
+    "sign": 1,
     "min": 2,
     "max": 2,
     "compare": 2,
@@ -113,6 +114,18 @@ def _copy(op: str, words: int) -> str:
     return _register(f"{op}{words}", f"x:{v} -> {v}", body, "exact", "exact")
 
 
+def _sign(words: int) -> str:
+    """-1, 0 or 1 as a value; NaN stays."""
+    v, x0 = _value(words), _limb("x", 0, words)
+    body = (
+        f"s = select(less(0, {x0}), 1, 0)\n"
+        f"s = select(less({x0}, 0), -1, s)\n"
+        f"s = select(isnan({x0}), {x0}, s)\n"
+        "return " + ", ".join(["s", *["0"] * (words - 1)])
+    )
+    return _register(f"sign{words}", f"x:{v} -> {v}", body, "compare and select", "exact")
+
+
 def _difference(add: str, words: int) -> str:
     """Statements that leave the sign of x - y in the word ``d`` (zero iff equal)."""
     if words == 1:
@@ -168,6 +181,8 @@ def operator(op: str, add: str, mul: str, div: str, sqrt: str) -> Network:
     base = {"add": add, "mul": mul, "div": div, "sqrt": sqrt}
     if op in ("neg", "abs", "copy"):
         return get(_copy(op, words))
+    if op == "sign":
+        return get(_sign(words))
     if op == "fma":
         name = _fma(add, mul, words)
     elif op == "sub":

@@ -11,14 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Argument, Device, Queue
 from portmp.errors import ArgumentError, DeviceError, FormatError, ShapeError
 from portmp.formats import Format, convert
-from portmp.runtime.planes import Host, Planes, allocate
+from portmp.runtime.planes import Host, Numbers, Planes, View, allocate, allocate_numbers
 
 Scalar = int | float | str | Fraction
 ScalarLimbs = tuple[np.generic, ...]
-Operand = Planes | ScalarLimbs | None
+Operand = View[Any] | ScalarLimbs | None
 
 
 def scalar_limbs(form: Format, value: object, argument: str) -> ScalarLimbs:
@@ -88,7 +88,7 @@ def same(form: Format, **operands: Planes) -> None:
     same_device(first[1], first[0], **operands)
 
 
-def same_device(first: Planes, called: str = "x", /, **operands: Planes) -> None:
+def same_device(first: View[Any], called: str = "x", /, **operands: View[Any]) -> None:
     """Check that operands are on the device and the queue of *first*."""
     for name, planes in operands.items():
         if planes.queue is first.queue:
@@ -115,11 +115,30 @@ def output(out: Planes | None, like: Planes, shape: Sequence[int], argument: str
     if out is None:
         return allocate(like.format, shape, like.queue)
     same(like.format, a=like, **{argument: out})
+    writable(out, shape, argument)
+    return out
+
+
+def output_numbers(
+    out: Numbers | None, dtype: str, shape: Sequence[int], queue: Queue, argument: str = "out"
+) -> Numbers:
+    """The output of plain numbers: *out* after checks, or new ones."""
+    if out is None:
+        return allocate_numbers(dtype, shape, queue)
+    if not isinstance(out, Numbers) or out.dtype != dtype:
+        raise FormatError(f"{argument}: {out.elements} given, the result is {dtype}")
+    if out.queue is not queue:
+        raise DeviceError(f"{argument}: belongs to another device or queue than the operands")
+    writable(out, shape, argument)
+    return out
+
+
+def writable(out: View[Any], shape: Sequence[int], argument: str) -> None:
+    """Check that *out* has this shape, and each of its elements a place of its own."""
     if out.shape != tuple(shape):
         raise ShapeError(f"{argument}: shape {out.shape} given, {tuple(shape)} needed")
     if any(n > 1 and s == 0 for n, s in zip(out.shape, out.strides, strict=True)):
         raise ArgumentError(f"{argument}: a broadcast view cannot be written")
-    return out
 
 
 def refuse_overlap(out: Planes, **inputs: Planes) -> None:
@@ -129,26 +148,26 @@ def refuse_overlap(out: Planes, **inputs: Planes) -> None:
             raise ArgumentError(f"out: overlaps {name}; give an output of its own")
 
 
-def on_host(out: Planes, reference: Callable[..., Host], *operands: Operand) -> None:
+def on_host(out: View[Any], reference: Callable[..., Host], *operands: Operand) -> None:
     """Fill *out* by the host reference: what a device does that runs no kernels.
 
-    Of *operands* the reference is given limbs.
+    Of *operands* the reference is given limbs, or plain numbers in a list.
     """
     all_on_host([out], lambda *limbs: [reference(*limbs)], *operands)
 
 
 def all_on_host(
-    outs: Sequence[Planes], reference: Callable[..., Sequence[Host]], *operands: Operand
+    outs: Sequence[View[Any]], reference: Callable[..., Sequence[Host]], *operands: Operand
 ) -> None:
     """The same of a reference with several results. It is recorded as one launch."""
 
     def run() -> None:
-        given = [o.decoded() if isinstance(o, Planes) else o for o in operands]
+        given = [o.decoded() if isinstance(o, View) else o for o in operands]
         for out, found in zip(outs, reference(*given), strict=True):
             out.fill(found)
 
     if any(out.size for out in outs):
-        held = [b for o in (*outs, *operands) if isinstance(o, Planes) for b in o.buffers]
+        held = [b for o in (*outs, *operands) if isinstance(o, View) for b in o.buffers]
         outs[0].queue.perform(run, held)
 
 
@@ -158,7 +177,7 @@ def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
     return v.view(v.shape[-2:], v.strides[-2:], start)
 
 
-def strided(planes: Planes, *strides: int) -> list[Argument]:
+def strided(planes: View[Any], *strides: int) -> list[Argument]:
     """Kernel arguments of a view: buffers, start, strides."""
     return [*planes.buffers, planes.start, *strides]
 

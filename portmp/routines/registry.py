@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from portmp.routines.cholesky.routine import Cholesky
+from portmp.routines.conversions.routine import Conversions
 from portmp.routines.elementwise.routine import Elementwise
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
 from portmp.routines.lu.routine import Lu
+from portmp.routines.order.routine import Order
 from portmp.routines.ozaki.routine import Ozaki
+from portmp.routines.plain.routine import Plain
 from portmp.routines.qr.routine import Qr
+from portmp.routines.random.routine import Random
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
+from portmp.routines.scan.routine import Scan
 from portmp.routines.split2021.routine import Split2021
 from portmp.routines.triangular.routine import Triangular
 
@@ -22,12 +27,17 @@ _ALL: tuple[Routine, ...] = (
     Reduce(),
     Elementwise(),
     Functions(),
+    Random(),
     Gravity(),
     Split2021(),
     Triangular(),
     Lu(),
     Cholesky(),
     Qr(),
+    Scan(),
+    Order(),
+    Conversions(),
+    Plain(),
 )
 
 ROUTINES = {routine.name: routine for routine in _ALL}

@@ -226,6 +226,37 @@ class View(ABC, Generic[Elements]):
         for buffer, part in zip(self.buffers, parts, strict=True):
             self.queue.read(buffer, part, self.start * part.itemsize, wait=wait)
 
+    # --- where the host computes ------------------------------------------------------------
+
+    def in_place(self) -> Host:
+        """The parts where they lie, of a device whose memory is the host's."""
+        found = []
+        for dtype, buffer in zip(self.parts, self.buffers, strict=True):
+            assert isinstance(buffer, HostBuffer)
+            word = np.dtype(dtype)
+            if not self.size:
+                found.append(np.empty(self.shape, word))
+                continue
+            steps = [stride * word.itemsize for stride in self.strides]
+            start = self.start * word.itemsize
+            found.append(np.ndarray(self.shape, word, buffer.memory, start, steps))
+        return found
+
+    def decoded(self) -> Host:
+        """What such a view holds: plain numbers, or limbs."""
+        return self.in_place()
+
+    def fill(self, host: Host) -> None:
+        """Set the elements of such a view, whatever its strides."""
+        for mine, part in zip(self.in_place(), host, strict=True):
+            mine[...] = part.astype(mine.dtype, copy=False).reshape(self.shape)
+
+    def raw(self, plane: int) -> Numbers:
+        """The bits of one plane, as unsigned integers."""
+        dtype = f"uint{8 * np.dtype(self.parts[plane]).itemsize}"
+        held = (self.buffers[plane],)
+        return Numbers(dtype, self.shape, self.strides, self.start, held, self.queue)
+
 
 class Planes(View[Format]):
     """Limb planes of a format."""
@@ -253,30 +284,12 @@ class Planes(View[Format]):
         """Copy the limbs of a contiguous view to the host and wait."""
         return encode.limbs_of(self.format, self.read_parts())
 
-    # --- where the host computes ------------------------------------------------------------
-
-    def in_place(self) -> Host:
-        """The parts where they lie, of a device whose memory is the host's."""
-        found = []
-        for dtype, buffer in zip(self.format.parts, self.buffers, strict=True):
-            assert isinstance(buffer, HostBuffer)
-            word = np.dtype(dtype)
-            if not self.size:
-                found.append(np.empty(self.shape, word))
-                continue
-            steps = [stride * word.itemsize for stride in self.strides]
-            start = self.start * word.itemsize
-            found.append(np.ndarray(self.shape, word, buffer.memory, start, steps))
-        return found
-
     def decoded(self) -> Host:
         """The limbs of such a view: where they are stored as they are, its memory itself."""
         return encode.limbs_of(self.format, self.in_place())
 
     def fill(self, host: Host) -> None:
-        """Set the elements of such a view, whatever its strides."""
-        for mine, part in zip(self.in_place(), encode.parts_of(self.format, host), strict=True):
-            mine[...] = part.reshape(self.shape)
+        super().fill(encode.parts_of(self.format, host))
 
 
 class Numbers(View[str]):
@@ -346,7 +359,7 @@ FEW_BYTES = 4096
 """Up to so many bytes a plane the host copies a CPU's memory: no kernel is compiled for it."""
 
 
-def copied(source: Planes, target: Planes) -> bool:
+def copied(source: View[Any], target: View[Any]) -> bool:
     """Copy a few elements between views of one shape through the host, where that is nearer.
 
     False, and nothing is done, for GPUs, for more elements, and where launches are recorded.
@@ -355,9 +368,10 @@ def copied(source: Planes, target: Planes) -> bool:
         return False
     check_process(target.device)
     spans = [view._span() for view in (source, target)]
-    if any(count * target.format.itemsize > FEW_BYTES for _, count in spans):
+    itemsize = sum(np.dtype(part).itemsize for part in target.parts)
+    if any(count * itemsize > FEW_BYTES for _, count in spans):
         return False
-    for i, part in enumerate(target.format.parts):
+    for i, part in enumerate(target.parts):
         held = []
         for view, (low, count) in zip((source, target), spans, strict=True):
             span = np.empty(count, part)

@@ -71,7 +71,22 @@ def selected(format_name: str | None, routine: str | None) -> list[Case]:
 @cache
 def recorded() -> dict[str, str]:
     """The digests in the package, by key."""
-    text = resources.files("portmp").joinpath("data/digests.json").read_text()
+    return _digests("data/digests.json")
+
+
+@cache
+def recorded_as(version: int) -> dict[str, str]:
+    """The digests of this definition or of an earlier one; none of a definition not known here."""
+    if version == definition.VERSION:
+        return recorded()
+    try:
+        return _digests(f"data/digests-{version}.json")
+    except FileNotFoundError:
+        return {}
+
+
+def _digests(name: str) -> dict[str, str]:
+    text = resources.files("portmp").joinpath(name).read_text()
     digests: dict[str, str] = json.loads(text)["digests"]
     return digests
 

@@ -103,6 +103,31 @@ ${p.function} ${w.word} ${w.gate("two_prod")}(const ${w.word} a, const ${w.word}
 }
 
 % endif
+% if "scale" in gates and w.first(w.gate("scale")):
+<%
+    double = w.scalar == "double"
+    mask, twice, least, most = (
+        ("0x7ff00000", "0x7fe00000", "0x00100000", "0x7fd00000")
+        if double
+        else ("0x7f800000", "0x7f000000", "0x00800000", "0x7e800000")
+    )
+%>
+/* 2^-e of a number from 2^e up to 2^(e+1), where that and its reciprocal are normal numbers */
+${p.function} ${w.word} ${w.gate("scale")}(const ${w.word} x)
+{
+    const int${w.lanes} turned = ${twice} - (${w.bits("high_word" if double else "as_int", "x")} & ${mask});
+    const int${w.lanes} low = turned < ${least} ? ${least} : turned;
+    const int${w.lanes} held = low > ${most} ? ${most} : low;
+% if double:
+    ${w.word} y;
+    ${w.bits("double_of", "held", "0")}
+    return y;
+% else:
+    return ${w.bits("as_float", "held")};
+% endif
+}
+
+% endif
 % if not all(d == w.format.word for d in w.format.planes) and w.first("narrowed"):
 /* the low limb as it is stored; beyond float's range the value is its leading limb */
 ${p.function} float narrowed(const double x)

@@ -1,5 +1,5 @@
 ## One elementwise operator over any strided operands.
-## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule, sign_only
+## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule, flag (None, or what is asked of the result)
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
     def at(operand, access, rank):
@@ -26,7 +26,7 @@ ${p.kernel.format(s.threads)} ${name}(
 % endif
 % endif
 % endfor
-% if sign_only:
+% if flag:
     ${p.pointer.format(p.int8)}out0, const ${p.index} out_start,
 % else:
     ${w.planes("out", const=False)}, const ${p.index} out_start,
@@ -47,7 +47,7 @@ ${axes("    ")}
     const ${w.value} ${operand} = ${w.element(operand, f"{operand}_at")};
 % endif
 % endfor
-    const ${w.word if sign_only else w.value} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
+    const ${w.type(operator.result)} result = ${w.function(operator)}(${", ".join(n for n, _ in operands)});
 ${stored("    ")}
 % else:
 % for operand, access in operands:
@@ -76,7 +76,7 @@ ${axes(" " * 12)}
         const ${p.index} i = first + item * ${s.threads};
         if (i < n) {
 ${axes(" " * 12)}
-            const ${w.word if sign_only else w.value} result = ${w.function(operator)}(${", ".join(n if a == "value" else f"{n}[item]" for n, a in operands)});
+            const ${w.type(operator.result)} result = ${w.function(operator)}(${", ".join(n if a == "value" else f"{n}[item]" for n, a in operands)});
 ${stored(" " * 12)}
         }
     }
@@ -96,8 +96,8 @@ ${pad}const ${w.platform.index} i0 = i;
 </%def>
 <%def name="stored(pad)">
 ${pad}const ${w.platform.index} at = ${at("out", "strided", rank)};
-% if sign_only:
-${pad}out0[at] = (${w.platform.int8})result;
+% if flag:
+${pad}out0[at] = ${flag(w, "result" if networks["operator"].result.words == 1 else w.word_of("result", 0))};
 % else:
 % for k in w.limbs:
 ${pad}${w.store("out", k, "at", w.word_of("result", k))}

@@ -158,40 +158,56 @@ static void check_warps(__global ulong *report, const ulong exec, const uint thr
 /* of the device's memory: whether bytes were ever written, by words and in them by bytes */
 static inline uint is_known(__global const uchar *known, const ulong at, const uint bytes)
 {
-    const uint wanted = bytes < 4 ? (1u << bytes) - 1 << (at & 3) : ${ALL_BYTES};
-    uint have = wanted;
-    for (uint i = 0; i < (bytes + 3) / 4; ++i)
-        have &= known[at / 4 + i];
-    return have == wanted;
+    uint have = ${ALL_BYTES};
+    if ((at | bytes) & 3)
+        for (ulong i = at; i < at + bytes; ++i)
+            have &= known[i / 4] >> (i & 3) & 1 ? ~0u : 0;
+    else
+        for (uint i = 0; i < bytes / 4; ++i)
+            have &= known[at / 4 + i];
+    return have == ${ALL_BYTES};
 }
 
 static inline void make_known(__global uchar *known, const ulong at, const uint bytes)
 {
-    if (bytes < 4) { /* another block may write the word's other bytes */
-        const uint bits = (1u << bytes) - 1 << (at & 3);
-        atomic_or((volatile __global uint *)known + at / 16, bits << 8 * (at / 4 & 3));
-        return;
-    }
-    for (uint i = 0; i < bytes / 4; ++i)
-        known[at / 4 + i] = ${ALL_BYTES};
+    if ((at | bytes) & 3) /* another block may write a word's other bytes */
+        for (ulong i = at; i < at + bytes; ++i)
+            atomic_or((volatile __global uint *)known + i / 16, 1u << (i & 3) << 8 * (i / 4 & 3));
+    else
+        for (uint i = 0; i < bytes / 4; ++i)
+            known[at / 4 + i] = ${ALL_BYTES};
 }
 
-#define KNOW(way, address, bytes) do { ${"\\"}
-        if (checked && (way) != STORE && !is_known(known, (address) - base, bytes)) ${"\\"}
+/* at: the place in the arena */
+#define KNOW(way, at, bytes) do { ${"\\"}
+        if (checked && (way) != STORE && !is_known(known, at, bytes)) ${"\\"}
             note(report, ${Kind.FRESH}, row - 1, wave * LANES + lane, address, group, 0, 0); ${"\\"}
         if (checked && (way) != LOAD) ${"\\"}
-            make_known(known, (address) - base, bytes); ${"\\"}
+            make_known(known, at, bytes); ${"\\"}
     } while (0)
+
+/* units are words until a word is used by less; then each byte is one, of which is known what was of its word */
+static void split(__global shadow *units, const uint bytes)
+{
+    for (uint word = bytes / 4 + 1; word--;)
+        for (uint byte = 4; byte--;)
+            units[4 * word + byte] = units[word];
+}
 
 /* where and by whom block memory is touched: a finding for each access, its first unit that has one */
 % for name, way in (("LOAD", "read"), ("STORE", "written"), ("ATOMIC", "updated")):
 #define CHECK_${name}(address, bytes) do { ${"\\"}
-        for (uint unit_ = 0; checked && unit_ < (bytes) >> GRAIN; ++unit_) { ${"\\"}
+        if (checked && !bytewise && ((address) | (bytes)) & 3) { ${"\\"}
+            split(units, SHARED_BYTES); ${"\\"}
+            bytewise = 1; ${"\\"}
+        } ${"\\"}
+        const uint grain_ = bytewise ? 0 : 2; ${"\\"}
+        for (uint unit_ = 0; checked && unit_ < (bytes) >> grain_; ++unit_) { ${"\\"}
             uint other_ = 0; ${"\\"}
             const uint thread_ = wave * LANES + lane; ${"\\"}
-            const uint found_ = ${way}(&units[((address) >> GRAIN) + unit_], t, thread_ | (row - 1) << 12, &other_); ${"\\"}
+            const uint found_ = ${way}(&units[((address) >> grain_) + unit_], t, thread_ | (row - 1) << 12, &other_); ${"\\"}
             if (found_) { ${"\\"}
-                note(report, found_, row - 1, thread_, (address) + (unit_ << GRAIN), group, ROW_OF(other_), THREAD_OF(other_)); ${"\\"}
+                note(report, found_, row - 1, thread_, (address) + (unit_ << grain_), group, ROW_OF(other_), THREAD_OF(other_)); ${"\\"}
                 break; ${"\\"}
             } ${"\\"}
         } ${"\\"}

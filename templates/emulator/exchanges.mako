@@ -1,4 +1,4 @@
-## Words that lanes read of one another.
+## Words that lanes read of one another, and registers that are chosen by a number.
 <%!
     from portmp.emulator.findings import Kind
 %>
@@ -51,6 +51,24 @@ static inline uint source_lane(const uint way, const uint n, const uint lane)
                             given[lane] = 0;
                         EACH given[(WORD(0) + immediate) / 4 & (LANES - 1)] = WORD(1);
                         EACH target[lane * step_d] = given[lane];
+                        break;
+                    }
+                    /* a register of lanes, from at0 or target on, by the number in at1 (a byte with bit 0 of immediate) */
+                    case ${number["register_read"]}:
+                    case ${number["register_write"]}: {
+                        const uint reads = (head & 0xffff) == ${number["register_read"]};
+                        const uint index = immediate & 1 ? at1[0] & 255 : at1[0];
+                        const uint first = ((reads ? w0 : I[1]) & OFFSET) - VECTORS;
+                        if ((ulong)first / LANES + index >= VECTOR_REGISTERS) {
+                            FAULT(${Kind.REGISTER}, 0, (ulong)first / LANES + index);
+                            break;
+                        }
+                        EACH {
+                            if (reads)
+                                target[lane] = at0[lane + LANES * index];
+                            else
+                                target[lane + LANES * index] = WORD(0);
+                        }
                         break;
                     }
                     case ${number["lane_move"]}: /* which lanes are written goes to the second target */

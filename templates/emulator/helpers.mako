@@ -1,5 +1,23 @@
 ## Functions of the interpreter that are longer than an expression. w: Writer
 <%!
+    QUIET = ((32, "float", "uint", "0x00400000u"), (64, "double", "ulong", "0x0008000000000000ul"))
+
+    def two_over_pi(count):
+        """The 1201 bits of 2/pi behind the point that the hardware knows, in words of 64."""
+        one = 1 << 1300
+
+        def arctan(n):
+            """of 1/n, by its series"""
+            terms, power, k = 0, one // n, 1
+            while power:
+                terms += (1 - (k & 2)) * (power // k)
+                power, k = power // (n * n), k + 2
+            return terms
+
+        pi = 16 * arctan(5) - 4 * arctan(239)
+        known = (2 * one * one // pi >> 1300 - 1201) << 64 * count - 1201
+        return [known >> 64 * (count - 1 - i) & 0xFFFFFFFFFFFFFFFF for i in range(count)]
+
     FIXED = (
         (32, "float", "uint", 150, "0x00400000u", "0xffc00000u", "0x7f800000u", "0x80000000u"),
         (64, "double", "ulong", 1075, "0x0008000000000000ul", "0xfff8000000000000ul",
@@ -69,19 +87,14 @@ static inline uint permuted(const uint a, const uint b, const uint choice)
     return r;
 }
 
-static inline int signed_dot(const uint a, const uint b)
+/* products of four bytes, with signs or without */
+static inline int dot(const uint a, const uint b, const int signed_a, const int signed_b)
 {
     int sum = 0;
-    for (uint i = 0; i < 4; ++i)
-        sum += (int)(char)(a >> (8 * i)) * (int)(char)(b >> (8 * i));
-    return sum;
-}
-
-static inline uint unsigned_dot(const uint a, const uint b)
-{
-    uint sum = 0;
-    for (uint i = 0; i < 4; ++i)
-        sum += (a >> (8 * i) & 255) * (b >> (8 * i) & 255);
+    for (uint i = 0; i < 4; ++i) {
+        const uchar x = (uchar)(a >> (8 * i)), y = (uchar)(b >> (8 * i));
+        sum += (signed_a ? (int)(char)x : (int)x) * (signed_b ? (int)(char)y : (int)y);
+    }
     return sum;
 }
 
@@ -101,24 +114,45 @@ static inline uint unsigned_of(const double x)
     return !(x > 0.0) ? 0u : x >= 4294967295.0 ? 0xffffffffu : (uint)x;
 }
 
-static inline float least(const float a, const float b)
+% for bits, word, uword, quiet in QUIET:
+static inline ${word} quieted${bits}(const ${word} x)
 {
-    return a != a ? b : b != b ? a : a < b || (a == b && (as_uint(a) >> 31)) ? a : b;
+    return as_${word}(as_${uword}(x) | ${quiet});
 }
 
-static inline float greatest(const float a, const float b)
+static inline int signalling${bits}(const ${word} x)
 {
-    return a != a ? b : b != b ? a : a > b || (a == b && (as_uint(b) >> 31)) ? a : b;
+    return x != x && !(as_${uword}(x) & ${quiet});
 }
 
-static inline double least64(const double a, const double b)
+/* a NaN gives way to a number; in the mode ieee a signalling one becomes quiet and stays; -0 < +0 */
+% for name, relation, first in (("least", "<", "a"), ("greatest", ">", "b")):
+static inline ${word} ${name}${bits}(const ${word} a, const ${word} b, const int ieee)
 {
-    return a != a ? b : b != b ? a : a < b || (a == b && (as_ulong(a) >> 63)) ? a : b;
+    if (ieee && signalling${bits}(a))
+        return quieted${bits}(a);
+    if (ieee && signalling${bits}(b))
+        return quieted${bits}(b);
+    if (a != a)
+        return b != b ? quieted${bits}(a) : b;
+    return b != b ? a : a ${relation} b || (a == b && (as_${uword}(${first}) >> ${bits - 1})) ? a : b;
 }
 
-static inline double greatest64(const double a, const double b)
+% endfor
+/* the part behind the point, below 1 */
+static inline ${word} fraction${bits}(const ${word} x)
 {
-    return a != a ? b : b != b ? a : a > b || (a == b && (as_ulong(b) >> 63)) ? a : b;
+    const ${word} r = x - floor(x);
+    return r >= 1 ? as_${word}(${"0x3f7fffffu" if bits == 32 else "0x3feffffffffffffful"}) : r;
+}
+
+% endfor
+static inline float median32(const float a, const float b, const float c, const int ieee)
+{
+    if (a != a || b != b || c != c)
+        return least32(least32(a, b, ieee), c, ieee);
+    const float top = greatest32(greatest32(a, b, ieee), c, ieee);
+    return top == a ? greatest32(b, c, ieee) : top == b ? greatest32(a, c, ieee) : greatest32(a, b, ieee);
 }
 
 /* 2^n for a normal result */
@@ -131,6 +165,8 @@ static inline double power64(const int n)
 static inline double scaled64(const double x, const int n)
 {
     const int exponent = (int)(as_ulong(x) >> 52 & 2047);
+    if (x != x)
+        return quieted64(x);
     if (n > 2200)
         return x * power64(1000) * power64(1000) * power64(1000);
     if (n < -2200 || exponent == 2047)
@@ -200,6 +236,32 @@ static inline int subnormal32(const float x)
 static inline int subnormal64(const double x)
 {
     return x != 0.0 && exponent64(x) == 0;
+}
+
+% for bits, word, lifted, power, bias in ((32, "float", "0x1p32f", 32, 127), (64, "double", "0x1p64", 64, 1023)):
+/* x is a mantissa from 1/2 to 1 by a power of two */
+static inline int binary_exponent${bits}(const ${word} x)
+{
+    if (x == 0 || x != x || isinf(x))
+        return 0;
+    return subnormal${bits}(x) ? exponent${bits}(x * ${lifted}) - ${power} - ${bias - 1} : exponent${bits}(x) - ${bias - 1};
+}
+
+static inline ${word} mantissa${bits}(const ${word} x)
+{
+    return x == 0 || x != x || isinf(x) ? x : scaled${bits}(x, -binary_exponent${bits}(x));
+}
+
+% endfor
+/* 53 bits of 2/pi that belong to an angle of this size: the first, or a later one of such segments */
+__constant ulong TWO_OVER_PI[44] = {${", ".join(f"0x{word:x}ul" for word in two_over_pi(44))}};
+
+static inline double segment_of_two_over_pi(const double x, const uint segment)
+{
+    const int e = exponent64(x), shift = (segment & 31) * 53 + max(e - 1077, 0);
+    const ulong upper = TWO_OVER_PI[shift / 64] << shift % 64;
+    const ulong lower = shift % 64 ? TWO_OVER_PI[shift / 64 + 1] >> (64 - shift % 64) : 0;
+    return scaled64((double)((upper | lower) >> 11), -53 - shift + (e >= 1968 ? 128 : 0));
 }
 
 /* v_div_scale: s is the numerator n or the denominator d, scaled where the quotient needs it */
@@ -275,7 +337,7 @@ static inline float quotient32(const float a, const float b, const float c, cons
     if (!scale)
         return r;
     const int n = exponent32(c) > 127 ? 64 : -64;
-    if (n > 0)
+    if (n > 0 || !isfinite(r))
         return scaled32(r, n);
     /* a*b is exact in a double; the sum is rounded to odd, so that the last rounding is right */
     const double p = (double)a * (double)b, s = p + (double)c;

@@ -1,6 +1,7 @@
 ## Runs rows of a GPU's instructions: a work-item is a block, its waves take turns between barriers.
 ## w: Writer; lanes: of a wave; operations: instructions.Operation, atomics: atomics.Atomic, ways: of
-## lanes to others, each in the order of their numbers; apertures: of block memory and a lane's own
+## lanes to others, each in the order of their numbers; apertures: of block memory and a lane's own;
+## registers: of lanes that an index may reach
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/emulator/checking.mako" import="checking"/>
 <%namespace file="/emulator/helpers.mako" import="helpers"/>
@@ -50,6 +51,7 @@ ${arithmetic(w.double, [])}
 #define FMA64(a, b, c) (${w.double.fma("(a)", "(b)", "(c)")})
 ${helpers(w)}
 #define LANES ${lanes}
+#define VECTOR_REGISTERS ${registers}
 #define SHARED_APERTURE ${apertures[0]}
 #define PRIVATE_APERTURE ${apertures[1]}
 #define EXEC 126
@@ -86,8 +88,8 @@ ${helpers(w)}
 #define SCALARS p[18]
 #define THREADS_X p[19]
 #define THREADS_Y p[20]
-#define CHECKED p[21]
-#define GRAIN p[22]
+#define IEEE p[21]
+#define CHECKED p[22]
 #define TIME p[23]
 #define INITIAL 24
 ${checking()}
@@ -95,7 +97,7 @@ ${checking()}
 ${memory.functions(atomics, w.traits.wide_atomics)}
 ${exchange.functions(ways)}
 __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
-    __global uchar *arena, __global uchar *known, const ulong base, __global const uint *code, __global const uint *p,
+    __global uchar *arena, __global uchar *known, __global const uint *code, __global const uint *p,
     __global const ulong *regions, __global uint *state, __global uint *shared_memory,
     __global shadow *shadows, __global ulong *reports, const int shift)
 {
@@ -104,13 +106,15 @@ __kernel __attribute__((reqd_work_group_size(1, 1, 1))) void ${name}(
     __global uint *shared = shared_memory + (ulong)slot * ((SHARED_BYTES + 3) / 4 + 1);
     __global const uint *initial = p + INITIAL;
     __global const uint *constants = initial + SCALARS;
-    __global shadow *units = shadows + (ulong)slot * ((SHARED_BYTES >> GRAIN) + 1);
+    __global shadow *units = shadows + (ulong)slot * 4 * (SHARED_BYTES / 4 + 1);
     __global ulong *report = reports + (ulong)slot * SLOT;
     const uint checked = CHECKED;
+    uint bytewise = 0;
     times t;
     t.now = TIME;
-    uint fault = 0, fault_lane = 0, readonly = 0;
-    ulong fault_address = 0, low = 1, high = 0, count = 0;
+    const int ieee = (int)IEEE;
+    uint fault = 0, fault_lane = 0, last = 0;
+    ulong fault_address = 0, count = 0;
     for (uint group = slot; group < GROUPS && !fault; group += SLOTS) {
         const uint ids[3] = {group % GROUPS_X, group / GROUPS_X % GROUPS_Y, group / GROUPS_X / GROUPS_Y};
         for (uint i = 0; i < (SHARED_BYTES + 3) / 4; ++i)
@@ -268,14 +272,15 @@ ${exchange.exchanges(number)}
 % endfor
                     case ${number["s_load"]}: { /* from two words and an offset, I[2] bytes */
                         const ulong address = (((ulong)at0[1] << 32 | at0[0]) + at1[0] + (long)(int)immediate) & ~3ul;
-                        if (!owned(address, I[2], 0, regions, REGIONS, &low, &high, &readonly)) {
+                        __global const uchar *memory = owned(arena, address, I[2], 0, regions, REGIONS, &last);
+                        if (!memory) {
                             FAULT(1, 0, address);
                             break;
                         }
                         const uint lane = 0;
-                        KNOW(LOAD, address, I[2]);
+                        KNOW(LOAD, memory - arena, I[2]);
                         for (uint i = 0; i < I[2] / 4; ++i)
-                            target[i] = *(__global const uint *)(arena + (address - base) + 4 * i);
+                            target[i] = ((__global const uint *)memory)[i];
                         break;
                     }
 ${memory.accesses(number)}

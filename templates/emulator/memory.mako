@@ -32,16 +32,14 @@
                                 if (space != GLOBAL)
                                     address = (uint)address;
                             }
-                            const uint divisor = way == ATOMIC ? nbytes : min(nbytes, 4u);
-                            __global uchar *memory = arena;
+                            __global uchar *memory = 0;
                             uint step = 1; /* from word to word */
                             if (space == GLOBAL) {
-                                if (!owned(address, nbytes, way != LOAD, regions, REGIONS, &low, &high, &readonly))
+                                memory = owned(arena, address, nbytes, way != LOAD, regions, REGIONS, &last);
+                                if (!memory)
                                     fault = way == LOAD ? 1 : 2;
-                                else {
-                                    memory += address - base;
-                                    KNOW(way, address, nbytes);
-                                }
+                                else
+                                    KNOW(way, memory - arena, nbytes);
                             } else if (space == SHARED) {
                                 if (address + nbytes > SHARED_BYTES) {
                                     fault = 3;
@@ -62,7 +60,7 @@
                                 memory = (__global uchar *)(R + SCRATCH_AT + address / 4 * LANES + lane) + (address & 3);
                                 step = LANES;
                             }
-                            if (!fault && (address & (divisor - 1)))
+                            if (way == ATOMIC && !fault && (address & (nbytes - 1)))
                                 fault = 5;
                             if (fault) {
                                 FAULT(fault, lane, address);
@@ -79,6 +77,19 @@
                                     const ulong was = atomic64((__global ulong *)memory, kind, a, b);
                                     target[lane * step_d] = (uint)was;
                                     target[lane * step_d + next_d] = (uint)(was >> 32);
+                                }
+                            } else if (address & (min(nbytes, 4u) - 1)) {
+                                /* compilers make such accesses of neighbours that the source takes one by one */
+                                for (uint i = 0; i < nbytes; ++i) {
+                                    const uint shift = 8 * (i & 3);
+                                    __global uint *word = target + lane + LANES * (i / 4);
+                                    __global uchar *byte = memory + i;
+                                    if (step > 1)
+                                        byte = (__global uchar *)(R + SCRATCH_AT + (address + i) / 4 * LANES + lane) + (address + i & 3);
+                                    if (way == LOAD)
+                                        *word = (i & 3 ? *word & ~(255u << shift) : 0) | (uint)*byte << shift;
+                                    else
+                                        *byte = (uchar)(at2[lane * step2 + next2 * (i / 4)] >> shift);
                                 }
                             } else if (way == LOAD) {
                                 if (nbytes == 1)
@@ -108,26 +119,27 @@
 enum { GLOBAL, SHARED, SCRATCH, FLAT };
 enum { LOAD, STORE, ATOMIC };
 
-/* whether one buffer, which is not for reading only where it is written, has these bytes */
-static inline int owned(const ulong address, const uint bytes, const uint write,
-    __global const ulong *regions, const uint count, ulong *low, ulong *high, uint *readonly)
+/* bytes of one buffer, which is not for reading only where it is written; else null. last: the one before.
+   A region: first address, end, whether it is for reading only, its place in the arena */
+static inline __global uchar *owned(__global uchar *arena, const ulong address, const uint bytes, const uint write,
+    __global const ulong *regions, const uint count, uint *last)
 {
-    if (!(address >= *low && address + bytes <= *high)) {
-        uint first = 0, last = count;
-        while (first < last) {
-            const uint middle = (first + last) / 2;
-            if (regions[3 * middle + 1] > address)
-                last = middle;
+    __global const ulong *region = regions + 4 * *last;
+    if (address < region[0] || address >= region[1]) {
+        uint first = 0, end = count;
+        while (first < end) {
+            const uint middle = (first + end) / 2;
+            if (regions[4 * middle + 1] > address)
+                end = middle;
             else
                 first = middle + 1;
         }
-        if (first == count || address < regions[3 * first] || address + bytes > regions[3 * first + 1])
+        if (first == count || address < regions[4 * first])
             return 0;
-        *low = regions[3 * first];
-        *high = regions[3 * first + 1];
-        *readonly = (uint)regions[3 * first + 2];
+        *last = first;
+        region = regions + 4 * first;
     }
-    return !(write && *readonly);
+    return region[1] - address < bytes || (write && region[2]) ? 0 : arena + region[3] + (address - region[0]);
 }
 
 % for bits, word, exchange in ((32, "uint", "atomic_cmpxchg"), (64, "ulong", "atom_cmpxchg")):

@@ -131,6 +131,7 @@ class CudaDevice(GpuDevice):
     """One NVIDIA GPU."""
 
     platform = "cuda"
+    dlpack_type = 2
 
     @cached_property
     def _library(self) -> BlasLibrary:

@@ -106,9 +106,8 @@ class ClQueue(Queue):
         if not isinstance(error, self._cl.MemoryError):
             return kind(f"{self.device.name}, {what}: {error}")
         self.device.pool.free_held()  # for whoever tries again
-        memory = self.device.properties.memory
         return OutOfMemory(
-            f"{self.device.name}, {what}: the device's {memory} bytes are used up ({error})"
+            f"{self.device.name}, {what}: memory is used up: {self.device.room()} ({error})"
         )
 
     def write(
@@ -265,7 +264,7 @@ class ClDevice(Device):
         if nbytes > limit:
             raise OutOfMemory(
                 f"{self.name} ({self.properties.name}): {total} bytes asked for, one allocation "
-                f"may have {limit}, the device has {self.properties.memory}"
+                f"may have {limit}, {self.room()}"
             )
         try:
             mem = self._cl.Buffer(self.context, self._cl.mem_flags.READ_WRITE, max(nbytes, 1))
@@ -274,11 +273,8 @@ class ClDevice(Device):
         return ClBuffer(self, mem, nbytes)
 
     def _exhausted(self, nbytes: int, error: Exception) -> OutOfMemory:
-        facts = self.properties
-        return OutOfMemory(
-            f"{self.name} ({facts.name}): {nbytes} bytes asked for, the device has "
-            f"{facts.memory}: {error}"
-        )
+        name = self.properties.name
+        return OutOfMemory(f"{name}: {nbytes} bytes asked for, {self.room()}: {error}")
 
     @property
     def remedy(self) -> str:  # type: ignore[override]

@@ -112,6 +112,7 @@ class RocmDevice(GpuDevice):
     """One AMD GPU."""
 
     platform = "rocm"
+    dlpack_type = 10
 
     @cached_property
     def _library(self) -> HipBlas:

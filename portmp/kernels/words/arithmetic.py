@@ -10,8 +10,9 @@ from portmp import formats
 from portmp.codegen.writer import Writer
 from portmp.errors import ArgumentError
 from portmp.formats import Format, convert
+from portmp.formats.constants import CONSTANTS
 from portmp.kernels.words.types import Type, Value, suited
-from portmp.networks import Network
+from portmp.networks import Network, functions
 
 OPERATORS = {
     "add": "add",
@@ -27,6 +28,10 @@ OPERATORS = {
     "compare": "compare",
 }
 """Words of arithmetic on values, and the format's operators that they are."""
+
+FUNCTIONS = {{"pow": "power", "round": "rint"}.get(name, name): name for name in functions.ARITY}
+"""Words of elementary functions; those that are functions of Python's have NumPy's names."""
+_CALLS = OPERATORS | FUNCTIONS
 
 
 @dataclass
@@ -60,7 +65,7 @@ class Arithmetic:
 
     def operator(self, op: str, *operands: object) -> str:
         """A call of the format's operator on values."""
-        network = self.form.operator(OPERATORS[op])
+        network = self.form.operator(_CALLS[op])
         if len(operands) != len(network.inputs):
             raise ArgumentError(
                 f"{op}: {len(operands)} operands given, {len(network.inputs)} are needed"
@@ -72,13 +77,14 @@ class Arithmetic:
 
     def limbs(self, value: object) -> list[str]:
         """The limbs of a constant, rounded correctly, as text."""
-        limbs = convert.to_limbs(value, self.form, "number")
+        known = CONSTANTS.get(value) if isinstance(value, str) else None
+        limbs = convert.to_limbs(known or value, self.form, "number")
         if limbs[0].shape != ():
             raise ArgumentError(f"number: one number is needed, {value!r:.60} given")
         return [self.writer.literal(float(limb)) for limb in limbs]
 
     def number(self, value: object) -> str:
-        """A constant, rounded correctly: ``${number("0.1")}``."""
+        """A constant, rounded correctly: ``${number("0.1")}``; also "pi", "e" and "ln2"."""
         return Value(self.writer.pack(self.limbs(value)), self.form.name)
 
     def from_real(self, text: object) -> str:
@@ -93,6 +99,6 @@ class Arithmetic:
         return self.writer.word_of(value, i)
 
     def __getattr__(self, word: str) -> Callable[..., str]:
-        if word in OPERATORS:
+        if word in _CALLS:
             return partial(self.operator, word)
-        raise AttributeError(f"{word!r} is no word of arithmetic; words: {', '.join(OPERATORS)}")
+        raise AttributeError(f"{word!r} is no word of arithmetic; words: {', '.join(_CALLS)}")

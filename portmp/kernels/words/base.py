@@ -61,6 +61,8 @@ class Base:
         self.memory: dict[str, BlockMemory] = {name: BlockMemory() for name in signatures}
         self.checked = checked
         self.requirements: dict[str, list[Requirement]] = {name: [] for name in signatures}
+        self.made: dict[str, Mapping[str, str]] = {name: {} for name in signatures}
+        """Of each kernel: names in C that its signature does not have, and what they stand for."""
         self.scratch: dict[str, str] = dict.fromkeys(signatures, "")
         self.functions: dict[str, tuple[str, Mapping[str, object]]] = {}
         """Functions that stand before the kernels: their part of the prelude and its facts."""

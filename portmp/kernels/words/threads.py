@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from portmp.errors import RenderError
 from portmp.kernels.requirements import PARAMETER
 from portmp.kernels.signature import Parameter
@@ -19,6 +21,19 @@ def c_name(kernel: str) -> str:
     return f"{kernel}_kernel"
 
 
+def _names(declarations: Sequence[str]) -> list[str]:
+    """What declarations of parameters declare."""
+    return [one.rsplit(None, 1)[-1].strip("*") for one in ", ".join(declarations).split(", ")]
+
+
+def _views(parameter: Parameter) -> list[str]:
+    """Where an array that is not dense begins, and its steps along each axis."""
+    if not parameter.is_array:
+        return []
+    axes = range(len(parameter.shape or ()))
+    return [f"{parameter.name}_start", *[f"{parameter.name}_step{axis}" for axis in axes]]
+
+
 class Threads(Base):
     """The head of a kernel, indices of threads and blocks, barriers and fences."""
 
@@ -34,10 +49,15 @@ class Threads(Base):
         block = self.blocks[name]
         head = self.platform.block_kernel.format(*block.dimensions, block.threads)
         lines: list[str] = []
+        made: dict[str, str] = {}
         for parameter in self.signatures[name].parameters:
-            lines += self._declared(parameter)
+            own = self._declared(parameter)
+            lines += own
+            given = [one for one in _names(own) if one != parameter.name] + _views(parameter)
+            made |= dict.fromkeys(given, f"a part of {parameter.name}")
+        self.made[name] = made
         lines += [f"const {self.index} {size}" for size in self.signatures[name].sizes]
-        declared = [line.rsplit(None, 1)[-1].strip("*") for line in ", ".join(lines).split(", ")]
+        declared = _names(lines)
         if twice := [one for one in declared if declared.count(one) > 1]:
             raise RenderError(
                 f"{name}: {twice[0]!r} is the name of two things: planes of x are called x0, x1 ..."
@@ -68,9 +88,7 @@ class Threads(Base):
             writer = self.writer(parameter.format(self.own).arithmetic)
             lines = [writer.planes(name, const=not parameter.written)]
         if name not in self.dense[self._kernel]:
-            lines.append(f"const {self.index} {name}_start")
-            axes = range(len(parameter.shape or ()))
-            lines += [f"const {self.index} {name}_step{axis}" for axis in axes]
+            lines += [f"const {self.index} {one}" for one in _views(parameter)]
         return lines
 
     def _axis(self, axis: int) -> int:

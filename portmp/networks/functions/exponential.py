@@ -6,12 +6,13 @@ most 2^-7.5 of it, has the errors of the format's products.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 from math import factorial
 
 from portmp.networks import constants
-from portmp.networks.functions.setting import Setting, guarded, scaled
+from portmp.networks.functions.setting import MEASURED, Setting, guarded, odd, scaled
 from portmp.networks.levels import Listing, limbs, paired, value
 
 STEPS = 64
@@ -34,22 +35,20 @@ def _terms(s: Setting) -> tuple[str, int]:
     )
 
 
-def reduced(out: Listing, s: Setting, x0: str, lower: list[str]) -> tuple[list[str], str, str]:
-    """r as limbs, e and j, of x with the bounded leading word *x0*."""
-    n = s.limbs
-    k = out.named(f"{x0} * {s.words(STEPS * Fraction(constants.ONE, constants.ln2()), 1)[0]!r}")
+def reduced(out: Listing, s: Setting, x: list[str], n: int) -> tuple[list[str], str, str, str]:
+    """r in *n* words, k = 64 e + j, e and j, of words with a bounded leading one."""
+    k = out.named(f"{x[0]} * {s.words(STEPS * Fraction(constants.ONE, constants.ln2()), 1)[0]!r}")
     k = out.nearest(k, s.nearest, "k")
     e = out.nearest(f"fma({k}, {1 / STEPS}, {-0.5 + 0.5 / STEPS})", s.nearest, "e")
     j = out.named(f"fma({e}, {-STEPS}, {k})", "j")
-    levels = paired([x0, *lower], [""] * (n + 1))
-    levels = [[word for word in level if word] for level in levels]
+    levels = [x[i : i + 1] for i in range(n + 1)]
     out.product([out.named(f"-{k}")], s.texts(constants.ln2() // STEPS, n + 1), levels)
-    return out.settle(out.cascade(levels), n, robust=True), e, j
+    return out.settle(out.cascade(levels), n, robust=True), k, e, j
 
 
-def parts(out: Listing, s: Setting, x0: str, lower: list[str]) -> tuple[list[str], list[str], str]:
+def parts(out: Listing, s: Setting, x: list[str]) -> tuple[list[str], list[str], str]:
     """T (one limb more), T (exp(r) - 1) and e: exp(x) = 2^e times their sum."""
-    r, e, j = reduced(out, s, x0, lower)
+    r, _, e, j = reduced(out, s, x, s.limbs)
     terms, k = _terms(s)
     t = out.named(f"{_table(s)}({j})", "table")
     short = out.named(value(r[:k]), "r")
@@ -64,11 +63,70 @@ def parts(out: Listing, s: Setting, x0: str, lower: list[str]) -> tuple[list[str
 @cache
 def exp(s: Setting) -> str:
     """exp(x)."""
-    limit = 104.0 if s.word == "float32" else 746.0
     out = Listing()
-    out.write(f"inside = less(fabs(x[0]), {limit})\nx0 = select(inside, x[0], 0)")
-    table, small, e = parts(out, s, "x0", limbs("x", s.limbs)[1:])
+    out.write(f"inside = less(fabs(x[0]), {limit(s)})\nx0 = select(inside, x[0], 0)")
+    table, small, e = parts(out, s, ["x0", *limbs("x", s.limbs)[1:]])
     words = out.settle(out.cascade(paired(table, small)), s.limbs, ordered=True)
     out.write("special = select(less(x[0], 0), 0, x[0] + 1e999)")
     guarded(out, scaled(out, words, e, s), "inside", "special")
-    return s.define(s.named("exp"), f"x:{s.kind} -> {s.kind}", out, SOURCE, "1.1u^N (measured)")
+    return s.define(s.named("exp"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
+
+
+def limit(s: Setting) -> float:
+    """A number whose exponential is infinite, and that of its negative zero."""
+    return 104.0 if s.word == "float32" else 746.0
+
+
+@dataclass(frozen=True)
+class Wide:
+    """exp(x) = 2^e times the words ``y``, and where ``unit`` (e = j = 0) exp(x) - 1 is ``p``.
+
+    All with one limb more than the format, and right to nearly as much.
+    """
+
+    y: list[str]
+    e: str
+    unit: str
+    p: list[str]
+
+
+def wide(out: Listing, s: Setting, x: list[str]) -> Wide:
+    """The exponential of words with a bounded leading one."""
+    n = s.limbs + 1
+    r, k, e, j = reduced(out, s, x, n)
+    terms, m = s.series(
+        "expm1_terms", lambda i: Fraction(1, factorial(i + 2)), REACH, s.bits + 6 - REACH
+    )
+    t = out.named(f"{_table(s)}({j})", "table")
+    short = out.named(value(r[:m]), "r")
+    square = out.named(f"{short} * {short}", "square")
+    rest = out.named(f"{square} * {terms}({short})", "rest")
+    p = out.settle(out.cascade(paired(r, limbs(rest, m))), n, ordered=True)
+    levels = [[word] for word in limbs(t, n)]
+    out.product(limbs(t, n), p, levels)
+    y = out.settle(out.cascade(levels), n)
+    return Wide(y, e, out.named(f"opposite(nonzero({k}))", "unit"), p)
+
+
+def less_one(out: Listing, s: Setting, found: Wide) -> list[str]:
+    """Words of exp(x) - 1, one limb more."""
+    n = s.limbs + 1
+    whole = scaled(out, found.y, found.e, s)
+    rest = out.settle(out.cascade(paired(whole, ["-1"])), n, robust=True)
+    return [
+        out.named(f"select({found.unit}, {a}, {b})") for a, b in zip(found.p, rest, strict=True)
+    ]
+
+
+@cache
+def expm1(s: Setting) -> str:
+    """exp(x) - 1."""
+    out = Listing()
+    out.write(f"inside = less(fabs(x[0]), {limit(s)})\nx0 = select(inside, x[0], 0)")
+    found = wide(out, s, ["x0", *limbs("x", s.limbs)[1:]])
+    top = out.named(f"{scaled(out, found.y[:1], found.e, s)[0]}", "top")
+    words = out.settle(less_one(out, s, found), s.limbs, ordered=True)
+    head = odd(out, out.named(f"select(finite({top}), {words[0]}, {top})"), "x[0]")
+    out.write("special = select(less(x[0], 0), -1, x[0] + 1e999)")
+    guarded(out, [head, *words[1:]], "inside", "special")
+    return s.define(s.named("expm1"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)

@@ -7,12 +7,13 @@ the format's arithmetic. About x = 1 both k and log(c_j) are zero.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache
 
 from portmp.networks import constants
-from portmp.networks.functions.setting import Setting, chopped, guarded, odd
+from portmp.networks.functions.setting import MEASURED, Setting, chopped, chosen, guarded, odd
 from portmp.networks.levels import Listing, limbs, paired, value
 
 STEPS = 128
@@ -62,12 +63,17 @@ def _terms(s: Setting) -> tuple[str, int]:
     )
 
 
-def normal(out: Listing, s: Setting, words: list[str]) -> tuple[list[str], str]:
-    """Words of a positive number scaled to leading ones from 1 up to 2, and the exponent."""
+def normal(
+    out: Listing, s: Setting, words: list[str], others: Sequence[str] = ()
+) -> tuple[list[str], str]:
+    """Words of a positive number scaled to leading ones from 1 up to 2, and the exponent.
+
+    *Others* follow, scaled by the same power.
+    """
     up = 30 if s.word == "float32" else 60
     above = out.named(f"less(1, {words[0]})")
     factor = out.named(f"select({above}, 0.25, {2.0**up})")
-    step = [out.named(f"{word} * {factor}") for word in words]
+    step = [out.named(f"{word} * {factor}") for word in (*words, *others)]
     e = out.named(f"exponent({step[0]})")
     power = out.named(f"power_of_two(-{e})")
     k = out.named(f"{e} + select({above}, 2, {-up})", "k")
@@ -157,7 +163,7 @@ def _logarithm(s: Setting, op: str, scale: str) -> str:
     if scale != "e":
         words = chopped(out, s, words)
     guarded(out, words, inside, special(out, "x[0]"))
-    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, "1.1u^N (measured)")
+    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
 
 
 @cache
@@ -178,23 +184,34 @@ def log10(s: Setting) -> str:
     return _logarithm(s, "log10", "10")
 
 
-def plus_one(out: Listing, s: Setting, u: list[str], scale: str = "e") -> list[list[str]]:
+@dataclass(frozen=True)
+class Other:
+    """Where ``flag`` is set, the logarithm of ``words`` and of 2^k instead."""
+
+    flag: str
+    words: list[str]
+    k: str
+
+
+def plus_one(out: Listing, s: Setting, u: list[str], other: Other | None = None) -> list[list[str]]:
     """The levels of log1p(u), for words u with a finite leading one.
 
     Leaves ``y0``, the leading word of 1 + u, and ``inside`` where that is positive.
     """
     n = s.limbs + 1
     y = out.settle(out.cascade(paired(u, ["1"], ["0"] * n)), n, robust=True)
+    if other:
+        y = chosen(out, other.flag, other.words, y)
     out.write(f"y0 = {y[0]}\ninside = less(0, y0)\ny1 = select(inside, y0, 1)")
-    parts = reduced(out, s, ["y1", *y[1:]], scale)
+    parts = reduced(out, s, ["y1", *y[1:]])
+    k = out.named(f"{parts.k} + select({other.flag}, {other.k}, 0)") if other else parts.k
     small = out.named(f"less(fabs({u[0]}), {SMALL})", "small")
-    u = u + ["0"] * (n - len(u))
     parts = Reduced(
-        out.named(f"select({small}, 0, {parts.k})"),
+        out.named(f"select({small}, 0, {k})"),
         [out.named(f"select({small}, 0, {word})") for word in parts.table],
-        [out.named(f"select({small}, {a}, {b})") for a, b in zip(u, parts.s, strict=True)],
+        chosen(out, small, u, parts.s),
     )
-    return total(out, s, parts, series(out, s, parts.s), scale)
+    return total(out, s, parts, series(out, s, parts.s))
 
 
 @cache
@@ -209,4 +226,4 @@ def log1p(s: Setting) -> str:
     guarded(
         out, [head, *words[1:]], "inside", special(out, out.named("select(finite(x[0]), y0, x[0])"))
     )
-    return s.define(s.named("log1p"), f"x:{s.kind} -> {s.kind}", out, SOURCE, "1.1u^N (measured)")
+    return s.define(s.named("log1p"), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)

@@ -13,6 +13,8 @@ from portmp.networks import constants
 from portmp.networks.language import NETWORKS, Stage, define, fold, lookup
 from portmp.networks.levels import Listing, kind, limbs, value
 
+MEASURED = "1u^N (measured)"
+"""The bound of functions: proofs are none, but the worst that searches found is below."""
 _MARGIN = 4
 """Bits that a step of Horner's rule may lose."""
 
@@ -169,3 +171,48 @@ def chopped(out: Listing, s: Setting, words: Sequence[str]) -> list[str]:
     least = out.named(f"{2.0 ** -(s.bits + 1)} * fabs({words[0]})")
     lower = [out.named(f"select(less(fabs({word}), {least}), 0, {word})") for word in words[1:]]
     return [words[0], *lower]
+
+
+def signed(out: Listing, words: Sequence[str], negative: str) -> list[str]:
+    """Words with their signs changed where a flag is set."""
+    return [out.named(f"select({negative}, -{word}, {word})") for word in words]
+
+
+def magnitude(out: Listing, name: str, count: int) -> tuple[list[str], str]:
+    """The words of |x|, and whether x has a sign."""
+    flag = out.named(f"negative({name}[0])")
+    return signed(out, limbs(name, count), flag), flag
+
+
+def chosen(out: Listing, flag: str, a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """Words of the one where a flag is set, else of the other; zeros where one has fewer."""
+    count = max(len(a), len(b))
+    a, b = [*a, *["0"] * (count - len(a))], [*b, *["0"] * (count - len(b))]
+    return [out.named(f"select({flag}, {x}, {y})") for x, y in zip(a, b, strict=True)]
+
+
+def square_root(
+    out: Listing, s: Setting, words: Sequence[str], factor: Sequence[str] = ()
+) -> list[str]:
+    """The root of words, the leading one normal, or of their product with a factor near 1.
+
+    The words are scaled to about 1, where no lower limb is lost.
+    """
+    n = len(words)
+    e = out.named(f"exponent({words[0]})")
+    half = out.nearest(f"0.5 * {e}", s.nearest)
+    down, up = out.named(f"power_of_two(-{half})"), out.named(f"power_of_two({half})")
+    inner = [out.named(f"({word} * {down}) * {down}") for word in words]
+    if factor:
+        inner = limbs(out.named(f"mul{n}({value(inner)}, {value(factor)})"), n)
+    root = out.named(f"root{n}({value(inner)})")
+    return [out.named(f"{word} * {up}") for word in limbs(root, n)]
+
+
+def divided(out: Listing, s: Setting, above: Sequence[str], below: Sequence[str]) -> list[str]:
+    """A quotient of words, the divisor's leading one normal: scaled to about 1."""
+    n = len(above)
+    power = out.named(f"power_of_two(-exponent({below[0]}))")
+    inner = value([out.named(f"{word} * {power}") for word in below])
+    quotient = out.named(f"quotient{n}({value(above)}, {inner})")
+    return [out.named(f"{word} * {power}") for word in limbs(quotient, n)]

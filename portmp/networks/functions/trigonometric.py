@@ -13,7 +13,7 @@ from functools import cache
 from math import factorial
 
 from portmp.networks import constants
-from portmp.networks.functions.setting import Setting, guarded, odd
+from portmp.networks.functions.setting import MEASURED, Setting, divided, guarded, odd
 from portmp.networks.language import NETWORKS, Stage, define, fold
 from portmp.networks.levels import MOST, Listing, limbs, value
 
@@ -202,7 +202,12 @@ def angle(out: Listing, s: Setting) -> Angle:
     """What sines and cosines of x, with x0 finite, are made of."""
     n = s.limbs + 1
     found = reduced(out, s)
-    j, r = f"{found}[{n}]", limbs(found, n)
+    return of_angle(out, s, f"{found}[{n}]", limbs(found, n))
+
+
+def of_angle(out: Listing, s: Setting, j: str, r: list[str]) -> Angle:
+    """The same of j pi/64 + r, r with one limb more and at most pi/128."""
+    n = s.limbs + 1
     table = _table(s)
     sine = out.named(f"{table}({j})", "sine")
     cosine = out.named(f"{table}({j} + {STEPS // 4})", "cosine")
@@ -216,6 +221,14 @@ def angle(out: Listing, s: Setting) -> Angle:
     second = out.named(value(limbs(square, m)))
     versed = out.named(f"{second} * {of_cosine}({second})", "versed")
     return Angle(limbs(sine, n), limbs(cosine, n), r, (rest, k), (versed, m))
+
+
+def ratio(out: Listing, s: Setting, r: list[str]) -> list[str]:
+    """Words of sin(r)/r - 1."""
+    (terms, k), _ = _series(s)
+    short = out.named(value(r[:k]))
+    square = out.named(f"{short} * {short}")
+    return limbs(out.named(f"{square} * {terms}({square})"), k)
 
 
 def _combined(
@@ -245,7 +258,7 @@ def cosine(out: Listing, s: Setting, x: Angle) -> list[str]:
 def _finished(out: Listing, s: Setting, words: list[str], op: str) -> str:
     """The network of these results; infinities have none."""
     guarded(out, words, "inside", "x[0] - x[0]")
-    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, "1.1u^N (measured)")
+    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, MEASURED)
 
 
 def _begun() -> Listing:
@@ -275,12 +288,7 @@ def tan(s: Setting) -> str:
     n = s.limbs + 1
     out = _begun()
     x = angle(out, s)
-    above = value(out.settle(sine(out, s, x), n, robust=True))
-    words = out.settle(cosine(out, s, x), n, robust=True)
-    # Near a pole: quotients by small numbers lose their last limbs.
-    power = out.named(f"power_of_two(-exponent({words[0]}))")
-    below = value([out.named(f"{word} * {power}") for word in words])
-    quotient = out.named(f"quotient{n}({above}, {below})")
-    words = out.settle(limbs(quotient, n), s.limbs, ordered=True)
-    words = [out.named(f"{word} * {power}") for word in words]
+    above = out.settle(sine(out, s, x), n, robust=True)
+    below = out.settle(cosine(out, s, x), n, robust=True)
+    words = out.settle(divided(out, s, above, below), s.limbs, ordered=True)
     return _finished(out, s, [odd(out, words[0], "x[0]"), *words[1:]], "tan")

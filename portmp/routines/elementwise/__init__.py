@@ -2,28 +2,30 @@
 
 from portmp.routines.elementwise.launch import (
     NAMES,
+    TESTS,
     Operand,
     apply,
     axpy,
-    compare,
     contiguous,
     converted,
     converts,
     fitted,
     kernel_spec,
     scal,
+    tested,
 )
 
 __all__ = [
     "NAMES",
+    "TESTS",
     "Operand",
     "apply",
     "axpy",
-    "compare",
     "contiguous",
     "converted",
     "converts",
     "fitted",
     "kernel_spec",
     "scal",
+    "tested",
 ]

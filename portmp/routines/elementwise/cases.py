@@ -13,12 +13,14 @@ from portmp.formats import Format, convert, inputs
 from portmp.networks.operators import ARITY
 from portmp.routines.case import ALPHA, COUNT, Case, hostile, scalar
 from portmp.routines.elementwise import reference
-from portmp.routines.elementwise.launch import compare, converts
+from portmp.routines.elementwise.launch import converts
 from portmp.routines.reference import Host
 
 
-def _signs(x: Any, y: Any) -> np.ndarray[Any, Any]:
-    return compare(x.planes, y.planes)
+def signs(x: Any, y: Any) -> np.ndarray[Any, Any]:
+    """Signs of x - y by comparisons: -1, 0, 1, or 2 where unordered."""
+    less, equal, greater = (np.asarray(answer) for answer in (x < y, x == y, x > y))
+    return np.select([less, equal, greater], [-1, 0, 1], 2).astype(np.int8)
 
 
 CALLS: dict[str, str | Callable[..., Any]] = {
@@ -32,8 +34,9 @@ CALLS: dict[str, str | Callable[..., Any]] = {
     "fma": "fma",
     "min": "minimum",
     "max": "maximum",
-    "copy": operator.methodcaller("copy"),
-    "compare": _signs,
+    "copy": lambda x: x._apply("copy"),
+    "sign": "sign",
+    "compare": signs,
 }
 """What users call for each operator."""
 

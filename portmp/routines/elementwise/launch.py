@@ -3,23 +3,34 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portmp import formats
 from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import ArgumentError, ShapeError
+from portmp.codegen.writer import Writer
+from portmp.errors import ArgumentError
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.routines import axes, base
 from portmp.routines.elementwise import reference
 from portmp.routines.elementwise import schedule as schedules
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.runtime import program
-from portmp.runtime.planes import Place, Planes, allocate, broadcast_strides, copied, dense_strides
+from portmp.runtime.planes import (
+    Numbers,
+    Place,
+    Planes,
+    View,
+    allocate,
+    broadcast_strides,
+    copied,
+    dense_strides,
+)
 
 NAMES = ("x", "y", "z")
 THREADS = 256
@@ -27,14 +38,56 @@ THREADS = 256
 Operand = Planes | base.ScalarLimbs
 
 
+class Test(NamedTuple):
+    """A question about numbers: which operator answers it, and how its result *r* is looked at.
+
+    As text of C for a Writer, and with NumPy, of the result's leading words.
+    """
+
+    op: str
+    text: Callable[[Writer, str], str]
+    holds: Callable[[Any], Any]
+
+
+def _signed(w: Writer, r: str) -> str:
+    """The sign bit of a word, NaN's and zero's too."""
+    p = w.platform
+    return f"{p.as_int.format(r, l='') if w.scalar == 'float' else w.bits('high_word', r)} < 0"
+
+
+TESTS = {
+    "equal": Test("compare", lambda w, r: f"{r} == 0", lambda r: r == 0),
+    "not_equal": Test("compare", lambda w, r: f"{r} != 0", lambda r: r != 0),
+    "less": Test("compare", lambda w, r: f"{r} == -1", lambda r: r == -1),
+    "less_equal": Test("compare", lambda w, r: f"{r} <= 0", lambda r: r <= 0),
+    "greater": Test("compare", lambda w, r: f"{r} == 1", lambda r: r == 1),
+    "greater_equal": Test(
+        "compare", lambda w, r: f"{r} == 0 || {r} == 1", lambda r: (r == 0) | (r == 1)
+    ),
+    "nonzero": Test("copy", lambda w, r: f"{r} != 0", lambda r: r != 0),
+    "isnan": Test("copy", lambda w, r: f"{r} != {r}", np.isnan),
+    "isinf": Test("copy", lambda w, r: f"{w.fabs(r)} > {w.largest}", np.isinf),
+    "isfinite": Test("copy", lambda w, r: f"{w.fabs(r)} <= {w.largest}", np.isfinite),
+    "signbit": Test("copy", _signed, np.signbit),
+}
+"""Questions that are answered for each element. Compared are -1, 0, 1, and 2 where unordered."""
+
+
 @cache
 def kernel_spec(
-    form: str, op: str, access: tuple[str, ...], rank: int, schedule: FlatSchedule, source: str = ""
+    form: str,
+    op: str,
+    access: tuple[str, ...],
+    rank: int,
+    schedule: FlatSchedule,
+    source: str = "",
+    test: str = "",
 ) -> KernelSpec:
     """The kernel of operator *op*; access says how each operand is read.
 
     ``value``: one scalar passed by value, ``contiguous``: like the output, ``strided``.
-    *form* is the output's format, *source* that of x where it is another of these words.
+    *form* is the output's format, *source* that of x where it is another of these words. With a
+    *test* the output are truth values: what TESTS ask of the operator's result.
     """
     f = formats.get(form)
     stored = None
@@ -46,7 +99,7 @@ def kernel_spec(
     if schedule.elements_per_access > 1:
         template = "elementwise_parts"
     return spec(
-        f"elementwise_{op}",
+        f"elementwise_{test or op}",
         f"blas/{template}.mako",
         f,
         {"operator": network},
@@ -55,7 +108,7 @@ def kernel_spec(
         rank=rank,
         stored=stored,
         s=schedule,
-        sign_only=op == "compare",
+        flag=TESTS[test].text if test else None,
     )
 
 
@@ -75,7 +128,7 @@ def apply(
     first = next(iter(arrays.values()))
     form = first.format
     base.same(form, **arrays)
-    shape = _broadcast(op, list(arrays.values()))
+    shape = axes.common_shape(op, list(arrays.values()))
     target = base.output(out, first, shape)
     for name, planes in arrays.items():
         if not target.same_view(planes) and target.overlaps(planes):
@@ -86,42 +139,33 @@ def apply(
     return target
 
 
-def _broadcast(op: str, arrays: Sequence[Planes]) -> tuple[int, ...]:
-    """The common shape of *op*'s operands."""
-    shapes = {p.shape: None for p in arrays}
-    if len(shapes) == 1:
-        return arrays[0].shape
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        named = " and ".join(str(p.shape) for p in arrays)
-        raise ShapeError(f"operands of {op}: shapes {named} do not broadcast") from None
-
-
-def compare(x: Operand, y: Operand) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
-    """Signs of x - y on the host: -1, 0, 1, or 2 where unordered. Waits for the device."""
-    arrays = [o for o in (x, y) if isinstance(o, Planes)]
-    shape = _broadcast("compare", arrays)
-    signs = allocate(_SIGNS, shape, arrays[0].queue)
-    _run("compare", arrays[0].format, (x, y), signs)
-    return signs.read_dense()[0] if signs.size else np.empty(shape, np.int8)
-
-
-_SIGNS = Format("sign", ("int8",), "float32", {}, {}, "signs of differences")
+def tested(
+    test: str, operands: Sequence[Operand], out: Numbers | None = None, names: Sequence[str] = NAMES
+) -> Numbers:
+    """The answers to one of TESTS for each element, with broadcasting: truth values."""
+    arrays = {n: o for n, o in zip(names, operands, strict=False) if isinstance(o, Planes)}
+    first = next(iter(arrays.values()))
+    base.same(first.format, **arrays)
+    shape = axes.common_shape(test, list(arrays.values()))
+    target = base.output_numbers(out, "bool", shape, first.queue)
+    _run(TESTS[test].op, first.format, operands, target, test=test)
+    return target
 
 
 def _run(
     op: str,
     form: Format,
     operands: Sequence[Operand],
-    out: Planes,
+    out: View[Any],
     schedule: FlatSchedule | None = None,
     source: str = "",
+    test: str = "",
 ) -> None:
     if not out.size:
         return
     if out.device.by_reference:
-        base.on_host(out, partial(reference.elementwise, form, op), *operands)
+        holds = TESTS[test].holds if test else None
+        base.on_host(out, partial(reference.elementwise, form, op, holds=holds), *operands)
         return
     if schedule is None:
         schedule = schedules.flat(
@@ -129,11 +173,11 @@ def _run(
         )
     places = tuple([o.place if isinstance(o, Planes) else None for o in operands])
     threads = base.threads(out.device, THREADS)
-    plan = _planned(op, form.name, schedule, out.place, places, source, threads)
+    plan = _planned(op, form.name, schedule, out.place, places, source, threads, test)
     kernel = program.kernels(out.device, plan.kernel)[plan.kernel.name]
     args: list[Argument] = [*plan.sizes]
     for operand, strides in zip((*operands, out), plan.strides, strict=True):
-        args += base.strided(operand, *strides) if isinstance(operand, Planes) else operand
+        args += base.strided(operand, *strides) if isinstance(operand, View) else operand
     out.queue.launch(kernel, (plan.blocks, 1, 1), (plan.threads, 1, 1), args)
 
 
@@ -160,6 +204,7 @@ def _planned(
     operands: tuple[Place | None, ...],
     source: str,
     threads: int,
+    test: str,
 ) -> _Plan:
     """How to launch operator *op* on operands that lie there; None: scalars."""
     shape, out_strides, start = out
@@ -168,7 +213,7 @@ def _planned(
         for i, place in enumerate(operands)
         if place
     }
-    sizes, strides = _collapsed(shape, [out_strides, *views.values()])
+    sizes, strides = axes.collapsed(shape, [out_strides, *views.values()])
     dense = dense_strides(sizes)
     by_operand = dict(zip(views, strides[1:], strict=True))
     access = tuple(
@@ -177,12 +222,12 @@ def _planned(
     )
     starts = [start, *(place.start for place in operands if place)]
     coded = any(formats.get(name).coded for name in (form, source) if name)
-    schedule = fitted(schedule, op, coded, access, strides[0], starts, threads)
+    schedule = fitted(schedule, test or op, coded, access, strides[0], starts, threads)
     told = [by_operand[i] if kind == "strided" else () for i, kind in enumerate(access)]
     size = math.prod(sizes)
     each = schedule.items * schedule.width * schedule.elements_per_access
     return _Plan(
-        kernel_spec(form, op, access, len(sizes), schedule, source),
+        kernel_spec(form, op, access, len(sizes), schedule, source, test),
         (size, *sizes[1:]),
         (*told, strides[0]),
         base.blocks(size, schedule.threads * each),
@@ -204,7 +249,8 @@ def fitted(
     Neighbours of which some are stored short (*coded*) also begin (*starts*) where a word of
     each part does.
     """
-    dense = out_strides == (1,) and "strided" not in access and op != "compare"
+    dense = out_strides == (1,) and "strided" not in access
+    dense &= op not in TESTS
     if schedule.elements_per_access > 1:
         whole = not any(start % schedule.elements_per_access for start in starts)
         return schedule if dense and whole and coded else _alone(schedule)
@@ -219,29 +265,6 @@ def _scalar(threads: int) -> FlatSchedule:
 @cache
 def _alone(schedule: FlatSchedule) -> FlatSchedule:
     return replace(schedule, elements_per_access=1)
-
-
-def _collapsed(
-    shape: Sequence[int], views: Sequence[tuple[int, ...]]
-) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
-    """Merge axes that every view walks as one, by their strides; drop axes of length 1."""
-    sizes: list[int] = []
-    strides: list[list[int]] = [[] for _ in views]
-    for axis, size in enumerate(shape):
-        if size == 1:
-            continue
-        steps = [v[axis] for v in views]
-        if sizes and all(s[-1] == step * size for s, step in zip(strides, steps, strict=True)):
-            sizes[-1] *= size
-            for s, step in zip(strides, steps, strict=True):
-                s[-1] = step
-        else:
-            sizes.append(size)
-            for s, step in zip(strides, steps, strict=True):
-                s.append(step)
-    if not sizes:
-        return (1,), [(1,)] * len(views)
-    return tuple(sizes), [tuple(s) for s in strides]
 
 
 def contiguous(planes: Planes) -> Planes:
@@ -269,7 +292,7 @@ def axpy(alpha: base.ScalarLimbs, x: Planes, y: Planes, out: Planes | None = Non
         return apply("add", [x, y], out)
     if base.is_number(alpha, 0):
         base.same(x.format, x=x, y=y)
-        return apply("copy", [y.broadcast_to(_broadcast("axpy", [x, y]))], out, ("y",))
+        return apply("copy", [y.broadcast_to(axes.common_shape("axpy", [x, y]))], out, ("y",))
     return apply("fma", [alpha, x, y], out, ("alpha", "x", "y"))
 
 

@@ -41,19 +41,26 @@ class Elementwise(Routine):
     )
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Each operator on dense operands."""
+        """Each operator on dense operands; what asks for an order stands for all that compare."""
         schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
         for op, arity in ARITY.items():
-            yield op, self._unit(form, op, ("contiguous",) * arity, schedule, threads)
+            test = "less" if op == "compare" else ""
+            yield op, self._unit(form, op, ("contiguous",) * arity, schedule, threads, test)
         for name, (op, arity) in WITH_SCALAR.items():
             access = ("value",) + ("contiguous",) * (arity - 1)
             yield name, self._unit(form, op, access, schedule, threads)
 
     def _unit(
-        self, form: Format, op: str, access: tuple[str, ...], schedule: FlatSchedule, threads: int
+        self,
+        form: Format,
+        op: str,
+        access: tuple[str, ...],
+        schedule: FlatSchedule,
+        threads: int,
+        test: str = "",
     ) -> CompilationUnit:
-        fitted = launch.fitted(schedule, op, form.coded, access, (1,), (), threads)
-        return (launch.kernel_spec(form.name, op, access, 1, fitted),)
+        fitted = launch.fitted(schedule, test or op, form.coded, access, (1,), (), threads)
+        return (launch.kernel_spec(form.name, op, access, 1, fitted, test=test),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

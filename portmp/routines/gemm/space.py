@@ -15,7 +15,7 @@ COLUMNS = ((16, 8), (32, 4), (32, 8), (64, 2), (64, 1), (64, 4), (128, 1), (128,
 _RESULTS = ((1, 1), (2, 1), (1, 2), (2, 2), (4, 2), (2, 4), (4, 4), (8, 4), (4, 8), (8, 8))
 TILES: Space = (
     (("thread_m", "thread_n"), _RESULTS),
-    (("tile_k", "stages"), tuple((k, s) for k in (8, 16, 32, 64) for s in (1, 2))),
+    (("tile_k", "stages"), tuple((k, s) for k in (8, 16, 32) for s in (1, 2))),
     (("vector", "pad"), ((1, 0), (1, 1), (2, 0), (2, 2), (4, 0), (4, 4))),
     one_field("unroll", 1, 2, 4, 8, 16),
     one_field("blocks", 1, 2, 3, 4),

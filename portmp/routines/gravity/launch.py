@@ -1,7 +1,7 @@
 """Softened gravity by direct summation: accelerations and potentials of targets.
 
 Definition: the sources are taken in order, in slabs of SLAB; a slab's terms m d / r^3 are
-summed by the format's accurate accumulator, renormalised every PERIOD steps; slabs are
+summed by the format's accurate accumulator, renormalised every GRAVITY_PERIOD steps; slabs are
 added in ascending order. docs/bits.md has the interaction.
 """
 
@@ -101,7 +101,7 @@ def compilation_unit(
         layout=Layout(s, wanted, distinct),
         parts=s.parts,
         slab=definition.SLAB,
-        period=definition.PERIOD,
+        period=definition.GRAVITY_PERIOD,
     )
     return (main, _combine(f, wanted, threads)) if s.parts else (main,)
 

@@ -80,7 +80,7 @@ def sums(
                     ar.run(nets["accumulate"], s, *term)
                     for s, term in zip(state, terms, strict=True)
                 ]
-                if "renormalise" in nets and (j + 1 - slab) % accumulator.period == 0:
+                if "renormalise" in nets and (j + 1 - slab) % definition.GRAVITY_PERIOD == 0:
                     state = [ar.run(nets["renormalise"], s) for s in state]
             parts = [ar.run(nets["finish"], s) for s in state]
             if totals is not None:

@@ -69,10 +69,15 @@ class NbodySchedule(Schedule):
                     f"schedule: {name} {getattr(self, name)} given, "
                     f"{', '.join(map(str, allowed))} are allowed"
                 )
-        if definition.PERIOD % self.tile or self.tile % self.unroll or self.unroll % self.ilp:
+        if (
+            definition.GRAVITY_PERIOD % self.tile
+            or self.tile % self.unroll
+            or self.unroll % self.ilp
+        ):
             raise ArgumentError(
                 f"schedule: tile {self.tile}, unroll {self.unroll} and ilp {self.ilp} given, a "
-                f"divisor of {definition.PERIOD}, one of the tile and one of unroll are needed"
+                f"divisor of {definition.GRAVITY_PERIOD}, one of the tile and one of unroll are "
+                "needed"
             )
         if self.width > 1 and device.traits.root != "ieee":
             raise ArgumentError(

@@ -43,7 +43,7 @@ AUTO = "auto"
 
 LOG = logging.getLogger("portmp")
 
-_DIRECT = (0, 3, -1, -4)
+_DIRECT = (0, 3, 4, 6)
 """log2 of c by the number of limbs less one, rounded down (docs/bits.md)."""
 
 _REACHED = 0.85

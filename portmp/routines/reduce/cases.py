@@ -71,8 +71,11 @@ def _rows(form: Format) -> Iterator[Case]:
     plain = inputs.ordinary(form, (4, 40), "sum")
     matrices["special-4x40"] = inputs.with_specials(plain, "s", (np.inf, np.nan, -0.0))
     for name, x in matrices.items():
-        for kind in ("sum", "max", "min"):
+        for kind in ("sum", "prod", "max", "min"):
             yield _row_by_row(form, kind, name, x)
+    x = inputs.ordinary(form, (3, 50), "mean")
+    yield Case("mean", "ordinary-3x50", form, (x,), "mean", reference.mean, {"axis": -1})
+    yield Case("var", "ordinary-3x50", form, (x,), "var", reference.var, {"axis": -1})
 
 
 def _row_by_row(form: Format, kind: str, name: str, x: Host) -> Case:

@@ -99,7 +99,7 @@ SHORT = 8
 def _definition(kind: str) -> dict[str, Any]:
     return {
         "terms": "product" if kind == "dot" else "value",
-        "identity": IDENTITY[kind] if kind in ("max", "min") else 0.0,
+        "identity": IDENTITY[kind],
         "start": IDENTITY[kind],
         "lanes": definition.LANES,
         "chunk": definition.CHUNK,
@@ -185,7 +185,7 @@ def dot(
 
 
 def over_rows(kind: str, x: Planes, schedule: Schedule | None = None) -> Planes:
-    """sum, max or min of each row of x (m, n); shape (m,)."""
+    """sum, prod, max or min of each row of x (m, n); shape (m,)."""
     if kind in ("max", "min") and not x.shape[1]:
         raise ShapeError(f"{kind}: an empty array has none")
     out = allocate(x.format, (x.shape[0],), x.queue)

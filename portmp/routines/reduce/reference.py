@@ -10,7 +10,7 @@ import numpy as np
 
 from portmp import definition, networks
 from portmp.definition import norm_exponent
-from portmp.formats import Format
+from portmp.formats import Format, convert
 from portmp.networks import Network, ieee
 from portmp.routines.elementwise.reference import elementwise, scal
 from portmp.routines.reduce.roles import IDENTITY, steps
@@ -47,12 +47,31 @@ def dot(form: Format, x: Host, y: Host, accuracy: str = "accurate") -> Host:
 
 
 def over_rows(form: Format, kind: str, x: Host) -> Host:
-    """sum, max or min of each row."""
+    """sum, prod, max or min of each row."""
     ar = Arithmetic(form)
     with ieee.quiet():
         if not x[0].shape[1]:
-            return ar.store(ar.zeros(form.limbs, (x[0].shape[0],)))
+            return ar.store(ar.zeros(form.limbs, (x[0].shape[0],), IDENTITY[kind]))
         return ar.store(_lanes(ar, kind, ar.load(x), None))
+
+
+def mean(form: Format, x: Host) -> Host:
+    """The sum of each row divided by its length."""
+    return elementwise(form, "div", over_rows(form, "sum", x), _whole(form, x[0].shape[1]))
+
+
+def var(form: Format, x: Host) -> Host:
+    """The sum of the squares of differences from the mean, divided by the length, of each row."""
+    centre = [word[:, None] for word in mean(form, x)]
+    distance = elementwise(form, "sub", x, centre)
+    squares = elementwise(form, "mul", distance, distance)
+    return elementwise(form, "div", over_rows(form, "sum", squares), _whole(form, x[0].shape[1]))
+
+
+def _whole(form: Format, number: int) -> Host:
+    """A small integer as planes of shape ()."""
+    words = convert.round_to_limbs(number, form)
+    return [np.asarray(word, form.dtype(i)) for i, word in enumerate(words)]
 
 
 def _lanes(
@@ -62,8 +81,7 @@ def _lanes(
     nets = steps(ar.form, kind, accuracy)
     period = ar.form.accumulator(accuracy).period
     first = IDENTITY[kind]
-    fill = first if kind in ("max", "min") else 0.0
-    xs = _by_lane(x, fill)
+    xs = _by_lane(x, first)
     ys = None if y is None else _by_lane(tuple(w[None, :] for w in y), 0.0)
     rows, count, length, lanes = xs[0].shape
     state = ar.zeros(nets["step"].result.words, (rows, count, lanes), first)

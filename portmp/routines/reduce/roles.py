@@ -8,7 +8,7 @@ from portmp import definition, networks
 from portmp.formats import Format
 from portmp.networks import Network
 
-IDENTITY = {"dot": 0.0, "sum": 0.0, "max": -math.inf, "min": math.inf}
+IDENTITY = {"dot": 0.0, "sum": 0.0, "prod": 1.0, "max": -math.inf, "min": math.inf}
 
 
 def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Network]:
@@ -28,4 +28,5 @@ def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Netw
         return found
     if kind == "sum":
         return {"step": form.network("add"), "finish": keep, "combine": form.operator("add")}
-    return {"step": form.operator(kind), "finish": keep, "combine": form.operator(kind)}
+    operator = form.operator("mul" if kind == "prod" else kind)
+    return {"step": operator, "finish": keep, "combine": operator}

@@ -73,7 +73,8 @@ def followed(bench: Bench, rows: list[Row]) -> Row:
     return {"kind": bench.kind, "gains": gains}
 
 
-def _stated_gain(row: Row) -> float | None:
+def stated_gain(row: Row) -> float | None:
+    """What fma gives in the paper, of a routine in a format."""
     with_fma, without = (
         stated("rates", row["routine"], row["format"] + end) for end in ("", WITHOUT_FMA)
     )
@@ -100,7 +101,7 @@ def _rates(found: Row) -> Iterator[Table | str]:
     )
     yield Table(title, columns, found["rows"])
     if found["gains"]:
-        gains = (*_KEYS[:3], Column("gain", "gain"), Column("the paper", _stated_gain))
+        gains = (*_KEYS[:3], Column("gain", "gain"), Column("the paper", stated_gain))
         yield Table(f"fma: the rate over that without fma; the paper: {GPU}", gains, found["gains"])
 
 

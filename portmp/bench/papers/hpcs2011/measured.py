@@ -7,6 +7,7 @@ A *way* is whose kernels run: the ``paper``'s (one thread a result, its blocks; 
 from __future__ import annotations
 
 import itertools
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, lru_cache, partial
@@ -20,7 +21,7 @@ from portmp.bench.exact import Errors
 from portmp.bench.experiment import Case as Measurement
 from portmp.bench.experiment import Run, paper_of
 from portmp.bench.measure import Timing
-from portmp.bench.peers import Subject, Vendor
+from portmp.bench.peers import Vendor
 from portmp.bench.roofline import Ceilings
 from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
@@ -54,6 +55,9 @@ SIZES: Mapping[str, Mapping[str, int]] = {
 USUAL = {"gpu": FULL, "cpu": QUICK}
 LEAST = {"axpy": 2**14, "gemv": 128, "gemm": 64}
 """Sizes below which nothing is measured, however little time there is."""
+GROWTH = {"axpy": 16, "gemv": 4, "gemm": 4}
+LONG_ENOUGH = 2e-3
+"""What is tried first grows so many times, up to a call of so many seconds."""
 THREADS = 128
 """The paper's blocks of AXPY and GEMV; GEMM has 8 x 8 in DD and 16 x 16 in QD."""
 EDGE = {2: 8, 4: 16}
@@ -99,10 +103,10 @@ class Bench(Run):
     vendor: Vendor | None = None
     no_vendor: str = ""
     ceilings: Ceilings | None = None
-    rates: dict[tuple[str, str], float] = field(default_factory=dict)
-    """Operations a second by format and way, of the routine that was measured last."""
+    rates: dict[tuple[str, str, str], float] = field(default_factory=dict)
+    """Operations a second by routine, format and way, as far as they are known."""
     rates_of: dict[tuple[str, str, str], float] = field(default_factory=dict)
-    """Operations a second by routine, format and way: what a CPU is compared with."""
+    """The same as it was measured: what a CPU is compared with."""
 
     def limits(self) -> Ceilings:
         """The device's own rates, measured once."""
@@ -117,9 +121,9 @@ class Bench(Run):
         """The task at the largest size, halved as often as needed, that its share of time allows.
 
         None where so many *calls* of the least size are too many. How long they take follows from
-        a call of that size, or from the last routine's rate.
+        calls of small ones.
         """
-        known = task.form.name, task.way
+        known = task.routine, task.form.name, task.way
         if known not in self.rates:
             self.rates[known] = self._tried(task)
         left, asked = self.budget.left(experiment, parts), task.n
@@ -136,10 +140,21 @@ class Bench(Run):
         return task
 
     def _tried(self, task: Task) -> float:
-        """Operations a second of a small one."""
-        small = replace(task, n=min(task.n, LEAST[task.routine]))
-        ready = prepared(self, small)
-        return small.operations / timed(self, ready, 1).median
+        """Operations a second of the least size, or of one that is long enough to tell."""
+        n = min(task.n, LEAST[task.routine])
+        while True:
+            small = replace(task, n=n)
+            call = called(self, small)[0]
+            with self.budget.beside():  # the first call compiles
+                call()
+                self.device.queue.synchronize()
+            start = time.perf_counter()
+            call()
+            self.device.queue.synchronize()
+            seconds = time.perf_counter() - start
+            if seconds > LONG_ENOUGH or n == task.n:
+                return small.operations / seconds
+            n = min(task.n, GROWTH[task.routine] * n)
 
 
 @lru_cache(maxsize=2)
@@ -159,48 +174,46 @@ class Prepared:
 
 def prepared(bench: Bench, task: Task) -> Prepared:
     """Make operands, call once and check the result; compiling takes no time of the limit."""
-    case, values = task.case, values_of(task.form)
-    pool = Pool(values, case.starts[-1], bench.device)
-    if task.way == LIBRARY:
-        return _of_the_library(bench, task, pool)
-    a, b = pool.inputs(case)
-    shape = case.routine.result(case.shape)
-    out = Array(planes.allocate(task.form, shape, bench.device.queue))
-    work = _PAPERS[task.routine](a, b, out) if task.way == PAPER else _usual(task, a, b, out)
+    work, entry, on_host = called(bench, task)
     with bench.budget.beside():
         work()
         bench.device.queue.synchronize()
-    return Prepared(work, runner.checked(values, case, out))
-
-
-def _usual(task: Task, a: Array, b: Array, out: Array) -> Callable[[], object]:
-    return partial(task.case.routine.call, blas, (a, b), out, ACCURATE)
-
-
-def _of_the_library(bench: Bench, task: Task, pool: Pool) -> Prepared:
-    """AXPY in place, or A B^T."""
-    assert bench.vendor
-    case, values = task.case, pool.values
-    if task.routine == "axpy":
-        found = bench.vendor.axpy(pool, task.n, case.starts[1], _factors())
-        entries = [case.routine.entry(values, case.starts, case.shape, i) for i in case.samples]
+    case, values = task.case, values_of(task.form)
+    if (task.routine, task.way) == ("gemm", LIBRARY):
+        entries = [_transposed(values, case, i) for i in case.samples]
     else:
-        found = bench.vendor.gemm(pool, task.n, case.starts[1])
-        entries = [
-            values.dot(
-                Walk(i // task.n * task.n), Walk(case.starts[1] + i % task.n * task.n), task.n
-            )
-            for i in case.samples
-        ]
-    found.work()
-    bench.device.queue.synchronize()
-    return Prepared(found.work, _errors(found, case, entries), found.on_host)
+        entries = [case.routine.entry(values, case.starts, case.shape, i) for i in case.samples]
+    found = [exact.fraction(entry(i)) for i in case.samples]
+    return Prepared(work, exact.of_format(found, entries, case.form), on_host)
 
 
-def _errors(found: Subject, case: Case, entries: Sequence[Entry]) -> Errors:
-    return exact.of_format(
-        [exact.fraction(found.entry(i)) for i in case.samples], entries, case.form
-    )
+def _transposed(values: Values, case: Case, place: int) -> Entry:
+    """An entry of A B^T."""
+    row, column = divmod(place, case.shape[-1])
+    n = case.shape[-1]
+    return values.dot(Walk(row * n), Walk(case.starts[1] + column * n), n)
+
+
+def called(
+    bench: Bench, task: Task
+) -> tuple[Callable[[], object], Callable[[int], list[float]], bool]:
+    """A task's call, the limbs of its result's entries, and whether the host runs it."""
+    case = task.case
+    pool = Pool(values_of(task.form), case.starts[-1], bench.device)
+    if task.way == LIBRARY:
+        assert bench.vendor
+        start = case.starts[1]
+        if task.routine == "axpy":  # in place
+            theirs = bench.vendor.axpy(pool, task.n, start, _factors())
+        else:
+            theirs = bench.vendor.gemm(pool, task.n, start)
+        return theirs.work, theirs.entry, theirs.on_host
+    a, b = pool.inputs(case)
+    shape = case.routine.result(case.shape)
+    out = Array(planes.allocate(task.form, shape, bench.device.queue))
+    usual = partial(case.routine.call, blas, (a, b), out, ACCURATE)
+    work = _PAPERS[task.routine](a, b, out) if task.way == PAPER else usual
+    return work, partial(runner.entry_of, out), False
 
 
 def _factors() -> Iterator[float]:
@@ -296,9 +309,7 @@ def _measured(bench: Bench, experiment: str, task: Task, parts: int) -> list[Row
     fitting = bench.affordable(experiment, task, parts)
     if fitting is None:
         return []
-    row = measured(bench, fitting)
-    bench.rates[task.form.name, task.way] = row["operations_per_second"]
-    return [row]
+    return [measured(bench, fitting)]
 
 
 def timed(bench: Bench, ready: Prepared, runs: int) -> Timing:

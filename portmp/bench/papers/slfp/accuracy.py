@@ -15,7 +15,7 @@ import numpy as np
 
 import portmp as mp
 from portmp import formats
-from portmp.arrays import blas
+from portmp.arrays import blas, elementwise
 from portmp.arrays.array import Array
 from portmp.bench import exact, runner
 from portmp.bench.experiment import Case
@@ -108,7 +108,7 @@ def _sums(bench: Bench, form: Format, values: Values, length: int) -> list[Row]:
     total = mp.zeros((LANES,), form, bench.device)
     rows: list[Row] = []
     for k in range(length):
-        total = blas.fma(a[k], b[k], total)
+        total = elementwise.fma(a[k], b[k], total)
         if k + 1 in STEPS:
             off = (total.to_float64() - terms[k]) / terms[k] * 2.0**form.bits
             rows.append({"what": SUMS, **_about(form), "n": k + 1, **_spread(off)})

@@ -15,7 +15,7 @@ from functools import lru_cache, partial
 from typing import ClassVar
 
 from portmp import formats
-from portmp.arrays import blas
+from portmp.arrays import blas, products
 from portmp.arrays.array import Array
 from portmp.backends.base import Device
 from portmp.bench import exact, measure, runner
@@ -317,7 +317,7 @@ class Dot(Kind):
     def prepare(self, device: Device, form: Format, n: int, pool: Pool | None) -> Prepared:
         case = self.case(form, n)
         pool = pool or Pool(values_of(form), case.starts[-1], device)
-        work = partial(blas.dot, *pool.inputs(case))
+        work = partial(products.dot, *pool.inputs(case))
         result, first = first_call(work)
         return Prepared(pool, work, runner.checked(pool.values, case, result), first)
 

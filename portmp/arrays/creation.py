@@ -1,0 +1,471 @@
+"""New arrays: of given numbers, of equal ones, of numbers at equal distances."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from portmp import discovery, formats
+from portmp.arrays import borrowed, dtypes, elementwise, manipulation
+from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
+from portmp.arrays.viewed import AnyArray, Viewed, integers, makes_arrays, wrapped
+from portmp.backends import cuda_array, dlpack
+from portmp.backends.base import Device, Queue
+from portmp.errors import ArgumentError, FormatError, OutOfMemory, ShapeError
+from portmp.formats import Format, convert, foreign
+from portmp.routines import base, moves, plain
+from portmp.runtime.planes import View, allocate, allocate_numbers, upload
+
+Where = str | Device | Queue | None
+
+
+# --- where, and of what ---------------------------------------------------------------------------
+
+
+def opened(form: Dtype, device: Where) -> Queue:
+    """A queue of a device that can hold values of *form*."""
+    queue = discovery.queue_of(device)
+    target = queue.device
+    if isinstance(form, Format) and form.word == "float64" and not target.properties.float64:
+        raise FormatError(
+            f"format {form.name}: {target.name} ({target.properties.name}) has no float64; "
+            "use float32, ds, ts or qs"
+        )
+    return queue
+
+
+def chosen(format: Any, dtype: Any, usual: Dtype | None = None) -> Dtype:
+    """The dtype that *format* or *dtype*, of which one may be given, asks for."""
+    if format is not None and dtype is not None:
+        raise ArgumentError("dtype: given beside format, which is the same; give one of them")
+    given = dtype if format is None else format
+    if given is None:
+        return usual or dtypes.default()
+    return dtypes.resolved(given, "dtype" if format is None else "format")
+
+
+def _sizes(shape: Any, what: str) -> tuple[int, ...]:
+    sizes = tuple(integers((shape,), "shape"))
+    if any(n < 0 for n in sizes):
+        raise ShapeError(f"{what}: shape {sizes} given, lengths cannot be negative")
+    if any(n >= 2**63 for n in sizes):
+        raise ShapeError(f"{what}: shape {sizes!s:.80} given, lengths are below 2^63")
+    return sizes
+
+
+def new(shape: Any, kind: Dtype, device: Where, what: str) -> View[Any]:
+    """New memory with undefined content; OutOfMemory where the device has less."""
+    sizes, queue = _sizes(shape, what), opened(kind, device)
+    target = queue.device
+    needed, memory = math.prod(sizes) * kind.itemsize, target.properties.memory
+    if needed > memory:
+        raise OutOfMemory(f"{what}: {needed} bytes asked for, {target.room()}")
+    if isinstance(kind, Format):
+        return allocate(kind, sizes, queue)
+    return allocate_numbers(kind.name, sizes, queue)
+
+
+def _zeroed(view: View[Any]) -> View[Any]:
+    """The same memory with all bits zero."""
+    for i in range(len(view.parts)):
+        plain.fill(view.raw(i), 0)
+    return view
+
+
+# --- of given numbers -----------------------------------------------------------------------------
+
+
+def array(
+    data: Any,
+    format: Any = None,
+    device: Where = None,
+    rounding: str | None = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """An array of *data* on *device*.
+
+    *data*: nested sequences or NumPy arrays of decimal strings (correctly rounded), ints,
+    Fractions, Decimals, floats (exact, as far as the format holds them), mpmath, gmpy2 and
+    python-flint numbers, or arrays (which are copied; nested ones are stacked). Without a format:
+    that of arrays, else dd. *dtype* is another name for the format, and may also be one of integers
+    or truth values. *rounding*: how a storage format rounds, ``nearest`` (ties to even) or
+    ``toward_zero``; results in the array's format are rounded so, too.
+    """
+    data = _on_device(data)
+    kind = None if format is None and dtype is None else chosen(format, dtype)
+    if isinstance(data, (list, tuple)) and _has_arrays(data):
+        data = _stacked(data, kind)
+    if isinstance(data, Viewed):
+        own = dtypes.of_view(data.planes)
+        wanted = rounded(kind or (own if isinstance(own, Format) else dtypes.default()), rounding)
+        found = wrapped(elementwise.as_dtype(data.planes, wanted))
+        found = found.copy() if found.planes is data.planes else found
+        return found if device is None else found.to(device)
+    wanted = rounded(kind or dtypes.default(), rounding)
+    return wrapped(_of_host(data, wanted, device))
+
+
+def _on_device(data: Any) -> Any:
+    """The arrays of GPU libraries as arrays over the same memory; all else as it is."""
+    if isinstance(data, (Viewed, np.ndarray, np.generic, list, tuple, str, int, float)):
+        return data
+    told = getattr(data, "__dlpack_device__", None)
+    if told is None and not hasattr(data, cuda_array.NAME):
+        return data
+    if told is not None and int(told()[0]) == dlpack.CPU:
+        return data
+    return wrapped(borrowed.taken(data))
+
+
+def rounded(kind: Dtype, rounding: str | None) -> Dtype:
+    """The storage format with another rounding, where one is asked for."""
+    if rounding is None:
+        return kind
+    if not isinstance(kind, Format):
+        raise ArgumentError(f"rounding: {rounding!r} given, {kind} is not rounded")
+    return formats.rounded_as(kind, rounding)
+
+
+def _of_host(data: Any, kind: Dtype, device: Where) -> View[Any]:
+    """Numbers of the host on a device."""
+    if isinstance(kind, Format):
+        return upload(kind, convert.to_limbs(data, kind), opened(kind, device))
+    host = plain_host(data, kind.name, "data")
+    made = allocate_numbers(kind.name, host.shape, opened(kind, device))
+    if made.size:
+        made.write_parts([host])
+    return made
+
+
+def _has_arrays(data: Any) -> bool:
+    """Whether nested lists hold arrays."""
+    nested = (list, tuple)
+    return any(isinstance(x, Viewed) or (isinstance(x, nested) and _has_arrays(x)) for x in data)
+
+
+def _stacked(data: Any, kind: Dtype | None) -> AnyArray:
+    """Nested lists of arrays (and numbers) of one shape as one array."""
+    made = [
+        _stacked(x, kind) if isinstance(x, (list, tuple)) and _has_arrays(x) else x for x in data
+    ]
+    known = next(x for x in made if isinstance(x, Viewed))
+    own = dtypes.of_view(known.planes)
+    for other in made:
+        if isinstance(other, Viewed):
+            own = dtypes.promoted(own, dtypes.of_view(other.planes), "array")
+    items = [
+        x if isinstance(x, Viewed) else array(x, own, known.queue)  # numbers beside arrays
+        for x in made
+    ]
+    found: AnyArray = manipulation.stack(
+        [wrapped(elementwise.as_dtype(x.planes, kind or own)) for x in items]
+    )
+    return found
+
+
+@makes_arrays
+def asarray(
+    obj: Any, /, *, dtype: Any = None, device: Where = None, copy: bool | None = None
+) -> Any:
+    """*obj* as an array: itself, if it is one of this dtype on this device.
+
+    Numbers get a dtype of their kind where none is given: the default format, int64 or bool.
+    *copy*: always (True), only where needed (None), or never (False: ValueError where needed).
+    """
+    kind = None if dtype is None else dtypes.resolved(dtype)
+    obj = _on_device(obj)
+    if isinstance(obj, Viewed):
+        found = obj.planes if kind is None else elementwise.as_dtype(obj.planes, kind)
+        queue = found.queue if device is None else discovery.queue_of(device)
+        moved = wrapped(found) if queue is found.queue else wrapped(found).to(device)
+        if moved.planes is not obj.planes and copy is False:
+            raise ValueError("asarray: copy=False given, another dtype or device needs a copy")
+        return moved.copy() if copy and moved.planes.buffers[0] is obj.planes.buffers[0] else moved
+    if copy is False:
+        raise ValueError("asarray: copy=False given, numbers of the host must be copied")
+    if kind is None:
+        kind = _kind_of(obj)
+    return array(obj, kind, device)
+
+
+def _kind_of(data: Any) -> Dtype:
+    """What suits numbers of the host: integers' own dtype, bool, int64 or the default format."""
+    if isinstance(data, (list, tuple)) and _has_arrays(data):
+        return dtypes.of_view(_stacked(data, None).planes)
+    own = getattr(data, "dtype", None)
+    if isinstance(own, np.dtype):
+        return dtypes.resolved(own) if own.kind in "iub" else dtypes.default()
+    flat = list(convert.leaves(data))
+    if flat and all(isinstance(x, (bool, np.bool_)) for x in flat):
+        return BOOL
+    if flat and all(isinstance(x, (bool, int, np.bool_, np.integer)) for x in flat):
+        return INTEGER
+    return dtypes.default()
+
+
+def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, Any]:
+    """*data* as a C-contiguous NumPy array of plain numbers of *dtype*, with the same values."""
+    try:
+        given = np.asarray(data)
+    except (ValueError, OverflowError) as error:
+        raise ArgumentError(f"{argument}: no array of numbers: {error}") from None
+    if dtype is None and given.dtype.kind in "iub":
+        return np.ascontiguousarray(given).reshape(given.shape)
+    wanted = dtype or "int64"
+    if given.dtype.kind not in "iub" and not (given.size == 0 or _whole(given)):
+        raise FormatError(f"{argument}: integers or truth values are needed, {given.dtype} given")
+    low, high = (0, 1) if wanted == "bool" else (np.iinfo(wanted).min, np.iinfo(wanted).max)
+    if given.size and not (low <= int(given.min()) and int(given.max()) <= high):
+        raise FormatError(
+            f"{argument}: from {int(given.min())} to {int(given.max())} given, {wanted} holds "
+            f"{low} to {high}"
+        )
+    return np.ascontiguousarray(given.astype(wanted)).reshape(given.shape)
+
+
+def host_plane(plane: Any) -> np.ndarray[Any, Any]:
+    """A copy on the host of one plane: of an array of one limb, or anything with DLPack."""
+    if isinstance(plane, Viewed):
+        return np.asarray(plane)
+    if hasattr(plane, "__dlpack__") and not isinstance(plane, np.ndarray):
+        kind = plane.__dlpack_device__()[0]
+        if int(kind) == 1:
+            return np.from_dlpack(plane)
+        if hasattr(plane, "get"):
+            return np.asarray(plane.get())
+        if hasattr(plane, "cpu"):
+            return np.asarray(plane.cpu())
+    return np.asarray(plane)
+
+
+def _whole(given: np.ndarray[Any, Any]) -> bool:
+    """Whether numbers of Python or of float dtypes are integers."""
+    if given.dtype.kind == "O":
+        return all(isinstance(x, (int, np.integer)) for x in given.ravel())
+    return given.dtype.kind == "f" and bool(np.all(np.isfinite(given) & (given == np.floor(given))))
+
+
+# --- of equal numbers -----------------------------------------------------------------------------
+
+
+def zeros(
+    shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
+) -> Any:
+    """An array of zeros, of the default format unless *format* (or *dtype*) names another."""
+    return wrapped(_zeroed(new(shape, chosen(format, dtype), device, "zeros")))
+
+
+def ones(
+    shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
+) -> Any:
+    """An array of ones."""
+    return full(shape, 1, format, device, dtype=dtype)
+
+
+def empty(
+    shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
+) -> Any:
+    """An array whose elements are not set."""
+    return wrapped(new(shape, chosen(format, dtype), device, "empty"))
+
+
+def full(
+    shape: int | Sequence[int],
+    fill_value: Any,
+    format: Any = None,
+    device: Where = None,
+    *,
+    dtype: Any = None,
+) -> Any:
+    """An array of equal numbers; without a format of the number's kind, as ``asarray`` has it."""
+    usual = None if format is not None or dtype is not None else _kind_of(fill_value)
+    kind = chosen(format, dtype, usual)
+    made = new(shape, kind, device, "full")
+    if isinstance(fill_value, Viewed):
+        one = elementwise.as_dtype(fill_value.planes, kind)
+    else:
+        one = elementwise.like_number(elementwise.number(fill_value, kind, "fill_value"), made)
+    moves.copied(one, made)
+    return wrapped(made)
+
+
+def _like(x: AnyArray, dtype: Any, device: Where) -> tuple[Any, Where]:
+    return (dtypes.of_view(x.planes) if dtype is None else dtype), (device or x.queue)
+
+
+def zeros_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
+    """Zeros of the shape of x, and where nothing else is given of its dtype and on its queue."""
+    kind, where = _like(x, dtype, device)
+    return zeros(x.shape, kind, where)
+
+
+def ones_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
+    """Ones, likewise."""
+    kind, where = _like(x, dtype, device)
+    return ones(x.shape, kind, where)
+
+
+def empty_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
+    """Elements that are not set, likewise."""
+    kind, where = _like(x, dtype, device)
+    return empty(x.shape, kind, where)
+
+
+def full_like(x: AnyArray, /, fill_value: Any, *, dtype: Any = None, device: Where = None) -> Any:
+    """Equal numbers, likewise."""
+    kind, where = _like(x, dtype, device)
+    return full(x.shape, fill_value, kind, where)
+
+
+# --- at equal distances ---------------------------------------------------------------------------
+
+
+def arange(
+    start: Any, /, stop: Any = None, step: Any = 1, *, dtype: Any = None, device: Where = None
+) -> Any:
+    """start, start + step ... up to *stop*, which is left out; integers where all three are.
+
+    Element i is the value of start + i step: a product and a sum of the format (``fma``). Numbers
+    may be decimal strings and Fractions; how many elements there are is computed exactly.
+    """
+    start, stop = (0, start) if stop is None else (start, stop)
+    numbers = [_exact(x, name) for x, name in ((start, "start"), (stop, "stop"), (step, "step"))]
+    if numbers[2] == 0:
+        raise ArgumentError("arange: step: 0 given, another number is needed")
+    count = max(0, math.ceil((numbers[1] - numbers[0]) / numbers[2]))
+    whole = all(isinstance(x, (int, np.integer)) for x in (start, stop, step))
+    kind = chosen(None, dtype, INTEGER if whole else None)
+    queue = opened(kind, device)
+    if not isinstance(kind, Format):
+        if not whole:
+            raise FormatError(f"arange: {kind} asked for, start, stop and step must be integers")
+        return wrapped(plain.counted(int(start), int(step), count, kind.name, queue))
+    counter = wrapped(plain.counted(0, 1, count, "int64", queue))
+    index = wrapped(elementwise.as_dtype(counter.planes, kind))
+    return elementwise.fma(index, step, start)
+
+
+def _exact(value: Any, argument: str) -> Fraction:
+    if isinstance(value, Viewed):
+        value = value.tolist()
+    found = foreign.exact(value, f"arange: {argument}")
+    if isinstance(found, float) and not math.isfinite(found):
+        raise ArgumentError(f"arange: {argument}: {value!r} given, a finite number is needed")
+    return Fraction(found)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int = 50,
+    *,
+    dtype: Any = None,
+    device: Where = None,
+    endpoint: bool = True,
+) -> Any:
+    """*num* numbers at equal distances from *start* to *stop*, which is the last one (or left out).
+
+    Element i is start + i (stop - start) / d, where d is num - 1, or num without the end point: the
+    difference, the product, the quotient and the sum, each an operation of the format. The last one
+    is *stop* itself.
+    """
+    (count,) = integers((num,), "num")
+    if count < 0:
+        raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
+    kind = chosen(None, dtype)
+    if not isinstance(kind, Format):
+        raise FormatError(f"linspace: {kind} asked for, a format is needed")
+    queue = opened(kind, device)
+    first, last = (_point(x, kind, queue) for x in (start, stop))
+    index = wrapped(elementwise.as_dtype(plain.counted(0, 1, count, "int64", queue), kind))
+    parts = count - 1 if endpoint else count
+    found = first + index * (last - first) / max(parts, 1)
+    if endpoint and count > 1:
+        found[-1] = last
+    return found
+
+
+def _point(value: Any, kind: Format, queue: Queue) -> Any:
+    if isinstance(value, Viewed):
+        return wrapped(elementwise.as_dtype(value.planes, kind))
+    limbs = base.scalar_limbs(kind, value, "linspace")
+    made = allocate(kind, (), queue)
+    made.write([np.asarray(w, kind.dtype(i)) for i, w in enumerate(limbs)])
+    return wrapped(made)
+
+
+# --- matrices -------------------------------------------------------------------------------------
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: Any = None,
+    device: Where = None,
+) -> Any:
+    """Ones on a diagonal, the k-th above the main one, zeros elsewhere."""
+    rows, cols = _sizes((n_rows, n_rows if n_cols is None else n_cols), "eye")
+    (shift,) = integers((k,), "k")
+    found = zeros((rows, cols), dtype=chosen(None, dtype), device=device)
+    view = found.planes
+    first = shift if shift >= 0 else -shift * cols
+    count = max(0, min(rows, cols - shift) if shift >= 0 else min(rows + shift, cols))
+    if count:
+        one = ones((), dtypes.of_view(view), found.queue)
+        moves.copied(one.planes, view.view((count,), (cols + 1,), view.start + first))
+    return found
+
+
+def identity(n: int, *, dtype: Any = None, device: Where = None) -> Any:
+    """The square matrix with ones on its diagonal."""
+    return eye(n, dtype=dtype, device=device)
+
+
+def _triangle(x: AnyArray, k: int, name: str) -> Any:
+    if x.ndim < 2:
+        raise ShapeError(f"{name}: matrices are needed, shape {x.shape} given")
+    rows, cols = x.shape[-2:]
+    queue = x.queue
+    row = wrapped(plain.counted(0, 1, rows, "int64", queue).view((rows, 1), (1, 0), 0))
+    col = wrapped(plain.counted(0, 1, cols, "int64", queue))
+    kept = elementwise.greater_equal(row + k, col) if name == "tril" else row + k <= col
+    return elementwise.where(kept, x, zeros((), dtypes.of_view(x.planes), queue))
+
+
+def tril(x: AnyArray, /, *, k: int = 0) -> Any:
+    """Matrices with zeros above a diagonal, the k-th above the main one."""
+    return _triangle(x, k, "tril")
+
+
+def triu(x: AnyArray, /, *, k: int = 0) -> Any:
+    """Matrices with zeros below a diagonal, the k-th above the main one."""
+    return _triangle(x, k, "triu")
+
+
+def meshgrid(*arrays: AnyArray, indexing: str = "xy") -> list[Any]:
+    """Coordinates of a grid from vectors of them: copies of one shape, an axis each.
+
+    *indexing*: ``xy``, where the first two axes are exchanged, or ``ij``.
+    """
+    if indexing not in ("xy", "ij"):
+        raise ArgumentError(f"meshgrid: indexing: {indexing!r} given, allowed are 'xy' and 'ij'")
+    if any(x.ndim > 1 for x in arrays):
+        raise ShapeError(f"meshgrid: vectors are needed, {[x.shape for x in arrays]} given")
+    count = len(arrays)
+    order = [1, 0, *range(2, count)] if indexing == "xy" and count > 1 else list(range(count))
+    shape = tuple(arrays[i].size for i in order)
+    found = []
+    for i, x in enumerate(arrays):
+        ends = [1] * count
+        ends[order.index(i)] = x.size
+        found.append(manipulation.broadcast_to(x.reshape(ends), shape).copy())
+    return found

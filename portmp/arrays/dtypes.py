@@ -1,0 +1,256 @@
+"""What elements are: a format, or a NumPy dtype of integers or truth values.
+
+Both are called dtypes, as the array API standard does. Where two meet, the result is of the one
+that holds all numbers of both; formats do not mix by themselves, but float32 with float64.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from portmp import formats
+from portmp.errors import ArgumentError, FormatError
+from portmp.formats import Format
+from portmp.routines.conversions import holds
+from portmp.runtime.planes import Planes, View
+
+Dtype = Format | np.dtype[Any]
+SIGNED = ("int8", "int16", "int32", "int64")
+UNSIGNED = ("uint8", "uint16", "uint32", "uint64")
+PLAIN = (*SIGNED, *UNSIGNED, "bool")
+"""What plain elements may be: NumPy's dtypes. Truth values take a byte."""
+INTEGER, BOOL = np.dtype("int64"), np.dtype("bool")
+"""The dtype of Python's integers and of indices, and that of truth values."""
+
+SETTING = "PORTMP_FORMAT"
+_USUAL = "dd"
+_chosen: ContextVar[Format | None] = ContextVar("default_format", default=None)
+
+
+def default() -> Format:
+    """The format of what has no other: that of a ``with portmp.default_format(...)``.
+
+    Else PORTMP_FORMAT, else dd.
+    """
+    return _chosen.get() or formats.get(os.environ.get(SETTING, "").strip() or _USUAL)
+
+
+@contextmanager
+def default_format(format: str | Format) -> Iterator[Format]:
+    """Within it, arrays that are given no format have this one, in this thread."""
+    form = formats.get(format)
+    token = _chosen.set(form)
+    try:
+        yield form
+    finally:
+        _chosen.reset(token)
+
+
+# --- what is given --------------------------------------------------------------------------------
+
+
+def resolved(dtype: Any, argument: str = "dtype") -> Dtype:
+    """The dtype that a format, its name, a NumPy dtype, or Python's bool, int or float means."""
+    if isinstance(dtype, Format):
+        return dtype
+    if isinstance(dtype, str) and dtype not in PLAIN and dtype not in ("int", "float"):
+        return formats.get(dtype)
+    if dtype is float or (isinstance(dtype, str) and dtype == "float"):
+        return default()
+    try:
+        found = np.dtype(dtype)
+    except TypeError:
+        raise ArgumentError(
+            f"{argument}: {dtype!r:.60} given, a format or a dtype of integers is needed"
+        ) from None
+    if found.name in PLAIN:
+        plain: np.dtype[Any] = np.dtype(found.name)
+        return plain
+    if found.kind == "f" and found.itemsize in (4, 8):
+        return formats.get(found.name)
+    raise FormatError(
+        f"{argument}: {found} given; allowed are {', '.join(PLAIN)} and formats: "
+        f"{', '.join(formats.STANDARD)}"
+    )
+
+
+def of_view(view: View[Any]) -> Dtype:
+    """The dtype of a view's elements."""
+    return view.format if isinstance(view, Planes) else np.dtype(view.elements)
+
+
+def _of(value: Any) -> Dtype:
+    planes = getattr(value, "planes", None)
+    return of_view(planes) if isinstance(planes, View) else resolved(value)
+
+
+# --- promotion ------------------------------------------------------------------------------------
+
+
+def promoted(a: Dtype, b: Dtype, operation: str = "result_type") -> Dtype:
+    """The dtype in which two meet; FormatError where there is none that loses nothing."""
+    if a == b:
+        return a
+    if isinstance(a, Format) and isinstance(b, Format):
+        if {a.name, b.name} == {"float32", "float64"}:
+            return formats.get("float64")
+        raise FormatError(
+            f"{operation}: formats {a} and {b} given; convert one of them with astype({a.name!r})"
+        )
+    if isinstance(a, Format) or isinstance(b, Format):
+        form, other = (a, b) if isinstance(a, Format) else (b, a)
+        assert isinstance(form, Format)
+        if not isinstance(other, Format) and holds(form, other.name):
+            return form
+        raise FormatError(
+            f"{operation}: {form} does not hold all numbers of {other}; convert with "
+            f"astype({form.name!r})"
+        )
+    return _plain(a, b, operation)
+
+
+def _plain(a: np.dtype[Any], b: np.dtype[Any], operation: str) -> np.dtype[Any]:
+    if BOOL in (a, b):
+        return b if a == BOOL else a
+    kinds = {a.kind: a, b.kind: b}
+    if len(kinds) == 1:
+        return max(a, b, key=lambda d: d.itemsize)
+    size = max(kinds["i"].itemsize, 2 * kinds["u"].itemsize)
+    if size > 8:
+        raise FormatError(
+            f"{operation}: {a} and {b} given, which have no common dtype; convert one of them"
+        )
+    return np.dtype(f"int{8 * size}")
+
+
+def result_type(*arrays_and_dtypes: Any) -> Dtype:
+    """The dtype in which arrays, dtypes and Python numbers meet; at least one is no number."""
+    numbers = [x for x in arrays_and_dtypes if isinstance(x, (bool, int, float))]
+    found = [_of(x) for x in arrays_and_dtypes if not isinstance(x, (bool, int, float))]
+    if not found:
+        raise ArgumentError("result_type: an array or a dtype is needed, only numbers given")
+    kind = reduce(promoted, found)
+    for number in numbers:
+        kind = with_number(kind, number)
+    return kind
+
+
+def with_number(dtype: Dtype, number: object) -> Dtype:
+    """The dtype in which an array and a number meet."""
+    if isinstance(dtype, Format) or isinstance(number, (bool, np.bool_)):
+        return dtype
+    if isinstance(number, (int, np.integer)):
+        return INTEGER if dtype == BOOL else dtype
+    return default()
+
+
+def can_cast(from_: Any, to: Any, /) -> bool:
+    """Whether all numbers of an array's dtype, or of a dtype, are numbers of another."""
+    source, target = _of(from_), resolved(to, "to")
+    if isinstance(source, Format) and isinstance(target, Format):
+        return source is target or fits(source, target)
+    if isinstance(source, Format):
+        return False
+    if isinstance(target, Format):
+        return holds(target, source.name)
+    return bool(np.can_cast(source, target, casting="safe"))
+
+
+def fits(source: Format, target: Format) -> bool:
+    """Whether a format holds all values of another: its limbs are no shorter, one by one."""
+    if len(source.encodings) > len(target.encodings):
+        return False
+    pairs = zip(source.encodings, target.encodings, strict=False)
+    return all(a == b or (a.bits <= b.bits and _within(a, b)) for a, b in pairs)
+
+
+def _within(a: Any, b: Any) -> bool:
+    return bool(a.overflow <= b.overflow and a.smallest >= b.smallest)
+
+
+KINDS = {
+    "bool": ("bool",),
+    "signed integer": SIGNED,
+    "unsigned integer": UNSIGNED,
+    "integral": SIGNED + UNSIGNED,
+    "complex floating": (),
+}
+
+
+def isdtype(dtype: Any, kind: Any) -> bool:
+    """Whether a dtype is of a kind: a name of the standard, another dtype, or a tuple of these."""
+    found = resolved(dtype)
+    if isinstance(kind, tuple):
+        return any(isdtype(found, one) for one in kind)
+    if isinstance(kind, str) and kind in ("real floating", "numeric", *KINDS):
+        if isinstance(found, Format):
+            return kind in ("real floating", "numeric")
+        if kind == "numeric":
+            return found != BOOL
+        return found.name in KINDS.get(kind, ())
+    return found == resolved(kind, "kind")
+
+
+# --- limits ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class finfo_object:
+    """Limits of a format.
+
+    ``eps``: the distance from 1 to the next number with contiguous limbs. ``max``: its largest
+    leading limb with the largest limbs below, rounded to float64. ``digits``: decimal ones.
+    """
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: Format
+    digits: int
+
+
+@dataclass(frozen=True)
+class iinfo_object:
+    """Limits of integers."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: np.dtype[Any]
+
+
+def finfo(type: Any, /) -> finfo_object:
+    """Limits of a format, or of an array's."""
+    form = _of(type)
+    if not isinstance(form, Format):
+        raise FormatError(f"finfo: {form} given, a format is needed; iinfo is for integers")
+    lead = form.encodings[0]
+    largest = float(2.0 ** (lead.overflow - 1) * (2 - 2.0 ** (1 - lead.bits)))
+    return finfo_object(
+        bits=8 * form.itemsize,
+        eps=2.0 ** (1 - form.bits),
+        max=largest,
+        min=-largest,
+        smallest_normal=2.0 ** (lead.smallest + lead.bits - 1),
+        dtype=form,
+        digits=form.digits,
+    )
+
+
+def iinfo(type: Any, /) -> iinfo_object:
+    """Limits of a dtype of integers, or of an array's."""
+    dtype = _of(type)
+    if isinstance(dtype, Format) or dtype == BOOL:
+        raise FormatError(f"iinfo: {dtype} given, a dtype of integers is needed")
+    info = np.iinfo(dtype)
+    return iinfo_object(int(info.bits), int(info.max), int(info.min), dtype)

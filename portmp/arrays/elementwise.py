@@ -1,0 +1,409 @@
+"""Elementwise functions of arrays and numbers.
+
+A table says what each function is on values of a format and on plain numbers; what takes operands
+of several dtypes to one is here, too. Functions of no operator of their own are made of others.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from portmp.arrays import dtypes, indexing
+from portmp.arrays.dtypes import BOOL, Dtype
+from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
+from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
+from portmp.formats import Format
+from portmp.formats.parse import parse_number
+from portmp.routines import base, conversions, moves, plain
+from portmp.routines import elementwise as routine
+from portmp.runtime.planes import Numbers, Planes, View
+
+V = TypeVar("V", bound=View[Any])
+Operands = list[Any]
+"""Views of one dtype, and numbers as the routines take them: limbs, or integers."""
+
+
+# --- operands of one dtype ------------------------------------------------------------------------
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is one number or text, not an array or a sequence."""
+    if isinstance(value, (Viewed, list, tuple, set, dict)) or value is None:
+        return False
+    return not isinstance(value, np.ndarray) or value.ndim == 0
+
+
+def common_dtype(operation: str, operands: Sequence[Any]) -> Dtype:
+    """The dtype in which operands meet."""
+    views = [o.planes for o in operands if isinstance(o, Viewed)]
+    kind = dtypes.of_view(views[0])
+    for view in views[1:]:
+        kind = _met(operation, kind, view)
+    for operand in operands:
+        if not isinstance(operand, Viewed):
+            kind = dtypes.with_number(kind, _checked(operation, operand, kind))
+    return kind
+
+
+def _met(operation: str, kind: Dtype, view: View[Any]) -> Dtype:
+    return dtypes.promoted(kind, dtypes.of_view(view), operation)
+
+
+def _checked(operation: str, operand: Any, kind: Dtype) -> Any:
+    if not is_number(operand):
+        raise ArgumentError(
+            f"{operation}: {type(operand).__name__} given; make it an array first: "
+            f"portmp.array(x, {getattr(kind, 'name', kind)!r})"
+        )
+    return operand
+
+
+def arrayed(value: Any, argument: str) -> AnyArray:
+    """An array: *value* itself, or one of its numbers, as ``asarray`` makes it."""
+    if isinstance(value, Viewed):
+        return value
+    if not is_number(value) and not isinstance(value, (list, tuple, np.ndarray)):
+        raise ArgumentError(
+            f"{argument}: {type(value).__name__} given, an array is needed: portmp.array(...)"
+        )
+    found: AnyArray = made(value)
+    return found
+
+
+def beside(operands: Sequence[Any]) -> Sequence[Any]:
+    """Operands of which one at least is an array: if none is, the first becomes one.
+
+    NumPy's arrays of plain numbers go to the device of the first array.
+    """
+    known = next((o.queue for o in operands if isinstance(o, Viewed)), None)
+    if known is None:
+        return [arrayed(operands[0], "operand"), *operands[1:]]
+    if not any(isinstance(o, np.ndarray) for o in operands):
+        return operands
+    return [
+        wrapped(indexing.uploaded(o, known))
+        if isinstance(o, np.ndarray) and o.ndim and o.dtype.kind in "iub"
+        else o
+        for o in operands
+    ]
+
+
+def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
+    """A view's elements in another dtype, each rounded once; itself if it has that one."""
+    if isinstance(view, Planes):
+        if view.format is dtype:
+            return view
+        if isinstance(dtype, Format):
+            return conversions.between(view, dtype)
+        if dtype == BOOL:
+            return routine.tested("nonzero", [view])
+        return conversions.to_plain(view, dtype.name)
+    assert isinstance(view, Numbers)
+    if isinstance(dtype, Format):
+        return conversions.from_plain(view, dtype)
+    if view.dtype == dtype.name:
+        return view
+    return plain.apply("truth" if dtype == BOOL else "copy", [view], dtype.name)
+
+
+def number(value: Any, dtype: Dtype, argument: str = "operand") -> Any:
+    """A number as routines take it: limbs of a format, or an integer that the dtype holds."""
+    if isinstance(dtype, Format):
+        value = int(value) if isinstance(value, (bool, np.bool_)) else value
+        return base.scalar_limbs(dtype, value, argument)
+    if not isinstance(value, (bool, int, np.bool_, np.integer)):
+        raise FormatError(f"{argument}: {value!r:.60} given, {dtype} is needed")
+    found = int(value)
+    low, high = (0, 1) if dtype == BOOL else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    if not low <= found <= high:
+        raise FormatError(f"{argument}: {found} given, {dtype} holds {low} to {high}")
+    return found
+
+
+def together(
+    operation: str, operands: Sequence[Any], least: Format | None = None, names: Sequence[str] = ()
+) -> Operands:
+    """Operands in one dtype: *least*, where they are plain and it is given.
+
+    Messages call numbers by their *names*.
+    """
+    taken = beside(operands)
+    kind = common_dtype(operation, taken)
+    if least is not None and not isinstance(kind, Format):
+        kind = dtypes.promoted(kind, least, operation)
+    called = names or ["operand"] * len(taken)
+    return [
+        as_dtype(o.planes, kind) if isinstance(o, Viewed) else number(o, kind, name)
+        for o, name in zip(taken, called, strict=True)
+    ]
+
+
+# --- the table ------------------------------------------------------------------------------------
+
+
+class Function(NamedTuple):
+    """What a function is on values and on plain numbers.
+
+    ``values``: an operator, or one of the routine's TESTS, whose answers are truth values.
+    ``plain``: an operation on plain numbers; ``_FLOATS``: they become values; a truth value: the
+    answer for all of them. ``logical``: operands count as truth values. ``kinds``: the kinds of
+    plain dtypes that are taken, as NumPy's letters.
+    """
+
+    arity: int
+    values: str | None
+    plain: str | bool
+    about: str
+    kinds: str = "iub"
+    logical: bool = False
+
+
+_FLOATS = "values"
+
+FUNCTIONS = {
+    "add": Function(2, "add", "add", "x1 + x2."),
+    "subtract": Function(2, "sub", "sub", "x1 - x2.", "iu"),
+    "multiply": Function(2, "mul", "mul", "x1 x2."),
+    "divide": Function(2, "div", _FLOATS, "x1 / x2; integers become values of the default format."),
+    "negative": Function(1, "neg", "neg", "-x.", "iu"),
+    "positive": Function(1, "copy", "copy", "x, in memory of its own."),
+    "abs": Function(1, "abs", "abs", "|x|."),
+    "sign": Function(1, "sign", "sign", "-1, 0 or 1; of NaN NaN.", "iu"),
+    "sqrt": Function(1, "sqrt", _FLOATS, "The square root; of negative numbers NaN."),
+    "maximum": Function(2, "max", "max", "The larger; NaN propagates, -0 < +0."),
+    "minimum": Function(2, "min", "min", "The smaller; NaN propagates, -0 < +0."),
+    "fma": Function(3, "fma", _FLOATS, "x1 x2 + x3; of one limb rounded once."),
+    "equal": Function(2, "equal", "equal", "Whether x1 = x2."),
+    "not_equal": Function(2, "not_equal", "not_equal", "Whether x1 and x2 differ; NaN from all."),
+    "less": Function(2, "less", "less", "Whether x1 < x2."),
+    "less_equal": Function(2, "less_equal", "less_equal", "Whether x1 <= x2."),
+    "greater": Function(2, "greater", "greater", "Whether x1 > x2."),
+    "greater_equal": Function(2, "greater_equal", "greater_equal", "Whether x1 >= x2."),
+    "isnan": Function(1, "isnan", False, "Whether x is NaN."),
+    "isinf": Function(1, "isinf", False, "Whether x is infinite."),
+    "isfinite": Function(1, "isfinite", True, "Whether x is a number and finite."),
+    "signbit": Function(1, "signbit", "negative", "Whether x has a minus, zeros and NaN too."),
+    "logical_and": Function(2, None, "and", "Whether both are true.", logical=True),
+    "logical_or": Function(2, None, "or", "Whether one of both is true.", logical=True),
+    "logical_xor": Function(2, None, "xor", "Whether exactly one is true.", logical=True),
+    "logical_not": Function(1, None, "not", "Whether x is false.", logical=True),
+    "bitwise_and": Function(2, None, "and", "The bits of both."),
+    "bitwise_or": Function(2, None, "or", "The bits of either."),
+    "bitwise_xor": Function(2, None, "xor", "The bits of exactly one."),
+    "bitwise_invert": Function(1, None, "invert", "The other bits."),
+    "bitwise_left_shift": Function(2, None, "left_shift", "x1 2^x2.", "iu"),
+    "bitwise_right_shift": Function(2, None, "right_shift", "x1 / 2^x2, rounded down.", "iu"),
+}
+"""Elementwise functions by the array API standard's names."""
+
+
+def call(name: str, *operands: Any, out: AnyArray | None = None) -> Any:
+    """A function of the table; *out* takes the result, and may be an operand."""
+    function = FUNCTIONS[name]
+    taken = beside(operands)
+    kind = BOOL if function.logical else common_dtype(name, taken)
+    if function.values is None and isinstance(kind, Format):
+        raise FormatError(f"{name}: {kind} given, integers or truth values are needed")
+    if not isinstance(kind, Format):
+        if function.plain is _FLOATS:
+            kind = dtypes.promoted(kind, dtypes.default(), name)
+        elif kind.kind not in function.kinds:
+            raise FormatError(f"{name}: {kind} given, which has no such function")
+    given = [_prepared(o, kind) for o in taken]
+    return _finished(name, function, kind, given, out)
+
+
+def _prepared(operand: Any, kind: Dtype) -> Any:
+    if isinstance(operand, Viewed):
+        return as_dtype(operand.planes, kind)
+    return number(bool(operand) if kind == BOOL and not isinstance(operand, str) else operand, kind)
+
+
+def _finished(name: str, function: Function, kind: Dtype, given: Operands, out: Any) -> Any:
+    place = None if out is None else target(out)
+    if isinstance(kind, Format):
+        assert function.values is not None
+        if function.values in routine.TESTS:
+            return given_back(routine.tested(function.values, given, place), out)
+        if place is not None and place.elements is not kind:
+            raise FormatError(f"out: {place.elements} given, the result is {kind}")
+        return given_back(routine.apply(function.values, given, place), out)
+    if isinstance(function.plain, bool):
+        return given_back(_filled(given[0], function.plain), out)
+    if function.plain == "negative":
+        return given_back(plain.apply("less", [given[0], 0], "bool", place), out)
+    operation = function.plain
+    if kind == BOOL:
+        operation = _OF_TRUTH.get(operation, operation)
+    return given_back(plain.apply(operation, given, kind.name, place), out)
+
+
+_OF_TRUTH = {"add": "or", "mul": "and", "invert": "not", "abs": "copy"}
+"""What operations on numbers are on truth values."""
+
+
+def target(out: Any) -> Any:
+    """The memory that *out* gives for a result."""
+    if not isinstance(out, Viewed):
+        raise ArgumentError(f"out: {type(out).__name__} given, an array is needed")
+    return out.planes
+
+
+def given_back(found: View[Any], out: AnyArray | None) -> Any:
+    if out is None:
+        return wrapped(found)
+    if found is not out.planes:
+        into(found, out.planes)
+    return out
+
+
+def _filled(like: View[Any], truth: bool) -> Numbers:
+    """Truth values of the shape of *like*, all the same."""
+    return plain.counted(truth, 0, like.size, "bool", like.queue).view_as(like.shape)
+
+
+def into(found: View[Any], target: View[Any]) -> None:
+    """Copy a result into *out*, which has its dtype and shape."""
+    if found.elements != target.elements:
+        raise FormatError(f"out: {target.elements} given, the result is {found.elements}")
+    base.writable(target, found.shape, "out")
+    moves.copied(found, target)
+
+
+def _defined(name: str) -> Callable[..., Any]:
+    """The public function of a row of the table."""
+    row = FUNCTIONS[name]
+    names = ["x"] if row.arity == 1 else [f"x{i + 1}" for i in range(row.arity)]
+
+    def function(*operands: Any, out: AnyArray | None = None) -> Any:
+        if len(operands) != row.arity:
+            raise TypeError(f"{name}() takes {row.arity} operands, {len(operands)} given")
+        return call(name, *operands, out=out)
+
+    only = inspect.Parameter.POSITIONAL_ONLY
+    parameters = [inspect.Parameter(n, only) for n in names]
+    parameters.append(inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=None))
+    function.__name__ = function.__qualname__ = name
+    function.__module__ = __name__
+    function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    function.__doc__ = f"{row.about}\n\nElementwise, with broadcasting; *out* takes the result."
+    return function
+
+
+add = _defined("add")
+subtract = _defined("subtract")
+multiply = _defined("multiply")
+divide = _defined("divide")
+negative = _defined("negative")
+positive = _defined("positive")
+abs = _defined("abs")
+sign = _defined("sign")
+sqrt = _defined("sqrt")
+maximum = _defined("maximum")
+minimum = _defined("minimum")
+fma = _defined("fma")
+equal = _defined("equal")
+not_equal = _defined("not_equal")
+less = _defined("less")
+less_equal = _defined("less_equal")
+greater = _defined("greater")
+greater_equal = _defined("greater_equal")
+isnan = _defined("isnan")
+isinf = _defined("isinf")
+isfinite = _defined("isfinite")
+signbit = _defined("signbit")
+logical_and = _defined("logical_and")
+logical_or = _defined("logical_or")
+logical_xor = _defined("logical_xor")
+logical_not = _defined("logical_not")
+bitwise_and = _defined("bitwise_and")
+bitwise_or = _defined("bitwise_or")
+bitwise_xor = _defined("bitwise_xor")
+bitwise_invert = _defined("bitwise_invert")
+bitwise_left_shift = _defined("bitwise_left_shift")
+bitwise_right_shift = _defined("bitwise_right_shift")
+
+
+# --- functions made of others ---------------------------------------------------------------------
+
+
+def square(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
+    """x x."""
+    return multiply(x, x, out=out)
+
+
+def reciprocal(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
+    """1 / x."""
+    return divide(1, x, out=out)
+
+
+def where(condition: AnyArray, x1: Any, x2: Any, /) -> Any:
+    """x1 where *condition* is true, else x2, with broadcasting; bits are copied."""
+    chosen = as_dtype(arrayed(condition, "where: condition").planes, BOOL)
+    assert isinstance(chosen, Numbers)
+    first, second = views("where", [x1, x2])
+    return wrapped(moves.selected(chosen, first.planes, second.planes))
+
+
+def views(operation: str, operands: Sequence[Any]) -> list[Any]:
+    """Arrays of one dtype of operands, of which one at least is an array; numbers have shape ()."""
+    found = together(operation, operands)
+    known = next(v for v in found if isinstance(v, View))
+    return [wrapped(v if isinstance(v, View) else like_number(v, known)) for v in found]
+
+
+def like_number(value: Any, like: V) -> V:
+    """A number, as routines take it, in memory beside a view of the same dtype; shape ()."""
+    made = moves.like(like, ())
+    if isinstance(made, Planes):
+        made.write([np.asarray(w, made.format.dtype(i)) for i, w in enumerate(value)])
+    else:
+        made.write_parts([np.asarray(value, like.elements)])
+    return made
+
+
+def clip(x: AnyArray, /, min: Any = None, max: Any = None, *, out: AnyArray | None = None) -> Any:
+    """x, at least *min* and at most *max*, where they are given; NaN propagates."""
+    found = positive(x) if min is None and max is None else x
+    for end, cut in ((min, maximum), (max, minimum)):
+        if end is not None:
+            found = cut(found, _in_dtype(end, x))
+    return given_back(found.planes, out)
+
+
+def _in_dtype(end: Any, x: AnyArray) -> Any:
+    """An end in the dtype of what is cut."""
+    return (
+        wrapped(as_dtype(end.planes, dtypes.of_view(x.planes))) if isinstance(end, Viewed) else end
+    )
+
+
+def copysign(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
+    """|x1| with the sign of x2, zeros' and NaN's too."""
+    size, other = views("copysign", [x1, x2])
+    differ = not_equal(signbit(size), signbit(other))
+    return given_back(where(differ, negative(size), size).planes, out)
+
+
+def is_same(x: AnyArray, other: object, name: str) -> Any:
+    """x == other or x != other, as operators mean them: what is no number differs from all."""
+    if is_number(other) or isinstance(other, (Viewed, list, tuple, np.ndarray)):
+        try:
+            return call(name, x, other)
+        except PortmpError:
+            if not isinstance(other, str) or is_readable(other):
+                raise
+    return wrapped(_filled(x.planes, name == "not_equal"))
+
+
+def is_readable(text: str) -> bool:
+    """Whether a text is a number."""
+    try:
+        parse_number(text, "text")
+    except InputError:
+        return False
+    return True

@@ -1,0 +1,416 @@
+"""Other arrangements of the same elements: views where strides can say it, else copies."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from portmp.arrays import dtypes, elementwise, indexing
+from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
+from portmp.errors import ArgumentError, ShapeError
+from portmp.routines import axes, moves, order, plain
+from portmp.routines.plain import reduction
+from portmp.routines.scan import over_rows as running
+from portmp.runtime.planes import Numbers, View, allocate_numbers
+
+checked = elementwise.arrayed
+
+
+# --- shapes ---------------------------------------------------------------------------------------
+
+
+def reshape(
+    x: AnyArray, /, shape: int | Sequence[int], *, copy: bool | None = None, order: str = "C"
+) -> Any:
+    """Another shape of the same elements in C order, a view where possible; -1 is worked out.
+
+    *copy*: always (True), only where needed (None), or never (False: ValueError where needed).
+    """
+    if order != "C":
+        raise ArgumentError(f"reshape: order: {order!r} given, portmp has C order alone")
+    found = x.reshape(shape)
+    viewed = found.planes.buffers[0] is x.planes.buffers[0]
+    if copy is False and not viewed:
+        raise ValueError("reshape: copy=False given, the strides need a copy")
+    return found.copy() if copy and viewed else found
+
+
+def ravel(x: AnyArray) -> Any:
+    """The elements as a vector, in C order: a view where possible."""
+    return x.reshape(-1) if x.size else x.reshape(0)
+
+
+def flatten(x: AnyArray) -> Any:
+    """The elements as a vector in memory of its own, in C order."""
+    return ravel(x).copy()
+
+
+def squeeze(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
+    """The view without axes of length 1: all of them, or those that are named."""
+    view = x.planes
+    gone = axes.named(axis, x.ndim) if axis is not None else ()
+    gone = gone if axis is not None else tuple(i for i, n in enumerate(x.shape) if n == 1)
+    for i in gone:
+        if view.shape[i] != 1:
+            raise ShapeError(f"squeeze: axis {i} has length {view.shape[i]}, 1 is needed")
+    kept = [i for i in range(x.ndim) if i not in gone]
+    return wrapped(
+        view.view([view.shape[i] for i in kept], [view.strides[i] for i in kept], view.start)
+    )
+
+
+def expand_dims(x: AnyArray, /, axis: int | Sequence[int] = 0) -> Any:
+    """The view with new axes of length 1 at these places of the result."""
+    count = x.ndim + (len(axis) if isinstance(axis, Sequence) else 1)
+    if isinstance(axis, (int, np.integer)) and not -count <= axis < count:
+        raise IndexError(f"expand_dims: axis {axis} is out of range for {count} axes")
+    new = axes.named(axis, count)
+    key = tuple(None if i in new else slice(None) for i in range(count))
+    return x[key]
+
+
+def permute_dims(x: AnyArray, /, axes: Sequence[int]) -> Any:
+    """The view with the axes in another order."""
+    return x.transpose(*axes)
+
+
+def transpose(x: AnyArray, axes: Sequence[int] | None = None) -> Any:
+    """The view with the axes reversed, or in the given order."""
+    return x.transpose(*(axes or ()))
+
+
+def matrix_transpose(x: AnyArray, /) -> Any:
+    """The view with the last two axes exchanged."""
+    return x.mT
+
+
+def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
+    """The view with two axes exchanged."""
+    first, second = axes.named(axis1, x.ndim)[0], axes.named(axis2, x.ndim)[0]
+    order = list(range(x.ndim))
+    order[first], order[second] = second, first
+    return x.transpose(*order)
+
+
+def moveaxis(x: AnyArray, source: int | Sequence[int], destination: int | Sequence[int], /) -> Any:
+    """The view with some axes at other places; the others keep their order."""
+    left, there = (
+        axes.named(source, x.ndim, "source"),
+        axes.named(destination, x.ndim, "destination"),
+    )
+    if len(left) != len(there):
+        raise ArgumentError(f"moveaxis: {source} and {destination} given: as many of both")
+    order = [i for i in range(x.ndim) if i not in left]
+    for place, axis in sorted(zip(there, left, strict=True)):
+        order.insert(place, axis)
+    return x.transpose(*order)
+
+
+def broadcast_to(x: AnyArray, /, shape: int | Sequence[int]) -> Any:
+    """The view with this shape: elements are repeated along axes of length 1 and new ones."""
+    return wrapped(x.planes.broadcast_to(tuple(integers((shape,), "shape"))))
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """The shape to which arrays of these shapes are broadcast."""
+    try:
+        return np.broadcast_shapes(*(tuple(shape) for shape in shapes))
+    except ValueError:
+        named = " and ".join(str(tuple(shape)) for shape in shapes)
+        raise ShapeError(f"broadcast_shapes: {named} do not broadcast") from None
+
+
+def broadcast_arrays(*arrays: AnyArray) -> list[Any]:
+    """Views of arrays with the shape to which they broadcast together."""
+    shape = broadcast_shapes(*(x.shape for x in arrays))
+    return [broadcast_to(x, shape) for x in arrays]
+
+
+def atleast_1d(x: AnyArray) -> Any:
+    """The view with one axis at least."""
+    return x if x.ndim else x.reshape(1)
+
+
+def atleast_2d(x: AnyArray) -> Any:
+    """The view with two axes at least; new ones come first."""
+    return x if x.ndim > 1 else atleast_1d(x)[None, :]
+
+
+def astype(x: AnyArray, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+    """The elements in another dtype, each rounded once: values nearest, integers toward zero."""
+    found = checked(x, "x").astype(dtype, copy=copy)
+    return found if device is None else found.to(device)
+
+
+# --- joining and splitting ------------------------------------------------------------------------
+
+
+def _alike(arrays: Sequence[Any], what: str) -> list[View[Any]]:
+    """Views of one dtype."""
+    given = [checked(x, f"{what}: arrays[{i}]").planes for i, x in enumerate(arrays)]
+    if not given:
+        raise ArgumentError(f"{what}: no arrays given")
+    kind = reduce(
+        lambda a, b: dtypes.promoted(a, b, what), (dtypes.of_view(view) for view in given)
+    )
+    return [elementwise.as_dtype(view, kind) for view in given]
+
+
+def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | None = None) -> Any:
+    """Arrays one after the other along an axis; with None, all their elements as a vector."""
+    if axis is None:
+        arrays, axis = [ravel(checked(x, "concat")) for x in arrays], 0
+    views = _alike(arrays, "concat")
+    first = views[0]
+    if not first.ndim:
+        raise ShapeError("concat: arrays of shape () given; stack joins those")
+    (along,) = axes.named(axis, first.ndim)
+    for i, view in enumerate(views):
+        others = [n for k, n in enumerate(view.shape) if k != along]
+        if view.ndim != first.ndim or others != [
+            n for k, n in enumerate(first.shape) if k != along
+        ]:
+            raise ShapeError(
+                f"concat: arrays[{i}]: shape {view.shape} given, arrays[0] has {first.shape}; all "
+                f"but axis {along} must be the same"
+            )
+    total = sum(view.shape[along] for view in views)
+    shape = (*first.shape[:along], total, *first.shape[along + 1 :])
+    target = moves.like(first, shape) if out is None else out.planes
+    place = 0
+    for view in views:
+        start = target.start + place * target.strides[along]
+        moves.copied(view, target.view(view.shape, target.strides, start))
+        place += view.shape[along]
+    return wrapped(target) if out is None else out
+
+
+def stack(arrays: Sequence[AnyArray], /, axis: int = 0, out: AnyArray | None = None) -> Any:
+    """Arrays of one shape along a new axis."""
+    shapes = {checked(x, "stack").shape for x in arrays}
+    if len(shapes) > 1:
+        raise ShapeError(f"stack: arrays of shapes {sorted(shapes)} given, one shape is needed")
+    return concat([expand_dims(x, axis=axis) for x in arrays], axis=axis, out=out)
+
+
+def unstack(x: AnyArray, /, axis: int = 0) -> tuple[Any, ...]:
+    """Views of an array's slices along an axis."""
+    return tuple(moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[axes.named(axis, x.ndim)[0]]))
+
+
+def vstack(arrays: Sequence[AnyArray]) -> Any:
+    """Arrays below each other; vectors are rows."""
+    return concat([atleast_2d(x) for x in arrays], axis=0)
+
+
+def hstack(arrays: Sequence[AnyArray]) -> Any:
+    """Arrays beside each other; vectors one after the other."""
+    made = [atleast_1d(x) for x in arrays]
+    return concat(made, axis=0 if made and made[0].ndim == 1 else 1)
+
+
+def column_stack(arrays: Sequence[AnyArray]) -> Any:
+    """Arrays beside each other; vectors are columns."""
+    return concat([x if x.ndim > 1 else atleast_1d(x)[:, None] for x in arrays], axis=1)
+
+
+def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
+    """Views of so many parts along an axis, as equal as can be, or cut at these indices."""
+    (along,) = axes.named(axis, x.ndim)
+    n = x.shape[along]
+    if isinstance(parts, (int, np.integer)):
+        if parts < 1:
+            raise ArgumentError(f"split: {parts} parts asked for, 1 at least is allowed")
+        size, more = divmod(n, int(parts))
+        cuts = [i * size + min(i, more) for i in range(int(parts) + 1)]
+    else:
+        cuts = [0, *parts, n]
+    lead = (slice(None),) * along
+    return [x[(*lead, slice(a, b))] for a, b in itertools.pairwise(cuts)]
+
+
+def split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
+    """Views of equal parts along an axis, or cut at these indices."""
+    n = x.shape[axes.named(axis, x.ndim)[0]]
+    if isinstance(parts, (int, np.integer)) and (parts < 1 or n % parts):
+        raise ShapeError(f"split: an axis of length {n} has no {parts} equal parts")
+    return array_split(x, parts, axis)
+
+
+# --- other orders ---------------------------------------------------------------------------------
+
+
+def flip(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
+    """The view with some axes (all, where none is named) backwards."""
+    turned = axes.named(axis, x.ndim)
+    return x[tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))]
+
+
+def flipud(x: AnyArray) -> Any:
+    """The view with its first axis backwards."""
+    return flip(x, axis=0)
+
+
+def fliplr(x: AnyArray) -> Any:
+    """The view with its second axis backwards."""
+    return flip(x, axis=1)
+
+
+def roll(
+    x: AnyArray, /, shift: int | Sequence[int], axis: int | Sequence[int] | None = None
+) -> Any:
+    """Elements moved along axes; those that leave at the end come in at the beginning.
+
+    Without an axis they move along all of them, in C order.
+    """
+    if axis is None:
+        return roll(ravel(x), sum(integers((shift,), "shift")), axis=0).reshape(x.shape)
+    along = [
+        axes.named(one, x.ndim)[0] for one in (axis if isinstance(axis, Sequence) else (axis,))
+    ]
+    steps = integers((shift,), "shift")
+    steps = steps * len(along) if len(steps) == 1 else steps
+    if len(steps) != len(along):
+        raise ArgumentError(f"roll: shift {shift} and axis {axis} given: as many of both")
+    found = x
+    for step, one in zip(steps, along, strict=True):
+        n = found.shape[one]
+        cut = -step % n if n else 0
+        lead = (slice(None),) * one
+        pieces = [found[(*lead, slice(cut, None))], found[(*lead, slice(None, cut))]]
+        found = concat(pieces, axis=one)
+    return found.copy() if found is x else found
+
+
+def tile(x: AnyArray, repetitions: int | Sequence[int], /) -> Any:
+    """The array, so many times along each axis; missing numbers and axes are 1, at the front."""
+    counts = integers((repetitions,), "repetitions")
+    if any(n < 0 for n in counts):
+        raise ArgumentError(
+            f"tile: repetitions: {repetitions} given, numbers from 0 on are allowed"
+        )
+    ndim = max(len(counts), x.ndim)
+    counts = [1] * (ndim - len(counts)) + counts
+    sizes = [1] * (ndim - x.ndim) + list(x.shape)
+    spread = x.reshape([n for size in sizes for n in (1, size)])
+    whole = broadcast_to(spread, [n for pair in zip(counts, sizes, strict=True) for n in pair])
+    made = whole.copy()
+    return made.reshape([a * b for a, b in zip(counts, sizes, strict=True)])
+
+
+def repeat(x: AnyArray, repeats: int | AnyArray, /, axis: int | None = None) -> Any:
+    """Each element so many times, one after the other; without an axis of all, in C order.
+
+    *repeats*: a number, or an array of integers, one for each element along the axis; their sum is
+    read from the device: a wait.
+    """
+    if axis is None:
+        x, axis = ravel(x), 0
+    (along,) = axes.named(axis, x.ndim)
+    n = x.shape[along]
+    if isinstance(repeats, (int, np.integer)):
+        if repeats < 0:
+            raise ArgumentError(f"repeat: {repeats} given, a number from 0 on is allowed")
+        wide = expand_dims(x, axis=along + 1)
+        shape = (*x.shape[: along + 1], int(repeats), *x.shape[along + 1 :])
+        made = broadcast_to(wide, shape).copy()
+        return made.reshape((*x.shape[:along], n * int(repeats), *x.shape[along + 1 :]))
+    counts = _counts(repeats, n, x)
+    ends = allocate_numbers("int64", (1, n), x.queue)
+    running("add", counts.view_as((1, n)), ends)
+    total = int(ends.view((1,), (1,), n - 1).read_span()[0]) if n else 0
+    every = plain.counted(0, 1, total, "int64", x.queue)
+    return take(x, wrapped(_places(ends, every)), axis=along)
+
+
+def _counts(repeats: Any, n: int, x: AnyArray) -> Numbers:
+    """How often each of n elements is repeated, on the device."""
+    given = repeats.planes if isinstance(repeats, Viewed) else None
+    if given is None:
+        given = indexing.uploaded(np.asarray(repeats, np.int64), x.queue)
+    if given.size == 1:
+        given = moves.dense(given).view_as((1,)).broadcast_to((n,))
+    if given.shape != (n,):
+        raise ShapeError(f"repeat: repeats: shape {given.shape} given, ({n},) is needed")
+    found = elementwise.as_dtype(given, dtypes.INTEGER)
+    found = moves.dense(found)
+    assert isinstance(found, Numbers)
+    if n and int(reduction.over_rows("min", found.view_as((1, n)), "int64").read_span()[0]) < 0:
+        raise ArgumentError("repeat: repeats: a negative number given")
+    return found
+
+
+def _places(ends: Numbers, every: Numbers) -> Numbers:
+    """Of which element each of the result's is a copy."""
+    return order.searchsorted(ends.view_as((ends.size,)), every, right=True)
+
+
+# --- chosen elements ------------------------------------------------------------------------------
+
+
+def take(x: AnyArray, indices: Any, /, axis: int | None = None) -> Any:
+    """Elements by their indices along an axis (needed where there are several)."""
+    if axis is None:
+        x, axis = (x, 0) if x.ndim == 1 else (ravel(x), 0)
+    (along,) = axes.named(axis, x.ndim)
+    return x[(*(slice(None),) * along, indices)]
+
+
+def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int = -1) -> Any:
+    """Elements by indices that are given for each place of the other axes."""
+    (along,) = axes.named(axis, x.ndim)
+    checked(indices, "indices")
+    if indices.ndim != x.ndim:
+        raise ShapeError(f"take_along_axis: indices have {indices.ndim} axes, x has {x.ndim}")
+    shape = list(
+        np.broadcast_shapes(*((*s[:along], 1, *s[along + 1 :]) for s in (x.shape, indices.shape)))
+    )
+    shape[along] = indices.shape[along]
+    key: list[Any] = []
+    for i, n in enumerate(x.shape):
+        if i == along:
+            key.append(broadcast_to(indices, shape))
+            continue
+        grid = [1] * x.ndim
+        grid[i] = n
+        every = wrapped(plain.counted(0, 1, n, "int64", x.queue)).reshape(grid)
+        key.append(
+            every if n == shape[i] else broadcast_to(every, [*grid[:i], shape[i], *grid[i + 1 :]])
+        )
+    return x[tuple(key)]
+
+
+def diagonal(x: AnyArray, /, offset: int = 0) -> Any:
+    """The view of the diagonals of matrices, the offset-th above the main one."""
+    if x.ndim < 2:
+        raise ShapeError(f"diagonal: matrices are needed, shape {x.shape} given")
+    view = x.planes
+    rows, cols = x.shape[-2:]
+    down, right = view.strides[-2:]
+    lead = offset * right if offset >= 0 else -offset * down
+    count = max(0, min(rows, cols - offset) if offset >= 0 else min(rows + offset, cols))
+    return wrapped(
+        view.view(
+            (*x.shape[:-2], count),
+            (*view.strides[:-2], down + right),
+            view.start + (lead if count else 0),
+        )
+    )
+
+
+def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
+    """The array with *constant_values* around it: so many before and after it along each axis."""
+    if mode != "constant":
+        raise ArgumentError(f"pad: mode: {mode!r} given, 'constant' is allowed")
+    widths = np.broadcast_to(np.asarray(pad_width, int), (x.ndim, 2)).tolist()
+    shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
+    made = moves.like(x.planes, tuple(shape))
+    fill = elementwise.number(constant_values, dtypes.of_view(x.planes), "constant_values")
+    moves.copied(elementwise.like_number(fill, made), made)
+    found = wrapped(made)
+    found[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))] = x
+    return found

@@ -1,0 +1,96 @@
+"""The functions that are methods of arrays, too, by the names that NumPy gives them."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from portmp.arrays import elementwise, manipulation, products, sorting, statistics
+from portmp.arrays.operators import Operators
+from portmp.errors import ShapeError
+from portmp.routines import moves
+from portmp.runtime.planes import View
+
+V = TypeVar("V", bound=View[Any])
+
+
+def _cumulative(function: Any) -> Any:
+    """Running results of all elements in C order where no axis is named, as NumPy has them."""
+
+    def method(x: Any, axis: int | None = None, **options: Any) -> Any:
+        if axis is None:
+            return function(manipulation.ravel(x), axis=0, **options)
+        return function(x, axis=axis, **options)
+
+    method.__doc__ = function.__doc__
+    return method
+
+
+cumsum = _cumulative(statistics.cumulative_sum)
+cumprod = _cumulative(statistics.cumulative_prod)
+
+
+def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
+    """Put the elements in order along an axis, in their own memory."""
+    moves.copied(sorting.sort(x, axis, **options).planes, x.planes)
+
+
+class Methods(Operators[V]):
+    """An array with NumPy's methods."""
+
+    __slots__ = ()
+
+    sum, prod = statistics.sum, statistics.prod
+    max, min, ptp = statistics.max, statistics.min, statistics.ptp
+    mean, var, std = statistics.mean, statistics.var, statistics.std
+    all, any = statistics.all, statistics.any
+    argmax, argmin = statistics.argmax, statistics.argmin
+    cumsum, cumprod = cumsum, cumprod
+    sort = _sorted_in_place
+    argsort, searchsorted, nonzero = sorting.argsort, sorting.searchsorted, sorting.nonzero
+    clip, dot, trace = elementwise.clip, products.dot, products.trace
+    ravel, flatten, squeeze = manipulation.ravel, manipulation.flatten, manipulation.squeeze
+    swapaxes, repeat, take = manipulation.swapaxes, manipulation.repeat, manipulation.take
+    diagonal = manipulation.diagonal
+
+    @property
+    def flat(self) -> Any:
+        """The elements in C order, one by one."""
+        return iter(manipulation.ravel(self))
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of the elements."""
+        found: int = self.size * self.itemsize
+        return found
+
+    @property
+    def itemsize(self) -> int:
+        """Bytes of an element."""
+        raise NotImplementedError
+
+    @property
+    def real(self) -> Any:
+        """The array itself: numbers are real."""
+        return self
+
+    def conj(self) -> Any:
+        """The array itself: numbers are real."""
+        return self
+
+    def fill(self, value: Any) -> None:
+        """Set all elements to a number."""
+        self[...] = value
+
+    def __float__(self) -> float:
+        return float(self._only("float"))
+
+    def __int__(self) -> int:
+        return int(self._only("int"))
+
+    def __complex__(self) -> complex:
+        return complex(self._only("complex"))
+
+    def _only(self, what: str) -> Any:
+        if self.size != 1:
+            raise ShapeError(f"{what}: one element expected, shape {self.shape} given")
+        return self.item()

@@ -1,0 +1,23 @@
+"""Dtypes, constants, and functions by other names than the array API standard's."""
+
+import math
+
+import numpy as np
+
+from portmp import formats
+from portmp.arrays import elementwise, manipulation, methods, powers, statistics
+
+float32, float64 = formats.get("float32"), formats.get("float64")
+ds, ts, qs = formats.get("ds"), formats.get("ts"), formats.get("qs")
+dd, td, qd, dps = formats.get("dd"), formats.get("td"), formats.get("qd"), formats.get("d+s")
+int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
+uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
+bool = bool_ = np.dtype("bool")
+inf, nan, newaxis = math.inf, math.nan, None
+
+absolute, concatenate = elementwise.abs, manipulation.concat
+invert = elementwise.bitwise_invert
+left_shift, right_shift = elementwise.bitwise_left_shift, elementwise.bitwise_right_shift
+pow, mod, true_divide = powers.power, powers.remainder, elementwise.divide
+amax, amin = statistics.max, statistics.min
+cumsum, cumprod = methods.cumsum, methods.cumprod

@@ -1,0 +1,150 @@
+"""NumPy's names for what portmp has: which of its functions are which of NumPy's."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from portmp.arrays import (
+    closeness,
+    composed,
+    creation,
+    dtypes,
+    elementwise,
+    functions,
+    manipulation,
+    methods,
+    numerics,
+    powers,
+    products,
+    sorting,
+    statistics,
+)
+
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""Versions of the array API standard."""
+
+MODULES: tuple[ModuleType, ...] = (
+    creation,
+    elementwise,
+    powers,
+    functions,
+    composed,
+    manipulation,
+    statistics,
+    sorting,
+    products,
+    closeness,
+    numerics,
+    dtypes,
+)
+"""Where functions are looked for by their names."""
+
+UFUNCS = functions.NUMPY | {
+    "absolute": "abs",
+    "fabs": "abs",
+    "conjugate": "positive",
+    "invert": "bitwise_invert",
+    "left_shift": "bitwise_left_shift",
+    "right_shift": "bitwise_right_shift",
+    "power": "power",
+    "float_power": "power",
+    "true_divide": "divide",
+}
+"""Universal functions that have another name here."""
+
+METHODS: dict[str, dict[str, Callable[..., Any]]] = {
+    "reduce": {
+        "add": statistics.sum,
+        "multiply": statistics.prod,
+        "maximum": statistics.max,
+        "minimum": statistics.min,
+        "logical_and": statistics.all,
+        "logical_or": statistics.any,
+    },
+    "accumulate": {"add": statistics.cumulative_sum, "multiply": statistics.cumulative_prod},
+    "outer": {"multiply": products.outer},
+}
+"""What universal functions' own methods are; reduce and accumulate go along axis 0."""
+
+OTHERS: dict[str, Callable[..., Any]] = {
+    "amax": statistics.max,
+    "amin": statistics.min,
+    "concatenate": manipulation.concat,
+    "cumsum": methods.cumsum,
+    "cumprod": methods.cumprod,
+    "cumulative_sum": statistics.cumulative_sum,
+    "ndim": lambda a: a.ndim,
+    "shape": lambda a: a.shape,
+    "size": lambda a, axis=None: a.size if axis is None else a.shape[axis],
+    "copy": lambda a, **_: a.copy(),
+    "linalg.matmul": products.matmul,
+    "linalg.outer": products.outer,
+    "linalg.cross": products.cross,
+    "linalg.vecdot": products.vecdot,
+    "linalg.tensordot": products.tensordot,
+    "linalg.matrix_transpose": manipulation.matrix_transpose,
+    "linalg.trace": products.trace,
+    "linalg.diagonal": manipulation.diagonal,
+    "unique_values": sorting.unique_values,
+}
+"""Functions that have another name, or another order of arguments, here."""
+
+_NOT_THESE = ("array", "asarray", "empty", "zeros", "ones", "full", "eye", "arange", "linspace")
+"""Names that NumPy does not dispatch on arrays that are given."""
+
+
+_OTHER_RESULTS = ("linalg.lstsq",)
+"""Functions of NumPy's that give something else than those of these names here."""
+
+
+def _own(name: str) -> Callable[..., Any] | None:
+    for module in MODULES:
+        found = module.__dict__.get(name)
+        if callable(found) and getattr(found, "__module__", "").startswith("portmp."):
+            return found  # type: ignore[no-any-return]
+    return None
+
+
+def ufunc(name: str, method: str) -> Callable[..., Any] | None:
+    """The function that a universal function, or one of its methods, is; None if there is none."""
+    if method == "__call__":
+        return _own(UFUNCS.get(name, name))
+    found = METHODS.get(method, {}).get(name)
+    if found is None or method == "outer":
+        return found
+    return lambda x, axis=0, **options: found(x, axis=axis, **options)
+
+
+def function(name: str) -> Callable[..., Any] | None:
+    """The function that one of NumPy's is, by its name below ``numpy``; None if there is none."""
+    if name in OTHERS:
+        return OTHERS[name]
+    module, _, rest = name.rpartition(".")
+    if name in _OTHER_RESULTS:
+        return None
+    if module == "linalg":
+        found = getattr(importlib.import_module("portmp.linalg"), rest, None)
+        return found if callable(found) else None
+    return None if module or name in _NOT_THESE else _own(name)
+
+
+def is_default(name: str, value: Any) -> bool:
+    """Whether an option says what NumPy does anyhow."""
+    if value is np._NoValue or value is None:
+        return True
+    return (name, value) in _DEFAULTS if isinstance(value, (bool, str, int)) else False
+
+
+_DEFAULTS = {
+    ("keepdims", False),
+    ("casting", "same_kind"),
+    ("order", "K"),
+    ("order", "C"),
+    ("subok", True),
+    ("overwrite_input", False),
+}

@@ -1,0 +1,105 @@
+"""What NumPy's functions do with arrays: the same in full format, or an error that names the way.
+
+``np.add(a, b)`` and the other universal functions come to ``ufunc`` (NEP 13), functions such as
+``np.concatenate`` to ``function`` (NEP 18), and what only takes NumPy's arrays to ``as_numpy``,
+which gives one where nothing is lost. Plain numbers lose nothing: for what portmp has not, NumPy
+works on a copy of them.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from portmp.arrays import numpy_names
+from portmp.arrays.viewed import AnyArray, Viewed
+from portmp.errors import UnsupportedError
+from portmp.runtime.planes import Numbers
+
+
+def namespace(x: AnyArray, *, api_version: str | None = None) -> Any:
+    """The module whose functions work on arrays: portmp, by the array API standard 2024.12."""
+    if api_version not in (None, *numpy_names.VERSIONS):
+        raise ValueError(
+            f"api_version: {api_version!r} given, portmp has {', '.join(numpy_names.VERSIONS)}"
+        )
+    return importlib.import_module("portmp")
+
+
+def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
+    """The values as a NumPy array, where nothing is lost: of one limb, or as exact objects."""
+    if copy is False:
+        raise ValueError("a copy is needed: the values are in a device's memory")
+    wanted = None if dtype is None else np.dtype(dtype)
+    if wanted is not None and wanted.kind == "O":
+        return np.array(x.tolist(), object).reshape(x.shape)
+    if x.format.limbs > 1:
+        raise UnsupportedError(
+            f"NumPy has no {x.format.name}: a.to_float64() gives values rounded to float64, "
+            "a.to_limbs() the limbs, a.tolist() exact numbers; portmp's functions keep all digits"
+        )
+    values: np.ndarray[Any, Any] = x.to_limbs()[0]
+    return values if wanted is None else values.astype(wanted)
+
+
+def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
+    """A universal function of NumPy's on arrays of portmp's."""
+    name = function.__name__
+    own = numpy_names.ufunc(name, method)
+    out = options.pop("out", None)
+    if isinstance(out, tuple) and len(out) == 1:
+        (out,) = out
+    if out is not None and not isinstance(out, Viewed):
+        raise UnsupportedError(
+            f"np.{name}: out: {type(out).__name__} given, an array of portmp's is needed"
+        )
+    known = {k: v for k, v in options.items() if v is not None and v is not True}
+    if own is None or known.keys() - _OPTIONS.get(method, set()):
+        if _lossless(inputs) and out is None:
+            return getattr(function, method)(*map(_copied, inputs), **options)
+        raise _missing(f"np.{name}" + ("" if method == "__call__" else f".{method}"), known)
+    return own(*inputs, **known) if out is None else own(*inputs, out=out, **known)
+
+
+_OPTIONS = {"reduce": {"axis", "keepdims", "dtype"}, "accumulate": {"axis", "dtype"}}
+
+
+def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    """A function of NumPy's on arrays of portmp's."""
+    module = func.__module__.removeprefix("numpy").removeprefix(".")
+    name = f"{module}.{func.__name__}" if module else func.__name__
+    own = numpy_names.function(name)
+    if own is None:
+        if _lossless((args, kwargs)):
+            return func(*_copied(args), **_copied(kwargs))
+        raise _missing(f"np.{name}", {})
+    kept = {k: v for k, v in kwargs.items() if not numpy_names.is_default(k, v)}
+    return own(*args, **kept)
+
+
+def _missing(name: str, options: dict[str, Any]) -> UnsupportedError:
+    with_ = f" with {', '.join(options)}" if options else ""
+    return UnsupportedError(
+        f"{name}{with_}: portmp has no such function in full format; a.to_float64() gives NumPy "
+        "arrays, rounded to float64"
+    )
+
+
+def _lossless(given: Any) -> bool:
+    """Whether nested arguments hold no array of values."""
+    if isinstance(given, Viewed):
+        return isinstance(given.planes, Numbers)
+    if isinstance(given, dict):
+        return all(map(_lossless, given.values()))
+    return not isinstance(given, (list, tuple)) or all(map(_lossless, given))
+
+
+def _copied(given: Any) -> Any:
+    """Nested arguments with NumPy's arrays for those of plain numbers."""
+    if isinstance(given, Viewed):
+        return np.asarray(given)
+    if isinstance(given, dict):
+        return {k: _copied(v) for k, v in given.items()}
+    return type(given)(map(_copied, given)) if isinstance(given, (list, tuple)) else given

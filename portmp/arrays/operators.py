@@ -1,0 +1,180 @@
+"""Python's operators on arrays, by the functions that they stand for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from portmp.arrays import creation, dtypes, elementwise, indexing, powers, products
+from portmp.arrays.viewed import Viewed
+from portmp.errors import FormatError, ShapeError
+from portmp.routines import base, moves
+from portmp.runtime.planes import Planes, View
+
+V = TypeVar("V", bound=View[Any])
+Binary = Callable[[Any, Any], Any]
+
+
+def _in_place(function: Binary) -> Binary:
+    """x = function(x, other) in the memory of x, which others may share.
+
+    Of shape () there is a new array, as with NumPy's numbers.
+    """
+
+    def operator(self: Any, other: Any) -> Any:
+        if not self.shape:
+            return NotImplemented
+        found = function(self, other)
+        if found.shape != self.shape:
+            raise ShapeError(f"in place: shape {self.shape} cannot become {found.shape}")
+        if found.planes.elements != self.planes.elements:
+            raise FormatError(
+                f"in place: {dtypes.of_view(self.planes)} cannot become "
+                f"{dtypes.of_view(found.planes)}; use x = x + y"
+            )
+        moves.copied(found.planes, self.planes)
+        return self
+
+    return operator
+
+
+def _in_memory(name: str, function: Binary) -> Binary:
+    """The same, computed where the result lies, if the operands' memory allows it."""
+    slowly = _in_place(function)
+
+    def operator(self: Any, other: Any) -> Any:
+        theirs = other.planes if isinstance(other, Viewed) else None
+        apart = theirs is None or theirs.same_view(self.planes) or not theirs.overlaps(self.planes)
+        alike = theirs is None or theirs.elements == self.planes.elements
+        fits = theirs is None or theirs.shape == self.shape or not theirs.shape
+        if self.shape and apart and alike and fits and isinstance(self.planes, Planes):
+            return elementwise.call(name, self, other, out=self)
+        return slowly(self, other)
+
+    return operator
+
+
+def _three(name: str) -> tuple[Binary, Binary, Binary]:
+    """An operator, the same with operands exchanged, and in place, by a row of the table."""
+
+    def forward(self: Any, other: Any) -> Any:
+        return elementwise.call(name, self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return elementwise.call(name, other, self)
+
+    return forward, reflected, _in_memory(name, forward)
+
+
+def _of(function: Binary) -> tuple[Binary, Binary, Binary]:
+    """The same of any function."""
+
+    def forward(self: Any, other: Any) -> Any:
+        return function(self, other)
+
+    def reflected(self: Any, other: Any) -> Any:
+        return function(other, self)
+
+    return forward, reflected, _in_place(function)
+
+
+def _value(view: View[Any], value: Any) -> View[Any]:
+    """What is written to a view's elements, in their dtype."""
+    kind = dtypes.of_view(view)
+    if isinstance(value, Viewed):
+        own = dtypes.of_view(value.planes)
+        if dtypes.promoted(kind, own, "value") != kind:
+            raise FormatError(f"value: {own} given, {kind} does not hold all of it; use astype")
+        base.same_device(view, "the array", value=value.planes)
+        return elementwise.as_dtype(value.planes, kind)
+    if elementwise.is_number(value):
+        return elementwise.like_number(elementwise.number(value, kind, "value"), view)
+    found: View[Any] = creation.array(value, kind, view.queue).planes
+    return found
+
+
+class Operators(Viewed[V]):
+    """An array with Python's operators.
+
+    Elementwise with broadcasting; Python's numbers and decimal strings mix in as exact scalars.
+    ``@`` is the matrix product. Results are new arrays, which the host does not wait for; ``+=``
+    and the like change the array itself, which all its views see.
+    """
+
+    __slots__ = ()
+    __hash__ = None  # type: ignore[assignment]
+
+    __add__, __radd__, __iadd__ = _three("add")
+    __sub__, __rsub__, __isub__ = _three("subtract")
+    __mul__, __rmul__, __imul__ = _three("multiply")
+    __truediv__, __rtruediv__, __itruediv__ = _three("divide")
+    __floordiv__, __rfloordiv__, __ifloordiv__ = _of(powers.floor_divide)
+    __mod__, __rmod__, __imod__ = _of(powers.remainder)
+    __pow__, __rpow__, __ipow__ = _of(powers.power)
+    __and__, __rand__, __iand__ = _three("bitwise_and")
+    __or__, __ror__, __ior__ = _three("bitwise_or")
+    __xor__, __rxor__, __ixor__ = _three("bitwise_xor")
+    __lshift__, __rlshift__, __ilshift__ = _three("bitwise_left_shift")
+    __rshift__, __rrshift__, __irshift__ = _three("bitwise_right_shift")
+
+    def __matmul__(self, other: Any) -> Any:
+        return products.matmul(self, other) if isinstance(other, Viewed) else NotImplemented
+
+    def __imatmul__(self, other: Any) -> Any:
+        if not isinstance(other, Viewed):
+            return NotImplemented
+        return _in_place(products.matmul)(self, other)
+
+    def __divmod__(self, other: Any) -> tuple[Any, Any]:
+        return powers.floor_divide(self, other), powers.remainder(self, other)
+
+    def __neg__(self) -> Any:
+        return elementwise.negative(self)
+
+    def __pos__(self) -> Any:
+        return elementwise.positive(self)
+
+    def __abs__(self) -> Any:
+        return elementwise.abs(self)
+
+    def __invert__(self) -> Any:
+        return elementwise.bitwise_invert(self)
+
+    def __eq__(self, other: object) -> Any:
+        return elementwise.is_same(self, other, "equal")
+
+    def __ne__(self, other: object) -> Any:
+        return elementwise.is_same(self, other, "not_equal")
+
+    def __lt__(self, other: Any) -> Any:
+        return elementwise.less(self, other)
+
+    def __le__(self, other: Any) -> Any:
+        return elementwise.less_equal(self, other)
+
+    def __gt__(self, other: Any) -> Any:
+        return elementwise.greater(self, other)
+
+    def __ge__(self, other: Any) -> Any:
+        return elementwise.greater_equal(self, other)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Copy elements (broadcast) to those that a key names.
+
+        Where an array of indices names one several times, the last stays.
+        """
+        indexing.put(self.planes, key, _value(self.planes, value))
+
+    def __bool__(self) -> bool:
+        if self.size != 1:
+            raise ShapeError(f"bool: one element expected, shape {self.shape} given")
+        return bool(self.item())
+
+    def item(self, *index: int) -> Any:
+        """The only element, or that at *index*, as one of Python's numbers: exact."""
+        if index:
+            found = self[index if len(index) > 1 or self.ndim == 1 else (index[0],)]
+            return found.item()
+        if self.size != 1:
+            raise ShapeError(f"item: one element expected, shape {self.shape} given")
+        return self.reshape(()).tolist()

@@ -1,0 +1,194 @@
+"""Products of vectors and matrices, by the names of the array API standard and of NumPy."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from portmp.arrays import creation, dtypes, elementwise, manipulation, statistics
+from portmp.arrays.dtypes import BOOL
+from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.routines import axes, base, gemm, reduce
+from portmp.runtime.planes import Planes
+
+
+def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
+    """Both in one dtype, as arrays."""
+    first, second = manipulation.checked(x1, f"{what}: x1"), manipulation.checked(x2, f"{what}: x2")
+    kind = dtypes.promoted(dtypes.of_view(first.planes), dtypes.of_view(second.planes), what)
+    if kind == BOOL:
+        raise FormatError(f"{what}: truth values given, numbers are needed")
+    a, b = (wrapped(elementwise.as_dtype(x.planes, kind)) for x in (first, second))
+    return a, b
+
+
+def matmul(x1: AnyArray, x2: AnyArray, /, *, out: AnyArray | None = None) -> Any:
+    """The matrix product: x1 (..., m, k), x2 (..., k, n); vectors stand for a row or a column."""
+    a, b = _pair("matmul", x1, x2)
+    if a.ndim == 0 or b.ndim == 0:
+        raise ShapeError("@: operands of shape () given; use *")
+    found = _product(a, b)
+    if out is None:
+        return found
+    elementwise.into(found.planes, out.planes)
+    return out
+
+
+def _product(a: AnyArray, b: AnyArray) -> Any:
+    if isinstance(a.planes, Planes) and a.ndim == b.ndim == 1:
+        return wrapped(reduce.dot(a.planes, b.planes))
+    left = a[None, :] if a.ndim == 1 else a
+    right = b[:, None] if b.ndim == 1 else b
+    product = _of_matrices(left, right)
+    if a.ndim == 1:
+        product = product[..., 0, :]
+    return product[..., 0] if b.ndim == 1 else product
+
+
+def _of_matrices(left: AnyArray, right: AnyArray) -> Any:
+    if isinstance(left.planes, Planes):
+        form = left.planes.format
+        one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
+        return wrapped(gemm.gemm(left.planes, right.planes, alpha=one, beta=zero))
+    if left.shape[-1] != right.shape[-2]:
+        raise ShapeError(f"matmul: {left.shape} and {right.shape} cannot be multiplied")
+    terms = elementwise.multiply(left[..., :, :, None], right[..., None, :, :])
+    dtype = dtypes.of_view(terms.planes)
+    return statistics.sum(terms, -2, dtype=dtype)
+
+
+def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
+    """Sums of products along an axis of both, with broadcasting of the others."""
+    a, b = _pair("vecdot", x1, x2)
+    if axis >= 0 or axis < -min(a.ndim, b.ndim):
+        raise ShapeError(f"vecdot: axis: {axis} given, -{min(a.ndim, b.ndim)} to -1 are allowed")
+    if a.shape[axis] != b.shape[axis]:
+        raise ShapeError(f"vecdot: lengths {a.shape[axis]} and {b.shape[axis]} along the axis")
+    rows, columns = (manipulation.moveaxis(x, axis, -1) for x in (a, b))
+    return _of_matrices(rows[..., None, :], columns[..., :, None])[..., 0, 0]
+
+
+def tensordot(
+    x1: AnyArray, x2: AnyArray, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
+) -> Any:
+    """Sums of products over pairs of axes: the last of x1 with the first of x2, or those named."""
+    a, b = _pair("tensordot", x1, x2)
+    over_a, over_b = _paired(axes, a.ndim, b.ndim)
+    if [a.shape[i] for i in over_a] != [b.shape[i] for i in over_b]:
+        raise ShapeError(f"tensordot: axes of {a.shape} and {b.shape} have other lengths")
+    left = [i for i in range(a.ndim) if i not in over_a]
+    right = [i for i in range(b.ndim) if i not in over_b]
+    k = math.prod(a.shape[i] for i in over_a)
+    rows = a.transpose(*left, *over_a).reshape(math.prod(a.shape[i] for i in left), k)
+    cols = b.transpose(*over_b, *right).reshape(k, math.prod(b.shape[i] for i in right))
+    shape = [a.shape[i] for i in left] + [b.shape[i] for i in right]
+    return _of_matrices(rows, cols).reshape(shape)
+
+
+def _paired(named: Any, first: int, second: int) -> tuple[list[int], list[int]]:
+    if isinstance(named, int):
+        if not 0 <= named <= min(first, second):
+            raise ShapeError(f"tensordot: axes: {named} given for {first} and {second} axes")
+        return list(range(first - named, first)), list(range(named))
+    over = [
+        list(axes.named(one if isinstance(one, Sequence) else (one,), ndim, "axes"))
+        for one, ndim in zip(named, (first, second), strict=True)
+    ]
+    if len(over[0]) != len(over[1]):
+        raise ArgumentError(f"tensordot: axes: {named} given: as many of both")
+    return over[0], over[1]
+
+
+def dot(
+    x: AnyArray,
+    y: AnyArray,
+    *,
+    accuracy: str = "accurate",
+    schedule: Any = None,
+    out: AnyArray | None = None,
+) -> Any:
+    """sum_i x_i y_i of two vectors; shape (). *accuracy* as in gemm.
+
+    As NumPy has it, matrices are multiplied, and a number multiplies all.
+    """
+    a, b = manipulation.checked(x, "x"), manipulation.checked(y, "y")
+    if isinstance(a.planes, Planes) and isinstance(b.planes, Planes) and a.ndim == b.ndim == 1:
+        target = None if out is None else out.planes
+        found = wrapped(reduce.dot(a.planes, b.planes, accuracy, schedule, target))
+        return found if out is None else out
+    if a.ndim == 0 or b.ndim == 0:
+        return elementwise.multiply(a, b, out=out)
+    if b.ndim > 2:
+        return tensordot(a, b, axes=((-1,), (-2,)))
+    return matmul(a, b, out=out)
+
+
+def inner(x1: AnyArray, x2: AnyArray) -> Any:
+    """Sums of products over the last axes of both."""
+    if x1.ndim == 0 or x2.ndim == 0:
+        return elementwise.multiply(x1, x2)
+    return tensordot(x1, x2, axes=((-1,), (-1,)))
+
+
+def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
+    """The products of all elements of one with all of the other, as a matrix."""
+    return manipulation.ravel(x1)[:, None] * manipulation.ravel(x2)[None, :]
+
+
+def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
+    """The Kronecker product: each element of x1 times x2, as blocks."""
+    ndim = max(x1.ndim, x2.ndim)
+    sizes = [[1] * (ndim - x.ndim) + list(x.shape) for x in (x1, x2)]
+    left = x1.reshape([n for size in sizes[0] for n in (size, 1)])
+    right = x2.reshape([n for size in sizes[1] for n in (1, size)])
+    return (left * right).reshape([a * b for a, b in zip(*sizes, strict=True)])
+
+
+def trace(x: AnyArray, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    """The sums of matrices' diagonals, the offset-th above the main one."""
+    return statistics.sum(manipulation.diagonal(x, offset=offset), -1, dtype=dtype)
+
+
+def cross(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
+    """The vector product along an axis of length 3."""
+    a, b = _pair("cross", x1, x2)
+    a, b = (manipulation.moveaxis(x, axis, -1) for x in (a, b))
+    if a.shape[-1:] != (3,) or b.shape[-1:] != (3,):
+        raise ShapeError(f"cross: an axis of length 3 is needed, {x1.shape} and {x2.shape} given")
+    after, before = [1, 2, 0], [2, 0, 1]
+    found = a[..., after] * b[..., before] - a[..., before] * b[..., after]
+    return manipulation.moveaxis(found, -1, axis)
+
+
+def diag(x: AnyArray, k: int = 0) -> Any:
+    """The matrix with this vector on its k-th diagonal, or a copy of a matrix' k-th diagonal."""
+    if x.ndim == 2:
+        return manipulation.diagonal(x, offset=k).copy()
+    if x.ndim != 1:
+        raise ShapeError(f"diag: a vector or a matrix is needed, shape {x.shape} given")
+    n = x.size + abs(k)
+    found = creation.zeros((n, n), x.dtype, x.queue)
+    manipulation.diagonal(found, offset=k)[...] = x
+    return found
+
+
+def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> Any:
+    """Powers of a vector's elements as columns, from n - 1 to 0, or the other way round."""
+    if x.ndim != 1:
+        raise ShapeError(f"vander: a vector is needed, shape {x.shape} given")
+    count = x.size if n is None else n
+    ones = creation.ones((x.size, max(count, 0)), x.dtype, x.queue)
+    if count > 1:
+        ones[:, 1:] = manipulation.broadcast_to(x[:, None], (x.size, count - 1))
+        ones = statistics.cumulative_prod(ones, axis=1)
+    return ones if increasing else manipulation.flip(ones, axis=1)
+
+
+def polyval(p: AnyArray, x: Any) -> Any:
+    """The polynomial with coefficients p, the highest first, at x: Horner's rule."""
+    found = creation.zeros_like(x if isinstance(x, Viewed) else p[0])
+    for coefficient in p:
+        found = found * x + coefficient
+    return found

@@ -1,0 +1,207 @@
+"""Sorting, searching and sets."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp.arrays import elementwise, indexing, manipulation
+from portmp.arrays.dtypes import BOOL
+from portmp.arrays.viewed import AnyArray, wrapped
+from portmp.errors import ArgumentError, ShapeError
+from portmp.routines import axes, moves, order, plain, scan
+from portmp.runtime.planes import Numbers, View, allocate_numbers
+
+# --- orders ---------------------------------------------------------------------------------------
+
+
+def _ordered(x: AnyArray, axis: int | None, descending: bool) -> tuple[View[Any], Numbers, int]:
+    """The rows that are sorted, the order of each, and the axis they run along."""
+    if axis is None:
+        x, axis = manipulation.ravel(x), 0
+    view = manipulation.checked(x, "x").planes
+    if not view.ndim:
+        raise ShapeError("sort: one axis at least is needed")
+    (along,) = axes.named(axis, view.ndim)
+    rows, _ = axes.rows(view, (along,), moves.dense)
+    return rows, order.argsort(rows, descending), along
+
+
+def _turned(found: View[Any], x: AnyArray, along: int) -> Any:
+    """Rows with x's shape, whose axis they run along."""
+    shape = [n for i, n in enumerate(x.shape) if i != along]
+    return manipulation.moveaxis(wrapped(found.view_as((*shape, found.shape[1]))), -1, along)
+
+
+def argsort(
+    x: AnyArray,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+    kind: str | None = None,
+) -> Any:
+    """The indices (int64) that sort along an axis (None: all elements in C order).
+
+    Always stable: equal elements keep their places. NaN is greater than all.
+    """
+    x = manipulation.ravel(x) if axis is None else x
+    _, places, along = _ordered(x, axis, descending)
+    return _turned(places, x, along)
+
+
+def sort(
+    x: AnyArray,
+    /,
+    axis: int | None = -1,
+    *,
+    descending: bool = False,
+    stable: bool = True,
+    kind: str | None = None,
+) -> Any:
+    """The elements in order along an axis, in memory of their own."""
+    x = manipulation.ravel(x) if axis is None else x
+    rows, places, along = _ordered(x, axis, descending)
+    return _turned(_in_order(rows, places), x, along)
+
+
+def _in_order(rows: View[Any], places: Numbers) -> View[Any]:
+    steps = (
+        plain.apply("mul", [places, rows.strides[1]], "int64") if rows.strides[1] != 1 else places
+    )
+    return moves.gathered(rows, steps, rows.shape, (rows.strides[0], 0))
+
+
+def searchsorted(
+    x1: AnyArray, x2: Any, /, side: str = "left", *, sorter: AnyArray | None = None
+) -> Any:
+    """How many elements of the sorted vector x1 (or sorted by *sorter*) stand before each of x2.
+
+    *side*: ``left``, or ``right``, where equal ones count, too.
+    """
+    if side not in ("left", "right"):
+        raise ArgumentError(f"searchsorted: side: {side!r} given, allowed are 'left' and 'right'")
+    if x1.ndim != 1:
+        raise ShapeError(f"searchsorted: x1: a vector is needed, shape {x1.shape} given")
+    first, second = elementwise.views("searchsorted", [x1, x2])
+    known = first if sorter is None else first[sorter]
+    return wrapped(order.searchsorted(known.planes, second.planes, side == "right"))
+
+
+# --- where ----------------------------------------------------------------------------------------
+
+
+def nonzero(x: AnyArray, /) -> tuple[Any, ...]:
+    """The indices (int64) of elements other than zero, for each axis, in C order. A wait."""
+    view = manipulation.checked(x, "x").planes
+    if not view.ndim:
+        raise ShapeError("nonzero: one axis at least is needed")
+    truth: Any = elementwise.as_dtype(view, BOOL)
+    found: list[Any] = indexing.positions(truth, view.queue)
+    return tuple(map(wrapped, found))
+
+
+def argwhere(x: AnyArray) -> Any:
+    """The same indices as rows."""
+    return manipulation.stack(nonzero(x), axis=1)
+
+
+def flatnonzero(x: AnyArray) -> Any:
+    """The indices of elements other than zero among all, in C order. A wait."""
+    return nonzero(manipulation.ravel(x))[0]
+
+
+# --- sets -----------------------------------------------------------------------------------------
+
+
+class UniqueAll(NamedTuple):
+    """Different values, where each is first found, which each element is, and how often."""
+
+    values: Any
+    indices: Any
+    inverse_indices: Any
+    counts: Any
+
+
+class UniqueCounts(NamedTuple):
+    """Different values, and how often each is there."""
+
+    values: Any
+    counts: Any
+
+
+class UniqueInverse(NamedTuple):
+    """Different values, and which of them each element is."""
+
+    values: Any
+    inverse_indices: Any
+
+
+def unique_all(x: AnyArray, /) -> UniqueAll:
+    """Different values in order, with all that is known of them; each NaN differs. A wait."""
+    flat = manipulation.ravel(manipulation.checked(x, "x"))
+    n, queue = flat.size, flat.queue
+    if not n:
+        none = wrapped(allocate_numbers("int64", (0,), queue))
+        return UniqueAll(flat.copy(), none, none.copy().reshape(x.shape), none.copy())
+    places = argsort(flat)
+    values = flat[places]
+    new = allocate_numbers("bool", (n,), queue)
+    moves.copied(indexing.uploaded(np.array([True]), queue), new.view((1,), (1,), 0))
+    differ = elementwise.not_equal(values[1:], values[:-1])
+    moves.copied(differ.planes, new.view((n - 1,), (1,), 1))
+    rank = allocate_numbers("int64", (1, n), queue)
+    scan.over_rows("add", plain.apply("copy", [new.view_as((1, n))], "int64"), rank)
+    rank = plain.apply("sub", [rank.view_as((n,)), 1], "int64")
+    inverse = allocate_numbers("int64", (n,), queue)
+    moves.scattered(rank, inverse, places.planes, (n,), (0,))
+    (starts,) = nonzero(wrapped(new))
+    ends = manipulation.concat([starts[1:], wrapped(indexing.uploaded(np.array([n]), queue))])
+    shaped = wrapped(inverse.view_as(x.shape))
+    return UniqueAll(values[starts], places[starts], shaped, ends - starts)
+
+
+def unique_counts(x: AnyArray, /) -> UniqueCounts:
+    """Different values in order, and how often each is there. A wait."""
+    found = unique_all(x)
+    return UniqueCounts(found.values, found.counts)
+
+
+def unique_inverse(x: AnyArray, /) -> UniqueInverse:
+    """Different values in order, and which of them each element is. A wait."""
+    found = unique_all(x)
+    return UniqueInverse(found.values, found.inverse_indices)
+
+
+def unique_values(x: AnyArray, /) -> Any:
+    """Different values in order. A wait."""
+    return unique_all(x).values
+
+
+def unique(
+    x: AnyArray,
+    /,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+) -> Any:
+    """Different values in order; with NumPy's options a tuple of what they ask for. A wait."""
+    found = unique_all(x)
+    asked = (return_index, return_inverse, return_counts)
+    more = [part for part, wanted in zip(found[1:], asked, strict=True) if wanted]
+    return (found.values, *more) if more else found.values
+
+
+def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
+    """Which elements of x1 are among those of x2."""
+    first, second = elementwise.views("isin", [x1, x2])
+    known = sort(manipulation.ravel(second))
+    places = searchsorted(known, first)
+    if not known.size:
+        found = elementwise.less(places, 0)
+    else:
+        there = known[elementwise.minimum(places, known.size - 1)]
+        found = elementwise.equal(there, first)
+    return elementwise.logical_not(found) if invert else found

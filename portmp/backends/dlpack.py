@@ -1,0 +1,159 @@
+"""DLPack: memory of a device handed to other libraries and taken from them, without a copy.
+
+The structures are those of DLPack's dlpack.h (version 0.8, which all later ones accept).
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+CPU = 1
+"""The type of the host's memory."""
+_CODES = {"i": 0, "u": 1, "f": 2, "b": 6}
+_NAME, _USED = b"dltensor", b"used_dltensor"
+
+
+class _Device(ctypes.Structure):
+    _fields_: ClassVar = [("type", ctypes.c_int32), ("index", ctypes.c_int32)]
+
+
+class _Dtype(ctypes.Structure):
+    _fields_: ClassVar = [
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    ]
+
+
+class _Tensor(ctypes.Structure):
+    _fields_: ClassVar = [
+        ("data", ctypes.c_void_p),
+        ("device", _Device),
+        ("ndim", ctypes.c_int32),
+        ("dtype", _Dtype),
+        ("shape", ctypes.POINTER(ctypes.c_int64)),
+        ("strides", ctypes.POINTER(ctypes.c_int64)),
+        ("byte_offset", ctypes.c_uint64),
+    ]
+
+
+class _Managed(ctypes.Structure):
+    pass
+
+
+_DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
+_Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER)]
+
+_kept: dict[int, tuple[Any, ...]] = {}
+"""What is lent: the structures and their memory, until the borrower gives them back."""
+
+
+def _forget(managed: Any) -> None:
+    _kept.pop(ctypes.addressof(managed.contents), None)
+
+
+def _dropped(capsule: Any) -> None:
+    """A capsule goes: what nobody took is given back."""
+    if _is_named(capsule, _NAME):
+        _kept.pop(_pointer(capsule, _NAME), None)
+
+
+_give_back = _DELETER(_forget)
+_unused = ctypes.CFUNCTYPE(None, ctypes.py_object)(_dropped)
+
+
+def _api(name: str, result: Any, *arguments: Any) -> Any:
+    function = getattr(ctypes.pythonapi, name)
+    function.restype, function.argtypes = result, arguments
+    return function
+
+
+def _is_named(capsule: Any, name: bytes) -> bool:
+    return bool(
+        _api("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(capsule, name)
+    )
+
+
+def _pointer(capsule: Any, name: bytes) -> int:
+    get = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+    return int(get(capsule, name))
+
+
+def lent(
+    owner: object,
+    pointer: int,
+    device: tuple[int, int],
+    dtype: str,
+    shape: Sequence[int],
+    strides: Sequence[int],
+) -> Any:
+    """A capsule of memory at *pointer*, which *owner* keeps; strides count elements."""
+    kind = np.dtype(dtype)
+    lengths = (ctypes.c_int64 * max(len(shape), 1))(*shape)
+    steps = (ctypes.c_int64 * max(len(shape), 1))(*strides)
+    managed = _Managed(
+        _Tensor(
+            pointer,
+            _Device(*device),
+            len(shape),
+            _Dtype(_CODES[kind.kind], 8 * kind.itemsize, 1),
+            lengths,
+            steps,
+            0,
+        ),
+        None,
+        _give_back,
+    )
+    address = ctypes.addressof(managed)
+    _kept[address] = (managed, lengths, steps, owner)
+    make = _api(
+        "PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
+    )
+    return make(address, _NAME, ctypes.cast(_unused, ctypes.c_void_p))
+
+
+@dataclass(frozen=True)
+class Borrowed:
+    """Memory of another library: it is given back with the last reference to this."""
+
+    managed: Any
+    pointer: int
+    device: tuple[int, int]
+    dtype: str
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    def __del__(self) -> None:
+        if self.managed.contents.deleter:
+            self.managed.contents.deleter(self.managed)
+
+
+def borrowed(capsule: Any) -> Borrowed:
+    """The memory of a capsule, which cannot be taken twice; ValueError for other dtypes."""
+    managed = ctypes.cast(_pointer(capsule, _NAME), ctypes.POINTER(_Managed))
+    tensor = managed.contents.tensor
+    kinds = {code: kind for kind, code in _CODES.items()}
+    kind, bits = kinds.get(tensor.dtype.code), tensor.dtype.bits
+    if kind is None or tensor.dtype.lanes != 1:
+        raise ValueError(f"DLPack: a dtype of code {tensor.dtype.code} is not known")
+    shape = tuple(tensor.shape[i] for i in range(tensor.ndim))
+    steps, strides = 1, []
+    for n in reversed(shape):
+        strides.append(steps)
+        steps *= n
+    if tensor.strides:
+        strides = [tensor.strides[i] for i in reversed(range(tensor.ndim))]
+    _api("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(capsule, _USED)
+    return Borrowed(
+        managed,
+        int(tensor.data or 0) + int(tensor.byte_offset),
+        (tensor.device.type, tensor.device.index),
+        "bool" if kind == "b" else np.dtype(f"{kind}{bits // 8}").name,
+        shape,
+        tuple(reversed(strides)),
+    )

@@ -1,0 +1,215 @@
+"""Several benchmarks by one command, into one file: ``portmp bench all``, ``portmp bench papers``.
+
+A suite names its members, each with its share of the time and its options for a device. What a
+member leaves of its time is the next one's. Everything counts, compiling too: a visitor waits for
+all of it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import datetime
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from portmp import discovery
+from portmp.backends.base import Device
+from portmp.bench import experiment, options
+from portmp.bench.experiment import SCHEMA, Family, about, refused
+from portmp.bench.journal import Journal
+from portmp.bench.options import ALL, Request
+from portmp.bench.tables import Row, duration
+from portmp.errors import PortmpError
+from portmp.files import target
+from portmp.progress import Progress
+
+Words = Callable[[Device, Any], list[str]]
+
+
+@dataclass(frozen=True)
+class Member:
+    """A benchmark of a suite. ``words``: its options on a device, beside those of the suite.
+
+    ``timed``: whether its results are times, which no interpreter and no host reference has;
+    ``energy``: whether energy is read without being asked for; ``asked``: the option of the suite
+    without which it is left out.
+    """
+
+    family: str
+    share: int
+    words: Words
+    timed: bool = True
+    energy: bool = False
+    asked: str = ""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Benchmarks that one command runs. ``seconds``: the limit of a device, by its kind."""
+
+    name: str
+    members: Sequence[Member]
+    seconds: dict[str, float]
+
+    def command(self, args: Any) -> int:
+        """Run all members: 1 if a result is wrong, a case failed or a device was refused."""
+        start = datetime.datetime.now(datetime.UTC)
+        request = options.read(args, ())
+        progress = Progress(sys.stderr.isatty())
+        journal = experiment.journal_of(self.name, request)
+        progress.show("opening the device (the first time it is probed, which takes some seconds)")
+        devices = _devices(request.devices)
+        members = [m for m in self.members if not m.asked or getattr(args, m.asked)]
+        left = {
+            device.name: request.seconds or self.seconds[device.properties.kind]
+            for device, _ in devices
+        }
+        reports, failed = [], False
+        for i, member in enumerate(members):
+            part = member.share / sum(m.share for m in members[i:])
+            family: Family = options.family(member.family)
+            parts = []
+            for device, refusal in devices:
+                if refusal:
+                    parts.append(refused(device, refusal))
+                    continue
+                begun = time.monotonic()
+                log = journal.of(f"{i} {member.family}")
+                limit = part * left[device.name]
+                parts.append(self._part(member, family, request, device, limit, progress, log))
+                left[device.name] = max(0.0, left[device.name] - (time.monotonic() - begun))
+            data = family.report(parts, start)
+            failed |= family.failed(data)
+            reports.append(data)
+            if not args.json:
+                print(f"{family.table(data)}\n", flush=True)
+        found = {"schema": SCHEMA, "family": self.name, "reports": reports}
+        text = json.dumps(found, indent=1, allow_nan=False)
+        if request.output:
+            target.replace(request.output, f"{text}\n".encode())
+            journal.close()
+        if args.json:
+            print(text)
+        return int(failed)
+
+    def _part(
+        self,
+        member: Member,
+        family: Family,
+        request: Request,
+        device: Device,
+        limit: float,
+        progress: Progress,
+        journal: Journal,
+    ) -> Row:
+        """One member's part of one device; where it cannot run there, why."""
+        if member.timed and (device.interpreted or device.by_reference):
+            what = "an interpreter" if device.interpreted else "the host's reference"
+            return left_out(device, member.family, f"{what}: its times say nothing of any device")
+        words = member.words(device, request.args)
+        try:
+            mine = options.read(options.parsed(member.family, words), family.by_name)
+            mine = dataclasses.replace(
+                mine,
+                seconds=max(limit, 0.001),
+                runs=request.runs,
+                energy=member.timed and (member.energy or bool(request.energy)),
+                whole=True,
+            )
+            return family.part(mine, device, progress, journal)
+        except PortmpError as error:
+            progress.clear()
+            return left_out(device, member.family, str(error), failed=True)
+
+
+def left_out(device: Device, family: str, reason: str, failed: bool = False) -> Row:
+    """The part of a device on which a benchmark is not run."""
+    skipped = {"experiment": family, "what": "all", "reason": " ".join(reason.split())}
+    return {
+        **about(device),
+        "refusal": None,
+        "experiments": {},
+        "skipped": [{**skipped, "failed": failed}],
+        "seconds": 0.0,
+    }
+
+
+def _devices(names: Sequence[str]) -> list[tuple[Device, str]]:
+    """The devices asked for, interpreters and the host too, each with its refusal or nothing."""
+    if ALL in names:
+        return [found for found in discovery.opened() if not found[0].by_reference]
+    chosen = [discovery.get(name) for name in names] or [discovery.get()]
+    return [(device, "") for device in dict.fromkeys(chosen)]
+
+
+# --- the suites -----------------------------------------------------------------------------------
+
+
+def _words(*words: str) -> Words:
+    return lambda device, args: list(words)
+
+
+def _formats(with_float64: str, without: str, *words: str) -> Words:
+    """Formats that a device has, and other words."""
+    return lambda device, args: [
+        "--format",
+        with_float64 if device.properties.float64 else without,
+        *words,
+    ]
+
+
+def _sizes(device: Device, args: Any) -> list[str]:
+    """The paper's sizes or quick ones, where that was asked for."""
+    return ["--sizes", args.sizes] if args.sizes else []
+
+
+_OZAKI = "gemm-ozaki2,gemm-ozaki1"
+SUITES = {
+    "all": Suite(
+        "all",
+        (
+            Member("verify", 40, _words(), timed=False),
+            Member("tune", 30, _words(), asked="tune"),
+            Member(
+                "blas",
+                30,
+                _formats(
+                    "dd,qd,ds,float64,td,ts,qs",
+                    "ds,ts,qs,float32",
+                    "--routine",
+                    "gemm,gemv,dot,axpy",
+                    "--accuracy",
+                    "accurate",
+                ),
+                energy=True,
+            ),
+            Member("blas", 12, _formats("dd,td,qd", "ds,ts,qs", "--routine", _OZAKI), energy=True),
+            Member(
+                "nbody",
+                14,
+                _formats("float32,float64,dd", "float32,ds", "--experiment", "roots,sizes,copies"),
+            ),
+            Member("slfp", 14, _words("--experiment", "axpy")),
+        ),
+        {"gpu": 480.0, "cpu": 480.0},
+    ),
+    "papers": Suite(
+        "papers",
+        (
+            Member("hpcs2011", 1, _sizes),
+            Member("nbody", 1, _words()),
+            Member("ts2021", 1, _words()),
+            Member("slfp", 1, _words()),
+        ),
+        {"gpu": 600.0, "cpu": 360.0},
+    ),
+}
+
+
+def describe(suite: Suite) -> str:
+    """How long a suite may take, for its help."""
+    return ", ".join(f"{duration(s)} on {kind.upper()}s" for kind, s in suite.seconds.items())

@@ -1,0 +1,76 @@
+"""How an array's elements are spelled in kernels: values of a format, or plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from portmp.codegen.platform import Platform
+from portmp.codegen.writer import SCALAR, Writer
+
+
+def number(platform: Platform, dtype: str) -> str:
+    """The C type of a plain number of this dtype of NumPy."""
+    text = {
+        "bool": "unsigned char",
+        "int8": platform.int8,
+        "int16": "short",
+        "int32": "int",
+        "int64": platform.index,
+        "uint32": "unsigned",
+        "uint64": f"unsigned {platform.index}",
+    }
+    return text.get(dtype) or SCALAR[dtype]
+
+
+def wide(dtype: str) -> str:
+    """The dtype in which plain numbers of *dtype* are computed with: the longest of their kind."""
+    return "uint64" if dtype.startswith("uint") else "int64"
+
+
+@dataclass(frozen=True)
+class Elements:
+    """One operand's elements: of the plain *dtype* or, without one, values of the format."""
+
+    w: Writer
+    name: str
+    dtype: str = ""
+
+    @property
+    def type(self) -> str:
+        """The C type of an element in a variable."""
+        return number(self.w.platform, self.dtype) if self.dtype else self.w.value
+
+    def parameter(self, *, const: bool = True) -> str:
+        """Kernel parameters of its planes."""
+        if not self.dtype:
+            return self.w.planes(self.name, const=const)
+        p = self.w.platform
+        return (p.const_pointer if const else p.pointer).format(self.type) + f"{self.name}0"
+
+    def load(self, index: str) -> str:
+        """The element at *index*."""
+        return f"{self.name}0[{index}]" if self.dtype else self.w.element(self.name, index)
+
+    def store(self, index: str, value: str) -> list[str]:
+        """Statements that store a variable's value at *index*."""
+        if self.dtype:
+            return [f"{self.name}0[{index}] = {value};"]
+        return [self.w.store(self.name, k, index, self.w.word_of(value, k)) for k in self.w.limbs]
+
+
+def at(operand: str, rank: int, offset: str = "") -> str:
+    """Where an operand's element is, by indices i0, i1 ... of a kernel's axes."""
+    steps = [f"i{axis} * {operand}_stride{axis}" for axis in range(rank)]
+    return " + ".join([f"{operand}_start", *steps, *([offset] if offset else [])])
+
+
+def strides(index: str, operand: str, rank: int) -> str:
+    """Kernel parameters of where an operand's elements are."""
+    names: Sequence[str] = ["start", *(f"stride{axis}" for axis in range(rank))]
+    return ", ".join(f"const {index} {operand}_{name}" for name in names)
+
+
+def ordering(dtype: str, descending: bool = False) -> str:
+    """The name of the function that says which of two elements stands first."""
+    return "_".join(["after" if descending else "before", *([dtype] if dtype else [])])

@@ -1,0 +1,77 @@
+"""Norms and products by the names and arguments of the array API standard."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portmp.arrays import blas, creation, elementwise, manipulation, statistics
+from portmp.arrays.array import Array
+from portmp.arrays.manipulation import diagonal, matrix_transpose
+from portmp.arrays.products import cross, matmul, outer, tensordot, trace, vecdot
+from portmp.arrays.viewed import AnyArray
+from portmp.errors import ArgumentError, ShapeError
+from portmp.linalg.norms import euclidean
+from portmp.routines import axes
+from portmp.runtime.planes import Planes
+
+__all__ = [
+    "cross",
+    "diagonal",
+    "matmul",
+    "matrix_norm",
+    "matrix_transpose",
+    "outer",
+    "tensordot",
+    "trace",
+    "vecdot",
+    "vector_norm",
+]
+
+
+def vector_norm(
+    x: AnyArray,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: bool = False,
+    ord: Any = 2,
+) -> Any:
+    """Norms of vectors along axes: ord 1, 2, inf, -inf, 0 (how many are not 0), or any other p.
+
+    Of order 2 as ``norm``, of p (sum |x|^p)^(1/p), where powers may overflow or vanish.
+    """
+    size = elementwise.abs(manipulation.checked(x, "x"))
+    if ord == float("inf"):
+        return statistics.max(size, axis, keepdims=keepdims)
+    if ord == -float("inf"):
+        return statistics.min(size, axis, keepdims=keepdims)
+    if ord == 0:
+        return statistics.count_nonzero(size, axis=axis, keepdims=keepdims).astype(size.dtype)
+    if ord == 1:
+        return statistics.sum(size, axis, keepdims=keepdims)
+    if ord == 2 and len(axes.named(axis, x.ndim)) == x.ndim and isinstance(x.planes, Planes):
+        found = blas.nrm2(x)
+        return found.reshape([1] * x.ndim) if keepdims else found
+    if ord == 2 and isinstance(x, Array):
+        over = axes.named(axis, x.ndim)
+        found = euclidean(x, over)
+        kept = tuple(1 if i in over else n for i, n in enumerate(x.shape))
+        return found.reshape(kept) if keepdims else found
+    one = creation.ones((), size.dtype, size.queue)
+    return statistics.sum(size**ord, axis, keepdims=keepdims) ** (one / ord)
+
+
+def matrix_norm(x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    """Norms of matrices: 'fro', 1 and -1 (sums of columns), inf and -inf (sums of rows)."""
+    if manipulation.checked(x, "x").ndim < 2:
+        raise ShapeError(f"matrix_norm: matrices are needed, shape {x.shape} given")
+    if ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord not in (1, -1, float("inf"), -float("inf")):
+        raise ArgumentError(
+            f"matrix_norm: ord: {ord!r} given, allowed are 'fro', 1, -1, inf and -inf"
+        )
+    over = -2 if ord in (1, -1) else -1
+    sums = statistics.sum(elementwise.abs(x), over, keepdims=True)
+    largest = statistics.max if ord > 0 else statistics.min
+    return largest(sums, (-2, -1), keepdims=keepdims)

@@ -1,0 +1,205 @@
+"""Rounding to integers, and the remainder."""
+
+from __future__ import annotations
+
+from functools import cache
+from itertools import pairwise
+
+from portmp.networks.functions.setting import Setting, chosen, guarded, magnitude, signed
+from portmp.networks.language import NETWORKS, Stage, fold
+from portmp.networks.levels import Listing, limbs, paired, returned, value
+
+SOURCE = "limb by limb"
+EXACT = "exact"
+
+
+def integral(out: Listing, s: Setting, word: str) -> str:
+    """The integer nearest to a word of any size, ties to even; zero has the word's sign."""
+    big = repr(2.0 ** (s.p - 1))
+    size = out.named(f"fabs({word})")
+    near = out.named(f"copysign(({size} + {big}) - {big}, {word})")
+    return out.named(f"select(less({size}, {big}), {near}, {word})")
+
+
+def floor_word(out: Listing, s: Setting, word: str) -> str:
+    """The largest integer that is not above a word."""
+    near = integral(out, s, word)
+    return out.named(f"select(less({word}, {near}), {near} - 1, {near})")
+
+
+def exclusive(out: Listing, a: str, b: str) -> str:
+    """Whether one of two flags is set, and the other not."""
+    both, one = out.named(f"both({a}, {b})"), out.named(f"either({a}, {b})")
+    return out.named(f"both({one}, opposite({both}))")
+
+
+def odd_sum(out: Listing, s: Setting, integers: list[str]) -> str:
+    """Whether the sum of integral words is odd: so it is with an odd number of odd ones."""
+    odd = ""
+    for word in integers:
+        half = out.named(f"0.5 * {word}")
+        uneven = out.named(f"nonzero({half} - {integral(out, s, half)})")
+        odd = exclusive(out, odd, uneven) if odd else uneven
+    return odd
+
+
+def whole(out: Listing, s: Setting, words: list[str]) -> list[str]:
+    """The words of the largest integer that is not above the sum of limbs.
+
+    A limb counts where all above it are integers.
+    """
+    found, exact = [floor_word(out, s, words[0])], ""
+    for above, word in pairwise(words):
+        same = out.named(f"opposite(nonzero({found[-1]} - {above}))")
+        exact = out.named(f"both({exact}, {same})") if exact else same
+        found.append(out.named(f"select({exact}, {floor_word(out, s, word)}, 0)"))
+    return found
+
+
+def _finished(out: Listing, s: Setting, head: str, rare: str, full: str, op: str, zero: str) -> str:
+    """A network that is *head* alone, and where that decides nothing, what limbs give (*full*)."""
+    words = [head]
+    if s.limbs > 1:
+        plain = value([head, *["0"] * (s.limbs - 1)])
+        words = limbs(out.named(f"seldom({rare}, {full}(x), {plain})", "found"), s.limbs)
+    first = out.named(f"select(nonzero({words[0]}), {words[0]}, {zero})")
+    guarded(out, [first, *words[1:]], "finite(x[0])", "x[0]")
+    return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
+
+
+def _full(s: Setting, op: str, out: Listing, words: list[str]) -> str:
+    """The network of all limbs; its name."""
+    out.write(returned(words))
+    return s.define(s.named(f"{op}_limbs"), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
+
+
+def _floor_limbs(s: Setting, negative: bool) -> str:
+    """The floor, or less the floor of -x."""
+    out = Listing()
+    x = [out.named(f"-{word}") for word in limbs("x", s.limbs)] if negative else limbs("x", s.limbs)
+    words = out.settle([*whole(out, s, x), "0"], s.limbs, robust=True)
+    if negative:
+        words = [out.named(f"-{word}") for word in words]
+    return _full(s, "ceil" if negative else "floor", out, words)
+
+
+def _trunc_limbs(s: Setting) -> str:
+    out = Listing()
+    a, sign = magnitude(out, "x", s.limbs)
+    words = out.settle([*whole(out, s, a), "0"], s.limbs, robust=True)
+    return _full(s, "trunc", out, signed(out, words, sign))
+
+
+def _round_limbs(s: Setting) -> str:
+    """floor(x + 1/2), less one where that is odd and x half way."""
+    n = s.limbs + 1
+    out = Listing()
+    a, sign = magnitude(out, "x", s.limbs)
+    more = out.settle(out.cascade(paired(a, ["0.5"], ["0"] * n)), n, robust=True)
+    words = out.settle([*whole(out, s, more), "0"], n, robust=True)
+    rest = ""
+    for word, other in zip(words, more, strict=True):
+        differs = out.named(f"nonzero({word} - {other})")
+        rest = out.named(f"either({rest}, {differs})") if rest else differs
+    odd = odd_sum(out, s, words)
+    tie = out.named(f"both({odd}, opposite({rest}))", "tie")
+    less = out.named(f"select({tie}, -1, 0)")
+    words = out.settle(out.cascade(paired(words, [less])), s.limbs, robust=True)
+    return _full(s, "round", out, signed(out, words, sign))
+
+
+_OWN_SIGN = "copysign(0, x[0])"
+
+
+@cache
+def floor(s: Setting) -> str:
+    """The largest integer that is not above x."""
+    out = Listing()
+    head = floor_word(out, s, "x[0]")
+    rare = f"opposite(nonzero(x[0] - {head}))"
+    zero = "select(nonzero(x[0]), 0, x[0])"
+    return _finished(out, s, head, rare, _floor_limbs(s, False), "floor", zero)
+
+
+@cache
+def ceil(s: Setting) -> str:
+    """The smallest integer that is not below x."""
+    out = Listing()
+    head = out.named(f"-{floor_word(out, s, out.named('-x[0]'))}")
+    rare = f"opposite(nonzero(x[0] - {head}))"
+    return _finished(out, s, head, rare, _floor_limbs(s, True), "ceil", _OWN_SIGN)
+
+
+@cache
+def trunc(s: Setting) -> str:
+    """The integer part."""
+    out = Listing()
+    head = out.named(f"copysign({floor_word(out, s, out.named('fabs(x[0])'))}, x[0])")
+    rare = f"opposite(nonzero(x[0] - {head}))"
+    return _finished(out, s, head, rare, _trunc_limbs(s), "trunc", _OWN_SIGN)
+
+
+@cache
+def round(s: Setting) -> str:
+    """The nearest integer, ties to even: lower limbs decide where the leading one is half way."""
+    out = Listing()
+    head = integral(out, s, "x[0]")
+    off = out.named(f"fabs(x[0] - {head})")
+    rare = f"opposite(both(nonzero({off}), nonzero({off} - 0.5)))"
+    return _finished(out, s, head, rare, _round_limbs(s), "round", _OWN_SIGN)
+
+
+# --- remainder ------------------------------------------------------------------------------
+
+
+def _step(s: Setting) -> str:
+    """Subtracts the multiple of b 2^m nearest to r, m as small as leaves the multiple below 2^p."""
+    n, kept = s.limbs, s.limbs + 2
+    out = Listing()
+    m = out.named(f"exponent(r[0]) - exponent(b[0]) - {s.p - 3}")
+    m = out.named(f"select(less({m}, 0), 0, {m})")
+    half = out.nearest(f"0.5 * {m}", s.nearest)
+    first, second = out.named(f"power_of_two({half})"), out.named(f"power_of_two({m} - {half})")
+    b = [out.named(f"({word} * {first}) * {second}") for word in limbs("b", n)]
+    q = integral(out, s, out.named(f"r[0] / {b[0]}"))
+    levels = [[word] for word in limbs("r", kept)]
+    out.product([out.named(f"-{q}")], b, levels)
+    out.write(returned(out.settle(out.cascade(levels), kept, robust=True)))
+    return s.define(
+        s.named("fmod_step"), f"r:{kept} b:{n} i:word -> {kept}", out, "long division", EXACT
+    )
+
+
+@cache
+def fmod(s: Setting) -> str:
+    """Long division, a word of the quotient a step, to the nearest multiple; then to that below."""
+    n, kept = s.limbs, s.limbs + 2
+    steps = 2 * (s.largest_exponent + s.p) // (s.p - 4) + 1
+    loop = s.named("fmod_steps")
+    if loop not in NETWORKS:
+        stage = Stage(_step(s), tuple((float(i),) for i in range(steps)))
+        fold(loop, f"r:{kept} b:{n} -> {kept}", (), [stage], source="long division", bound=EXACT)
+    out = Listing()
+    a, sign = magnitude(out, "x", n)
+    b, _ = magnitude(out, "y", n)
+    out.write(f"defined = both(finite(x[0]), nonzero(y[0]))\nall_of = opposite(finite({b[0]}))")
+    out.write("inside = both(defined, opposite(all_of))")
+    a, b = chosen(out, "inside", a, ["0"]), chosen(out, "inside", b, ["1"])
+    start = value([*a, "0", "0"])
+    once = out.named(f"{_step(s)}({start}, {value(b)}, 0)")
+    far = out.named(f"less({s.p - 3}, exponent({a[0]}) - exponent({b[0]}))")
+    r = limbs(out.named(f"seldom({far}, {loop}({start}, {value(b)}), {once})"), kept)
+    below = out.named(f"less({r[0]}, 0)")
+    more = [out.named(f"select({below}, {word}, 0)") for word in b]
+    words = out.settle(out.cascade(paired(r, more)), n, robust=True)
+    words = chosen(out, "all_of", limbs("x", n), signed(out, words, sign))
+    head = out.named(f"select(nonzero({words[0]}), {words[0]}, copysign(0, x[0]))")
+    out.write("ok = both(defined, opposite(isnan(y[0])))")
+    guarded(out, [head, *words[1:]], "ok", "1e999 - 1e999")
+    return s.define(
+        s.named("fmod"),
+        f"x:{s.kind} y:{s.kind} -> {s.kind}",
+        out,
+        "long division",
+        "u^N, exact where the limbs of x and y have no gaps",
+    )

@@ -1,0 +1,158 @@
+"""``portmp port``: CUDA sources told, translated to HIP, and begun as templates."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path, PurePath
+from typing import Any
+
+from portmp.errors import ArgumentError, InputError, printable
+from portmp.files import target
+from portmp.porting import hipify, report, sources, templates
+from portmp.porting.report import Report
+from portmp.porting.sources import Source
+from portmp.porting.traps.base import CERTAINTIES, HIP, Facts, Inside
+
+FAIL_ON = (*CERTAINTIES, "never")
+
+
+@dataclass
+class Written:
+    """A file that was made: from what, with what changes or marks, and what came of it."""
+
+    source: str
+    file: str
+    kind: str
+    changes: list[Any] = field(default_factory=list)
+    compiled: bool | None = None
+    words: str = ""
+    compared: dict[str, str] = field(default_factory=dict)
+
+
+def run(
+    files: Sequence[str],
+    *,
+    as_json: bool,
+    fail_on: str,
+    with_opencl: bool,
+    traps_only: bool,
+    hip: bool,
+    template: bool,
+    folder: str | None,
+) -> int:
+    """Print the report, write what is asked for; the exit status.
+
+    1 where a trap of at least the certainty *fail_on* stands between the sources and AMD.
+    """
+    if (hip or template) != (folder is not None):
+        what = "--hip and --template write into a folder: -o DIR"
+        raise ArgumentError(what if folder is None else "-o: give --hip or --template, or both")
+    read = [sources.read(name) for name in files]
+    reports = [report.of(source) for source in read]
+    made = list(_written(read, Path(folder), hip, template)) if folder is not None else []
+    if as_json:
+        print(json.dumps(_as_json(reports, made), indent=1))
+    else:
+        parts = [report.text(one, with_opencl, not traps_only) for one in reports]
+        for lines in (*parts, *map(_told, made)):
+            if told := "\n".join(printable(line) for line in lines):
+                print(told, end="\n\n")
+        print("\n".join(report.summary(reports)))
+    return int(_fails(reports, fail_on))
+
+
+def _fails(reports: Sequence[Report], fail_on: str) -> bool:
+    grave = CERTAINTIES[: CERTAINTIES.index(fail_on) + 1] if fail_on in CERTAINTIES else ()
+    return any(t.platform == HIP and t.certainty in grave for r in reports for t in r.traps)
+
+
+def _as_json(reports: Sequence[Report], made: Sequence[Written]) -> dict[str, Any]:
+    return {
+        "files": [one.as_dict() for one in reports],
+        "summary": report.summary(reports),
+        "written": [asdict(one) for one in made],
+    }
+
+
+def _written(read: Sequence[Source], folder: Path, hip: bool, template: bool) -> Iterator[Written]:
+    """HIP texts and templates in a folder, all or none; then compiled and compared."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+    together = [PurePath(source.name).name for source in read]
+    texts: dict[str, bytes] = {}
+    made: list[tuple[Source, Written]] = []
+    for source in read:
+        if hip:
+            text = hipify.translated(source, together)
+            _add(texts, text.file, text.content, source)
+            if text.helper:
+                texts[hipify.HELPER.name] = hipify.HELPER.read_bytes()
+            changes = [asdict(change) for change in text.changes]
+            made.append((source, Written(source.name, str(folder / text.file), "hip", changes)))
+        if template:
+            for begun in _templates(source):
+                name = f"{begun.name}.py"
+                _add(texts, name, begun.text.encode("utf-8", "surrogateescape"), source)
+                marks = [{"line": line, "what": what} for line, what in begun.marks]
+                made.append((source, Written(source.name, str(folder / name), "template", marks)))
+    for name in texts:
+        target.check_place(folder / name)
+    for name, content in texts.items():
+        target.replace(folder / name, content)
+    for source, one in made:
+        if one.kind == "hip":
+            yield _checked(source, one, texts[PurePath(one.file).name])
+        else:
+            yield one
+
+
+def _add(texts: dict[str, bytes], name: str, content: bytes, source: Source) -> None:
+    if name in texts:
+        raise ArgumentError(f"{source.name}: {name} would be written twice: one folder for each")
+    texts[name] = content
+
+
+def _templates(source: Source) -> Iterator[templates.Template]:
+    facts = Facts(source)
+    seen: set[str] = set()
+    for inside in facts.functions:
+        if _is_whole_kernel(inside) and inside.name not in seen:
+            seen.add(inside.name)
+            yield templates.of(facts, inside)
+
+
+def _is_whole_kernel(inside: Inside) -> bool:
+    return inside.function.is_kernel and inside.name.isidentifier()
+
+
+def _checked(source: Source, one: Written, content: bytes) -> Written:
+    file = Path(one.file)
+    if file.suffix in (".cpp", ".cc", ".cxx", ".c", ".hip"):
+        beside = [Path(source.name).parent] if Path(source.name).exists() else []
+        one.compiled, one.words = hipify.compiled(file, beside)
+    else:
+        one.words = "a header is compiled with what includes it"
+    one.compared = dict(hipify.compared(Path(source.name), content))
+    return one
+
+
+def _told(one: Written) -> Iterator[str]:
+    if one.kind == "template":
+        yield f"{one.file}: a first template, {len(one.changes)} places are not translated"
+        for mark in one.changes:
+            yield f"    {one.source}:{mark['line']}: {mark['what']}"
+        return
+    yield f"{one.file}: {len(one.changes)} changes"
+    for change in one.changes:
+        before = change["before"] or "nothing"
+        yield f"    {one.source}:{change['line']}: {before} -> {change['after']}"
+    state = {True: "hipcc compiles it for", False: "hipcc refuses it for", None: "not compiled for"}
+    words = one.words.splitlines() or [""]
+    yield f"    {state[one.compiled]} {hipify.ARCHITECTURE}{': ' if words[0] else ''}{words[0]}"
+    yield from (f"        {line}" for line in words[1:])
+    for name in hipify.TRANSLATORS:
+        yield f"    {name}: {one.compared.get(name, 'is not installed: not compared')}"

@@ -1,0 +1,131 @@
+/* CUDA's warps of 32 lanes on AMD's waves of 64 and of 32: written by portmp port --hip.
+
+   A wave of 64 lanes counts as two warps. Functions of warps are called cuda_... here, with the
+   arguments of CUDA's; masks and ballots have 32 bits and are about the warp that a thread is in. As in
+   CUDA, all lanes that a mask names must reach a call. */
+#ifndef PORTMP_CUDA_WARPS_H
+#define PORTMP_CUDA_WARPS_H
+
+#include <hip/hip_runtime.h>
+
+enum { cuda_warp_size = 32 };
+
+static __device__ inline unsigned cuda_activemask()
+{
+    return (unsigned)(__ballot(1) >> (__lane_id() / 32 * 32));
+}
+
+static __device__ inline unsigned cuda_ballot_sync(unsigned mask, int predicate)
+{
+    return (unsigned)(__ballot(predicate) >> (__lane_id() / 32 * 32)) & mask;
+}
+
+static __device__ inline int cuda_any_sync(unsigned mask, int predicate)
+{
+    return cuda_ballot_sync(mask, predicate) != 0;
+}
+
+static __device__ inline int cuda_all_sync(unsigned mask, int predicate)
+{
+    return cuda_ballot_sync(mask, !predicate) == 0;
+}
+
+template <typename T>
+static __device__ inline T cuda_shfl_sync(unsigned, T value, int lane, int width = 32)
+{
+    return __shfl(value, lane & (width - 1), width);
+}
+
+template <typename T>
+static __device__ inline T cuda_shfl_up_sync(unsigned, T value, unsigned by, int width = 32)
+{
+    return __shfl_up(value, by, width);
+}
+
+template <typename T>
+static __device__ inline T cuda_shfl_down_sync(unsigned, T value, unsigned by, int width = 32)
+{
+    return __shfl_down(value, by, width);
+}
+
+template <typename T>
+static __device__ inline T cuda_shfl_xor_sync(unsigned, T value, int bits, int width = 32)
+{
+    return __shfl_xor(value, bits, width);
+}
+
+static __device__ inline unsigned cuda_ballot(int predicate)
+{
+    return cuda_ballot_sync(0xffffffffu, predicate);
+}
+
+static __device__ inline int cuda_any(int predicate) { return cuda_ballot(predicate) != 0; }
+
+static __device__ inline int cuda_all(int predicate) { return cuda_ballot(!predicate) == 0; }
+
+template <typename T> static __device__ inline T cuda_shfl(T value, int lane, int width = 32)
+{
+    return __shfl(value, lane & (width - 1), width);
+}
+
+template <typename T> static __device__ inline T cuda_shfl_up(T value, unsigned by, int width = 32)
+{
+    return __shfl_up(value, by, width);
+}
+
+template <typename T>
+static __device__ inline T cuda_shfl_down(T value, unsigned by, int width = 32)
+{
+    return __shfl_down(value, by, width);
+}
+
+template <typename T> static __device__ inline T cuda_shfl_xor(T value, int bits, int width = 32)
+{
+    return __shfl_xor(value, bits, width);
+}
+
+static __device__ inline void cuda_syncwarp(unsigned = 0xffffffffu)
+{
+    __builtin_amdgcn_fence(__ATOMIC_RELEASE, "wavefront");
+    __builtin_amdgcn_wave_barrier();
+    __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "wavefront");
+}
+
+template <typename T> static __device__ inline unsigned cuda_match_any_sync(unsigned mask, T value)
+{
+    unsigned same = 0;
+    for (int lane = 0; lane < 32; ++lane)
+        same |= (unsigned)(cuda_shfl(value, lane) == value) << lane;
+    return same & mask;
+}
+
+template <typename T>
+static __device__ inline unsigned cuda_match_all_sync(unsigned mask, T value, int *all)
+{
+    *all = cuda_match_any_sync(mask, value) == mask;
+    return *all ? mask : 0;
+}
+
+#define CUDA_REDUCTION(name, expression)                                                           \
+    template <typename T> static __device__ inline T cuda_reduce_##name##_sync(unsigned mask, T x) \
+    {                                                                                              \
+        const int first = __ffs((int)mask) - 1;                                                    \
+        T a = cuda_shfl(x, first);                                                                 \
+        for (int lane = first + 1; lane < 32; ++lane) {                                            \
+            const T b = cuda_shfl(x, lane);                                                        \
+            if (mask >> lane & 1)                                                                  \
+                a = expression;                                                                    \
+        }                                                                                          \
+        return a;                                                                                  \
+    }
+CUDA_REDUCTION(add, a + b)
+CUDA_REDUCTION(min, b < a ? b : a)
+CUDA_REDUCTION(max, a < b ? b : a)
+CUDA_REDUCTION(and, a & b)
+CUDA_REDUCTION(or, a | b)
+CUDA_REDUCTION(xor, a ^ b)
+#undef CUDA_REDUCTION
+
+static __device__ inline void cuda_nanosleep(unsigned) { __builtin_amdgcn_s_sleep(1); }
+
+#endif

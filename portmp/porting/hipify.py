@@ -1,0 +1,201 @@
+"""CUDA text to HIP text: names, headers, and the few arguments that HIP wants otherwise.
+
+Nothing else is changed, and every change is told. Functions of warps keep their meaning, which is
+of 32 lanes: they get other names, which ``cuda_warps.h`` defines; it is written beside the text.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from pathlib import Path, PurePath
+
+from portmp import paths
+from portmp.paths import PACKAGE
+from portmp.porting import names
+from portmp.porting.sources import Source, arguments, called, line_of, text_of
+from portmp.porting.traps.base import WARP, Facts
+from portmp.porting.words import INCLUDE, Word
+
+HELPER = PACKAGE / "porting/cuda_warps.h"
+ARCHITECTURE = "gfx90a"
+_RUNTIME = "hip/hip_runtime.h"
+_OF_WARPS = {name: f"cuda_{name.lstrip('_')}" for name in (*WARP, "__nanosleep")}
+_ANY_CUDA = ("__global__", "__device__", "cudaMalloc", "cudaSetDevice", "<<<")
+
+
+@dataclass(frozen=True)
+class Change:
+    """One change: on which line, from what to what. ``kind``: name, header, argument or added."""
+
+    line: int
+    before: str
+    after: str
+    kind: str
+
+
+@dataclass(frozen=True)
+class Hip:
+    """The HIP text of a source, the file's name, its changes, and whether it needs the helper."""
+
+    file: str
+    content: bytes
+    changes: tuple[Change, ...]
+    helper: bool
+
+
+def file_name(name: str) -> str:
+    """What the HIP text of a file is called: .cu is known to no compiler as HIP."""
+    path = PurePath(name)
+    return f"{path.stem}.hip.cpp" if path.suffix == ".cu" else path.name
+
+
+def translated(source: Source, together: Sequence[str] = ()) -> Hip:
+    """The HIP text; *together*: names of files that are translated with it and may be included."""
+    facts = Facts(source)
+    edits: list[tuple[int, int, Change]] = []
+    warps = bool({w.text for w in facts.words} & (set(_OF_WARPS) - facts.declared))
+    for word in facts.words:
+        after = _after(facts, word, warps, together)
+        if after and after != word.text:
+            kind = "header" if word.kind == INCLUDE else "name"
+            edits.append((word.start, word.end, Change(word.line, word.text, after, kind)))
+    edits += _arguments(facts)
+    edits.sort(key=lambda edit: edit[:2])
+    content, end, parts = source.content, 0, []
+    for first, last, change in edits:
+        if first < end:
+            continue
+        parts += [content[end:first], change.after.encode("utf-8", "surrogateescape")]
+        end = last
+    text = b"".join([*parts, content[end:]])
+    changes = [change for _, _, change in edits]
+    if added := _added(facts, text, warps):
+        text = b"".join(f"#include {name}\n".encode() for name in added) + text
+        changes = [Change(1, "", f"#include {name}", "added") for name in added] + changes
+    return Hip(file_name(source.name), text, tuple(changes), warps)
+
+
+def _after(facts: Facts, word: Word, warps: bool, together: Sequence[str]) -> str:
+    name = word.text
+    if word.kind == INCLUDE:
+        if PurePath(name).name in together:
+            return str(PurePath(name).with_name(file_name(name)))
+        return names.HEADERS.get(name, "")
+    if word.kind == "field_identifier" or name in facts.declared:
+        return ""
+    if name in _OF_WARPS:
+        return _OF_WARPS[name]
+    if name == "warpSize" and warps:
+        return "cuda_warp_size"
+    if name == "cub" and word.kind not in ("namespace_identifier", "identifier"):
+        return ""
+    return names.hip_name(name) or ""
+
+
+_SYMBOLS = {
+    "cudaMemcpyToSymbol": 0,
+    "cudaMemcpyToSymbolAsync": 0,
+    "cudaMemcpyFromSymbol": 1,
+    "cudaMemcpyFromSymbolAsync": 1,
+    "cudaGetSymbolAddress": 1,
+    "cudaGetSymbolSize": 1,
+}
+_FUNCTIONS = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaFuncGetAttributes": 1}
+
+
+def _arguments(facts: Facts) -> Iterator[tuple[int, int, Change]]:
+    """Symbols in HIP_SYMBOL, and kernels as addresses."""
+    for call in facts.calls:
+        name, given = called(call), arguments(call)
+        for table, before in ((_SYMBOLS, "HIP_SYMBOL("), (_FUNCTIONS, "(const void *)")):
+            place = table.get(name)
+            if place is None or place >= len(given):
+                continue
+            text = text_of(given[place])
+            if not re.fullmatch(r"\w+(<.*>)?", text):
+                continue
+            after = f"{before}{text}{')' if before.endswith('(') and '_' in before else ''}"
+            change = Change(line_of(given[place]), text, after, "argument")
+            yield given[place].start_byte, given[place].end_byte, change
+
+
+def _added(facts: Facts, text: bytes, warps: bool) -> list[str]:
+    """Headers that nvcc includes by itself, and the helper."""
+    is_header = PurePath(facts.source.name).suffix in (".h", ".cuh", ".hpp", ".inl")
+    found = []
+    is_cuda = any(w.text in _ANY_CUDA for w in facts.words)
+    first = re.search(rb"#\s*include\s*<(hip/[^>]*)>", text)
+    if warps:
+        found.append(f'"{HELPER.name}"')
+    elif is_cuda and not is_header and (first is None or first[1] != _RUNTIME.encode()):
+        found.append(f"<{_RUNTIME}>")  # ROCm 5's other headers want it before them
+    return found
+
+
+def compiled(file: Path, folders: Sequence[Path] = ()) -> tuple[bool | None, str]:
+    """Whether hipcc compiles a file for ``ARCHITECTURE``, with its first words where it does not.
+
+    None where there is no hipcc.
+    """
+    if shutil.which("hipcc") is None:
+        return None, "hipcc is not on PATH"
+    with paths.temporary_folder("porting") as folder:
+        command = ["hipcc", f"--offload-arch={ARCHITECTURE}", "-c", "-w", str(file.resolve())]
+        command += [f"-I{one.resolve()}" for one in folders]
+        command += ["-o", str(Path(folder) / "made.o"), "-Wno-unused-command-line-argument"]
+        done = subprocess.run(
+            command,
+            env=os.environ | {"HIP_PLATFORM": "amd"},
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+    if done.returncode == 0:
+        return True, ""
+    said = done.stderr.decode(errors="replace")
+    errors = [line for line in said.splitlines() if "error" in line]
+    return False, "\n".join(errors[:8]) or said.strip()[:500] or f"status {done.returncode}"
+
+
+TRANSLATORS = {"hipify-perl": (), "hipify-clang": ("-o", "-")}
+"""Translators of AMD's that are compared with, and what they want after the file."""
+
+
+def compared(source: Path, mine: bytes) -> Iterator[tuple[str, str]]:
+    """How other translators that are installed differ from the text, each in a sentence."""
+    for command, more in TRANSLATORS.items():
+        if shutil.which(command) is None:
+            continue
+        done = subprocess.run(
+            [command, str(source), *more],
+            capture_output=True,
+            check=False,
+            stdin=subprocess.DEVNULL,
+        )
+        if done.returncode or not done.stdout:
+            said = done.stderr.decode(errors="replace").strip().splitlines()
+            yield command, f"failed: {said[-1] if said else done.returncode}"
+            continue
+        yield command, _difference(mine, done.stdout)
+
+
+def _difference(mine: bytes, other: bytes) -> str:
+    a, b = (t.decode(errors="replace").splitlines() for t in (mine, other))
+    a, b = ([" ".join(line.split()) for line in text if line.strip()] for text in (a, b))
+    differing = [
+        (a[i1:i2], b[j1:j2])
+        for tag, i1, i2, j1, j2 in SequenceMatcher(a=a, b=b, autojunk=False).get_opcodes()
+        if tag != "equal"
+    ]
+    if not differing:
+        return "the same text"
+    lines = sum(max(len(x), len(y)) for x, y in differing)
+    here, there = differing[0]
+    example = f"{(here or ['nothing'])[0]!r} here, {(there or ['nothing'])[0]!r} there"
+    return f"{lines} lines differ, first {example}"

@@ -1,0 +1,206 @@
+"""Names of CUDA's interfaces in HIP.
+
+Most change their prefix alone. Which names of HIP there are is in names.json, made from the
+bindings for Python: ``python -m portmp.porting.names`` writes it again.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from portmp.paths import PACKAGE
+
+FILE = PACKAGE / "porting/names.json"
+
+HEADERS = {
+    "cuda_runtime.h": "hip/hip_runtime.h",
+    "cuda_runtime_api.h": "hip/hip_runtime_api.h",
+    "cuda.h": "hip/hip_runtime.h",
+    "device_launch_parameters.h": "hip/hip_runtime.h",
+    "device_functions.h": "hip/hip_runtime.h",
+    "device_atomic_functions.h": "hip/hip_runtime.h",
+    "sm_30_intrinsics.h": "hip/hip_runtime.h",
+    "cuda_profiler_api.h": "hip/hip_runtime_api.h",
+    "driver_types.h": "hip/driver_types.h",
+    "vector_types.h": "hip/hip_vector_types.h",
+    "vector_functions.h": "hip/hip_vector_types.h",
+    "texture_types.h": "hip/texture_types.h",
+    "cuda_texture_types.h": "hip/hip_texture_types.h",
+    "surface_types.h": "hip/surface_types.h",
+    "channel_descriptor.h": "hip/channel_descriptor.h",
+    "library_types.h": "hip/library_types.h",
+    "cuda_fp16.h": "hip/hip_fp16.h",
+    "cuda_bf16.h": "hip/hip_bf16.h",
+    "cuComplex.h": "hip/hip_complex.h",
+    "cooperative_groups.h": "hip/hip_cooperative_groups.h",
+    "math_constants.h": "hip/hip_math_constants.h",
+    "math_functions.h": "hip/math_functions.h",
+    "nvrtc.h": "hip/hiprtc.h",
+    "cublas.h": "hipblas/hipblas.h",
+    "cublas_v2.h": "hipblas/hipblas.h",
+    "cufft.h": "hipfft/hipfft.h",
+    "curand.h": "hiprand/hiprand.h",
+    "curand_kernel.h": "hiprand/hiprand_kernel.h",
+    "cusparse.h": "hipsparse/hipsparse.h",
+    "cusparse_v2.h": "hipsparse/hipsparse.h",
+    "cusolverDn.h": "hipsolver/hipsolver.h",
+    "cub/cub.cuh": "hipcub/hipcub.hpp",
+    "nccl.h": "rccl/rccl.h",
+    "nvToolsExt.h": "roctracer/roctx.h",
+    "nvtx3/nvToolsExt.h": "roctracer/roctx.h",
+}
+"""Headers that have another name in HIP; those of Thrust and of C++ keep theirs."""
+
+_CALLED_OTHERWISE = {
+    "cudaMallocHost": "hipHostMalloc",
+    "cudaHostAlloc": "hipHostMalloc",
+    "cudaFreeHost": "hipHostFree",
+    "cudaHostAllocDefault": "hipHostMallocDefault",
+    "cudaHostAllocPortable": "hipHostMallocPortable",
+    "cudaHostAllocMapped": "hipHostMallocMapped",
+    "cudaHostAllocWriteCombined": "hipHostMallocWriteCombined",
+    "cudaThreadSynchronize": "hipDeviceSynchronize",
+    "cudaThreadExit": "hipDeviceReset",
+    "cudaThreadSetCacheConfig": "hipDeviceSetCacheConfig",
+    "cudaThreadGetCacheConfig": "hipDeviceGetCacheConfig",
+    "cudaThreadSetLimit": "hipDeviceSetLimit",
+    "cudaDeviceProp": "hipDeviceProp_t",
+    "cudaPointerAttributes": "hipPointerAttribute_t",
+    "cudaDeviceBlockingSync": "hipDeviceScheduleBlockingSync",
+    "cudaTextureObject_t": "hipTextureObject_t",
+    "cudaStreamPerThread": "hipStreamPerThread",
+    "cuMemAlloc": "hipMalloc",
+    "cuMemFree": "hipFree",
+    "cuLaunchKernel": "hipModuleLaunchKernel",
+    "CUdeviceptr": "hipDeviceptr_t",
+    "CUmodule": "hipModule_t",
+    "CUfunction": "hipFunction_t",
+    "CUcontext": "hipCtx_t",
+    "CUdevice": "hipDevice_t",
+    "CUstream": "hipStream_t",
+    "CUevent": "hipEvent_t",
+    "CUresult": "hipError_t",
+    "CUDA_SUCCESS": "hipSuccess",
+    "cuComplex": "hipComplex",
+    "cuFloatComplex": "hipFloatComplex",
+    "cuDoubleComplex": "hipDoubleComplex",
+    "make_cuComplex": "make_hipComplex",
+    "make_cuFloatComplex": "make_hipFloatComplex",
+    "make_cuDoubleComplex": "make_hipDoubleComplex",
+    "nvtxRangePushA": "roctxRangePushA",
+    "nvtxRangePush": "roctxRangePush",
+    "nvtxRangePop": "roctxRangePop",
+    "nvtxMark": "roctxMark",
+    "nvtxMarkA": "roctxMarkA",
+    "cub": "hipcub",
+    "cublasStatus_t": "hipblasStatus_t",
+    "cublasHandle_t": "hipblasHandle_t",
+}
+
+_COMPLEX = ("Cadd", "Csub", "Cmul", "Cdiv", "Cabs", "Creal", "Cimag", "Conj", "Cfma")
+_CALLED_OTHERWISE |= {f"cu{n}{f}": f"hip{n}{f}" for n in _COMPLEX for f in ("", "f")}
+
+_RANDOM_KERNELS = (
+    *("init", "uniform", "uniform2", "uniform4", "uniform_double", "normal", "normal2", "normal4"),
+    *("normal_double", "log_normal", "log_normal_double", "poisson", "discrete"),
+)
+_CALLED_OTHERWISE |= {f"curand_{n}": f"hiprand_{n}" for n in _RANDOM_KERNELS}
+_CALLED_OTHERWISE |= {
+    "curand": "hiprand",
+    "curand4": "hiprand4",
+    **{
+        f"curandState{n}": f"hiprandState{n}"
+        for n in ("", "_t", "XORWOW", "XORWOW_t", "MRG32k3a", "MRG32k3a_t")
+    },
+    **{f"curandStatePhilox4_32_10{n}": f"hiprandStatePhilox4_32_10{n}" for n in ("", "_t")},
+}
+
+_CALLED_OTHERWISE |= {f"make_cuda{n}": f"make_hip{n}" for n in ("Extent", "Pos", "PitchedPtr")}
+
+_PREFIXES = (
+    (r"cudaDevAttr(?=[A-Z])", "hipDeviceAttribute"),
+    (r"CU_DEVICE_ATTRIBUTE(?=_)", "hipDeviceAttribute"),
+    (r"cuda(?=[A-Z])", "hip"),
+    (r"CUBLAS(?=_)", "HIPBLAS"),
+    (r"cublas(?=[A-Z])", "hipblas"),
+    (r"CUFFT(?=_)", "HIPFFT"),
+    (r"cufft(?=[A-Z])", "hipfft"),
+    (r"CURAND(?=_)", "HIPRAND"),
+    (r"curand(?=[A-Z])", "hiprand"),
+    (r"CUSPARSE(?=_)", "HIPSPARSE"),
+    (r"cusparse(?=[A-Z])", "hipsparse"),
+    (r"CUSOLVER(?=_)", "HIPSOLVER"),
+    (r"cusolver(?=[A-Z])", "hipsolver"),
+    (r"NVRTC(?=_)", "HIPRTC"),
+    (r"nvrtc(?=[A-Z])", "hiprtc"),
+    (r"cu(?=[A-Z])", "hip"),
+)
+
+
+@cache
+def _known() -> Mapping[str, Any]:
+    found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
+    return found | {"hip": {_plain(n): n for n in found["hip"]}, "cuda": frozenset(found["cuda"])}
+
+
+def _plain(name: str) -> str:
+    """A name as it is compared: MultiProcessorCount is MultiprocessorCount in HIP."""
+    return name.lower() if name.startswith("hipDeviceAttribute") else name
+
+
+def _renamed(name: str, known: Mapping[str, str]) -> str:
+    """By the change of a prefix, if HIP has that name; else nothing."""
+    for prefix, other in _PREFIXES:
+        changed = re.sub(f"^{prefix}", other, name)
+        if prefix.startswith("CU_"):
+            changed = changed.replace("_", "")
+        if changed != name and _plain(changed) in known:
+            return known[_plain(changed)]
+    return ""
+
+
+def hip_name(name: str) -> str | None:
+    """What a name of CUDA is called in HIP; nothing ('') where CUDA has it and HIP has not;
+    None for a name that is not known to be CUDA's.
+    """
+    if name in _CALLED_OTHERWISE:
+        return _CALLED_OTHERWISE[name]
+    known = _known()
+    found = known["by_value"].get(name) or _renamed(name, known["hip"])
+    return found or ("" if name in known["cuda"] else None)
+
+
+def made() -> dict[str, Any]:
+    """The content of names.json, from the bindings that are installed."""
+    from portmp.porting.checks import bound_names
+
+    hip, cuda = bound_names("hip"), bound_names("cuda")
+    wanted = re.compile(r"(hip|HIP)[A-Za-z_]")
+    names = {_plain(n): n for n in hip if wanted.match(n) and not n.endswith("_st")}
+    errors = {v: n for n, v in hip.items() if n.startswith("hipError") and isinstance(v, int)}
+    by_value, missing = {}, []
+    for name, value in cuda.items():
+        if not re.match(r"(cuda|cu|CU|nvrtc)[A-Z_]", name) or name in _CALLED_OTHERWISE:
+            continue
+        if _renamed(name, names):
+            continue
+        if name.startswith("cudaError") and errors.get(value) in names:
+            by_value[name] = errors[value]
+        else:
+            missing.append(name)
+    return {
+        "hip": sorted(names.values()),
+        "cuda": sorted(missing),
+        "by_value": dict(sorted(by_value.items())),
+    }
+
+
+if __name__ == "__main__":
+    Path(FILE).write_text(json.dumps(made(), indent=0) + "\n", encoding="utf-8")
+    sys.exit(0)

@@ -1,0 +1,226 @@
+"""What stands in CUDA sources: constructs with entries, and traps; for people and as JSON."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
+from typing import Any
+
+from portmp.porting import entries, names
+from portmp.porting.entries import Entry
+from portmp.porting.sources import Source, line_of, text_of, walk
+from portmp.porting.traps import arithmetic, host, kernels, opencl, warps
+from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
+from portmp.porting.words import INCLUDE, Word
+
+FINDERS = (*warps.TRAPS, *kernels.TRAPS, *opencl.TRAPS, *arithmetic.TRAPS, *host.TRAPS)
+
+_OF_CUDA = re.compile(
+    r"(__\w+|cu[A-Z]\w*|cuda\w+|CU\w*_\w+|cu(blas|fft|rand|sparse|solver|dnn)\w*|nvrtc\w+)$"
+)
+_UNSAID = frozenset(("const", "constexpr", "auto", "double", "__restrict__"))
+"""Words that are everywhere and that no porter has to look at."""
+_NAMESPACES = frozenset(("cooperative_groups", "nvcuda", "cub", "thrust"))
+_PLACED = frozenset(("<<<",))
+
+
+@dataclass(frozen=True)
+class Construct:
+    """A construct with the lines on which it stands, and what it becomes.
+
+    ``entries``: those about it; ``hip`` and ``opencl``: what it is there.
+    """
+
+    name: str
+    lines: tuple[int, ...]
+    hip: str
+    opencl: str
+    entries: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a file holds."""
+
+    file: str
+    constructs: tuple[Construct, ...]
+    traps: tuple[Trap, ...]
+    remarks: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON holds it."""
+        return asdict(self)
+
+
+@cache
+def _by_construct() -> dict[str, tuple[Entry, ...]]:
+    found: dict[str, list[Entry]] = {}
+    for entry in entries.every().values():
+        for name in entry.constructs:
+            found.setdefault("<<<" if name == "<<<>>>" else name, []).append(entry)
+    return {name: tuple(some) for name, some in found.items()}
+
+
+def of(source: Source) -> Report:
+    """The report of a source."""
+    facts = Facts(source)
+    traps = {trap: None for find in FINDERS for trap in find(facts)}
+    order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
+    return Report(source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts)))
+
+
+def _constructs(facts: Facts) -> Iterator[Construct]:
+    lines: dict[str, list[int]] = {}
+    for word in facts.words:
+        if _counts(facts, word):
+            lines.setdefault(word.text, []).append(word.line)
+    for found, line in _structures(facts):
+        lines.setdefault(found, []).append(line)
+    for name, where in sorted(lines.items(), key=lambda item: (item[1][0], item[0])):
+        about = _by_construct().get(name, ())
+        other = names.HEADERS.get(name) or names.hip_name(name)
+        if not about and not other:
+            continue
+        first = _first(about)
+        yield Construct(
+            "<<<>>>" if name == "<<<" else name,
+            tuple(sorted(set(where))),
+            f"`{other}`" if other else first.hip if first else "the same",
+            first.opencl if first else "none of that name",
+            tuple(entry.name for entry in about),
+        )
+
+
+def _first(about: Sequence[Entry]) -> Entry | None:
+    """The entry that says what a construct becomes: one of names before one of a trap."""
+    plain = [e for e in about if e.name in _OF_NAMES]
+    return next(iter(plain or about), None)
+
+
+_OF_NAMES = frozenset(
+    (
+        *("language/kernel-qualifier", "memory/shared-static", "synchronisation/barrier-flags"),
+        *("atomics/returned-value", "arithmetic/integer-intrinsics", "host/launch"),
+        *("mathematics/roots-and-hypot", "host/symbols", "arithmetic/division-float"),
+        "warps/mask-32-bits",
+    )
+)
+
+
+def _counts(facts: Facts, word: Word) -> bool:
+    """Whether a word is a construct where it stands, and not a name of the program's own."""
+    name = word.text
+    if name in _UNSAID or name in facts.declared:
+        return False
+    if word.kind == INCLUDE:
+        return name in _by_construct() or name in names.HEADERS
+    if name not in _by_construct() and not names.hip_name(name):
+        return False
+    if word.kind == "field_identifier":
+        return name in _MEMBERS
+    if word.node is not None and word.node.parent.type == "gnu_asm_qualifier":
+        return False
+    if _OF_CUDA.match(name) or name in _PLACED or name in _NAMESPACES:
+        return True
+    return facts.on_device(word.start) and not _is_variable(facts, word)
+
+
+_MEMBERS = frozenset(("clockRate", "memoryClockRate", "multiProcessorCount", "sharedMemPerBlock"))
+
+
+def _is_variable(facts: Facts, word: Word) -> bool:
+    return any(
+        word.text in inside.types
+        for inside in facts.functions
+        if inside.node.start_byte <= word.start < inside.node.end_byte
+    )
+
+
+def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
+    """Constructs that no single word shows."""
+    for node in walk(facts.source.root):
+        if node.type == "declaration":
+            text = text_of(node)
+            if re.match(r"extern\s+__shared__", text):
+                yield "extern __shared__", line_of(node)
+            elif re.match(r"extern\s+__device__", text):
+                yield "extern __device__", line_of(node)
+        elif node.type == "preproc_call" and re.match(r"#\s*pragma\s+unroll", text_of(node)):
+            yield "#pragma unroll", line_of(node)
+        elif node.type == "string_content" and text_of(node) in _by_construct():
+            yield text_of(node), line_of(node)
+
+
+def _remarks(facts: Facts) -> Iterator[str]:
+    own = [w for w in facts.words if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)]
+    if own:
+        included = ", ".join(sorted({w.text for w in own}))
+        yield f"includes {included}, which are read only if they are named too"
+    if facts.source.root.has_error:
+        lines = sorted({line_of(n) for n in walk(facts.source.root) if n.type == "ERROR"})
+        some = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
+        where = f" (line {some})" if lines else ""
+        yield f"parts could not be parsed{where}; names in them are found, traps may not be"
+
+
+# --- for people ---------------------------------------------------------------------------------
+
+
+def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Iterator[str]:
+    """Lines: traps as compilers tell them, then constructs."""
+    for trap in report.traps:
+        if trap.platform == HIP or with_opencl:
+            where = "" if trap.platform == HIP else ", OpenCL"
+            yield (
+                f"{report.file}:{trap.line}: {trap.certainty}{where}: {trap.words} [{trap.entry}]"
+            )
+            yield f"    {trap.construct}"
+    for remark in report.remarks:
+        yield f"{report.file}: {remark}"
+    if with_constructs and report.constructs:
+        yield f"{report.file}: constructs"
+        for one in report.constructs:
+            where = ", ".join(map(str, one.lines[:6])) + (" ..." if len(one.lines) > 6 else "")
+            yield f"    {one.name} (line {where}) [{', '.join(one.entries) or 'a name alone'}]"
+            yield f"        HIP: {one.hip}"
+            if with_opencl:
+                yield f"        OpenCL: {one.opencl}"
+
+
+def summary(reports: Iterable[Report]) -> list[str]:
+    """What stands between the sources and AMD."""
+    found = [t for r in reports for t in r.traps if t.certainty != POSSIBLE]
+    lines = []
+    for platform, title in ((HIP, "AMD, through HIP"), (OPENCL, "OpenCL, beside the host's part")):
+        counts: dict[str, Counter[str]] = {}
+        for trap in found:
+            if trap.platform == platform:
+                counts.setdefault(trap.effect, Counter())[trap.entry] += 1
+        lines.append(f"What stands between this code and {title}:")
+        if not counts:
+            lines.append("    nothing that is known here but names")
+        for effect, what in EFFECTS.items():
+            if effect in counts:
+                some = counts[effect]
+                about = ", ".join(f"{name} ({n})" for name, n in some.most_common(4))
+                more = f" and {len(some) - 4} more" if len(some) > 4 else ""
+                total = sum(some.values())
+                places = "place that" if total == 1 else "places that"
+                lines.append(f"    {total} {places} {_singular(what, total)}: {about}{more}")
+    possible = sum(t.certainty == POSSIBLE and t.platform == HIP for r in reports for t in r.traps)
+    if possible:
+        lines.append(f"    {possible} more to look at, which may be right as they are")
+    return lines
+
+
+def _singular(what: str, total: int) -> str:
+    if total != 1:
+        return what
+    return (
+        what.replace("do not", "does not").replace("are ", "is ").replace("give", "gives", 1)
+        if (not what.startswith("may"))
+        else what
+    )

@@ -1,0 +1,283 @@
+"""CUDA sources as syntax trees, read by tree-sitter's grammar for CUDA."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any
+
+from portmp.errors import BackendUnavailable, InputError
+
+Node = Any
+"""A node of tree-sitter's: type, text, children, place."""
+
+_REMEDY = "pip install 'portmp[port]' (tree-sitter and tree-sitter-cuda)"
+_LARGEST = 4 * 2**20
+
+
+@cache
+def _parser() -> Any:
+    try:
+        import tree_sitter
+        import tree_sitter_cuda
+    except ImportError as error:
+        raise BackendUnavailable(f"CUDA sources are read by tree-sitter; {_REMEDY}") from error
+    return tree_sitter.Parser(tree_sitter.Language(tree_sitter_cuda.language()))
+
+
+def parsed(content: bytes) -> Node:
+    """The root of a text's syntax tree; BackendUnavailable where the parser is missing."""
+    return _parser().parse(content).root_node
+
+
+@dataclass(frozen=True)
+class Source:
+    """A file's text and its syntax tree."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+    @cached_property
+    def root(self) -> Node:
+        """The root of the syntax tree."""
+        return parsed(self.content)
+
+    @property
+    def text(self) -> str:
+        """The text; bytes that are no UTF-8 are kept as surrogates."""
+        return self.content.decode("utf-8", "surrogateescape")
+
+    @cached_property
+    def lines(self) -> list[str]:
+        """Lines of the text."""
+        return self.text.split("\n")
+
+    @cached_property
+    def functions(self) -> list[Function]:
+        """Functions that are defined here, outermost first."""
+        return [Function(self, node) for node in walk(self.root) if node.type == _DEFINITION]
+
+    @cached_property
+    def constants(self) -> dict[str, str]:
+        """Texts of macros without parameters, and of constants at file scope."""
+        found: dict[str, str] = {}
+        for node in walk(self.root):
+            if node.type == "preproc_def" and (value := node.child_by_field_name("value")):
+                found[text_of(node.child_by_field_name("name"))] = text_of(value).strip()
+            elif node.type == "init_declarator" and _is_constant(node):
+                name = declared_name(node)
+                value = node.child_by_field_name("value")
+                if name and value is not None:
+                    found[name] = text_of(value)
+        return found
+
+    def function_at(self, node: Node) -> Function | None:
+        """The innermost function that holds a node."""
+        inside = [
+            f for f in self.functions if f.node.start_byte <= node.start_byte < f.node.end_byte
+        ]
+        return inside[-1] if inside else None
+
+    def value_of(self, node: Node | None) -> int | None:
+        """The number that an expression is, if it is a literal or a name for one."""
+        return number(text_of(node), self.constants) if node is not None else None
+
+
+_DEFINITION = "function_definition"
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function that is defined in a source."""
+
+    source: Source = field(repr=False)
+    node: Node = field(repr=False)
+
+    @cached_property
+    def name(self) -> str:
+        """Its name."""
+        return declared_name(self.node) or ""
+
+    @cached_property
+    def qualifiers(self) -> frozenset[str]:
+        """Words such as __global__ before its body."""
+        body = self.node.child_by_field_name("body")
+        head = [c for c in self.node.children if body is None or c.start_byte < body.start_byte]
+        words = {n.type for child in head for n in walk(child) if n.type.startswith("__")}
+        words |= {text_of(n) for c in head for n in walk(c) if text_of(n) in _QUALIFIERS}
+        return frozenset(words)
+
+    @property
+    def is_kernel(self) -> bool:
+        """Whether the host launches it."""
+        return "__global__" in self.qualifiers
+
+    @property
+    def on_device(self) -> bool:
+        """Whether it runs on the GPU."""
+        return self.is_kernel or "__device__" in self.qualifiers
+
+    @cached_property
+    def calls(self) -> list[Node]:
+        """Calls in it."""
+        return [node for node in walk(self.node) if node.type == "call_expression"]
+
+    @cached_property
+    def names_called(self) -> frozenset[str]:
+        """What these calls call."""
+        return frozenset(map(called, self.calls))
+
+    @cached_property
+    def parameters(self) -> list[Node]:
+        """Declarations of its parameters."""
+        for node in walk(self.node.child_by_field_name("declarator")):
+            if node.type == "parameter_list":
+                return [c for c in node.children if c.type.endswith("parameter_declaration")]
+        return []
+
+    @cached_property
+    def locals(self) -> dict[str, Node | None]:
+        """Variables that are declared in it, with what they begin with."""
+        found: dict[str, Node | None] = {}
+        for node in walk(self.node):
+            if node.type == "declaration":
+                for child in node.children_by_field_name("declarator"):
+                    name = declared_name(child)
+                    value = child if child.type == "init_declarator" else None
+                    if name:
+                        found[name] = value.child_by_field_name("value") if value else None
+        return found
+
+
+_QUALIFIERS = ("__global__", "__device__", "__host__")
+
+
+def read(path: str | Path) -> Source:
+    """A file; InputError where it cannot be read."""
+    try:
+        content = Path(path).read_bytes()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}") from None
+    if len(content) > _LARGEST:
+        raise InputError(f"{path}: {len(content)} bytes given, sources have at most {_LARGEST}")
+    if b"\0" in content:
+        raise InputError(f"{path}: is no text: it holds bytes of 0")
+    return Source(str(path), content)
+
+
+def walk(node: Node | None) -> Iterator[Node]:
+    """A node and all below it, in the order of the text; deep trees do not end the stack."""
+    left = [node] if node is not None else []
+    while left:
+        one = left.pop()
+        yield one
+        left.extend(reversed(one.children))
+
+
+def text_of(node: Node | None) -> str:
+    """A node's text."""
+    return "" if node is None else node.text.decode("utf-8", "surrogateescape")
+
+
+def line_of(node: Node) -> int:
+    """The line on which a node begins, from 1."""
+    return int(node.start_point[0]) + 1
+
+
+def called(call: Node) -> str:
+    """The name of what a call calls, without namespaces and template arguments."""
+    function = call.child_by_field_name("function")
+    while function is not None and function.type in (
+        "template_function",
+        "qualified_identifier",
+        "field_expression",
+        "dependent_name",
+        "template_method",
+    ):
+        inner = function.child_by_field_name("name") or function.child_by_field_name("field")
+        if inner is None:
+            break
+        function = inner
+    return text_of(function)
+
+
+def arguments(call: Node) -> list[Node]:
+    """Arguments of a call."""
+    found = call.child_by_field_name("arguments")
+    return list(found.named_children) if found is not None else []
+
+
+def declared_name(node: Node | None) -> str | None:
+    """The name that a declarator or a definition declares."""
+    while node is not None:
+        if node.type in ("identifier", "field_identifier", "type_identifier", "operator_name"):
+            return text_of(node)
+        if node.type in ("qualified_identifier", "template_function"):
+            node = node.child_by_field_name("name")
+            continue
+        inner = node.child_by_field_name("declarator")
+        if inner is None and node.type in ("reference_declarator", "parenthesized_declarator"):
+            inner = node.named_children[-1] if node.named_children else None
+        node = inner
+    return None
+
+
+def _is_constant(node: Node) -> bool:
+    declaration = node.parent
+    if declaration is None or declaration.type != "declaration":
+        return False
+    words = {text_of(c) for c in declaration.children if c.type == "type_qualifier"}
+    return bool(words & {"const", "constexpr"})
+
+
+def number(text: str, constants: dict[str, str]) -> int | None:
+    """The integer that an expression of literals and names is; None if it is none."""
+    try:
+        tree = ast.parse(_plain(text), mode="eval").body
+        return _value(tree, constants, 8)
+    except (SyntaxError, ValueError, RecursionError, MemoryError, OverflowError):
+        return None
+
+
+def _plain(text: str) -> str:
+    """An expression of C as Python reads it, if it is a simple one."""
+    if len(text) > 200:
+        raise ValueError("too long")
+    text = re.sub(r"\b(0[xX][0-9a-fA-F]+|\d+)[uUlL]+\b", r"\1", " ".join(text.split()))
+    return re.sub(r"\b0+([0-7]+)\b", r"0o\1", text).replace("/", "//")
+
+
+def _value(node: ast.expr, constants: dict[str, str], depth: int) -> int | None:
+    if isinstance(node, ast.Constant) and type(node.value) is int:
+        return node.value
+    if isinstance(node, ast.Name) and node.id in constants and depth:
+        inner = ast.parse(_plain(constants[node.id]), mode="eval").body
+        return _value(inner, constants, depth - 1)
+    if isinstance(node, ast.UnaryOp):
+        one = _value(node.operand, constants, depth)
+        if one is None:
+            return None
+        return {ast.USub: -one, ast.UAdd: one, ast.Invert: ~one}.get(type(node.op))
+    if isinstance(node, ast.BinOp):
+        a, b = _value(node.left, constants, depth), _value(node.right, constants, depth)
+        if a is None or b is None or max(abs(a), abs(b)) > 2**64:
+            return None
+        return _applied(node.op, a, b)
+    return None
+
+
+def _applied(sign: ast.operator, a: int, b: int) -> int | None:
+    if isinstance(sign, ast.LShift | ast.RShift):
+        if not 0 <= b < 64:
+            return None
+        return a << b if isinstance(sign, ast.LShift) else a >> b
+    if isinstance(sign, ast.FloorDiv | ast.Mod):
+        if b == 0 or a < 0 or b < 0:
+            return None
+        return a // b if isinstance(sign, ast.FloorDiv) else a % b
+    simple = {ast.Add: a + b, ast.Sub: a - b, ast.Mult: a * b, ast.BitAnd: a & b, ast.BitOr: a | b}
+    return simple.get(type(sign))

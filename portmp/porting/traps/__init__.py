@@ -1,0 +1,1 @@
+"""Traps in CUDA sources: where an entry of the reference applies, and with what certainty."""

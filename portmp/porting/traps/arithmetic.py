@@ -1,0 +1,189 @@
+"""Traps of arithmetic: contraction, rounding, functions that are called the same and are not."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from portmp.porting.sources import Node, called, line_of, text_of, walk
+from portmp.porting.traps.base import (
+    CERTAIN,
+    LIKELY,
+    OPENCL,
+    POSSIBLE,
+    Facts,
+    Inside,
+    Trap,
+    at,
+    short,
+)
+
+_ROUNDED = frozenset(f"__{t}{o}_rn" for t in "df" for o in ("add", "sub", "mul"))
+_PACKED = re.compile(r"__dp[24]a(_lo|_hi)?|__v(add|sub|abs|absdiff|max|min|cmp|avg|sad)\w*[24]\w*")
+_DIRECTED = re.compile(r"__[df](add|sub|mul|div|sqrt|rcp)_r[zud]|__fmaf?_r[zud]|__fmaf_r[zud]")
+_FAST = frozenset(
+    ("__expf", "__sinf", "__cosf", "__logf", "__log2f", "__log10f", "__exp10f", "__tanf")
+)
+_FAST |= {"__sincosf", "__powf", "__fdividef"}
+
+
+def error_free(facts: Facts) -> Iterator[Trap]:
+    """two_sum and compensated sums: a difference that gives a sum's rounding error."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            if node.type == "binary_expression" and (found := _error_of(inside, node)):
+                sure = LIKELY if "*" in found or "fma" in found else POSSIBLE
+                words = (
+                    f"{short(node)} is the rounding error of {found}: contraction, on by default, "
+                    "and -ffast-math change it"
+                )
+                yield Trap("arithmetic/contraction", *at(node), "bits", sure, words)
+
+
+def _error_of(inside: Inside, node: Node) -> str:
+    """The sum or the product whose rounding error an expression is; nothing if it is none."""
+    if text_of(node.child_by_field_name("operator")) != "-":
+        return ""
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    name = text_of(left).strip("()")
+    if not re.fullmatch(r"\w+", name) or not _floating(inside, name):
+        return ""
+    for value in inside.values.get(name, []):
+        sign = text_of(value.child_by_field_name("operator"))
+        parts = [text_of(value.child_by_field_name(k)) for k in ("left", "right")]
+        if value.type == "binary_expression" and sign == "+" and text_of(right) in parts:
+            return short(value)
+    return ""
+
+
+def _floating(inside: Inside, name: str) -> bool:
+    return bool(re.search(r"\b(float|double|real|T|scalar\w*)\b", inside.types.get(name, "")))
+
+
+def products(facts: Facts) -> Iterator[Trap]:
+    """a * b - p, the error of a product without fma."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            if node.type != "binary_expression":
+                continue
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            if text_of(node.child_by_field_name("operator")) != "-" or right is None:
+                continue
+            if left is None or left.type != "binary_expression":
+                continue
+            for value in inside.values.get(text_of(right), []):
+                if _same(value, left) and text_of(left.child_by_field_name("operator")) == "*":
+                    words = (
+                        f"{short(node)} is 0, or the product's rounding error where it is "
+                        "contracted"
+                    )
+                    yield Trap("arithmetic/contraction", *at(node), "bits", CERTAIN, words)
+
+
+def _same(a: Node, b: Node) -> bool:
+    return text_of(a).replace(" ", "") == text_of(b).replace(" ", "")
+
+
+def rounded(facts: Facts) -> Iterator[Trap]:
+    """Intrinsics that promise no separate rounding on AMD."""
+    for inside in facts.functions:
+        multiplies = any("mul" in name for name in inside.names_called & _ROUNDED)
+        for call, name, _ in inside.of_calls(_ROUNDED):
+            if "mul" in name and multiplies:
+                words = f"{name} is a plain product on AMD, and is contracted by default"
+                sure = CERTAIN if _is_summand(call) else LIKELY
+                yield Trap("arithmetic/rounded-operations", *at(call), "bits", sure, words)
+
+
+def _is_summand(call: Node) -> bool:
+    around = call.parent.parent if call.parent is not None else None
+    return (
+        around is not None
+        and around.type == "call_expression"
+        and bool(re.search("add|sub", called(around)))
+    )
+
+
+def functions(facts: Facts) -> Iterator[Trap]:
+    """Functions with another meaning, another accuracy, or none."""
+    for inside in facts.functions:
+        for call in inside.calls:
+            name = called(call)
+            if name in facts.declared:
+                continue
+            if _DIRECTED.fullmatch(name):
+                words = f"HIP has no {name} by default"
+                yield Trap("arithmetic/directed-rounding", *at(call), "compile", CERTAIN, words)
+            elif name == "__frsqrt_rn":
+                words = "correctly rounded on NVIDIA, the bare estimate on AMD"
+                yield Trap("arithmetic/frsqrt-rn", *at(call), "bits", CERTAIN, words)
+            elif name == "__fsqrt_rn":
+                words = "not correctly rounded on AMD"
+                yield Trap("arithmetic/sqrtf", *at(call), "bits", CERTAIN, words)
+            elif name in _FAST:
+                words = f"{name} has another error on AMD"
+                yield Trap("mathematics/fast-intrinsics", *at(call), "bits", CERTAIN, words)
+            elif _PACKED.fullmatch(name):
+                words = f"HIP has no {name}"
+                yield Trap("arithmetic/video-instructions", *at(call), "compile", CERTAIN, words)
+            elif name in ("clock", "clock64"):
+                words = "another clock than NVIDIA's, with a cost of its own"
+                yield Trap("arithmetic/clock", *at(call), "results", LIKELY, words)
+
+
+def shifts(facts: Facts) -> Iterator[Trap]:
+    """Shifts of 32 bits by 32 and more."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            if node.type != "binary_expression":
+                continue
+            sign = text_of(node.child_by_field_name("operator"))
+            left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+            by = inside.number(right) if sign in ("<<", ">>") else None
+            kind = inside.types.get(text_of(left), "") or text_of(left)
+            narrow = re.fullmatch(r"(const )?(unsigned( int)?|int|uint32_t)|\d+[uU]?", kind)
+            if by is not None and by >= 32 and narrow:
+                words = f"a shift of 32 bits by {by} is undefined: 0 on NVIDIA, not on AMD"
+                yield Trap("arithmetic/shift-count", *at(node), "results", CERTAIN, words)
+
+
+def random_numbers(facts: Facts) -> Iterator[Trap]:
+    """Generators whose numbers differ, or that HIP has not."""
+    first = True
+    for word in facts.words:
+        if "Mtgp32" in word.text or "MTGP32" in word.text:
+            words = "hipRAND has no Mersenne twister of this form for AMD"
+            yield Trap("libraries/random", word.line, word.text, "compile", LIKELY, words)
+        elif word.text in ("curand_init", "curandCreateGenerator") and first:
+            first = False
+            words = "the same seed gives other numbers, but for Philox"
+            yield Trap("libraries/random", word.line, word.text, "bits", LIKELY, words)
+
+
+def blocks_of_cub(facts: Facts) -> Iterator[Trap]:
+    """CUB's reductions of warps."""
+    for node in walk(facts.source.root):
+        if node.type in ("template_type", "template_function"):
+            text = text_of(node)
+            if re.match(r"(WarpReduce|WarpScan)\s*<[^,<>]*>", text):
+                words = "the warp has 64 lanes in hipCUB unless a number says otherwise"
+                yield Trap("libraries/thrust-and-cub", *at(node), "results", LIKELY, words)
+
+
+def divisions(facts: Facts) -> Iterator[Trap]:
+    """Roots in OpenCL that need an option."""
+    for inside in facts.functions:
+        for call, name, _ in inside.of_calls(frozenset(("sqrtf", "__fdiv_rn"))):
+            words = f"{name} is inexact in OpenCL C without the build option for it"
+            yield Trap(
+                "arithmetic/division-float",
+                line_of(call),
+                short(call),
+                "bits",
+                POSSIBLE,
+                words,
+                OPENCL,
+            )
+
+
+TRAPS = (error_free, products, rounded, functions, shifts, random_numbers, blocks_of_cub, divisions)

@@ -1,0 +1,311 @@
+"""What a trap is, and what is known of the functions in which they are looked for."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from portmp.porting.sources import (
+    Function,
+    Node,
+    Source,
+    arguments,
+    called,
+    declared_name,
+    line_of,
+    text_of,
+    walk,
+)
+from portmp.porting.words import Word, declared, words
+
+CERTAIN, LIKELY, POSSIBLE = "certain", "likely", "possible"
+CERTAINTIES = (CERTAIN, LIKELY, POSSIBLE)
+
+EFFECTS = {
+    "compile": "do not compile",
+    "results": "may give wrong results",
+    "hang": "may never end",
+    "support": "do not work on every GPU",
+    "bits": "give other bits",
+    "speed": "are slower than they need be",
+}
+"""What a trap does to a program that is translated by names alone; the gravest first."""
+
+HIP, OPENCL = "hip", "opencl"
+
+SHUFFLES = frozenset(("__shfl", "__shfl_up", "__shfl_down", "__shfl_xor"))
+SHUFFLES_SYNC = frozenset(f"{name}_sync" for name in SHUFFLES)
+BALLOTS = frozenset(("__ballot", "__ballot_sync", "__activemask"))
+VOTES_SYNC = frozenset(("__any_sync", "__all_sync"))
+MATCHES = frozenset(("__match_any_sync", "__match_all_sync"))
+REDUCTIONS = frozenset(f"__reduce_{n}_sync" for n in ("add", "min", "max", "and", "or", "xor"))
+WARP = SHUFFLES | SHUFFLES_SYNC | BALLOTS | VOTES_SYNC | MATCHES | REDUCTIONS
+WARP |= {"__any", "__all", "__syncwarp"}
+BARRIERS = frozenset(
+    ("__syncthreads", "__syncthreads_count", "__syncthreads_and", "__syncthreads_or")
+)
+
+
+_TEMPLATE = "template_declaration"
+
+
+@dataclass(frozen=True)
+class Trap:
+    """One place where an entry applies.
+
+    ``construct``: the text there, in short; ``effect``: a key of EFFECTS; ``platform``: where it
+    bites, hip (AMD) or opencl; ``words``: what is wrong at this place.
+    """
+
+    entry: str
+    line: int
+    construct: str
+    effect: str
+    certainty: str
+    words: str
+    platform: str = HIP
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A source, and what its functions do."""
+
+    source: Source
+
+    @cached_property
+    def words(self) -> list[Word]:
+        """Names in it."""
+        return words(self.source)
+
+    @cached_property
+    def declared(self) -> frozenset[str]:
+        """Names that it defines."""
+        return declared(self.source)
+
+    @cached_property
+    def functions(self) -> list[Inside]:
+        """Functions that run on the device."""
+        templates = [f for f in self.source.functions if f.name]
+        return [Inside(self, f) for f in templates if f.on_device]
+
+    @cached_property
+    def device_lines(self) -> list[tuple[int, int]]:
+        """Where they begin and end, in bytes."""
+        around = [(f.node, f.node.parent) for f in self.functions]
+        whole = [p if p is not None and p.type == _TEMPLATE else n for n, p in around]
+        return [(node.start_byte, node.end_byte) for node in whole]
+
+    def on_device(self, start: int) -> bool:
+        """Whether a place is in one of them."""
+        return any(first <= start < last for first, last in self.device_lines)
+
+    @cached_property
+    def calls(self) -> list[Node]:
+        """All calls of the source."""
+        return [node for node in walk(self.source.root) if node.type == "call_expression"]
+
+    @cached_property
+    def warp_functions(self) -> frozenset[str]:
+        """Names of functions whose lanes tell each other something, by others too."""
+        found = {f.name for f in self.functions if f.names_called & WARP or f.uses_tiles}
+        while True:
+            more = {f.name for f in self.functions if f.names_called & found} | found
+            if more == found:
+                return frozenset(found)
+            found = more
+
+    @cached_property
+    def called_by_warp_functions(self) -> frozenset[str]:
+        """And the functions that these call."""
+        found = set(self.warp_functions)
+        for function in self.functions:
+            if function.name in self.warp_functions:
+                found |= function.names_called
+        return frozenset(found)
+
+
+@dataclass(frozen=True)
+class Inside:
+    """A device function."""
+
+    facts: Facts = field(repr=False)
+    function: Function
+
+    @property
+    def node(self) -> Node:
+        """Its node."""
+        return self.function.node
+
+    @property
+    def name(self) -> str:
+        """Its name."""
+        return self.function.name
+
+    @property
+    def source(self) -> Source:
+        """The source."""
+        return self.facts.source
+
+    @cached_property
+    def nodes(self) -> list[Node]:
+        """All nodes of it."""
+        return list(walk(self.node))
+
+    @cached_property
+    def calls(self) -> list[Node]:
+        """Calls in it."""
+        return [node for node in self.nodes if node.type == "call_expression"]
+
+    @cached_property
+    def names_called(self) -> frozenset[str]:
+        """What they call."""
+        return frozenset(map(called, self.calls))
+
+    @cached_property
+    def text(self) -> str:
+        """Its text."""
+        return text_of(self.node)
+
+    @cached_property
+    def uses_tiles(self) -> bool:
+        """Whether it has tiles of cooperative groups."""
+        return bool(
+            re.search(r"\b(tiled_partition|thread_block_tile|coalesced_threads)\b", self.text)
+        )
+
+    @property
+    def in_warps(self) -> bool:
+        """Whether lanes tell each other something in it or in a function that it calls."""
+        return self.name in self.facts.warp_functions
+
+    @property
+    def for_warps(self) -> bool:
+        """Whether it has a part in code whose lanes tell each other something."""
+        return self.name in self.facts.called_by_warp_functions
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """Types of parameters and variables, as written, with * for pointers and arrays."""
+        found: dict[str, str] = {}
+        for node in self.nodes:
+            if node.type in (
+                "declaration",
+                "parameter_declaration",
+                "optional_parameter_declaration",
+            ):
+                kind = text_of(node.child_by_field_name("type"))
+                before = [text_of(c) for c in node.children if c.type == "type_qualifier"]
+                for one in node.children_by_field_name("declarator"):
+                    name = declared_name(one)
+                    inner = [n.type for n in walk(one.child_by_field_name("declarator") or one)]
+                    stars = "*" * sum(
+                        t in ("pointer_declarator", "array_declarator") for t in inner
+                    )
+                    if one.type in ("pointer_declarator", "array_declarator") and not stars:
+                        stars = "*"
+                    if name:
+                        found.setdefault(name, " ".join([*before, kind]) + stars)
+        return found
+
+    @cached_property
+    def values(self) -> dict[str, list[Node]]:
+        """What variables are given: first values and assignments."""
+        found: dict[str, list[Node]] = {}
+        for node in self.nodes:
+            if node.type == "init_declarator":
+                name, value = declared_name(node), node.child_by_field_name("value")
+            elif node.type == "assignment_expression":
+                left = node.child_by_field_name("left")
+                name = text_of(left) if left is not None and left.type == "identifier" else None
+                value = node.child_by_field_name("right")
+            else:
+                continue
+            if name and value is not None:
+                found.setdefault(name, []).append(value)
+        return found
+
+    def _depending(self, on: str) -> frozenset[str]:
+        """Variables whose values are made from a word, directly or through others."""
+        found: set[str] = {on}
+        while True:
+            more = {
+                n for n, vs in self.values.items() if any(self.has(v, found) for v in vs)
+            } | found
+            if more == found:
+                return frozenset(found)
+            found = more
+
+    @cached_property
+    def of_thread(self) -> frozenset[str]:
+        """Words that differ from thread to thread: threadIdx, and what is made of it."""
+        return self._depending("threadIdx")
+
+    @cached_property
+    def ballots(self) -> frozenset[str]:
+        """Variables that hold ballots."""
+        found: set[str] = set()
+        for name in BALLOTS:
+            found |= self._depending(name) - {name} if name in self.names_called else set()
+        direct = {
+            n
+            for n in found
+            if any(
+                v.type == "call_expression" and called(v) in BALLOTS for v in self.values.get(n, [])
+            )
+        }
+        return frozenset(direct)
+
+    @staticmethod
+    def has(node: Node | None, names: set[str] | frozenset[str]) -> bool:
+        """Whether a part of the tree has one of these names."""
+        return any(n.type == "identifier" and text_of(n) in names for n in walk(node))
+
+    @cached_property
+    def shared(self) -> dict[str, Node]:
+        """Variables in block memory, with their declarations."""
+        found: dict[str, Node] = {}
+        for node in self.nodes:
+            if node.type == "declaration" and any(n.type == "__shared__" for n in walk(node)):
+                for one in node.children_by_field_name("declarator"):
+                    if name := declared_name(one):
+                        found[name] = node
+        return found
+
+    def of_calls(self, names: frozenset[str]) -> Iterator[tuple[Node, str, list[Node]]]:
+        """Calls of these names, with their arguments."""
+        for call in self.calls:
+            if (name := called(call)) in names:
+                yield call, name, arguments(call)
+
+    def number(self, node: Node | None) -> int | None:
+        """A number that an expression is, by names too: of macros, of constants here and in it."""
+        if node is None:
+            return None
+        found = self.source.value_of(node)
+        if found is None and node.type == "identifier":
+            values = self.values.get(text_of(node), [])
+            if len(values) == 1 and values[0].type != "identifier":
+                return self.source.value_of(values[0])
+        return found
+
+
+def enclosing(node: Node, kinds: tuple[str, ...], until: Node) -> Iterator[Node]:
+    """Nodes of these kinds around a node, the innermost first, inside of *until*."""
+    one = node.parent
+    while one is not None and one.start_byte >= until.start_byte and one.id != until.id:
+        if one.type in kinds:
+            yield one
+        one = one.parent
+
+
+def short(node: Node, most: int = 60) -> str:
+    """A node's text on one line."""
+    text = " ".join(text_of(node).split())
+    return text if len(text) <= most else text[: most - 3] + "..."
+
+
+def at(node: Node) -> tuple[int, str]:
+    """The line and the text of a place."""
+    return line_of(node), short(node)

@@ -1,0 +1,102 @@
+"""Traps of the host's side: names that HIP has not, arguments that differ."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from portmp.porting import names
+from portmp.porting.sources import Node, arguments, called, text_of, walk
+from portmp.porting.traps.base import CERTAIN, LIKELY, Facts, Trap, at, short
+from portmp.porting.words import INCLUDE
+
+_SYMBOLS = re.compile(r"cuda(Memcpy(To|From)Symbol(Async)?|GetSymbol(Address|Size))")
+_OWN_ENTRY = (
+    (r"cuda\w*(Texture|Tex)\w*|cudaBind\w+|cudaUnbind\w+", "memory/texture-reference"),
+    (r"cudaGraph\w+", "host/graphs"),
+    (
+        r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*",
+        "launch/clusters",
+    ),
+    (r"cudaError\w+", "host/errors"),
+    (r"cudaThread\w+", "host/removed-functions"),
+    (r"cudaStream\w+", "host/default-stream"),
+    (r"cudaProfiler\w+|nvtx\w+", "debugging/profiling"),
+    (r"cudaMem(Location\w*|Prefetch\w*|Advise\w*)", "host/managed"),
+    (r"cu[A-Z]\w+|CU\w+", "host/driver-api"),
+    (r".*", "host/names"),
+)
+
+
+def missing_names(facts: Facts) -> Iterator[Trap]:
+    """Names of CUDA's interfaces without a counterpart."""
+    seen: set[tuple[str, int]] = set()
+    for word in facts.words:
+        if word.kind in (INCLUDE, "field_identifier") or word.text in facts.declared:
+            continue
+        if (word.text, word.line) in seen or names.hip_name(word.text) != "":
+            continue
+        seen.add((word.text, word.line))
+        entry = next(e for p, e in _OWN_ENTRY if re.fullmatch(p, word.text))
+        words = f"HIP has no {word.text}"
+        yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
+
+
+def changed_arguments(facts: Facts) -> Iterator[Trap]:
+    """Calls whose arguments HIP wants otherwise, beyond a name."""
+    for call in facts.calls:
+        name, given = called(call), arguments(call)
+        if _SYMBOLS.fullmatch(name) and given:
+            place = 1 if name.startswith("cudaGetSymbol") else 0
+            place = 1 if "FromSymbol" in name else place
+            symbol = given[place] if len(given) > place else given[0]
+            words = f"HIP wants HIP_SYMBOL({short(symbol)}); portmp port --hip writes it"
+            yield Trap("host/symbols", *at(call), "compile", CERTAIN, words)
+        elif name == "cudaFuncSetAttribute" and given and "void" not in text_of(given[0]):
+            words = f"HIP wants (const void *){short(given[0])}; portmp port --hip writes it"
+            yield Trap("launch/shared-opt-in", *at(call), "compile", CERTAIN, words)
+        elif name == "cudaGraphInstantiate" and len(given) in (2, 3):
+            words = "HIP has the five arguments of CUDA 11"
+            yield Trap("host/graphs", *at(call), "compile", CERTAIN, words)
+        elif name in ("cudaMemPrefetchAsync", "cudaMemAdvise") and _location(facts, given):
+            words = "HIP takes a device's number, as CUDA before version 13 did"
+            yield Trap("host/managed", *at(call), "compile", CERTAIN, words)
+        elif name == "cudaMallocManaged":
+            words = "pages move only with XNACK (MI200 and later, HSA_XNACK=1), else over the bus"
+            yield Trap("host/managed", *at(call), "speed", LIKELY, words)
+
+
+def _location(facts: Facts, given: list[Node]) -> bool:
+    return any(
+        re.search(rf"\bcudaMemLocation\s+{re.escape(text_of(g))}\b", facts.source.text)
+        for g in given
+        if re.fullmatch(r"\w+", text_of(g))
+    )
+
+
+def versions(facts: Facts) -> Iterator[Trap]:
+    """Decisions by a compute capability."""
+    for node in walk(facts.source.root):
+        if node.type != "binary_expression":
+            continue
+        left = node.child_by_field_name("left")
+        if left is None or left.type != "field_expression":
+            continue
+        field = text_of(left.child_by_field_name("field"))
+        sign = text_of(node.child_by_field_name("operator"))
+        compared = sign in (">=", ">", "<", "<=", "==", "!=")
+        if field in ("major", "minor") and compared and "cudaDeviceProp" in facts.source.text:
+            words = f"{field} means something else on AMD: gcnArchName tells the architecture"
+            yield Trap("host/device-properties", *at(node), "results", LIKELY, words)
+
+
+def synchronous(facts: Facts) -> Iterator[Trap]:
+    """Macros and helpers of CUDA's samples."""
+    for call in facts.calls:
+        name = called(call)
+        if name in ("checkCudaErrors", "getLastCudaError") and name not in facts.declared:
+            words = f"{name} is of CUDA's samples (helper_cuda.h)"
+            yield Trap("debugging/error-checks", *at(call), "compile", LIKELY, words)
+
+
+TRAPS = (missing_names, changed_arguments, versions, synchronous)

@@ -1,0 +1,406 @@
+"""Traps of kernels' text: language, memory, launch bounds, barriers, atomics."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from portmp.porting.sources import Node, called, line_of, number, text_of, walk
+from portmp.porting.traps.base import (
+    BARRIERS,
+    CERTAIN,
+    HIP,
+    LIKELY,
+    OPENCL,
+    POSSIBLE,
+    Facts,
+    Inside,
+    Trap,
+    at,
+    enclosing,
+    short,
+)
+
+_SIZES = {
+    "char": 1,
+    "bool": 1,
+    "unsigned char": 1,
+    "short": 2,
+    "half": 2,
+    "__half": 2,
+    "int": 4,
+    "unsigned": 4,
+    "unsigned int": 4,
+    "float": 4,
+    "uint32_t": 4,
+    "int32_t": 4,
+    "double": 8,
+    "long long": 8,
+    "unsigned long long": 8,
+    "float2": 8,
+    "int2": 8,
+    "size_t": 8,
+    "uint64_t": 8,
+    "int64_t": 8,
+    "float4": 16,
+    "int4": 16,
+    "double2": 16,
+    "float3": 12,
+}
+_MOST_SHARED = 65536
+_VECTOR = re.compile(r"\b(?:float|double|int|uint|long|short|char)[234]\b")
+
+
+def assembly(facts: Facts) -> Iterator[Trap]:
+    """PTX in asm."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            if node.type != "gnu_asm_expression":
+                continue
+            entry = "language/inline-asm"
+            text = text_of(node)
+            if re.search(r"%laneid|lanemask", text):
+                entry = "warps/lane-id"
+            elif re.search(r"\bbar(rier)?\.", text):
+                entry = "synchronisation/named-barrier"
+            words = "PTX is NVIDIA's: AMD's compilers refuse it"
+            yield Trap(entry, *at(node), "compile", CERTAIN, words)
+    named = frozenset(("__barrier_sync", "__barrier_sync_count"))
+    for inside in facts.functions:
+        for call, name, _ in inside.of_calls(named):
+            words = f"HIP has no {name}"
+            yield Trap("synchronisation/named-barrier", *at(call), "compile", CERTAIN, words)
+
+
+def guards(facts: Facts) -> Iterator[Trap]:
+    """Code that the preprocessor leaves out on AMD."""
+    for node in walk(facts.source.root):
+        if node.type not in ("preproc_if", "preproc_elif", "preproc_ifdef"):
+            continue
+        condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
+        text = " ".join(text_of(condition).split())
+        found = re.search(r"\b__CUDA_ARCH__\b|\b__CUDACC__\b|\b__NVCC__\b", text)
+        if not found or "__HIP" in text:
+            continue
+        arch = found[0] == "__CUDA_ARCH__"
+        words = f"{found[0]} is not defined on AMD: the other branch is compiled, without a message"
+        yield Trap(
+            "language/cuda-arch",
+            line_of(node),
+            text[:60],
+            "results",
+            CERTAIN if arch else LIKELY,
+            words,
+        )
+
+
+def allocations(facts: Facts) -> Iterator[Trap]:
+    """malloc and new in kernels."""
+    for inside in facts.functions:
+        for call, name, _ in inside.of_calls(frozenset(("malloc",))):
+            words = f"{name} of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
+            yield Trap("language/device-malloc", *at(call), "results", LIKELY, words)
+        for node in inside.nodes:
+            if node.type == "new_expression" and node.child_by_field_name("placement") is None:
+                words = "new of a kernel is a trap instruction in ROCm 5.2, unless it is enabled"
+                yield Trap("language/device-malloc", *at(node), "results", LIKELY, words)
+
+
+def nested_launches(facts: Facts) -> Iterator[Trap]:
+    """Kernels that launch kernels."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            if node.type == "kernel_call_syntax":
+                words = "a kernel launches a kernel, which HIP cannot"
+                yield Trap(
+                    "language/launch-in-kernel",
+                    line_of(node),
+                    short(node),
+                    "compile",
+                    CERTAIN,
+                    words,
+                )
+
+
+def indices(facts: Facts) -> Iterator[Trap]:
+    """threadIdx taken for a uint3."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            if node.type != "init_declarator":
+                continue
+            value = node.child_by_field_name("value")
+            if text_of(value) in ("threadIdx", "blockIdx") and node.parent is not None:
+                kind = text_of(node.parent.child_by_field_name("type"))
+                if kind in ("uint3", "const uint3"):
+                    words = f"{text_of(value)} is no uint3 in HIP before ROCm 6"
+                    yield Trap("language/thread-index-type", *at(node), "compile", CERTAIN, words)
+
+
+def operators(facts: Facts) -> Iterator[Trap]:
+    """Operators of vectors that HIP has already."""
+    for inside in facts.functions:
+        node = inside.node.child_by_field_name("declarator")
+        name = next((n for n in walk(node) if n.type == "operator_name"), None)
+        if name is None or node is None:
+            continue
+        kinds = [text_of(p.child_by_field_name("type")) for p in inside.function.parameters]
+        if kinds and all(_VECTOR.fullmatch(kind) for kind in kinds):
+            words = f"HIP defines {text_of(name)} of {kinds[0]} itself: calls may be ambiguous"
+            yield Trap(
+                "language/vector-operators",
+                line_of(name),
+                f"{text_of(name)}({', '.join(kinds)})",
+                "compile",
+                LIKELY,
+                words,
+            )
+
+
+def literals(facts: Facts) -> Iterator[Trap]:
+    """Numbers of double precision in kernels for float."""
+    for inside in facts.functions:
+        if "double" in inside.text or "float" not in inside.text:
+            continue
+        for node in inside.nodes:
+            if node.type != "number_literal" or not re.fullmatch(
+                r"(\d+\.\d*|\.\d+|\d+(?=[eE]))([eE][+-]?\d+)?", text_of(node)
+            ):
+                continue
+            around = node.parent
+            if around is None or around.type != "binary_expression":
+                continue
+            words = f"{text_of(node)} is a double: the expression is computed in float64"
+            line, _ = at(node)
+            yield Trap("language/literals", line, short(around), "speed", LIKELY, words)
+
+
+def bounds(facts: Facts) -> Iterator[Trap]:
+    """The second number of __launch_bounds__."""
+    for node in walk(facts.source.root):
+        if node.type == "launch_bounds" and len(node.named_children) > 1:
+            words = "the second number is of blocks in CUDA, of waves for a SIMD in HIP"
+            yield Trap("launch/launch-bounds-second", *at(node), "speed", CERTAIN, words)
+
+
+def shared_memory(facts: Facts) -> Iterator[Trap]:
+    """More block memory than a compute unit has; declarations where OpenCL wants none."""
+    for inside in facts.functions:
+        total, where = 0, None
+        for declaration in {n.id: n for n in inside.shared.values()}.values():
+            total += _bytes(inside, declaration)
+            where = declaration
+        if where is not None and total > _MOST_SHARED:
+            words = f"{total} bytes of block memory; AMD's GPUs have {_MOST_SHARED}"
+            yield Trap("memory/shared-limit", *at(where), "compile", CERTAIN, words)
+        if inside.shared and not inside.function.is_kernel:
+            node = next(iter(inside.shared.values()))
+            words = "block memory is declared in kernels alone in OpenCL C"
+            yield Trap("memory/shared-static", *at(node), "compile", CERTAIN, words, OPENCL)
+
+
+def _bytes(inside: Inside, declaration: Node) -> int:
+    kind = text_of(declaration.child_by_field_name("type"))
+    size = _SIZES.get(kind, 0)
+    total = 0
+    for one in declaration.children_by_field_name("declarator"):
+        count, node = 1, one
+        while node is not None and node.type == "array_declarator":
+            value = number(text_of(node.child_by_field_name("size")), inside.source.constants)
+            count *= value or 0
+            node = node.child_by_field_name("declarator")
+        total += size * count
+    return total
+
+
+def textures(facts: Facts) -> Iterator[Trap]:
+    """Texture references, and objects."""
+    for node in walk(facts.source.root):
+        if node.type == "template_type" and re.match(r"(texture|surface)\s*<", text_of(node)):
+            words = "texture references are gone from CUDA 12; HIP's are deprecated"
+            yield Trap("memory/texture-reference", *at(node), "compile", LIKELY, words)
+    seen = set()
+    for inside in facts.functions:
+        for call, _, _ in inside.of_calls(_TEXTURES):
+            if line_of(call) not in seen:
+                seen.add(line_of(call))
+                words = "MI300 has no texture units, MI200 has no filtering of all kinds"
+                yield Trap("memory/texture-object", *at(call), "support", LIKELY, words)
+
+
+_TEXTURES = frozenset(
+    (
+        *("tex1D", "tex2D", "tex3D", "tex1DLod", "tex2DLod", "tex3DLod", "tex2DLayered"),
+        *("surf1Dread", "surf2Dread", "surf3Dread", "surf1Dwrite", "surf2Dwrite", "surf3Dwrite"),
+        "tex1Dfetch",
+    )
+)
+
+_PIPELINES = frozenset(("__pipeline_memcpy_async", "__pipeline_commit", "__pipeline_wait_prior"))
+_CACHES = frozenset(("__ldcs", "__ldcg", "__ldca", "__ldlu", "__ldcv"))
+_CACHES |= {"__stcs", "__stcg", "__stwb", "__stwt"}
+
+
+def copies(facts: Facts) -> Iterator[Trap]:
+    """Asynchronous copies, and hints for caches."""
+    for inside in facts.functions:
+        for call, name, _ in inside.of_calls(_PIPELINES):
+            words = f"HIP has no {name}"
+            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
+        for call, name, _ in inside.of_calls(_CACHES):
+            words = f"{name} is not there in ROCm 5, and does not take every type later"
+            yield Trap("memory/read-only", *at(call), "compile", LIKELY, words)
+
+
+def barriers(facts: Facts) -> Iterator[Trap]:
+    """Barriers that some threads do not reach."""
+    for inside in facts.functions:
+        calls = [call for call, _, _ in inside.of_calls(BARRIERS)]
+        for call in calls:
+            for branch in enclosing(call, _BRANCHES, inside.node):
+                condition = branch.child_by_field_name("condition")
+                if not inside.has(condition, inside.of_thread) or _held(branch, condition, call):
+                    continue
+                words = f"threads for which {short(condition)} is false miss the barrier"
+                yield Trap("synchronisation/divergent-barrier", *at(call), "hang", LIKELY, words)
+                break
+        if inside.function.is_kernel and calls:
+            yield from _returns(inside, max(call.start_byte for call in calls))
+
+
+_BRANCHES = ("if_statement", "while_statement", "for_statement")
+
+
+def _held(branch: Node, condition: Node | None, call: Node) -> bool:
+    """Whether the call is a part of the condition itself."""
+    return condition is not None and condition.start_byte <= call.start_byte < condition.end_byte
+
+
+def _returns(inside: Inside, last: int) -> Iterator[Trap]:
+    for node in inside.nodes:
+        if node.type != "return_statement" or node.start_byte > last:
+            continue
+        for branch in enclosing(node, ("if_statement",), inside.node):
+            condition = branch.child_by_field_name("condition")
+            if inside.has(condition, inside.of_thread):
+                words = f"threads for which {short(condition)} is true return before a barrier"
+                line, _ = at(node)
+                for platform, sure in ((HIP, POSSIBLE), (OPENCL, LIKELY)):
+                    yield Trap(
+                        "synchronisation/divergent-barrier",
+                        line,
+                        short(branch),
+                        "hang",
+                        sure,
+                        words,
+                        platform,
+                    )
+                break
+
+
+_SCOPED = re.compile(r"atomic\w+_(block|system)")
+
+
+def atomics(facts: Facts) -> Iterator[Trap]:
+    """Atomics that are loops, and those that HIP has not."""
+    for inside in facts.functions:
+        for call in inside.calls:
+            name = called(call)
+            given = call.child_by_field_name("arguments")
+            first = given.named_children[0] if given and given.named_children else None
+            kind = _kind(inside, first)
+            if name == "atomicAdd" and kind == "double":
+                words = "a loop of compare-and-swap unless -munsafe-fp-atomics is given"
+                yield Trap("atomics/double-add", *at(call), "speed", CERTAIN, words)
+            elif name == "atomicAdd" and kind in ("__half2", "half2", "__half", "half"):
+                words = f"HIP has no atomicAdd of {kind} in ROCm 5"
+                yield Trap("atomics/short-types", *at(call), "compile", CERTAIN, words)
+            elif name == "atomicCAS" and kind in ("unsigned short", "unsigned short int"):
+                words = "HIP has no atomicCAS of 16 bits"
+                yield Trap("atomics/short-types", *at(call), "compile", CERTAIN, words)
+            elif name in ("atomicMax", "atomicMin") and kind in ("long long", "long long int"):
+                words = f"{name} of long long is not there in ROCm 5.2"
+                yield Trap("atomics/signed-64", *at(call), "compile", LIKELY, words)
+            elif _SCOPED.fullmatch(name) and name.endswith("_block"):
+                words = f"{name} is not there in ROCm 5"
+                yield Trap("atomics/scopes", *at(call), "compile", LIKELY, words)
+
+
+def _kind(inside: Inside, node: Node | None) -> str:
+    """The type of what a pointer points to, where it is easily told."""
+    name = next((text_of(n) for n in walk(node) if n.type == "identifier"), "")
+    found = inside.types.get(name, "")
+    if not found.endswith("*") and found and text_of(node)[:1] != "&":
+        return ""
+    return re.sub(r"\b(const|volatile|__restrict__|__shared__|extern)\b|\*", "", found).strip()
+
+
+def libcu(facts: Facts) -> Iterator[Trap]:
+    """Headers that HIP has not."""
+    known = {
+        r"cuda/pipeline|cuda_pipeline\.h|cuda_pipeline_primitives\.h": (
+            "memory/async-copy",
+            "HIP has no such header",
+        ),
+        r"cuda/.*": ("synchronisation/cuda-atomic", "libcu++ is not a part of ROCm"),
+        r"mma\.h": ("arithmetic/tensor-cores", "rocWMMA has another header and namespace"),
+        r"helper_(cuda|functions|string|timer|image)\.h|exception\.h": (
+            "debugging/error-checks",
+            "a header of CUDA's samples",
+        ),
+        r"helper_math\.h|cutil_math\.h": (
+            "language/vector-operators",
+            "a header of CUDA's samples, whose operators HIP has already",
+        ),
+        r"cudnn.*\.h": ("libraries/nccl", "MIOpen has other functions"),
+    }
+    for node in walk(facts.source.root):
+        if node.type != "preproc_include":
+            continue
+        name = text_of(node.child_by_field_name("path")).strip('<>"')
+        for pattern, (entry, words) in known.items():
+            if re.fullmatch(pattern, name):
+                yield Trap(entry, line_of(node), name, "compile", CERTAIN, words)
+                break
+
+
+def matrices(facts: Facts) -> Iterator[Trap]:
+    """Tensor cores."""
+    for node in walk(facts.source.root):
+        if node.type == "namespace_identifier" and text_of(node) in ("nvcuda",):
+            words = "rocWMMA has the same functions in the namespace rocwmma"
+            yield Trap("arithmetic/tensor-cores", *at(node), "compile", CERTAIN, words)
+
+
+def volatile_locks(facts: Facts) -> Iterator[Trap]:
+    """Grid-wide waiting by flags."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            if node.type != "while_statement":
+                continue
+            condition = node.child_by_field_name("condition")
+            name = next((text_of(n) for n in walk(condition) if n.type == "identifier"), "")
+            body = node.child_by_field_name("body")
+            empty = body is not None and not body.named_children
+            if empty and "volatile" in inside.types.get(name, "") and "*" in inside.types[name]:
+                words = "blocks wait for others, which need not run at the same time"
+                yield Trap("host/cooperative-launch", *at(condition), "hang", POSSIBLE, words)
+
+
+TRAPS = (
+    assembly,
+    guards,
+    allocations,
+    nested_launches,
+    indices,
+    operators,
+    literals,
+    bounds,
+    shared_memory,
+    textures,
+    copies,
+    barriers,
+    atomics,
+    libcu,
+    matrices,
+    volatile_locks,
+)

@@ -1,0 +1,374 @@
+"""Traps of warps: masks, ballots, shuffles, and the number 32."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from portmp.porting.sources import Node, called, line_of, number, text_of, walk
+from portmp.porting.traps.base import (
+    BALLOTS,
+    BARRIERS,
+    CERTAIN,
+    LIKELY,
+    MATCHES,
+    POSSIBLE,
+    REDUCTIONS,
+    SHUFFLES,
+    SHUFFLES_SYNC,
+    VOTES_SYNC,
+    Facts,
+    Inside,
+    Trap,
+    at,
+    enclosing,
+    short,
+)
+
+_BITS = frozenset(("__popc", "__ffs", "__clz", "__brev"))
+_FULL = 2**32 - 1
+_WARP = 32
+
+
+def masks(facts: Facts) -> Iterator[Trap]:
+    """``_sync`` with a mask of 32 bits."""
+    for inside in facts.functions:
+        names = SHUFFLES_SYNC | VOTES_SYNC | MATCHES | {"__ballot_sync"}
+        for call, name, given in inside.of_calls(names):
+            mask = inside.number(given[0]) if given else None
+            full = mask is not None and mask & _FULL == _FULL
+            what = f"the mask {short(given[0])}" if given else "the mask"
+            words = (
+                f"{name} is not there before ROCm 6.2, which wants 64 bits: {what} is half a wave"
+                if full
+                else f"{name} is not there before ROCm 6.2, which wants 64 bits for {what}"
+            )
+            yield Trap("warps/mask-32-bits", *at(call), "compile", CERTAIN, words)
+
+
+def votes(facts: Facts) -> Iterator[Trap]:
+    """Ballots in 32 bits, and bits counted in them."""
+    for inside in facts.functions:
+        for name, values in inside.values.items():
+            kind = inside.types.get(name, "")
+            if _wide(kind):
+                continue
+            for value in values:
+                if value.type == "call_expression" and called(value) in BALLOTS:
+                    words = f"{kind or 'an int'} {name} holds the votes of 32 lanes; a wave has 64"
+                    yield Trap(
+                        "warps/ballot-64-bits", *at(value), "results", CERTAIN, words.strip()
+                    )
+        for call, name, given in inside.of_calls(_BITS):
+            of_ballot = given and (
+                inside.has(given[0], inside.ballots)
+                or any(called(n) in BALLOTS for n in walk(given[0]) if n.type == "call_expression")
+            )
+            if of_ballot:
+                words = f"{name} looks at 32 of a ballot's 64 bits"
+                yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
+        for call, _, _ in inside.of_calls(frozenset(("__activemask",))):
+            words = "__activemask is not there before ROCm 6.2, and has 64 bits then"
+            yield Trap("warps/activemask", *at(call), "compile", CERTAIN, words)
+
+
+def _wide(kind: str) -> bool:
+    return bool(re.search(r"long|64|auto|bool|size_t", kind))
+
+
+def shuffles(facts: Facts) -> Iterator[Trap]:
+    """Shuffles that name no width, and those in a branch that lanes leave."""
+    for inside in facts.functions:
+        for call, name, given in inside.of_calls(SHUFFLES | SHUFFLES_SYNC):
+            plain = name.removesuffix("_sync")
+            place = 1 if name.endswith("_sync") else 0
+            if len(given) < place + 2:
+                continue
+            if len(given) == place + 2:
+                certainty, words = _without_width(plain, inside, given[place + 1])
+                if certainty:
+                    yield Trap("warps/shuffle-width", *at(call), "results", certainty, words)
+            if condition := _some_lanes(inside, call):
+                words = f"lanes for which {short(condition)} is false give 0 on AMD"
+                yield Trap("warps/inactive-lane", *at(call), "results", POSSIBLE, words)
+
+
+def _without_width(name: str, inside: Inside, by: Node) -> tuple[str, str]:
+    """How certain it is that a shuffle without a width goes wrong on waves of 64 lanes."""
+    if re.search(r"\bwarpSize\b", inside.text) and not _thirty_two(inside):
+        return "", ""  # it follows the hardware
+    if name == "__shfl":
+        return LIKELY, "lanes 32 to 63 read from the other half of the wave: no width is named"
+    if name == "__shfl_up":
+        return LIKELY, "lane 32 reads lane 31, another warp's: no width is named"
+    return POSSIBLE, "the shuffle spans 64 lanes: no width is named"
+
+
+def _some_lanes(inside: Inside, call: Node) -> Node | None:
+    """The condition on a lane of the branch that a call stands in."""
+    for branch in enclosing(call, ("if_statement",), inside.node):
+        condition = branch.child_by_field_name("condition")
+        if condition is not None and re.search(r"\blane\w*\s*(<|>|==|>=|<=)", text_of(condition)):
+            return condition
+    return None
+
+
+def _thirty_two(inside: Inside) -> list[Node]:
+    """Expressions that number lanes or warps by 32."""
+    found = []
+    for node in inside.nodes:
+        if node.type != "binary_expression":
+            continue
+        left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+        sign = text_of(node.child_by_field_name("operator"))
+        value = inside.number(right) if sign in _BY_SIGN else None
+        if value is not None and value == _BY_SIGN[sign] and _counts_threads(inside, left):
+            found.append(node)
+    return found
+
+
+_BY_SIGN = {"&": _WARP - 1, ">>": 5, "/": _WARP, "%": _WARP}
+
+
+def _counts_threads(inside: Inside, node: Node | None) -> bool:
+    """Whether an expression is a thread's number, or how many there are."""
+    text = text_of(node)
+    plain = re.fullmatch(r"\(*(threadIdx\.x|blockDim\.x|\w+)\)*", text)
+    if plain is None:
+        return bool(re.search(r"\bthreadIdx\b|\bblockDim\b|thread_rank", text)) and "*" not in text
+    name = plain[1]
+    if name in ("threadIdx.x", "blockDim.x"):
+        return True
+    return any(
+        re.search(r"\bthreadIdx\b|\bthread_rank\b|\bblockDim\b", text_of(value))
+        for value in inside.values.get(name, [])
+    )
+
+
+def hard_coded(facts: Facts) -> Iterator[Trap]:
+    """Lanes and warps counted by 32, where lanes tell each other something."""
+    for inside in facts.functions:
+        if not inside.for_warps:
+            continue
+        mixed = bool(re.search(r"\bwarpSize\b", inside.text))
+        for node in _thirty_two(inside):
+            certainty = CERTAIN if mixed else LIKELY
+            words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+            if mixed:
+                words += ", and warpSize stands beside it"
+            yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
+
+
+_WITHOUT_UPPER = re.compile(
+    r"\(\s*1[uUlL]*\s*<<\s*[\w.()& ]+\)\s*-\s*1|0x[fF]{8}[uU]?\s*>>|\b0x[fF]{8}[uU]?\s*<<"
+)
+
+
+def lane_masks(facts: Facts) -> Iterator[Trap]:
+    """Masks of the lanes below one, in 32 bits."""
+    for inside in facts.functions:
+        if not (inside.names_called & (BALLOTS | MATCHES) or inside.for_warps):
+            continue
+        for node in inside.nodes:
+            if node.type != "binary_expression" or not _WITHOUT_UPPER.match(text_of(node)):
+                continue
+            around = node.parent
+            if around is not None and around.type == "binary_expression":
+                continue
+            if not re.search(r"lane|threadIdx|tid|&\s*31|%\s*32", text_of(node)):
+                continue
+            if re.search(r"1\s*[uU]?[lL]{1,2}[uU]?\s*<<", text_of(node)):
+                continue
+            words = "the mask ends at lane 31; a wave has 64 lanes"
+            yield Trap("warps/lane-mask", *at(node), "results", CERTAIN, words)
+
+
+def size_as_constant(facts: Facts) -> Iterator[Trap]:
+    """warpSize where a constant must stand."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            held = None
+            if node.type == "array_declarator":
+                held = node.child_by_field_name("size")
+            elif node.type == "template_argument_list":
+                held = node
+            if held is not None and re.search(r"\bwarpSize\b", text_of(held)):
+                words = "warpSize is no constant in CUDA, nor in HIP from ROCm 7 on"
+                yield Trap("warps/warp-size-constant", *at(node), "compile", CERTAIN, words)
+
+
+def missing(facts: Facts) -> Iterator[Trap]:
+    """Functions of warps that HIP has not."""
+    for inside in facts.functions:
+        for call, name, _ in inside.of_calls(frozenset(("__syncwarp",))):
+            words = f"{name} is not there before ROCm 7"
+            yield Trap("warps/syncwarp", *at(call), "compile", CERTAIN, words)
+        for call, name, _ in inside.of_calls(MATCHES):
+            words = f"{name} has no instruction on AMD, and is not there before ROCm 6.2"
+            yield Trap("warps/match-any", *at(call), "compile", CERTAIN, words)
+        for call, name, _ in inside.of_calls(REDUCTIONS):
+            words = f"HIP has no {name} before ROCm 7"
+            yield Trap("warps/reduce-sync", *at(call), "compile", CERTAIN, words)
+
+
+def implicit(facts: Facts) -> Iterator[Trap]:
+    """Steps of a warp with nothing between them: by volatile, or by nothing at all."""
+    for inside in facts.functions:
+        steps = [node for node in inside.nodes if _is_step(inside, node)]
+        groups: dict[int, list[Node]] = {}
+        for node in steps:
+            statement = node.parent
+            block = statement.parent if statement is not None else None
+            if block is not None:
+                groups.setdefault(block.id, []).append(node)
+        for found in groups.values():
+            if len(found) < 2:
+                continue
+            names = {text_of(n.child_by_field_name("left")).split("[")[0].strip() for n in found}
+            kept = any("volatile" in inside.types.get(name, "") for name in names)
+            words = (
+                "one step of a warp after the other, held in order by volatile alone: OpenCL's "
+                "devices and NVIDIA's since Volta promise no lockstep"
+                if kept
+                else "one step of a warp after the other with nothing between them: the compiler "
+                "may keep values in registers"
+            )
+            line, text = at(found[0])
+            certainty = LIKELY if kept else CERTAIN
+            for platform, sure in (("hip", POSSIBLE if kept else certainty), ("opencl", CERTAIN)):
+                yield Trap(
+                    "synchronisation/volatile-warp", line, text, "results", sure, words, platform
+                )
+
+
+def _is_step(inside: Inside, node: Node) -> bool:
+    """s[i] += s[i + 32], or s[i] = s[i] + s[i + 32], with a number for the distance."""
+    if node.type != "assignment_expression":
+        return False
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    if left is None or left.type != "subscript_expression":
+        return False
+    array = text_of(left).split("[")[0].strip()
+    pattern = rf"{re.escape(array)}\s*\[[^\]]*\+\s*(\d+)\s*\]"
+    return (
+        array in inside.types
+        and any(int(n) <= _WARP for n in re.findall(pattern, text_of(right)))
+        and not _barrier_beside(node)
+    )
+
+
+def _barrier_beside(node: Node) -> bool:
+    statement = node.parent
+    after = statement.next_named_sibling if statement is not None else None
+    return after is not None and any(
+        called(n) in BARRIERS | {"__syncwarp"} for n in walk(after) if n.type == "call_expression"
+    )
+
+
+def spinning(facts: Facts) -> Iterator[Trap]:
+    """Lanes that wait for each other."""
+    for inside in facts.functions:
+        for node in inside.nodes:
+            if node.type not in ("while_statement", "do_statement"):
+                continue
+            condition = node.child_by_field_name("condition")
+            body = node.child_by_field_name("body")
+            waits = [c for c in walk(condition) if c.type == "call_expression"]
+            if any(called(c) in ("atomicCAS", "atomicExch") for c in waits) and not _does(body):
+                words = "a lane that holds the lock waits for lanes of its own wave: no end on AMD"
+                yield Trap("warps/independent-scheduling", *at(condition), "hang", LIKELY, words)
+        for call, name, _ in inside.of_calls(frozenset(("__nanosleep",))):
+            words = f"HIP has no {name} (__builtin_amdgcn_s_sleep is AMD's)"
+            yield Trap("warps/independent-scheduling", *at(call), "compile", CERTAIN, words)
+
+
+def _does(body: Node | None) -> bool:
+    """Whether a loop's body does something beside waiting."""
+    return body is not None and any(
+        n.type in ("assignment_expression", "update_expression", "break_statement")
+        for n in walk(body)
+    )
+
+
+def half_empty(facts: Facts) -> Iterator[Trap]:
+    """Launches with fewer threads than a wave has lanes."""
+    for node in walk(facts.source.root):
+        if node.type != "kernel_call_syntax":
+            continue
+        given = list(node.named_children)
+        threads = _threads(facts, given[1]) if len(given) > 1 else None
+        if threads is not None and 1 < threads < 64:
+            words = f"blocks of {threads} threads leave lanes of a wave of 64 idle"
+            yield Trap(
+                "warps/half-empty-waves", line_of(node), short(node), "speed", CERTAIN, words
+            )
+
+
+def _threads(facts: Facts, node: Node) -> int | None:
+    text = text_of(node)
+    value = facts.source.value_of(node)
+    if value is not None:
+        return value
+    made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text)
+    if made is None and re.fullmatch(r"\w+", text):
+        found = re.findall(rf"\bdim3\s+{text}\s*\(([^()]*)\)", facts.source.text)
+        if len(found) != 1:
+            return None
+        parts = found[0].split(",")
+    elif made:
+        parts = made[1].split(",")
+    else:
+        return None
+    product = 1
+    for part in parts:
+        one = number(part, facts.source.constants)
+        if one is None:
+            return None
+        product *= one
+    return product
+
+
+def groups(facts: Facts) -> Iterator[Trap]:
+    """What HIP's cooperative groups lack."""
+    lacking = (
+        "reduce",
+        "inclusive_scan",
+        "exclusive_scan",
+        "labeled_partition",
+        "binary_partition",
+    )
+    has_groups = "cooperative_groups" in facts.source.text
+    for call in facts.calls if has_groups else []:
+        name = called(call)
+        whole = text_of(call.child_by_field_name("function"))
+        if name in lacking and "::" in whole and "std" not in whole:
+            words = f"HIP's cooperative groups have no {name}"
+            yield Trap("warps/cooperative-groups", *at(call), "compile", CERTAIN, words)
+        elif name in ("coalesced_threads",):
+            words = "coalesced_threads is not there in ROCm 5"
+            yield Trap("warps/cooperative-groups", *at(call), "compile", LIKELY, words)
+        elif name == "memcpy_async":
+            words = "HIP's cooperative groups have no memcpy_async"
+            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
+    for node in walk(facts.source.root):
+        if node.type == "preproc_include" and re.search(
+            r"cooperative_groups/\w+\.h", text_of(node)
+        ):
+            name = text_of(node.child_by_field_name("path")).strip('<>"')
+            words = f"HIP has no {name}"
+            yield Trap("warps/cooperative-groups", line_of(node), name, "compile", CERTAIN, words)
+
+
+TRAPS = (
+    masks,
+    votes,
+    shuffles,
+    hard_coded,
+    lane_masks,
+    size_as_constant,
+    missing,
+    implicit,
+    spinning,
+    half_empty,
+    groups,
+)

@@ -1,0 +1,90 @@
+"""Words of CUDA sources: names, with their places, in code and in the bodies of macros."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from portmp.porting.sources import Node, Source, parsed, text_of, walk
+
+INCLUDE = "include"
+_NAMES = frozenset(
+    (
+        "identifier",
+        "type_identifier",
+        "field_identifier",
+        "namespace_identifier",
+        "primitive_type",
+        "sized_type_specifier",
+    )
+)
+_KEYWORDS = frozenset(
+    (
+        *("__global__", "__device__", "__host__", "__shared__", "__constant__", "__managed__"),
+        *("__launch_bounds__", "asm", "__asm__", "volatile", "template", "class", "operator"),
+        *("auto", "nullptr", "virtual", "new", "delete", "<<<", "__restrict__"),
+    )
+)
+
+_WORDS = _NAMES | _KEYWORDS
+_COMPOUND = "sized_type_specifier"
+
+
+@dataclass(frozen=True)
+class Word:
+    """A name: where it begins (in bytes) and its line from 1; ``kind`` is the node's type.
+
+    ``node`` is its node, but nothing inside of a macro, whose body has a tree of its own.
+    """
+
+    text: str
+    start: int
+    line: int
+    kind: str
+    node: Node = field(default=None, compare=False, repr=False)
+
+    @property
+    def end(self) -> int:
+        """Where it ends, in bytes."""
+        return self.start + len(self.text.encode("utf-8", "surrogateescape"))
+
+
+def words(source: Source) -> list[Word]:
+    """All of them, in the order of the text."""
+    return list(_words(source.root, 0, 0, 0))
+
+
+_DEEPEST = 4
+"""Macros whose bodies hold definitions that hold definitions: more levels are nobody's code."""
+
+
+def _words(root: Node, offset: int, lines: int, depth: int) -> Iterator[Word]:
+    for node in walk(root):
+        start, line = node.start_byte + offset, int(node.start_point[0]) + lines + 1
+        own = None if depth else node
+        if node.type == "preproc_include":
+            path = node.child_by_field_name("path")
+            if path is not None:
+                name = text_of(path).strip('<>"')
+                yield Word(name, path.start_byte + 1 + offset, line, INCLUDE, own)
+        elif node.type == "preproc_arg" and depth < _DEEPEST:
+            yield from _words(parsed(node.text), start, line - 1, depth + 1)
+        elif node.type in _WORDS and (node.child_count == 0 or node.type == _COMPOUND):
+            yield Word(text_of(node), start, line, node.type, own)
+
+
+def declared(source: Source) -> frozenset[str]:
+    """Names that the source defines itself: functions, macros, types."""
+    found: set[str] = {function.name for function in source.functions}
+    for node in walk(source.root):
+        if node.type in _DEFINING:
+            name: Any = node.child_by_field_name("name")
+            if name is not None:
+                found.add(text_of(name))
+    return frozenset(found)
+
+
+_DEFINING = frozenset(
+    ("preproc_def", "preproc_function_def", "struct_specifier", "class_specifier", "enum_specifier")
+)

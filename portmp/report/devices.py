@@ -1,0 +1,182 @@
+"""Files of devices: several reports joined into one, what a file must be to be taken, the table.
+
+``bench/devices`` holds a file for each device that somebody ran; ``portmp report --check`` says
+before a file is sent whether it would be taken, and else what to send again.
+"""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from portmp.bench import reports
+from portmp.bench.experiment import SCHEMA
+from portmp.bench.tables import Row, quantity
+from portmp.errors import ArgumentError, BackendUnavailable, InputError, printable
+from portmp.files import content
+from portmp.report import checks
+from portmp.report.page import best_product, safely
+from portmp.report.subjects import Subject, cleaned, sorted_by_device
+
+AGAIN = "run portmp bench all -o FILE with this version, and send that file"
+UNTOUCHED = "send the file as portmp wrote it"
+ANEW = "measure again with nothing else running, and send the new file"
+BITS = "portmp verify says which; send the file all the same, as an issue: the device or its driver"
+OUTER = 6
+"""Levels of a file down to the fields of a device."""
+SHOWN = 5
+"""So many sentences of one kind are shown, and how many more there are."""
+
+
+# --- joined -------------------------------------------------------------------------------------
+
+
+def joined(found: Sequence[Row], device: str | None) -> Row:
+    """The reports of one device as one file; *device* names it where the files have several."""
+    kept = []
+    for report in found:
+        parts = [p for p in report["devices"] if device in (None, p["selected"])]
+        if parts:
+            kept.append({**report, "devices": parts, "peers": []})
+    if not kept:
+        names = sorted({p["selected"] for report in found for p in report["devices"]})
+        raise ArgumentError(f"--device: {device!r} given; the files have {', '.join(names)}")
+    subjects = sorted_by_device(kept)
+    if len(subjects) > 1:
+        names = sorted({f"{s.title} ({p['selected']})" for s in subjects for _, p in s.parts})
+        raise ArgumentError(
+            f"a file of one device is to be written; these have {', '.join(names)}: "
+            "choose with --device"
+        )
+    return {"schema": SCHEMA, "family": "device", "reports": kept}
+
+
+def as_file(data: Row) -> str:
+    """A file's text: a line for each row, so that changes can be read."""
+    return _laid_out(data, OUTER) + "\n"
+
+
+def _laid_out(data: Any, depth: int) -> str:
+    """JSON with a line for each item of the outer levels and of lists of rows."""
+    if isinstance(data, dict) and data and (depth > 0 or "rows" in data):
+        items = [f"{json.dumps(k)}: {_laid_out(v, depth - 1)}" for k, v in data.items()]
+    elif isinstance(data, list) and data and isinstance(data[0], dict):
+        items = [_laid_out(v, depth - 1) for v in data]
+    else:
+        return json.dumps(data, allow_nan=False)
+    start, end = "{}" if isinstance(data, dict) else "[]"
+    return "\n".join([start, ",\n".join(items), end])
+
+
+# --- checked ------------------------------------------------------------------------------------
+
+
+def refusals(path: Path) -> list[str]:
+    """Why a file of a device is not taken, and what to send again; nothing where it is."""
+    try:
+        import jsonschema  # noqa: F401
+    except ImportError:
+        raise BackendUnavailable("--check needs jsonschema: pip install jsonschema") from None
+    try:
+        data = json.loads(content.text(path))
+    except (ValueError, RecursionError) as error:
+        if isinstance(error, InputError):
+            raise
+        return [f"is no JSON, or its end is missing ({error}); {UNTOUCHED}"]
+    mark = data.get("schema") if isinstance(data, dict) else None
+    if mark != SCHEMA:
+        given = printable(json.dumps(mark))[:80] if mark else "no schema"
+        return [f"{given} is given, version {SCHEMA['version']} of portmp bench is needed; {AGAIN}"]
+    try:
+        found: list[Row] = cleaned(reports.read_all(path))
+    except InputError as error:
+        return [f"{str(error).removeprefix(f'{path}: ')}; {UNTOUCHED}"]
+    return safely(lambda: list(_refusals(found)), [f"rows are missing something; {UNTOUCHED}"])
+
+
+def _refusals(found: Sequence[Row]) -> Iterator[str]:
+    subjects = sorted_by_device(found)
+    if len(subjects) != 1:
+        names = ", ".join(f"{s.title} ({s.through})" for s in subjects) or "none"
+        yield (
+            f"one device a file is needed, this has {len(subjects)}: {names}; portmp report FILE "
+            "--device NAME -o NEW.json takes one out"
+        )
+        return
+    (subject,) = subjects
+    if not any(verdict.total for verdict in checks.verdicts(subject)):
+        yield f"no digests are in it; {AGAIN}"
+    parts = subject.parts
+    yield from _few([t for r, p in parts for t in checks.digests(r, p)], BITS)
+    measured = [t for r, p in parts for t in (*checks.rates(p), *checks.counts(r, p))]
+    yield from _few(measured, ANEW)
+
+
+def _few(sentences: Sequence[str], advice: str) -> Iterator[str]:
+    if sentences:
+        more = len(sentences) - SHOWN
+        shown = "; ".join(sentences[:SHOWN]) + (f"; and {more} more" if more > 0 else "")
+        yield f"{shown}; {advice}"
+
+
+# --- the table ----------------------------------------------------------------------------------
+
+HEAD = """# Which devices give the same bits
+
+One file for each device that somebody ran. `portmp report bench/devices -o page.html` makes one
+page of them all, which is here as [docs/measured.html](../../docs/measured.html); this table is
+written by `portmp report bench/devices -o bench/devices/README.md`. To add a device:
+[docs/your_device.md](../../docs/your_device.md).
+
+"Digests" are results of `portmp verify`, reduced to their bits: how many were computed, and
+whether they are the recorded ones, with the version of the definition of bits where it is not
+today's. An *interpreted* device runs AMD's machine code on a CPU, instruction by instruction: no
+hardware of that name was there, and its results say nothing about a GPU's speed or driver.
+
+| device | through | driver | digests | GEMM `dd` | formats | newest | file |
+|---|---|---|---|---|---|---|---|
+"""
+
+
+def table(files: Sequence[tuple[Path, Sequence[Row]]]) -> str:
+    """The files of devices as a page in Markdown."""
+    lines: list[tuple[int, str]] = []
+    for path, found in files:
+        for subject in sorted_by_device(found):
+            lines.append((_rank(subject), f"| {' | '.join(_cells(subject, path))} |"))
+    return HEAD + "\n".join(line for _, line in sorted(lines, key=lambda one: one[0])) + "\n"
+
+
+def _rank(subject: Subject) -> int:
+    if subject.interpreted:
+        return 2
+    return int(subject.kind != "gpu")
+
+
+def _cells(subject: Subject, path: Path) -> list[str]:
+    words = [
+        f"{v.passed if v.passed < v.total else 'all'} of {v.total} {v.words}"
+        for v in checks.verdicts(subject)
+    ]
+    formats = {name for v in checks.verdicts(subject) for name in v.formats}
+    best = best_product(subject)
+    return [
+        _escaped(subject.title),
+        "*interpreted*" if subject.interpreted else _escaped(subject.through),
+        _escaped(str(subject.facts.get("driver", ""))),
+        "; ".join(words) or "none",
+        quantity(best["operations_per_second"], "/s") if best else "",
+        str(len(formats)),
+        subject.dates[-1],
+        f"[{path.name}]({path.name})",
+    ]
+
+
+def _escaped(text: str) -> str:
+    """Text that Markdown shows as it is."""
+    special = "\\`*_{}[]|"
+    words = html.escape(" ".join(text.split()), quote=False)
+    return "".join(f"\\{c}" if c in special else c for c in words)

@@ -1,0 +1,322 @@
+"""What is drawn of devices: where kernels lie under the roof, rates by size, digits, joules."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from portmp import formats
+from portmp.bench.tables import Row, duration, joules, quantity, shape_text
+from portmp.errors import FormatError
+from portmp.report.drawing import Figure, Point, Series
+from portmp.report.subjects import Subject
+
+LARGEST_ERROR = 0.5
+"""A relative error from which on no digit is right."""
+
+
+def word_of(name: str) -> str:
+    """The word that a format computes in; nothing for one that this version does not know."""
+    try:
+        return formats.get(name).word
+    except FormatError:
+        return ""
+
+
+def latest(subject: Subject) -> list[Row]:
+    """The BLAS's rows, of each case the newest."""
+    found: dict[tuple[Any, ...], tuple[str, Row]] = {}
+    for report, part in subject.of("blas"):
+        for row in part["experiments"].get("blas", {"rows": ()})["rows"]:
+            case = row["routine"], row["format"], row["accuracy"], tuple(row["shape"])
+            if case not in found or found[case][0] <= report["date"]:
+                found[case] = report["date"], row
+    return [row for _, row in found.values()]
+
+
+def said(row: Row) -> str:
+    """A case of the BLAS in words."""
+    fast = " fast" if row["accuracy"] == "fast" else ""
+    return f"{row['routine']} {row['format']}{fast} {shape_text(row['shape'])}"
+
+
+def grouped(
+    rows: Sequence[Row], name: Callable[[Row], str], point: Callable[[Row], Point | None]
+) -> dict[str, list[Point]]:
+    """Points by name, each name's from left to right."""
+    found: dict[str, list[Point]] = {}
+    for row in rows:
+        place = point(row)
+        if place is not None and all(math.isfinite(x) and x > 0 for x in place[:2]):
+            found.setdefault(name(row), []).append(place)
+    return {series: sorted(points) for series, points in found.items()}
+
+
+def series_name(row: Row) -> str:
+    """A format, and that its sums are fast."""
+    return f"{row['format']}{' fast' if row.get('accuracy') == 'fast' else ''}"
+
+
+# --- the roof ---------------------------------------------------------------------------------
+
+
+def roofline(subject: Subject) -> Iterator[Figure]:
+    """Instructions a second of each kernel over instructions a byte, below the device's roofs."""
+    limits = subject.ceilings
+    if not limits or not limits["memory"]:
+        return
+    bandwidth = limits["memory"]["bytes_per_second"]
+    peaks = {
+        word: rates["fma"]
+        for word, rates in limits["instructions_per_second"].items()
+        if word in ("float32", "float64")
+    }
+
+    def point(row: Row) -> Point | None:
+        peak = peaks.get(word_of(row["format"]))
+        if peak is None or row["routine"].startswith("gemm-ozaki"):
+            return None
+        instructions = row["floor"]["arithmetic_seconds"] * peak
+        rate = instructions / row["seconds"]["median"] if row["seconds"]["median"] else 0.0
+        share = f"{100 * row['share']:.0f} % of the floor"
+        return instructions / row["bytes"], rate, f"{said(row)}: {quantity(rate, '/s')}, {share}"
+
+    points = grouped(latest(subject), series_name, point)
+    if not points:
+        return
+    left = min(p[0] for series in points.values() for p in series) / 2
+    right = max(p[0] for series in points.values() for p in series) * 2
+    roofs = []
+    for word, peak in peaks.items():
+        corner = peak / bandwidth
+        xs = [left, *([corner] if left < corner < right else []), right]
+        roofs.append(
+            Series(
+                f"roof of {word}",
+                [(x, min(peak, x * bandwidth), f"{word}: {quantity(peak, '/s')}") for x in xs],
+                marked=False,
+                dashed=True,
+            )
+        )
+    found = [Series(name, series, line=False) for name, series in points.items()]
+    tops = ", ".join(f"{word} {quantity(peak, '/s')}" for word, peak in peaks.items())
+    yield Figure(
+        "Under the roof",
+        "Each kernel's instructions a second over its instructions a byte of traffic, in the words "
+        f"of its format. Roofs: {tops}, memory {quantity(bandwidth, 'B/s')}.",
+        [*found, *roofs],
+        "instructions a byte",
+        "instructions a second",
+        subject.key,
+        note="A mark on the roof uses all that the hardware has; products by slices and residues, "
+        "which use other engines, are left out.",
+    )
+
+
+# --- rates ------------------------------------------------------------------------------------
+
+
+def rates(subject: Subject) -> Iterator[Figure]:
+    """Rates by size: of products, of gravity, of the paper's blocked products."""
+    rows = [r for r in latest(subject) if r["routine"] == "gemm"]
+    yield from _by_size(
+        "GEMM by size",
+        "operations of the format a second",
+        subject,
+        grouped(rows, series_name, lambda r: _rate(r, r["shape"][0], said(r))),
+    )
+    ozaki = [r for r in latest(subject) if r["routine"].startswith("gemm-ozaki")]
+    yield from _by_size(
+        "GEMM by slices and residues",
+        "operations of the format a second",
+        subject,
+        grouped(
+            ozaki,
+            lambda r: f"{r['format']} {r['routine'].removeprefix('gemm-')}",
+            lambda r: _rate(r, r["shape"][0], said(r)),
+        ),
+        least=1,
+    )
+    bodies = [row for row, _ in subject.rows("nbody", "sizes")]
+    yield from _by_size(
+        "Gravity by particles",
+        "interactions a second",
+        subject,
+        grouped(
+            bodies,
+            lambda r: f"{r['format']} {r['root']}",
+            lambda r: (
+                float(r["n"]),
+                float(r["interactions_per_second"]),
+                f"{r['format']} {r['root']}, N = {r['n']}: "
+                f"{quantity(r['interactions_per_second'], 'interactions/s')}",
+            ),
+        ),
+    )
+    blocked = [row for row, _ in subject.rows("ts2021", "blocked") if row["blocks"] == "portmp"]
+    yield from _by_size(
+        "Products of the triple-single paper",
+        "operations of the format a second",
+        subject,
+        grouped(
+            blocked,
+            lambda r: r["format"],
+            lambda r: _rate(r, r["n"], f"{r['format']}, N = {r['n']}"),
+        ),
+    )
+
+
+def _rate(row: Row, n: float, what: str) -> Point:
+    rate = row["operations_per_second"]
+    return float(n), float(rate), f"{what}: {quantity(rate, '/s')}"
+
+
+def _by_size(
+    title: str, up: str, subject: Subject, points: dict[str, list[Point]], least: int = 2
+) -> Iterator[Figure]:
+    """Lines over sizes, where some series has several."""
+    if max(map(len, points.values()), default=0) < least:
+        return
+    best = {name: max(p[1] for p in series) for name, series in points.items()}
+    words = ", ".join(f"{name} {quantity(rate, '/s')}" for name, rate in best.items())
+    yield Figure(
+        title,
+        f"Rates over sizes, a line for each series; the largest: {words}.",
+        [Series(name, series) for name, series in points.items()],
+        "order or number",
+        up,
+        subject.key,
+        base=2,
+    )
+
+
+# --- digits and joules --------------------------------------------------------------------------
+
+
+def largest(rows: Sequence[Row]) -> dict[tuple[str, str], Row]:
+    """Of each routine and format the row with most operations."""
+    found: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        name = row["routine"], series_name(row)
+        if name not in found or row["operations"] > found[name]["operations"]:
+            found[name] = row
+    return found
+
+
+def right_digits(row: Row) -> float | None:
+    """Right decimal digits of a product, by the largest relative error of its samples."""
+    error = row["error"]["relative"]
+    return -math.log10(error) if error and error <= LARGEST_ERROR else None
+
+
+def products(subject: Subject) -> list[Row]:
+    """Products of square matrices, directly, by slices and residues, each format's largest."""
+    rows = [r for r in latest(subject) if r["routine"] in _METHODS]
+    return list(largest(rows).values())
+
+
+def digits(subject: Subject) -> Iterator[Figure]:
+    """Right digits of products over the time of one operation, at each format's largest order."""
+
+    def point(row: Row) -> Point | None:
+        right, once = right_digits(row), row["seconds"]["median"] / row["operations"]
+        if right is None:
+            return None
+        return once, right, f"{said(row)}: {right:.1f} digits, {duration(once)} an operation"
+
+    points = grouped(products(subject), lambda r: _METHODS[r["routine"]], point)
+    if sum(map(len, points.values())) < 2:
+        return
+    yield Figure(
+        "Digits against time",
+        "Right decimal digits of a product of matrices, by the largest relative error of its "
+        "samples, over the time of one operation: to the left is faster, above is more exact.",
+        [Series(name, series, line=False) for name, series in points.items()],
+        "seconds an operation of the format",
+        "right digits",
+        subject.key,
+        logs=(True, False),
+        ends={"y": (0.0, 1.08 * max(p[1] for series in points.values() for p in series))},
+    )
+
+
+def cover(subjects: Sequence[Subject]) -> Iterator[Figure]:
+    """All devices in one picture: right digits of products over their rate."""
+    series: list[Series] = []
+    for subject in subjects:
+        rows = [row for row in products(subject) if row["accuracy"] == "accurate"]
+        for method in dict.fromkeys(_METHODS[row["routine"]] for row in rows):
+            found = []
+            for row in rows:
+                right = right_digits(row)
+                if _METHODS[row["routine"]] == method and right is not None:
+                    rate = float(row["operations_per_second"])
+                    words = f"{said(row)}: {right:.1f} digits, {quantity(rate, '/s')}"
+                    found.append(((rate, right, words), str(row["format"])))
+            found.sort()
+            name = f"{subject.title}, {subject.through.partition(':')[0]}: {method}"
+            points, labels = [point for point, _ in found], [label for _, label in found]
+            series += [Series(name, points, line=False, labels=labels)] if found else []
+    if series:
+        top = 1.12 * max(y for each in series for _, y, _ in each.points)
+        yield Figure(
+            "Digits and speed of matrix products",
+            "Right decimal digits of products of square matrices over operations of the format a "
+            "second, for each device and method: to the right is faster, above is more exact.",
+            series,
+            "operations of the format a second",
+            "right digits",
+            logs=(True, False),
+            ends={"y": (0.0, top)},
+            wide=True,
+        )
+
+
+_METHODS = {
+    "gemm": "direct product",
+    "gemm-ozaki1": "by slices of int8",
+    "gemm-ozaki1-float64": "by slices of float64",
+    "gemm-ozaki2": "by residues",
+}
+
+
+def energy(subject: Subject) -> Iterator[Figure]:
+    """Joules of an operation by routine and format."""
+    rows = [r for r in latest(subject) if r.get("energy")]
+    found = largest(rows)
+    if not found:
+        return
+    names = sorted({form for _, form in found}, key=_least(found))
+    series: dict[str, list[Point]] = {}
+    for (routine, form), row in found.items():
+        each = row["energy"]["joules_per_operation"]
+        what = f"{said(row)}: {joules(each)}, {row['energy']['watts']:.0f} W"
+        series.setdefault(routine, []).append((each, float(names.index(form)), what))
+    yield Figure(
+        "Joules of an operation",
+        "Joules of one operation of each format, by routine, idle power included: to the left is "
+        "less.",
+        [
+            Series(name, sorted(points, key=lambda p: p[1]), line=False)
+            for name, points in series.items()
+        ],
+        "joules",
+        "",
+        subject.key,
+        logs=(True, False),
+        names=names,
+    )
+
+
+def _least(rows: dict[tuple[str, str], Row]) -> Callable[[str], float]:
+    """A format's least joules, to sort by."""
+    return lambda name: min(
+        row["energy"]["joules_per_operation"] for (_, form), row in rows.items() if form == name
+    )
+
+
+def of(subject: Subject) -> Iterator[Figure]:
+    """All figures of a device."""
+    for part in (roofline, rates, digits, energy):
+        yield from part(subject)

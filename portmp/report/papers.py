@@ -1,0 +1,138 @@
+"""Measured ratios beside those that papers state."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from portmp.bench.experiment import paper_of
+from portmp.bench.papers.hpcs2011 import experiments as hpcs2011
+from portmp.bench.papers.nbody import model
+from portmp.bench.papers.slfp import experiments as slfp
+from portmp.bench.tables import Row, value_of
+from portmp.report.drawing import Figure, Point, Series
+from portmp.report.subjects import Subject
+
+
+class Pair(NamedTuple):
+    """A ratio: what it is of, on the device, in the paper, on whose machine."""
+
+    what: str
+    here: float
+    stated: float
+    machine: str
+
+
+def _hpcs2011(subject: Subject) -> Iterator[Pair]:
+    kind = subject.kind
+    machine = hpcs2011.GPU if kind == "gpu" else "Core i7 920"
+    for row, _ in subject.rows("hpcs2011", "rates"):
+        form, stated = row["format"], None
+        if form in ("dd2011", "qd2011", "dd", "qd"):
+            routine, both = row["routine"], hpcs2011.precision(form)
+            stated = hpcs2011.stated("over_float64", kind, routine, both)
+        here = row["over_float64"].get("portmp")
+        if stated and here:
+            what = f"{row['routine']} {form}, {row['way']}: time over float64's"
+            yield Pair(what, here, stated, machine)
+    for _, part in subject.of("hpcs2011"):
+        for gain in part["experiments"].get("rates", {}).get("gains", ()):
+            stated = hpcs2011.stated_gain(gain)
+            if stated:
+                what = f"{gain['routine']} {gain['format']}, {gain['way']}: gain by fma"
+                yield Pair(what, gain["gain"], stated, hpcs2011.GPU)
+    for row, _ in subject.rows("hpcs2011", "cpu"):
+        both = hpcs2011.precision(row["format"])
+        stated = hpcs2011.stated("over_cpu", row["routine"], both)
+        if stated and row["over_cpu"]:
+            what = f"{row['routine']} {row['format']}: over its CPU"
+            yield Pair(what, row["over_cpu"], stated, hpcs2011.GPU)
+
+
+def _slfp(subject: Subject) -> Iterator[Pair]:
+    for name in ("axpy", "gemm"):
+        machine, there = slfp.theirs(subject.kind, name)
+        base = value_of(there, "float64.gflops")
+        for row, _ in subject.rows("slfp", name):
+            figure = value_of(there.get(row["type"], {}), "gflops")
+            if base and figure and row["over"].get("float64") and row["type"] != "float64":
+                what = f"{name} {row['type']}, n = {row['n']}: over float64"
+                yield Pair(what, row["over"]["float64"], figure / base, machine)
+
+
+def _nbody(subject: Subject) -> Iterator[Pair]:
+    for name in model.devices():
+        stated = model.ratios(name)
+        for row, _ in subject.rows("nbody", "roots"):
+            root, here = row["root"], row.get("over_division")
+            if row["format"] == "float32" and root != "division" and here and root in stated:
+                yield Pair(f"{root} over division, N = {row['n']}", here, stated[root], name)
+
+
+def _ts2021(subject: Subject) -> Iterator[Pair]:
+    paper = paper_of("ts2021")["ratios"]
+    names = {
+        "ts_over_dd": "ts_over_float64_formats",
+        "ts_over_d+s": "ts_over_float64_formats",
+        "df_over_double": "df_over_double",
+    }
+    for _, part in subject.of("ts2021"):
+        found = part["experiments"].get("blocked", {}).get("ratios", {})
+        for blocks, ratios in found.items():
+            for name, stated in names.items():
+                for machine, theirs in paper.items():
+                    if ratios.get(name):
+                        what = f"{name.replace('_', ' ')}, {blocks} blocks"
+                        yield Pair(what, ratios[name], theirs[stated], machine)
+
+
+PAPERS: dict[str, tuple[str, Callable[[Subject], Iterator[Pair]]]] = {
+    "hpcs2011": ("DD and QD BLAS (HPCS2011)", _hpcs2011),
+    "nbody": ("Gravity on MI100 and A100", _nbody),
+    "ts2021": ("Triple-single products", _ts2021),
+    "slfp": ("Reduced-length formats", _slfp),
+}
+
+
+def pairs(subject: Subject, paper: str) -> list[Pair]:
+    """All ratios of a paper, the newest of each."""
+    found: dict[tuple[str, str], Pair] = {}
+    if subject.kind:
+        found = {(pair.what, pair.machine): pair for pair in PAPERS[paper][1](subject)}
+    return list(found.values())
+
+
+def figures(subject: Subject) -> Iterator[Figure]:
+    """A figure for each paper: each ratio here, and as the paper states it."""
+    for paper, (title, _) in PAPERS.items():
+        found = pairs(subject, paper)
+        if not found:
+            continue
+        names = list(dict.fromkeys(pair.what for pair in found))
+        here = {pair.what: pair.here for pair in found}
+        series: dict[str, list[Point]] = {
+            "here": [(x, float(names.index(what)), f"{what}: {x:.3g}") for what, x in here.items()]
+        }
+        for p in found:
+            mark = p.stated, float(names.index(p.what)), f"{p.what}, {p.machine}: {p.stated:.3g}"
+            series.setdefault(f"the paper's {p.machine}", []).append(mark)
+        yield Figure(
+            f"Beside the paper: {title}",
+            "Ratios on this device and as the paper states them, one line each: the nearer the "
+            "marks, the more alike.",
+            [Series(name, points, line=False) for name, points in series.items()],
+            "ratio",
+            "",
+            subject.key,
+            logs=(True, False),
+            names=names,
+        )
+
+
+def rows(subject: Subject) -> list[Row]:
+    """The same as rows of a table."""
+    return [
+        {"paper": PAPERS[name][0], **pair._asdict(), "over": pair.here / pair.stated}
+        for name in PAPERS
+        for pair in pairs(subject, name)
+    ]

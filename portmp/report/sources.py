@@ -1,0 +1,87 @@
+"""The kernels that were measured, in three dialects side by side."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from portmp import formats
+from portmp.codegen import kernel_spec
+from portmp.codegen.platform import PLATFORMS
+from portmp.errors import PortmpError
+from portmp.report.subjects import Subject
+from portmp.routines import compilation_units
+
+NAMES = {
+    "gemm": "gemm",
+    "gemm-narrow": "gemm",
+    "gemm-batched": "gemm",
+    "gemv": "gemv",
+    "gemv-transposed": "gemv",
+    "dot": "dot",
+    "axpy": "axpy",
+    "gemm-ozaki1": "ozaki_gather_int8",
+    "gemm-ozaki2": "ozaki_residues_a",
+}
+"""What ``portmp render`` calls the kernels of a measured routine, as far as it is another name."""
+PREFERRED = ("dd", "ds", "qd", "float64", "float32")
+"""Whose arithmetic is shown, of the formats that were measured: one format a routine."""
+
+
+@dataclass(frozen=True)
+class Source:
+    """A routine's kernels: for each platform lines, each with whether another has it not."""
+
+    routine: str
+    format: str
+    texts: dict[str, list[tuple[str, bool]]]
+
+
+def measured(subjects: Sequence[Subject]) -> dict[str, str]:
+    """Routines as ``portmp render`` calls them, each with a format in which it was measured."""
+    found: dict[str, set[str]] = {}
+    for subject in subjects:
+        for row, _ in subject.rows("blas", "blas"):
+            name = str(row["routine"])
+            found.setdefault(NAMES.get(name, name), set()).add(row["format"])
+        for name in ("roots", "sizes"):
+            for row, _ in subject.rows("nbody", name):
+                found.setdefault("nbody", set()).add(row["format"])
+    known = {routine: [f for f in PREFERRED if f in forms] for routine, forms in found.items()}
+    return {routine: forms[0] for routine, forms in known.items() if forms}
+
+
+def marked(texts: dict[str, list[str]]) -> dict[str, list[tuple[str, bool]]]:
+    """Lines of each text, and which of them the first text (of the first: the last) has not."""
+    names = list(texts)
+    found = {}
+    for name in names:
+        other = texts[names[0] if name != names[0] else names[-1]]
+        same: set[int] = set()
+        matcher = difflib.SequenceMatcher(a=other, b=texts[name], autojunk=False)
+        for _, start, size in matcher.get_matching_blocks():
+            same.update(range(start, start + size))
+        found[name] = [(line, i not in same) for i, line in enumerate(texts[name])]
+    return found
+
+
+@cache
+def rendered(routine: str, form: str) -> Source | None:
+    """A routine's source for every platform; None where this version has no such routine."""
+    try:
+        module = compilation_units.find(formats.get(form).name, routine, None)
+        texts = {name: kernel_spec.rendered(module, name).text for name in PLATFORMS}
+    except PortmpError:
+        return None
+    lines = {name: [line.rstrip() for line in text.splitlines()] for name, text in texts.items()}
+    return Source(routine, form, marked(lines))
+
+
+def of(subjects: Sequence[Subject]) -> Iterator[Source]:
+    """The source of each routine that was measured."""
+    for routine, form in measured(subjects).items():
+        found = rendered(routine, form)
+        if found:
+            yield found

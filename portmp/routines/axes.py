@@ -1,0 +1,85 @@
+"""Views that are walked together: their common shape, and as few axes as they need."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from portmp.errors import ArgumentError, ShapeError
+from portmp.runtime.planes import View
+
+V = TypeVar("V", bound=View[Any])
+
+
+def common_shape(op: str, arrays: Sequence[View[Any]]) -> tuple[int, ...]:
+    """The common shape of *op*'s operands."""
+    shapes = {p.shape: None for p in arrays}
+    if len(shapes) == 1:
+        return arrays[0].shape
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        named = " and ".join(str(p.shape) for p in arrays)
+        raise ShapeError(f"operands of {op}: shapes {named} do not broadcast") from None
+
+
+def named(axis: Any, ndim: int, argument: str = "axis") -> tuple[int, ...]:
+    """Axes that are named by None (all), an integer, or several, counted from the front."""
+    if axis is None:
+        return tuple(range(ndim))
+    given = axis if isinstance(axis, (tuple, list)) else (axis,)
+    found = []
+    for one in given:
+        if isinstance(one, bool) or not isinstance(one, (int, np.integer)):
+            raise ArgumentError(f"{argument}: {axis!r} given, integers or None are allowed")
+        if not -ndim <= one < ndim:
+            raise ShapeError(f"{argument}: {axis} given, the array has {ndim}")
+        found.append(int(one) % ndim)
+    if len(set(found)) < len(found):
+        raise ShapeError(f"{argument}: {axis} given, which names one axis twice")
+    return tuple(found)
+
+
+def rows(view: V, over: Sequence[int], dense: Callable[[V], V]) -> tuple[V, tuple[int, ...]]:
+    """A view as a matrix whose rows run along the axes *over*, and the shape of its other axes.
+
+    Elements of a row are in C order. *dense* makes copies, where only they have such strides.
+    """
+    kept = [axis for axis in range(view.ndim) if axis not in over]
+    turned = view.transposed([*kept, *sorted(over)])
+    shape = turned.shape[: len(kept)]
+    sides = [(shape, turned.strides[: len(kept)])]
+    sides.append((turned.shape[len(kept) :], turned.strides[len(kept) :]))
+    walked = [collapsed(lengths, [steps]) for lengths, steps in sides]
+    if view.size and any(len(lengths) > 1 for lengths, _ in walked):
+        turned = dense(turned).view_as(turned.shape)
+        walked = [((math.prod(shape),), [(math.prod(sides[1][0]),)]), ((0,), [(1,)])]
+    steps = [strides[0][0] for _, strides in walked]
+    sizes = (math.prod(shape), math.prod(sides[1][0]))
+    return turned.view(sizes, steps, turned.start), shape
+
+
+def collapsed(
+    shape: Sequence[int], views: Sequence[tuple[int, ...]]
+) -> tuple[tuple[int, ...], list[tuple[int, ...]]]:
+    """Merge axes that every view walks as one, by their strides; drop axes of length 1."""
+    sizes: list[int] = []
+    strides: list[list[int]] = [[] for _ in views]
+    for axis, size in enumerate(shape):
+        if size == 1:
+            continue
+        steps = [v[axis] for v in views]
+        if sizes and all(s[-1] == step * size for s, step in zip(strides, steps, strict=True)):
+            sizes[-1] *= size
+            for s, step in zip(strides, steps, strict=True):
+                s[-1] = step
+        else:
+            sizes.append(size)
+            for s, step in zip(strides, steps, strict=True):
+                s.append(step)
+    if not sizes:
+        return (1,), [(1,)] * len(views)
+    return tuple(sizes), [tuple(s) for s in strides]

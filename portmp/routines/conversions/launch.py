@@ -1,0 +1,105 @@
+"""Conversions between formats, and between plain integers and formats.
+
+Definition: a value of another format is rounded once from its exact value; limbs of the same
+encodings are kept as they are. An integer becomes limbs greedily, each the rest rounded to its
+word, so that it is rounded once; zero is +0. A value becomes an integer toward zero: one beyond the
+dtype's ends becomes the end, NaN becomes 0.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+
+from portmp import formats
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.formats import Format, convert
+from portmp.routines import base, elementwise, moves, plain
+from portmp.routines.conversions import reference
+from portmp.routines.plain.launch import planned
+from portmp.runtime import program
+from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
+
+THREADS = 256
+
+
+def holds(form: Format, dtype: str) -> bool:
+    """Whether a format holds every number of a plain dtype exactly."""
+    if dtype == "bool":
+        return True
+    info = np.iinfo(dtype)
+    bits = info.bits - (info.min < 0)
+    return bits <= form.encodings[0].bits or (bits <= form.compute.bits and not form.coded)
+
+
+def from_plain(x: Numbers, form: Format) -> Planes:
+    """Integers or truth values in a format, each rounded once."""
+    if form.coded and not holds(form, x.dtype):
+        # What is stored short is rounded from the integer itself.
+        made = allocate(form, x.shape, x.queue)
+        if made.size:
+            made.write(reference.from_plain(form, [x.read_span()]))
+        return made
+    out = allocate(form, x.shape, x.queue)
+    _run(x, out, "from_plain", form, partial(reference.from_plain, form), source=x.dtype)
+    return out
+
+
+def to_plain(x: Planes, dtype: str) -> Numbers:
+    """Values toward zero, cut to the range of an integer's dtype."""
+    out = allocate_numbers(dtype, x.shape, x.queue)
+    info = np.iinfo(dtype)
+    ends = {"lowest": int(info.min), "highest": int(info.max)}
+    _run(x, out, "to_plain", x.format, partial(reference.to_plain, dtype), target=dtype, **ends)
+    return out
+
+
+def between(x: Planes, form: Format) -> Planes:
+    """Values in another format.
+
+    On the device where both have one limb of the same words, or where the limbs of x are the first
+    ones of *form*; else the host converts, and waits.
+    """
+    if elementwise.converts(x.format, form):
+        return elementwise.converted(x, form)
+    out = allocate(form, x.shape, x.queue)
+    count = x.format.limbs
+    if form.encodings[:count] == x.format.encodings and not form.coded:
+        head = out.buffers[: len(x.format.parts)]
+        moves.copied(x, Planes(x.format, x.shape, out.strides, 0, head, x.queue))
+        for plane in range(len(head), len(form.parts)):
+            plain.fill(out.raw(plane), 0)
+        return out
+    if out.size:
+        limbs = moves.dense(x).read_dense()
+        out.write(convert.change_format(limbs, x.format, form))
+    return out
+
+
+@cache
+def kernel_spec(template: str, form: str, rank: int, threads: int, **values: Any) -> KernelSpec:
+    """The kernel that converts to or from a format."""
+    f = formats.get(form)
+    roles = {"copy": f.operator("copy")}
+    path = f"arrays/{template}.mako"
+    return spec(template, path, f, roles, rank=rank, threads=threads, **values)
+
+
+def _run(
+    x: View[Any], out: View[Any], template: str, form: Format, on_host: Any, **values: Any
+) -> None:
+    if not out.size:
+        return
+    if out.device.by_reference:
+        base.on_host(out, on_host, x)
+        return
+    sizes, (steps,), of_out = planned(out.place, (x.place,))
+    threads = base.threads(out.device, THREADS)
+    key = kernel_spec(template, form.name, len(sizes), threads, **values)
+    kernel = program.kernels(out.device, key)[key.name]
+    count = math.prod(sizes)
+    args = [count, *sizes[1:], *base.strided(x, *steps), *base.strided(out, *of_out)]
+    out.queue.launch(kernel, (base.blocks(count, threads), 1, 1), (threads, 1, 1), args)

@@ -1,0 +1,39 @@
+"""Conversions on the host, bit for bit as on devices."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from portmp.formats import Format, convert
+from portmp.routines.reference import Host, Plane
+
+
+def from_plain(form: Format, x: Host) -> Host:
+    """Integers, each rounded once."""
+    items = [convert.round_ratio(n, 1, form)[0] if n else (0.0,) * form.limbs for n in _flat(x[0])]
+    return [
+        np.array([limbs[k] for limbs in items], form.dtype(k)).reshape(x[0].shape)
+        for k in range(form.limbs)
+    ]
+
+
+def _flat(x: Plane) -> list[int]:
+    return [int(n) for n in x.ravel().tolist()]
+
+
+def to_plain(dtype: str, x: Host) -> Host:
+    """Values toward zero, cut to the dtype's range; NaN gives 0."""
+    info = np.iinfo(dtype)
+    lowest, highest = int(info.min), int(info.max)
+
+    def whole(limbs: tuple[float, ...]) -> int:
+        if math.isnan(limbs[0]):
+            return 0
+        if math.isinf(limbs[0]):
+            return highest if limbs[0] > 0 else lowest
+        return min(max(int(convert.to_fraction(limbs)), lowest), highest)
+
+    rows = zip(*(plane.ravel().tolist() for plane in x), strict=True)
+    return [np.array([whole(row) for row in rows], dtype).reshape(x[0].shape)]

@@ -1,0 +1,175 @@
+"""Elements of any kind, moved bit by bit: out[i] = x[i], in the order of any strides.
+
+Definition: bits are copied. Where several elements are written to one place it is not defined which
+of them stays: callers leave one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from functools import cache, lru_cache
+from typing import Any, TypeVar
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Argument, Buffer
+from portmp.backends.host.runtime import HostBuffer
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.routines import axes, base
+from portmp.runtime import planes, program
+from portmp.runtime.planes import (
+    Numbers,
+    Place,
+    Planes,
+    View,
+    allocate,
+    allocate_numbers,
+    broadcast_strides,
+)
+
+THREADS = 256
+V = TypeVar("V", bound=View[Any])
+_RAW = {1: "uint8", 2: "uint16", 4: "uint32", 8: "uint64"}
+
+
+def like(view: V, shape: tuple[int, ...]) -> V:
+    """New memory for elements of the same kind, on the same queue."""
+    made: Any
+    if isinstance(view, Planes):
+        made = allocate(view.format, shape, view.queue)
+    else:
+        made = allocate_numbers(view.elements, shape, view.queue)
+    return made  # type: ignore[no-any-return]
+
+
+def dense(view: V) -> V:
+    """*view* itself if its elements follow each other in C order, else a copy whose do."""
+    return view if view.contiguous else copied(view)
+
+
+def copied(view: V, out: V | None = None) -> V:
+    """A dense copy, or one into *out*, to whose shape *view* is broadcast."""
+    target = like(view, view.shape) if out is None else out
+    if not planes.copied(view.broadcast_to(target.shape), target):
+        _run({"x": view}, target)
+    return target
+
+
+def selected(cond: Numbers, x: V, y: V) -> V:
+    """x where *cond* is true, else y, with broadcasting."""
+    base.same_device(cond, "condition", x=x, y=y)
+    out = like(x, axes.common_shape("where", [cond, x, y]))
+    _run({"x": x, "y": y, "cond": cond}, out)
+    return out
+
+
+def gathered(x: V, offsets: Numbers, shape: tuple[int, ...], strides: tuple[int, ...]) -> V:
+    """Elements of x at *offsets* (int64, broadcast to *shape*) beyond strides of x."""
+    out = like(x, shape)
+    _run({"x": x.view(shape, strides, x.start), "offset": offsets}, out, indexed="x")
+    return out
+
+
+def scattered(
+    x: V,
+    out: V,
+    offsets: Numbers | None,
+    shape: tuple[int, ...],
+    strides: tuple[int, ...],
+    cond: Numbers | None = None,
+) -> None:
+    """Write elements of x (broadcast to *shape*) at *offsets* beyond strides of *out*.
+
+    Only those where *cond* is true, if it is given.
+    """
+    operands: dict[str, View[Any]] = {"x": x}
+    operands |= {} if cond is None else {"cond": cond}
+    operands |= {} if offsets is None else {"offset": offsets}
+    target = out.view(shape, strides, out.start)
+    _run(operands, target, indexed="" if offsets is None else "out")
+
+
+@cache
+def kernel_spec(
+    parts: tuple[str, ...], operands: tuple[str, ...], indexed: str, rank: int, threads: int
+) -> KernelSpec:
+    """The kernel that moves elements of these *parts*."""
+    return spec(
+        "_".join(["moves", *operands[1:]]),
+        "arrays/moves.mako",
+        formats.get("float32"),
+        {},
+        parts=parts,
+        operands=operands,
+        indexed=indexed,
+        rank=rank,
+        threads=threads,
+    )
+
+
+def _run(operands: Mapping[str, View[Any]], out: View[Any], indexed: str = "") -> None:
+    if not out.size:
+        return
+    if out.device.by_reference:
+        _on_host(operands, out, indexed)
+        return
+    sizes, strides = _planned(out.place, tuple(v.place for v in operands.values()))
+    parts = tuple(_RAW[np.dtype(part).itemsize] for part in out.parts)
+    threads = base.threads(out.device, THREADS)
+    key = kernel_spec(parts, tuple(operands), indexed, len(sizes), threads)
+    kernel = program.kernels(out.device, key)[key.name]
+    args: list[Argument] = [math.prod(sizes), *sizes[1:]]
+    for view, steps in zip((*operands.values(), out), strides, strict=True):
+        args += base.strided(view, *steps)
+    blocks = base.blocks(math.prod(sizes), threads)
+    out.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
+
+
+@lru_cache(maxsize=4096)
+def _planned(
+    out: Place, operands: tuple[Place, ...]
+) -> tuple[tuple[int, ...], tuple[tuple[int, ...], ...]]:
+    views = [broadcast_strides(p.shape, p.strides, out.shape) for p in operands]
+    sizes, strides = axes.collapsed(out.shape, [*views, out.strides])
+    return sizes, tuple(strides)
+
+
+# --- where the host computes --------------------------------------------------------------------
+
+
+def _on_host(operands: Mapping[str, View[Any]], out: View[Any], indexed: str) -> None:
+    held: list[Buffer] = [b for v in (*operands.values(), out) for b in v.buffers]
+
+    def run() -> None:
+        there = {name: v.broadcast_to(out.shape) for name, v in operands.items()} | {"out": out}
+        offsets = there.pop("offset", None)
+        cond = there.pop("cond", None)
+        places = {name: _places(v) for name, v in there.items()}
+        if offsets is not None:
+            places[indexed] = places[indexed] + offsets.in_place()[0]
+        chosen = np.ones(out.shape, bool) if cond is None else cond.in_place()[0]
+        for k, part in enumerate(out.parts):
+            memory = {name: _memory(v.buffers[k], part) for name, v in there.items()}
+            if "y" in there:
+                found = np.where(chosen, memory["x"][places["x"]], memory["y"][places["y"]])
+                memory["out"][places["out"]] = found
+            else:
+                memory["out"][places["out"][chosen]] = memory["x"][places["x"][chosen]]
+
+    out.queue.perform(run, held)
+
+
+def _places(view: View[Any]) -> np.ndarray[Any, Any]:
+    """Where each element of a view lies in its buffers."""
+    found = np.array(view.start)
+    for n, step in zip(view.shape, view.strides, strict=True):
+        found = found[..., None] + np.arange(n) * step
+    return found
+
+
+def _memory(buffer: Buffer, part: str) -> np.ndarray[Any, Any]:
+    assert isinstance(buffer, HostBuffer)
+    size = np.dtype(part).itemsize
+    return buffer.memory[: buffer.memory.size // size * size].view(_RAW[size])

@@ -1,0 +1,151 @@
+"""Random values: element i of a draw is a function of the seed and of its place in the stream.
+
+Definition: docs/bits.md, section Random numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Argument, Device
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.formats import Format
+from portmp.networks import Network, functions
+from portmp.routines import base
+from portmp.routines.elementwise import launch as elementwise
+from portmp.routines.elementwise.schedule import flat
+from portmp.routines.random import reference
+from portmp.routines.random.layout import BLOCK, Draw, draw
+from portmp.routines.random.stream import Stream
+from portmp.routines.reference import Host
+from portmp.runtime import program
+from portmp.runtime.planes import Numbers, Planes, allocate
+
+THREADS = 128
+
+
+def roles(one: Draw) -> dict[str, Network]:
+    """The networks of a draw: digits to values and, of normal numbers, these to the result."""
+    word = one.form.word
+    found = {
+        f"uniform{i}": functions.function("uniform", word, len(bits))
+        for i, bits in enumerate(one.bits)
+    }
+    if one.kind == "normal":
+        found["normal"] = functions.function("normal", word, one.form.limbs)
+    return found
+
+
+@cache
+def kernel_spec(kind: str, form: str, threads: int, width: int) -> KernelSpec:
+    """The kernel of a kind of values in a format: blocks of *threads*, vectors of *width*."""
+    one = draw(kind, form)
+    return spec(
+        f"random_{kind}",
+        "random/values.mako",
+        formats.get(form),
+        roles(one),
+        width=width,
+        threads=threads,
+        draw=one,
+    )
+
+
+def shape_of_block(kind: str, form: Format, device: Device | None) -> tuple[int, int]:
+    """Threads of a block, and lanes of a thread's vectors."""
+    schedule = flat(form, device)
+    if kind == "normal" and schedule.width > 1:
+        return schedule.threads, schedule.width
+    return base.threads(device, THREADS), 1
+
+
+def fill(kind: str, stream: Stream, first: int, out: Planes) -> None:
+    """Draw the elements of *out* in C order, the first from the words from *first* on.
+
+    *first* is a multiple of an element's words.
+    """
+    form, n = out.format, out.size
+    one = draw(kind, form.name)
+    if not n:
+        return
+    if not out.contiguous:
+        dense = allocate(form, out.shape, out.queue)
+        fill(kind, stream, first, dense)
+        elementwise.apply("copy", [dense], out)
+        return
+    if out.device.by_reference:
+        base.on_host(out, lambda: reference.values(one, stream, first, n))
+        return
+    threads, width = shape_of_block(kind, form, out.device)
+    key = kernel_spec(kind, form.name, threads, width)
+    each = one.together * threads * width
+    _launch(key, stream, divmod(first, BLOCK), one.words, each, threads, out)
+
+
+def _launch(
+    key: KernelSpec,
+    stream: Stream,
+    place: tuple[int, int],
+    words: int,
+    each: int,
+    threads: int,
+    out: Planes | Numbers,
+    *numbers: Argument,
+) -> None:
+    """Launch a kernel whose blocks make *each* elements, the first at this block and word."""
+    block, skipped = place[0], place[1] // words
+    args: list[Argument] = [out.size, np.uint64(block), skipped]
+    args += [np.uint32(word) for word in (*stream.upper, *stream.key)]
+    out.queue.launch(
+        program.kernels(out.device, key)[key.name],
+        (base.blocks(skipped + out.size, each), 1, 1),
+        (threads, 1, 1),
+        [*args, *numbers, *out.buffers, out.start],
+    )
+
+
+@cache
+def integers_spec(size: int, raw: bool, threads: int) -> KernelSpec:
+    """The kernel of integers of so many bytes, or of the stream's words themselves."""
+    name = "random_words" if raw else f"random_integers{8 * size}"
+    path, form = "random/integers.mako", formats.get("float32")
+    return spec(name, path, form, {}, size=size, raw=raw, threads=threads)
+
+
+def fill_integers(stream: Stream, first: int, low: int, span: int, out: Numbers) -> None:
+    """Draw the integers of a dense *out* from *low* on, *span* of them (1 to 2^64) as likely each.
+
+    *first* is a multiple of four words.
+    """
+    if not out.size:
+        return
+    if out.device.by_reference:
+        _on_host(out, lambda: reference.integers(stream, first, out.size, low, span, out.dtype))
+        return
+    threads = base.threads(out.device, THREADS)
+    parts = np.uint64(low % 2**64), np.uint32(span % 2**32), np.uint32((span >> 32) % 2**32)
+    key = integers_spec(np.dtype(out.dtype).itemsize, False, threads)
+    _launch(key, stream, divmod(first, BLOCK), BLOCK, threads, threads, out, *parts)
+
+
+def fill_words(stream: Stream, first: int, out: Numbers) -> None:
+    """The stream's words from *first* on, in a dense *out* of uint32."""
+    if not out.size:
+        return
+    if out.device.by_reference:
+        _on_host(out, lambda: [reference.words(stream, first, out.size).astype(np.uint32)])
+        return
+    threads = base.threads(out.device, THREADS)
+    key = integers_spec(4, True, threads)
+    _launch(key, stream, divmod(first, BLOCK), 1, BLOCK * threads, threads, out)
+
+
+def _on_host(out: Numbers, drawn: Callable[[], Host]) -> None:
+    def run() -> None:
+        out.write_parts([drawn()[0].reshape(out.shape)])
+
+    out.queue.perform(run, out.buffers)

@@ -1,0 +1,587 @@
+"""``portmp port``: traps that a hand-made list names, HIP texts that compile and run, templates."""
+
+from __future__ import annotations
+
+import builtins
+import json
+import os
+import random
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import tiers
+from slow import mostly_slow
+
+import portmp as mp
+from portmp import cli
+from portmp.errors import BackendUnavailable, InputError
+from portmp.porting import checks, entries, hipify, names, report, running, sources, templates
+from portmp.porting.traps.base import CERTAIN, HIP, POSSIBLE, Facts
+
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = {path.stem: path for path in sorted((ROOT / "tests/data/cuda").glob("*.cu"))}
+_MARK = re.compile(r"// expect(-opencl)?: ([\w/, -]+?)(?: @([+-]\d+))?$")
+
+CONSTRUCTS = {
+    "bfs": "cudaMallocManaged cudaDeviceSynchronize atomicCAS atomicAdd __ldg <<<>>>",
+    "compact": "__ballot_sync __popc __ffs __shfl_sync __syncwarp asm atomicAdd cudaMemset",
+    "compensated": "__dadd_rn __dmul_rn __fma_rn __frsqrt_rn cudaMemcpyHostToDevice",
+    "groups": "cooperative_groups.h cooperative_groups/reduce.h cooperative_groups atomicAdd",
+    "histogram": "__shared__ atomicAdd __syncthreads cudaMalloc cudaMemset cudaFree",
+    "nbody": "rsqrtf float4 float3 make_float3 __launch_bounds__ cudaEventRecord cudaEvent_t "
+    "cudaEventElapsedTime cudaEventSynchronize",
+    "reduction": "__shfl_down_sync atomicAdd cudaError_t cudaGetErrorString cudaGetLastError "
+    "cudaSuccess cudaFree",
+    "scan": "__shfl_up_sync __shared__ __syncthreads threadIdx cudaMemcpyDeviceToHost",
+    "stencil": "__constant__ cudaMemcpyToSymbol cudaFuncSetAttribute extern~__shared__ "
+    "#pragma~unroll cudaFuncAttributeMaxDynamicSharedMemorySize",
+    "streams": "cudaStream_t cudaMemcpyAsync cudaMallocHost cudaFreeHost cudaStreamWaitEvent "
+    "cudaGraphInstantiate cudaStreamBeginCapture cudaDeviceProp cudaGetDeviceProperties "
+    "cudaStreamCreateWithFlags multiProcessorCount cudaEventDisableTiming",
+    "texture": "cudaTextureObject_t tex2D cudaResourceDesc cudaTextureDesc cudaMallocArray "
+    "cudaMemcpy2DToArray cudaCreateTextureObject cudaAddressModeClamp",
+    "transpose": "template __shared__ threadIdx blockIdx cudaMalloc <<<>>>",
+    "warp_synchronous": "volatile __CUDA_ARCH__ cudaThreadSynchronize atomicAdd template",
+}
+"""What stands in each program, by hand; ~ for a space."""
+
+HANDLED = {
+    *("warps/mask-32-bits", "warps/syncwarp", "warps/activemask", "warps/match-any"),
+    *("warps/reduce-sync", "host/symbols", "launch/shared-opt-in"),
+}
+"""Entries whose places do not compile by names alone, and do as --hip writes them."""
+
+
+def expected(path: Path) -> set[tuple[int, str, str]]:
+    """Lines, entries and platforms that the comments of a program name."""
+    found = set()
+    for line, text in enumerate(path.read_text().splitlines(), 1):
+        if mark := _MARK.search(text):
+            for entry in mark[2].split(","):
+                where = line + int(mark[3] or 0)
+                found.add((where, entry.strip(), "opencl" if mark[1] else "hip"))
+    return found
+
+
+def reported(path: Path) -> report.Report:
+    """The report of a file."""
+    return report.of(sources.read(path))
+
+
+# --- reports ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_traps(name: str) -> None:
+    """Each trap of the list is found at its line, and no other is told as certain or likely."""
+    found = {
+        (t.line, t.entry, t.platform)
+        for t in reported(PROGRAMS[name]).traps
+        if t.certainty != POSSIBLE
+    }
+    assert found == expected(PROGRAMS[name])
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_constructs(name: str) -> None:
+    """Each construct of the list is found, on lines where it stands, with what it becomes."""
+    found = {one.name: one for one in reported(PROGRAMS[name]).constructs}
+    lines = PROGRAMS[name].read_text().splitlines()
+    for word in CONSTRUCTS[name].split():
+        construct = found[word.replace("~", " ")]
+        assert construct.hip and construct.opencl
+        text = word.partition("~")[0].replace("<<<>>>", "<<<")
+        assert all(text in lines[line - 1] for line in construct.lines)
+
+
+def test_entries_are_there() -> None:
+    """Every entry that a trap may name is one of the reference."""
+    every, groups = entries.every(), "|".join(entries.GROUPS)
+    for path in (ROOT / "portmp/porting/traps").glob("*.py"):
+        for entry in re.findall(rf'"((?:{groups})/[a-z0-9-]+)"', path.read_text()):
+            assert entry in every, (path.name, entry)
+
+
+SMALL = {
+    "a mask by another name": (
+        "const unsigned ALL = ~0u;\n__device__ int f(int x) { return __any_sync(ALL, x); }",
+        {(2, "warps/mask-32-bits", CERTAIN)},
+    ),
+    "a ballot of 64 bits": (
+        "__device__ int f(int x) { unsigned long long b = __ballot(x); return __popcll(b); }",
+        set(),
+    ),
+    "a shuffle with a width": ("__device__ int f(int x) { return __shfl(x, 0, 32); }", set()),
+    "a wave's width everywhere": (
+        "__device__ int f(int x) {\n"
+        "  for (int d = warpSize / 2; d > 0; d /= 2) x += __shfl_down(x, d);\n"
+        "  return x; }",
+        set(),
+    ),
+    "mixed widths": (
+        "__device__ int f(int x) {\n"
+        "  int lane = threadIdx.x & 31;\n"
+        "  for (int d = warpSize / 2; d > 0; d /= 2) x += __shfl_down(x, d);\n"
+        "  return lane ? 0 : x; }",
+        {(2, "warps/hard-coded-32", CERTAIN), (3, "warps/shuffle-width", POSSIBLE)},
+    ),
+    "tiles of 32 without warps": (
+        "__global__ void k(int *p) { p[threadIdx.x / 32] = threadIdx.x % 32; }",
+        set(),
+    ),
+    "a spin lock": (
+        "__global__ void k(int *lock) {\n  while (atomicCAS(lock, 0, 1) != 0);\n  *lock = 0; }",
+        {(2, "warps/independent-scheduling", "likely")},
+    ),
+    "a loop that works": (
+        "__global__ void k(int *p) {\n  bool done = false;\n"
+        "  while (!done) { if (atomicCAS(p, 0, 1) == 0) { done = true; atomicExch(p, 0); } } }",
+        set(),
+    ),
+    "a barrier in a branch of some threads": (
+        "__global__ void k(int *p) {\n  int i = threadIdx.x + 1;\n"
+        "  if (i < 7) {\n    __syncthreads();\n  }\n}",
+        {(4, "synchronisation/divergent-barrier", "likely")},
+    ),
+    "a barrier in a branch of whole blocks": (
+        "__global__ void k(int *p) {\n  if (blockIdx.x < 7) __syncthreads();\n}",
+        set(),
+    ),
+    "more block memory than there is": (
+        "__global__ void k(float *p) {\n  __shared__ double s[64][129];\n  p[0] = s[0][0]; }",
+        {(2, "memory/shared-limit", CERTAIN)},
+    ),
+    "names of CUDA that HIP lacks": (
+        "int main() { cudaGraphConditionalHandleCreate(); }",
+        {(1, "host/graphs", CERTAIN)},
+    ),
+    "names of the program's own": (
+        "void cudaLaunchAttributeMine() {}\n#define cudaMine 3\nint main() { return cudaMine; }",
+        set(),
+    ),
+    "a product's error": (
+        "__device__ double f(double a, double b) {\n  double p = a * b;\n  return a * b - p; }",
+        {(3, "arithmetic/contraction", CERTAIN)},
+    ),
+    "a guard of one architecture": (
+        "#if __CUDA_ARCH__ >= 700\n#endif\n"
+        "#if defined(__HIP_PLATFORM_AMD__) || defined(__CUDACC__)\n#endif",
+        {(1, "language/cuda-arch", CERTAIN)},
+    ),
+    "words in comments and strings": (
+        '// __syncwarp() cudaGraphConditionalHandleCreate\nconst char *s = "__syncwarp()";',
+        set(),
+    ),
+    "inside of a macro": (
+        "#define SUM(x) \\\n  __reduce_add_sync(0xffffffff, x)\n#define H cudaStreamLegacy",
+        {(3, "host/default-stream", CERTAIN)},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_small_sources(name: str) -> None:
+    """What applies and what does not, with its certainty."""
+    text, wanted = SMALL[name]
+    found = report.of(sources.Source("small.cu", text.encode())).traps
+    assert {(t.line, t.entry, t.certainty) for t in found if t.platform == HIP} == wanted
+
+
+def test_any_bytes() -> None:
+    """Mutated programs, deep parentheses and bytes that are no text end nothing."""
+    rng = random.Random(3)
+    texts = [path.read_bytes() for path in PROGRAMS.values()]
+    cases = [b"", b"\xff\xfe", b"((" * 5000, b"#define A #define B " * 500, b"{" * 3000]
+    cases += [b"__global__ void k(int *p) { p[0] = " + b"(" * 4000 + b"1" + b")" * 4000 + b"; }"]
+    for _ in range(40):
+        case = bytearray(rng.choice(texts))
+        for _ in range(rng.randrange(1, 9)):
+            at = rng.randrange(len(case) + 1)
+            case[at : at + rng.randrange(60)] = rng.choice(
+                (b"", b"(", b"}", b"<<<", b"#if", b"\xff", b"__shfl_sync(", b"template<", b"\\\n")
+            )
+        cases.append(bytes(case))
+    for case in cases:
+        source = sources.Source("case.cu", case)
+        "\n".join(report.text(report.of(source), True)).encode("utf-8", "surrogateescape")
+        hipify.translated(source)
+        facts = Facts(source)
+        for inside in facts.functions:
+            if inside.function.is_kernel:
+                templates.of(facts, inside)
+
+
+def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A missing file, a folder, a binary, one that is too large."""
+    binary, large = tmp_path / "a.cu", tmp_path / "b.cu"
+    binary.write_bytes(b"\x7fELF\0\0")
+    large.write_bytes(b"int x;\n" * 100)
+    monkeypatch.setattr(sources, "_LARGEST", 99)
+    for path, words in (
+        (tmp_path / "none.cu", "No such file"),
+        (tmp_path, "Is a directory"),
+        (large, "700 bytes given, sources have at most 99"),
+    ):
+        with pytest.raises(InputError, match=words):
+            sources.read(path)
+    with pytest.raises(InputError, match="is no text"):
+        sources.read(binary)
+
+
+def test_without_the_parser(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """One line that says what to install."""
+    real = builtins.__import__
+
+    def without(name: str, *rest: Any) -> Any:
+        if name.startswith("tree_sitter"):
+            raise ImportError(name)
+        return real(name, *rest)
+
+    sources._parser.cache_clear()
+    monkeypatch.setattr(builtins, "__import__", without)
+    try:
+        with pytest.raises(BackendUnavailable, match=r"pip install 'portmp\[port\]'"):
+            sources.parsed(b"")
+        assert cli.main(["port", str(PROGRAMS["scan"])]) == 2
+        assert "pip install 'portmp[port]'" in capsys.readouterr().err
+    finally:
+        sources._parser.cache_clear()
+
+
+# --- the command ----------------------------------------------------------------------------------
+
+
+def test_the_command(capsys: Any) -> None:
+    """Lines as compilers print them, a summary, an exit status by certainty, JSON."""
+    scan, histogram = str(PROGRAMS["scan"]), str(PROGRAMS["histogram"])
+    assert cli.main(["port", scan, histogram]) == 1
+    out = capsys.readouterr().out
+    assert f"{scan}:8: certain: __shfl_up_sync is not there before ROCm 6.2" in out
+    assert "What stands between this code and AMD, through HIP:" in out
+    assert "1 place that does not compile: warps/mask-32-bits (1)" in out
+    assert cli.main(["port", histogram]) == 0
+    for fail, status in (("certain", 1), ("likely", 1), ("possible", 1), ("never", 0)):
+        assert cli.main(["port", "--fail", fail, scan]) == status
+    capsys.readouterr()
+    assert cli.main(["port", "--json", scan]) == 1
+    found = json.loads(capsys.readouterr().out)
+    (file,) = found["files"]
+    assert file["file"] == scan
+    assert {"entry", "line", "certainty", "effect", "platform"} <= set(file["traps"][0])
+    assert {"name", "lines", "hip", "opencl", "entries"} == set(file["constructs"][0])
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--hip"], "--hip and --template write into a folder: -o DIR"),
+        (["-o", "x"], "-o: give --hip or --template, or both"),
+        (["--fail", "perhaps"], "invalid choice: 'perhaps'"),
+    ],
+)
+def test_bad_use(words: list[str], message: str, capsys: Any) -> None:
+    """One sentence and status 2."""
+    try:
+        status = cli.main(["port", *words, str(PROGRAMS["scan"])])
+    except SystemExit as error:
+        status = int(error.code or 0)
+    assert status == 2
+    assert message in capsys.readouterr().err
+
+
+def test_one_name_for_two(tmp_path: Path, capsys: Any) -> None:
+    """Two files of one name do not overwrite each other's text."""
+    for folder in ("a", "b"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "x.cu").write_text("__global__ void k() {}\n")
+    both = [str(tmp_path / folder / "x.cu") for folder in ("a", "b")]
+    assert cli.main(["port", "--hip", "-o", str(tmp_path / "out"), *both]) == 2
+    assert "x.hip.cpp would be written twice" in capsys.readouterr().err
+    assert not list((tmp_path / "out").glob("*"))
+
+
+# --- HIP ------------------------------------------------------------------------------------------
+
+
+def test_names_of_the_bindings() -> None:
+    """What names.json lists is what the bindings have, of HIP, and of CUDA and not of HIP."""
+    tiers.check("nvrtc")
+    tiers.check("hiprtc")
+    stored = json.loads(names.FILE.read_text())
+    made = names.made()
+    assert len(set(stored["hip"]) - set(made["hip"])) < 40, "python -m portmp.porting.names"
+    assert not set(stored["cuda"]) & set(stored["hip"])
+    for name, other in (
+        ("cudaMallocHost", "hipHostMalloc"),
+        ("cudaErrorLaunchTimeout", "hipErrorLaunchTimeOut"),
+        ("cudaDevAttrMultiProcessorCount", "hipDeviceAttributeMultiprocessorCount"),
+        ("CUBLAS_OP_T", "HIPBLAS_OP_T"),
+        ("cuModuleLoadData", "hipModuleLoadData"),
+        ("cudaErrorMisalignedAddress", ""),
+        ("cudaOfSomebody", None),
+    ):
+        assert names.hip_name(name) == other
+
+
+def test_only_names_change() -> None:
+    """The text is the source with the changes that are told, and no other."""
+    for path in PROGRAMS.values():
+        source = sources.read(path)
+        made = hipify.translated(source)
+        added = [c.after for c in made.changes if c.kind == "added"]
+        lines = made.content.splitlines()
+        assert [line.decode() for line in lines[: len(added)]] == added
+        changed = [c for c in made.changes if c.kind != "added"]
+        pairs = zip(source.lines, lines[len(added) :], strict=False)
+        for number, (before, after) in enumerate(pairs, 1):
+            here = [change for change in changed if change.line == number]
+            assert with_changes(before, here) == after.decode()
+
+
+def with_changes(line: str, changes: list[hipify.Change]) -> str:
+    """A line with changes made from left to right."""
+    done = ""
+    for change in changes:
+        found = re.search(rf"(?<!\w){re.escape(change.before)}(?!\w)", line)
+        assert found, (line, change)
+        done += line[: found.start()] + change.after
+        line = line[found.end() :]
+    return done + line
+
+
+HIPCC_FAST = ("compact", "reduction", "stencil", "streams")
+
+
+@pytest.mark.parametrize("name", mostly_slow(PROGRAMS, HIPCC_FAST, "each is a run of hipcc"))
+def test_hip_compiles(name: str, tmp_path: Path) -> None:
+    """hipcc takes the text, unless a trap says that a place does not compile."""
+    tiers.check("hipcc")
+    made = hipify.translated(sources.read(PROGRAMS[name]))
+    (tmp_path / made.file).write_bytes(made.content)
+    (tmp_path / hipify.HELPER.name).write_bytes(hipify.HELPER.read_bytes())
+    compiles, words = hipify.compiled(tmp_path / made.file)
+    refused = {
+        t.entry
+        for t in reported(PROGRAMS[name]).traps
+        if t.platform == HIP and t.effect == "compile" and t.certainty == CERTAIN
+    } - HANDLED
+    assert compiles == (not refused), words
+
+
+def test_nearly_all_compile() -> None:
+    """By the same rule ten of these thirteen programs do."""
+    stopped = {
+        name
+        for name, path in PROGRAMS.items()
+        for t in reported(path).traps
+        if t.platform == HIP
+        and t.effect == "compile"
+        and t.certainty == CERTAIN
+        and t.entry not in HANDLED
+    }
+    assert stopped == {"compact", "groups", "streams"}
+
+
+WARPS = {
+    "shfl": ("cuda_shfl_sync(~0u, x, 40)", lambda x, i: x[i // 32 * 32 + 8]),
+    "shfl_up": (
+        "cuda_shfl_up_sync(~0u, x, 3)",
+        lambda x, i: np.where(i % 32 < 3, x, x[np.maximum(i - 3, 0)]),
+    ),
+    "shfl_down": (
+        "cuda_shfl_down_sync(~0u, x, 5)",
+        lambda x, i: np.where(i % 32 > 26, x, x[np.minimum(i + 5, 63)]),
+    ),
+    "shfl_xor": ("cuda_shfl_xor_sync(~0u, x, 17)", lambda x, i: x[i ^ 17]),
+    "width": ("cuda_shfl_sync(~0u, x, 2, 8)", lambda x, i: x[i // 8 * 8 + 2]),
+    "ballot": (
+        "(int)cuda_ballot_sync(0xfffffff0u, x > 40)",
+        lambda x, i: [
+            int(
+                np.uint32(sum((1 << j) for j in range(4, 32) if x[n // 32 * 32 + j] > 40)).view(
+                    np.int32
+                )
+            )
+            for n in i
+        ],
+    ),
+    "any": (
+        "cuda_any_sync(~0u, x == 33)",
+        lambda x, i: [int(33 in x[n // 32 * 32 :][:32]) for n in i],
+    ),
+    "all": (
+        "cuda_all_sync(~0u, x != 33)",
+        lambda x, i: [int(33 not in x[n // 32 * 32 :][:32]) for n in i],
+    ),
+    "match": (
+        "(int)cuda_match_any_sync(~0u, x & 7)",
+        lambda x, i: [
+            int(
+                np.uint32(
+                    sum(1 << j for j in range(32) if (x[n // 32 * 32 + j] ^ x[n]) & 7 == 0)
+                ).view(np.int32)
+            )
+            for n in i
+        ],
+    ),
+    "sum": (
+        "cuda_reduce_add_sync(0x0ffffff0u, x)",
+        lambda x, i: [int(x[n // 32 * 32 + 4 : n // 32 * 32 + 28].sum()) for n in i],
+    ),
+    "least": (
+        "cuda_reduce_min_sync(~0u, x)",
+        lambda x, i: [x[n // 32 * 32 :][:32].min() for n in i],
+    ),
+    "size": ("cuda_warp_size + (cuda_activemask() == ~0u)", lambda x, i: 33 + 0 * x),
+}
+"""Functions of the helper, and what CUDA's of 32 lanes give."""
+
+
+@pytest.mark.parametrize("device", ["gfx90a", "gfx1100"])
+def test_warps_of_32(device: str) -> None:
+    """On waves of 64 and of 32 the helper's functions mean what CUDA's do."""
+    tiers.check("hiprtc" if device == "gfx90a" else "clang")
+    given = (np.arange(64) * 37 % 61).astype(np.int32)
+    lines = "".join(
+        f"    out[{i} * 64 + threadIdx.x] = {call};\n" for i, (call, _) in enumerate(WARPS.values())
+    )
+    helper = hipify.HELPER.read_text().replace("#include <hip/hip_runtime.h>\n", "")
+    text = (
+        f'{helper}\nextern "C" __global__ void k(int *out, const int *in)\n'
+        f"{{\n    const int x = in[threadIdx.x];\n    cuda_syncwarp();\n{lines}}}\n"
+    )
+    out = np.zeros(64 * len(WARPS), np.int32)
+    found = running.run(device, text, (), out, given, 1, 64, checks.compile_text)
+    for i, (name, (_, right)) in enumerate(WARPS.items()):
+        wanted = np.broadcast_to(np.asarray(right(given, np.arange(64)), np.int64), 64)
+        assert found[64 * i : 64 * i + 64].tolist() == wanted.tolist(), name
+
+
+RUNS = {
+    "scan": ("block_scan", np.cumsum, 512, 1),
+    "reduction": ("sum_kernel", lambda x: np.array([x.sum()]), 256, 3),
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_hip_runs(name: str, tmp_path: Path) -> None:
+    """Code for warps of 32 lanes gives CUDA's results on a wave of 64, interpreted."""
+    tiers.check("hipcc")
+    tiers.check("hiprtc")
+    kernel, right, threads, blocks = RUNS[name]
+    made = hipify.translated(sources.read(PROGRAMS[name]))
+    (tmp_path / made.file).write_bytes(made.content)
+    (tmp_path / hipify.HELPER.name).write_bytes(hipify.HELPER.read_bytes())
+    command = ["hipcc", "--genco", "--offload-arch=gfx90a", "-w", "-o", "code", made.file]
+    subprocess.run(command, cwd=tmp_path, check=True, env=os.environ | {"HIP_PLATFORM": "amd"})
+    from portmp import discovery
+    from portmp.compilers import amd_code
+
+    device = discovery.get("emulated:gfx90a")
+    code = unbundled((tmp_path / "code").read_bytes())
+    (mangled,) = [r.name for r in amd_code.report(code, "gfx90a") if kernel in r.name]
+    loaded = device.load(code, [mangled])[mangled]
+    given = (np.arange(512) * 29 % 23 - 5).astype(np.int32)
+    out = np.zeros(512, np.int32)
+    buffers = device.allocate_parts([given.nbytes, out.nbytes])
+    device.queue.write(buffers[0], given)
+    device.queue.write(buffers[1], out)
+    arguments = [*buffers, np.int32(512)][: 2 if name == "scan" else 3]
+    device.queue.launch(loaded, (blocks, 1, 1), (threads, 1, 1), arguments)
+    device.queue.read(buffers[1], out)
+    wanted = right(given)
+    assert out[: len(wanted)].tolist() == wanted.tolist()
+
+
+def unbundled(content: bytes) -> bytes:
+    """The code object in what hipcc --genco writes."""
+    start = content.rfind(b"\x7fELF")
+    return content[start:]
+
+
+def test_other_translators(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
+    """hipify-perl and hipify-clang are compared with where they are on PATH."""
+    stand_in = tmp_path / "hipify-perl"
+    stand_in.write_text(
+        f"#!{sys.executable}\nimport sys\nt = open(sys.argv[1]).read()\n"
+        "print(t.replace('cuda', 'hip'), end='')\n"
+    )
+    stand_in.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    source = tmp_path / "x.cu"
+    source.write_text("#include <hip/hip_runtime.h>\nint main() { return cudaFree(0); }\n")
+    assert cli.main(["port", "--hip", "-o", str(tmp_path / "out"), str(source)]) == 0
+    out = capsys.readouterr().out
+    assert "hipify-perl: the same text" in out
+    assert "hipify-clang: is not installed: not compared" in out
+    assert "not compiled for gfx90a: hipcc is not on PATH" in out
+    source.write_text("#include <hip/hip_runtime.h>\nint main() { return cudaMallocHost(0, 1); }\n")
+    assert cli.main(["port", "--hip", "-o", str(tmp_path / "out"), str(source)]) == 0
+    assert "1 lines differ" in capsys.readouterr().out
+
+
+# --- templates ------------------------------------------------------------------------------------
+
+
+def begun(name: str, kernel: str) -> tuple[templates.Template, Any]:
+    """The template of a kernel, and the kernel that its file declares."""
+    facts = Facts(sources.read(PROGRAMS[name]))
+    (inside,) = [f for f in facts.functions if f.name == kernel]
+    made = templates.of(facts, inside)
+    space: dict[str, Any] = {}
+    exec(compile(made.text, f"{kernel}.py", "exec"), space)
+    return made, space[kernel]
+
+
+def test_a_template_that_is_whole(every_device: str) -> None:
+    """A transposition in dd: the template as it was begun, with another format."""
+    made, _ = begun("transpose", "transpose")
+    assert not made.marks
+    space: dict[str, Any] = {}
+    exec(made.text.replace('format="float64"', 'format="dd"'), space)
+    values = [[i + j / 3 for j in range(40)] for i in range(35)]
+    given = mp.array([v for row in values for v in row], "dd", every_device)
+    out = mp.zeros((35 * 40,), "dd", every_device)
+    space["transpose"](out=out, **{"in": given}, width=40, height=35, blocks_x=2, blocks_y=2)
+    assert out.to_fractions() == [
+        given.to_fractions()[i * 40 + j] for j in range(40) for i in range(35)
+    ]
+
+
+def test_a_template_of_integers(every_device: str) -> None:
+    """A histogram: atomics in block memory and in an array."""
+    made, kernel = begun("histogram", "histogram")
+    assert not made.marks
+    data = (np.arange(3000) ** 2 % 256).astype(np.uint8)
+    bins = mp.plain_zeros((256,), "uint32", every_device)
+    kernel(data=mp.plain_array(data, "uint8", every_device), bins=bins, n=3000, blocks=3)
+    assert bins.to_numpy().tolist() == np.bincount(data, minlength=256).tolist()
+
+
+@pytest.mark.parametrize(
+    ("name", "kernel"),
+    [
+        ("stencil", "stencil"),
+        ("scan", "block_scan"),
+        ("compensated", "dot"),
+        ("nbody", "accelerations"),
+        ("texture", "shifted"),
+        ("groups", "dot"),
+    ],
+)
+def test_what_is_not_translated_is_marked(name: str, kernel: str) -> None:
+    """The template renders for each platform, and its marks stop each compiler."""
+    made, declared = begun(name, kernel)
+    assert made.marks
+    for platform in ("cuda", "rocm", "opencl"):
+        text = declared.render(platform)
+        for line, _ in made.marks:
+            assert f"#error line {line} is not translated" in text
+    tiers.check("nvrtc")
+    with pytest.raises(mp.errors.CompileError, match="is not translated"):
+        declared.compile("cuda")
