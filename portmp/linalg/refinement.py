@@ -154,7 +154,8 @@ def _residual(
 
 def _largest(x: Array) -> np.ndarray[Any, np.dtype[np.float64]]:
     """The largest leading limb of each column."""
-    return abs(x).max(0).to_limbs()[0].astype(np.float64)
+    found: Array = abs(x).max(0)
+    return found.to_limbs()[0].astype(np.float64)
 
 
 def _described(
