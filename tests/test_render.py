@@ -518,7 +518,7 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "reduce_max": lambda a, x: x.max(),
     "gemm": lambda a, x: a @ a,
     "gemm_fast": lambda a, x: mp.gemm(a, a, accuracy="fast"),
-    "solve_triangular": mp.linalg.solve_triangular,
+    "triangular": mp.linalg.solve_triangular,
     "triangle": lambda a, x: mp.linalg.lu(a),
     "lu": lambda a, x: mp.linalg.lu_factor(a),
     "rows": mp.linalg.solve,
