@@ -470,16 +470,56 @@ def _warm(args: Args) -> int:
 
 
 def _render(args: Args) -> int:
-    from portmp.codegen import render
-
+    if args.output and not args.standalone:
+        raise ArgumentError("-o: give --standalone, whose programs are written into a folder")
+    if args.html and not args.diff:
+        raise ArgumentError("--html: give --diff, whose columns are written into a file")
+    if args.standalone and args.output:
+        return _programs(args)
     device = _with_kernels(args.device) if args.device else None
     name = device.platform if device else args.platform or "opencl"
     text = _rendered(args, name, device)
     if args.diff:
-        other = _rendered(args, args.diff, None)
-        print(render.difference(text, other, name, args.diff))
+        return _columns(args, name, text)
+    print(text, end="")
+    return 0
+
+
+def _programs(args: Args) -> int:
+    """Programs that run a routine's recorded cases, one a platform."""
+    from pathlib import Path
+
+    from portmp.compilers import host_programs
+    from portmp.verify import programs
+
+    if args.diff or args.device:
+        raise ArgumentError("--standalone -o: programs are for platforms: no --diff, no --device")
+    on = [args.platform] if args.platform else list(host_programs.PROGRAMS)
+    for file in programs.write(args.routine, args.format, on, Path(args.output)):
+        print(file)
+    return 0
+
+
+def _columns(args: Args, name: str, text: str) -> int:
+    """Texts of platforms side by side, on the terminal or in a file."""
+    from pathlib import Path
+    from shutil import get_terminal_size
+
+    from portmp.codegen import columns
+    from portmp.files import target
+
+    names = [name, *filter(None, args.diff.split(","))]
+    if len(names) not in (2, 3):
+        raise ArgumentError(f"--diff: {args.diff!r} given, one platform or two are needed")
+    rows = columns.aligned([text, *(_rendered(args, other, None) for other in names[1:])])
+    if args.html:
+        title = f"{args.routine}, {args.format}: {', '.join(names)}"
+        target.check_place(Path(args.html))
+        target.replace(Path(args.html), columns.page(rows, names, title).encode())
+    elif not any(map(columns.differs, rows)):
+        print(f"{args.routine}: the same text for {' and '.join(names)}")
     else:
-        print(text, end="")
+        print("\n".join(columns.terminal(rows, names, get_terminal_size((160, 24)).columns)))
     return 0
 
 
@@ -618,11 +658,7 @@ def command_line() -> argparse.ArgumentParser:
     _linear_options(command)
     _demo_options(command("demo", _demo, "the Filip regression in several formats, or storage's"))
 
-    render = command("render", _render, "print the source text of a routine")
-    _source_options(render)
-    render.add_argument("--diff", metavar="PLATFORM", help="compare with another platform's text")
-    render.add_argument("--device", help="exactly the text that this device compiles")
-    render.add_argument("--standalone", action="store_true", help="add what hipcc needs")
+    _render_options(command("render", _render, "print the source text of a routine"))
 
     compile_ = command("compile", _compile, "compile kernels and report their resources")
     _source_options(compile_, optional=True)
@@ -756,6 +792,25 @@ def _nbody_options(nbody: argparse.ArgumentParser) -> None:
     )
     nbody.add_argument("--trajectory", metavar="FILE", help="write the samples' positions (.npz)")
     nbody.add_argument("--plot", metavar="FILE", help="draw orbits and errors")
+
+
+def _render_options(render: argparse.ArgumentParser) -> None:
+    _source_options(render)
+    render.add_argument(
+        "--diff",
+        metavar="PLATFORM[,PLATFORM]",
+        help="show what differs on one or two other platforms, in columns",
+    )
+    render.add_argument("--html", metavar="FILE", help="write the columns into a page, whole")
+    render.add_argument("--device", help="exactly the text that this device compiles")
+    render.add_argument(
+        "--standalone",
+        action="store_true",
+        help="add what hipcc needs; with -o, programs that run and check the routine",
+    )
+    render.add_argument(
+        "-o", "--output", metavar="DIR", help="where the programs are written, one a platform"
+    )
 
 
 def _report_options(report: argparse.ArgumentParser) -> None:

@@ -30,6 +30,7 @@ from portmp.nbody.checkpoint import Checkpoint
 from portmp.nbody.course import Plan, begun
 from portmp.porting import hipify, report, sources, templates
 from portmp.porting.traps.base import Facts
+from portmp.report import devices, subjects
 from portmp.schedules import database
 
 SECONDS = 2.0
@@ -175,6 +176,13 @@ def _report_seeds() -> list[bytes]:
     return sorted((text for text in found if b'"schema"' in text), key=len)[:6]
 
 
+def _device_seeds() -> list[bytes]:
+    both = ("energy-h200-2026-11-22", "nbody-ds-h200-cuda-2026-11-22")
+    paths = [ROOT / "bench" / "results" / f"{name}.json" for name in both]
+    found, _ = subjects.read(paths)
+    return [devices.as_file(devices.joined(found, "cuda:0")).encode()]
+
+
 NUMBERS = (b"1e400", b"-0", b"nan", b"inf", b"1/3", b"0x1.8p-1074", b"9" * 400, b"1e-99999999")
 MARKS = (b",", b";", b"\n", b" ", b"\t", b'"', b"#", b"\r", b"\x00", b"\xef\xbb\xbf", b"%")
 JSON = (b"{", b"}", b"[", b"]", b"null", b"1e999", b"-1", b'""', b"true", b'"\\ud800"', b"[" * 50)
@@ -256,6 +264,7 @@ TARGETS = {
             JSON,
         ),
         Target("report", ".json", reports.read, _report_seeds, JSON),
+        Target("device", ".json", devices.refusals, _device_seeds, JSON),
         Target("cuda", ".cu", _ported, _cuda_seeds, CUDA),
         Target("number", ".txt", _number, _texts("1.25e-3", "-22/7", "0x1.8p3", " inf "), NUMBERS),
     )

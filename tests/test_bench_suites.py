@@ -64,7 +64,7 @@ def words(device: Device, args: Any) -> list[str]:
 
 def run(suite: Suite, *given: str) -> int:
     """A suite by the options of ``all``."""
-    parser = cli._parser()
+    parser = cli.command_line()
     args = parser.parse_args(["bench", "all", *given])
     return suite.command(args)
 
@@ -174,7 +174,7 @@ def test_every_member_takes_its_words(
     """Formats, routines and experiments that there are, on devices with float64 and without."""
     facts = dataclasses.replace(device.properties, float64=float64)
     monkeypatch.setattr(device, "properties", facts)
-    args = cli._parser().parse_args(["bench", name])
+    args = cli.command_line().parse_args(["bench", name])
     for member in suites.SUITES[name].members:
         family = options.family(member.family)
         request = options.read(
@@ -314,3 +314,20 @@ def test_one_report_is_needed(pretended: None, device: Device, tmp_path: Path) -
     assert run(suite, "--device", device.name, "-o", str(file)) == 0
     with pytest.raises(InputError, match="holds 2 reports, one is needed"):
         reports.read(file)
+
+
+@pytest.mark.parametrize("name", ["nbody", "slfp"])
+def test_no_time_at_all(name: str, device: Device, tmp_path: Path, capsys: Any) -> None:
+    """A real member ends cleanly, and the page says what was left out."""
+    member = next(m for m in suites.SUITES["papers"].members if m.family == name)
+    suite = Suite("papers", (member,), {"gpu": 1.0, "cpu": 1.0})
+    file, page = tmp_path / "r.json", tmp_path / "page.html"
+    assert run(suite, "--device", device.name, "--seconds", "0.01", "-o", str(file)) == 0
+    assert "skipped: " in capsys.readouterr().out
+    assert not reports.broken(json.loads(file.read_text()))
+    (report,) = reports.read_all(file)
+    assert set(report["devices"][0]["experiments"]) == {
+        e.name for e in options.family(name).experiments
+    }
+    assert cli.main(["report", str(file), "-o", str(page)]) == 0
+    assert "of the limit of" in page.read_text()

@@ -67,6 +67,13 @@ def an_unknown_digest(data: Row) -> None:
     found["experiments"]["digests"]["rows"][0]["digests"]["gemm.1/dd.1/another"] = "0" * 32
 
 
+def all_unknown(data: Row) -> None:
+    """Results that nobody recorded, and no others."""
+    found = next(r for r in data["reports"] if r["family"] == "verify")["devices"][0]
+    for row in found["experiments"]["digests"]["rows"]:
+        row["digests"] = {f"{key}-x": digest for key, digest in row["digests"].items()}
+
+
 def no_digests(data: Row) -> None:
     """Rates alone."""
     data["reports"] = [r for r in data["reports"] if r["family"] != "verify"]
@@ -123,8 +130,8 @@ def a_missing_field(data: Row) -> None:
 
 REFUSED = [
     (a_digest, "is recorded", "as an issue"),
-    (an_unknown_digest, "no result of definition", "as an issue"),
     (no_digests, "no digests are in it", "portmp bench all -o FILE"),
+    (all_unknown, "no digests are in it", "portmp bench all -o FILE"),
     (a_rate, "operations_per_second", "measure again"),
     (above_the_ceiling, "ceiling, at most 110 % are possible", "measure again"),
     (interactions, "interactions_per_second", "measure again"),
@@ -150,6 +157,25 @@ def test_what_is_refused(
     out, error = capsys.readouterr()
     assert out == f"{H200}: is taken\n"
     assert what in error and advice in error and error.startswith(f"{file}: ")
+
+
+def test_results_that_are_not_recorded(tmp_path: Path) -> None:
+    """Of a version with other cases: they are not judged, and the table says how many."""
+    data = json.loads(H200.read_text())
+    an_unknown_digest(data)
+    found = next(r for r in data["reports"] if r["family"] == "verify")["devices"][0]
+    row = found["experiments"]["digests"]["rows"][0]
+    row["cases"] = len(row["digests"])
+    file = tmp_path / "mine.json"
+    file.write_text(json.dumps(data))
+    assert devices.refusals(file) == []
+    (verdict,) = checks.verdicts(subjects.sorted_by_device(reports.read_all(file))[0])
+    assert "gemm.1/dd.1/another" in verdict.unknown and verdict.passed == verdict.total
+    assert f"as recorded, {len(verdict.unknown)} others unknown" in verdict.words
+    row["passed"] += 1
+    row["passed"] += 1
+    file.write_text(json.dumps(data))
+    assert "are said to agree" in devices.refusals(file)[0]
 
 
 @pytest.mark.parametrize("share", [0.0, 0.3, 0.97])
@@ -228,6 +254,6 @@ def test_an_earlier_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "recorded_as", lambda version: known)
     monkeypatch.setattr(definition, "VERSION", verdict.definition + 1)
     (verdict,) = checks.verdicts(subject)
-    assert verdict.words == f"as recorded with definition {verdict.definition}"
+    assert verdict.words.startswith(f"as recorded with definition {verdict.definition}")
     assert verdict.passed == verdict.total > 2000
     assert checks.contradictions(subject) == []

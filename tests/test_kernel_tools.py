@@ -17,7 +17,7 @@ import pytest
 from tiers import check
 
 import portmp as mp
-from portmp import cli, discovery, paths
+from portmp import discovery, paths
 from portmp.backends.base import Device
 from portmp.codegen import platform
 from portmp.compilers import host_programs
@@ -77,7 +77,7 @@ def exactly(a: Fraction, x: mp.Array, y: mp.Array) -> list[Fraction]:
 
 
 def test_difference_of_two_platforms() -> None:
-    """As ``portmp render --diff`` tells it."""
+    """As ``diff -u`` tells it."""
     kernel = tiled()
     found = kernel.diff("cuda", "rocm").splitlines()
     assert found[:2] == ["--- cuda", "+++ rocm"]
@@ -85,11 +85,6 @@ def test_difference_of_two_platforms() -> None:
     assert kernel.diff("rocm", "rocm") == ""
     with pytest.raises(ArgumentError, match="unknown platform 'metal'"):
         kernel.diff("cuda", "metal")
-
-
-def test_command_tells_the_same_difference(capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(["render", "mul", "--platform", "cuda", "--diff", "rocm"]) == 0
-    assert capsys.readouterr().out.startswith("--- cuda\n+++ rocm\n@@")
 
 
 @pytest.mark.parametrize(

@@ -219,6 +219,24 @@ def test_rectangles(device: Device) -> None:
             assert float(abs(rows @ u - a).max()) < 1e-29
 
 
+def test_nothing(device: Device) -> None:
+    """Stacks of no matrices, matrices without rows or columns."""
+    x, none = mp.zeros((0, 3, 3), "dd", device), mp.zeros((0, 0), "dd", device)
+    linalg = mp.linalg
+    shapes = [linalg.inv(x), linalg.cholesky(x), linalg.qr(x).Q, linalg.lu(x).l, linalg.solve(x, x)]
+    assert [one.shape for one in shapes] == [(0, 3, 3)] * 5
+    assert linalg.det(x).shape == linalg.slogdet(x).sign.shape == (0,)
+    assert linalg.solve(none, mp.zeros(0, "dd", device)).shape == (0,)
+    assert linalg.solve(none, mp.zeros((0, 2), "dd", device), refine=True).x.shape == (0, 2)
+    assert linalg.cholesky(none).shape == linalg.inv(none).shape == (0, 0)
+    for m, n in ((3, 0), (0, 3)):
+        found = linalg.lstsq(mp.zeros((m, n), "dd", device), mp.zeros(m, "dd", device))
+        assert (found.x.shape, found.rank) == ((n,), 0)
+        assert linalg.pinv(mp.zeros((m, n), "dd", device)).shape == (n, m)
+        assert linalg.syrk(mp.zeros((m, n), "dd", device)).shape == (m, m)
+        assert linalg.trmm(none, mp.zeros((0, n), "dd", device)).shape == (0, n)
+
+
 def test_stacks(device: Device) -> None:
     """A stack's matrices have the bits that they have alone; views and broadcasting."""
     rng = np.random.default_rng(3)
@@ -427,6 +445,73 @@ def test_condition(device: Device) -> None:
         assert want / 3 <= mp.linalg.cond(a, p) <= want * (1 + 1e-12)
     assert mp.linalg.cond(mp.zeros((2, 2), "dd", device)) == math.inf
     assert math.isnan(mp.linalg.cond(mp.array([[math.nan, 0], [0, 1]], "dd", device)))
+
+
+# --- refinement ----------------------------------------------------------------------------------
+
+
+def conditioned(form: str, digits: int, device: Device) -> mp.Array:
+    """A matrix whose singular values go down by so many decimal digits, rounded to a format."""
+    rng = np.random.default_rng(digits)
+    n = 20
+    u, v = (mp.array(np.linalg.qr(rng.standard_normal((n, n)))[0], "qd", device) for _ in range(2))
+    middle = mp.array(np.diag(10.0 ** -np.linspace(0, digits, n)), "qd", device)
+    return (u @ middle @ v).astype(form)
+
+
+@pytest.mark.parametrize(
+    ("form", "digits", "took"),
+    [
+        ("dd", 3, "float64"),
+        ("dd", 10, "float64"),
+        ("dd", 22, "dd"),
+        ("td", 10, "float64"),
+        ("td", 22, "dd"),
+        ("ts", 3, "float32"),
+        ("ts", 10, "ds"),
+        ("d+s", 8, "float64"),
+        ("float64", 5, "float64"),
+    ],
+)
+def test_refinement(device: Device, form: str, digits: int, took: str) -> None:
+    """Which factors it takes, backward errors by exact arithmetic, and that the bound is one."""
+    a = conditioned(form, digits, device)
+    n = a.shape[0]
+    b = mp.array(np.random.default_rng(1).standard_normal((n, 2)), form, device)
+    x, info = mp.linalg.solve(a, b, refine=True)
+    whole, sides, found = exact(a), exact(b), exact(x)
+    assert info.format == took
+    assert (info.corrections > 0) == (took != form)
+    rest = sizes(whole * found - sides).max(axis=0)
+    scale = sizes(whole).sum(axis=1).max() * sizes(found).max(axis=0) + sizes(sides).max(axis=0)
+    # the residual's own rounding comes on top of what it shows
+    assert (rest <= (info.backward + 10 * n * a.format.unit_roundoff) * scale).all()
+    assert info.backward <= n * a.format.unit_roundoff
+    want = whole.solve(sides)
+    error = (sizes(found - want).max(axis=0) / sizes(want).max(axis=0)).max()
+    assert error <= info.bound
+    inverse = sizes(whole.inv()).sum(axis=1).max()
+    true = sizes(whole).sum(axis=1).max() * inverse
+    assert true / 3 <= info.condition <= true * 1.01
+    one = mp.linalg.solve(a, b[:, 0], refine=True)
+    assert one.x.shape == (n,)
+
+
+def test_refinement_scales_and_refuses(device: Device) -> None:
+    """Residuals far below float32's range; singular matrices, infinities, stacks."""
+    a = conditioned("ts", 3, device)
+    b = mp.array(np.linspace(1, 2, 20), "ts", device)
+    x = mp.linalg.solve(a, b, refine=True).x
+    small = mp.linalg.solve(a, b * 2.0**-60, refine=True).x
+    assert (small == x * 2.0**-60).all()
+    zero = mp.linalg.solve(a, b * 0, refine=True)
+    assert (zero.x == 0).all() and zero.info.backward == 0
+    with pytest.raises(ArgumentError, match="singular: the pivot of column 1"):
+        mp.linalg.solve(mp.array([[1, 1], [1, 1]], "dd", device), mp.array([1, 1]), refine=True)
+    with pytest.raises(ArgumentError, match="infinities or NaN"):
+        mp.linalg.solve(a, b * math.inf, refine=True)
+    with pytest.raises(ShapeError, match="refine takes one matrix"):
+        mp.linalg.solve(a[None], b, refine=True)
 
 
 # --- bits ----------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from dataclasses import replace
@@ -11,7 +12,8 @@ from typing import Any
 import pytest
 import tiers
 
-from portmp.errors import BackendUnavailable, EntryError
+import portmp as mp
+from portmp.errors import BackendUnavailable, CompileError, EntryError
 from portmp.porting import checks, entries, evidence, pages
 from portmp.porting.checks import FAILS, HOLDS, UNCHECKED, Result
 from portmp.porting.entries import Entry
@@ -299,6 +301,24 @@ def test_pages_are_made_of_the_entries() -> None:
     assert set(found) == set(expected)
     stale = [name for name, text in expected.items() if found[name] != text]
     assert not stale, "python -m portmp.porting.pages docs/porting"
+    assert json.loads(pages.MESSAGES.read_text()) == pages.messages()
+
+
+@pytest.mark.parametrize(
+    ("tier", "platform", "text", "entry"),
+    [
+        ("hiprtc", "rocm", "__syncwarp();", "warps/syncwarp"),
+        ("hiprtc", "rocm", "x = __dadd_rz(x, x);", "arithmetic/directed-rounding"),
+        ("nvrtc", "cuda", "half y;", "language/half"),
+    ],
+)
+def test_compile_errors_name_entries(tier: str, platform: str, text: str, entry: str) -> None:
+    """Where a compiler refuses a kernel of the user's with a message of the reference."""
+    tiers.check(tier)
+    body = f"${{kernel()}}\n{{ double x = 1.5; {text} ${{store('y', '0', 'x')}} }}"
+    kernel = mp.Kernel(body, "k(y: out [n])", threads="n", format="float64")
+    with pytest.raises(CompileError, match=f"see the porting reference, entry {entry}"):
+        kernel.compile(platform)
 
 
 def test_links_of_the_pages() -> None:

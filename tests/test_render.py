@@ -42,6 +42,7 @@ from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm.schedule import PanelSchedule
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.runtime import program
+from portmp.verify import programs
 
 ROOT = Path(__file__).resolve().parents[1]
 TEMPLATES = render.template_folder()
@@ -92,6 +93,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
         yield on, "own", own.module.write(on).source
         if not host_programs.get(on).embedded:  # a text in strings has no kernels to find
             yield on, "own program", own.program(on)
+            yield on, "program of a routine", programs.program("add", "float32", on)
         for name in ("float32", "dd", "d+s", "ts", "qd2011"):
             kernels = [
                 *compilation_units.kernels(name).values(),
@@ -516,7 +518,7 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "reduce_max": lambda a, x: x.max(),
     "gemm": lambda a, x: a @ a,
     "gemm_fast": lambda a, x: mp.gemm(a, a, accuracy="fast"),
-    "solve_triangular": mp.linalg.solve_triangular,
+    "triangular": mp.linalg.solve_triangular,
     "triangle": lambda a, x: mp.linalg.lu(a),
     "lu": lambda a, x: mp.linalg.lu_factor(a),
     "rows": mp.linalg.solve,

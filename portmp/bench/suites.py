@@ -112,7 +112,8 @@ class Suite:
             return left_out(device, member.family, f"{what}: its times say nothing of any device")
         words = member.words(device, request.args)
         try:
-            mine = options.read(options.parsed(member.family, words), family.by_name)
+            names = [e.name for e in family.experiments]
+            mine = options.read(options.parsed(member.family, words), names)
             mine = dataclasses.replace(
                 mine,
                 seconds=max(limit, 0.001),

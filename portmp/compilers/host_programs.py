@@ -1,11 +1,12 @@
 """How a program in one file runs a kernel on each platform, without portmp.
 
 A platform's part is C that a C++ compiler takes as well, with four functions that the common part
-(templates/kernels/standalone.mako) calls: ``host_start`` chooses a device, ``host_memory`` gives
-memory with a content, ``host_fetch`` copies it back, ``host_launch`` runs the kernel and waits
-(*memory*: bytes of block memory beside its own).
-What it may use: ``host_fail``, ``host_device`` (a number that the user gives), ``HOST_KERNEL`` (the
-kernel's name), and where the kernel's text is a string ``host_source`` and ``HOST_LINES``.
+(templates/kernels/standalone.mako, templates/programs/routine.mako) calls: ``host_start`` chooses
+a device, ``host_memory`` gives memory with a content, ``host_fetch`` copies it back,
+``host_launch`` runs the kernel of a number and waits (*memory*: bytes of block memory beside its
+own). What it may use: ``host_fail``, ``host_device`` (a number that the user gives), and what
+templates/kernels/parts.mako defines: ``host_kernels`` (their addresses), and where the kernels'
+texts are strings ``host_modules``, ``host_entries``, ``HOST_MODULES`` and ``HOST_KERNELS``.
 """
 
 from __future__ import annotations
@@ -56,8 +57,8 @@ static void host_fetch(void *content, void *memory, size_t bytes)
 }
 
 static void host_launch(
-    const long long *grid, const size_t *block, void **arguments, const size_t *sizes, int count,
-    size_t memory)
+    int kernel, const long long *grid, const size_t *block, void **arguments, const size_t *sizes,
+    int count, size_t memory)
 {
     const dim3 blocks((unsigned)grid[0], (unsigned)grid[1], (unsigned)grid[2]);
     const dim3 threads((unsigned)block[0], (unsigned)block[1], (unsigned)block[2]);
@@ -65,11 +66,11 @@ static void host_launch(
     if (memory)
         host_check(
             API(FuncSetAttribute)(
-                (const void *)HOST_KERNEL,
+                host_kernels[kernel],
                 API(FuncAttributeMaxDynamicSharedMemorySize), (int)memory),
             "block memory");
     host_check(
-        API(LaunchKernel)((const void *)HOST_KERNEL, blocks, threads, arguments, memory, 0),
+        API(LaunchKernel)(host_kernels[kernel], blocks, threads, arguments, memory, 0),
         "launch");
     host_check(API(DeviceSynchronize)(), "kernel");
 }
@@ -86,13 +87,11 @@ _OPENCL_HEADERS = """\
 """
 
 _OPENCL = """\
-#define HOST_TEXT_(name) #name
-#define HOST_TEXT(name) HOST_TEXT_(name)
 #define HOST_MOST 16
 
 static cl_context host_context;
 static cl_command_queue host_queue;
-static cl_kernel host_kernel;
+static cl_kernel host_kernels[HOST_KERNELS];
 
 static void host_check(cl_int status, const char *what)
 {
@@ -125,7 +124,8 @@ static void host_start(void)
     cl_device_fp_config single = 0;
     char name[256] = "", options[128] = "-cl-std=CL1.2";
     cl_device_id device = host_chosen();
-    cl_program program;
+    cl_program programs[HOST_MODULES];
+    int i;
     clGetDeviceInfo(device, CL_DEVICE_NAME, sizeof name - 1, name, NULL);
     printf("device: %s\\n", name);
     host_context = clCreateContext(NULL, 1, &device, NULL, NULL, &status);
@@ -135,16 +135,23 @@ static void host_start(void)
     clGetDeviceInfo(device, CL_DEVICE_SINGLE_FP_CONFIG, sizeof single, &single, NULL);
     if (single & CL_FP_CORRECTLY_ROUNDED_DIVIDE_SQRT)
         strcat(options, " -cl-fp32-correctly-rounded-divide-sqrt");
-    program = clCreateProgramWithSource(
-        host_context, HOST_LINES, (const char **)host_source, NULL, &status);
-    host_check(status, "program");
-    if (clBuildProgram(program, 1, &device, options, NULL, NULL)) {
-        static char log[65536];
-        clGetProgramBuildInfo(program, device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
-        host_fail("the compiler rejects the kernel", log);
+    for (i = 0; i < HOST_MODULES; ++i) {
+        programs[i] = clCreateProgramWithSource(
+            host_context, host_modules[i].count, (const char **)host_modules[i].lines, NULL,
+            &status);
+        host_check(status, "program");
+        if (clBuildProgram(programs[i], 1, &device, options, NULL, NULL)) {
+            static char log[65536];
+            clGetProgramBuildInfo(
+                programs[i], device, CL_PROGRAM_BUILD_LOG, sizeof log - 1, log, NULL);
+            host_fail("the compiler rejects the kernel", log);
+        }
     }
-    host_kernel = clCreateKernel(program, HOST_TEXT(HOST_KERNEL), &status);
-    host_check(status, "kernel");
+    for (i = 0; i < HOST_KERNELS; ++i) {
+        host_kernels[i] = clCreateKernel(
+            programs[host_entries[i].module], host_entries[i].name, &status);
+        host_check(status, "kernel");
+    }
 }
 
 static void *host_memory(const void *content, size_t bytes)
@@ -164,19 +171,23 @@ static void host_fetch(void *content, void *memory, size_t bytes)
 }
 
 static void host_launch(
-    const long long *grid, const size_t *block, void **arguments, const size_t *sizes, int count,
-    size_t memory)
+    int kernel, const long long *grid, const size_t *block, void **arguments, const size_t *sizes,
+    int count, size_t memory)
 {
     size_t threads[3];
     int i;
     for (i = 0; i < 3; ++i)
         threads[i] = (size_t)grid[i] * block[i];
     for (i = 0; i < count; ++i)
-        host_check(clSetKernelArg(host_kernel, (cl_uint)i, sizes[i], arguments[i]), "argument");
+        host_check(
+            clSetKernelArg(host_kernels[kernel], (cl_uint)i, sizes[i], arguments[i]),
+            "argument");
     if (memory)
-        host_check(clSetKernelArg(host_kernel, (cl_uint)count, memory, NULL), "block memory");
+        host_check(
+            clSetKernelArg(host_kernels[kernel], (cl_uint)count, memory, NULL), "block memory");
     host_check(
-        clEnqueueNDRangeKernel(host_queue, host_kernel, 3, NULL, threads, block, 0, NULL, NULL),
+        clEnqueueNDRangeKernel(
+            host_queue, host_kernels[kernel], 3, NULL, threads, block, 0, NULL, NULL),
         "launch");
     host_check(clFinish(host_queue), "kernel");
 }

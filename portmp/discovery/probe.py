@@ -68,6 +68,11 @@ def approve(device: Device) -> Verdict:
     return verdict
 
 
+def trust(device: Device) -> None:
+    """Take a device with the traits that it has: one that computes nothing is never right."""
+    _verdicts[device.name] = Verdict(device.traits)
+
+
 def examine(device: Device, started: Callable[[str], None] = lambda check: None) -> Verdict:
     """Run the checks in this process, repairing what another spelling cures.
 

@@ -14,7 +14,6 @@ from portmp.linalg.lu import (
     lu_solve,
     matrix_power,
     slogdet,
-    solve,
 )
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
@@ -30,6 +29,8 @@ from portmp.linalg.products import (
     vector_norm,
 )
 from portmp.linalg.qr import QR, PivotedQR, qr
+from portmp.linalg.refinement import Refined, Refinement
+from portmp.linalg.solve import solve
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
 from portmp.linalg.trust import Trust, trust
 
@@ -39,6 +40,8 @@ __all__ = [
     "Lu",
     "LuFactors",
     "PivotedQR",
+    "Refined",
+    "Refinement",
     "SignAndLog",
     "Solution",
     "Trust",

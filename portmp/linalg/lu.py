@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -73,7 +74,7 @@ def lu_solve(lu_and_piv: LuFactors, b: Array, *, trans: int = 0, method: By = "d
     n, batch = matrix.shape[-1], matrix.shape[:-2]
     if piv.shape != (*batch, n):
         raise ShapeError(f"lu_solve: piv {piv.shape} does not fit lu {matrix.shape}")
-    pivots = piv.to_numpy().reshape(-1, n)
+    pivots = piv.to_numpy().reshape(math.prod(batch), n)
     if pivots.size and not ((pivots >= 0) & (pivots < n)).all():
         raise ArgumentError(f"lu_solve: piv holds numbers outside 0 to {n - 1}")
     return _solved(matrix, pivots, b, trans == 1, method, "lu_solve")
@@ -103,18 +104,13 @@ def lu(a: Array, *, p_indices: bool = False, method: By = "direct") -> Lu:
     return Lu(p, operands.unstacked(lower, batch), operands.unstacked(upper, batch))
 
 
-def solve(a: Array, b: Array, *, method: By = "direct") -> Array:
-    """The solution x of a x = b for a (..., n, n), b (n,) or (..., n, r), by LU with partial
-    pivoting.
-
-    Backward stable in the format's precision. *method* as in ``lu_factor``. Raises ArgumentError
-    for a singular matrix, naming the column whose pivot is zero or NaN.
-    """
+def solve_directly(a: Array, b: Array, *, method: By = "direct") -> Array:
+    """``solve`` without refinement."""
     matrix = operands.matrix(a, "solve", square=True)
     sides = operands.right(b, matrix, "solve", matrix.shape[-1]).sides
     operands.batch_of(matrix, sides, "solve")
     w, found = _factored(matrix, method, "solve")
-    _refuse(found.singular, matrix, "solve")
+    refuse(found.singular, matrix, "solve")
     lower = operands.unstacked(w, matrix.shape[:-2])
     return _solved(lower, found.pivots, b, False, method, "solve")
 
@@ -123,7 +119,7 @@ def inv(a: Array, *, method: By = "direct") -> Array:
     """The inverse of a (..., n, n), column by column the solution of a x = e."""
     matrix = operands.matrix(a, "inv", square=True)
     n = matrix.shape[-1]
-    return solve(matrix, array(np.eye(n), matrix.format, matrix.queue), method=method)
+    return solve_directly(matrix, array(np.eye(n), matrix.format, matrix.queue), method=method)
 
 
 def det(a: Array, *, method: By = "direct") -> Array:
@@ -188,7 +184,7 @@ def _factored(a: Array, method: By, name: str) -> tuple[Planes, routine.Factored
     return w, routine.factor(w, operands.by(method, a.format, name))
 
 
-def _refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
+def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
     """ArgumentError for the first matrix that is singular."""
     if singular.any():
         entry = int(np.flatnonzero(singular)[0])
@@ -208,7 +204,8 @@ def _solved(
     by = operands.by(method, factors.format, name)
     left = operands.stacked(factors, batch, own=False)
     order = np.array([swapped(one, n) for one in pivots], np.int32)
-    order = np.broadcast_to(order.reshape(*factors.shape[:-2], n), (*batch, n)).reshape(-1, n)
+    order = np.broadcast_to(order.reshape(*factors.shape[:-2], n), (*batch, n))
+    order = order.reshape(math.prod(batch), n)
     x = operands.stacked(sides, batch, own=False)
     if trans:
         turned = left.transposed((0, 2, 1))

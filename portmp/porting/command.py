@@ -50,7 +50,8 @@ def run(
         what = "--hip and --template write into a folder: -o DIR"
         raise ArgumentError(what if folder is None else "-o: give --hip or --template, or both")
     read = [sources.read(name) for name in files]
-    reports = [report.of(source) for source in read]
+    together = [PurePath(source.name).name for source in read]
+    reports = [report.of(source, together) for source in read]
     made = list(_written(read, Path(folder), hip, template)) if folder is not None else []
     if as_json:
         print(json.dumps(_as_json(reports, made), indent=1))

@@ -178,7 +178,7 @@ def hip_name(name: str) -> str | None:
 
 def made() -> dict[str, Any]:
     """The content of names.json, from the bindings that are installed."""
-    from portmp.porting.checks import bound_names
+    from portmp.compilers.bindings import bound_names
 
     hip, cuda = bound_names("hip"), bound_names("cuda")
     wanted = re.compile(r"(hip|HIP)[A-Za-z_]")

@@ -6,13 +6,15 @@ lines rather than tables, so that a phone shows them.
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from portmp.porting import checks, entries, toolchains
+from portmp.paths import PACKAGE
+from portmp.porting import checks, entries, report, toolchains
 from portmp.porting.entries import DIALECTS, GROUPS, Entry
 
 LANGUAGES = {"cuda": "cuda", "hip": "cpp", "opencl": "c"}
@@ -26,6 +28,7 @@ DEVICES = {
 }
 _MADE = "<!-- made by portmp/porting/pages.py from portmp/porting/entries -->\n"
 _SHOWN = 8
+MESSAGES = PACKAGE / "data/porting_messages.json"
 
 
 def anchor(title: str) -> str:
@@ -224,6 +227,25 @@ def by_message() -> str:
     return f"{_MADE}# By message\n\n[All pages](index.md)\n\n" + "\n".join(lines) + "\n"
 
 
+_NAMED = re.compile(r"""'[^']*\w{3,}[^']*'|"[^"]*\w{3,}[^"]*\"""")
+
+
+def messages() -> dict[str, str]:
+    """Messages that name something, with the first entry about them: for compile errors."""
+    found: dict[str, str] = {}
+    for entry in entries.every().values():
+        for claim in entry.claims:
+            if isinstance(claim, entries.Message):
+                line = claim.says.strip().splitlines()[0].strip().removeprefix("error: ")
+                if _NAMED.search(line):
+                    found.setdefault(line, entry.name)
+    for name, about in report.by_construct().items():
+        one = report.first(about)
+        if re.fullmatch(r"(__|cuda)\w+", name) and one:
+            found.setdefault(f"use of undeclared identifier '{name}'", one.name)
+    return dict(sorted(found.items()))
+
+
 def by_trap() -> str:
     """What one sees who does not know it."""
     parts = [f"{_MADE}# By what you see\n\n[All pages](index.md)\n"]
@@ -288,7 +310,7 @@ def pages() -> dict[str, str]:
 
 
 def main(argv: Sequence[str]) -> int:
-    """Write the pages into a folder."""
+    """Write the pages into a folder, and the messages where compile errors look them up."""
     if len(argv) != 1:
         print("usage: python -m portmp.porting.pages FOLDER", file=sys.stderr)
         return 2
@@ -296,6 +318,7 @@ def main(argv: Sequence[str]) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     for name, text in pages().items():
         (folder / name).write_text(text, encoding="utf-8")
+    MESSAGES.write_text(json.dumps(messages(), indent=1) + "\n", encoding="utf-8")
     return 0
 
 

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
+from pathlib import PurePath
 from typing import Any
 
 from portmp.porting import entries, names
@@ -56,7 +57,8 @@ class Report:
 
 
 @cache
-def _by_construct() -> dict[str, tuple[Entry, ...]]:
+def by_construct() -> dict[str, tuple[Entry, ...]]:
+    """Entries about each construct."""
     found: dict[str, list[Entry]] = {}
     for entry in entries.every().values():
         for name in entry.constructs:
@@ -64,12 +66,14 @@ def _by_construct() -> dict[str, tuple[Entry, ...]]:
     return {name: tuple(some) for name, some in found.items()}
 
 
-def of(source: Source) -> Report:
-    """The report of a source."""
+def of(source: Source, together: Sequence[str] = ()) -> Report:
+    """The report of a source; *together*: names of files that are read with it."""
     facts = Facts(source)
     traps = {trap: None for find in FINDERS for trap in find(facts)}
     order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
-    return Report(source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts)))
+    return Report(
+        source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts, together))
+    )
 
 
 def _constructs(facts: Facts) -> Iterator[Construct]:
@@ -80,21 +84,21 @@ def _constructs(facts: Facts) -> Iterator[Construct]:
     for found, line in _structures(facts):
         lines.setdefault(found, []).append(line)
     for name, where in sorted(lines.items(), key=lambda item: (item[1][0], item[0])):
-        about = _by_construct().get(name, ())
+        about = by_construct().get(name, ())
         other = names.HEADERS.get(name) or names.hip_name(name)
         if not about and not other:
             continue
-        first = _first(about)
+        says = first(about)
         yield Construct(
             "<<<>>>" if name == "<<<" else name,
             tuple(sorted(set(where))),
-            f"`{other}`" if other else first.hip if first else "the same",
-            first.opencl if first else "none of that name",
+            f"`{other}`" if other else says.hip if says else "the same",
+            says.opencl if says else "none of that name",
             tuple(entry.name for entry in about),
         )
 
 
-def _first(about: Sequence[Entry]) -> Entry | None:
+def first(about: Sequence[Entry]) -> Entry | None:
     """The entry that says what a construct becomes: one of names before one of a trap."""
     plain = [e for e in about if e.name in _OF_NAMES]
     return next(iter(plain or about), None)
@@ -116,8 +120,8 @@ def _counts(facts: Facts, word: Word) -> bool:
     if name in _UNSAID or name in facts.declared:
         return False
     if word.kind == INCLUDE:
-        return name in _by_construct() or name in names.HEADERS
-    if name not in _by_construct() and not names.hip_name(name):
+        return name in by_construct() or name in names.HEADERS
+    if name not in by_construct() and not names.hip_name(name):
         return False
     if word.kind == "field_identifier":
         return name in _MEMBERS
@@ -150,15 +154,14 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
                 yield "extern __device__", line_of(node)
         elif node.type == "preproc_call" and re.match(r"#\s*pragma\s+unroll", text_of(node)):
             yield "#pragma unroll", line_of(node)
-        elif node.type == "string_content" and text_of(node) in _by_construct():
+        elif node.type == "string_content" and text_of(node) in by_construct():
             yield text_of(node), line_of(node)
 
 
-def _remarks(facts: Facts) -> Iterator[str]:
-    own = [w for w in facts.words if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)]
-    if own:
-        included = ", ".join(sorted({w.text for w in own}))
-        yield f"includes {included}, which are read only if they are named too"
+def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
+    own = {w.text for w in facts.words if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)}
+    if missing := sorted(name for name in own if PurePath(name).name not in together):
+        yield f"includes {', '.join(missing)}: read only where the command line names it"
     if facts.source.root.has_error:
         lines = sorted({line_of(n) for n in walk(facts.source.root) if n.type == "ERROR"})
         some = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")

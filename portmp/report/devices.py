@@ -157,10 +157,7 @@ def _rank(subject: Subject) -> int:
 
 
 def _cells(subject: Subject, path: Path) -> list[str]:
-    words = [
-        f"{v.passed if v.passed < v.total else 'all'} of {v.total} {v.words}"
-        for v in checks.verdicts(subject)
-    ]
+    words = [f"{v.total + len(v.unknown)} {v.state}" for v in checks.verdicts(subject)]
     formats = {name for v in checks.verdicts(subject) for name in v.formats}
     best = best_product(subject)
     return [

@@ -20,6 +20,8 @@ from portmp.errors import BackendUnavailable
 WIDTH, WIDER, HEIGHT = 4.4, 9.2, 3.2
 """Inches: 72 units of the page each. Letters stay readable where a phone shows them at 80 %."""
 LETTERS = 10.5
+ROW = 0.34
+"""Inches of a named row."""
 HUES = 8
 """Colours of the page; further series have them again with other marks."""
 MARKS = {"o": "●", "s": "■", "D": "◆", "^": "▲", "v": "▼", "*": "★", "X": "✖", "P": "✚"}
@@ -153,8 +155,8 @@ def letter(i: int, series: Series) -> str:
 
 
 def _height(figure: Figure) -> float:
-    """Rows of names need room of their own."""
-    return max(HEIGHT, 0.9 + 0.2 * len(figure.names))
+    """Rows of names, each with its name above it, need room of their own."""
+    return 0.7 + ROW * len(figure.names) if figure.names else HEIGHT
 
 
 def _plot(axes: Any, figure: Figure) -> None:
@@ -178,8 +180,11 @@ def _plot(axes: Any, figure: Figure) -> None:
     for which, ends in figure.ends.items():
         getattr(axes, f"set_{which}lim")(*ends)
     if figure.names:
-        axes.set_yticks(range(len(figure.names)), figure.names, parse_math=False)
-        axes.set_ylim(len(figure.names) - 0.5, -0.5)
+        axes.set_yticks(range(len(figure.names)), [""] * len(figure.names))
+        axes.set_ylim(len(figure.names) - 0.6, -0.8)
+        for i, name in enumerate(figure.names):
+            place = {"transform": axes.get_yaxis_transform(), "va": "center"}
+            axes.text(0.01, i - 0.45, name, parse_math=False, **place)
     axes.set_xlabel(figure.across)
     axes.set_ylabel(figure.up)
 
@@ -211,6 +216,11 @@ def _plain_ticks(axis: Any, base: int) -> None:
     """Powers as numbers with prefixes, without mathematics."""
     from matplotlib import ticker
 
+    low, high = sorted(axis.get_view_interval())
+    if base == 10 and low > 0 and high < 30 * low:  # less than a decade and a half
+        axis.set_major_locator(
+            ticker.LogLocator(subs=(1, 2, 5) if high > 5 * low else range(1, 10))
+        )
     axis.set_minor_locator(ticker.NullLocator())
     axis.set_major_formatter(ticker.FuncFormatter(lambda value, _: power_text(value, base)))
 

@@ -9,7 +9,7 @@ from portmp.bench.experiment import paper_of
 from portmp.bench.papers.hpcs2011 import experiments as hpcs2011
 from portmp.bench.papers.nbody import model
 from portmp.bench.papers.slfp import experiments as slfp
-from portmp.bench.tables import Row, value_of
+from portmp.bench.tables import Row, shape_text, value_of
 from portmp.report.drawing import Figure, Point, Series
 from portmp.report.subjects import Subject
 
@@ -49,14 +49,20 @@ def _hpcs2011(subject: Subject) -> Iterator[Pair]:
             yield Pair(what, row["over_cpu"], stated, hpcs2011.GPU)
 
 
+_SIZES = {"axpy": 2**24, "gemm": 5120}
+"""The paper's largest; of others that were measured the nearest stands beside it."""
+
+
 def _slfp(subject: Subject) -> Iterator[Pair]:
-    for name in ("axpy", "gemm"):
+    for name, size in _SIZES.items():
         machine, there = slfp.theirs(subject.kind, name)
         base = value_of(there, "float64.gflops")
-        for row, _ in subject.rows("slfp", name):
+        found = [row for row, _ in subject.rows("slfp", name)]
+        nearest = min((row["n"] for row in found), key=lambda n: abs(n - size), default=0)
+        for row in (row for row in found if row["n"] == nearest):
             figure = value_of(there.get(row["type"], {}), "gflops")
             if base and figure and row["over"].get("float64") and row["type"] != "float64":
-                what = f"{name} {row['type']}, n = {row['n']}: over float64"
+                what = f"{name} {row['type']}, n = {shape_text([nearest])}: rate over float64's"
                 yield Pair(what, row["over"]["float64"], figure / base, machine)
 
 
@@ -103,30 +109,32 @@ def pairs(subject: Subject, paper: str) -> list[Pair]:
 
 
 def figures(subject: Subject) -> Iterator[Figure]:
-    """A figure for each paper: each ratio here, and as the paper states it."""
+    """For each kind of ratio of each paper a figure: here, and as the paper states it."""
     for paper, (title, _) in PAPERS.items():
-        found = pairs(subject, paper)
-        if not found:
-            continue
-        names = list(dict.fromkeys(pair.what for pair in found))
-        here = {pair.what: pair.here for pair in found}
-        series: dict[str, list[Point]] = {
-            "here": [(x, float(names.index(what)), f"{what}: {x:.3g}") for what, x in here.items()]
-        }
-        for p in found:
-            mark = p.stated, float(names.index(p.what)), f"{p.what}, {p.machine}: {p.stated:.3g}"
-            series.setdefault(f"the paper's {p.machine}", []).append(mark)
-        yield Figure(
-            f"Beside the paper: {title}",
-            "Ratios on this device and as the paper states them, one line each: the nearer the "
-            "marks, the more alike.",
-            [Series(name, points, line=False) for name, points in series.items()],
-            "ratio",
-            "",
-            subject.key,
-            logs=(True, False),
-            names=names,
-        )
+        kinds: dict[str, list[Pair]] = {}
+        for pair in pairs(subject, paper):
+            kinds.setdefault(pair.what.partition(": ")[2], []).append(pair)
+        for kind, found in kinds.items():
+            names = list(dict.fromkeys(pair.what.partition(": ")[0] for pair in found))
+            series: dict[str, list[Point]] = {"here": []}
+            for p in found:
+                at = float(names.index(p.what.partition(": ")[0]))
+                here = p.here, at, f"{p.what}: {p.here:.3g}"
+                if here not in series["here"]:
+                    series["here"].append(here)
+                mark = p.stated, at, f"{p.what}, {p.machine}: {p.stated:.3g}"
+                series.setdefault(f"the paper's {p.machine}", []).append(mark)
+            yield Figure(
+                f"Beside the paper: {title}",
+                "Ratios on this device and as the paper states them, one line each: the nearer the "
+                "marks, the more alike.",
+                [Series(name, points, line=False) for name, points in series.items()],
+                kind or "ratio",
+                "",
+                subject.key,
+                logs=(True, False),
+                names=names,
+            )
 
 
 def rows(subject: Subject) -> list[Row]:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import re
 import threading
 from collections.abc import Iterator
 from functools import cache
+from importlib import resources
 from pathlib import Path
 from weakref import WeakKeyDictionary
 
@@ -175,9 +177,17 @@ def explained(error: CompileError, source: RenderedSource) -> CompileError:
         notes.append(f"  rendered line {number} ({place}): {lines[number - 1].strip()}")
     if full := paths.full_disk():
         return CompileError(f"the compiler fails{full}: {log}")
-    if not notes:
+    known = [f"  see the porting reference, entry {one}" for one in _entries(log)]
+    if not (notes or known):
         return error
-    return CompileError("\n".join(["the compiler rejects rendered source:", *notes, log]))
+    return CompileError("\n".join(["the compiler rejects rendered source:", *notes, *known, log]))
+
+
+def _entries(log: str) -> list[str]:
+    """Entries of the porting reference (docs/porting) about messages of a compiler."""
+    text = resources.files("portmp").joinpath("data/porting_messages.json").read_text()
+    found = (entry for message, entry in json.loads(text).items() if message in log)
+    return list(dict.fromkeys(found))
 
 
 def placed(error: CheckError, source: RenderedSource) -> CheckError:

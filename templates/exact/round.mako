@@ -23,8 +23,9 @@ ${p.function} ${w.scalar} power(const int e)
 }
 
 % endif
+% if w.first(f"rounded{digits}"):
 /* the digits' carries; the last digit has the sign alone */
-${p.function} void carried(${work}work, const ${long} step)
+${p.function} void carried${digits}(${work}work, const ${long} step)
 {
     ${long} carry = 0;
     ${p.unrolled_by(1)}
@@ -38,7 +39,7 @@ ${p.function} void carried(${work}work, const ${long} step)
 
 /* one word: what is left in the accumulator, rounded to a number of bits, none of them below the place
    lowest; it is subtracted. A number from 2^overflow on is infinite. */
-${p.function} ${w.scalar} rounded(
+${p.function} ${w.scalar} rounded${digits}(
     ${work}work, const ${long} step, const int bits, const int lowest, const int overflow, const int truncates)
 {
     const int negative = work[${digits - 1} * step] < 0;
@@ -50,7 +51,7 @@ ${p.function} ${w.scalar} rounded(
         for (digit = 0; digit < ${digits}; ++digit)
             work[digit * step] = -work[digit * step];
     }
-    carried(work, step);
+    carried${digits}(work, step);
     digit = ${digits - 1};
     while (digit > 0 && work[digit * step] == 0)
         --digit;
@@ -98,7 +99,7 @@ ${p.function} ${w.scalar} rounded(
         work[(digit + 1) * step] -= (${long})((low >> 32) + (high & 0xffffffffu));
         work[(digit + 2) * step] -= (${long})(high >> 32);
     }
-    carried(work, step);
+    carried${digits}(work, step);
     place += ${unit};
     shift = place < ${least} ? ${least} : place;
     size = (${w.scalar})number * power(shift) * power(place - shift);
@@ -106,11 +107,12 @@ ${p.function} ${w.scalar} rounded(
         ${p.unrolled_by(1)}
         for (digit = 0; digit < ${digits}; ++digit)
             work[digit * step] = -work[digit * step];
-        carried(work, step);
+        carried${digits}(work, step);
     }
     return negative ? -size : size;
 }
 
+% endif
 /* element first + item of m x n */
 ${p.kernel.format(threads)} ${name}(
     const ${long} n, const ${long} first, const ${long} count,
@@ -135,12 +137,12 @@ ${p.kernel.format(threads)} ${name}(
         z0 = ${w.bits("as_float", "0x7fc00000")};
 % endif
     } else {
-        carried(mine, step);
+        carried${digits}(mine, step);
     }
 % for i, place in enumerate(places):
 % if place.bits:
     if (left) {
-        z${i} = rounded(mine, step, ${place.bits}, ${place.smallest - unit}, ${place.overflow}, ${int(place.truncates)});
+        z${i} = rounded${digits}(mine, step, ${place.bits}, ${place.smallest - unit}, ${place.overflow}, ${int(place.truncates)});
 % if i:
         z${i} = ${w.fabs(f"z{i}")} <= ${w.largest} ? z${i} : ${w.literal(0)};
 % elif len(places) > 1:

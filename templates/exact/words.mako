@@ -9,6 +9,7 @@
     integer = long if double else "int"
     work = p.pointer.format(long)
 %>
+% if w.first("significand"):
 /* a word's bits: its significand, whether it is negative, and where the significand's last bit
    stands in units of the smallest subnormal; -1 where it is not finite */
 ${p.function} int significand(const ${w.scalar} x, ${p.out_parameter.format(f"unsigned {long}")}bits, ${p.out_parameter.format("int")}negative)
@@ -38,7 +39,8 @@ ${p.function} void add_number(${work}work, const ${long} step, const unsigned ${
     add_digit(work, step, digit + 2, high >> 32, negative);
 }
 
-% if factors == 2:
+% endif
+% if factors == 2 and w.first("add_product"):
 /* the product of two significands, likewise */
 ${p.function} void add_product(${work}work, const ${long} step, const unsigned ${long} x, const unsigned ${long} y, const int place, const int negative)
 {

@@ -1,6 +1,7 @@
 ## A program in one file that runs a kernel without portmp: C, which is C++ as well.
 ## part: the platform's HostProgram; text: the kernels; name, symbol: the kernel's name, and in C;
 ## memory: its BlockMemory, alignment: of the parts of what a call decides; signature, form, block; grid: (whether threads are meant, sizes in C or nothing, values)
+<%namespace name="program" file="/kernels/parts.mako"/>
 <%
     arrays = [p for p in signature.parameters if p.is_array]
     numbers = [p for p in signature.parameters if not p.is_array]
@@ -13,7 +14,6 @@
     count += sum(1 if p.is_plain else words(p).limbs for p in numbers)
     size_of = lambda part: 1 if part == "bool" else int(part.lstrip("uintfloa")) // 8
     of_threads, axes, values = grid
-    quoted = lambda line: '"' + line.replace("\\", "\\\\").replace('"', '\\"') + '\\n"'
 %>
 /* ${name}, written by portmp: a kernel and a program that runs it once.
 
@@ -46,18 +46,7 @@
 #include <stdlib.h>
 #include <string.h>
 ${part.headers}
-#define HOST_KERNEL ${symbol}
-% if part.embedded:
-static const char *const host_source[] = {
-% for line in text.splitlines():
-    ${quoted(line)},
-% endfor
-};
-#define HOST_LINES ${len(text.splitlines())}
-% else:
-${text}
-% endif
-
+${program.kernels_of(part, [text], [(0, symbol)])}
 /* --- the program ------------------------------------------------------------------------------ */
 
 static int host_device = 0;
@@ -314,7 +303,7 @@ int main(int argc, char **argv)
         bytes[k] = sizeof sizes[i];
     }
     if (grid[0] && grid[1] && grid[2])
-        host_launch(grid, block, arguments, bytes, k, host_dynamic);
+        host_launch(0, grid, block, arguments, bytes, k, host_dynamic);
 % for i, p in enumerate(arrays):
 % if p.written:
     host_show(&host_arrays[${i}]);

@@ -68,7 +68,7 @@ ${matrix(w, "t", const=False)}\
                 }
 ${kept("lane", "e", "z", " " * 16)}
             }
-            for (int j = thread; j < ${most}; j += ${threads}) {
+            for (int j = thread; j < width; j += ${threads}) {
                 const ${long} at = (entry * 2 + (col & 1)) * ${most} + j;
                 const ${w.value} z = ${held("saved", "at")};
 ${kept("top", "j", "z", " " * 16)}

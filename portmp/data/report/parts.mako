@@ -1,7 +1,7 @@
 <%!
     def marks(cell, left):
         """How a cell looks: names are flush left, verdicts have a colour."""
-        word = {"CHANGED": "mark", "NOT AS RECORDED": "bad", "as recorded": "good"}.get(cell, "")
+        word = {"CHANGED": "mark", "NOT AS RECORDED": "bad", "as recorded": "good"}.get(str(cell).partition(",")[0], "")
         names = " ".join(filter(None, ["n" if left else "", word]))
         return f' class="{names}"' if names else ""
 %>\

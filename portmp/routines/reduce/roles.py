@@ -22,7 +22,7 @@ def steps(form: Format, kind: str, accuracy: str = "accurate") -> dict[str, Netw
             "finish": nets["finish"],
             "combine": form.operator("add"),
         }
-        # A lane of a chunk is finished before an accurate accumulator is renormalised.
+        # Where a lane of a chunk is long enough for it.
         if accumulator.period < definition.CHUNK // definition.LANES:
             found |= {role: nets[role] for role in ("renormalise",) if role in nets}
         return found

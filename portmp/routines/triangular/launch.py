@@ -135,6 +135,8 @@ class OnDevice(Steps[Planes]):
 
 def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> None:
     """Overwrite b (batch, n, r) by the x of a x = b for triangular a (batch, n, n)."""
+    if not b.size:
+        return
     if b.device.by_reference:
         solved = partial(reference.solve, b.format, lower=lower, unit=unit, method=method)
         for each in np.ndindex(b.shape[0]):
@@ -147,6 +149,8 @@ def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> N
 def times(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> Planes:
     """a b for triangular a (batch, n, n) and b (batch, n, r)."""
     out = allocate(b.format, b.shape, b.queue)
+    if not out.size:
+        return out
     if b.device.by_reference:
         made = partial(reference.times, b.format, lower=lower, unit=unit, method=method)
         for each in np.ndindex(b.shape[0]):
@@ -171,6 +175,8 @@ def square(
 
     The other triangle holds anything afterwards.
     """
+    if not c.size:
+        return
     if c.device.by_reference:
         made = partial(reference.square, c.format, lower=lower, method=method)
         for each in np.ndindex(c.shape[0]):

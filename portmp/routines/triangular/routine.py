@@ -29,7 +29,7 @@ class Triangular(Routine):
         if form.coded:
             return
         threads = launch.threads_of(device, launch.THREADS)
-        yield "solve_triangular", (launch.kernel_spec(form.name, threads),)
+        yield "triangular", (launch.kernel_spec(form.name, threads),)
         copying = base.threads(device, launch.COPYING)
         yield "triangle", (launch.copy_spec(form.name, copying),)
 

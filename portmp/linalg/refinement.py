@@ -1,0 +1,175 @@
+"""Systems solved by factors of few limbs and refined to all of them.
+
+Factors cost n^3 operations, a correction n^2. A value's first limbs are the value in a shorter
+format, where they lie: nothing is converted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp import formats
+from portmp.arrays.array import Array, zeros
+from portmp.arrays.blas import gemm, scal
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.linalg import operands
+from portmp.linalg.lu import LuFactors, lu_factor, lu_solve, refuse
+from portmp.linalg.norms import diagonal, norm_estimate
+from portmp.linalg.operands import By
+from portmp.runtime.planes import Planes
+
+MOST = 40
+"""Corrections with the same factors."""
+
+SLOW = 0.5
+"""A correction that leaves more than this of the backward error is the last of its factors."""
+
+SUM = 10
+"""Of a residual's own rounding: this times n u^N (|a| |x| + |b|) is above the bounds of sums."""
+
+
+class Refinement(NamedTuple):
+    """What was done to a solution.
+
+    ``format``: whose factors; ``corrections``: how many with them; ``backward``: the largest over
+    right-hand sides of |b - a x| / (|a| |x| + |b|); ``condition``: |a| |a^-1|, the inverse's norm
+    being estimated with the factors; ``bound``: of |x - exact| / |x| by that estimate, the residual
+    and its own rounding. Norms are those of the largest element and of sums of rows.
+    """
+
+    format: str
+    corrections: int
+    backward: float
+    condition: float
+    bound: float
+
+
+class Refined(NamedTuple):
+    """``x``, and ``info`` of how it came about."""
+
+    x: Array
+    info: Refinement
+
+
+def refined(a: Array, b: Array, method: By) -> Refined:
+    """x of a x = b by factors of as few limbs as do."""
+    matrix = operands.matrix(a, "solve", square=True)
+    if matrix.ndim != 2:
+        raise ShapeError(f"solve: a {matrix.shape} given, refine takes one matrix")
+    n, form = matrix.shape[0], matrix.format
+    sides, vector = operands.right(b, matrix, "solve", n)
+    if sides.ndim != 2:
+        raise ShapeError(f"solve: b {b.shape} given, refine takes one or two axes")
+    operands.by(method, form, "solve")
+    if not sides.size:
+        return Refined(b.copy(), Refinement(form.name, 0, 0.0, 0.0, 0.0))
+    size = float(abs(matrix).sum(1).max())
+    if not math.isfinite(size) or not math.isfinite(float(abs(sides).max())):
+        raise ArgumentError("solve: a or b holds infinities or NaN, or sums of them overflow")
+    for short in _shorter(form):
+        factors = lu_factor(first_limbs(matrix, short), method=method)
+        if bool((diagonal(factors.lu) == 0).any()):
+            if short is form:
+                pivots = (diagonal(factors.lu) == 0).argmax()
+                refuse(np.array([pivots + 1]), matrix, "solve")
+            continue
+        x, count, errors = _corrected(matrix, sides, factors, size)
+        if short is form or float(errors.max()) <= n * form.unit_roundoff:
+            info = _described(matrix, sides, x, factors, size, count)
+            return Refined(x[:, 0] if vector else x, info)
+    raise AssertionError("the format itself is the last")
+
+
+def _shorter(form: Format) -> Iterator[Format]:
+    """Formats of fewer limbs, one first, that the first limbs of *form* are; then itself."""
+    for limbs in range(1, form.limbs):
+        found = _NAMES[form.word][limbs - 1]
+        if form.planes[:limbs] == (form.word,) * limbs:
+            yield formats.get(found)
+    yield form
+
+
+_NAMES = {"float32": ("float32", "ds", "ts", "qs"), "float64": ("float64", "dd", "td", "qd")}
+
+
+def first_limbs(x: Array, form: Format) -> Array:
+    """The first limbs of an array as values of a shorter format: a view."""
+    p = x.planes
+    if form is p.format:
+        return x
+    return Array(Planes(form, p.shape, p.strides, p.start, p.buffers[: form.limbs], p.queue))
+
+
+def _corrected(
+    a: Array, b: Array, factors: LuFactors, size: float
+) -> tuple[Array, int, np.ndarray[Any, Any]]:
+    """x, how many corrections were made, and the backward errors of its columns."""
+    n, form = a.shape[0], a.format
+    x = _solved(factors, b, form)
+    residual, errors = _residual(a, b, x, size)
+    count = 0
+    while count < MOST and float(errors.max()) > n * form.unit_roundoff:
+        better = x + _solved(factors, residual, form)
+        rest, after = _residual(a, b, better, size)
+        count += 1
+        before = float(errors.max())
+        if not float(after.max()) < before:
+            break
+        x, residual, errors = better, rest, after
+        if float(after.max()) > SLOW * before:
+            break
+    return x, count, errors
+
+
+def _solved(factors: LuFactors, b: Array, form: Format) -> Array:
+    """x in the format *form* by factors of a shorter one; b is scaled by a power of two."""
+    short = factors.lu.format
+    largest = float(abs(b).max())
+    exponent = math.frexp(largest)[1] if largest and math.isfinite(largest) else 0
+    limit = 120 if form.word == "float32" else 1000
+    exponent = max(-limit, min(limit, exponent))
+    scaled = scal(math.ldexp(1.0, -exponent), b)
+    found = lu_solve(factors, first_limbs(scaled, short))
+    x = zeros(b.shape, form, b.queue)
+    first_limbs(x, short)[...] = found
+    return scal(math.ldexp(1.0, exponent), x)
+
+
+def _residual(
+    a: Array, b: Array, x: Array, size: float
+) -> tuple[Array, np.ndarray[Any, np.dtype[np.float64]]]:
+    """b - a x, and of each column its size relative to |a| |x| + |b|; inf where it is no number."""
+    rest = gemm(a, x, alpha=-1, beta=1, c=b)
+    largest, solution, side = (_largest(v) for v in (rest, x, b))
+    with np.errstate(all="ignore"):
+        errors = largest / (size * solution + side)
+    errors = np.where(largest == 0, 0.0, errors)
+    return rest, np.where(np.isnan(errors), math.inf, errors)
+
+
+def _largest(x: Array) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """The largest leading limb of each column."""
+    found: Array = abs(x).max(0)
+    return found.to_limbs()[0].astype(np.float64)
+
+
+def _described(
+    a: Array, b: Array, x: Array, factors: LuFactors, size: float, count: int
+) -> Refinement:
+    form, short = a.format, factors.lu.format
+    _, errors = _residual(a, b, x, size)
+    inverse = norm_estimate(
+        lambda v: lu_solve(factors, v, trans=1), lambda v: lu_solve(factors, v), factors.lu
+    )
+    condition = size * inverse
+    solution, side = _largest(x), _largest(b)
+    with np.errstate(all="ignore"):
+        relative = np.where(solution > 0, 1 + side / (size * solution), 1.0)
+    rounding = SUM * a.shape[0] * form.unit_roundoff
+    bound = float((condition * relative * (errors + rounding)).max())
+    return Refinement(short.name, count, float(errors.max()), condition, bound)
