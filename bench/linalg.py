@@ -36,8 +36,6 @@ SIZES = {
     "cpu": {"dd": (256, 512, 1024), "td": (256,), "qd": (256,)},
 }
 BATCH = {"gpu": 10_000, "cpu": 500}
-SMALL = 320
-"""The order of what runs first, so that kernels are compiled."""
 
 
 class Case(NamedTuple):
@@ -112,10 +110,9 @@ def ways(case: Case, a: mp.Array) -> tuple[Callable[[], Any], Callable[[Any], fl
 
 def measured(case: Case, device: Device) -> dict[str, Any]:
     """Seconds, rate and error of a case."""
-    small = case._replace(n=min(case.n, SMALL), count=min(case.count, 4))
-    settled(ways(small, matrix(small, device))[0]())
     a = matrix(case, device)
     run, error = ways(case, a)
+    settled(run())  # compiles what this size takes
     times: list[float] = []
     while not times or (len(times) < 3 and times[0] < 1):
         start = time.perf_counter()
