@@ -1631,7 +1631,7 @@ def test_names_are_those_of_the_disassembler() -> None:
     "line",
     [
         "v_cvt_f16_f32_e32 v1, v2",
-        "v_sub_u32_e64 v1, v2, v3 clamp",
+        "v_subrev_u32_e64 v1, v2, v3 clamp",
         "v_mad_u32_u24 v1, v2, v3, v4 clamp",
         "v_mul_f32_e64 v1, v2, v3 mul:2",
         "v_pk_add_f16 v1, v2, v3",

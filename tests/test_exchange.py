@@ -16,6 +16,8 @@ import numpy as np
 import pytest
 
 import portmp as mp
+from portmp.arrays.borrowed import reach
+from portmp.backends import dlpack
 from portmp.backends.base import Device
 from portmp.errors import DeviceError, FormatError, InputError, PortmpError
 
@@ -264,3 +266,77 @@ def test_threads(device: Device) -> None:
     expected = [work(form) for form in names]
     with ThreadPoolExecutor(len(names)) as pool:
         assert list(pool.map(work, names)) == expected
+
+
+def test_capsules_are_given_back() -> None:
+    """What was lent is kept as long as somebody has it: a capsule, a borrower, nobody."""
+    memory = np.arange(6.0)
+
+    class Lender:
+        """Host memory by DLPack."""
+
+        def __dlpack__(self, **_: object) -> object:
+            return dlpack.lent(memory, memory.ctypes.data, (1, 0), "float64", (2, 3), (3, 1))
+
+        def __dlpack_device__(self) -> tuple[int, int]:
+            return dlpack.CPU, 0
+
+    kept = len(dlpack._kept)
+    for _ in range(3):
+        capsule = Lender().__dlpack__()
+        assert len(dlpack._kept) == kept + 1
+        del capsule
+        assert len(dlpack._kept) == kept
+        taken = np.from_dlpack(Lender())  # type: ignore[arg-type]
+        assert taken.tolist() == [[0, 1, 2], [3, 4, 5]] and len(dlpack._kept) == kept + 1
+        del taken
+        assert len(dlpack._kept) == kept
+    borrowed = dlpack.borrowed(memory.__dlpack__())
+    assert (borrowed.pointer, borrowed.shape) == (memory.ctypes.data, (6,))
+
+
+@pytest.mark.parametrize(
+    ("shape", "strides", "expected"),
+    [
+        ((), (), (0, 1)),
+        ((4,), (1,), (0, 4)),
+        ((2, 3), (-3, 1), (-3, 3)),
+        ((2, 3), (1, -2), (-4, 2)),
+        ((3, 0), (1, 1), (0, 0)),
+        ((5, 2), (0, 7), (0, 8)),
+    ],
+)
+def test_reach(shape: tuple[int, ...], strides: tuple[int, ...], expected: tuple[int, int]) -> None:
+    """Where the elements of another library's array lie around the first one."""
+    assert reach(shape, strides) == expected
+
+
+@pytest.mark.parametrize("library", ["cupy", "torch"])
+def test_libraries_of_gpus(library: str, device: Device) -> None:
+    """Both ways without a copy, views and misaligned parts too; in one process with the other."""
+    if device.platform != "cuda":
+        pytest.skip("the device's memory is not that of GPU libraries")
+    other = pytest.importorskip(library)
+    x = mp.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], "float64", device)
+    there = other.from_dlpack(x[:, 1:])
+    there *= 2
+    device.queue.synchronize()
+    assert x.to_float64().tolist() == [[1, 4, 6], [4, 10, 12]]
+    for make in (mp.from_dlpack, mp.asarray):
+        back = make(there[1:])
+        assert back.format.name == "float64" and back.to_float64().tolist() == [[10, 12]]
+        back += 1
+        device.queue.synchronize()
+        assert [float(v) for v in there[1]] == [11, 13]
+        there[1] -= 1
+    high = other.from_dlpack(mp.array([0.1, 0.2], "float64", device))
+    pair = mp.from_limbs([high, high * 2.0**-60], "dd", device)
+    assert pair.to_limbs()[1].tolist() == [0.1 * 2.0**-60, 0.2 * 2.0**-60]
+    for k in range(1, 5):  # reductions and sums read several neighbours at a time
+        long = other.arange(1000, dtype=other.float64, **CUDA[library])[k:]
+        assert float(mp.from_dlpack(long).sum().to_float64()) == sum(range(k, 1000))
+        assert (mp.from_dlpack(long) + 1).to_float64()[0] == k + 1
+
+
+CUDA: dict[str, dict[str, Any]] = {"cupy": {}, "torch": {"device": "cuda"}}
+"""What makes an array of these libraries lie on the GPU."""

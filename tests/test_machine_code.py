@@ -13,7 +13,7 @@ allowed for:
   tell. A count is therefore a range: instructions up to lanes.
 - The guard's ``h`` may be a value that the network also computes: one operation less.
 - A product may be computed again where that is cheaper than keeping it in a register.
-- Of ``min``, ``max`` and ``compare`` only the sign of the difference is used: fewer additions.
+- Of ``min`` and ``max`` only the sign of the difference is used: fewer additions.
 - On AMD, integer division by a number that is known at run time uses float32 fma: kernels
   with two-dimensional indices (gemm) cannot be counted for float32 there.
 
@@ -58,8 +58,8 @@ COMPILERS: dict[str, Compiler] = {
 }
 LONGEST = 20_000
 PACKED = ("v_pk_", "FFMA2", "FADD2", "FMUL2")
-COUNTED = [op for op in ARITY if op not in ("div", "sqrt")]
-SIGN_ONLY = ("min", "max", "compare")
+COUNTED = [op for op in ARITY if op not in ("div", "sqrt", "compare")]
+SIGN_ONLY = ("min", "max")
 EXACT_COPIES = ("neg", "abs", "copy")
 
 Range = tuple[int, int]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from portmp import discovery, formats
 from portmp.backends import cuda_array, dlpack
@@ -40,8 +43,24 @@ def taken(x: Any) -> View[Any]:
 
 
 def _over(there: dlpack.Borrowed | cuda_array.Borrowed, queue: Queue) -> View[Any]:
-    buffer = queue.device.adopt(there.pointer, there)
+    size, device = np.dtype(there.dtype).itemsize, queue.device
+    low, high = reach(there.shape, there.strides)
+    # Kernels rely on where buffers begin: this one begins below the array, at a round address.
+    begin = there.pointer + low * size
+    begin -= begin % device.properties.alignment
+    start, rest = divmod(there.pointer - begin, size)
+    if rest:
+        raise ArgumentError(f"{there.dtype} at address {there.pointer:#x}: it is misaligned")
+    buffer = device.adopt(begin, (start + high) * size, there)
     if there.dtype in ("float32", "float64"):
         form = formats.get(there.dtype)
-        return Planes(form, there.shape, there.strides, 0, (buffer,), queue)
-    return Numbers(there.dtype, there.shape, there.strides, 0, (buffer,), queue)
+        return Planes(form, there.shape, there.strides, start, (buffer,), queue)
+    return Numbers(there.dtype, there.shape, there.strides, start, (buffer,), queue)
+
+
+def reach(shape: Sequence[int], strides: Sequence[int]) -> tuple[int, int]:
+    """From where on, and to where, elements lie around the first one; 0 and 0 for none."""
+    if 0 in shape:
+        return 0, 0
+    steps = [(n - 1) * step for n, step in zip(shape, strides, strict=True)]
+    return sum(min(0, step) for step in steps), 1 + sum(max(0, step) for step in steps)

@@ -466,7 +466,7 @@ class Device(ABC):
         known = "" if free is None else f", {min(free, total)} of them free"
         return f"{self.name} has {total} bytes{known}"
 
-    def adopt(self, pointer: int, owner: object) -> Buffer:
+    def adopt(self, pointer: int, nbytes: int, owner: object) -> Buffer:
         """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
         raise DeviceError(f"{self.name} cannot use other libraries' memory")
 

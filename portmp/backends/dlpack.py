@@ -57,31 +57,38 @@ def _forget(managed: Any) -> None:
     _kept.pop(ctypes.addressof(managed.contents), None)
 
 
-def _dropped(capsule: Any) -> None:
-    """A capsule goes: what nobody took is given back."""
-    if _is_named(capsule, _NAME):
+def _dropped(capsule: int) -> None:
+    """A capsule goes: what nobody took is given back.
+
+    It comes by its address: as an object it would be counted anew, and go twice.
+    """
+    if _is_valid(capsule, _NAME):
         _kept.pop(_pointer(capsule, _NAME), None)
 
 
 _give_back = _DELETER(_forget)
-_unused = ctypes.CFUNCTYPE(None, ctypes.py_object)(_dropped)
+_unused = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_dropped)
+
+_API = {
+    "PyCapsule_New": (ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
+    "PyCapsule_SetName": (ctypes.c_int, ctypes.py_object, ctypes.c_char_p),
+    "PyCapsule_IsValid": (ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p),
+    "PyCapsule_GetPointer": (ctypes.c_void_p, ctypes.c_void_p, ctypes.c_char_p),
+}
+"""Python's functions of capsules: what they return and take; capsules that may go, by address."""
 
 
-def _api(name: str, result: Any, *arguments: Any) -> Any:
-    function = getattr(ctypes.pythonapi, name)
-    function.restype, function.argtypes = result, arguments
-    return function
+def _api(name: str) -> Any:
+    prototype = ctypes.PYFUNCTYPE(*_API[name])
+    return prototype((name, ctypes.pythonapi))
 
 
-def _is_named(capsule: Any, name: bytes) -> bool:
-    return bool(
-        _api("PyCapsule_IsValid", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(capsule, name)
-    )
+_new, _set_name = _api("PyCapsule_New"), _api("PyCapsule_SetName")
+_is_valid, _get_pointer = _api("PyCapsule_IsValid"), _api("PyCapsule_GetPointer")
 
 
-def _pointer(capsule: Any, name: bytes) -> int:
-    get = _api("PyCapsule_GetPointer", ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
-    return int(get(capsule, name))
+def _pointer(capsule: int, name: bytes) -> int:
+    return int(_get_pointer(capsule, name))
 
 
 def lent(
@@ -111,10 +118,7 @@ def lent(
     )
     address = ctypes.addressof(managed)
     _kept[address] = (managed, lengths, steps, owner)
-    make = _api(
-        "PyCapsule_New", ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p
-    )
-    return make(address, _NAME, ctypes.cast(_unused, ctypes.c_void_p))
+    return _new(address, _NAME, ctypes.cast(_unused, ctypes.c_void_p))
 
 
 @dataclass(frozen=True)
@@ -135,7 +139,7 @@ class Borrowed:
 
 def borrowed(capsule: Any) -> Borrowed:
     """The memory of a capsule, which cannot be taken twice; ValueError for other dtypes."""
-    managed = ctypes.cast(_pointer(capsule, _NAME), ctypes.POINTER(_Managed))
+    managed = ctypes.cast(_pointer(id(capsule), _NAME), ctypes.POINTER(_Managed))
     tensor = managed.contents.tensor
     kinds = {code: kind for kind, code in _CODES.items()}
     kind, bits = kinds.get(tensor.dtype.code), tensor.dtype.bits
@@ -148,7 +152,7 @@ def borrowed(capsule: Any) -> Borrowed:
         steps *= n
     if tensor.strides:
         strides = [tensor.strides[i] for i in reversed(range(tensor.ndim))]
-    _api("PyCapsule_SetName", ctypes.c_int, ctypes.py_object, ctypes.c_char_p)(capsule, _USED)
+    _set_name(capsule, _USED)
     return Borrowed(
         managed,
         int(tensor.data or 0) + int(tensor.byte_offset),

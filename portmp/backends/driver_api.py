@@ -614,9 +614,9 @@ class GpuDevice(Device):
         """Bytes that are free now."""
         return self.driver.memory()[0]
 
-    def adopt(self, pointer: int, owner: object) -> GpuBuffer:
+    def adopt(self, pointer: int, nbytes: int, owner: object) -> GpuBuffer:
         """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""
-        return GpuBuffer(self, pointer, 0, owner)
+        return GpuBuffer(self, pointer, nbytes, owner)
 
     def wait_for_stream(self, stream: int) -> None:
         """Wait for the work of another library's stream, by its address."""

@@ -154,7 +154,7 @@ def with_bound(
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
     batch = out.shape[:-2]
     if base.is_number(beta, 0):
-        c = base.values_of(out, a.format)
+        c = a.view(out.shape, (0,) * out.ndim, a.start)  # planes of the format, which nobody reads
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, out)]
     if out.device.by_reference:
         product = partial(reference.gemm, given, accuracy=accuracy)
