@@ -6,6 +6,7 @@ The structures are those of DLPack's dlpack.h (version 0.8, which all later ones
 from __future__ import annotations
 
 import ctypes
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -50,24 +51,14 @@ _DELETER = ctypes.CFUNCTYPE(None, ctypes.POINTER(_Managed))
 _Managed._fields_ = [("tensor", _Tensor), ("context", ctypes.c_void_p), ("deleter", _DELETER)]
 
 _kept: dict[int, tuple[Any, ...]] = {}
-"""What is lent: the structures and their memory, until the borrower gives them back."""
+"""What is lent: structures, their memory and the capsule, until the borrower gives them back."""
 
 
 def _forget(managed: Any) -> None:
     _kept.pop(ctypes.addressof(managed.contents), None)
 
 
-def _dropped(capsule: int) -> None:
-    """A capsule goes: what nobody took is given back.
-
-    It comes by its address: as an object it would be counted anew, and go twice.
-    """
-    if _is_valid(capsule, _NAME):
-        _kept.pop(_pointer(capsule, _NAME), None)
-
-
 _give_back = _DELETER(_forget)
-_unused = ctypes.CFUNCTYPE(None, ctypes.c_void_p)(_dropped)
 
 _API = {
     "PyCapsule_New": (ctypes.py_object, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p),
@@ -116,9 +107,26 @@ def lent(
         None,
         _give_back,
     )
+    _sweep()
     address = ctypes.addressof(managed)
-    _kept[address] = (managed, lengths, steps, owner)
-    return _new(address, _NAME, ctypes.cast(_unused, ctypes.c_void_p))
+    capsule = _new(address, _NAME, None)
+    _kept[address] = (managed, lengths, steps, owner, capsule)
+    return capsule
+
+
+def _sweep() -> None:
+    """Forget capsules that nobody took and nobody has any more.
+
+    A destructor of the capsule's would be the usual way. But it may be called while an exception
+    is on its way, when no Python may run.
+    """
+    for address, entry in tuple(_kept.items()):
+        if sys.getrefcount(entry[-1]) <= _OURS and _is_valid(id(entry[-1]), _NAME):
+            _kept.pop(address, None)
+
+
+_OURS = 2
+"""References to a capsule that only ``_kept`` has: its tuple's, and that of the call that asks."""
 
 
 @dataclass(frozen=True)

@@ -319,10 +319,10 @@ class GpuBuffer(Buffer):
         self.nbytes = nbytes
         self._parent = parent
 
-    def __del__(self) -> None:
-        # At the interpreter's end the driver is gone. A finalizer of weakref, which others
-        # here have, takes longer than all else that an allocation does.
-        if self._parent is None and not sys.is_finalizing():
+    def __del__(self, at_end: Callable[[], bool] = sys.is_finalizing) -> None:
+        # At the interpreter's end the driver is gone, and so are modules. A finalizer of weakref,
+        # which others here have, takes longer than all else that an allocation does.
+        if self._parent is None and not at_end():
             _quietly(self.device.free, self.pointer)
 
     def part(self, offset: int, nbytes: int) -> GpuBuffer:
