@@ -392,8 +392,8 @@ FAULTS = (
     Fault(
         "overlap of views that touch",
         "portmp/runtime/planes.py",
-        "return low <= other_high and other_low <= high",
-        "return low < other_high and other_low < high",
+        "if low > other_high or other_low > high:",
+        "if low >= other_high or other_low >= high:",
         "test_arrays.py",
         "share_one_element",
     ),

@@ -69,9 +69,9 @@ def an_unknown_digest(data: Row) -> None:
 
 def all_unknown(data: Row) -> None:
     """Results that nobody recorded, and no others."""
-    found = next(r for r in data["reports"] if r["family"] == "verify")["devices"][0]
-    for row in found["experiments"]["digests"]["rows"]:
-        row["digests"] = {f"{key}-x": digest for key, digest in row["digests"].items()}
+    for report in (r for r in data["reports"] if r["family"] == "verify"):
+        for row in report["devices"][0]["experiments"]["digests"]["rows"]:
+            row["digests"] = {f"{key}-x": digest for key, digest in row["digests"].items()}
 
 
 def no_digests(data: Row) -> None:
@@ -102,8 +102,13 @@ def above_the_ceiling(data: Row) -> None:
 
 def interactions(data: Row) -> None:
     """A rate of gravity."""
-    found = next(r for r in data["reports"] if r["family"] == "nbody")["devices"][0]
-    found["experiments"]["sizes"]["rows"][0]["interactions_per_second"] *= 3
+    measured = (
+        row
+        for report in data["reports"]
+        if report["family"] == "nbody"
+        for row in report["devices"][0]["experiments"]["sizes"]["rows"]
+    )
+    next(measured)["interactions_per_second"] *= 3
 
 
 def an_old_schema(data: Row) -> None:

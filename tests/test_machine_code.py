@@ -162,7 +162,7 @@ def check_resources(form: Format, reports: dict[str, KernelReport]) -> None:
     if form.scalar:
         return
     for op in ARITY:
-        report = reports[f"elementwise_{op}"]
+        report = reports[f"elementwise_{'less' if op == 'compare' else op}"]
         assert (report.spills, report.scratch) == (0, 0), report
         assert report.registers is not None and 0 < report.registers <= 128, report
 

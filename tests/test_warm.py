@@ -14,6 +14,7 @@ from portmp import discovery
 from portmp.cli import main
 from portmp.errors import ArgumentError
 from portmp.progress import Progress
+from portmp.routines import compilation_units
 from portmp.tuner import warm
 
 CALLS = """
@@ -66,3 +67,10 @@ def test_bad_options_are_one_line(
     """No traceback."""
     assert main(["warm", *words]) == 2
     assert len(capsys.readouterr().err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("form", ["float32", "dd", "d+s", "slfp64in48b", "qd2011"])
+def test_units_are_known_by_what_they_are(form: str) -> None:
+    """A function in a unit would have another name in each process, and never be found again."""
+    for name, unit in compilation_units.units(form).items():
+        assert " at 0x" not in repr(unit), name

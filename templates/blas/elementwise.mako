@@ -1,5 +1,8 @@
 ## One elementwise operator over any strided operands.
-## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule, flag (None, or what is asked of the result)
+## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule, flag ("", or what is asked of the result)
+<%!
+    from portmp.routines.elementwise.launch import TESTS
+%>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
     def at(operand, access, rank):
@@ -97,7 +100,7 @@ ${pad}const ${w.platform.index} i0 = i;
 <%def name="stored(pad)">
 ${pad}const ${w.platform.index} at = ${at("out", "strided", rank)};
 % if flag:
-${pad}out0[at] = ${flag(w, "result" if networks["operator"].result.words == 1 else w.word_of("result", 0))};
+${pad}out0[at] = ${TESTS[flag].text(w, "result" if networks["operator"].result.words == 1 else w.word_of("result", 0))};
 % else:
 % for k in w.limbs:
 ${pad}${w.store("out", k, "at", w.word_of("result", k))}

@@ -108,7 +108,7 @@ def kernel_spec(
         rank=rank,
         stored=stored,
         s=schedule,
-        flag=TESTS[test].text if test else None,
+        flag=test,
     )
 
 
