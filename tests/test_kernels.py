@@ -548,6 +548,16 @@ DECLARED: dict[str, tuple[Callable[[], Any], type[PortmpError], str]] = {
         RenderError,
         "'x0'",
     ),
+    "a variable called as a type of OpenCL's": (
+        lambda: _own("${kernel()}\n{\n    const double half = 0.5;\n}\n").render("cuda"),
+        RenderError,
+        "line 3: 'half' is declared, which is a word of OpenCL C: call",
+    ),
+    "a variable called as a word of C++": (
+        lambda: _own("${kernel()}\n{\n    int new = 1;\n}\n").render("opencl"),
+        RenderError,
+        "'new' is declared, which is a word of C",
+    ),
     "a variable called as a limb": (
         lambda: _own("${kernel()}\n{\n    double t = 1,\n        x0 = 2;\n}\n").render("cuda"),
         RenderError,

@@ -26,6 +26,21 @@ _ENDS = frozenset(("=", ";", ",", "[", "{", ":"))
 """What follows the first name of a declaration; without a star also a parenthesis."""
 
 
+_OF_LANGUAGES = {
+    "OpenCL C": "half kernel global local constant private read_only write_only read_write pipe "
+    "event_t sampler_t image1d_t image2d_t image3d_t",
+    "C++, the language of kernels through CUDA and HIP": "new delete class this template typename "
+    "operator public protected friend virtual namespace using try catch throw and or not xor "
+    "bitand bitor compl true false nullptr explicit mutable export",
+}
+WORDS = {
+    word: f"a word of {language}"
+    for language, words in _OF_LANGUAGES.items()
+    for word in words.split()
+}
+"""What is no name on some platform: a kernel that has it would compile on others alone."""
+
+
 class _Token(NamedTuple):
     text: str
     at: int
@@ -38,7 +53,7 @@ class _Token(NamedTuple):
 def check(
     body: RenderedSource, opening: str, made: Mapping[str, Mapping[str, str]], name: str
 ) -> None:
-    """RenderError for a variable that is called as portmp calls something of the kernel's.
+    """RenderError for a variable that is called as portmp or a language calls something.
 
     *opening* stands before each kernel's body in braces. *made*: for each kernel of the text, what
     its names stand for. *name*: the template's.
@@ -48,12 +63,14 @@ def check(
     for kernel, before, text in zip(body.kernels, parts, parts[1:], strict=False):
         at += len(before) + len(opening)
         for variable in declared(text):
-            if variable.text in made[kernel]:
+            own = made[kernel].get(variable.text)
+            meaning = f"the name in C of {own}" if own else WORDS.get(variable.text)
+            if meaning:
                 origin = body.origin(body.text.count("\n", 0, at + variable.at) + 1)
                 place = f"{origin[0]} line {origin[1]}" if origin else name
                 raise RenderError(
-                    f"{place}: {variable.text!r} is declared, which is the name in C of "
-                    f"{made[kernel][variable.text]}: call the variable otherwise"
+                    f"{place}: {variable.text!r} is declared, which is {meaning}: call the "
+                    "variable otherwise"
                 )
 
 
