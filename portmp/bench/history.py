@@ -90,7 +90,9 @@ def checked(reference: str) -> str:
 def unpacked(commit: str, folder: Path) -> None:
     """Put the files of a commit into a folder."""
     with tarfile.open(fileobj=io.BytesIO(_git("archive", "--format=tar", commit))) as archive:
-        archive.extractall(folder, filter="data")
+        if hasattr(tarfile, "data_filter"):  # Python 3.11.4 and later
+            archive.extraction_filter = tarfile.data_filter
+        archive.extractall(folder)
 
 
 class Side:
