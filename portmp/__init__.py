@@ -11,6 +11,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from portmp import errors
+from portmp.arrays import numpy_names
 from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
 from portmp.arrays.blas import axpy, gemm, gemv, nrm2, scal
 from portmp.arrays.closeness import allclose, array_equal, array_equiv, isclose
@@ -264,6 +265,9 @@ def __getattr__(name: str) -> Any:
     if name in _MODULES:
         return importlib.import_module(f"{_LATER[name]}.{name}")
     return getattr(importlib.import_module(_LATER[name]), name)
+
+
+numpy_names.BELOW["linalg"] = lambda: importlib.import_module("portmp.linalg")
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -102,6 +101,11 @@ OTHER_RESULTS = ("linalg.cond", "linalg.lstsq")
 """Functions of NumPy's that give something else than those of these names here."""
 
 
+BELOW: dict[str, Callable[[], ModuleType]] = {}
+"""What gives the modules that answer for NumPy's of these names: they build on arrays, and
+``portmp`` puts them here."""
+
+
 def _own(name: str) -> Callable[..., Any] | None:
     for module in MODULES:
         found = module.__dict__.get(name)
@@ -125,8 +129,8 @@ def function(name: str) -> Callable[..., Any] | None:
     if name in OTHERS:
         return OTHERS[name]
     module, _, rest = name.rpartition(".")
-    if module == "linalg":
-        found = getattr(importlib.import_module("portmp.linalg"), rest, None)
+    if module in BELOW:
+        found = getattr(BELOW[module](), rest, None)
         return found if callable(found) else None
     return None if module or name in _NOT_THESE else _own(name)
 
