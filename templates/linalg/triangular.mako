@@ -7,6 +7,14 @@
             ${w.store(name, k, index, w.word_of(value, k))}
 % endfor
 </%def>
+## A value as memory would give it back.
+<%def name="stored(value)">
+% for k in w.limbs:
+% if w.format.planes[k] != w.format.word:
+                ${w.word_of(value, k)} = ${w.narrow(k, w.word_of(value, k))};
+% endif
+% endfor
+</%def>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 /* a x = b, a lower triangular with n rows, x in b's place; unknowns in ascending order */
 ${p.kernel.format(threads)} triangular_solve(
@@ -14,6 +22,12 @@ ${p.kernel.format(threads)} triangular_solve(
 ${matrix(w, "a")}\
 ${matrix(w, "b", const=False, end=")")}\
 {
+% if shared:
+% for k in w.limbs:
+    ${p.shared} ${w.word} left${k}[${most * (most + 1) // 2}];
+    ${p.shared} ${w.word} known${k}[${2 * tile}];
+% endfor
+% endif
     const int thread = (int)${p.axis(p.local_id, 0)}, size = (int)n;
     const ${long} group = ${p.axis(p.group_id, 0)};
     const ${long} first = group % tiles * ${tile}, entry = group / tiles;
@@ -21,6 +35,68 @@ ${matrix(w, "b", const=False, end=")")}\
     const ${long} a_at = a_start + entry * a_batch;
     const ${long} b_at = b_start + entry * b_batch + first * b_col;
 
+% if shared:
+<% lanes = threads // tile %>\
+## A thread has some rows of one right-hand side. Of what its warp reads, neighbours lie side by side.
+    const int by_rows = (b_row < 0 ? -b_row : b_row) < (b_col < 0 ? -b_col : b_col);
+    const int lane = by_rows ? thread % ${lanes} : thread / ${tile};
+    const int j = by_rows ? thread / ${lanes} : thread % ${tile};
+    for (int e = thread; e < size * ${most}; e += ${threads}) {
+        const int i = e / ${most}, column = e % ${most};
+        if (column <= i) {
+            const ${long} at = a_at + i * a_row + column * a_col;
+            ${w.value} l = ${w.element("a", "at")};
+            if (column < i)
+                l = ${w.function(networks["neg"])}(l);
+% for k in w.limbs:
+            left${k}[i * (i + 1) / 2 + column] = ${w.word_of("l", k)};
+% endfor
+        }
+    }
+    ${w.value} mine[${most // lanes}];
+% for u in range(most // lanes):
+    if (lane + ${u * lanes} < size && j < width) {
+        const ${long} at = b_at + (lane + ${u * lanes}) * b_row + j * b_col;
+        mine[${u}] = ${w.element("b", "at")};
+    }
+% endfor
+    ${p.barrier}
+    for (int i = 0; i < size; ++i) {
+        const int spot = (i & 1) * ${tile} + j;
+        if (i % ${lanes} == lane && j < width) {
+% for u in range(most // lanes):
+            if (i == lane + ${u * lanes}) {
+                if (!unit) {
+                    mine[${u}] = ${w.function(networks["div"])}(mine[${u}], ${w.pack(f"left{k}[i * (i + 3) / 2]" for k in w.limbs)});
+${stored(f"mine[{u}]")}\
+                }
+% for k in w.limbs:
+                known${k}[spot] = ${w.word_of(f"mine[{u}]", k)};
+% endfor
+            }
+% endfor
+        }
+        ${p.barrier}
+        if (j < width) {
+            const ${w.value} x = ${w.pack(f"known{k}[spot]" for k in w.limbs)};
+% for u in range(most // lanes):
+            if (lane + ${u * lanes} > i && lane + ${u * lanes} < size) {
+                mine[${u}] = ${w.function(networks["fma"])}(
+                    ${w.pack(f"left{k}[(lane + {u * lanes}) * (lane + {u * lanes + 1}) / 2 + i]" for k in w.limbs)}, x, mine[${u}]);
+${stored(f"mine[{u}]")}\
+            }
+% endfor
+        }
+    }
+% for u in range(most // lanes):
+    if (lane + ${u * lanes} < size && j < width) {
+        const ${long} at = b_at + (lane + ${u * lanes}) * b_row + j * b_col;
+% for k in w.limbs:
+        ${w.store("b", k, "at", w.word_of(f"mine[{u}]", k))}
+% endfor
+    }
+% endfor
+% else:
 ## Consecutive threads take what lies side by side in memory: rows, or right-hand sides.
     const int turned = (b_row < 0 ? -b_row : b_row) < (b_col < 0 ? -b_col : b_col);
 % if threads == 1:
@@ -49,4 +125,5 @@ ${put("b", "at", "z")}
         }
         ${p.device_barrier}
     }
+% endif
 }

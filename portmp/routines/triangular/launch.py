@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
@@ -46,7 +46,9 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """A block's unknowns, for many right-hand sides and matrices."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    return spec("triangular_solve", "linalg/triangular.mako", f, roles, threads=threads, tile=TILE)
+    sizes: dict[str, Any] = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
+    shared = threads >= TILE
+    return spec("triangular_solve", "linalg/triangular.mako", f, roles, shared=shared, **sizes)
 
 
 @cache
