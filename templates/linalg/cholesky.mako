@@ -47,16 +47,40 @@ ${keep("pivot", "root")}
 ${keep("at", "l")}
         }
         ${p.barrier}
-        for (int e = thread; e < (size - 1 - k) * (size - 1 - k); e += ${threads}) {
-            const int i = k + 1 + e / (size - 1 - k), j = k + 1 + e % (size - 1 - k);
-            if (j <= i) {
-                const int row = i * (i + 1) / 2, at = row + j;
-                const int left = row + k, right = j * (j + 1) / 2 + k;
+% if threads == 1:
+        for (int i = k + 1; i < size; ++i) {
+            const int row = i * (i + 1) / 2, left = row + k;
+            for (int j = k + 1; j <= i; ++j) {
+                const int at = row + j, right = j * (j + 1) / 2 + k;
                 const ${w.value} z = ${w.function(networks["fma"])}(
                     ${w.function(networks["neg"])}(${held("left")}), ${held("right")}, ${held("at")});
 ${keep("at", "z")}
             }
         }
+% else:
+<% lanes = threads // most %>\
+## All are computed, so that none waits for another, and those of the rest are kept.
+        {
+            const int j = thread % ${most}, right = j * (j + 1) / 2 + (k < j ? k : j);
+            ${w.value} z[${most // lanes}];
+% for u in range(most // lanes):
+            {
+                const int i = thread / ${most} + ${u * lanes}, row = i * (i + 1) / 2;
+                const int left = row + (k < i ? k : i), at = row + (j < i ? j : i);
+                z[${u}] = ${w.function(networks["fma"])}(
+                    ${w.function(networks["neg"])}(${held("left")}), ${held("right")}, ${held("at")});
+            }
+% endfor
+% for u in range(most // lanes):
+            {
+                const int i = thread / ${most} + ${u * lanes}, at = i * (i + 1) / 2 + j;
+                if (j > k && j <= i && i < size) {
+${keep("at", f"z[{u}]")}
+                }
+            }
+% endfor
+        }
+% endif
         ${p.barrier}
     }
     for (int e = thread; e < size * size; e += ${threads}) {

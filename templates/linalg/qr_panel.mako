@@ -32,6 +32,14 @@ ${pad}${w.store(name, k, index, w.word_of(value, k))}
 ${pad}${memory}${k}[${index}] = ${w.narrow(k, w.word_of(value, k))};
 % endfor
 </%def>
+## An element of column j, and of the next column for all to see.
+<%def name="updated(i, value, pad)">
+${pad}const ${long} to = base + (${i}) * a_row + j * a_col;
+${put("a", "to", value, pad)}\
+${pad}if (j == step) {
+${stored("next", f"{i} - start", value, pad + "    ")}\
+${pad}}
+</%def>
 <% held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 <%def name="tree()">
 % for distance in halvings(lanes):
@@ -144,25 +152,35 @@ ${stored("factor", "i - start", "z", " " * 20)}
                 const int j = e % ${most};
                 if (j > col && j < width) {
                     const ${w.value} y = ${held("share", "j")};
-                    for (int part = start + e / ${most}; part < last; part += ${at_once * lanes}) {
+                    int part = start + e / ${most};
+% if at_once > 1:
+                    for (; part + ${(at_once - 1) * lanes} < last; part += ${at_once * lanes}) {
                         ${w.value} own[${at_once}];
 % for u in range(at_once):
-                        if (part + ${u * lanes} < last) {
+                        {
                             const ${long} at = base + (part + ${u * lanes}) * a_row + j * a_col;
                             own[${u}] = ${w.element("a", "at")};
                         }
 % endfor
 % for u in range(at_once):
-                        if (part + ${u * lanes} > col && part + ${u * lanes} < last) {
-                            const int i = part + ${u * lanes};
-                            const ${long} at = base + i * a_row + j * a_col;
-                            const ${w.value} z = ${f["fma"]}(${held("factor", "i - start")}, y, own[${u}]);
-${put("a", "at", "z", " " * 28)}
-                            if (j == step) {
-${stored("next", "i - start", "z", " " * 32)}
-                            }
+                        {
+                            const int i = part + ${u * lanes} - start;
+                            own[${u}] = ${f["fma"]}(${held("factor", "i")}, y, own[${u}]);
                         }
 % endfor
+% for u in range(at_once):
+                        if (part + ${u * lanes} > col) {
+${updated(f"part + {u * lanes}", f"own[{u}]", " " * 28)}\
+                        }
+% endfor
+                    }
+% endif
+                    for (; part < last; part += ${lanes}) {
+                        if (part > col) {
+                            const ${long} at = base + part * a_row + j * a_col;
+                            const ${w.value} z = ${f["fma"]}(${held("factor", "part - start")}, y, ${w.element("a", "at")});
+${updated("part", "z", " " * 28)}\
+                        }
                     }
                 }
             }
@@ -186,18 +204,33 @@ ${kept("saved", "to", "z", " " * 20)}
             for (int e = thread; e < ${lanes * most}; e += ${threads}) {
                 const int j = e % ${most};
                 ${w.type(state)} sum = ${w.zero(state)};
-                for (int part = start + e / ${most}; j < width && part < last; part += ${at_once * lanes}) {
+                int part = start + e / ${most};
+% if at_once > 1:
+                for (; j < width && part + ${(at_once - 1) * lanes} < last; part += ${at_once * lanes}) {
                     ${w.value} own[${at_once}];
 % for u in range(at_once):
-                    if (part + ${u * lanes} < last) {
+                    {
                         const ${long} at = base + (part + ${u * lanes}) * a_row + j * a_col;
                         own[${u}] = ${w.element("a", "at")};
                     }
 % endfor
+                    if (part > step) {
 % for u in range(at_once):
-                    if (part + ${u * lanes} > step && part + ${u * lanes} < last)
                         sum = ${f["accumulate"]}(sum, ${held("next", f"part + {u * lanes} - start")}, own[${u}]);
 % endfor
+                    } else {
+% for u in range(at_once):
+                        if (part + ${u * lanes} > step)
+                            sum = ${f["accumulate"]}(sum, ${held("next", f"part + {u * lanes} - start")}, own[${u}]);
+% endfor
+                    }
+                }
+% endif
+                for (; j < width && part < last; part += ${lanes}) {
+                    if (part > step) {
+                        const ${long} at = base + part * a_row + j * a_col;
+                        sum = ${f["accumulate"]}(sum, ${held("next", "part - start")}, ${w.element("a", "at")});
+                    }
                 }
                 const ${w.value} z = ${f["finish"] + "(sum)"};
 ${kept("lane", "e", "z", " " * 16)}

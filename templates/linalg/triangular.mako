@@ -58,6 +58,8 @@ ${matrix(w, "b", const=False, end=")")}\
     if (lane + ${u * lanes} < size && j < width) {
         const ${long} at = b_at + (lane + ${u * lanes}) * b_row + j * b_col;
         mine[${u}] = ${w.element("b", "at")};
+    } else {
+        mine[${u}] = ${w.zero()};
     }
 % endfor
     ${p.barrier}
@@ -79,11 +81,15 @@ ${stored(f"mine[{u}]")}\
         ${p.barrier}
         if (j < width) {
             const ${w.value} x = ${w.pack(f"known{k}[spot]" for k in w.limbs)};
+## All rows, so that none waits for another; only those below keep what they get.
 % for u in range(most // lanes):
-            if (lane + ${u * lanes} > i && lane + ${u * lanes} < size) {
-                mine[${u}] = ${w.function(networks["fma"])}(
-                    ${w.pack(f"left{k}[(lane + {u * lanes}) * (lane + {u * lanes + 1}) / 2 + i]" for k in w.limbs)}, x, mine[${u}]);
-${stored(f"mine[{u}]")}\
+            {
+                const int row = lane + ${u * lanes}, below = row > i, at = row * (row + 1) / 2 + i;
+                ${w.value} z = ${w.function(networks["fma"])}(${w.pack(f"left{k}[at]" for k in w.limbs)}, x, mine[${u}]);
+${stored("z")}\
+% for k in w.limbs:
+                ${w.word_of(f"mine[{u}]", k)} = below ? ${w.word_of("z", k)} : ${w.word_of(f"mine[{u}]", k)};
+% endfor
             }
 % endfor
         }

@@ -89,6 +89,7 @@ class OnDevice(Steps[Planes]):
     def __init__(self, form: Format, method: Method) -> None:
         self.form, self.method = form, method
         self.factors = factors(form)
+        self.updates = gemm.Updates()
 
     def shape(self, x: Planes) -> tuple[int, int]:
         return x.shape[1], x.shape[2]
@@ -113,7 +114,7 @@ class OnDevice(Steps[Planes]):
         alpha, beta = self.factors[kind]
         options: dict[str, Any] = {"alpha": alpha, "beta": beta, "c": c, "out": c}
         if method is None:
-            gemm.gemm(a, b, **options)
+            self.updates.run(a, b, c, alpha, beta)
         elif isinstance(method, Ozaki1):
             slices.gemm(a, b, **options, method=method)
         else:
