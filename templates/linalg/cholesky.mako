@@ -22,13 +22,25 @@ ${matrix(w, "a", const=False)}\
     const ${long} entry = ${p.axis(p.group_id, 0)};
     const ${long} base = a_start + entry * a_batch;
 
-    for (int e = thread; e < size * size; e += ${threads}) {
-        const int i = e / size, j = e % size;
-        if (j <= i) {
-            const ${long} at = base + i * a_row + j * a_col;
-            const ${w.value} z = ${w.element("a", "at")};
-${keep("i * (i + 1) / 2 + j", "z")}
+<% batch = min(4, most * most // threads) %>\
+    for (int e = thread; e < ${most * most}; e += ${batch * threads}) {
+        ${w.value} read[${batch}];
+% for u in range(batch):
+        {
+            const int i = (e + ${u * threads}) / ${most}, j = (e + ${u * threads}) % ${most};
+            const int row = i < size ? i : size - 1;
+            const ${long} at = base + row * a_row + (j < row ? j : row) * a_col;
+            read[${u}] = ${w.element("a", "at")};
         }
+% endfor
+% for u in range(batch):
+        {
+            const int i = (e + ${u * threads}) / ${most}, j = (e + ${u * threads}) % ${most};
+            if (j <= i) {
+${keep("i * (i + 1) / 2 + j", f"read[{u}]")}
+            }
+        }
+% endfor
     }
     ${p.barrier}
     for (int k = 0; k < size; ++k) {
@@ -71,6 +83,7 @@ ${keep("at", "z")}
                     ${w.function(networks["neg"])}(${held("left")}), ${held("right")}, ${held("at")});
             }
 % endfor
+            ${p.barrier}
 % for u in range(most // lanes):
             {
                 const int i = thread / ${most} + ${u * lanes}, at = i * (i + 1) / 2 + j;

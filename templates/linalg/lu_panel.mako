@@ -129,8 +129,13 @@ ${matrix(w, "w", const=False)}\
 ${kept("next", "i - first", "z")}
     }
 % if threads > 1:
-    for (int i = last - first + thread; i < ${rows}; i += ${threads})
-        spots[i] = -1;
+## Rows that are done, or none, take part and change nothing.
+    for (int i = thread; i < ${rows}; i += ${threads}) {
+        const ${w.value} none = ${w.zero()};
+        if (first + i >= last)
+            spots[i] = -1;
+${kept("factor", "i", "none")}
+    }
 % endif
 % if stay:
     const int j = thread % ${most}, part = first + thread / ${most};

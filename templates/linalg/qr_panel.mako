@@ -74,6 +74,13 @@ ${matrix(w, "t", const=False)}\
     const int start = (int)block * ${rows};
     const int last = (int)(m - start < ${rows} ? m : start + ${rows});
 
+% if threads > 1:
+## Rows above the diagonal take part and change nothing.
+    for (int i = thread; i < ${rows}; i += ${threads}) {
+        const ${w.value} z = ${w.zero()};
+${kept("factor", "i", "z", " " * 8)}
+    }
+% endif
     for (int step = first_step; step < end_step; ++step) {
         const int col = step - 1;
         if (step > 0) {

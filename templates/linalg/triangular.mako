@@ -41,17 +41,32 @@ ${matrix(w, "b", const=False, end=")")}\
     const int by_rows = (b_row < 0 ? -b_row : b_row) < (b_col < 0 ? -b_col : b_col);
     const int lane = by_rows ? thread % ${lanes} : thread / ${tile};
     const int j = by_rows ? thread / ${lanes} : thread % ${tile};
-    for (int e = thread; e < size * ${most}; e += ${threads}) {
-        const int i = e / ${most}, column = e % ${most};
-        if (column <= i) {
-            const ${long} at = a_at + i * a_row + column * a_col;
-            ${w.value} l = ${w.element("a", "at")};
-            if (column < i)
-                l = ${w.function(networks["neg"])}(l);
-% for k in w.limbs:
-            left${k}[i * (i + 1) / 2 + column] = ${w.word_of("l", k)};
-% endfor
+## Eight elements are read before they are kept; beyond the triangle and below n rows others are read,
+## which nobody uses.
+<% batch = min(8, most * most // threads) %>\
+    for (int e = thread; e < ${most * most}; e += ${batch * threads}) {
+        ${w.value} read[${batch}];
+% for u in range(batch):
+        {
+            const int i = (e + ${u * threads}) / ${most}, column = (e + ${u * threads}) % ${most};
+            const int row = i < size ? i : size - 1;
+            const ${long} at = a_at + row * a_row + (column < row ? column : row) * a_col;
+            read[${u}] = ${w.element("a", "at")};
         }
+% endfor
+% for u in range(batch):
+        {
+            const int i = (e + ${u * threads}) / ${most}, column = (e + ${u * threads}) % ${most};
+            if (column <= i) {
+                ${w.value} l = read[${u}];
+                if (column < i)
+                    l = ${w.function(networks["neg"])}(l);
+% for k in w.limbs:
+                left${k}[i * (i + 1) / 2 + column] = ${w.word_of("l", k)};
+% endfor
+            }
+        }
+% endfor
     }
     ${w.value} mine[${most // lanes}];
 % for u in range(most // lanes):
