@@ -2,6 +2,7 @@
 
 from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import Solution, cg
+from portmp.linalg.ldl import Ldl, ldl
 from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
 from portmp.linalg.lu import (
     Lu,
@@ -36,6 +37,7 @@ from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
+    "Ldl",
     "LeastSquares",
     "Lu",
     "LuFactors",
@@ -53,6 +55,7 @@ __all__ = [
     "det",
     "diagonal",
     "inv",
+    "ldl",
     "lstsq",
     "lu",
     "lu_factor",
