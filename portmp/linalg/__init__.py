@@ -2,6 +2,7 @@
 
 from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import Solution, cg
+from portmp.linalg.exponential import expm
 from portmp.linalg.ldl import Ldl, ldl
 from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
 from portmp.linalg.lu import (
@@ -54,6 +55,7 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "expm",
     "inv",
     "ldl",
     "lstsq",

@@ -19,6 +19,7 @@ from portmp.routines.random.routine import Random
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.scan.routine import Scan
+from portmp.routines.schur.routine import Schur
 from portmp.routines.split2021.routine import Split2021
 from portmp.routines.triangular.routine import Triangular
 
@@ -38,6 +39,7 @@ _ALL: tuple[Routine, ...] = (
     Cholesky(),
     Ldl(),
     Qr(),
+    Schur(),
     Scan(),
     Order(),
     Conversions(),

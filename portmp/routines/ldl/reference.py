@@ -25,7 +25,8 @@ class Factors(NamedTuple):
 
 def _sizes(plane: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Magnitudes; a NaN is less than any number."""
-    return np.nan_to_num(np.abs(plane), nan=-1.0, posinf=np.inf)
+    found: np.ndarray[Any, Any] = np.nan_to_num(np.abs(plane), nan=-1.0, posinf=np.inf)
+    return found
 
 
 class _OnHost(OnHost, LdlSteps[Host]):
