@@ -17,6 +17,7 @@ from portmp.linalg.lu import (
     matrix_power,
     slogdet,
 )
+from portmp.linalg.nonsymmetric import Complex, Schur, companion, eigvals, roots, schur
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
     cross,
@@ -38,6 +39,7 @@ from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
+    "Complex",
     "Ldl",
     "LeastSquares",
     "Lu",
@@ -45,16 +47,19 @@ __all__ = [
     "PivotedQR",
     "Refined",
     "Refinement",
+    "Schur",
     "SignAndLog",
     "Solution",
     "Trust",
     "cg",
     "cholesky",
     "cholesky_solve",
+    "companion",
     "cond",
     "cross",
     "det",
     "diagonal",
+    "eigvals",
     "expm",
     "inv",
     "ldl",
@@ -70,6 +75,8 @@ __all__ = [
     "outer",
     "pinv",
     "qr",
+    "roots",
+    "schur",
     "slogdet",
     "solve",
     "solve_triangular",

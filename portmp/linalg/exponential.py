@@ -140,7 +140,8 @@ def _places(entries: list[int], like: Array) -> object:
 
 
 def _nothing(x: Array) -> Array:
-    return zeros(x.shape, x.format, x.queue) + math.nan
+    found: Array = zeros(x.shape, x.format, x.queue) + math.nan
+    return found
 
 
 def _exponential(a: Array, kind: Plan, method: By) -> Array:

@@ -47,6 +47,29 @@ def eigvals(a: Array) -> Complex:
     return _values(values, reduced.exponents, matrix)
 
 
+class Schur(NamedTuple):
+    """a = Z T Z^T; SciPy's names. ``Z`` is orthogonal; ``T`` is upper triangular but for blocks of
+    two on its diagonal, each of a conjugate pair of eigenvalues."""
+
+    T: Array
+    Z: Array
+
+
+def schur(a: Array) -> Schur:
+    """Schur's real form of a (..., n, n), by the steps of ``eigvals`` without balancing.
+
+    |a - Z T Z^T| and |Z^T Z - 1| are at most about n u^N (of a's norm). Refuses as ``eigvals``
+    does. Waits for the device.
+    """
+    matrix = operands.matrix(a, "schur", square=True)
+    reduced = _reduced(matrix, "schur", True, balance=False)
+    assert reduced.z is not None
+    _, unfinished = iterate(reduced.h, reduced.z)
+    _refuse(unfinished, matrix, "schur")
+    t = _scaled(Array(reduced.h), reduced.exponents, matrix)
+    return Schur(t.reshape(matrix.shape), Array(reduced.z).reshape(matrix.shape))
+
+
 class _Reduced(NamedTuple):
     """Hessenberg matrices, the powers of two of each matrix and of rows, and reflections."""
 
@@ -56,7 +79,7 @@ class _Reduced(NamedTuple):
     z: Planes | None
 
 
-def _reduced(a: Array, name: str, vectors: bool) -> _Reduced:
+def _reduced(a: Array, name: str, vectors: bool, balance: bool = True) -> _Reduced:
     w = operands.stacked(a)
     batch, n, _ = w.shape
     exponents, rows = np.zeros(batch, np.int64), np.zeros((batch, n), np.int64)
@@ -68,14 +91,28 @@ def _reduced(a: Array, name: str, vectors: bool) -> _Reduced:
         where = f" in entry {entry} of the stack" if a.ndim > 2 else ""
         raise ArgumentError(f"{name}: a holds infinities or NaN{where}: finite numbers are needed")
     for entry in range(batch):
-        largest = float(np.abs(lead[entry]).max())
-        exponents[entry] = definition.norm_exponent(a.format.word, largest) or 0
-        scaled = np.ldexp(np.abs(lead[entry]), -exponents[entry])
-        rows[entry] = balanced(scaled, REACH[a.format.word])
-    own = Array(w) * _powers(-exponents, a)[:, None, None]
-    own = own * _powers(-rows, a)[:, :, None] * _powers(rows, a)[:, None, :]
+        sizes = np.abs(lead[entry])
+        before = definition.norm_exponent("float64", float(sizes.max())) or 0
+        sizes = np.ldexp(sizes, -before)
+        if balance:
+            rows[entry] = balanced(sizes, REACH[a.format.word])
+        after = definition.norm_exponent("float64", float(sizes.max())) or 0
+        exponents[entry] = before + after
+    own = _scaled(Array(w), -exponents, a)
+    if balance:
+        own = own * _powers(-rows, a)[:, :, None] * _powers(rows, a)[:, None, :]
     h = operands.stacked(own)
     return _Reduced(h, exponents, rows, _hessenberg(h, vectors))
+
+
+def _scaled(x: Array, exponents: np.ndarray[Any, Any], like: Array) -> Array:
+    """Matrices (batch, n, n) times a power of two each, in two steps: one may be out of range."""
+    if not x.size:
+        return x
+    half = exponents // 2
+    for part in (half, exponents - half):
+        x = x * _powers(part, like)[:, None, None]
+    return x
 
 
 def _powers(exponents: np.ndarray[Any, Any], like: Array) -> Array:
@@ -88,10 +125,12 @@ def balanced(
     """The e of the similar matrix 2^-e_i a_ij 2^e_j in which rows are about as large as columns.
 
     After Parlett and Reinsch (1969), with the largest elements off the diagonal, whose order does
-    not matter, in place of their sums. *sizes* are overwritten.
+    not matter, in place of their sums. *sizes* become those of
+    that matrix.
     """
     n = len(sizes)
     found = np.zeros(n, np.int64)
+    diagonal = np.diag(sizes).copy()
     np.fill_diagonal(sizes, 0)
     for _ in range(ROUNDS):
         changed = False
@@ -109,6 +148,7 @@ def balanced(
                 changed = True
         if not changed:
             break
+    np.fill_diagonal(sizes, diagonal)
     return found
 
 
@@ -142,9 +182,7 @@ def _refuse(unfinished: Unfinished | None, a: Array, name: str) -> None:
 
 
 def _values(values: Planes, exponents: np.ndarray[Any, Any], a: Array) -> Complex:
-    found = Array(values)
-    if found.size:
-        found = found * _powers(exponents, a)[:, None, None]
+    found = _scaled(Array(values), exponents, a)
     parts = (found[:, :, i].copy().reshape(a.shape[:-1]) for i in range(2))
     return Complex(*parts)
 

@@ -45,6 +45,11 @@ def symmetric_system(a: mp.Array, b: mp.Array) -> mp.Array:
     return mp.linalg.solve(a, b, assume_a="sym")
 
 
+def real_parts(a: mp.Array) -> mp.Array:
+    """Of eigenvalues."""
+    return mp.linalg.eigvals(a).real
+
+
 def cases(form: Format) -> Iterator[Case]:
     """What ``portmp verify`` compares by digests beside the routines' own cases."""
     if form.coded:
@@ -55,3 +60,6 @@ def cases(form: Format) -> Iterator[Case]:
     a, b = (inputs.ordinary(form, (7, n), f"symmetric {n}") for n in (7, 2))
     call = symmetric_system
     yield Case("solve", "symmetric-7x2", form, (a, b), call, on_host(call))
+    a = inputs.ordinary(form, (4, 4), "eigenvalues")
+    yield Case("eigvals", "real-4", form, (a,), real_parts, on_host(real_parts))
+    yield Case("schur", "form-4", form, (a,), "linalg.schur", on_host("linalg.schur"))

@@ -9,6 +9,8 @@
 <%
     p, long = w.platform, w.platform.index
     integers = p.pointer.format("int")
+    # One thread waits for nobody, and compilers of CPUs take long over barriers in branches.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
     zeros = [w.literal(0)] * (len(w.limbs) - 1)
     lead = lambda word: w.pack([word, *zeros])
@@ -41,7 +43,7 @@ ${put(name, other, "x", pad)}\
             best_value[thread] = value;
             best_row[thread] = spot;
             for (int step = ${threads // 2}; step > 0; step /= 2) {
-                ${p.barrier}
+                ${barrier}
                 if (thread < step) {
                     const int other = thread + step;
                     if (best_value[other] > best_value[thread]
@@ -51,10 +53,10 @@ ${put(name, other, "x", pad)}\
                     }
                 }
             }
-            ${p.barrier}
+            ${barrier}
             value = best_value[0];
             spot = best_row[0];
-            ${p.barrier}
+            ${barrier}
 % endif
 </%def>
 ## Column c of the matrix from row k on, up to date, to a column of v.
@@ -70,7 +72,7 @@ ${put(name, other, "x", pad)}\
                 }
 ${put("v", "to", "z", " " * 16)}\
             }
-            ${p.device_barrier}
+            ${fence}
 </%def>
 ${arithmetic(w, list(networks.values()))}
 /* columns first to end - 1 of a, whose lower triangle counts; places: which row came to row i;
@@ -123,7 +125,7 @@ ${put("v", "to", "z", " " * 28)}\
                 }
             }
         }
-        ${p.device_barrier}
+        ${fence}
         const int row = k + pair;
         if (other != row) {
             for (int i = row + thread; i < size; i += ${threads}) {
@@ -155,7 +157,7 @@ ${swap("v", "one", "two", " " * 16)}\
             if (pair)
                 kinds[entry * n + k + 1] = 2;
         }
-        ${p.device_barrier}
+        ${fence}
         const ${long} top = v_at + k * v_row + mine * v_col;
         if (!pair) {
             const int divides = ${w.limb("v", 0, "top")} != 0;
@@ -188,7 +190,7 @@ ${put("a", "beside", "l2", " " * 20)}\
                 }
             }
         }
-        ${p.device_barrier}
+        ${fence}
         k += 1 + pair;
     }
     if (thread == 0)

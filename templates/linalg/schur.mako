@@ -7,13 +7,14 @@
 <%
     p, long = w.platform, w.platform.index
     integers = p.pointer.format("int")
+    # One thread waits for nobody, and compilers of CPUs take long over barriers in branches.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
     zeros = [w.literal(0)] * (len(w.limbs) - 1)
     lead = lambda word: w.pack([word, *zeros])
     number = lambda value: w.first_of(networks["add"].result, value)
     held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs)
     place = lambda i, j: f"base + ({i}) * h_row + ({j}) * h_col"
-    parts = ("first", "second", "third", "down", "far")
 %>
 <%def name="put(name, index, value, pad)">
 % for k in w.limbs:
@@ -63,10 +64,11 @@ ${matrix(w, "z", const=False)}\
 ${matrix(w, "values", const=False)}\
     ${integers}state)
 {
-% for part in parts:
+    /* a column that is reflected, the root with its sign and what it divides, then its quotients */
 % for k in w.limbs:
-    ${p.shared} ${w.word} ${part}${k}[1];
-% endfor
+    ${p.shared} ${w.word} column${k}[3];
+    ${p.shared} ${w.word} below${k}[2];
+    ${p.shared} ${w.word} quotient${k}[5];
 % endfor
     ${p.shared} int marks[${threads}];
     const int thread = (int)${p.axis(p.local_id, 0)}, size = (int)n;
@@ -90,13 +92,13 @@ ${matrix(w, "values", const=False)}\
         }
         marks[thread] = begin;
 % for distance in [2**i for i in reversed(range(threads.bit_length() - 1))]:
-        ${p.barrier}
+        ${barrier}
         if (thread < ${distance} && marks[thread + ${distance}] > marks[thread])
             marks[thread] = marks[thread + ${distance}];
 % endfor
-        ${p.barrier}
+        ${barrier}
         begin = marks[0];
-        ${p.barrier}
+        ${barrier}
         if (begin > 0 && thread == 0) {
             const ${long} at = ${place("begin", "begin - 1")};
             const ${w.value} nothing = ${w.zero()};
@@ -110,7 +112,7 @@ ${put("h", "at", "nothing", " " * 12)}\
 ${put("values", "to", "x", " " * 16)}\
 ${put("values", "imaginary", "nothing", " " * 16)}\
             }
-            ${p.device_barrier}
+            ${fence}
             last -= 1;
             swept = 0;
             continue;
@@ -125,9 +127,17 @@ ${put("values", "imaginary", "nothing", " " * 16)}\
             const ${w.scalar} s2 = ${w.fabs(w.limb("h", 0, "above"))}, s3 = ${w.fabs(w.limb("h", 0, "left"))};
             const ${w.scalar} sum = s1 + s2 + s3;
             const ${w.value} scale = ${lead("sum")};
-            const ${w.value} e = ${f["div"]}(difference, scale);
-            const ${w.value} b = ${f["div"]}(${w.element("h", "above")}, scale);
-            const ${w.value} c = ${f["div"]}(${w.element("h", "left")}, scale);
+            for (int i = thread; i < 3; i += ${threads}) {
+                ${w.value} v = difference;
+                if (i > 0) {
+                    const ${long} from = i == 1 ? above : left;
+                    v = ${w.element("h", "from")};
+                }
+                v = ${f["div"]}(v, scale);
+${kept("column", "i", "v", " " * 16)}\
+            }
+            ${barrier}
+            const ${w.value} e = ${held("column", "0")}, b = ${held("column", "1")}, c = ${held("column", "2")};
             const ${w.value} product = ${f["mul"]}(b, c);
             const ${w.value} square = ${f["add"]}(${f["mul"]}(e, e), product);
             const int real = ${w.word_of("square", 0)} >= 0;
@@ -135,7 +145,7 @@ ${put("values", "imaginary", "nothing", " " * 16)}\
             const ${w.value} root = ${f["sqrt"]}(magnitude);
             const ${w.value} minus = ${f["neg"]}(root);
             const ${w.value} sum_of_both = ${f["add"]}(e, ${w.word_of("e", 0)} < 0 ? minus : root);
-            ${p.device_barrier}
+            ${fence}
             if (thread == 0) {
                 const ${long} to = values_at + (last - 1) * values_row, then = to + values_row;
                 const ${long} side = to + values_col, beside = then + values_col;
@@ -159,12 +169,17 @@ ${put("values", "beside", "y2", " " * 16)}\
             if (real && whole) {
                 /* an eigenvector of the block is (e + root, c): it becomes the first axis */
                 const ${w.value} hypotenuse = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(sum_of_both, sum_of_both), ${f["mul"]}(c, c)));
-                const ${w.value} cosine = ${f["div"]}(sum_of_both, hypotenuse), sine = ${f["div"]}(c, hypotenuse);
+                for (int i = thread; i < 2; i += ${threads}) {
+                    const ${w.value} v = ${f["div"]}(i == 0 ? sum_of_both : c, hypotenuse);
+${kept("quotient", "i", "v", " " * 20)}\
+                }
+                ${barrier}
+                const ${w.value} cosine = ${held("quotient", "0")}, sine = ${held("quotient", "1")};
                 for (int j = last - 1 + thread; j < size; j += ${threads}) {
                     const ${long} one = ${place("last - 1", "j")}, two = one + h_row;
 ${turned("h", "one", "two")}\
                 }
-                ${p.device_barrier}
+                ${fence}
                 for (int i = thread; i <= last; i += ${threads}) {
                     const ${long} one = ${place("i", "last - 1")}, two = one + h_col;
 ${turned("h", "one", "two")}\
@@ -173,13 +188,13 @@ ${turned("h", "one", "two")}\
                     const ${long} one = z_at + i * z_row + (last - 1) * z_col, two = one + z_col;
 ${turned("z", "one", "two")}\
                 }
-                ${p.device_barrier}
+                ${fence}
                 if (thread == 0) {
                     const ${w.value} nothing = ${w.zero()};
 ${put("h", "left", "nothing", " " * 20)}\
                 }
             }
-            ${p.device_barrier}
+            ${fence}
             last -= 2;
             swept = 0;
             continue;
@@ -206,8 +221,8 @@ ${put("h", "left", "nothing", " " * 20)}\
                         /* other shifts, in case those do not converge: from the end, then the top */
                         const int ending = swept % 20 != 0;
                         const ${long} near = ending ? side : down, far = ending ? side - h_row - h_col : third;
-                        const ${w.scalar} sum = ${w.fabs(w.limb("h", 0, "near"))} + ${w.fabs(w.limb("h", 0, "far"))};
-                        const ${w.value} s = ${lead("sum")};
+                        const ${w.scalar} total = ${w.fabs(w.limb("h", 0, "near"))} + ${w.fabs(w.limb("h", 0, "far"))};
+                        const ${w.value} s = ${lead("total")};
                         const ${w.value} part = ${f["mul"]}(${number(0.75)}, s);
                         const ${w.value} shared = ${f["mul"]}(${number(-0.4375)}, s);
                         x = ${f["add"]}(part, ending ? x : ${w.element("h", "start")});
@@ -222,43 +237,52 @@ ${put("h", "left", "nothing", " " * 20)}\
                     v2 = ${f["add"]}(${f["add"]}(v2, ${f["neg"]}(r)), ${f["neg"]}(s));
                     v3 = ${w.element("h", "third")};
                 }
-                const ${w.scalar} s1 = ${w.fabs(w.word_of("v1", 0))}, s2 = ${w.fabs(w.word_of("v2", 0))};
-                const ${w.scalar} s3 = ${w.fabs(w.word_of("v3", 0))};
-                const ${w.scalar} sum = s1 + s2 + s3;
-                marks[0] = sum > 0;
-                if (sum > 0) {
-                    const ${w.value} scale = ${lead("sum")};
-                    v1 = ${f["div"]}(v1, scale);
-                    v2 = ${f["div"]}(v2, scale);
-                    v3 = ${f["div"]}(v3, scale);
+${kept("column", "0", "v1", " " * 16)}\
+${kept("column", "1", "v2", " " * 16)}\
+${kept("column", "2", "v3", " " * 16)}\
+            }
+            ${barrier}
+            const ${w.scalar} s1 = ${w.fabs("column0[0]")}, s2 = ${w.fabs("column0[1]")}, s3 = ${w.fabs("column0[2]")};
+            const ${w.scalar} sum = s1 + s2 + s3;
+            const int moves = sum > 0;
+            ${barrier}
+            if (moves) {
+                for (int e = thread; e < 3; e += ${threads}) {
+                    const ${w.value} v = ${f["div"]}(${held("column", "e")}, ${lead("sum")});
+${kept("column", "e", "v", " " * 20)}\
+                }
+                ${barrier}
+                if (thread == 0) {
+                    const ${w.value} v1 = ${held("column", "0")}, v2 = ${held("column", "1")}, v3 = ${held("column", "2")};
                     const ${w.value} square = ${f["fma"]}(v3, v3, ${f["fma"]}(v2, v2, ${f["mul"]}(v1, v1)));
                     const ${w.value} root = ${f["sqrt"]}(square);
                     const ${w.value} minus = ${f["neg"]}(root);
                     const ${w.value} s = ${w.word_of("v1", 0)} < 0 ? minus : root;
                     if (k > begin) {
                         const ${long} one = ${place("k", "k - 1")}, two = one + h_row, three = two + h_row;
-                        const ${w.value} beta = ${f["neg"]}(${f["mul"]}(s, scale)), nothing = ${w.zero()};
+                        const ${w.value} beta = ${f["neg"]}(${f["mul"]}(s, ${lead("sum")})), nothing = ${w.zero()};
 ${put("h", "one", "beta", " " * 24)}\
 ${put("h", "two", "nothing", " " * 24)}\
                         if (long_one) {
 ${put("h", "three", "nothing", " " * 28)}\
                         }
                     }
-                    v1 = ${f["add"]}(v1, s);
-                    const ${w.value} x1 = ${f["div"]}(v1, s), x2 = ${f["div"]}(v2, s), x3 = ${f["div"]}(v3, s);
-                    const ${w.value} y2 = ${f["div"]}(v2, v1), y3 = ${f["div"]}(v3, v1);
-${kept("first", "0", "x1", " " * 20)}\
-${kept("second", "0", "x2", " " * 20)}\
-${kept("third", "0", "x3", " " * 20)}\
-${kept("down", "0", "y2", " " * 20)}\
-${kept("far", "0", "y3", " " * 20)}\
+                    const ${w.value} pivot = ${f["add"]}(v1, s);
+${kept("column", "0", "pivot", " " * 20)}\
+${kept("below", "0", "s", " " * 20)}\
+${kept("below", "1", "pivot", " " * 20)}\
+                }
+                ${barrier}
+                for (int e = thread; e < 5; e += ${threads}) {
+                    const int from = e < 3 ? e : e - 2, by = e < 3 ? 0 : 1;
+                    const ${w.value} v = ${f["div"]}(${held("column", "from")}, ${held("below", "by")});
+${kept("quotient", "e", "v", " " * 20)}\
                 }
             }
-            ${p.device_barrier}
-            const int moves = marks[0];
+            ${fence}
             if (moves) {
-                const ${w.value} x1 = ${held("first", "0")}, x2 = ${held("second", "0")}, x3 = ${held("third", "0")};
-                const ${w.value} y2 = ${held("down", "0")}, y3 = ${held("far", "0")};
+                const ${w.value} x1 = ${held("quotient", "0")}, x2 = ${held("quotient", "1")}, x3 = ${held("quotient", "2")};
+                const ${w.value} y2 = ${held("quotient", "3")}, y3 = ${held("quotient", "4")};
                 const int end = whole ? size - 1 : last, start = whole ? 0 : begin;
                 const int below = k + 3 < last ? k + 3 : last;
                 for (int j = k + thread; j <= end; j += ${threads}) {
@@ -276,13 +300,13 @@ ${put("h", "two", "b", " " * 20)}\
 ${put("h", "three", "c", " " * 24)}\
                     }
                 }
-                ${p.device_barrier}
+                ${fence}
 ${columns("h", "base", "start", "below")}\
                 if (whole) {
 ${columns("z", "z_at", "0", "size - 1")}\
                 }
             }
-            ${p.device_barrier}
+            ${fence}
         }
     }
     if (thread == 0) {

@@ -1,26 +1,27 @@
 """Eigenvalues of real Hessenberg matrices, and Schur's form: Francis's iteration, two shifts.
 
-Definition, by leading limbs where sizes are compared: with rows up to e active (at first all), the
-block begins at the largest b with |h_b,b-1| at most u^N times the plain sum |h_b-1,b-1| + |h_bb|
-(if that is 0, times 1), or at most 2^10 of the word's smallest normal number, or at 0; that element
-becomes +0. b = e gives an eigenvalue h_ee; b = e - 1 two: with p half of add(h_bb, -h_ee), s the
-plain sum of |p|, |h_be| and |h_eb|, and all three divided by s, q = mul(h_be, h_eb), r =
-add(mul(p, p), q): below 0, h_ee + p (not divided) and +-mul(sqrt(-r), s); else with z = add(p,
-sqrt(r) with p's sign), add(h_ee, mul(z, s)) and add(h_ee, -mul(div(q, z), s)), the first one again
-if z is 0; in Schur's form rows, then columns b and e turn by c = div(z, t), d = div(h_eb, t), t =
-sqrt(add(mul(z, z), mul(h_eb, h_eb))): fma(c, x, mul(d, y)), fma(c, y, -mul(d, x)).
+Definition, by leading limbs where sizes are compared: with rows up to e active (at first all),
+the block begins at the largest b with |h_b,b-1| at most u^N times the plain sum |h_b-1,b-1| +
+|h_bb| (if that is 0, times 1), or at most 2^10 of the word's smallest normal number, or at 0;
+that element becomes +0. b = e gives an eigenvalue h_ee; b = e - 1 two: with p half of add(h_bb,
+-h_ee), s the plain sum of |p|, |h_be| and |h_eb|, and all three divided by s, q = mul(h_be,
+h_eb), r = add(mul(p, p), q): below 0, h_ee + p (not divided) and +-mul(sqrt(-r), s); else with z
+= add(p, sqrt(r) with p's sign), add(h_ee, mul(z, s)) and add(h_ee, -mul(div(q, z), s)), the first
+one again if z is 0; in Schur's form rows, then columns b and e turn by c = div(z, t), d =
+div(h_eb, t), t = sqrt(add(mul(z, z), mul(h_eb, h_eb))): fma(c, x, mul(d, y)), fma(c, y, -mul(d,
+x)).
 
-Else the block is swept once. x = h_ee, y = h_e-1,e-1, w = mul(h_e,e-1, h_e-1,e); in each tenth sweep
-for an e with s the plain sum of |h_e,e-1| and |h_e-1,e-2| (in each twentieth |h_b+1,b| and
-|h_b+2,b+1|), x = y = add(mul(3/4, s), h_ee or h_bb), w = mul(mul(-7/16, s), s). r = add(x, -h_bb),
-t = add(y, -h_bb); the vector is add(div(fma(r, t, -w), h_b+1,b), h_b,b+1), add(add(add(h_b+1,b+1,
--h_bb), -r), -t), h_b+2,b+1; after that, for k = b + 1 to e - 1, column k - 1 from row k on. Divided
-by the plain sum f of its sizes (skipped if that is 0): g = sqrt(fma(v_3, v_3, fma(v_2, v_2, mul(v_1,
-v_1)))) with v_1's sign, the column becomes -mul(g, f), +0, +0; v_1 = add(v_1, g), x_i = div(v_i, g),
-y_i = div(v_i, v_1). Rows lose t = fma(y_3, h_k+2,j, fma(y_2, h_k+1,j, h_kj)): fma(-t, x_i, it); then
-columns, up to row k + 3, t = fma(x_3, h_i,k+2, fma(x_2, h_i,k+1, mul(x_1, h_ik))): add(h_ik, -t),
-fma(-t, y_i, it); so does z. Only the active block, or with Schur's form all of h. About 10 n^3
-operations, 25 n^3 with Schur's form.
+Else the block is swept once. x = h_ee, y = h_e-1,e-1, w = mul(h_e,e-1, h_e-1,e); in each tenth
+sweep for an e with s the plain sum of |h_e,e-1| and |h_e-1,e-2| (in each twentieth |h_b+1,b| and
+|h_b+2,b+1|), x = y = add(mul(3/4, s), h_ee or h_bb), w = mul(mul(-7/16, s), s). r = add(x,
+-h_bb), t = add(y, -h_bb); the vector is add(div(fma(r, t, -w), h_b+1,b), h_b,b+1),
+add(add(add(h_b+1,b+1, -h_bb), -r), -t), h_b+2,b+1; after that, for k = b + 1 to e - 1, column k -
+1 from row k on. Divided by the plain sum f of its sizes (skipped if that is 0): g = sqrt(fma(v_3,
+v_3, fma(v_2, v_2, mul(v_1, v_1)))) with v_1's sign, the column becomes -mul(g, f), +0, +0; v_1 =
+add(v_1, g), x_i = div(v_i, g), y_i = div(v_i, v_1). Rows lose t = fma(y_3, h_k+2,j, fma(y_2,
+h_k+1,j, h_kj)): fma(-t, x_i, it); then columns, up to row k + 3, t = fma(x_3, h_i,k+2, fma(x_2,
+h_i,k+1, mul(x_1, h_ik))): add(h_ik, -t), fma(-t, y_i, it); so does z. Only the active block, or
+with Schur's form all of h. About 10 n^3 operations, 25 n^3 with Schur's form.
 """
 
 from __future__ import annotations

@@ -130,7 +130,9 @@ class _Iteration:
         cosine, sine = self.op("div", both, length), self.op("div", c, length)
 
         def turned(planes: Host, one: tuple[slice, slice], two: tuple[slice, slice]) -> None:
-            u, v = (self.ar.load([p[rows, columns] for p in planes]) for rows, columns in (one, two))
+            u, v = (
+                self.ar.load([p[rows, columns] for p in planes]) for rows, columns in (one, two)
+            )
             first = self.op("fma", cosine, u, self.op("mul", sine, v))
             second = self.op("fma", cosine, v, self.neg(self.op("mul", sine, u)))
             self.put(planes, *one, first)
@@ -198,7 +200,9 @@ class _Iteration:
 
     def rows(self, k: int, columns: slice, x: list[Value], y: list[Value]) -> None:
         """Rows from k on lose a reflection."""
-        given = [self.ar.load([p[k + i : k + i + 1, columns] for p in self.h]) for i in range(len(x))]
+        given = [
+            self.ar.load([p[k + i : k + i + 1, columns] for p in self.h]) for i in range(len(x))
+        ]
         t = given[0]
         for factor, row in zip(y, given[1:], strict=True):
             t = self.op("fma", factor, row, t)
@@ -208,7 +212,8 @@ class _Iteration:
 
     def columns(self, planes: Host, k: int, rows: slice, x: list[Value], y: list[Value]) -> None:
         """Columns from k on lose a reflection."""
-        given = [self.ar.load([p[rows, k + i : k + i + 1] for p in planes]) for i in range(len(x))]
+        places = range(k, k + len(x))
+        given = [self.ar.load([p[rows, i : i + 1] for p in planes]) for i in places]
         t = self.op("mul", x[0], given[0])
         for factor, column in zip(x[1:], given[1:], strict=True):
             t = self.op("fma", factor, column, t)
