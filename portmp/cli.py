@@ -374,10 +374,12 @@ def _lstsq(args: Args) -> int:
 
 
 def _demo(args: Args) -> int:
-    from portmp.demos import filip, storage
+    from portmp.demos import filip, linear_algebra, storage
 
     if args.about == "storage":
         return storage.command(args)
+    if args.about == "linalg":
+        return linear_algebra.command(args)
     for name in ("format", "size", "output"):
         if getattr(args, name) is not None:
             raise ArgumentError(f"--{name}: belongs to portmp demo storage")
@@ -718,15 +720,23 @@ def _demo_options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "about",
         nargs="?",
-        choices=("filip", "storage"),
+        choices=("filip", "storage", "linalg"),
         default="filip",
-        help="filip (the default), or storage: what short formats cost, and refinement",
+        help="filip (the default), storage: what short formats cost, and refinement, or linalg: "
+        "digits of ill-conditioned problems in each format",
     )
     demo.add_argument("--device", help=_DEVICE)
-    demo.add_argument("--plot", metavar="FILE", help="draw agreeing digits, or storage's errors")
+    demo.add_argument("--plot", metavar="FILE", help="draw digits, or storage's errors")
     demo.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
-    demo.add_argument("--size", type=int, metavar="N", help="storage: equations (default 1024)")
-    demo.add_argument("-o", "--output", metavar="FILE", help="storage: write the JSON report")
+    demo.add_argument(
+        "--size",
+        type=int,
+        metavar="N",
+        help="storage: equations (default 1024); linalg: sites (default 1000)",
+    )
+    demo.add_argument(
+        "-o", "--output", metavar="FILE", help="storage, linalg: write the JSON report"
+    )
 
 
 def _bench_parsers(bench: argparse.ArgumentParser) -> None:

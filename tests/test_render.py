@@ -526,7 +526,9 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "lu": lambda a, x: mp.linalg.lu_factor(a),
     "rows": mp.linalg.solve,
     "cholesky": lambda a, x: mp.linalg.cholesky(a),
+    "ldl": lambda a, x: mp.linalg.ldl(a),
     "qr": lambda a, x: mp.linalg.qr(a),
+    "schur": lambda a, x: mp.linalg.eigvals(a),
     "nbody": lambda a, x: mp.nbody.acceleration(*_bodies(x.device), eps=1),
 }
 

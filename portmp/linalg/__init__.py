@@ -2,6 +2,8 @@
 
 from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import Solution, cg
+from portmp.linalg.exponential import expm
+from portmp.linalg.ldl import Ldl, ldl
 from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
 from portmp.linalg.lu import (
     Lu,
@@ -15,6 +17,7 @@ from portmp.linalg.lu import (
     matrix_power,
     slogdet,
 )
+from portmp.linalg.nonsymmetric import Complex, Schur, companion, eigvals, roots, schur
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
     cross,
@@ -36,23 +39,30 @@ from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
+    "Complex",
+    "Ldl",
     "LeastSquares",
     "Lu",
     "LuFactors",
     "PivotedQR",
     "Refined",
     "Refinement",
+    "Schur",
     "SignAndLog",
     "Solution",
     "Trust",
     "cg",
     "cholesky",
     "cholesky_solve",
+    "companion",
     "cond",
     "cross",
     "det",
     "diagonal",
+    "eigvals",
+    "expm",
     "inv",
+    "ldl",
     "lstsq",
     "lu",
     "lu_factor",
@@ -65,6 +75,8 @@ __all__ = [
     "outer",
     "pinv",
     "qr",
+    "roots",
+    "schur",
     "slogdet",
     "solve",
     "solve_triangular",

@@ -5,14 +5,25 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from portmp.arrays.array import Array
+from portmp.errors import ArgumentError, suggestion
+from portmp.linalg.cholesky import cholesky, cholesky_solve
+from portmp.linalg.ldl import solve_symmetric
 from portmp.linalg.lu import solve_directly
 from portmp.linalg.operands import By
 from portmp.linalg.refinement import Refined, refined
 
+ASSUMED = ("gen", "sym", "pos")
+
 
 @overload
 def solve(
-    a: Array, b: Array, *, method: By = "direct", refine: Literal[False] = False
+    a: Array,
+    b: Array,
+    *,
+    method: By = "direct",
+    refine: Literal[False] = False,
+    assume_a: str = "gen",
+    lower: bool = False,
 ) -> Array: ...
 
 
@@ -20,7 +31,15 @@ def solve(
 def solve(a: Array, b: Array, *, method: By = "direct", refine: Literal[True]) -> Refined: ...
 
 
-def solve(a: Array, b: Array, *, method: By = "direct", refine: bool = False) -> Array | Refined:
+def solve(
+    a: Array,
+    b: Array,
+    *,
+    method: By = "direct",
+    refine: bool = False,
+    assume_a: str = "gen",
+    lower: bool = False,
+) -> Array | Refined:
     """The solution x of a x = b for a (..., n, n), b (n,) or (..., n, r), by LU with partial
     pivoting.
 
@@ -32,7 +51,24 @@ def solve(a: Array, b: Array, *, method: By = "direct", refine: bool = False) ->
     that does not come about, as for condition numbers near the limb's 1/u, with one limb more, up
     to the format itself. The result is a ``Refined``: ``x``, and in ``info`` which format's factors
     it took, how many corrections, and an estimated bound of the error.
+
+    *assume_a*, SciPy's: ``sym`` takes a as symmetric, by L D L^T (``ldl``), ``pos`` as positive
+    definite, by Cholesky. Of both only the upper triangle is read, with *lower* the lower one.
     """
+    if assume_a not in ASSUMED:
+        near = suggestion(str(assume_a), list(ASSUMED))
+        raise ArgumentError(
+            f"solve: assume_a {assume_a!r} given{near}; allowed are {', '.join(ASSUMED)}"
+        )
+    if assume_a != "gen":
+        if refine:
+            raise ArgumentError(
+                f"solve: assume_a {assume_a!r} given with refine, which goes by LU: 'gen' is needed"
+            )
+        if assume_a == "sym":
+            return solve_symmetric(a, b, lower=lower, method=method)
+        factor = cholesky(a, upper=not lower, method=method)
+        return cholesky_solve(factor, b, upper=not lower, method=method)
     if refine:
         return refined(a, b, method)
     return solve_directly(a, b, method=method)
