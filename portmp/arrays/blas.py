@@ -102,7 +102,7 @@ def gemm(
     word less and takes about three quarters of the time. Error per element, with u the
     word's roundoff, N limbs, T the sum of |a_i b_i| and S_i the running sums of a slab of
     1024 products: accurate 1.001u^2 sum|S_i| + 9.001u^2 T (two limbs), 24u^3 T (three), 83u^4 T
-    (four); fast 9.001u^2 sum|S_i| + 25.001u^2 T, 71u^3 sum|S_i| + 212u^3 T, 383u^4 sum|S_i| +
+    (four); fast 11.001u^2 sum|S_i| + 29.001u^2 T, 71u^3 sum|S_i| + 212u^3 T, 383u^4 sum|S_i| +
     1517u^4 T; plus 2u^N of the result, and that of add for each further slab: all proved
     (docs/bounds.md), and far above what random numbers give. One limb: a chain of fma.
     Beside its operands a product over more than 1024 steps takes memory for one more C
