@@ -229,7 +229,7 @@ def test_operands(device: Device) -> None:
 ALPHAS = ("-0.3", "1e-7", -1, 2**30, 1)
 
 
-@pytest.mark.parametrize("form", mostly_slow([*WORDS, "float16_rz"], ["dd"], "the same kernels"))
+@pytest.mark.parametrize("form", mostly_slow(WORDS, ["dd"], "the same kernels"))
 def test_alpha_multiplies_the_exact_sum(device: Device, form: str) -> None:
     """With and without an addend, which may cancel; the sum is no number of the format."""
     f = formats.get(form)
@@ -288,6 +288,13 @@ def test_storage_formats_round_once(form: str) -> None:
     found = mp.from_limbs(x, form, HOST).sum(axis=1, **CORRECT).to_limbs()
     wanted = mp.array([sum(row) for row in values], form, HOST).to_limbs()
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
+    a = mp.from_limbs(x, form, HOST)
+    scaled = mp.gemm(
+        a, a, trans_b=True, alpha=-3, beta=-1, c=mp.broadcast_to(a[:, :1], (50, 50)), **CORRECT
+    )
+    exact = -3 * np.dot(values, values.T) - values[:, :1]
+    for plane, other in zip(scaled.to_limbs(), mp.array(exact.tolist(), form, HOST).to_limbs()):
+        assert np.array_equal(plane, other)
 
 
 def test_double_rounding_does_not_happen() -> None:
