@@ -289,11 +289,11 @@ def test_storage_formats_round_once(form: str) -> None:
     wanted = mp.array([sum(row) for row in values], form, HOST).to_limbs()
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
     a = mp.from_limbs(x, form, HOST)
-    scaled = mp.gemm(
-        a, a, trans_b=True, alpha=-3, beta=-1, c=mp.broadcast_to(a[:, :1], (50, 50)), **CORRECT
-    )
+    c = mp.broadcast_to(a[:, :1], (50, 50))
+    scaled = mp.gemm(a, a, trans_b=True, alpha=-3, beta=-1, c=c, **CORRECT).to_limbs()
     exact = -3 * np.dot(values, values.T) - values[:, :1]
-    for plane, other in zip(scaled.to_limbs(), mp.array(exact.tolist(), form, HOST).to_limbs()):
+    wanted = mp.array(exact.tolist(), form, HOST).to_limbs()
+    for plane, other in zip(scaled, wanted, strict=True):
         assert np.array_equal(plane, other)
 
 
