@@ -486,11 +486,15 @@ def change_format(planes: Sequence[Array], source: Format, target: Format) -> li
 
 def _leading(flat: list[Array]) -> tuple[Array, Array]:
     """Exact sums of limbs: rounded to float64, and numbers with the signs of what is left."""
-    words = [plane.astype(np.float64) for plane in flat]
+    limbs = [plane.astype(np.float64) for plane in flat]
+    words = limbs
     with np.errstate(all="ignore"):
         for _ in range(len(words)):
             words = _sweep_up(words)
-        rest = functools.reduce(lambda lower, word: np.where(word != 0, word, lower), words[:0:-1])
+    # The largest number and half a step or more: its limbs stay as they are.
+    beyond = ~np.isfinite(words[0])
+    words = [np.where(beyond, limb, word) for limb, word in zip(limbs, words, strict=True)]
+    rest = functools.reduce(lambda lower, word: np.where(word != 0, word, lower), words[:0:-1])
     special = ~np.isfinite(flat[0]) | (flat[0] == 0)
     return np.where(special, flat[0], words[0]), np.where(special, 0.0, rest)
 
