@@ -1,9 +1,10 @@
 """Conversions between formats, and between plain integers and formats.
 
 Definition: a value of another format is rounded once from its exact value, limb by limb, each what
-is left; limbs of the same encodings as the other format's first ones are kept as they are. An integer becomes limbs greedily, each the rest rounded to its
-word, so that it is rounded once; zero is +0. A value becomes an integer toward zero: one beyond the
-dtype's ends becomes the end, NaN becomes 0.
+is left; limbs of the same encodings as the other format's first ones are kept as they are. An
+integer becomes limbs greedily, each the rest rounded to its word, so that it is rounded once; zero
+is +0. A value becomes an integer toward zero: one beyond the dtype's ends becomes the end, NaN
+becomes 0.
 """
 
 from __future__ import annotations
