@@ -18,6 +18,7 @@ from portmp.routines.random.routine import Random
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.scan.routine import Scan
+from portmp.routines.sparse.routine import Sparse
 from portmp.routines.split2021.routine import Split2021
 from portmp.routines.triangular.routine import Triangular
 
@@ -36,6 +37,7 @@ _ALL: tuple[Routine, ...] = (
     Lu(),
     Cholesky(),
     Qr(),
+    Sparse(),
     Scan(),
     Order(),
     Conversions(),
