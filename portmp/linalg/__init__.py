@@ -1,7 +1,8 @@
-"""Linear algebra that users build on: systems, factorisations, conjugate gradients."""
+"""Linear algebra that users build on: systems, factorisations, iterative methods."""
 
 from portmp.linalg.cholesky import cholesky, cholesky_solve
-from portmp.linalg.conjugate_gradients import Solution, cg
+from portmp.linalg.conjugate_gradients import cg
+from portmp.linalg.iterative import Solution
 from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
 from portmp.linalg.lu import (
     Lu,
@@ -15,6 +16,7 @@ from portmp.linalg.lu import (
     matrix_power,
     slogdet,
 )
+from portmp.linalg.minimal_residuals import gmres, minres
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
     cross,
@@ -52,6 +54,7 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "gmres",
     "inv",
     "lstsq",
     "lu",
@@ -61,6 +64,7 @@ __all__ = [
     "matrix_norm",
     "matrix_power",
     "matrix_transpose",
+    "minres",
     "norm",
     "outer",
     "pinv",
