@@ -162,11 +162,3 @@ def fraction(value: Decimal, form: Format) -> Fraction | int:
     """A decimal as arrays take it; too small for any limb, it is zero."""
     smallest = -46 if form.word == "float32" else -325
     return Fraction(value) if value and value.adjusted() > smallest else 0
-
-
-def single(value: Decimal) -> float:
-    """A decimal as a float, for decisions."""
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf

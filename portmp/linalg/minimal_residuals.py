@@ -10,7 +10,7 @@ from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import dot
 from portmp.errors import ArgumentError
 from portmp.linalg import iterative, rounds
-from portmp.linalg.iterative import DIGITS, Solution, exact, fraction, hypotenuse, rotation, single
+from portmp.linalg.iterative import DIGITS, Solution, exact, fraction, hypotenuse, rotation
 from portmp.linalg.operators import Linear, Scaled, normal, scaled
 from portmp.linalg.rounds import Callback, Method
 
@@ -22,6 +22,9 @@ STALLED = 1 - 2.0**-10
 
 HALVED = 0.5
 """MINRES: the same."""
+
+FLAT = 1024
+"""MINRES: with so many units of roundoff of |a| |r| in a r, r is as small as it can be made."""
 
 
 def gmres(
@@ -129,7 +132,7 @@ class _Gmres(Method):
             before = rest[j]
             rest[j] = DIGITS.multiply(c, before)
             rest.append(DIGITS.multiply(s, before).copy_negate())
-            left = single(DIGITS.divide(rest[-1].copy_abs(), first))
+            left = float(DIGITS.divide(rest[-1].copy_abs(), first))
             if self.callback is not None:
                 self.callback(left * self.relative)
             if left <= enough or last <= unit * image:
@@ -159,7 +162,7 @@ class _Gmres(Method):
         column = exact(parts + more, self.name, self.done)
         last = exact(length, self.name, self.done)[0]
         image = hypotenuse([*column, last])
-        size = single(image)
+        size = float(image)
         if self.preconditioner is not None:
             size /= iterative.norm(z, self.name) or 1.0
         self.size = rounds.largest(self.size, size)
@@ -216,13 +219,14 @@ class _Minres(Method):
             delta = DIGITS.fma(c, upper, DIGITS.multiply(s, alpha))
             corner = DIGITS.subtract(DIGITS.multiply(c, alpha), DIGITS.multiply(s, upper))
             image = hypotenuse([beta, alpha, after])
-            size = single(image)
+            size = float(image)
             if self.preconditioner is not None:
                 # What was measured in M's norm is that of M's product with a.
                 size = iterative.norm(p, self.name) / (iterative.norm(v, self.name) or 1.0)
             self.size = rounds.largest(self.size, size)
             # |a r| / |r| of the x so far; near zero, r cannot be made smaller.
-            if hypotenuse([corner, DIGITS.multiply(c, after)]) <= unit * image and count > 1:
+            slope = hypotenuse([corner, DIGITS.multiply(c, after)])
+            if slope <= FLAT * unit * image and count > 1:
                 return x, count
             s_before, c_before = s, c
             c, s, gamma = rotation(corner, after)
@@ -236,7 +240,7 @@ class _Minres(Method):
             x = blas.axpy(fraction(step, form), w, x)
             if self.callback is not None:
                 self.callback(self.whole(x))
-            if single(DIGITS.divide(left.copy_abs(), first)) <= enough or after <= unit * image:
+            if float(DIGITS.divide(left.copy_abs(), first)) <= enough or after <= unit * image:
                 return x, count
             before, q, v, beta, scale = q, q_next, v_next, after, length
         return x, most
