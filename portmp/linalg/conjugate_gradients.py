@@ -19,7 +19,7 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.linalg import iterative, operators
 from portmp.linalg.iterative import DEEPEST, Goal, Solution
-from portmp.linalg.operators import Linear, Matrix, Operator, Scaled, normal
+from portmp.linalg.operators import Linear, Matrix, Operator, Scaled, normal, scaled
 from portmp.linalg.sparse import csr_array
 from portmp.routines import base, reduce
 from portmp.routines.elementwise import apply
@@ -85,45 +85,52 @@ def cg(
     short = _inner(a, b, inner)
     matrix = outer if short is a else _operator(short, b, "inner")
     form = b.format if matrix.elements is None else matrix.elements.format
-    floor = DEEPEST[form.word]
     usual = b.format.unit_roundoff if matrix is outer else _third(form)
-    depth = max(floor, reduction or usual)
+    depth = max(DEEPEST[form.word], reduction or usual)
     left = iterations or 10 * b.size * b.format.limbs
     x, size = zeros(b.shape, b.format, b.device), iterative.norm(b, "cg")
     if size == 0:
         return Solution(x, 0.0, True, (), ())
-    trace = 0.0
-    if tolerance is None and outer.elements is not None:
-        trace = _trace(outer)
-    goal = Goal(tolerance, b.format.unit_roundoff, trace, size)
+    # All is scaled by powers of two, so that a, b and what comes of them are near 1.
+    side, exponent = normal(b)
+    size = iterative.norm(side, "cg")
     power = _power(matrix, b)
-    exact = Scaled(outer, min(power, 0), b)
-    residual, now, length = b, size, 0.0
+    known = tolerance is None and outer.elements is not None
+    trace = math.ldexp(_trace(outer), -power) if known else 0.0
+    goal = Goal(tolerance, b.format.unit_roundoff, trace, size)
+    exact = Scaled(outer, power, side)
+    residual, now, length = side, size, 0.0
     if first is not None:
-        x, length = first, iterative.norm(first, "cg")
-        residual = exact.unscaled_residual(x, b)
+        x = scaled(first, power - exponent)
+        length = iterative.norm(x, "cg")
+        residual = exact.residual(x, side)
         now = iterative.norm(residual, "cg")
+
+    def told(x: Array) -> Callback | None:
+        if callback is None:
+            return None
+        return lambda change: callback(scaled(x + change, exponent - power))
+
     work = _Iterates(matrix, power, form, b, M, callback is not None)
     rounds: list[int] = []
     residuals: list[float] = []
     while now > goal.at(length) and left > 0:
         enough = goal.at(length) / now / 2
-        told = None if callback is None else _told(callback, x)
-        change, count = _round(work, residual, max(depth, enough), left, told)
+        change, count = _round(work, residual, max(depth, enough), left, told(x))
         left -= count
         found = x + change
-        fresh = exact.unscaled_residual(found, b)
+        fresh = exact.residual(found, side)
         after = iterative.norm(fresh, "cg")
         rounds.append(count)
         residuals.append(after / size)
         if outer.elements is None:
-            goal.matrix = max(goal.matrix, math.ldexp(work.curvature, work.power))
-        helped, settled = after < now, after > HALVED * now
-        if helped:
-            x, residual, now = found, fresh, after
-            length = iterative.norm(x, "cg")
-        if settled:
+            goal.matrix = max(goal.matrix, work.curvature)
+        before = now
+        if after < now:
+            x, residual, now, length = found, fresh, after, iterative.norm(found, "cg")
+        if after > HALVED * before:
             break
+    x = scaled(x, exponent - power)
     return Solution(x, now / size, now <= goal.at(length), tuple(rounds), tuple(residuals))
 
 
@@ -141,11 +148,6 @@ def _one(value: Any, other: Any, name: str, alias: str) -> Any:
     if value is not None and other is not None:
         raise ArgumentError(f"cg: {alias}: given beside {name}, which is the same")
     return other if value is None else value
-
-
-def _told(callback: Callback, x: Array) -> Callback:
-    """What tells *callback* of x and a round's correction."""
-    return lambda change: callback(x + change)
 
 
 def _inner(a: Linear, b: Array, inner: Linear | str | Format | None) -> Linear:
@@ -214,8 +216,7 @@ def _round(
     first = size = work.start(_as(small, work.format))
 
     def correction(count: int) -> Array:
-        found = operators.scaled(_as(work.x(count), b.format), -work.power)
-        return blas.scal(math.ldexp(1.0, exponent), found)
+        return blas.scal(math.ldexp(1.0, exponent), _as(work.x(count), b.format))
 
     enough, count = size * reduction * reduction, 0
     while size > enough and count < most:
@@ -260,7 +261,7 @@ class _Iterates:
         preconditioner: Linear | None,
         each: bool,
     ) -> None:
-        self.format, self.power = form.arithmetic, power
+        self.format = form.arithmetic
         self.called = f"the matrix in {form.name}" if a.elements is not None else "the function"
         shape, queue = like.shape, like.queue
         vectors = [allocate(self.format, shape, queue) for _ in range(3 + AHEAD)]

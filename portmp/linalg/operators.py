@@ -130,11 +130,6 @@ class Scaled:
         self.launch(x.planes, out)
         return Array(out)
 
-    def unscaled_residual(self, x: Array, b: Array) -> Array:
-        """b less the image of x itself; only products are scaled where they are small."""
-        power = min(self.power, 0)
-        return scaled(self.of.residual(scaled(x, -power), scaled(b, -power)), power)
-
     def residual(self, x: Array, b: Array) -> Array:
         """b less 2^-power times the image of x."""
         if self.power >= 0:
