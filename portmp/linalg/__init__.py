@@ -1,5 +1,6 @@
 """Linear algebra that users build on: systems, factorisations, iterative methods."""
 
+from portmp.linalg.certified import Certificate, Certified
 from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import cg
 from portmp.linalg.iterative import Solution
@@ -38,6 +39,8 @@ from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
+    "Certificate",
+    "Certified",
     "LeastSquares",
     "Lu",
     "LuFactors",

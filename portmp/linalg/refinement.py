@@ -71,7 +71,7 @@ def refined(a: Array, b: Array, method: By) -> Refined:
     size = float(abs(matrix).sum(1).max())
     if not math.isfinite(size) or not math.isfinite(float(abs(sides).max())):
         raise ArgumentError("solve: a or b holds infinities or NaN, or sums of them overflow")
-    for short in _shorter(form):
+    for short in shorter(form):
         factors = lu_factor(first_limbs(matrix, short), method=method)
         if bool((diagonal(factors.lu) == 0).any()):
             if short is form:
@@ -85,7 +85,7 @@ def refined(a: Array, b: Array, method: By) -> Refined:
     raise AssertionError("the format itself is the last")
 
 
-def _shorter(form: Format) -> Iterator[Format]:
+def shorter(form: Format) -> Iterator[Format]:
     """Formats of fewer limbs, one first, that the first limbs of *form* are; then itself."""
     for limbs in range(1, form.limbs):
         found = _NAMES[form.word][limbs - 1]
@@ -103,6 +103,13 @@ def first_limbs(x: Array, form: Format) -> Array:
     if form is p.format:
         return x
     return Array(Planes(form, p.shape, p.strides, p.start, p.buffers[: form.limbs], p.queue))
+
+
+def widened(x: Array, form: Format) -> Array:
+    """Values of a shorter format as those of a longer one: a copy with zeros behind."""
+    made = zeros(x.shape, form, x.queue)
+    first_limbs(made, x.format)[...] = x
+    return made
 
 
 def _corrected(
@@ -134,10 +141,8 @@ def _solved(factors: LuFactors, b: Array, form: Format) -> Array:
     limit = 120 if form.word == "float32" else 1000
     exponent = max(-limit, min(limit, exponent))
     scaled = scal(math.ldexp(1.0, -exponent), b)
-    found = lu_solve(factors, first_limbs(scaled, short))
-    x = zeros(b.shape, form, b.queue)
-    first_limbs(x, short)[...] = found
-    return scal(math.ldexp(1.0, exponent), x)
+    found = widened(lu_solve(factors, first_limbs(scaled, short)), form)
+    return scal(math.ldexp(1.0, exponent), found)
 
 
 def _residual(
