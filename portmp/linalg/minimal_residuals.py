@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from decimal import Decimal
+from typing import NamedTuple
 
 from portmp.arrays import blas
 from portmp.arrays.array import Array, array, zeros
@@ -93,6 +95,31 @@ def minres(
     )
 
 
+class Preconditioned(NamedTuple):
+    """What ``preconditioned`` found, and |(a M)^-1| as its vectors show it: seldom too large."""
+
+    solution: Solution
+    inverse: float
+
+
+def preconditioned(a: Array, b: Array, M: Linear, x0: Array, most: int) -> Preconditioned:
+    """The solution of a x = b by at most two rounds of *most* iterations from *x0*."""
+    methods: list[_Gmres] = []
+
+    def made(matrix: Scaled, preconditioner: Scaled | None) -> Method:
+        methods.append(_Gmres(matrix, preconditioner, most, None))
+        return methods[0]
+
+    found = rounds.solved(
+        made, "solve", a, b, x0=x0, rtol=None, maxiter=2 * most, M=M, callback=None
+    )
+    if not methods:
+        return Preconditioned(found, 0.0)
+    method = methods[0]
+    power = method.matrix.power + (method.preconditioner.power if method.preconditioner else 0)
+    return Preconditioned(found, math.ldexp(method.inverse, -power))
+
+
 class _Gmres(Method):
     """Arnoldi's vectors, orthogonalised twice, and the host's triangular matrix."""
 
@@ -103,6 +130,7 @@ class _Gmres(Method):
     ) -> None:
         super().__init__(matrix, preconditioner)
         self.restart, self.callback = restart, callback
+        self.inverse = 0.0  # of the largest triangular matrix, its norm by squares
 
     def correction(self, residual: Array, enough: float, most: int) -> tuple[Array, int]:
         form, n = residual.format, residual.shape[0]
@@ -138,6 +166,9 @@ class _Gmres(Method):
             if left <= enough or last <= unit * image:
                 break
         y = _upwards(columns, rest)
+        units = ([Decimal(i == j) for i in range(len(y))] for j in range(len(y)))
+        inverse = hypotenuse([v for unit in units for v in _upwards(columns, unit)])
+        self.inverse = max(self.inverse, float(inverse))
         if not y:
             return zeros((n,), form, residual.queue), 0
         factors = array([fraction(v, form) for v in y], form, residual.queue)
