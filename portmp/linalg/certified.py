@@ -26,6 +26,7 @@ from portmp.linalg.norms import diagonal
 from portmp.linalg.operands import By
 from portmp.linalg.operators import normal, scaled
 from portmp.linalg.refinement import first_limbs, shorter, widened
+from portmp.progress import doing
 
 Plane = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -87,6 +88,7 @@ def certified(a: Array, b: Array, method: By) -> Certified:
     (left, power), (right, exponent) = _exactly_scaled(matrix), _exactly_scaled(sides)
     closest = math.inf
     for short in shorter(form):
+        doing(f"an inverse in {short.name}")
         factors = lu_factor(first_limbs(left, short), method=method)
         if bool((diagonal(factors.lu) == 0).any()):
             if short is form:

@@ -21,6 +21,7 @@ from portmp.linalg import iterative, operators
 from portmp.linalg.iterative import DEEPEST, Goal, Solution
 from portmp.linalg.operators import Linear, Matrix, Operator, Scaled, normal, scaled
 from portmp.linalg.sparse import csr_array
+from portmp.progress import doing
 from portmp.routines import base, reduce
 from portmp.routines.elementwise import apply
 from portmp.runtime.planes import allocate
@@ -220,6 +221,7 @@ def _round(
 
     enough, count = size * reduction * reduction, 0
     while size > enough and count < most:
+        doing(f"cg: iteration {count + 1}, residual {math.sqrt(size / first):.1e} of the round's")
         more = min(_ahead(count, first, size, enough), most - count, work.ahead)
         for curvature, size, conditioned in work.run(more):
             count += 1

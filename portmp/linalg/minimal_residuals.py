@@ -15,6 +15,7 @@ from portmp.linalg import iterative, rounds
 from portmp.linalg.iterative import DIGITS, Solution, exact, fraction, hypotenuse, rotation
 from portmp.linalg.operators import Linear, Scaled, normal, scaled
 from portmp.linalg.rounds import Callback, Method
+from portmp.progress import doing
 
 RESTART = 100
 """GMRES: iterations of a round; as many vectors are kept, and added to."""
@@ -161,6 +162,7 @@ class _Gmres(Method):
             rest[j] = DIGITS.multiply(c, before)
             rest.append(DIGITS.multiply(s, before).copy_negate())
             left = float(DIGITS.divide(rest[-1].copy_abs(), first))
+            doing(f"gmres: iteration {self.done}, residual {left * self.relative:.1e}")
             if self.callback is not None:
                 self.callback(left * self.relative)
             if left <= enough or last <= unit * image:
@@ -269,9 +271,11 @@ class _Minres(Method):
             new = blas.axpy(fraction(epsilon.copy_negate(), form), w_before, new)
             w_before, w = w, blas.scal(fraction(DIGITS.divide(one, gamma), form), new)
             x = blas.axpy(fraction(step, form), w, x)
+            reduced = float(DIGITS.divide(left.copy_abs(), first))
+            doing(f"minres: iteration {self.done}, residual {reduced * self.relative:.1e}")
             if self.callback is not None:
                 self.callback(self.whole(x))
-            if float(DIGITS.divide(left.copy_abs(), first)) <= enough or after <= unit * image:
+            if reduced <= enough or after <= unit * image:
                 return x, count
             before, q, v, beta, scale = q, q_next, v_next, after, length
         return x, most

@@ -24,6 +24,7 @@ from portmp.linalg.lu import LuFactors, lu_factor, lu_solve, refuse
 from portmp.linalg.minimal_residuals import preconditioned
 from portmp.linalg.norms import diagonal, norm_estimate
 from portmp.linalg.operands import By
+from portmp.progress import doing
 from portmp.runtime.planes import Planes
 
 MOST = 40
@@ -80,6 +81,7 @@ def refined(a: Array, b: Array, method: By) -> Refined:
     if not math.isfinite(size) or not math.isfinite(float(abs(sides).max())):
         raise ArgumentError("solve: a or b holds infinities or NaN, or sums of them overflow")
     for short in shorter(form):
+        doing(f"factors in {short.name}")
         factors = lu_factor(first_limbs(matrix, short), method=method)
         if bool((diagonal(factors.lu) == 0).any()):
             if short is form:
