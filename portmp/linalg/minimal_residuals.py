@@ -56,7 +56,7 @@ def gmres(
     good as the exact solution of a system whose numbers were rounded. After each round the residual
     is taken anew. Ends early, ``converged`` being False, after *maxiter* iterations or after a
     round that hardly changed the residual: it stagnates, a is singular, or *rtol* is beyond the
-    format. Waits for the device twice an iteration. Bits are the same on every device.
+    format. Waits for the device a few times an iteration. Bits are the same on every device.
     """
     iterative.check_count("gmres", "restart", restart)
 
