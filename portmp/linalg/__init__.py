@@ -1,8 +1,10 @@
-"""Linear algebra that users build on: systems, factorisations, conjugate gradients."""
+"""Linear algebra that users build on: systems, factorisations, iterative methods."""
 
+from portmp.linalg.certified import Certificate, Certified
 from portmp.linalg.cholesky import cholesky, cholesky_solve
-from portmp.linalg.conjugate_gradients import Solution, cg
+from portmp.linalg.conjugate_gradients import cg
 from portmp.linalg.exponential import expm
+from portmp.linalg.iterative import Solution
 from portmp.linalg.ldl import Ldl, ldl
 from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
 from portmp.linalg.lu import (
@@ -17,6 +19,7 @@ from portmp.linalg.lu import (
     matrix_power,
     slogdet,
 )
+from portmp.linalg.minimal_residuals import gmres, minres
 from portmp.linalg.nonsymmetric import Complex, Schur, companion, eigvals, roots, schur
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
@@ -39,6 +42,8 @@ from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
+    "Certificate",
+    "Certified",
     "Complex",
     "Ldl",
     "LeastSquares",
@@ -61,6 +66,7 @@ __all__ = [
     "diagonal",
     "eigvals",
     "expm",
+    "gmres",
     "inv",
     "ldl",
     "lstsq",
@@ -71,6 +77,7 @@ __all__ = [
     "matrix_norm",
     "matrix_power",
     "matrix_transpose",
+    "minres",
     "norm",
     "outer",
     "pinv",

@@ -20,6 +20,7 @@ from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.scan.routine import Scan
 from portmp.routines.schur.routine import Schur
+from portmp.routines.sparse.routine import Sparse
 from portmp.routines.split2021.routine import Split2021
 from portmp.routines.triangular.routine import Triangular
 
@@ -40,6 +41,7 @@ _ALL: tuple[Routine, ...] = (
     Ldl(),
     Qr(),
     Schur(),
+    Sparse(),
     Scan(),
     Order(),
     Conversions(),
