@@ -28,6 +28,39 @@ PROGRAMS = {path.stem: path for path in sorted((ROOT / "tests/data/cuda").glob("
 _MARK = re.compile(r"// expect(-opencl)?: ([\w/, -]+?)(?: @([+-]\d+))?$")
 
 CONSTRUCTS = {
+    "bitonic": "template operator __device__ __shfl_xor_sync __syncthreads extern~__shared__ "
+    "#pragma~unroll cudaMemcpy cudaGetLastError cudaFree <<<>>>",
+    "conjugate": "cooperative_groups.h cooperative_groups this_grid thread_block_tile "
+    "tiled_partition this_thread_block cudaLaunchCooperativeKernel cudaDevAttrCooperativeLaunch "
+    "cudaOccupancyMaxActiveBlocksPerMultiprocessor cudaDeviceGetAttribute atomicAdd "
+    "extern~__shared__",
+    "double_float": "__fmul_rn __CUDA_ARCH__ __CUDACC__ template __device__ asm <<<>>>",
+    "lookback": "__shfl_up_sync __threadfence __ldg volatile atomicAdd __launch_bounds__ "
+    "__shared__ #pragma~unroll cudaMemset cudaDeviceSynchronize",
+    "matmul": "__launch_bounds__ float4 __shared__ fmaf #pragma~unroll cublas_v2.h cublasCreate "
+    "cublasSgemm CUBLAS_OP_N cublasHandle_t CUBLAS_STATUS_SUCCESS cublasDestroy template",
+    "mining": "__funnelshift_l __byte_perm __brev __clz __ffs __ballot_sync __activemask asm "
+    "__constant__ uint4 make_uint4 atomicMin clock64 cudaMemcpyFromSymbol __global__",
+    "monte_carlo": "cub/cub.cuh curand.h curand_kernel.h curandState curand_init curand_normal2 "
+    "cub BlockReduce __expf sqrtf fmaxf __noinline__ atomicAdd curandCreateGenerator "
+    "curandSetPseudoRandomGeneratorSeed curandGenerateNormal CURAND_RNG_PSEUDO_PHILOX4_32_10 "
+    "curandDestroyGenerator float2",
+    "pipeline": "__managed__ atomicAdd_system cudaHostAlloc cudaHostRegister cudaHostUnregister "
+    "cudaHostGetDevicePointer cudaMallocAsync cudaFreeAsync cudaStreamCreateWithPriority "
+    "cudaStreamWaitEvent cudaLaunchHostFunc cudaStreamAddCallback CUDART_CB cudaGraphLaunch "
+    "cudaStreamBeginCapture cudaStreamEndCapture cudaGraphInstantiate cudaStreamQuery "
+    "cudaErrorNotReady cudaMallocManaged cudaMemAdvise cudaMemPrefetchAsync cudaProfilerStart "
+    "cuda_profiler_api.h cudaDeviceGetStreamPriorityRange cudaGraphExecDestroy",
+    "spmv": "warpSize __shfl_down_sync __ldg volatile __shared__ template #pragma~unroll "
+    "cudaMemset cudaGetLastError",
+    "vector_add": "cudaGetErrorName cudaGetErrorString cudaPeekAtLastError cudaGetDeviceCount "
+    "cudaOccupancyMaxPotentialBlockSize cudaMemGetInfo cudaSetDevice cudaDeviceReset gridDim "
+    "cudaEventRecord cudaEventElapsedTime device_launch_parameters.h template cudaDeviceProp",
+    "volume": "__constant__ cudaTextureObject_t cudaSurfaceObject_t tex3D surf2Dwrite atomicInc "
+    "cudaMalloc3DArray cudaMemcpy3D make_cudaExtent make_cudaPitchedPtr cudaMemcpy3DParms "
+    "cudaCreateTextureObject cudaCreateSurfaceObject cudaMemcpyToSymbol cudaMemcpyToSymbolAsync "
+    "cudaMemcpyFromSymbol cudaMemcpy2DFromArray cudaFilterModeLinear float3 float4 sqrtf "
+    "cudaDestroyTextureObject cudaDestroySurfaceObject cudaFreeArray make_float3",
     "bfs": "cudaMallocManaged cudaDeviceSynchronize atomicCAS atomicAdd __ldg <<<>>>",
     "compact": "__ballot_sync __popc __ffs __shfl_sync __syncwarp asm atomicAdd cudaMemset",
     "compensated": "__dadd_rn __dmul_rn __fma_rn __frsqrt_rn cudaMemcpyHostToDevice",
@@ -52,7 +85,7 @@ CONSTRUCTS = {
 
 HANDLED = {
     *("warps/mask-32-bits", "warps/syncwarp", "warps/activemask", "warps/match-any"),
-    *("warps/reduce-sync", "host/symbols", "launch/shared-opt-in"),
+    *("warps/reduce-sync", "host/symbols", "launch/shared-opt-in", "host/default-arguments"),
 }
 """Entries whose places do not compile by names alone, and do as --hip writes them."""
 
@@ -347,7 +380,8 @@ def with_changes(line: str, changes: list[hipify.Change]) -> str:
     """A line with changes made from left to right."""
     done = ""
     for change in changes:
-        found = re.search(rf"(?<!\w){re.escape(change.before)}(?!\w)", line)
+        word = rf"(?<!\w){re.escape(change.before)}(?!\w)"
+        found = re.search(word if change.before != ")" else r"\)", line)
         assert found, (line, change)
         done += line[: found.start()] + change.after
         line = line[found.end() :]

@@ -70,6 +70,9 @@ _CALLED_OTHERWISE = {
     "cudaThreadSetCacheConfig": "hipDeviceSetCacheConfig",
     "cudaThreadGetCacheConfig": "hipDeviceGetCacheConfig",
     "cudaThreadSetLimit": "hipDeviceSetLimit",
+    "CUDART_CB": "/* CUDART_CB */",
+    "__CUDACC__": "__HIPCC__",
+    "__NVCC__": "__HIPCC__",
     "cudaDeviceProp": "hipDeviceProp_t",
     "cudaPointerAttributes": "hipPointerAttribute_t",
     "cudaDeviceBlockingSync": "hipDeviceScheduleBlockingSync",
@@ -141,6 +144,16 @@ _PREFIXES = (
     (r"nvrtc(?=[A-Z])", "hiprtc"),
     (r"cu(?=[A-Z])", "hip"),
 )
+
+
+WITHOUT_DEFAULTS = {
+    "cudaStreamWaitEvent": 3,
+    "cudaMalloc3DArray": 4,
+    "cudaGraphInstantiateWithFlags": 3,
+    "cudaSignalExternalSemaphoresAsync": 4,
+    "cudaWaitExternalSemaphoresAsync": 4,
+}
+"""Functions whose last argument CUDA takes for 0, and HIP (of ROCm 5.2) wants: how many it has."""
 
 
 @cache

@@ -156,6 +156,9 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
             yield "#pragma unroll", line_of(node)
         elif node.type == "string_content" and text_of(node) in by_construct():
             yield text_of(node), line_of(node)
+    for one in facts.source.hidden:
+        if re.match(r"#\s*pragma\s+unroll", one.text):
+            yield "#pragma unroll", facts.source.content.count(b"\n", 0, one.start) + 1
 
 
 def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
@@ -163,7 +166,8 @@ def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
     if missing := sorted(name for name in own if PurePath(name).name not in together):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
     if facts.source.root.has_error:
-        lines = sorted({line_of(n) for n in walk(facts.source.root) if n.type == "ERROR"})
+        bad = [n for n in walk(facts.source.root) if n.type == "ERROR" or n.is_missing]
+        lines = sorted({line_of(n) for n in bad})
         some = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
         where = f" (line {some})" if lines else ""
         yield f"parts could not be parsed{where}; names in them are found, traps may not be"
