@@ -76,7 +76,9 @@ def translated(source: Source, together: Sequence[str] = ()) -> Hip:
     text = b"".join([*parts, content[end:]])
     changes = [change for _, _, change in edits]
     if added := _added(facts, text, warps):
-        text = b"".join(f"#include {name}\n".encode() for name in added) + text
+        mark = b"\xef\xbb\xbf" if text.startswith(b"\xef\xbb\xbf") else b""
+        head = b"".join(f"#include {name}\n".encode() for name in added)
+        text = mark + head + text[len(mark) :]
         changes = [Change(1, "", f"#include {name}", "added") for name in added] + changes
     return Hip(file_name(source.name), text, tuple(changes), warps)
 

@@ -178,6 +178,7 @@ def _renamed(name: str, known: Mapping[str, str]) -> str:
     return ""
 
 
+@cache
 def hip_name(name: str) -> str | None:
     """What a name of CUDA is called in HIP; nothing ('') where CUDA has it and HIP has not;
     None for a name that is not known to be CUDA's.

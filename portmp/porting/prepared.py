@@ -9,7 +9,8 @@ kept beside the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -141,19 +142,32 @@ def _after_parentheses(tokens: list[str], i: int) -> int:
 
 
 def text(
-    content: bytes, root: Node, walk: Walk, known: Mapping[str, Macro]
+    content: bytes, parsed: Callable[[bytes], Node], walk: Walk, known: Mapping[str, Macro]
 ) -> tuple[bytes, tuple[Hidden, ...]]:
-    """The text that is parsed, as long as *content*, and what is blanked in it."""
+    """The text that is parsed, as long as *content*, and what is blanked in it.
+
+    Where a macro's use could not be parsed, neither could definitions beside it: so the tree of
+    what is left is looked at again.
+    """
     changed = bytearray(content)
     hidden: list[Hidden] = []
-    for start, end, instead, what in _edits(content, root, walk, macros(root, walk, known)):
-        changed[start:end] = _filled(content[start:end], instead)
-        if what is not None:
-            hidden.append(what)
+    for _ in range(_PASSES):
+        root = parsed(bytes(changed))
+        known = macros(root, walk, known)
+        edits = list(_edits(bytes(changed), root, walk, known))
+        for start, end, instead, words in edits:
+            changed[start:end] = _filled(bytes(changed[start:end]), instead)
+            if words is not None:
+                hidden.append(_hidden(content, start, end, words))
+        if not edits or not root.has_error:
+            break
     for start, end in _other_branches(bytes(changed)):
         hidden.append(_hidden(content, start, end))
         changed[start:end] = _filled(bytes(changed[start:end]))
     return bytes(changed), tuple(sorted(hidden, key=lambda one: one.start))
+
+
+_PASSES = 3
 
 
 def _filled(old: bytes, instead: bytes = b"") -> bytes:
@@ -163,7 +177,9 @@ def _filled(old: bytes, instead: bytes = b"") -> bytes:
     return instead + blank[len(instead) :] if fits else blank
 
 
-Edit = tuple[int, int, bytes, Hidden | None]
+Edit = tuple[int, int, bytes, frozenset[str] | None]
+"""From where to where, what instead, and words of memory spaces; None where nothing is hidden."""
+_NONE: frozenset[str] = frozenset()
 
 
 def _hidden(content: bytes, start: int, end: int, words: frozenset[str] = frozenset()) -> Hidden:
@@ -176,12 +192,11 @@ def _edits(content: bytes, root: Node, walk: Walk, of: Mapping[str, Macro]) -> I
         if node.start_byte < end:
             continue
         if node.type == "preproc_call" and _alone(content, node.start_byte):
-            place = node.start_byte, node.end_byte
-            yield *place, b"", _hidden(content, *place)
+            yield node.start_byte, node.end_byte, b"", _NONE
         elif node.type in ("preproc_def", "preproc_function_def"):
             name = node.child_by_field_name("name").text.decode("utf-8", "surrogateescape")
             if name in of and of[name].has_body:
-                yield from _opened(content, node, name)
+                yield from _opened(node)
                 end = node.end_byte
         elif node.child_count == 0 and re.fullmatch(rb"[A-Za-z_]\w*", node.text):
             if node.parent is not None and node.parent.type.startswith("preproc_"):
@@ -200,13 +215,13 @@ def _uses(content: bytes, node: Node, of: Mapping[str, Macro]) -> Iterator[Edit]
     """What is blanked of a word, and of what stands in parentheses after it."""
     start, end, name = node.start_byte, node.end_byte, node.text.decode()
     if name in _ALONE:
-        yield start, end, b"", _hidden(content, start, end)
+        yield start, end, b"", _NONE
     elif name in _BEFORE_PARENTHESES:
         end = _end(content, end)
-        yield start, end, b"", _hidden(content, start, end)
+        yield start, end, b"", _NONE
     elif name in ("__device__", "__host__"):
         if re.search(rb"\](\s*__(device|host)__)*\s*$", content[max(0, start - 60) : start]):
-            yield start, end, b"", _hidden(content, start, end, frozenset((name,)))
+            yield start, end, b"", frozenset((name,))
     elif name in of:
         yield from _macro_used(content, start, end, of[name])
 
@@ -214,21 +229,21 @@ def _uses(content: bytes, node: Node, of: Mapping[str, Macro]) -> Iterator[Edit]
 def _macro_used(content: bytes, start: int, end: int, macro: Macro) -> Iterator[Edit]:
     void = b"void" if macro.is_void else b""
     if not macro.has_parameters:
-        yield start, end, void, _hidden(content, start, end, macro.qualifiers)
+        yield start, end, void, macro.qualifiers
         return
     given = _parentheses(content, end)
     if not given or (macro.kept is not None and macro.kept >= len(given)):
         return
     if macro.kept is None or macro.has_body:
         end = _end(content, end)
-        yield start, end, b"", _hidden(content, start, end, macro.qualifiers)
+        yield start, end, b"", macro.qualifiers
         return
     first, last = given[macro.kept]
-    yield start, first, void and b"void ", _hidden(content, start, first, macro.qualifiers)
+    yield start, first, void and b"void ", macro.qualifiers
     if macro.rest and len(given) > 1:
         yield last, last + 1, b"(", None  # the comma after the name
     elif not macro.rest:
-        yield last, given[-1][1] + 1, b"", _hidden(content, last, given[-1][1] + 1)
+        yield last, given[-1][1] + 1, b"", _NONE
 
 
 def _end(content: bytes, start: int) -> int:
@@ -242,7 +257,8 @@ def _parentheses(content: bytes, start: int) -> list[tuple[int, int]]:
     opened = re.compile(rb"\s*\(").match(content, start)
     if opened is None:
         return []
-    found, stack, begin = [], [b")"], opened.end()
+    found: list[tuple[int, int]] = []
+    stack, begin = [b")"], opened.end()
     for token in _TOKEN.finditer(content, begin, min(len(content), begin + _LONGEST)):
         sign = token[0]
         if sign in _CLOSING:
@@ -261,10 +277,10 @@ _LONGEST = 20000
 """Bytes that the arguments of a macro have at most."""
 
 
-def _opened(content: bytes, node: Node, name: str) -> Iterator[Edit]:
+def _opened(node: Node) -> Iterator[Edit]:
     """A macro whose body is a function: its first words and the ends of its lines are blanked."""
     start, value = node.start_byte, node.child_by_field_name("value")
-    yield start, value.start_byte, b"", _hidden(content, start, value.start_byte)
+    yield start, value.start_byte, b"", _NONE
     for found in re.finditer(rb"\\(?=\r?\n)|[ \t]*##[ \t]*", value.text):
         first, last = (value.start_byte + place for place in found.span())
         yield first, last, b"_" * (last - first) if b"#" in found[0] else b"", None
@@ -294,12 +310,14 @@ def _balanced(part: bytes) -> bool:
     return plain.count(b"{") == plain.count(b"}")
 
 
-_NO_CODE = re.compile(
-    rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL
-)
+_NO_CODE = re.compile(rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL)
 
 
-def qualifiers(hidden: Iterable[Hidden], first: int, last: int) -> frozenset[str]:
-    """Words of memory spaces that are blanked between two places."""
-    found = [one.qualifiers for one in hidden if first <= one.start < last]
-    return frozenset().union(*found) if found else frozenset()
+def qualifiers(hidden: Sequence[Hidden], first: int, last: int) -> frozenset[str]:
+    """Words of memory spaces that are blanked between two places; *hidden* is in order."""
+    found: set[str] = set()
+    for i in range(bisect_left(hidden, first, key=lambda one: one.start), len(hidden)):
+        if hidden[i].start >= last:
+            break
+        found |= hidden[i].qualifiers
+    return frozenset(found)

@@ -46,7 +46,7 @@ class Source:
 
     @cached_property
     def _prepared(self) -> tuple[bytes, tuple[Hidden, ...]]:
-        return prepared.text(self.content, parsed(self.content), walk, self.macros)
+        return prepared.text(self.content, parsed, walk, self.macros)
 
     @cached_property
     def root(self) -> Node:
@@ -55,7 +55,7 @@ class Source:
 
     @property
     def hidden(self) -> tuple[Hidden, ...]:
-        """What the tree does not show: words in macros, and words that the grammar does not know."""
+        """What the tree does not show: words in macros, words that the grammar does not know."""
         return self._prepared[1]
 
     @property
@@ -135,10 +135,11 @@ class Function:
         before = self.node.prev_sibling
         while before is not None and before.type == "comment":
             before = before.prev_sibling
-        around = before if before is not None else self.node.parent
-        if around is None:
-            return int(self.node.start_byte)
-        return int(around.end_byte if before is not None else around.start_byte)
+        if before is not None:
+            return int(before.end_byte)
+        around = self.node.parent
+        at_top = around is None or around.parent is None  # whose tree begins at the first word
+        return 0 if at_top else int(around.start_byte)
 
     def _end_of_head(self, body: Node | None) -> int:
         return int(self.node.end_byte if body is None else body.start_byte)
@@ -196,6 +197,8 @@ def read(path: str | Path) -> Source:
         raise InputError(f"{path}: {error.strerror or error}") from None
     if len(content) > _LARGEST:
         raise InputError(f"{path}: {len(content)} bytes given, sources have at most {_LARGEST}")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is UTF-16, which compilers do not take either: save it as UTF-8")
     if b"\0" in content:
         raise InputError(f"{path}: is no text: it holds bytes of 0")
     return Source(str(path), content)

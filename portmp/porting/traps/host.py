@@ -72,11 +72,7 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
 
 
 def _location(facts: Facts, given: list[Node]) -> bool:
-    return any(
-        re.search(rf"\bcudaMemLocation\s+{re.escape(text_of(g))}\b", facts.source.text)
-        for g in given
-        if re.fullmatch(r"\w+", text_of(g))
-    )
+    return any(text_of(g) in facts.locations for g in given)
 
 
 def versions(facts: Facts) -> Iterator[Trap]:

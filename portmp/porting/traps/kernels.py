@@ -80,7 +80,9 @@ def guards(facts: Facts) -> Iterator[Trap]:
             continue
         condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
         text = " ".join(text_of(condition).split())
-        found = re.search(r"\b(__CUDA_ARCH__|__CUDACC(_VER_\w+)?__|__NVCC__|CUDA(RT)?_VERSION)\b", text)
+        found = re.search(
+            r"\b(__CUDA_ARCH__|__CUDACC(_VER_\w+)?__|__NVCC__|CUDA(RT)?_VERSION)\b", text
+        )
         if not found or "__HIP" in text:
             continue
         arch = found[0] == "__CUDA_ARCH__"

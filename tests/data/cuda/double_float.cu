@@ -33,7 +33,7 @@ HD df two_prod(float a, float b)
 #ifdef __CUDA_ARCH__ // expect: language/cuda-arch
     float p = __fmul_rn(a, b); // expect: arithmetic/rounded-operations
     float e;
-    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(e) : "f"(a), "f"(b), "f"(-p)); // expect: language/inline-asm
+    asm("fma.rn.f32 %0, %1, %2, %3;" : "=f"(e) : "f"(a), "f"(b), "f"(-p));
     return df(p, e);
 #else
     double p = (double)a * b;
