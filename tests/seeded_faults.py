@@ -1052,8 +1052,8 @@ FAULTS = (
     entry(
         "a message that is another",
         "warps/syncwarp",
-        "did you mean '__sync_swap'?",
-        "did you mean '__syncthreads'?",
+        "says = \"error: use of undeclared identifier '__syncwarp'; did you mean '__sync_swap'?",
+        "says = \"error: use of undeclared identifier '__syncwarp'; did you mean '__sync'?",
     ),
     entry(
         "a text said to be refused that compiles",
