@@ -46,6 +46,10 @@ ROW_LANES = 8
 """... and row i of a chunk belongs to lane i mod ROW_LANES; both combine pairwise."""
 
 
+ROTATED = 64
+"""Jacobi's method: matrices of so many rows are turned as a whole, larger ones by pairs of blocks."""
+
+
 def half(count: int) -> int:
     """How many of more than BLOCK columns a factorisation does first: a multiple of BLOCK."""
     return BLOCK * (-(-count // BLOCK) // 2)
