@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from portmp import definition
-from portmp.routines import elementwise
+from portmp.routines.jacobi import parts
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
 from portmp.routines.triangular.launch import OnDevice
@@ -67,11 +67,6 @@ def steps(n: int) -> Iterator[Pairs]:
         yield Pairs(step % 2 * block, (count - step % 2) // 2, block)
 
 
-def copy(source: Planes, target: Planes) -> None:
-    """Copy elements between views of one shape."""
-    elementwise.apply("copy", [source], target)
-
-
 def swapped(squares: Planes, block: int) -> Planes:
     """The same squares with their halves' places swapped: a view of five axes."""
     batch, row, column = squares.strides
@@ -87,16 +82,41 @@ def halves(squares: Planes, block: int) -> Planes:
     return squares.view((squares.shape[0], 2, block, 2, block), strides, squares.start)
 
 
+def padded(w: Planes, rows: int | None = None) -> Planes:
+    """A matrix (n, n) with zeros behind its columns, so that blocks fill them.
+
+    And as many below its rows, unless *rows* says how many there are in all.
+    """
+    n = w.shape[1]
+    count, block = cut(n)
+    out = parts.filled(w, (rows or count * block, count * block))
+    parts.copy(w, parts.corner(out, *w.shape))
+    return out
+
+
+def unit(like: Planes) -> Planes:
+    """Vectors to begin with: those of a diagonal matrix."""
+    n = like.shape[1]
+    count, block = cut(n)
+    return parts.filled(like, (n, count * block), 1.0)
+
+
+def in_order(w: Planes, n: int, sweeps: int) -> Planes:
+    """The first n columns, or numbers, as they were before so many sweeps."""
+    count, block = cut(n)
+    *rows, column = w.strides
+    step, start = (-block, (count - 1) * block) if sweeps % 2 else (block, 0)
+    shape = (*w.shape[:-1], count, block)
+    found = parts.copied(w.view(shape, (*rows, step * column, column), w.start + start * column))
+    dense = found.view_as((*w.shape[:-1], count * block))
+    return dense.view((*w.shape[:-1], n), dense.strides, dense.start)
+
+
 def times(pairs: Pairs, w: Planes, u: Planes, out: Planes) -> None:
     """Columns of w by pairs times u (count, 2 block, 2 block), and the others as they are."""
     OnDevice(w.format, None).multiply(pairs.columns(w), u, pairs.columns(out), "set")
     for old, new in zip(pairs.idle(w), pairs.idle(out), strict=True):
-        copy(old, new)
-
-
-def transposed(w: Planes) -> Planes:
-    """A matrix turned: a view."""
-    return w.transposed((1, 0))
+        parts.copy(old, new)
 
 
 class Diagonal(NamedTuple):
@@ -117,18 +137,18 @@ def diagonalise(w: Planes, v: Planes | None, rule: Rule, limit: int = SWEEPS) ->
     other = allocate(w.format, w.shape, w.queue)
     spare = None if v is None else allocate(v.format, v.shape, v.queue)
     while True:
-        (count,), (largest,) = measured(w.view((1, n, n), (0, *w.strides), w.start), rule)
+        (count,), (largest,) = measured(parts.stack(w), rule)
         if not count or made == limit:
             return Diagonal(v, made, int(count), float(largest))
         made += 1
         for pairs in steps(n):
             squares = allocate(w.format, (pairs.count, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)
-            copy(pairs.squares(w), squares)
+            parts.copy(pairs.squares(w), squares)
             turned(squares, rule, sweeps=INNER, v=u, shift=pairs.block, counted=False)
             times(pairs, w, u, other)
-            times(pairs, transposed(other), u, transposed(w))
-            copy(halves(squares, pairs.block), swapped(pairs.squares(w), pairs.block))
+            times(pairs, parts.turned(other), u, parts.turned(w))
+            parts.copy(halves(squares, pairs.block), swapped(pairs.squares(w), pairs.block))
             if v is not None and spare is not None:
                 times(pairs, v, u, spare)
                 v, spare = spare, v

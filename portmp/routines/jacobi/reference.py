@@ -138,3 +138,22 @@ def measured(form: Format, a: Host, rule: Rule) -> tuple[Plane, Plane]:
         over = ~(size <= rule.limit(root[None, :], root[:, None])) & lower
         largest = np.where(lower & (size == size), size, 0).max(axis=1, initial=0)
         return over.sum(axis=1).astype(np.int32), largest
+
+
+def correction(form: Format, s: Host, r: Host) -> Host:
+    """What vectors are to be multiplied by, less 1; of pairs the lower element counts."""
+    ar = Arithmetic(form)
+    n = len(s[0])
+    op = ar.operator
+    with ieee.quiet():
+        i, j = np.indices((n, n))
+        high, low = np.maximum(i, j), np.minimum(i, j)
+        at, rest = ar.load([p[high, low] for p in s]), ar.load([p[high, low] for p in r])
+        left, right = (ar.load([p[k, k] for p in s]) for k in (i, j))
+        gap = op("sub", right, left)
+        quotient = op("div", op("fma", right, rest, at), gap)
+        half = op("mul", ar.zeros(len(at), (n, n), 0.5), rest)
+        product = np.maximum(np.abs(left[0]), np.abs(right[0])) * np.abs(rest[0])
+        limit = np.abs(gap[0]) * ar.word.type(2.0**-8)
+        apart = (i != j) & (np.abs(at[0]) <= limit) & (product <= limit)
+        return ar.store(_where(apart, quotient, half))
