@@ -2,6 +2,7 @@
 
 from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import Solution, cg
+from portmp.linalg.eigen import Eigh, eigh, eigvalsh
 from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
 from portmp.linalg.lu import (
     Lu,
@@ -36,6 +37,7 @@ from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
+    "Eigh",
     "LeastSquares",
     "Lu",
     "LuFactors",
@@ -52,6 +54,8 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eigh",
+    "eigvalsh",
     "inv",
     "lstsq",
     "lu",
