@@ -3,7 +3,7 @@
 from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import Solution, cg
 from portmp.linalg.eigen import Eigh, eigh, eigvalsh
-from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
+from portmp.linalg.least_squares import LeastSquares, lstsq
 from portmp.linalg.lu import (
     Lu,
     LuFactors,
@@ -31,12 +31,14 @@ from portmp.linalg.products import (
 )
 from portmp.linalg.qr import QR, PivotedQR, qr
 from portmp.linalg.refinement import Refined, Refinement
+from portmp.linalg.singular import SVD, matrix_rank, pinv, svd, svdvals
 from portmp.linalg.solve import solve
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
 from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
+    "SVD",
     "Eigh",
     "LeastSquares",
     "Lu",
@@ -64,14 +66,18 @@ __all__ = [
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
     "norm",
     "outer",
+    "pinv",
     "pinv",
     "qr",
     "slogdet",
     "solve",
     "solve_triangular",
+    "svd",
+    "svdvals",
     "syrk",
     "tensordot",
     "trace",
