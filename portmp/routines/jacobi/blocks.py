@@ -4,10 +4,10 @@ Definition: n rows are cut into c = ceil(n / 32) blocks (half of ``definition.RO
 ceil(n / c), which rows and columns of zeros fill. A sweep has c steps; step r takes the neighbouring
 blocks (r mod 2, r mod 2 + 1), the next two, and so on, and all places are swapped: so each block
 meets each other one once, and a sweep leaves the blocks in reversed order. The 2b rows and columns
-of a pair are turned as a small matrix until a sweep turns nothing (30 at most), giving vectors u;
-the rest of the columns becomes GEMM's product with u, then the rest of the rows the product with
-u^T, the vectors' columns the product with u. Sweeps begin while an element below the diagonal is to
-be turned away, 60 at most.
+of a pair are turned as a small matrix by one of its own sweeps, giving vectors u; columns become
+GEMM's products with u, then rows the products with u^T, the vectors' columns the products with u,
+and where the pair's rows and columns meet the small matrix stands. Sweeps begin while an element
+below the diagonal is to be turned away, 60 at most.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ from portmp.routines.triangular.launch import OnDevice
 from portmp.runtime.planes import Planes, allocate
 
 SWEEPS = 60
-INNER = 30
 
 
 class Pairs(NamedTuple):
@@ -145,7 +144,7 @@ def diagonalise(w: Planes, v: Planes | None, rule: Rule, limit: int = SWEEPS) ->
             squares = allocate(w.format, (pairs.count, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)
             parts.copy(pairs.squares(w), squares)
-            turned(squares, rule, sweeps=INNER, v=u, shift=pairs.block, counted=False)
+            turned(squares, rule, sweeps=1, v=u, shift=pairs.block, counted=False)
             times(pairs, w, u, other)
             times(pairs, parts.turned(other), u, parts.turned(w))
             parts.copy(halves(squares, pairs.block), swapped(pairs.squares(w), pairs.block))

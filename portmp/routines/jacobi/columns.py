@@ -30,6 +30,10 @@ from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
 
+INNER = 30
+"""Sweeps, at most, over the products of up to ``definition.ROTATED`` columns."""
+
+
 class Orthogonal(NamedTuple):
     """``b`` (batch, m, n) with orthogonal columns and ``v`` (batch, n, n) that made it.
 
@@ -83,7 +87,7 @@ def _small(b: Planes, vectors: bool) -> Orthogonal:
         left = measured(g, rule).counts
         if not left.any() or turn == blocks.SWEEPS:
             break
-        turned(g, rule, sweeps=blocks.INNER, v=u, counted=False)
+        turned(g, rule, sweeps=INNER, v=u, counted=False)
         b = _times(b, u, left, direct)
         v = None if v is None else _times(v, u, left, direct)
     return Orthogonal(b, v, left)
@@ -129,7 +133,7 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
             u = allocate(w.format, squares.shape, w.queue)
             columns = pairs.columns(w)
             OnDevice(w.format, None).multiply(parts.turned(columns), columns, squares, "set")
-            turned(squares, rule, sweeps=blocks.INNER, v=u, shift=pairs.block, counted=False)
+            turned(squares, rule, sweeps=1, v=u, shift=pairs.block, counted=False)
             blocks.times(pairs, w, u, other)
             w, other = other, w
             if v is not None and spare is not None:
