@@ -9,6 +9,7 @@ from portmp.routines.exact.routine import Exact
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
+from portmp.routines.jacobi.routine import Jacobi
 from portmp.routines.lu.routine import Lu
 from portmp.routines.order.routine import Order
 from portmp.routines.ozaki.routine import Ozaki
@@ -36,6 +37,7 @@ _ALL: tuple[Routine, ...] = (
     Lu(),
     Cholesky(),
     Qr(),
+    Jacobi(),
     Scan(),
     Order(),
     Conversions(),

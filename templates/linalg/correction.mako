@@ -8,7 +8,7 @@
 ${arithmetic(w, list(networks.values()))}
 /* of x: s = x^T a x, r = 1 - x^T x; out: what x is to be multiplied by, less 1 */
 ${p.kernel.format(threads)} correction(
-    const ${long} n,
+    const ${long} n, const ${w.scalar} apart,
 ${matrix(w, "s")}\
 ${matrix(w, "r")}\
     ${w.planes("out", const=False)})
@@ -24,15 +24,9 @@ ${matrix(w, "r")}\
     const ${w.value} left = ${w.element("s", "at_i")}, right = ${w.element("s", "at_j")};
     const ${w.value} rest = ${w.element("r", "r_at")}, gap = ${f["sub"]}(right, left);
     const ${w.value} turn = ${f["fma"]}(right, rest, ${w.element("s", "s_at")});
-    const ${w.scalar} size = ${w.fabs(w.limb("s", 0, "s_at"))};
-    const ${w.scalar} size_r = ${w.fabs(w.limb("r", 0, "r_at"))};
-    const ${w.scalar} size_i = ${w.fabs(w.limb("s", 0, "at_i"))};
-    const ${w.scalar} size_j = ${w.fabs(w.limb("s", 0, "at_j"))};
-    const ${w.scalar} product = (size_i > size_j ? size_i : size_j) * size_r;
     const ${w.scalar} size_gap = ${w.fabs(w.word_of("gap", 0))};
-    const ${w.scalar} limit = size_gap * ${w.literal(2.0**-8)};
     ${w.value} z;
-    if (i != j && size <= limit && product <= limit)
+    if (size_gap > apart)
         z = ${f["div"]}(turn, gap);
     else {
         const ${w.value} half_of = ${w.first_of(networks["sub"].result, 0.5)};

@@ -136,7 +136,7 @@ def diagonalise(w: Planes, v: Planes | None, rule: Rule, limit: int = SWEEPS) ->
     other = allocate(w.format, w.shape, w.queue)
     spare = None if v is None else allocate(v.format, v.shape, v.queue)
     while True:
-        (count,), (largest,) = measured(parts.stack(w), rule)
+        (count,), (largest,), _ = measured(parts.stack(w), rule)
         if not count or made == limit:
             return Diagonal(v, made, int(count), float(largest))
         made += 1

@@ -124,17 +124,21 @@ def turned(
 
 
 class Measured(NamedTuple):
-    """Of each matrix: how many elements below the diagonal are to be turned away; the largest."""
+    """Of each matrix: how many elements below the diagonal are to be turned away; the largest.
+
+    ``rows``: how many in each row.
+    """
 
     counts: np.ndarray[Any, Any]
     largest: np.ndarray[Any, Any]
+    rows: np.ndarray[Any, Any]
 
 
 def measured(a: Planes, rule: Rule) -> Measured:
     """How far symmetric a (batch, n, n) are from diagonal matrices by their lower triangles; waits."""
     batch, n, _ = a.shape
     if not a.size:
-        return Measured(np.zeros(batch, int), np.zeros(batch))
+        return Measured(np.zeros(batch, int), np.zeros(batch), np.zeros((batch, n), int))
     if a.device.by_reference:
         rows = [
             reference.measured(a.format, base.matrix_of(a, (each,)).decoded(), rule)
@@ -161,4 +165,4 @@ def measured(a: Planes, rule: Rule) -> Measured:
             ],
         )
         counts, largest = number.read_parts()[0], sizes.read_parts()[0]
-    return Measured(counts.sum(axis=1), largest.max(axis=1).astype(np.float64))
+    return Measured(counts.sum(axis=1), largest.max(axis=1).astype(np.float64), counts)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from portmp import formats
@@ -9,7 +11,7 @@ from portmp.formats import Format
 from portmp.routines import elementwise, moves
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
-from portmp.runtime.planes import Planes, allocate, upload
+from portmp.runtime.planes import Planes, allocate, allocate_numbers, upload
 
 
 def copy(source: Planes, target: Planes) -> None:
@@ -57,6 +59,19 @@ def corner(w: Planes, rows: int, columns: int) -> Planes:
     return w.view((rows, columns), w.strides, w.start)
 
 
+def columns(w: Planes, first: int, end: int) -> Planes:
+    """Some columns of a matrix: a view."""
+    return w.view((w.shape[0], end - first), w.strides, w.start + first * w.strides[1])
+
+
+def mirrored(w: Planes) -> Planes:
+    """A symmetric matrix by the lower triangle of w, in memory of its own."""
+    n = w.shape[0]
+    lower = allocate_numbers("bool", (n, n), w.queue)
+    lower.write_parts([np.tri(n, dtype=bool)])
+    return moves.selected(lower, w, turned(w))
+
+
 def multiply(a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:
     """c = a b, c + a b or c - a b by *kind* (``set``, ``add``, ``subtract``) of two matrices."""
     OnDevice(c.format, method).multiply(stack(a), stack(b), stack(c), kind)
@@ -74,5 +89,9 @@ def first_limbs(w: Planes) -> Planes:
 
 def largest(w: Planes) -> float:
     """The largest size of leading limbs of a vector; reads them."""
-    leading = copied(first_limbs(w)).read_parts()[0]
-    return float(np.abs(leading).max(initial=0))
+    return float(np.abs(copied(first_limbs(w)).read_parts()[0]).max(initial=0))
+
+
+def exponent(w: Planes) -> int:
+    """The power of two above all of a vector's leading limbs; reads them."""
+    return math.frexp(largest(w))[1]

@@ -140,7 +140,7 @@ def measured(form: Format, a: Host, rule: Rule) -> tuple[Plane, Plane]:
         return over.sum(axis=1).astype(np.int32), largest
 
 
-def correction(form: Format, s: Host, r: Host) -> Host:
+def correction(form: Format, s: Host, r: Host, apart: float) -> Host:
     """What vectors are to be multiplied by, less 1; of pairs the lower element counts."""
     ar = Arithmetic(form)
     n = len(s[0])
@@ -153,7 +153,4 @@ def correction(form: Format, s: Host, r: Host) -> Host:
         gap = op("sub", right, left)
         quotient = op("div", op("fma", right, rest, at), gap)
         half = op("mul", ar.zeros(len(at), (n, n), 0.5), rest)
-        product = np.maximum(np.abs(left[0]), np.abs(right[0])) * np.abs(rest[0])
-        limit = np.abs(gap[0]) * ar.word.type(2.0**-8)
-        apart = (i != j) & (np.abs(at[0]) <= limit) & (product <= limit)
-        return ar.store(_where(apart, quotient, half))
+        return ar.store(_where(np.abs(gap[0]) > ar.word.type(apart), quotient, half))

@@ -1,17 +1,29 @@
 """Eigenvalues and vectors of symmetric matrices of any size, their elements at most 1.
 
 Definition: up to ``definition.ROTATED`` rows Jacobi's method turns a matrix as a whole, beyond that
-by blocks; an element counts as zero up to u^N / 8. More limbs than one begin with that of the
-first limbs beyond ``ROTATED`` rows, whose vectors, widened by zeros, are x, and correct x by
-products (after Ogita and Aishima 2018): r = 1 - x^T x, s = x^T (a x). An element counts as zero up
-to w u^N g, w = 2^(1 + ceil(log2(n) / 2)) and g the smallest power of two above the leading limbs of
-s's diagonal; x is good where r's leading limbs are at most w u^N. x becomes x + x e, e_ij =
-div(fma(s_jj, r_hl, s_hl), sub(s_jj, s_ii)), h and l the higher and the lower of i and j, where
-|s_hl| and max(|s_ii|, |s_jj|) |r_hl| are at most 2^-8 |s_jj - s_ii| (plain operations on leading
-limbs), else mul(1/2, r_hl). That ends with a good x where all of s counts as zero beside the
-diagonal, or where the largest there is not below a sixteenth of what it was with the last good x;
-after 12 corrections at the latest. What is left of s Jacobi's method by blocks turns, with x as its
-vectors; without a good x it turns a itself. Eigenvalues are the diagonal.
+by blocks. An element counts as zero up to u^N, by blocks times the largest power of two that is
+not above |a|_F / sqrt(n) (``dot`` of the leading limbs, its root in float64), if that is above 1.
+Eigenvalues are the diagonal. More limbs than one, beyond ``ROTATED`` rows, begin with the matrix of
+the first limbs, where up to 16 times as much counts as zero; its vectors, ordered by eigenvalues and
+widened by zeros, are x, which products correct (after Ogita and Aishima 2018, 2019): r = 1 - x^T x, s = x^T (a x). An element counts as zero up to w u^N g, w = 2^(1 +
+ceil(log2(n) / 2)) and g the smallest power of two above the leading limbs of s's diagonal; x is good
+where r's leading limbs are at most w u^N.
+
+With m the largest leading limb of s beside the diagonal and d that of r, rows of s are apart where
+the leading limb of their diagonal elements' difference is above 256 max(m, d g), in float64 (and
+rounded to a word for e):
+
+- x becomes x + x e, e_ij = div(fma(s_jj, r_hl, s_hl), sub(s_jj, s_ii)) where i and j are apart, h
+  and l being the higher and the lower of them, else mul(1/2, r_hl).
+- With a good x that ends where all of s counts as zero beside the diagonal. Where m is above a
+  sixteenth of what it was with the last good x, clusters are split instead: neighbours on the
+  diagonal belong together that are not more than that apart (differences of limbs in float64, summed
+  from the first one on). Of a cluster with an element that does not count as zero the square in s,
+  by its lower triangle, its first diagonal element taken from all of them and scaled near 1 by a
+  power of two, has vectors by the same way, ordered by eigenvalues; the columns of x become their
+  products with these. The next good x is as the first one.
+- That ends after 24 corrections, or where clusters were split as often as there are limbs. What is
+  then left of s Jacobi's method by blocks turns, with x as its vectors; without a good x, a itself.
 """
 
 from __future__ import annotations
@@ -26,16 +38,19 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.routines import base, elementwise, reduce
 from portmp.routines.jacobi import blocks, parts, reference
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
+from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 128
-CORRECTIONS = 12
+CORRECTIONS = 24
+APART = 256.0
+ROUGH = 16.0
 
 
 class Spectrum(NamedTuple):
@@ -68,6 +83,15 @@ def rule_of(form: Format, least: float, tolerance: float = 0.0) -> Rule:
     return Rule(word(tolerance), word(least))
 
 
+def small(a: Planes) -> float:
+    """What counts as zero beside the diagonal of a (n, n)."""
+    lead, n = parts.copied(parts.first_limbs(a)), a.shape[0]
+    flat = lead.view_as((n * n,))
+    square = reduce.dot(flat, flat).read_parts()[0]
+    exponent = math.frexp(math.sqrt(float(square.reshape(())) / n))[1] - 1
+    return float(a.format.unit_roundoff * 2.0 ** max(0, exponent))
+
+
 def slack(form: Format, n: int) -> float:
     """What products of n steps may miss: about twice the root of n in units of roundoff."""
     return float(2.0 ** (1 + math.ceil(math.log2(n) / 2)) * form.unit_roundoff)
@@ -83,7 +107,7 @@ def spectrum(a: Planes, *, vectors: bool, method: Method) -> Spectrum:
     if not a.size:
         return Spectrum(values, v, left)
     if n <= definition.ROTATED:
-        rule = rule_of(form, form.unit_roundoff / 8)
+        rule = rule_of(form, form.unit_roundoff)
         made = turned(a, rule, sweeps=blocks.SWEEPS, v=v)
         parts.copy(parts.diagonal(a), values)
         bad = made == blocks.SWEEPS
@@ -108,7 +132,7 @@ class _One(NamedTuple):
 
 def _turned(a: Planes, vectors: bool, method: Method) -> _One:
     form, n = a.format, a.shape[0]
-    least, x = form.unit_roundoff / 8, None
+    least, x = small(a), None
     if begins_short(form):
         corrected = _corrected(a, _begun(a), method)
         if corrected is not None:
@@ -133,12 +157,54 @@ def _begun(a: Planes) -> Planes:
     """Vectors of the first limbs, in a's format."""
     n = a.shape[0]
     first = parts.first_limbs(a)
-    rule = rule_of(first.format, first.format.unit_roundoff / 8)
-    found = blocks.diagonalise(blocks.padded(first), blocks.unit(first), rule)
+    rule = rule_of(first.format, ROUGH * small(first))
+    w = blocks.padded(first)
+    found = blocks.diagonalise(w, blocks.unit(first), rule)
     assert found.v is not None
+    values = blocks.in_order(parts.diagonal(w), n, found.sweeps)
     x = parts.filled(a, (n, n))
-    parts.copy(blocks.in_order(found.v, n, found.sweeps), parts.first_limbs(x))
+    columns = _ordered(values, blocks.in_order(found.v, n, found.sweeps))
+    parts.copy(columns, parts.first_limbs(x))
     return x
+
+
+def _ordered(values: Planes, v: Planes) -> Planes:
+    """Columns in ascending order of values, whose leading limbs tell."""
+    leading = parts.copied(parts.first_limbs(values)).read_parts()[0]
+    order = np.argsort(leading, kind="stable").astype(np.int32)
+    rows = ordered(parts.stack(parts.turned(v)), order[None])
+    return parts.turned(base.matrix_of(rows, (0,)))
+
+
+def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], method: Method) -> None:
+    """Replace columns of x that belong to clusters by products with the vectors of these.
+
+    *left*: of each row, how many elements before the diagonal do not count as zero.
+    """
+    limbs = parts.copied(parts.diagonal(s)).read_dense()
+    gaps = sum(np.diff(limb.astype(np.float64)) for limb in limbs)
+    ends = [*(np.flatnonzero(gaps > apart) + 1), len(left)]
+    for first, end in zip([0, *ends[:-1]], ends, strict=True):
+        if not left[first + 1 : end].any():
+            continue
+        count = end - first
+        corner = s.view((count, count), s.strides, s.start + first * sum(s.strides))
+        square = parts.mirrored(corner)
+        middle = parts.diagonal(square)
+        shift = parts.copied(middle.view((1,), (1,), middle.start))
+        elementwise.apply("sub", [middle, shift.broadcast_to((count,))], middle)
+        size = max(distance(square), parts.largest(middle))
+        one = base.scalar_limbs(s.format, 2.0 ** -math.frexp(size)[1], "alpha")
+        elementwise.scal(one, square, square)
+        found = spectrum(parts.stack(square), vectors=True, method=method)
+        if found.left.any() or found.v is None:
+            continue
+        values = found.values.view((count,), (1,), found.values.start)
+        w = _ordered(values, base.matrix_of(found.v, (0,)))
+        mine = parts.columns(x, first, end)
+        made = allocate(x.format, mine.shape, x.queue)
+        parts.multiply(mine, w, made, "set", method)
+        parts.copy(made, mine)
 
 
 class _Corrected(NamedTuple):
@@ -153,21 +219,28 @@ def _corrected(a: Planes, x: Planes, method: Method) -> _Corrected | None:
     form, n = a.format, a.shape[0]
     unit = slack(form, n)
     one = parts.filled(a, (n, n), 1.0)
-    before = math.inf
+    before, splits = math.inf, 0
     s, r, ax = (allocate(form, (n, n), a.queue) for _ in range(3))
     for _ in range(CORRECTIONS):
         parts.copy(one, r)
         parts.multiply(parts.turned(x), x, r, "subtract", method)
         parts.multiply(a, x, ax, "set", method)
         parts.multiply(parts.turned(x), ax, s, "set", method)
-        least = unit * 2.0 ** math.frexp(parts.largest(parts.diagonal(s)))[1]
-        (count,), (largest,) = measured(parts.stack(s), rule_of(form, least))
-        if distance(r) <= unit:
-            if not count or largest * 16 > before:
+        top = 2.0 ** parts.exponent(parts.diagonal(s))
+        least = unit * top
+        (count,), (largest,), (rows,) = measured(parts.stack(s), rule_of(form, least))
+        far = distance(r)
+        apart = APART * max(float(largest), far * top)
+        if far <= unit:
+            if not count or splits == form.limbs:
                 return _Corrected(s, x, least, not count)
+            if largest * 16 > before:
+                _split(s, x, apart, rows, method)
+                splits, before = splits + 1, math.inf
+                continue
             before = float(largest)
         parts.copy(x, ax)
-        parts.multiply(x, correction(s, r), ax, "add", method)
+        parts.multiply(x, correction(s, r, apart), ax, "add", method)
         x, ax = ax, x
     return None
 
@@ -178,11 +251,11 @@ def distance(r: Planes) -> float:
     return max(float(beside), parts.largest(parts.diagonal(r)))
 
 
-def correction(s: Planes, r: Planes) -> Planes:
+def correction(s: Planes, r: Planes, apart: float) -> Planes:
     """e of the definition by s and r (n, n)."""
     out = allocate(s.format, s.shape, s.queue)
     if s.device.by_reference:
-        base.on_host(out, lambda *given: reference.correction(s.format, *given), s, r)
+        base.on_host(out, lambda *given: reference.correction(s.format, *given, apart), s, r)
         return out
     (key,) = correction_unit(s.format, s.device)
     threads = dict(key.values)["threads"]
@@ -190,6 +263,6 @@ def correction(s: Planes, r: Planes) -> Planes:
         program.kernels(s.device, key)[key.name],
         (base.blocks(out.size, threads), 1, 1),
         (threads, 1, 1),
-        [s.shape[0], *base.batched(s), *base.batched(r), *out.buffers],
+        [s.shape[0], np.dtype(s.format.word).type(apart), *base.batched(s), *base.batched(r), *out.buffers],
     )
     return out
