@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
 """Rates of factorisations, eigh and svd: operations of the format a second, wall time with waiting.
 
-Operations: LU and solve 2/3 n^3 (solve and 2 n^2 more), Cholesky 1/3 n^3, QR 4/3 n^3; eigh 9 n^3 and
-svd 22 n^3, which is what LAPACK's methods need, whatever these do. Matrices are
+Operations: LU and solve 2/3 n^3 (solve and 2 n^2 more), Cholesky 1/3 n^3, QR 4/3 n^3; eigh 9 n^3
+and svd 22 n^3, which is what LAPACK's methods need, whatever these do. Matrices are
 of random numbers; Cholesky's has n on its diagonal. Each case runs once small, so that kernels are
 compiled, then once or, below a second, three times (the median counts), and is checked with a
-vector v: l (u v) against p a v, l (l^T v) against a v, |r v| against |a v|, a x against b, the
-product of its factors with v against a v, relative to the largest element. Cases that do not fit the rest of ``--seconds`` are left out, by the rate of
-the case before.
+vector v: l (u v) against p a v, l (l^T v) against a v, |r v| against |a v|, a x against b, vectors
+and values times v against a v, relative to the largest element. Cases that do not fit the rest of
+``--seconds`` are left out, by the rate of the case before.
 """
 
 from __future__ import annotations
@@ -168,7 +168,9 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=str(__doc__).splitlines()[0])
     parser.add_argument("--device")
     parser.add_argument("--format", help="dd, td, qd by commas")
-    parser.add_argument("--routine", help="lu, solve, cholesky, qr, eigh, svd by commas; all of them")
+    parser.add_argument(
+        "--routine", help="lu, solve, cholesky, qr, eigh, svd by commas; all of them"
+    )
     parser.add_argument("--method", help="direct, ozaki1 or ozaki2 for all")
     parser.add_argument("--seconds", type=float, default=170, help="to be ended after")
     parser.add_argument("-o", "--output", type=Path)

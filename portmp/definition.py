@@ -47,7 +47,7 @@ ROW_LANES = 8
 
 
 ROTATED = 64
-"""Jacobi's method: matrices of so many rows are turned as a whole, larger ones by pairs of blocks."""
+"""Jacobi's method: matrices of so many rows turn as a whole, larger ones by pairs of blocks."""
 
 
 def half(count: int) -> int:

@@ -71,7 +71,6 @@ __all__ = [
     "norm",
     "outer",
     "pinv",
-    "pinv",
     "qr",
     "slogdet",
     "solve",

@@ -49,16 +49,15 @@ def eigh(
 
     By Jacobi's method; beyond 64 rows, in formats of several limbs, first in the format's first
     limb, then corrected by products. Waits for the device. Values are those of a matrix that
-    differs from a by about 10 n u^N |a|, small ones are not relatively exact; vectors are orthogonal
-    within 10 n u^N. Matrices are scaled by powers of two first. Raises ArgumentError where a holds
-    infinities or NaN, where b is not positive definite, and where the method does not converge.
+    differs from a by about 10 n u^N |a|, small ones are not relatively exact; vectors are
+    orthogonal within 10 n u^N. Matrices are scaled by powers of two first. Raises ArgumentError
+    where a holds infinities or NaN, where b is not positive definite, and where the method does not
+    converge.
     """
-    if isinstance(b, str):
-        b, UPLO = None, b
     matrix = operands.matrix(a, "eigh", square=True)
-    lower = _is_lower(UPLO, "eigh")
+    lower = _is_lower(b if isinstance(b, str) else UPLO, "eigh")
     chosen = _subset(subset_by_index, subset_by_value, matrix, "eigh")
-    if b is None:
+    if b is None or isinstance(b, str):
         found = _eigen(_whole(matrix, lower), True, method, "eigh")
         return _selected(found, chosen)
     left, factor = _pair(matrix, b, lower, method)
@@ -77,12 +76,11 @@ def eigvalsh(
     method: By = "direct",
 ) -> Array:
     """The eigenvalues that ``eigh`` gives, the same up to rounding; arguments are its."""
-    if isinstance(b, str):
-        b, UPLO = None, b
     matrix = operands.matrix(a, "eigvalsh", square=True)
-    lower = _is_lower(UPLO, "eigvalsh")
+    lower = _is_lower(b if isinstance(b, str) else UPLO, "eigvalsh")
     chosen = _subset(subset_by_index, subset_by_value, matrix, "eigvalsh")
-    left = _whole(matrix, lower) if b is None else _pair(matrix, b, lower, method, "eigvalsh")[0]
+    alone = b is None or isinstance(b, str)
+    left = _whole(matrix, lower) if alone else _pair(matrix, b, lower, method, "eigvalsh").left
     found = _eigen(left, False, method, "eigvalsh").eigenvalues
     return found[_range(found, chosen)] if chosen else found
 
@@ -188,7 +186,10 @@ def _subset(index: Any, value: Any, a: Array, name: str) -> _Subset | None:
         return _Subset(False, int(low), int(high))
     if a.ndim > 2:
         raise ShapeError(f"{name}: a {a.shape} given, subset_by_value takes one matrix")
-    if not all(isinstance(x, (int, float)) and not math.isnan(x) for x in (low, high)) or low >= high:
+    if (
+        not all(isinstance(x, (int, float)) and not math.isnan(x) for x in (low, high))
+        or low >= high
+    ):
         raise ArgumentError(
             f"{name}: subset_by_value {given!r} given, two numbers are needed, the first one below "
             "the second"

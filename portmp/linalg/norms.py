@@ -131,10 +131,10 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
 def cond(a: Array, p: Order = 1, *, method: By = "direct") -> float:
     """The condition number of one matrix a (n, n) in the 1-norm, or with *p* inf in that one.
 
-    With *p* 2 or -2 of any matrix: the largest singular value over the smallest one, or the smallest
-    over the largest. Else |a| is taken exactly as ``norm`` does; |a^-1| is estimated from below by Hager's and Higham's
-    method, from the factors of a: at most five steps of two systems, and one more; seldom less than
-    a third of it. inf for a singular matrix, NaN where a holds NaN.
+    With *p* 2 or -2, of any matrix: the largest singular value over the smallest one, or the
+    smallest over the largest. Else |a| is taken exactly as ``norm`` does; |a^-1| is estimated from
+    below by Hager's and Higham's method, from the factors of a: at most five steps of two systems,
+    and one more; seldom less than a third of it. inf for a singular matrix, NaN where a holds NaN.
     """
     matrix = operands.matrix(a, "cond", square=p not in (2, -2))
     if matrix.ndim != 2:

@@ -41,7 +41,7 @@ def svd(
     relative: bool = False,
     method: By = "direct",
 ) -> SVD | Array:
-    """Singular values and vectors of a (..., m, n), k the smaller of m and n; arguments are NumPy's.
+    """Singular values and vectors of a (..., m, n), k the smaller of m and n; as NumPy's.
 
     U (..., m, m), S (..., k), Vh (..., n, n), or without *full_matrices* (..., m, k) and (..., k,
     n); without *compute_uv* S alone. *hermitian*: a is symmetric, by ``eigh``. *method* as in
@@ -51,8 +51,8 @@ def svd(
     limbs, first in the format's first limb. Waits for the device. Values are those of a matrix that
     differs from a by about 10 n u^N |a|; U and V are orthogonal within 10 n u^N. With *relative*
     nothing is done in the first limb, which is slower; then, and always up to 64 columns, small
-    values are relatively as exact as the scales of columns (of a wide matrix: rows) allow: the error
-    is about n u^N times the condition number of a with columns scaled to length 1. Float32 words
+    values are relatively as exact as the scales of columns (of a wide matrix: rows) allow: errors
+    are about n u^N times the condition number of a with columns scaled to length 1. Float32 words
     hold no such columns shorter than about 2^-30 of the longest. Raises ArgumentError where a holds
     infinities or NaN and where the method does not converge.
     """
@@ -131,7 +131,9 @@ def _rtol(a: Array, given: float | None, routine: str, argument: str) -> float:
     if given is None:
         return max(a.shape[-2:]) * a.format.unit_roundoff
     if not (isinstance(given, (int, float)) and 0 <= given <= 1):
-        raise ArgumentError(f"{routine}: {argument} {given!r} given, a number from 0 to 1 is needed")
+        raise ArgumentError(
+            f"{routine}: {argument} {given!r} given, a number from 0 to 1 is needed"
+        )
     return float(given)
 
 
@@ -156,9 +158,7 @@ def _decomposed(
     near, powers = scaling.near_one(a, name)
     m, n = a.shape[-2:]
     wide = m < n
-    found = _tall(
-        operands.turned(near) if wide else near, full, vectors, relative, wide, by, name
-    )
+    found = _tall(operands.turned(near) if wide else near, full, vectors, relative, wide, by, name)
     s = scaling.times_power(found.s, powers)
     if found.u is None or found.v is None:
         return s
@@ -248,9 +248,7 @@ def _signed(left: Array, right: Array, by_left: bool) -> tuple[Array, Array]:
     return elementwise.where(minus, -left, left), elementwise.where(minus, -right, right)
 
 
-def _applied(
-    factors: qr_routine.Factored, u: Array, count: int, m: int, method: Method
-) -> Array:
+def _applied(factors: qr_routine.Factored, u: Array, count: int, m: int, method: Method) -> Array:
     """The first columns of q times u beside the identity: (batch, m, count)."""
     batch, n, _ = u.shape
     made = zeros((batch, m, count), u.format, u.queue)

@@ -1,13 +1,13 @@
 """Jacobi's method for larger symmetric matrices, by blocks of columns and GEMM.
 
 Definition: n rows are cut into c = ceil(n / 32) blocks (half of ``definition.ROTATED``) of b =
-ceil(n / c), which rows and columns of zeros fill. A sweep has c steps; step r takes the neighbouring
-blocks (r mod 2, r mod 2 + 1), the next two, and so on, and all places are swapped: so each block
-meets each other one once, and a sweep leaves the blocks in reversed order. The 2b rows and columns
-of a pair are turned as a small matrix by one of its own sweeps, giving vectors u; columns become
-GEMM's products with u, then rows the products with u^T, the vectors' columns the products with u,
-and where the pair's rows and columns meet the small matrix stands. Sweeps begin while an element
-below the diagonal is to be turned away, 60 at most.
+ceil(n / c), which rows and columns of zeros fill. A sweep has c steps; step r takes the
+neighbouring blocks (r mod 2, r mod 2 + 1), the next two, and so on, and all places are swapped: so
+each block meets each other one once, and a sweep leaves the blocks in reversed order. The 2b rows
+and columns of a pair are turned as a small matrix by one of its own sweeps, giving vectors u;
+columns become GEMM's products with u, then rows the products with u^T, the vectors' columns the
+products with u, and where the pair's rows and columns meet the small matrix stands. Sweeps begin
+while an element below the diagonal is to be turned away, 60 at most.
 """
 
 from __future__ import annotations
@@ -26,27 +26,27 @@ SWEEPS = 60
 
 
 class Pairs(NamedTuple):
-    """The blocks of a step: pairs from column ``first`` on, ``count`` of 2 ``block`` columns."""
+    """The blocks of a step: from column ``first`` on so many pairs, each of 2 ``block`` columns."""
 
     first: int
-    count: int
+    pairs: int
     block: int
 
     def columns(self, w: Planes) -> Planes:
-        """Columns of a matrix by pairs: (count, rows, 2 block)."""
+        """Columns of a matrix by pairs: (pairs, rows, 2 block)."""
         (row, column), wide = w.strides, 2 * self.block
         start = w.start + self.first * column
-        return w.view((self.count, w.shape[0], wide), (wide * column, row, column), start)
+        return w.view((self.pairs, w.shape[0], wide), (wide * column, row, column), start)
 
     def squares(self, w: Planes) -> Planes:
-        """What lies on the diagonal: (count, 2 block, 2 block)."""
+        """What lies on the diagonal: (pairs, 2 block, 2 block)."""
         (row, column), wide = w.strides, 2 * self.block
         start = w.start + self.first * (row + column)
-        return w.view((self.count, wide, wide), (wide * (row + column), row, column), start)
+        return w.view((self.pairs, wide, wide), (wide * (row + column), row, column), start)
 
     def idle(self, w: Planes) -> Iterator[Planes]:
         """Columns that no pair has."""
-        end = self.first + 2 * self.count * self.block
+        end = self.first + 2 * self.pairs * self.block
         for first, last in ((0, self.first), (end, w.shape[1])):
             if last > first:
                 start = w.start + first * w.strides[1]
@@ -112,7 +112,7 @@ def in_order(w: Planes, n: int, sweeps: int) -> Planes:
 
 
 def times(pairs: Pairs, w: Planes, u: Planes, out: Planes) -> None:
-    """Columns of w by pairs times u (count, 2 block, 2 block), and the others as they are."""
+    """Columns of w by pairs times u (pairs, 2 block, 2 block), and the others as they are."""
     OnDevice(w.format, None).multiply(pairs.columns(w), u, pairs.columns(out), "set")
     for old, new in zip(pairs.idle(w), pairs.idle(out), strict=True):
         parts.copy(old, new)
@@ -141,7 +141,7 @@ def diagonalise(w: Planes, v: Planes | None, rule: Rule, limit: int = SWEEPS) ->
             return Diagonal(v, made, int(count), float(largest))
         made += 1
         for pairs in steps(n):
-            squares = allocate(w.format, (pairs.count, *2 * (2 * pairs.block,)), w.queue)
+            squares = allocate(w.format, (pairs.pairs, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)
             parts.copy(pairs.squares(w), squares)
             turned(squares, rule, sweeps=1, v=u, shift=pairs.block, counted=False)

@@ -1,4 +1,4 @@
-"""Columns made orthogonal from the right: b v has orthogonal columns, v is orthogonal (Hestenes 1958).
+"""Columns made orthogonal from the right: b v has orthogonal columns (Hestenes 1958).
 
 Definition: g = b^T b by GEMM, of two columns an element g_pq counts as zero up to w u^N sqrt(g_pp)
 sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 words: m 2^-140).
@@ -7,7 +7,7 @@ symmetric matrix with sweeps of at most 30, and b and v become GEMM's products w
 times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
 them, g being the product of a pair's columns; they begin while the whole b^T b has an element that
 is not zero, 60 at most. With a beginning in the first limb v of that is widened by zeros and x =
-v; r = 1 - x^T x; while r is above w u^N / 4, 12 times at most, x becomes x + x (r / 2); then b
+v; r = 1 - x^T x; while r is above w u^N / 4, 24 times at most, x becomes x + x (r / 2); then b
 becomes b x and v = x.
 """
 
@@ -28,7 +28,6 @@ from portmp.routines.jacobi.symmetric import CORRECTIONS, distance
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
-
 
 INNER = 30
 """Sweeps, at most, over the products of up to ``definition.ROTATED`` columns."""
@@ -58,7 +57,7 @@ def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orth
 
     *begun*: with the first limb, where there are more, and beyond ``ROTATED`` columns.
     """
-    batch, m, n = b.shape
+    batch, _, n = b.shape
     if not b.size:
         v = parts.filled(b, (batch, n, n), 1.0) if vectors else None
         return Orthogonal(b, v, np.zeros(batch, int))
@@ -129,7 +128,7 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
             break
         made += 1
         for pairs in blocks.steps(n):
-            squares = allocate(w.format, (pairs.count, *2 * (2 * pairs.block,)), w.queue)
+            squares = allocate(w.format, (pairs.pairs, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)
             columns = pairs.columns(w)
             OnDevice(w.format, None).multiply(parts.turned(columns), columns, squares, "set")
@@ -150,7 +149,7 @@ class _Begun(NamedTuple):
 
 def _begun(b: Planes, method: Method) -> _Begun | None:
     """b x and x, orthogonal in b's format, by the first limbs; None where x does not become so."""
-    m, n = b.shape
+    n = b.shape[1]
     first = _large(parts.first_limbs(b), None, True, method)
     assert first.v is not None
     x, one = parts.filled(b, (n, n)), parts.filled(b, (n, n), 1.0)

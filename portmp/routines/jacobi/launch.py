@@ -94,7 +94,7 @@ def turned(
             def found(planes: Host, each: int = each) -> list[Host]:
                 done = reference.turned(a.format, planes, rule, sweeps, shift)
                 made[each] = done.sweeps
-                return [done.a, done.v][: len(outs)]
+                return [done.a] if v is None else [done.a, done.v]
 
             mine = base.matrix_of(a, (each,))
             outs = [mine] if v is None else [mine, base.matrix_of(v, (each,))]
@@ -135,7 +135,7 @@ class Measured(NamedTuple):
 
 
 def measured(a: Planes, rule: Rule) -> Measured:
-    """How far symmetric a (batch, n, n) are from diagonal matrices by their lower triangles; waits."""
+    """How far symmetric a (batch, n, n) are from diagonal ones, by lower triangles; waits."""
     batch, n, _ = a.shape
     if not a.size:
         return Measured(np.zeros(batch, int), np.zeros(batch), np.zeros((batch, n), int))

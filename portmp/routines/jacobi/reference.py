@@ -30,7 +30,8 @@ def turned(form: Format, a: Host, rule: Rule, sweeps: int, shift: int = 0) -> Tu
     made = 0
     with ieee.quiet():
         for _ in range(sweeps):
-            if not any([_step(ar, a, v, low, high, rule) for low, high in pairs(m)]):
+            turns = [_step(ar, a, v, low, high, rule) for low, high in pairs(m)]
+            if not any(turns):
                 break
             made += 1
     return Turned(copied(a), [np.roll(p, shift, axis=1) for p in v], made)
@@ -53,14 +54,16 @@ def _step(ar: Arithmetic, a: Host, v: Host, low: Plane, high: Plane, rule: Rule)
     minus = slant[0] < 0
     far = _where(minus, op("neg", slant), slant)
     root = op("sqrt", op("add", op("mul", far, far), one))
-    t = _where(
-        far[0] > large(ar.word), op("div", half, far), op("div", one, op("add", far, root))
-    )
+    t = _where(far[0] > large(ar.word), op("div", half, far), op("div", one, op("add", far, root)))
     t = _where(minus, op("neg", t), t)
     c = op("div", one, op("sqrt", op("add", op("mul", t, t), one)))
     s = op("mul", t, c)
     g, h = op("div", s, op("add", one, c)), op("mul", t, b)
-    for i, j, value in ((p, p, op("sub", x, h)), (q, q, op("add", y, h)), (q, p, ar.zeros(len(x), p.shape))):
+    for i, j, value in (
+        (p, p, op("sub", x, h)),
+        (q, q, op("add", y, h)),
+        (q, p, ar.zeros(len(x), p.shape)),
+    ):
         for w, new in zip(a, ar.store(value), strict=True):
             w[i[now], j[now]] = w[j[now], i[now]] = new[now]
     _turn_vectors(ar, v, p[now], q[now], [w[now] for w in s], [w[now] for w in g])
@@ -136,7 +139,7 @@ def measured(form: Format, a: Host, rule: Rule) -> tuple[Plane, Plane]:
         root = np.sqrt(np.diagonal(size))
         lower = np.tril(np.ones(size.shape, bool), -1)
         over = ~(size <= rule.limit(root[None, :], root[:, None])) & lower
-        largest = np.where(lower & (size == size), size, 0).max(axis=1, initial=0)
+        largest = np.where(lower & ~np.isnan(size), size, 0).max(axis=1, initial=0)
         return over.sum(axis=1).astype(np.int32), largest
 
 

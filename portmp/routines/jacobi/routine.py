@@ -55,7 +55,7 @@ def _almost_diagonal(form: Format, n: int) -> Host:
     """Ordinary numbers, small ones beside a diagonal that ascends."""
     a = inputs.ordinary(form, (n, n), "eigh blocks")
     for i, plane in enumerate(a):
-        plane *= plane.dtype.type(2.0**-9)
+        plane[...] = plane * plane.dtype.type(2.0**-9)
         plane[range(n), range(n)] = 0 if i else np.arange(n) / 64
     return a
 

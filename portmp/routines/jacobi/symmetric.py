@@ -1,27 +1,27 @@
 """Eigenvalues and vectors of symmetric matrices of any size, their elements at most 1.
 
 Definition: up to ``definition.ROTATED`` rows Jacobi's method turns a matrix as a whole, beyond that
-by blocks. An element counts as zero up to u^N, by blocks times the largest power of two that is
-not above |a|_F / sqrt(n) (``dot`` of the leading limbs, its root in float64), if that is above 1.
-Eigenvalues are the diagonal. More limbs than one, beyond ``ROTATED`` rows, begin with the matrix of
-the first limbs, where up to 16 times as much counts as zero; its vectors, ordered by eigenvalues and
-widened by zeros, are x, which products correct (after Ogita and Aishima 2018, 2019): r = 1 - x^T x, s = x^T (a x). An element counts as zero up to w u^N g, w = 2^(1 +
-ceil(log2(n) / 2)) and g the smallest power of two above the leading limbs of s's diagonal; x is good
-where r's leading limbs are at most w u^N.
+by blocks. An element counts as zero up to u^N, by blocks times the largest power of two that is not
+above |a|_F / sqrt(n) (``dot`` of the leading limbs, its root in float64), if that is above 1.
+Eigenvalues are the diagonal.
 
-With m the largest leading limb of s beside the diagonal and d that of r, rows of s are apart where
-the leading limb of their diagonal elements' difference is above 256 max(m, d g), in float64 (and
-rounded to a word for e):
+More limbs than one, beyond ``ROTATED`` rows, begin with the matrix of the first limbs, where 16
+times as much counts as zero; its vectors, ordered by eigenvalues and widened by zeros, are x, which
+products correct (after Ogita and Aishima 2018, 2019). r = 1 - x^T x, s = x^T (a x). An element
+counts as zero up to w u^N g, w = 2^(1 + ceil(log2(n) / 2)) and g the smallest power of two above
+the leading limbs of s's diagonal; x is good where r's leading limbs are at most w u^N. With m the
+largest leading limb of s beside the diagonal and d that of r, elements of the diagonal are apart
+where the leading limb of their difference is above 256 max(m, d g) (in float64, rounded to a word).
 
 - x becomes x + x e, e_ij = div(fma(s_jj, r_hl, s_hl), sub(s_jj, s_ii)) where i and j are apart, h
   and l being the higher and the lower of them, else mul(1/2, r_hl).
 - With a good x that ends where all of s counts as zero beside the diagonal. Where m is above a
   sixteenth of what it was with the last good x, clusters are split instead: neighbours on the
-  diagonal belong together that are not more than that apart (differences of limbs in float64, summed
-  from the first one on). Of a cluster with an element that does not count as zero the square in s,
-  by its lower triangle, its first diagonal element taken from all of them and scaled near 1 by a
-  power of two, has vectors by the same way, ordered by eigenvalues; the columns of x become their
-  products with these. The next good x is as the first one.
+  diagonal belong together that are not apart (differences of limbs in float64, summed from the
+  first one on). Of a cluster with an element that does not count as zero the square in s, by its
+  lower triangle, its first diagonal element taken from all of them and scaled near 1 by a power of
+  two, has vectors by the same way, ordered by eigenvalues; the columns of x become their products
+  with these. The next good x is as the first one.
 - That ends after 24 corrections, or where clusters were split as often as there are limbs. What is
   then left of s Jacobi's method by blocks turns, with x as its vectors; without a good x, a itself.
 """
@@ -29,7 +29,7 @@ rounded to a word for e):
 from __future__ import annotations
 
 import math
-from functools import cache
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -255,7 +255,7 @@ def correction(s: Planes, r: Planes, apart: float) -> Planes:
     """e of the definition by s and r (n, n)."""
     out = allocate(s.format, s.shape, s.queue)
     if s.device.by_reference:
-        base.on_host(out, lambda *given: reference.correction(s.format, *given, apart), s, r)
+        base.on_host(out, partial(reference.correction, s.format, apart=apart), s, r)
         return out
     (key,) = correction_unit(s.format, s.device)
     threads = dict(key.values)["threads"]
@@ -263,6 +263,12 @@ def correction(s: Planes, r: Planes, apart: float) -> Planes:
         program.kernels(s.device, key)[key.name],
         (base.blocks(out.size, threads), 1, 1),
         (threads, 1, 1),
-        [s.shape[0], np.dtype(s.format.word).type(apart), *base.batched(s), *base.batched(r), *out.buffers],
+        [
+            s.shape[0],
+            np.dtype(s.format.word).type(apart),
+            *base.batched(s),
+            *base.batched(r),
+            *out.buffers,
+        ],
     )
     return out
