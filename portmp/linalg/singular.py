@@ -201,9 +201,9 @@ def _tall(
     order = places.to_numpy().astype(np.int32)
     left = _orthonormal(operands.turned(Array(ordered(units.planes, order))), method)
     right = operands.turned(Array(ordered(found.v.transposed((0, 2, 1)), order)))
-    left, right = _signed(left, right, by_left)
     if factors is not None:
         left = _applied(factors, left, m if full else n, m, method)
+    left, right = _signed(left, right, n, by_left)
     return _Tall(left.reshape((*batch, *left.shape[1:])), s, right.reshape((*batch, n, n)))
 
 
@@ -239,13 +239,16 @@ def _orthonormal(u: Array, method: Method) -> Array:
     return found
 
 
-def _signed(left: Array, right: Array, by_left: bool) -> tuple[Array, Array]:
-    if not left.size:
+def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Array]:
+    """Both with signs that make the largest elements of one's first n columns positive."""
+    if not right.size:
         return left, right
-    chosen = left if by_left else right
+    mine = left[..., :n]
+    chosen = mine if by_left else right
     at = statistics.argmax(abs(chosen), axis=-2, keepdims=True)
     minus = manipulation.take_along_axis(chosen, at, axis=-2) < 0
-    return elementwise.where(minus, -left, left), elementwise.where(minus, -right, right)
+    mine[...] = elementwise.where(minus, -mine, mine)
+    return left, elementwise.where(minus, -right, right)
 
 
 def _applied(factors: qr_routine.Factored, u: Array, count: int, m: int, method: Method) -> Array:
