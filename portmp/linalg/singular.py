@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portmp import definition
 from portmp.arrays import elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array, array, zeros
 from portmp.errors import ArgumentError
@@ -14,7 +15,7 @@ from portmp.linalg.eigen import eigh
 from portmp.linalg.operands import By
 from portmp.routines import qr as qr_routine
 from portmp.routines import triangular
-from portmp.routines.jacobi import columns
+from portmp.routines.jacobi import columns, parts, symmetric
 from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes
@@ -225,18 +226,36 @@ def _lengths(rows: Array) -> _Lengths:
 
 
 def _orthonormal(u: Array, method: Method) -> Array:
-    """Orthonormal columns near those of u (batch, n, n); any where those are zero: q of u = q r."""
+    """Orthonormal columns near those of u (batch, n, n); any where those are zero: q of u = q r.
+
+    Beyond 64 columns these themselves where they are orthonormal as eigenvectors have to be.
+    """
     if not u.size:
+        return u
+    n = u.shape[-1]
+    if n > definition.ROTATED and _is_orthonormal(u, method):
         return u
     w = operands.stacked(u)
     factors = qr_routine.factor(w, method)
-    n = u.shape[-1]
     minus = manipulation.diagonal(Array(w)) < 0
     q = zeros(u.shape, u.format, u.queue)
     q[...] = array(np.eye(n), u.format, u.queue)
     qr_routine.applied(factors, q.planes, transposed=False, method=method)
     found: Array = elementwise.where(minus[..., None, :], -q, q)
     return found
+
+
+def _is_orthonormal(u: Array, method: Method) -> bool:
+    """Whether products of columns are those of orthonormal ones, as good as products can tell."""
+    n = u.shape[-1]
+    enough = symmetric.slack(u.format, n)
+    for each in range(len(u)):
+        r = array(np.eye(n), u.format, u.queue).planes
+        one = u[each].planes
+        parts.multiply(parts.turned(one), one, r, "subtract", method)
+        if symmetric.distance(r) > enough:
+            return False
+    return True
 
 
 def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Array]:

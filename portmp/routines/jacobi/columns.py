@@ -6,9 +6,12 @@ Up to ``definition.ROTATED`` columns: while an element of g is not zero, g is tu
 symmetric matrix with sweeps of at most 30, and b and v become GEMM's products with its vectors; 60
 times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
 them, g being the product of a pair's columns; they begin while the whole b^T b has an element that
-is not zero, 60 at most. With a beginning in the first limb v of that is widened by zeros and x =
-v; r = 1 - x^T x; while r is above w u^N / 4, 24 times at most, x becomes x + x (r / 2); then b
-becomes b x and v = x.
+is not zero, 60 at most.
+
+A beginning in the first limb has v, widened by zeros, as x. While r = 1 - x^T x is above w u^N / 4,
+or an element of g = (b x)^T (b x) does not count as zero and the largest one beside the diagonal is
+at most a sixteenth of what it was with the last r that was small enough, but 24 times at most, x is
+corrected as eigenvectors are, with g for s. Then b becomes b x, and v = x.
 """
 
 from __future__ import annotations
@@ -20,11 +23,11 @@ import numpy as np
 
 from portmp import definition
 from portmp.formats import Format
-from portmp.routines import base, elementwise, moves
+from portmp.routines import base, moves
 from portmp.routines.jacobi import blocks, parts
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
-from portmp.routines.jacobi.symmetric import CORRECTIONS, distance
+from portmp.routines.jacobi.symmetric import APART, CORRECTIONS, begins_short, correction, distance
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
@@ -67,7 +70,7 @@ def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orth
     left = np.zeros(batch, int)
     for each in range(batch):
         one = base.matrix_of(b, (each,))
-        begin = _begun(one, method) if begun and b.format.limbs > 1 else None
+        begin = _begun(one, method) if begun and begins_short(b.format) else None
         found = _large(begin.b if begin else one, begin.v if begin else None, vectors, method)
         parts.copy(found.b, one)
         if v is not None and found.v is not None:
@@ -149,21 +152,27 @@ class _Begun(NamedTuple):
 
 def _begun(b: Planes, method: Method) -> _Begun | None:
     """b x and x, orthogonal in b's format, by the first limbs; None where x does not become so."""
-    n = b.shape[1]
     first = _large(parts.first_limbs(b), None, True, method)
     assert first.v is not None
+    n = b.shape[1]
     x, one = parts.filled(b, (n, n)), parts.filled(b, (n, n), 1.0)
     parts.copy(first.v, parts.first_limbs(x))
-    enough = float(rule_of(b.format, n).tolerance) / 4
-    half = base.scalar_limbs(b.format, 0.5, "alpha")
+    m, rule = b.shape[0], rule_of(b.format, b.shape[0])
+    r, g = (allocate(b.format, (n, n), b.queue) for _ in range(2))
+    product, before = allocate(b.format, (m, n), b.queue), math.inf
     for _ in range(CORRECTIONS):
-        r, better = parts.copied(one), parts.copied(x)
+        parts.copy(one, r)
         parts.multiply(parts.turned(x), x, r, "subtract", method)
-        if distance(r) <= enough:
-            product = allocate(b.format, b.shape, b.queue)
-            parts.multiply(b, x, product, "set", method)
-            return _Begun(product, x)
-        elementwise.scal(half, r, r)
-        parts.multiply(x, r, better, "add", method)
+        parts.multiply(b, x, product, "set", method)
+        parts.multiply(parts.turned(product), product, g, "set", method)
+        (count,), (largest,), _ = measured(parts.stack(g), rule)
+        far = distance(r)
+        if far <= float(rule.tolerance) / 4:
+            if not count or largest * 16 > before:
+                return _Begun(product, x)
+            before = float(largest)
+        apart = APART * max(float(largest), far * 2.0 ** parts.exponent(parts.diagonal(g)))
+        better = parts.copied(x)
+        parts.multiply(x, correction(g, r, apart), better, "add", method)
         x = better
     return None
