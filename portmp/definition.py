@@ -55,6 +55,9 @@ SPARSE_LANES = 8
 SPARSE_CHUNK = 2048
 """... and chunks of so many stored elements are added in order."""
 
+ROTATED = 64
+"""Jacobi's method: matrices of so many rows turn as a whole, larger ones by pairs of blocks."""
+
 
 def half(count: int) -> int:
     """How many of more than BLOCK columns a factorisation does first: a multiple of BLOCK."""

@@ -9,6 +9,7 @@ from portmp.routines.exact.routine import Exact
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
+from portmp.routines.jacobi.routine import Jacobi
 from portmp.routines.ldl.routine import Ldl
 from portmp.routines.lu.routine import Lu
 from portmp.routines.order.routine import Order
@@ -42,6 +43,7 @@ _ALL: tuple[Routine, ...] = (
     Qr(),
     Schur(),
     Sparse(),
+    Jacobi(),
     Scan(),
     Order(),
     Conversions(),
