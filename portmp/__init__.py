@@ -262,6 +262,7 @@ if TYPE_CHECKING:
     from portmp import linalg, nbody, random
     from portmp.files.saved import load, save
     from portmp.kernels import Kernel, Module
+    from portmp.linalg import sparse
     from portmp.linalg.polynomials import polyfit
     from portmp.nbody import particles, system
     from portmp.routines import ozaki
@@ -277,10 +278,11 @@ _LATER = {
     "polyfit": "portmp.linalg.polynomials",
     "random": "portmp",
     "save": "portmp.files.saved",
+    "sparse": "portmp.linalg",
     "system": "portmp.nbody",
 }
 """What is loaded when it is first used, and where it is."""
-_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "system")
+_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "sparse", "system")
 """Those that are modules themselves."""
 
 
@@ -538,6 +540,7 @@ __all__ = [
     "sin",
     "sinh",
     "sort",
+    "sparse",
     "split",
     "sqrt",
     "square",

@@ -28,7 +28,8 @@ FORMATS = ("float64", "dd", "td", "qd")
 CERTIFIED_DIGITS = 15
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def rows_of(name: str) -> list[dict[str, str]]:
+    """The rows of a table in the package's data."""
     text = resources.files("portmp").joinpath(f"data/{name}").read_text()
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return list(csv.DictReader(lines))
@@ -91,8 +92,8 @@ class Fit:
 
 def run(device: Device, progress: Callable[[str], None]) -> tuple[list[str], list[Fit]]:
     """Fit in every format; returns the certified coefficients and the fits."""
-    certified = [row["estimate"] for row in _rows("filip_certified.csv")]
-    points = _rows("filip.csv")
+    certified = [row["estimate"] for row in rows_of("filip_certified.csv")]
+    points = rows_of("filip.csv")
     fits = []
     about = "slow: no kernels" if device.by_reference else "the first run compiles its kernels"
     for name in FORMATS:
