@@ -131,6 +131,22 @@ def followed(name: str, left: tuple[str, ...] = ()) -> tuple[list[str], list[str
     return found.lines, words
 
 
+def _covered(n: int, word: str) -> list[str]:
+    """The product of a word of x and one of y for what is not followed."""
+    lines = []
+    for v, (a, b) in zip("xy", factors(n, word), strict=True):
+        if (a, b) == (1.0, 0.0):
+            lines.append(f"{v}size = fabs({v}[0])")
+            continue
+        # The smallest number, for what underflows in these words.
+        size = f"{2.0 ** SMALLEST[word]!r}"
+        for i, factor in ((1, b), (0, a)):
+            if factor:
+                lines.append(f"{v}size = fma(fabs({v}[{i}]), {factor!r}, {size})")
+                size = f"{v}size"
+    return [*lines, "radius = fma(xsize, ysize, radius)"]
+
+
 def _accumulate(n: int, fast: str, word: str, how: Sum) -> None:
     state = NETWORKS[f"accumulate{n}{fast}"].result.words
     tail = f"{n}{fast}_{word}"
@@ -138,17 +154,7 @@ def _accumulate(n: int, fast: str, word: str, how: Sum) -> None:
         lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + fabs(a)"], ["a"]
     else:
         lines, words = followed(f"accumulate{n}{fast}", how.left)
-        for v, (a, b) in zip("xy", factors(n, word), strict=True):
-            if (a, b) == (1.0, 0.0):
-                lines.append(f"{v}size = fabs({v}[0])")
-                continue
-            # The smallest number, for what underflows in these words.
-            size = f"{2.0 ** SMALLEST[word]!r}"
-            for i, factor in ((1, b), (0, a)):
-                if factor:
-                    lines.append(f"{v}size = fma(fabs({v}[{i}]), {factor!r}, {size})")
-                    size = f"{v}size"
-        lines.append("radius = fma(xsize, ysize, radius)")
+        lines += _covered(n, word)
     lines = [f"radius = s[{state}]", *lines, f"return {', '.join(words)}, radius"]
     signature = f"s:+{state + 1} x:{n + 1} y:{n + 1} -> +{state + 1}"
     _define(f"bounded_accumulate{tail}", signature, lines)
