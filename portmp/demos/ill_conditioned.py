@@ -251,7 +251,7 @@ def gaussian(count: int, form: str, device: Device) -> mp.Array:
     """Covariances exp(-(d / REACH)^2) of Halton's sites, with NUGGET on the diagonal."""
     x, y = (mp.array(v, form, device) for v in kriging.sites(count))
     dx, dy = x[:, None] - x, y[:, None] - y
-    a = mp.exp(-(dx * dx + dy * dy) / mp.array(REACH * REACH, form, device))
+    a: mp.Array = mp.exp(-(dx * dx + dy * dy) / mp.array(REACH * REACH, form, device))
     for i in range(count):
         a[i, i] = a[i, i] + mp.array(NUGGET, form, device)
     return a
