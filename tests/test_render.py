@@ -528,6 +528,7 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "cholesky": lambda a, x: mp.linalg.cholesky(a),
     "qr": lambda a, x: mp.linalg.qr(a),
     "nbody": lambda a, x: mp.nbody.acceleration(*_bodies(x.device), eps=1),
+    "csr": lambda a, x: mp.sparse.csr_array(a) @ x,
 }
 
 FILLING = ("gemm", "gemm_fast", "nbody")
