@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -39,6 +39,8 @@ COMMANDS = (
     "gemm",
     "solve",
     "lstsq",
+    "eigh",
+    "svd",
     "demo",
     "render",
     "compile",
@@ -403,11 +405,74 @@ def _lstsq(args: Args) -> int:
     return _finish(args, fit, told)
 
 
+def _eigh(args: Args) -> int:
+    import portmp as mp
+
+    read = _prepare(args, args.a, args.b)
+    _check_files(args, args.vectors)
+    a, b = read(args.a), None if args.b is None else read(args.b)
+    options: dict[str, Any] = {"UPLO": "U" if args.upper else "L", "subset_by_index": args.subset}
+    with _lasting("eigh", a):
+        if args.vectors is None:
+            return _finish(args, mp.linalg.eigvalsh(a, b, **options))
+        values, vectors = mp.linalg.eigh(a, b, **options)
+    return _finish(args, values, None, **_written({"vectors": (args.vectors, vectors)}))
+
+
+def _svd(args: Args) -> int:
+    import portmp as mp
+
+    read = _prepare(args, args.a)
+    _check_files(args, args.left, args.right)
+    a = read(args.a)
+    with _lasting("svd", a):
+        if args.left is None and args.right is None:
+            return _finish(args, mp.linalg.svdvals(a, relative=args.relative))
+        u, s, vh = mp.linalg.svd(a, args.full, relative=args.relative)
+    written = _written({"left": (args.left, u), "right": (args.right, vh)})
+    return _finish(args, s, None, **written)
+
+
+def _check_files(args: Args, *names: str | None) -> None:
+    """Refuse a further output that cannot be written, before anything is computed."""
+    from portmp import files, formats
+
+    given = [name for name in (args.output, *names) if name is not None]
+    if len(set(given)) < len(given):
+        raise ArgumentError(f"{given[-1]}: is given for two outputs")
+    form = formats.get(
+        args.format or _stored_format([n for n in (args.a, getattr(args, "b", None)) if n])
+    )
+    for name in names:
+        if name is not None:
+            files.check_target(name, form)
+
+
+def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
+    """Write further results, and say where."""
+    from portmp import files
+
+    found = {what: (name, array) for what, (name, array) in outputs.items() if name is not None}
+    for name, array in found.values():
+        files.write(name, array)
+    return {what: name for what, (name, _) in found.items()}
+
+
+def _lasting(what: str, a: Array) -> AbstractContextManager[None]:
+    """Tell that work goes on, on any device."""
+    from portmp.progress import lasting
+
+    size = " x ".join(map(str, a.shape))
+    return lasting(f"{what} of {size} {a.format} on {a.device.name}", sys.stderr.isatty())
+
+
 def _demo(args: Args) -> int:
-    from portmp.demos import filip, storage
+    from portmp.demos import filip, linear_algebra, storage
 
     if args.about == "storage":
         return storage.command(args)
+    if args.about == "linalg":
+        return linear_algebra.command(args)
     for name in ("format", "size", "output"):
         if getattr(args, name) is not None:
             raise ArgumentError(f"--{name}: belongs to portmp demo storage")
@@ -668,6 +733,26 @@ def _linear_options(command: Command) -> None:
     )
     _matrix_options(lstsq)
 
+    eigh = command("eigh", _eigh, "eigenvalues of a symmetric matrix from a file, ascending")
+    eigh.add_argument("a", metavar="A", help=_MATRIX)
+    eigh.add_argument("b", metavar="B", nargs="?", help="of A x = w B x, B positive definite")
+    eigh.add_argument("--upper", action="store_true", help="read upper triangles, not lower ones")
+    eigh.add_argument(
+        "--subset", type=int, nargs=2, metavar=("LO", "HI"), help="only values LO to HI, from 0"
+    )
+    eigh.add_argument("--vectors", metavar="FILE", help="write the eigenvectors, as columns, here")
+    _matrix_options(eigh)
+
+    svd = command("svd", _svd, "singular values of a matrix from a file, descending")
+    svd.add_argument("a", metavar="A", help=_MATRIX)
+    svd.add_argument("--left", metavar="FILE", help="write the left vectors, as columns, here")
+    svd.add_argument("--right", metavar="FILE", help="write the right vectors, as rows, here")
+    svd.add_argument("--full", action="store_true", help="square matrices of vectors")
+    svd.add_argument(
+        "--relative", action="store_true", help="small values relatively exact, more slowly"
+    )
+    _matrix_options(svd)
+
 
 def command_line() -> argparse.ArgumentParser:
     parser = _OneLineParser(
@@ -754,15 +839,23 @@ def _demo_options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "about",
         nargs="?",
-        choices=("filip", "storage"),
+        choices=("filip", "storage", "linalg"),
         default="filip",
-        help="filip (the default), or storage: what short formats cost, and refinement",
+        help="filip (the default), storage: what short formats cost, and refinement, or linalg: "
+        "digits of ill-conditioned problems in each format",
     )
     demo.add_argument("--device", help=_DEVICE)
-    demo.add_argument("--plot", metavar="FILE", help="draw agreeing digits, or storage's errors")
+    demo.add_argument("--plot", metavar="FILE", help="draw digits, or storage's errors")
     demo.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
-    demo.add_argument("--size", type=int, metavar="N", help="storage: equations (default 1024)")
-    demo.add_argument("-o", "--output", metavar="FILE", help="storage: write the JSON report")
+    demo.add_argument(
+        "--size",
+        type=int,
+        metavar="N",
+        help="storage: equations (default 1024); linalg: sites (default 1000)",
+    )
+    demo.add_argument(
+        "-o", "--output", metavar="FILE", help="storage, linalg: write the JSON report"
+    )
 
 
 def _bench_parsers(bench: argparse.ArgumentParser) -> None:

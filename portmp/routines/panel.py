@@ -39,7 +39,13 @@ class Panels:
         blocks = -(-height // rows)
         kernel = self._kernel(rows, blocks > 1 and every > 1)
         for step in range(0, width + 1, every):
-            numbers = [height, np.int32(width), np.int32(step), np.int32(step + every), blocks]
+            numbers: list[Argument] = [
+                height,
+                np.int32(width),
+                np.int32(step),
+                np.int32(step + every),
+                blocks,
+            ]
             self.queue.launch(
                 kernel,
                 (batch * blocks, 1, 1),

@@ -45,15 +45,15 @@ def device_result(case: Case, device: Device) -> Host:
     result = call(*(given(operand) for operand in case.operands), **options)
     if isinstance(result, tuple):
         result = result[0]
-    return [result] if isinstance(result, np.ndarray) else result.to_limbs()
+    return result.to_limbs() if isinstance(result, mp.Array) else [np.asarray(result)]
 
 
 @cache
 def cases(name: str) -> tuple[Case, ...]:
     """All cases of one format."""
     form = formats.get(name)
-    single = (case for routine in ROUTINES.values() for case in routine.cases(form))
-    return (*single, *composed.cases(form))
+    routines = (case for routine in ROUTINES.values() for case in routine.cases(form))
+    return (*routines, *composed.cases(form))
 
 
 def selected(format_name: str | None, routine: str | None) -> list[Case]:

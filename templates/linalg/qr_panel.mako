@@ -154,6 +154,22 @@ ${stored("factor", "i - start", "z", " " * 20)}
                 }
             }
             ${p.barrier}
+% if threads == 1:
+            for (int i = start; i < last; ++i) {
+                if (i > col) {
+                    for (int j = step; j < width; ++j) {
+                        const ${long} at = base + i * a_row + j * a_col;
+                        const ${w.value} z = ${f["fma"]}(${held("factor", "i - start")}, ${held("share", "j")}, ${w.element("a", "at")});
+${put("a", "at", "z", " " * 24)}
+                    }
+                    if (step < width) {
+                        const ${long} at = base + i * a_row + step * a_col;
+                        const ${w.value} z = ${w.element("a", "at")};
+${kept("next", "i - start", "z", " " * 24)}
+                    }
+                }
+            }
+% else:
 ## Elements are read before any is written: their reads do not wait for each other.
             for (int e = thread; e < ${lanes * most}; e += ${threads}) {
                 const int j = e % ${most};
@@ -191,6 +207,7 @@ ${updated("part", "z", " " * 28)}\
                     }
                 }
             }
+% endif
         } else {
             for (int i = start + thread; i < last; i += ${threads}) {
                 const ${long} at = base + i * a_row;
