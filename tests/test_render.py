@@ -533,6 +533,7 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "off_diagonal": lambda a, x: mp.linalg.svdvals(a),
     "correction": lambda a, x: mp.linalg.eigvalsh(mp.array(np.ones((65, 65)), "dd", a.device)),
     "nbody": lambda a, x: mp.nbody.acceleration(*_bodies(x.device), eps=1),
+    "csr": lambda a, x: mp.sparse.csr_array(a) @ x,
 }
 
 FILLING = ("gemm", "gemm_fast", "nbody")
