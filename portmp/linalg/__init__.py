@@ -1,8 +1,12 @@
-"""Linear algebra that users build on: systems, factorisations, conjugate gradients."""
+"""Linear algebra that users build on: systems, factorisations, iterative methods."""
 
+from portmp.linalg.certified import Certificate, Certified
 from portmp.linalg.cholesky import cholesky, cholesky_solve
-from portmp.linalg.conjugate_gradients import Solution, cg
+from portmp.linalg.conjugate_gradients import cg
 from portmp.linalg.eigen import Eigh, eigh, eigvalsh
+from portmp.linalg.exponential import expm
+from portmp.linalg.iterative import Solution
+from portmp.linalg.ldl import Ldl, ldl
 from portmp.linalg.least_squares import LeastSquares, lstsq
 from portmp.linalg.lu import (
     Lu,
@@ -16,6 +20,8 @@ from portmp.linalg.lu import (
     matrix_power,
     slogdet,
 )
+from portmp.linalg.minimal_residuals import gmres, minres
+from portmp.linalg.nonsymmetric import Complex, Schur, companion, eigvals, roots, schur
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
     cross,
@@ -39,26 +45,36 @@ from portmp.linalg.trust import Trust, trust
 __all__ = [
     "QR",
     "SVD",
+    "Certificate",
+    "Certified",
+    "Complex",
     "Eigh",
+    "Ldl",
     "LeastSquares",
     "Lu",
     "LuFactors",
     "PivotedQR",
     "Refined",
     "Refinement",
+    "Schur",
     "SignAndLog",
     "Solution",
     "Trust",
     "cg",
     "cholesky",
     "cholesky_solve",
+    "companion",
     "cond",
     "cross",
     "det",
     "diagonal",
     "eigh",
+    "eigvals",
     "eigvalsh",
+    "expm",
+    "gmres",
     "inv",
+    "ldl",
     "lstsq",
     "lu",
     "lu_factor",
@@ -68,10 +84,13 @@ __all__ = [
     "matrix_power",
     "matrix_rank",
     "matrix_transpose",
+    "minres",
     "norm",
     "outer",
     "pinv",
     "qr",
+    "roots",
+    "schur",
     "slogdet",
     "solve",
     "solve_triangular",
