@@ -1,7 +1,7 @@
 """Columns made orthogonal from the right: b v has orthogonal columns (Hestenes 1958).
 
 Definition: g = b^T b by GEMM, of two columns an element g_pq counts as zero up to w u^N sqrt(g_pp)
-sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (with float32 limbs: m 2^-140).
+sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 limbs: m 2^-140).
 Up to ``definition.ROTATED`` columns: while an element of g is not zero, g is turned as a small
 symmetric matrix with sweeps of at most 30, and b and v become GEMM's products with its vectors; 60
 times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
