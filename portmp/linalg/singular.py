@@ -53,7 +53,7 @@ def svd(
     differs from a by about 10 n u^N |a|; U and V are orthogonal within 10 n u^N. With *relative*
     nothing is done in the first limb, which is slower; then, and always up to 64 columns, small
     values are relatively as exact as the scales of columns (of a wide matrix: rows) allow: errors
-    are about n u^N times the condition number of a with columns scaled to length 1. Float32 words
+    are about n u^N times the condition number of a with columns scaled to length 1. Float32 limbs
     hold no such columns shorter than about 2^-30 of the longest. Raises ArgumentError where a holds
     infinities or NaN and where the method does not converge.
     """

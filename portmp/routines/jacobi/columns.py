@@ -1,7 +1,7 @@
 """Columns made orthogonal from the right: b v has orthogonal columns (Hestenes 1958).
 
 Definition: g = b^T b by GEMM, of two columns an element g_pq counts as zero up to w u^N sqrt(g_pp)
-sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 words: m 2^-140).
+sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 limbs: m 2^-140).
 Up to ``definition.ROTATED`` columns: while an element of g is not zero, g is turned as a small
 symmetric matrix with sweeps of at most 30, and b and v become GEMM's products with its vectors; 60
 times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
@@ -51,7 +51,7 @@ def rule_of(form: Format, m: int) -> Rule:
     """What counts as orthogonal."""
     word = np.dtype(form.word).type
     width = 2.0 ** (3 + math.ceil(math.log2(max(m, 1)) / 2))
-    small = 2.0**-140 if form.word == "float32" else 2.0**-1064
+    small = 2.0**-140 if "float32" in form.planes else 2.0**-1064
     return Rule(word(width * form.unit_roundoff), word(m * small))
 
 
