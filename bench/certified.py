@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -24,7 +25,7 @@ from portmp.formats import convert, inputs
 
 SECONDS = 3.0
 FORMATS = ("float64", "ds", "dd", "ts", "td", "qs", "qd")
-SIZES = {"gemm": 2048, "gemv": 8192, "dot": 1 << 22, "sum": 1 << 22}
+SIZES = {"gemm": 2048, "gemv": 8192, "dot": 1 << 25, "sum": 1 << 25}
 EXACT = 2200
 """Bits that hold every sum of products of doubles of usual size."""
 
@@ -72,11 +73,11 @@ def works(routine: str, form: str, size: int, device: Device) -> Works:
     }
 
 
-def measured(device: Device, cases: Works) -> dict[str, Any]:
+def measured(device: Device, cases: Works, seconds: float) -> dict[str, Any]:
     """Median seconds of each way, and how much longer than the plain one it takes."""
     for work in cases.values():
         work()
-    rounds = measure.by_turns(device, cases, 0, SECONDS).seconds
+    rounds = measure.by_turns(device, cases, 0, seconds).seconds
 
     def ratio(name: str, to: str) -> float:
         found = sorted(a / b for a, b in zip(rounds[name], rounds[to], strict=True))
@@ -85,7 +86,11 @@ def measured(device: Device, cases: Works) -> dict[str, Any]:
     return {
         "seconds": {name: sorted(times)[len(times) // 2] for name, times in rounds.items()},
         "bound_over_plain": ratio("bound", "plain"),
-        "correct_over_plain": ratio("correct", "quarter" if "quarter" in cases else "plain"),
+        **(
+            {"correct_over_plain": ratio("correct", "quarter" if "quarter" in cases else "plain")}
+            if "correct" in cases
+            else {}
+        ),
     }
 
 
@@ -111,6 +116,8 @@ def main() -> int:
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--routines", default=",".join(SIZES))
     parser.add_argument("--scale", type=int, default=0, metavar="K", help="sizes over 2^K")
+    parser.add_argument("--seconds", type=float, default=SECONDS, help="for each case")
+    parser.add_argument("--bounds", action="store_true", help="leave correct rounding out")
     parser.add_argument("--fdot", type=int, default=0, metavar="N")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     args = parser.parse_args()
@@ -120,12 +127,15 @@ def main() -> int:
         for form in args.formats.split(","):
             for routine in args.routines.split(","):
                 size = SIZES[routine] >> args.scale
-                found = measured(device, works(routine, form, size, device))
+                ways = works(routine, form, size, device)
+                if args.bounds:
+                    ways = {name: ways[name] for name in ("plain", "bound")}
+                found = measured(device, ways, args.seconds)
                 cases[f"{routine}/{form}/{size}"] = found
                 print(
                     f"{routine:5} {form:8} {size:8}  plain {found['seconds']['plain']:.3e} s, "
                     f"bound {found['bound_over_plain']:.3f} times, "
-                    f"correct {found['correct_over_plain']:.1f} times",
+                    f"correct {found.get('correct_over_plain', math.nan):.1f} times",
                     flush=True,
                 )
             if args.fdot:

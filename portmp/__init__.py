@@ -239,6 +239,7 @@ if TYPE_CHECKING:
     from portmp import linalg, nbody, random
     from portmp.files.saved import load, save
     from portmp.kernels import Kernel, Module
+    from portmp.linalg import sparse
     from portmp.nbody import particles, system
     from portmp.routines import ozaki
 
@@ -252,10 +253,11 @@ _LATER = {
     "particles": "portmp.nbody",
     "random": "portmp",
     "save": "portmp.files.saved",
+    "sparse": "portmp.linalg",
     "system": "portmp.nbody",
 }
 """What is loaded when it is first used, and where it is."""
-_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "system")
+_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "sparse", "system")
 """Those that are modules themselves."""
 
 
@@ -488,6 +490,7 @@ __all__ = [
     "sin",
     "sinh",
     "sort",
+    "sparse",
     "split",
     "sqrt",
     "square",

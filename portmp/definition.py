@@ -49,6 +49,16 @@ ROW_LANES = 8
 """... and row i of a chunk belongs to lane i mod ROW_LANES; both combine pairwise."""
 
 
+SPARSE_LANES = 8
+"""Sparse rows: stored element i of a chunk belongs to lane i mod SPARSE_LANES ..."""
+
+SPARSE_CHUNK = 2048
+"""... and chunks of so many stored elements are added in order."""
+
+ROTATED = 64
+"""Jacobi's method: matrices of so many rows turn as a whole, larger ones by pairs of blocks."""
+
+
 def half(count: int) -> int:
     """How many of more than BLOCK columns a factorisation does first: a multiple of BLOCK."""
     return BLOCK * (-(-count // BLOCK) // 2)

@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import definition, formats
+from portmp import definition, formats, progress
 from portmp.cli import command_line, main
 from portmp.demos import filip
 from portmp.errors import ArgumentError, DeviceError, InputError
@@ -157,6 +159,16 @@ def test_solve(run: Run) -> None:
         assert status == 0
         found = np.array(json.loads(out)["values"], float)
         assert np.allclose(found, [[1], [2]], rtol=1e-15)
+    status, out, told = run("solve", "a.csv", "b.csv", "--refine")
+    assert status == 0 and "factors in float64" in told and "error below" in told
+    status, out, told = run("solve", "a.csv", "b.csv", "--certify", "-o", "x.csv")
+    assert status == 0 and re.match(r"no component's error is above \d\.\de-\d+: proved", told)
+    assert np.allclose(np.loadtxt("x.csv"), [1, 2], rtol=1e-15)
+    facts = json.loads(run("solve", "a.csv", "b.csv", "--certify", "--json")[1])
+    assert np.array(facts["bound"], float).max() < 1e-30 and facts["certificate"]["contraction"] < 1
+    facts = json.loads(run("solve", "a.csv", "b.csv", "--refine", "--json")[1])
+    assert facts["refinement"]["format"] == "float64"
+    assert "goes with neither" in run("solve", "a.csv", "b.csv", "--positive", "--refine")[2]
     _write("a.csv", "0,1\n1,0\n")
     assert run("solve", "a.csv", "b.csv")[0] == 0
     status, _, error = run("solve", "a.csv", "b.csv", "--positive")
@@ -573,3 +585,15 @@ def test_linear_algebra_names_what_is_no_array(name: str) -> None:
     for a, b, argument in (([[1]], [1], "a"), (good, [1], "b"), (np.eye(1), good, "a")):
         with pytest.raises(ArgumentError, match=rf"{name}: {argument}: .*portmp.array"):
             routine(a, b)
+
+
+def test_progress_names_the_step(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is inside of long work says where it is; outside of any, nothing is kept."""
+    progress.doing("nothing")
+    with progress.lasting("solve", True):
+        progress.doing("factors in float64")
+        line = progress._running[-1]
+        assert line.step == "factors in float64"
+        time.sleep(progress.PATIENCE + 0.3)
+    assert "solve, factors in float64: 2 s" in capsys.readouterr().err
+    assert not progress._running

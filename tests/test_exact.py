@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
@@ -225,6 +226,51 @@ def test_operands(device: Device) -> None:
     check(vector, np.dot(values[1], values[2][:4, 1]) + 2 * values[0][0, 0])
 
 
+ALPHAS = ("-0.3", "1e-7", -1, 2**30, 1)
+
+
+@pytest.mark.parametrize("form", mostly_slow(WORDS, ["dd"], "the same kernels"))
+def test_alpha_multiplies_the_exact_sum(device: Device, form: str) -> None:
+    """With and without an addend, which may cancel; the sum is no number of the format."""
+    f = formats.get(form)
+    x, y = hostile(form, 12, 5, 3)
+    addend = inputs.ordinary(f, (12, 12), "exact addend")
+    places: list[Any] = [device, HOST]
+    sums = np.dot(convert.to_fractions(x), convert.to_fractions(y).T)
+    for alpha in ALPHAS:
+        scale = convert.to_fractions(mp.array(alpha, f.arithmetic, HOST).to_limbs()).item()
+        for beta in (0, -1, "0.7"):
+            add = convert.to_fractions(mp.array(beta, f.arithmetic, HOST).to_limbs()).item()
+            wanted = scale * sums + add * convert.to_fractions(addend)
+            for place in places:
+                a, b = (mp.from_limbs(v, form, place) for v in (x, [p.T.copy() for p in y]))
+                c = mp.from_limbs(addend, form, place) if beta else None
+                check(mp.gemm(a, b, alpha=alpha, beta=beta, c=c, **CORRECT), wanted)
+
+
+def test_scaled_sums_at_the_ends_of_the_range(device: Device) -> None:
+    """Products that overflow or vanish, scaled back by alpha; an addend of the other size."""
+    for form, top in (("td", 1000), ("ts", 120)):
+        for sign in (1, -1):
+            values = [2.0**top, 2.0**top, -(2.0**-top) * 3, 1.5]
+            x, y = (mp.array(v, form, device) for v in (values, [2.0**20, 5.0, 2.0**-40, 7.0]))
+            exact = sum(map(operator.mul, *(convert.to_fractions(v.to_limbs()) for v in (x, y))))
+            for alpha in (sign * 2.0**-30, sign * 2.0**-top, sign * 3.0):
+                c = mp.array([[-(2.0**-top)]], form, device)
+                found = mp.gemm(x[None, :], y[:, None], alpha=alpha, beta=2, c=c, **CORRECT)
+                check(found, [[Fraction(alpha) * exact - 2 * Fraction(2) ** -top]])
+
+
+def test_alpha_of_zero_reads_nothing() -> None:
+    """As without correct rounding, operands may be anything then."""
+    x = mp.array([[float("nan"), 1.0]], "dd", HOST)
+    c = mp.array([[3.0]], "dd", HOST)
+    found = mp.gemm(x, x, trans_b=True, alpha=0, beta="0.1", c=c, **CORRECT)
+    tenth = convert.to_fractions(mp.array("0.1", "dd", HOST).to_limbs()).item()
+    check(found, [[3 * tenth]])
+    assert float(mp.gemm(x, x, trans_b=True, alpha=0, **CORRECT).to_float64().item()) == 0
+
+
 def test_short_matrices_of_a_vector() -> None:
     """A storage format of the vector's is read exactly."""
     x = mp.array([0.1, 0.2], "float32", HOST)
@@ -242,6 +288,13 @@ def test_storage_formats_round_once(form: str) -> None:
     found = mp.from_limbs(x, form, HOST).sum(axis=1, **CORRECT).to_limbs()
     wanted = mp.array([sum(row) for row in values], form, HOST).to_limbs()
     assert all(np.array_equal(a, b) for a, b in zip(found, wanted, strict=True))
+    a = mp.from_limbs(x, form, HOST)
+    c = mp.broadcast_to(a[:, :1], (50, 50))
+    scaled = mp.gemm(a, a, trans_b=True, alpha=-3, beta=-1, c=c, **CORRECT).to_limbs()
+    exact = -3 * np.dot(values, values.T) - values[:, :1]
+    wanted = mp.array(exact.tolist(), form, HOST).to_limbs()
+    for plane, other in zip(scaled, wanted, strict=True):
+        assert np.array_equal(plane, other)
 
 
 def test_double_rounding_does_not_happen() -> None:
@@ -284,8 +337,8 @@ def test_options_that_do_not_fit() -> None:
         mp.dot(x, x, accuracy="fast", **CORRECT)
     with pytest.raises(ArgumentError, match="method"):
         mp.gemm(x[None, :], x[:, None], method="ozaki1", **CORRECT)
-    with pytest.raises(ArgumentError, match="alpha"):
-        mp.gemm(x[None, :], x[:, None], alpha=2, **CORRECT)
+    with pytest.raises(ArgumentError, match=r"alpha.*finite"):
+        mp.gemm(x[None, :], x[:, None], alpha=float("inf"), **CORRECT)
     with pytest.raises(ArgumentError, match="half an ulp"):
         x.sum(bound=True, **CORRECT)
     with pytest.raises(ShapeError):

@@ -529,6 +529,9 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "ldl": lambda a, x: mp.linalg.ldl(a),
     "qr": lambda a, x: mp.linalg.qr(a),
     "schur": lambda a, x: mp.linalg.eigvals(a),
+    "jacobi": lambda a, x: mp.linalg.eigvalsh(mp.array(np.eye(17), "dd", a.device)),
+    "off_diagonal": lambda a, x: mp.linalg.svdvals(a),
+    "correction": lambda a, x: mp.linalg.eigvalsh(mp.array(np.eye(65), "dd", a.device)),
     "nbody": lambda a, x: mp.nbody.acceleration(*_bodies(x.device), eps=1),
 }
 

@@ -58,7 +58,7 @@ def lorenz(path: Path) -> None:
     for form in ("float64", "dd", "td"):
         off = np.abs((paths[form] - paths["qd"]).to_float64())
         axis.semilogy(np.arange(steps) * step, off, label=form, linewidth=0.8)
-    axis.set_xlabel("time")
+    axis.set_xlabel("time (the system's unit)")
     axis.set_ylabel("|x - x in qd|")
     axis.set_ylim(1e-50, 1e3)
     axis.legend()

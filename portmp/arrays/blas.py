@@ -15,11 +15,10 @@ from portmp import definition
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import check_correct, dot
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ShapeError
 from portmp.routines import base, certified, elementwise, exact, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
-from portmp.routines.ozaki import choose, residues, slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 
@@ -102,7 +101,7 @@ def gemm(
     word less and takes about three quarters of the time. Error per element, with u the
     word's roundoff, N limbs, T the sum of |a_i b_i| and S_i the running sums of a slab of
     1024 products: accurate 1.001u^2 sum|S_i| + 9.001u^2 T (two limbs), 24u^3 T (three), 83u^4 T
-    (four); fast 9.001u^2 sum|S_i| + 25.001u^2 T, 71u^3 sum|S_i| + 212u^3 T, 383u^4 sum|S_i| +
+    (four); fast 11.001u^2 sum|S_i| + 29.001u^2 T, 71u^3 sum|S_i| + 212u^3 T, 383u^4 sum|S_i| +
     1517u^4 T; plus 2u^N of the result, and that of add for each further slab: all proved
     (docs/bounds.md), and far above what random numbers give. One limb: a chain of fma.
     Beside its operands a product over more than 1024 steps takes memory for one more C
@@ -123,8 +122,8 @@ def gemm(
     the range of exponents of rows and columns: a wait), with as many bits as that takes; its bits
     are those of the method it takes, which the log ``portmp`` tells at level debug.
 
-    *rounding*: ``correct`` adds up exactly and rounds once, as ``dot`` does; alpha is 1 then, beta
-    any number.
+    *rounding*: ``correct`` adds up exactly, with alpha and beta as they were converted, and rounds
+    once, as ``dot`` does.
 
     With *bound* two arrays are returned, the product and, in words, what each element's error is
     not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
@@ -134,12 +133,11 @@ def gemm(
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     if rounding is not None:
         check_correct(rounding, accuracy, schedule, method, bound)
-        if not base.is_number(scalar(left, alpha, "alpha"), 1):
-            raise ArgumentError(f"alpha: {alpha} given; with rounding='correct' it is 1")
         return Array(
             exact.gemm(
                 left.planes,
                 right.planes,
+                alpha=scalar(left, alpha, "alpha"),
                 beta=scalar(left, beta, "beta"),
                 c=None if c is None else operand(c, "c").planes,
                 out=None if out is None else operand(out, "out").planes,
@@ -147,7 +145,6 @@ def gemm(
         )
     if bound:
         certified.check(accuracy, schedule, method)
-    chosen = choose.resolve(method, accuracy, schedule, left.planes, right.planes)
     operands: dict[str, Any] = {
         "alpha": scalar(left, alpha, "alpha"),
         "beta": scalar(left, beta, "beta"),
@@ -158,10 +155,15 @@ def gemm(
     if bound:
         value, error = certified.gemm(*factors, **operands, accuracy=accuracy)
         return Array(value), Array(error)
-    if isinstance(chosen, Ozaki1):
-        return Array(slices.gemm(*factors, **operands, method=chosen))
-    if isinstance(chosen, Ozaki2):
-        return Array(residues.gemm(*factors, **operands, method=chosen))
+    if method != "direct":
+        # Seldom wanted, and much to import.
+        from portmp.routines.ozaki import choose, residues, slices
+
+        chosen = choose.resolve(method, accuracy, schedule, *factors)
+        if isinstance(chosen, Ozaki1):
+            return Array(slices.gemm(*factors, **operands, method=chosen))
+        if isinstance(chosen, Ozaki2):
+            return Array(residues.gemm(*factors, **operands, method=chosen))
     return Array(gemm_routine.gemm(*factors, **operands, accuracy=accuracy, schedule=schedule))
 
 

@@ -30,11 +30,8 @@ def opened(form: Dtype, device: Where) -> Queue:
     """A queue of a device that can hold values of *form*."""
     queue = discovery.queue_of(device)
     target = queue.device
-    if isinstance(form, Format) and form.word == "float64" and not target.properties.float64:
-        raise FormatError(
-            f"format {form.name}: {target.name} ({target.properties.name}) has no float64; "
-            "use float32, ds, ts or qs"
-        )
+    if isinstance(form, Format):
+        base.check_words(form, target)
     return queue
 
 

@@ -152,9 +152,10 @@ def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
         axes.bar(left, fit.digits, width, label=fit.format)
     axes.axhline(CERTIFIED_DIGITS, color="black", linewidth=0.8, linestyle=":")
     axes.set_xticks(range(len(certified)), [f"B{k}" for k in range(len(certified))])
-    axes.set_ylabel("digits that agree")
+    axes.set_xlabel("coefficient")
+    axes.set_ylabel("decimal digits that agree")
     axes.set_title("Filip regression: agreement with the certified coefficients")
-    axes.legend(ncols=len(fits), loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False)
+    axes.legend(ncols=len(fits), loc="upper center", bbox_to_anchor=(0.5, -0.15), frameon=False)
     figure.tight_layout()
     pictures.write(path, figure)
 

@@ -325,14 +325,15 @@ def _bounded(form: Format) -> list[Format]:
     n, name = form.limbs, form.parent or form.name
 
     def accumulator(known: Accumulator) -> Accumulator:
-        settle = known.renormalise and f"bounded_{known.renormalise}"
-        names = f"bounded_{known.step}", f"bounded_finish{n}{known.suffix}"
+        settle = known.renormalise and f"bounded_{known.renormalise}_{form.word}"
+        step, end = (f"{role}{n}{known.suffix}_{form.word}" for role in ("accumulate", "finish"))
+        names = f"bounded_{step}", f"bounded_{end}"
         return Accumulator(names[0], settle, known.period, names[1], f"{known.suffix}_bounded")
 
     given: dict[str, Any] = {
         "planes": (*form.planes, form.word),
         "word": form.word,
-        "networks": {"add": f"bounded_add{n}", "mul": f"bounded_mul{n}"},
+        "networks": {op: f"bounded_{op}{n}_{form.word}" for op in ("add", "mul")},
         "accumulators": {key: accumulator(one) for key, one in form.accumulators.items()},
         "rounding": form.rounding,
         "bounded": True,

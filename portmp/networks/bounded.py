@@ -1,81 +1,178 @@
 """Arithmetic on values with a bound of their error: one more word, in units of u^N.
 
 A value of N + 1 words is an enclosure: the exact number is within the last word, times u^N, of the
-sum of the others, which are those of the plain networks, bit for bit. Sums of products add up what
-their proved bounds are made of: running sums and products by magnitude. Where a result is not
+sum of the others, which are those of the plain networks, bit for bit. A plain operation errs by
+u times its result at most, so the bound is made of the results at hand: each plain operation of a
+network is followed by the addition of its magnitude. What is left out, and what would cost too much
+to follow, is bounded by one product of words of the operands (``Sum``). Where a result is not
 finite, or so large that its lower limbs may be lost, the last word is not finite. Rounding errors
-of the last word itself are left to the end (``routines.certified``).
+of the last word itself are left to the end (``routines.certified``). docs/bounds.md has the proofs.
 """
 
 from __future__ import annotations
 
+import ast
+import re
 from dataclasses import dataclass
+from typing import Any
 
 from portmp.networks.language import NETWORKS, define
 from portmp.networks.operators import operator
+
+PRECISION = {"float32": 24, "float64": 53}
+SMALLEST = {"float32": -149, "float64": -1074}
+"""Exponents of the smallest subnormal numbers."""
 
 ADD = {1: 1.0, 2: 6.0, 3: 16.0, 4: 16.0}
 MUL = {1: 1.0, 2: 7.0, 3: 23.0, 4: 50.0}
 """What the networks lose of a result, in u^N (docs/bits.md)."""
 
+EVEN = "y0 = y0 + x1"
+"""The addition in ``add2`` of two words of about one size."""
+
 
 @dataclass(frozen=True)
-class Loss:
-    """What a slab or lane loses: *weight* (*sums* sum|S_i| + T), without T where *products* do not
-    count, and *end* of its value."""
+class Sum:
+    """How a sum of products is followed.
 
-    weight: float
-    sums: float
-    products: bool
+    A step adds what its plain operations give, but those of lines that begin as one of *left*, and
+    the product of two words of the operands (``factors``), all in units of u. Where words are
+    renormalised and at the end *settled* u^2 times the leading word is added, with *second* the
+    second word where they are renormalised; *end* u^N is what the end loses of its value.
+    """
+
     end: float
+    left: tuple[str, ...] = ()
+    settled: float = 0.0
+    second: bool = False
 
 
-LOSSES = {
-    (1, ""): Loss(1.0, 1.0, False, 0.0),
-    (2, ""): Loss(9.0078125, 0.125, True, 1.0),
-    (3, ""): Loss(24.0, 0.0, True, 1.0),
-    (4, ""): Loss(83.0, 0.0, True, 2.0),
-    (2, "_fast"): Loss(25.0078125, 0.375, True, 2.0),
-    (3, "_fast"): Loss(212.0, 0.34375, True, 2.0),
-    (4, "_fast"): Loss(1517.0, 0.25390625, True, 2.0),
+SUMS = {
+    (1, ""): Sum(0.0),
+    (2, ""): Sum(1.0, ("e = fma", "c = s[2]")),
+    (3, ""): Sum(1.0, ("d = s[3]",), settled=0.0234375),
+    (4, ""): Sum(2.0),
+    (2, "_fast"): Sum(2.0, ("e = fma",), second=True),
+    (3, "_fast"): Sum(2.0),
+    (4, "_fast"): Sum(2.0),
 }
-"""By limbs and what ends the names of networks; above the proved bounds, in numbers of few bits."""
+"""By limbs and what ends the names of networks."""
 
 
-def _split(name: str) -> tuple[str, list[str]]:
-    """A network's listing without its end, and the words that it returns."""
+def factors(n: int, word: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    """What multiplies |x_0| and |x_1|, |y_0| and |y_1| in the product that a step adds.
+
+    Two limbs: 33/16 u x0 y0 + 2 x0 y1 + 33/32 x1 y0 + x1 y1 / u. Three: u^2/16 x0 y0 + u/4 x0 y1 +
+    u/2 x1 y0 + 2 x1 y1. Four: 3u x1 y1.
+    """
+    p = PRECISION[word]
+    u = 2.0**-p
+    if n == 2:
+        return (2.0, 1 / u), (1.03125 * u, 1.0)
+    if n == 3:
+        return (u / 4, 2.0), (u / 4, 1.0)
+    half = 2.0 ** -(p // 2)
+    return (0.0, 3 * half), (0.0, u / half)
+
+
+def _split(name: str) -> tuple[list[str], list[str]]:
+    """A network's lines without its end, and the words that it returns."""
     lines = NETWORKS[name].listing.strip().splitlines()
-    return "\n".join(lines[:-1]), lines[-1].removeprefix("return ").split(", ")
+    return lines[:-1], lines[-1].removeprefix("return ").split(", ")
 
 
-def _accumulate(n: int, fast: str, loss: Loss) -> None:
-    state = n + 1 if n > 1 and not fast else n
+class _Followed(ast.NodeTransformer):
+    """Plain operations as lines of their own, each followed by the addition of its size."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.count = 0
+        self.follow = True
+
+    def line(self, text: str, left: tuple[str, ...]) -> None:
+        """A line of a listing; none of its operations is followed where it begins so."""
+        node = ast.parse(text).body[0]
+        assert isinstance(node, ast.Assign)
+        self.follow = not text.startswith(left) if left else True
+        outer = node.value
+        plain = self._plain(outer)
+        self.generic_visit(outer)
+        self.lines.append(f"{ast.unparse(node.targets[0])} = {ast.unparse(outer)}")
+        if plain and self.follow:
+            self._add(ast.unparse(node.targets[0]))
+
+    def _plain(self, node: ast.expr) -> bool:
+        if isinstance(node, ast.Call):
+            return isinstance(node.func, ast.Name) and node.func.id == "fma"
+        return isinstance(node, ast.BinOp)
+
+    def _add(self, name: str) -> None:
+        self.lines.append(f"radius = radius + fabs({name})")
+
+    def _named(self, node: Any) -> Any:
+        self.generic_visit(node)
+        if not self._plain(node) or not self.follow:
+            return node
+        name = f"part{self.count}"
+        self.count += 1
+        self.lines.append(f"{name} = {ast.unparse(node)}")
+        self._add(name)
+        return ast.Name(name, ast.Load())
+
+    visit_BinOp = _named
+    visit_Call = _named
+
+
+def followed(name: str, left: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
+    """A network's lines with their sizes added to ``radius``, and the words that it returns."""
+    lines, words = _split(name)
+    found = _Followed()
+    for line in lines:
+        found.line(line, left)
+    return found.lines, words
+
+
+def _accumulate(n: int, fast: str, word: str, how: Sum) -> None:
+    state = NETWORKS[f"accumulate{n}{fast}"].result.words
+    tail = f"{n}{fast}_{word}"
     if n == 1:
-        body, words = "a = fma(x[0], y[0], s[0])", ["a"]
+        lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + fabs(a)"], ["a"]
     else:
-        body, words = _split(f"accumulate{n}{fast}")
-    lines = [body, f"radius = s[{state}]"]
-    if loss.sums:
-        lines.append(f"radius = fma({loss.sums}, fabs({words[0]}), radius)")
-    if loss.products:
-        lines.append("radius = fma(fabs(x[0]), fabs(y[0]), radius)")
-    lines.append(f"return {', '.join(words)}, radius")
-    _define(
-        f"bounded_accumulate{n}{fast}", f"s:+{state + 1} x:{n + 1} y:{n + 1} -> +{state + 1}", lines
-    )
+        lines, words = followed(f"accumulate{n}{fast}", how.left)
+        for v, (a, b) in zip("xy", factors(n, word), strict=True):
+            least = f"{2.0 ** SMALLEST[word]!r}"  # for what underflows in these words
+            size = f"fabs({v}[1]) + {least}" if b == 1 else f"fma(fabs({v}[1]), {b!r}, {least})"
+            lines.append(f"{v}size = {size}")
+            if a:
+                lines.append(f"{v}size = fma(fabs({v}[0]), {a!r}, {v}size)")
+        lines.append("radius = fma(xsize, ysize, radius)")
+    lines = [f"radius = s[{state}]", *lines, f"return {', '.join(words)}, radius"]
+    signature = f"s:+{state + 1} x:{n + 1} y:{n + 1} -> +{state + 1}"
+    _define(f"bounded_accumulate{tail}", signature, lines)
+    u = 2.0 ** -PRECISION[word]
+    settled = f"radius = fma({how.settled * u * u!r}, fabs({{}}), radius)"
     if n == 1:
-        body, words = "a = s[0]", ["a"]
+        lines, words = ["a = s[0]"], ["a"]
     else:
-        body, words = _split(f"renormalise{n}{fast}")
-        lines = [body, f"return {', '.join(words)}, s[{state}]"]
-        _define(f"bounded_renormalise{n}{fast}", f"s:+{state + 1} -> +{state + 1}", lines)
-        body, words = _split(f"finish{n}{fast}")
-    lines = [body, f"radius = {loss.weight} * s[{state}]"]
-    if loss.end:
-        lines.append(f"radius = fma({loss.end}, fabs({words[0]}), radius)")
+        lines, words = _split(f"renormalise{n}{fast}")
+        lines = [*lines, f"radius = s[{state}]"]
+        if how.settled:
+            lines.append(settled.format(words[0]))
+        if how.second:
+            lines.append("radius = radius + fabs(s[1])")
+        lines.append(f"return {', '.join(words)}, radius")
+        _define(f"bounded_renormalise{tail}", f"s:+{state + 1} -> +{state + 1}", lines)
+        lines, words = _split(f"finish{n}{fast}")
+    lines = [*lines, f"radius = s[{state}]"]
+    if how.settled:
+        lines.append(settled.format(words[0]))
+    if n > 1:
+        lines.append(f"radius = radius * {u ** (1 - n)!r}")
+    if how.end:
+        lines.append(f"radius = fma({how.end}, fabs({words[0]}), radius)")
     lines += _checked(words[0])
     lines.append(f"return {', '.join(words)}, radius")
-    _define(f"bounded_finish{n}{fast}", f"s:+{state + 1} -> {n + 1}", lines)
+    _define(f"bounded_finish{tail}", f"s:+{state + 1} -> {n + 1}", lines)
 
 
 def _checked(leading: str) -> list[str]:
@@ -83,24 +180,53 @@ def _checked(leading: str) -> list[str]:
     return [f"twice = {leading} + {leading}", "radius = select(finite(twice), radius, fabs(twice))"]
 
 
-def _operation(name: str, n: int, inner: str, radius: list[str], loss: float) -> None:
+def _add(n: int, word: str) -> None:
+    """What both operands have lost, and what the addition may lose or drops, whichever is less.
+
+    A sum of two words drops no more than either of them, nor than u times the sum.
+    """
+    u = 2.0 ** -PRECISION[word]
+    if n == 1:
+        lines, words = ["a = x[0] + y[0]", "lost = fabs(a)"], ["a"]
+    else:
+        given, words = _split(f"add{n}")
+        lines = ["lost = 0"]
+        for line in given:
+            plain = re.fullmatch(r"(\w+) = \w+ \+ (\w+)", line)
+            if plain and line != EVEN:
+                lines.append(f"lost = lost + fabs({plain[2]})")
+            lines.append(line)
+            if plain and line == EVEN:
+                lines.append(f"lost = fma({u!r}, fabs({plain[1]}), lost)")
+        lines += [f"lost = lost * {u**-n!r}", f"most = {ADD[n]} * fabs({words[0]})"]
+        lines.append("lost = select(less(lost, most), lost, most)")
+    lines += [f"radius = x[{n}] + y[{n}]", "radius = radius + lost"]
+    for end in ("", "_guarded"):
+        if end and n > 1:
+            lines += [f"ok = finite({words[0]})", "h = x[0] + y[0]"]
+            lines += [f"leading = select(ok, {words[0]}, h)"]
+            words = ["leading", *(f"select(ok, {w}, 0)" for w in words[1:])]
+        ended = [*lines, *_checked(words[0]), f"return {', '.join(words)}, radius"]
+        _define(f"bounded_add{n}_{word}{end}", f"x:{n + 1} y:{n + 1} -> {n + 1}", ended)
+
+
+def _mul(n: int, word: str) -> None:
     x, y = (", ".join(f"{v}[{i}]" for i in range(n)) for v in ("x", "y"))
-    call = f"r = {inner}(({x}), ({y}))" if n > 1 else f"r = {inner}({x}, {y})"
-    lines = [call, *radius, f"radius = fma({loss}, fabs(r[0]), radius)", *_checked("r[0]")]
+    inner = operator("mul", *(f"{op}{n}" for op in ("add", "mul", "div", "sqrt"))).name
+    lines = [f"r = {inner}(({x}), ({y}))" if n > 1 else f"r = {inner}({x}, {y})"]
+    lines += [f"radius = fabs(x[0]) * y[{n}]", f"radius = fma(fabs(y[0]), x[{n}], radius)"]
+    lines += [f"radius = fma({MUL[n]}, fabs(r[0]), radius)", *_checked("r[0]")]
     lines.append("return " + ", ".join([*(f"r[{i}]" for i in range(n)), "radius"]))
-    _define(name, f"x:{n + 1} y:{n + 1} -> {n + 1}", lines)
+    _define(f"bounded_mul{n}_{word}_guarded", f"x:{n + 1} y:{n + 1} -> {n + 1}", lines)
 
 
 def _define(name: str, signature: str, lines: list[str]) -> None:
     define(name, signature, "\n".join(lines), source="the plain network", bound="in its last word")
 
 
-for _n in range(1, 5):
-    _sum = [f"radius = x[{_n}] + y[{_n}]"]
-    _product = [f"radius = fabs(x[0]) * y[{_n}]", f"radius = fma(fabs(y[0]), x[{_n}], radius)"]
-    _networks = tuple(f"{_op}{_n}" for _op in ("add", "mul", "div", "sqrt"))
-    _operation(f"bounded_add{_n}", _n, f"add{_n}", _sum, ADD[_n])
-    _operation(f"bounded_add{_n}_guarded", _n, operator("add", *_networks).name, _sum, ADD[_n])
-    _operation(f"bounded_mul{_n}_guarded", _n, operator("mul", *_networks).name, _product, MUL[_n])
-for (_n, _fast), _loss in LOSSES.items():
-    _accumulate(_n, _fast, _loss)
+for _word in PRECISION:
+    for _n in range(1, 5):
+        _add(_n, _word)
+        _mul(_n, _word)
+    for (_n, _fast), _how in SUMS.items():
+        _accumulate(_n, _fast, _word, _how)

@@ -18,7 +18,7 @@ bounds in docs/bits.md follow.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from itertools import count, pairwise, product
@@ -371,10 +371,12 @@ class Sums:
     which the state has a part; those of the product alone are ``products``'.
     """
 
-    def __init__(self, precision: int) -> None:
+    def __init__(self, precision: int, left: Collection[int] | None = None) -> None:
         self.u = Fraction(1, 2**precision)
         self.lost: dict[str, Fraction] = {}
         self.now = ""
+        self.left = left
+        self.sums = 0
 
     def _rounded(self, size: Size, state: bool, *, dropped: bool) -> tuple[Part, Part]:
         error = _plus(size, times=self.u)
@@ -388,9 +390,18 @@ class Sums:
 
     def add(self, a: Part, b: Part) -> Part:
         """A sum whose error is lost; nothing is, where a word is zero."""
+        self.sums += 1
         if not a.size or not b.size:
             return a if a.size else b
-        return self._rounded(_plus(a.size, b.size), a.state or b.state, dropped=True)[0]
+        counts = self.left is None or self.sums - 1 in self.left
+        return self._rounded(_plus(a.size, b.size), a.state or b.state, dropped=counts)[0]
+
+    def fast_two_sum(self, a: Part, b: Part) -> tuple[Part, Part]:
+        """Sum and error, which is off by u times the second word at most where that is larger."""
+        wrong = _plus(b.size, times=self.u * (1 + 5 * self.u))
+        self.lost = _plus(self.lost, wrong)
+        s, e = self.two_sum(a, b)
+        return s, Part(_plus(e.size, wrong), e.state)
 
     def _product(self, a: Part, b: Part) -> dict[str, Fraction]:
         return {self.now: self.u ** (a.limb + b.limb)}
@@ -411,7 +422,7 @@ class Sums:
         """For ``networks.evaluate``."""
         return {
             "two_sum": self.two_sum,
-            "fast_two_sum": self.two_sum,
+            "fast_two_sum": self.fast_two_sum,
             "two_prod": self.two_prod,
             "fma": self.fma,
             "add": self.add,
@@ -435,24 +446,8 @@ def slab(
     *name* is the accumulator's (``3``, ``3_fast``), *local* what a product's own terms lose
     (``products``). With *sums* running sums stay in the bound; else each is at most T.
     """
-    step, settle = networks.get(f"accumulate{name}"), networks.get(f"renormalise{name}")
-    words = step.inputs[0][1].words
     unit = 2 ** (precision * count)
-    model = Sums(precision)
-    x = tuple(Part({}, limb=i) for i in range(count))
-    state = tuple(Part({"S0": model.u**i}, True) for i in range(words))
-    # What a period leaves for the next shrinks by u from one to the next: four of them, and slack.
-    for _ in range(PERIODS):
-        model.lost = {}
-        for i in range(1, period + 1):
-            model.now = f"P{i}"
-            state = networks.evaluate(step, model.gates(), state, x, x)
-            # The leading word is the running sum less the other words and what was lost.
-            lower = _plus(*(w.size for w in state[1:]), model.lost)
-            state = (Part(_plus({f"S{i}": ONE}, lower), True), *state[1:])
-        lost = model.lost
-        settled = networks.evaluate(settle, model.gates(), state)
-        state = tuple(Part(_before(w.size, period), True) for w in settled)
+    lost = _period(Sums(precision), name, count, period)
     running = {name: c for name, c in lost.items() if name[0] in "SR"}
     of_products = {name: c for name, c in lost.items() if name[0] in "PQ"}
     total = max((c for n, c in of_products.items() if n != "Q"), default=ZERO)
@@ -465,6 +460,52 @@ def slab(
     inner = (c for n, c in running.items() if n not in ("S0", "R", f"S{period}"))
     most = max([edge, *inner]) + running.get("R", ZERO)
     return Slab(most * unit * SLACK, total)
+
+
+def _period(model: Sums, name: str, count: int, period: int) -> dict[str, Fraction]:
+    """What is lost from one renormalisation to the next one, by sums and products."""
+    step, settle = networks.get(f"accumulate{name}"), networks.get(f"renormalise{name}")
+    x = tuple(Part({}, limb=i) for i in range(count))
+    words = step.inputs[0][1].words
+    state = tuple(Part({"S0": model.u**i}, True) for i in range(words))
+    # What a period leaves for the next shrinks by u from one to the next: four of them, and slack.
+    for _ in range(PERIODS):
+        model.lost = {}
+        for i in range(1, period + 1):
+            model.now, model.sums = f"P{i}", 0
+            state = networks.evaluate(step, model.gates(), state, x, x)
+            # The leading word is the running sum less the other words and what was lost.
+            lower = _plus(*(w.size for w in state[1:]), model.lost)
+            state = (Part(_plus({f"S{i}": ONE}, lower), True), *state[1:])
+        settled = networks.evaluate(settle, model.gates(), state)
+        state = tuple(Part(_before(w.size, period), True) for w in settled)
+    return model.lost
+
+
+@dataclass(frozen=True)
+class Left:
+    """What a step's plain sums lose in a period, in units of u^N, where only some of them count.
+
+    *sums* times the size of the running sum at its end, *products* T of the period and *before* T
+    of all that came before it.
+    """
+
+    sums: Fraction
+    products: Fraction
+    before: Fraction
+
+
+def left(name: str, count: int, precision: int, period: int, sums: Collection[int]) -> Left:
+    """The part of an accumulator's loss that ``bounded`` does not follow.
+
+    A running sum of the period is at most that at its end and T of the period.
+    """
+    lost = _period(Sums(precision, sums), name, count, period)
+    unit = 2 ** (precision * count) * SLACK
+    running = sum((c for n, c in lost.items() if n[0] == "S"), ZERO)
+    most = max((c for n, c in lost.items() if n[0] == "P"), default=ZERO)
+    before = lost.get("R", ZERO) + lost.get("Q", ZERO)
+    return Left(running * unit, (running + most) * unit, before * unit)
 
 
 PERIODS, SLACK = 4, 1 + Fraction(1, 2**20)

@@ -831,7 +831,7 @@ b = s[1] + (t + e)
 return a, b
 """,
     source="F2/K: two running words, 12 instructions",
-    bound="9.001u^2 sum|S_i| + 25.001u^2 T (proved)",
+    bound="11.001u^2 sum|S_i| + 29.001u^2 T (proved)",
 )
 define(
     "renormalise2_fast",

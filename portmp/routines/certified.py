@@ -110,7 +110,9 @@ def root(norm: Planes, largest: float, square: Pair, count: int, exponent: int |
 
 def _of(op: str, x: Planes, *others: Planes | float) -> Planes:
     """An elementwise operation on words."""
-    given = [base.scalar_limbs(x.format, o, op) if isinstance(o, float) else o for o in others]
+    kind = np.dtype(x.format.word).type
+    with np.errstate(over="ignore", under="ignore"):
+        given = [(kind(o),) if isinstance(o, float) else o for o in others]
     return elementwise.apply(op, [x, *given])
 
 
@@ -134,8 +136,7 @@ def _ended(
     word = form.word
     computed = form if form.limbs > 1 else form.arithmetic
     value = base.values_of(z, computed)
-    bound = _of("mul", base.bounds_of(z), form.compute.unit_roundoff * raised)
-    bound = _of("add", bound, _up(lost, word))
+    bound = _of("fma", base.bounds_of(z), form.compute.unit_roundoff * raised, _up(lost, word))
     if computed is not form:
         short = elementwise.converted(value, form)
         away = _of("abs", _of("sub", elementwise.converted(short, computed), value))

@@ -45,7 +45,7 @@ def device_result(case: Case, device: Device) -> Host:
     result = call(*(given(operand) for operand in case.operands), **options)
     if isinstance(result, tuple):
         result = result[0]
-    return [result] if isinstance(result, np.ndarray) else result.to_limbs()
+    return result.to_limbs() if isinstance(result, mp.Array) else [np.asarray(result)]
 
 
 @cache

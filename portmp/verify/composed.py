@@ -50,6 +50,16 @@ def real_parts(a: mp.Array) -> mp.Array:
     return mp.linalg.eigvals(a).real
 
 
+def generalised_minimal_residuals(a: mp.Array, b: mp.Array) -> mp.Array:
+    """x after two rounds of three steps."""
+    return mp.linalg.gmres(a, b, restart=3, maxiter=6).x
+
+
+def minimal_residuals(a: mp.Array, b: mp.Array) -> mp.Array:
+    """x after four steps with a sparse symmetric a."""
+    return mp.linalg.minres(mp.sparse.csr_array(a), b, maxiter=4).x
+
+
 def cases(form: Format) -> Iterator[Case]:
     """What ``portmp verify`` compares by digests beside the routines' own cases."""
     if form.coded:
@@ -63,3 +73,12 @@ def cases(form: Format) -> Iterator[Case]:
     a = inputs.ordinary(form, (4, 4), "eigenvalues")
     yield Case("eigvals", "real-4", form, (a,), real_parts, on_host(real_parts))
     yield Case("schur", "form-4", form, (a,), "linalg.schur", on_host("linalg.schur"))
+    b = inputs.ordinary(form, (5,), "iterative b")
+    a = inputs.ordinary(form, (5, 5), "iterative a")
+    mirrored = [np.triu(plane) + np.triu(plane, 1).T for plane in a]
+    iterations = (
+        ("gmres", a, generalised_minimal_residuals),
+        ("minres", mirrored, minimal_residuals),
+    )
+    for name, matrix, method in iterations:
+        yield Case(name, "ordinary-5", form, (matrix, b), method, on_host(method))

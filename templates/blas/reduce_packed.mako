@@ -29,7 +29,7 @@ ${first_half.parameters(w)}\
     ${p.shared} ${w.word} lanes${i}[${s.teams * s.rows * lanes}];
 % endfor
 % if staged:
-% for i in w.limbs:
+% for i in w.held_limbs("y"):
     ${p.shared} ${w.word} y_tile${i}[${staged * lanes}] __attribute__((aligned(${WIDEST})));
 % endfor
 % endif
@@ -88,12 +88,12 @@ ${first_half.parameters(w)}\
 % if staged:
         const ${long} there = y_start + first + done * ${lanes} + thread;
         const int left = count - done * ${lanes} - thread;
-% for i in w.limbs:
+% for i in w.held_limbs("y"):
         ${w.scalar} y_new${i}[${shares}];
 % endfor
         ${p.unroll}
         for (int u = 0; u < ${shares}; ++u) {
-% for i in w.limbs:
+% for i in w.held_limbs("y"):
             y_new${i}[u] = u * ${s.threads} < left ? ${w.limb("y", i, f"there + u * {s.threads}")} : ${w.literal(0)};
 % endfor
         }
@@ -104,7 +104,7 @@ ${first_half.parameters(w)}\
             const unsigned i = thread + u * ${s.threads};
             const unsigned at = i / ${lanes} * ${lanes} + i % ${COUNT} / ${at_once} * ${lanes // halves} + i % ${lanes} / ${COUNT} * ${at_once} + i % ${at_once};
             if (${"1" if not rest else f"i < {staged * lanes}"}) {
-% for i in w.limbs:
+% for i in w.held_limbs("y"):
                 y_tile${i}[at] = y_new${i}[u];
 % endfor
             }
@@ -124,7 +124,7 @@ ${first_half.parameters(w)}\
 % endfor
             ${p.unroll}
             for (int step = 0; step < ${s.unroll}; ++step) {
-% for i in w.limbs:
+% for i in w.held_limbs("y"):
 % for half in range(halves):
                 y_read${i}_${half}[step] = ((${p.shared_pointer.format(piece)})y_tile${i})[(done % ${staged} + step) * ${team * halves} + ${half * team} + item];
 % endfor
@@ -152,7 +152,7 @@ ${first_half.parameters(w)}\
             for (int step = 0; step < ${s.unroll}; ++step) {
 % if product:
 % for e in range(COUNT):
-                const ${w.value} y_e${e} = ${w.pack(f"y_read{i}{member[e]}" for i in w.limbs) if staged else packed.value(w, "y", "y_read", e, "step")};
+                const ${w.value} y_e${e} = ${w.pack(f"y_read{i}{member[e]}" if i in w.held_limbs("y") else w.literal(0) for i in w.limbs) if staged else packed.value(w, "y", "y_read", e, "step")};
 % endfor
 % endif
                 ${p.unroll}

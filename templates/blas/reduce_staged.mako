@@ -17,8 +17,8 @@ ${p.kernel.format(threads)} ${name}(
 ${first_half.parameters(w)}\
 {
 % for operand, _, _ in operands:
-% for i in w.limbs:
-    ${p.shared} ${w.word} ${operand}_tile${i}[${tile}];
+% for i in w.limbs if operand == "x" else w.held_limbs(operand):
+    ${p.shared} ${w.word} ${operand}_tile${i}[${tile if i in w.held_limbs(operand) else lanes}];
 % endfor
 % endfor
     const int thread = (int)${p.axis(p.local_id, 0)};
@@ -56,7 +56,7 @@ ${first_half.parameters(w)}\
             for (int step = 0; step < some; ++step) {
                 const int at = step * ${lanes} + thread;
 % for operand, _, _ in operands:
-                const ${w.value} ${operand} = ${w.pack(f"{operand}_tile{i}[at]" for i in w.limbs)};
+                const ${w.value} ${operand} = ${w.pack(f"{operand}_tile{i}[at]" if i in w.held_limbs(operand) else w.literal(0) for i in w.limbs)};
 % endfor
                 sum = ${w.function(step)}(sum, ${", ".join(o for o, _, _ in operands)});
 % if settle is not None:
@@ -69,7 +69,7 @@ ${first_half.parameters(w)}\
         ${p.unroll}
         for (int u = 0; u < ${s.staged}; ++u) {
 % for operand, _, _ in operands:
-% for i in w.limbs:
+% for i in w.held_limbs(operand):
             ${operand}_tile${i}[thread + u * ${threads}] = ${w.word_of(f"{operand}_next[u]", i)};
 % endfor
 % endfor

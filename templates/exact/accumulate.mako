@@ -2,30 +2,11 @@
 ## w: Writer, accumulator: its digits, factors: 2 for products, 1 for values, addend: whether beta c
 ## is added; threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<%namespace file="/exact/words.mako" import="words"/>
+<%namespace file="/exact/words.mako" import="products, significands, words"/>
 <%
     p, long = w.platform, w.platform.index
     n, digits, product = list(w.limbs), accumulator.digits, accumulator.factors == 2
 %>
-<%def name="significands(name, words)">\
-% for i in n:
-        unsigned ${long} ${name}_bits${i};
-        int ${name}_negative${i};
-        const int ${name}_place${i} = significand(${words[i]}, &${name}_bits${i}, &${name}_negative${i});
-% endfor
-</%def>
-<%def name="products(x, y)">\
-        if ((${" | ".join(f"{name}_place{i}" for name in (x, y) for i in n)}) < 0) {
-            ++special;
-        } else {
-% for i in n:
-% for j in n:
-            if (${x}_bits${i} != 0 && ${y}_bits${j} != 0)
-                add_product(mine, step, ${x}_bits${i}, ${y}_bits${j}, ${x}_place${i} + ${y}_place${j}, ${x}_negative${i} != ${y}_negative${j});
-% endfor
-% endfor
-        }
-</%def>
 ${arithmetic(w, [])}
 ${words(w, accumulator.factors)}
 /* accumulators begin so far apart, their digits follow each other by steps;
@@ -58,10 +39,10 @@ ${p.kernel.format(threads)} ${name}(
     for (int digit = 0; digit < ${digits}; ++digit)
         mine[digit * step] = 0;
     for (${long} i = part; i < k; i += parts) {
-${significands("x", [w.limb("a", i, "a_at") for i in n])}\
+${significands("x", [w.limb("a", i, "a_at") for i in n], n)}\
 % if product:
-${significands("y", [w.limb("b", i, "b_at") for i in n])}\
-${products("x", "y")}\
+${significands("y", [w.limb("b", i, "b_at") for i in n], n)}\
+${products("x", "y", n)}\
         b_at += parts * b_row;
 % else:
         if ((${" | ".join(f"x_place{i}" for i in n)}) < 0) {
@@ -78,9 +59,9 @@ ${products("x", "y")}\
 % if addend:
     if (part == 0) {
         const ${long} c_at = c_start + row * c_row + col * c_col;
-${significands("x", [w.limb("c", i, "c_at") for i in n])}\
-${significands("y", [f"beta{i}" for i in n])}\
-${products("x", "y")}\
+${significands("x", [w.limb("c", i, "c_at") for i in n], n)}\
+${significands("y", [f"beta{i}" for i in n], n)}\
+${products("x", "y", n)}\
     }
 % endif
     ${p.unrolled_by(1)}

@@ -40,7 +40,7 @@ ${p.function} void add_number(${work}work, const ${long} step, const unsigned ${
 }
 
 % endif
-% if factors == 2 and w.first("add_product"):
+% if factors > 1 and w.first("add_product"):
 /* the product of two significands, likewise */
 ${p.function} void add_product(${work}work, const ${long} step, const unsigned ${long} x, const unsigned ${long} y, const int place, const int negative)
 {
@@ -64,4 +64,28 @@ ${p.function} void add_product(${work}work, const ${long} step, const unsigned $
 }
 
 % endif
+</%def>
+
+## Significands of the limbs n in words.
+<%def name="significands(name, words, n)">\
+<% long = w.platform.index %>\
+% for i in n:
+        unsigned ${long} ${name}_bits${i};
+        int ${name}_negative${i};
+        const int ${name}_place${i} = significand(${words[i]}, &${name}_bits${i}, &${name}_negative${i});
+% endfor
+</%def>
+
+## Their products are added, their last bits at places that are more.
+<%def name="products(x, y, n, more=0)">\
+        if ((${" | ".join(f"{name}_place{i}" for name in (x, y) for i in n)}) < 0) {
+            ++special;
+        } else {
+% for i in n:
+% for j in n:
+            if (${x}_bits${i} != 0 && ${y}_bits${j} != 0)
+                add_product(mine, step, ${x}_bits${i}, ${y}_bits${j}, ${x}_place${i} + ${y}_place${j}${f" + {more}" if more else ""}, ${x}_negative${i} != ${y}_negative${j});
+% endfor
+% endfor
+        }
 </%def>

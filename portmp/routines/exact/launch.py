@@ -1,6 +1,6 @@
 """Correctly rounded sums and products: exact sums in long accumulators, rounded once.
 
-Definition: the exact value of sum_k a_ik b_kj + beta c_ij, or of the sum of a row, whatever
+Definition: the exact value of alpha sum_k a_ik b_kj + beta c_ij, or of the sum of a row, whatever
 cancels in it. Its limbs are those that conversion of exact numbers gives: each is what is left,
 rounded as its plane is stored, to nearest with ties to even (truncated where the format says so).
 A sum that is zero has limbs +0. Operands that are not finite are refused. Integers are added, so
@@ -35,15 +35,28 @@ FOLDED = 64
 
 @cache
 def compilation_unit(
-    form: str, factors: int, addend: bool, threads: int
-) -> tuple[KernelSpec, KernelSpec, KernelSpec]:
-    """The kernels that add, that fold accumulators, and that round.
+    form: str, factors: int, addend: bool, threads: int, scaled: bool = False
+) -> tuple[KernelSpec, ...]:
+    """The kernels that add, that fold accumulators, that round, and that multiply by alpha.
 
-    *factors*: 2 for products, 1 for values; *addend*: with beta c.
+    *factors*: 2 for products, 1 for values; *addend*: with beta c; *scaled*: with alpha, which
+    makes accumulators longer.
     """
     f = formats.get(form)
     long = LongAccumulator(f.word, factors)
+    ended = LongAccumulator(f.word, factors + scaled)
     name = "exact_product" if factors == 2 else "exact_sum"
+    times = spec(
+        f"{name}_times{'_and_more' if addend else ''}",
+        "exact/scale.mako",
+        f,
+        {},
+        given=long,
+        accumulator=ended,
+        addend=addend,
+        threads=threads,
+    )
+    addend = addend and not scaled
     return (
         spec(
             f"{name}{'_and_more' if addend else ''}",
@@ -56,14 +69,15 @@ def compilation_unit(
         ),
         spec(f"{name}_fold", "exact/add_up.mako", f, {}, planes=long.planes, threads=threads),
         spec(
-            f"{name}_round",
+            f"{name}{'_times' if scaled else ''}_round",
             "exact/round.mako",
             f,
             {},
-            accumulator=long,
+            accumulator=ended,
             places=accumulator.places(f),
             threads=threads,
         ),
+        *((times,) if scaled else ()),
     )
 
 
@@ -74,22 +88,32 @@ def gemm(
     beta: base.ScalarLimbs,
     c: Planes | None = None,
     out: Planes | None = None,
+    alpha: base.ScalarLimbs | None = None,
 ) -> Planes:
-    """a b + beta c for a (..., m, k), b (..., k, n), rounded once; batch axes broadcast.
+    """alpha a b + beta c for a (..., m, k), b (..., k, n), rounded once; batch axes broadcast.
 
-    ArgumentError where an operand is not finite; it waits for the device to know.
+    alpha = 0 does not read a and b. ArgumentError where an operand is not finite; it waits for the
+    device to know.
     """
     c, target = products.operands(a, b, c, out, beta)
     if not target.size:
         return target
     added = not base.is_number(beta, 0)
-    if added and not all(map(np.isfinite, beta)):
-        raise ArgumentError(f"beta: {beta[0]} given; what is correctly rounded has finite operands")
+    for name, scalar in (("alpha", alpha or ()), ("beta", beta if added else ())):
+        if not all(map(np.isfinite, scalar)):
+            raise ArgumentError(
+                f"{name}: {scalar[0]} given; what is correctly rounded has finite operands"
+            )
+    if alpha is not None and base.is_number(alpha, 0):
+        a = a.view((*a.shape[:-1], 0), a.strides, a.start)
+        b = b.view((*b.shape[:-2], 0, b.shape[-1]), b.strides, b.start)
+    if alpha is not None and (base.is_number(alpha, 0) or base.is_number(alpha, 1)):
+        alpha = None
     batch = target.shape[:-2]
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
     for each in np.ndindex(*batch):
         va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
-        _fill(va, vb, beta, vc if added else None, vo)
+        _fill(va, vb, beta, vc if added else None, vo, alpha)
     return target
 
 
@@ -102,15 +126,20 @@ def over_rows(x: Planes) -> Planes:
 
 
 def _fill(
-    a: Planes, b: Planes | None, beta: base.ScalarLimbs | None, c: Planes | None, out: Planes
+    a: Planes,
+    b: Planes | None,
+    beta: base.ScalarLimbs | None,
+    c: Planes | None,
+    out: Planes,
+    alpha: base.ScalarLimbs | None = None,
 ) -> None:
     form = out.format
     if not out.device.by_reference:
-        _launch(a, b, beta, c, out)
+        _launch(a, b, beta, c, out, alpha)
     elif b is None:
         base.on_host(out, partial(reference.over_rows, form), a)
     else:
-        base.on_host(out, partial(reference.gemm, form), a, b, beta if c else None, c)
+        base.on_host(out, partial(reference.gemm, form), a, b, beta if c else None, c, alpha)
     # Sums of finite operands are numbers or infinities: what is NaN had an operand that is not.
     largest = reduce.over_rows("max", out)
     if np.isnan(largest.read_dense()[0]).any():
@@ -120,13 +149,19 @@ def _fill(
 
 
 def _launch(
-    a: Planes, b: Planes | None, beta: base.ScalarLimbs | None, c: Planes | None, out: Planes
+    a: Planes,
+    b: Planes | None,
+    beta: base.ScalarLimbs | None,
+    c: Planes | None,
+    out: Planes,
+    alpha: base.ScalarLimbs | None,
 ) -> None:
     device, queue = out.device, out.queue
     threads = base.threads(device, THREADS)
     factors = 1 if b is None else 2
-    specs = compilation_unit(out.format.name, factors, c is not None, threads)
-    add, fold, rounding = (program.kernels(device, *specs)[one.name] for one in specs)
+    specs = compilation_unit(out.format.name, factors, c is not None, threads, alpha is not None)
+    kernels = program.kernels(device, *specs)
+    add, fold, rounding, *scaling = (kernels[one.name] for one in specs)
     planes = LongAccumulator(out.format.word, factors).planes
     k, n = a.shape[1], out.shape[1]
     together, parts = shares(device, out.size, k)
@@ -139,8 +174,14 @@ def _launch(
     operands: list[Argument] = base.strided(a, *a.strides)
     if b is not None:
         operands += base.strided(b, *b.strides)
+    more: list[Argument] = []
     if c is not None and beta is not None:
-        operands += [*base.strided(c, *c.strides), *beta]
+        more = [*base.strided(c, *c.strides), *beta]
+    if alpha is None:
+        operands += more
+    else:
+        longer = LongAccumulator(out.format.word, factors + 1).planes
+        product = allocate_numbers("int64", (longer, together), queue)
     for first in range(0, out.size, together):
         count = min(together, out.size - first)
         sums, other, left = work, spare, parts
@@ -151,6 +192,10 @@ def _launch(
             places = [*_placed(sums, count * left), *_placed(other, count * fewer)]
             launch(fold, planes * count * fewer, [count, left, fewer, *places])
             sums, other, left = other, sums, fewer
+        if alpha is not None:
+            places = [*_placed(sums, count), *_placed(product, count)]
+            launch(scaling[0], count, [n, first, count, *alpha, *more, *places])
+            sums = product
         place = base.strided(out, *out.strides)
         launch(rounding, count, [n, first, count, *_placed(sums, count), *place])
 

@@ -13,8 +13,15 @@ from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.reference import Host, Plane
 
 
-def gemm(form: Format, a: Host, b: Host, beta: Sequence[Any] = (), c: Host | None = None) -> Host:
-    """a b + beta c for a (m, k), b (k, n), rounded once; NaN where an operand is not finite."""
+def gemm(
+    form: Format,
+    a: Host,
+    b: Host,
+    beta: Sequence[Any] = (),
+    c: Host | None = None,
+    alpha: Sequence[Any] | None = None,
+) -> Host:
+    """alpha a b + beta c for a (m, k), b (k, n), rounded once; NaN for operands not finite."""
     left, right = _integers(form, a), _integers(form, b)
     shape = left.shape[0], right.shape[1]
     sums = np.full(shape, 0, object)
@@ -23,11 +30,19 @@ def gemm(form: Format, a: Host, b: Host, beta: Sequence[Any] = (), c: Host | Non
         sums = np.dot(left, right)
         rows, columns = np.asarray(~_finite(a).all(axis=1)), np.asarray(~_finite(b).all(axis=0))
         bad = rows[:, None] | columns[None, :]
+    factors = 2
+    if alpha is not None:
+        sums, factors = sums * _integer(form, alpha), 3
     if c is not None:
-        (factor,) = _integers(form, [np.asarray(w).reshape(1) for w in beta])
-        sums = sums + _integers(form, c) * factor
+        more = _integer(form, beta) << (factors - 2) * -SMALLEST[form.word]
+        sums = sums + _integers(form, c) * more
         bad = bad | ~_finite(c)
-    return _rounded(form, sums, 2, bad)
+    return _rounded(form, sums, factors, bad)
+
+
+def _integer(form: Format, number: Sequence[Any]) -> int:
+    (found,) = _integers(form, [np.asarray(word).reshape(1) for word in number])
+    return int(found)
 
 
 def dot(form: Format, x: Host, y: Host) -> Host:

@@ -39,6 +39,14 @@ class Exact(Routine):
         ):
             yield name, launch.compilation_unit(form.name, factors, addend, threads)
 
+    def on_request(
+        self, form: Format, device: Device | None
+    ) -> Iterator[tuple[str, CompilationUnit]]:
+        """Products times alpha, with an addend."""
+        threads = base.threads(device, launch.THREADS)
+        unit = launch.compilation_unit(form.name, 2, addend=True, threads=threads, scaled=True)
+        yield "exact_product_times", unit
+
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
         if form.paper:

@@ -101,8 +101,9 @@ class GemmSchedule(Schedule):
     def registers(self, form: Format) -> int:
         """About how many 32-bit registers a thread needs at least: sums, operands, addresses."""
         fetched = -(-self.tile_k * (self.tile_m + self.tile_n) // self.threads)
-        sums = self.thread_m * self.thread_n * (form.limbs + (form.limbs > 1))
-        held = (self.thread_m + self.thread_n + fetched) * form.limbs
+        limbs = form.limbs - form.bounded
+        sums = self.thread_m * self.thread_n * (limbs + (limbs > 1) + form.bounded)
+        held = (self.thread_m + self.thread_n + fetched) * limbs
         return (sums + held) * np.dtype(form.word).itemsize // 4 + ADDRESSES
 
     @property
@@ -124,6 +125,13 @@ class GemmSchedule(Schedule):
         """Whether a GPU's registers hold what its threads need at least."""
         needed = self.registers(form)
         return needed <= OF_A_THREAD and needed * self.threads * self.blocks <= REGISTERS
+
+    def for_bounds(self, read: Format) -> GemmSchedule:
+        """For values with a bound, one word longer: the results that a thread has registers for."""
+        s, finer = self.for_call(wide=False), self.finer()
+        while finer and s.registers(read) > OF_A_THREAD:
+            s, finer = finer.for_call(wide=False), finer.finer()
+        return s
 
     def finer(self) -> GemmSchedule | None:
         """With half the results a thread, for products with few tiles; None at one."""
@@ -220,6 +228,10 @@ class PanelSchedule(Schedule):
 
     def for_call(self, **fixed: Any) -> PanelSchedule:
         """Itself: a work-item takes all of k, and packs what it reads."""
+        return self
+
+    def for_bounds(self, read: Format) -> PanelSchedule:
+        """Itself, for values with a bound: a CPU's registers are few at any rate."""
         return self
 
     def finer(self) -> None:

@@ -221,10 +221,9 @@ def sums_with_bound(x: Planes) -> Planes:
 
 
 def _with_bound(s: Schedule, x: Planes, k: int, read: Format) -> Schedule:
-    """The schedule for values that have a bound: longer ones, read an element at a time."""
+    """The schedule for values that have a bound, and are longer: smaller where it does not fit."""
     units = x.device.properties.compute_units
     s = _spread(s, x.shape[0], base.blocks(k, definition.CHUNK), units)
-    s = one_by_one(s)
     while True:
         try:
             s.check(read, x.device)

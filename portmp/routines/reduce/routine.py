@@ -60,7 +60,7 @@ class Reduce(Routine):
         form: Format, device: Device | None, kind: str, accuracy: str, shape: str
     ) -> CompilationUnit:
         read, results = formats.with_bound(form)
-        found = launch.one_by_one(schedule.reduce(form, device, accuracy, shape))
+        found = schedule.reduce(form, device, accuracy, shape)
         return launch.compilation_unit(read.name, kind, found, accuracy, out=results.name)
 
     def cases(self, form: Format) -> Iterator[Case]:

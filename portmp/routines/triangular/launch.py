@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
@@ -46,7 +46,9 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """A block's unknowns, for many right-hand sides and matrices."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    return spec("triangular_solve", "linalg/triangular.mako", f, roles, threads=threads, tile=TILE)
+    sizes: dict[str, Any] = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
+    shared = threads >= TILE
+    return spec("triangular_solve", "linalg/triangular.mako", f, roles, shared=shared, **sizes)
 
 
 @cache
@@ -87,6 +89,7 @@ class OnDevice(Steps[Planes]):
     def __init__(self, form: Format, method: Method) -> None:
         self.form, self.method = form, method
         self.factors = factors(form)
+        self.updates = gemm.Updates()
 
     def shape(self, x: Planes) -> tuple[int, int]:
         return x.shape[1], x.shape[2]
@@ -111,7 +114,7 @@ class OnDevice(Steps[Planes]):
         alpha, beta = self.factors[kind]
         options: dict[str, Any] = {"alpha": alpha, "beta": beta, "c": c, "out": c}
         if method is None:
-            gemm.gemm(a, b, **options)
+            self.updates.run(a, b, c, alpha, beta)
         elif isinstance(method, Ozaki1):
             slices.gemm(a, b, **options, method=method)
         else:
