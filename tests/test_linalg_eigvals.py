@@ -13,7 +13,7 @@ from slow import slow
 import portmp as mp
 from portmp import discovery, formats
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, FormatError, ShapeError, UnsupportedError
 from portmp.linalg import nonsymmetric
 from portmp.routines.schur import launch, reference
 
@@ -236,6 +236,9 @@ def test_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
         mp.linalg.eigvals(spoiled)
     with pytest.raises(ShapeError, match="square"):
         mp.linalg.eigvals(a[:2])
+    for call in (mp.linalg.eig, np.linalg.eig):
+        with pytest.raises(UnsupportedError, match="schur"):
+            call(a)
     with pytest.raises(FormatError, match="storage format"):
         mp.linalg.eigvals(mp.zeros((2, 2), "float16", device))
     monkeypatch.setattr(reference, "MOST", 1)

@@ -118,6 +118,7 @@ def _bars(
         axis.bar(left, heights, width, color=COLOURS[form], label=form)
     axis.set_xticks(range(len(problems)), problems, fontsize=8)
     axis.set_title(title)
+    axis.set_xlabel("problem")
     axis.set_ylim(0, 1.3 * max(known.values()))
     axis.legend(fontsize=8, ncols=len(forms), loc="upper center")
 

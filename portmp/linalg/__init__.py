@@ -21,7 +21,7 @@ from portmp.linalg.lu import (
     slogdet,
 )
 from portmp.linalg.minimal_residuals import gmres, minres
-from portmp.linalg.nonsymmetric import Complex, Schur, companion, eigvals, roots, schur
+from portmp.linalg.nonsymmetric import Complex, Schur, companion, eig, eigvals, roots, schur
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
     cross,
@@ -68,6 +68,7 @@ __all__ = [
     "cross",
     "det",
     "diagonal",
+    "eig",
     "eigh",
     "eigvals",
     "eigvalsh",

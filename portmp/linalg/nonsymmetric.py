@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from portmp import definition
 from portmp.arrays.array import Array, array, operand, zeros
 from portmp.arrays.blas import scal
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, UnsupportedError
 from portmp.linalg import operands
 from portmp.routines import base, qr
 from portmp.routines.schur import Unfinished, iterate
@@ -45,6 +45,19 @@ def eigvals(a: Array) -> Complex:
     values, unfinished = iterate(reduced.h, None)
     _refuse(unfinished, matrix, "eigvals")
     return _values(values, reduced.exponents, matrix)
+
+
+def eig(a: Array) -> NoReturn:
+    """Refused: eigenvectors of nonsymmetric matrices are complex, and there are no such formats.
+
+    ``eigvals`` gives the eigenvalues as two arrays, ``schur`` orthonormal bases of the invariant
+    subspaces, ``eigh`` the eigenvectors of symmetric matrices.
+    """
+    raise UnsupportedError(
+        "eig: eigenvectors of a nonsymmetric matrix are complex, and there are no complex formats: "
+        "eigvals(a) gives the eigenvalues as .real and .imag, schur(a) orthonormal bases of "
+        "invariant subspaces; of a symmetric matrix eigh(a) gives eigenvectors"
+    )
 
 
 class Schur(NamedTuple):
