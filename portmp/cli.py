@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from portmp.arrays.array import Array
     from portmp.backends.base import Device
     from portmp.compilers.base import Compiler, KernelReport
-    from portmp.linalg import Certified, Trust
+    from portmp.linalg import Certified, Refined, Trust
 
 Args = argparse.Namespace
 COMMANDS = (
@@ -348,20 +348,27 @@ def _solve(args: Args) -> int:
         raise ArgumentError("--positive: goes with neither --refine nor --certify")
     a, b = read(args.a), read(args.b)
     with _waiting("solve", a):
+        found: Any
         if args.positive:
-            factor = mp.linalg.cholesky(a)
-            return _finish(args, mp.linalg.cholesky_solve(factor, b))
-        if args.certify:
-            return _certified(args, mp.linalg.solve(a, b, certify=True))
-        if args.refine:
-            x, info = mp.linalg.solve(a, b, refine=True)
-            told = (
-                f"factors in {info.format}, {info.corrections} corrections, {info.iterations} "
-                f"iterations of GMRES; condition about {info.condition:.2g}; error below "
-                f"{info.bound:.2g} of the largest |x|, by that estimate"
-            )
-            return _finish(args, x, note=told, refinement=info._asdict())
-        return _finish(args, mp.linalg.solve(a, b))
+            found = mp.linalg.cholesky_solve(mp.linalg.cholesky(a), b)
+        elif args.certify:
+            found = mp.linalg.solve(a, b, certify=True)
+        else:
+            found = mp.linalg.solve(a, b, refine=args.refine)
+    if args.certify:
+        return _certified(args, found)
+    return _refined(args, found) if args.refine else _finish(args, found)
+
+
+def _refined(args: Args, found: Refined) -> int:
+    """Write or print the solution, and what was done."""
+    info = found.info
+    told = (
+        f"factors in {info.format}, {info.corrections} corrections, {info.iterations} iterations "
+        f"of GMRES; condition about {info.condition:.2g}; error below {info.bound:.2g} of the "
+        "largest |x|, by that estimate"
+    )
+    return _finish(args, found.x, note=told, refinement=info._asdict())
 
 
 def _certified(args: Args, found: Certified) -> int:

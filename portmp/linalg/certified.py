@@ -39,6 +39,9 @@ MOST = 60
 UP = 1 + 2.0**-48
 """For a few roundings in float64, one after the other."""
 
+LEAST = 2.0**-1070
+"""For the same where they underflow."""
+
 FLOOR = 2.0**-60
 """Weights are at least so much of the largest of their column."""
 
@@ -193,16 +196,16 @@ class _Inverse:
                 return None
             x, count = self.corrected(b)
             z = self.image(self.residual(x, b))
-            weights = np.maximum(z, FLOOR * z.max(axis=0, keepdims=True))
-            weights = np.where(weights > 0, weights, 1.0)
+            # Weights near 1, whatever the sizes of z, so that nothing underflows.
+            weights = np.maximum(z / z.max(axis=0, keepdims=True), FLOOR)
             found = self.proof(weights)
             if found is None:
                 return None
             weights, rest = found
-            # Divisions and products round by less than UP.
-            ratio = (z / rest).max(axis=0, keepdims=True) * UP
-            bound = weights * ratio * UP
-            bound = np.fmin(bound, (z + self.of_weights(bound)) * UP)
+            # Divisions and products round by less than UP, or by less than LEAST.
+            ratio = (z / rest).max(axis=0, keepdims=True) * UP + LEAST
+            bound = weights * ratio * UP + LEAST
+            bound = np.fmin(bound, (z + self.of_weights(bound)) * UP + LEAST)
             bound = np.where(np.isnan(bound), math.inf, bound)
         return x, bound, count
 
@@ -261,7 +264,7 @@ class _Inverse:
         size = np.abs(value.to_limbs()[0].astype(np.float64)) * self.raised(self.short)
         total = size + error.to_limbs()[0].astype(np.float64)
         total = total + self.times(self.of_inverse, lost) * self.raised(self.short)
-        return np.asarray(np.ldexp(total * UP, exponent) + 2.0**-1074)
+        return np.asarray(np.ldexp(total * UP, exponent) + LEAST)
 
 
 def _sizes(x: Array, word: Format) -> Array:

@@ -64,9 +64,10 @@ def solve(
 
     With *refine* (one matrix) the factors are computed in one limb, and x is refined with residuals
     in the format until its backward error is at most n u^N, as one of the format's own LU; where
-    that does not come about, as for condition numbers near the limb's 1/u, with one limb more, up
-    to the format itself. The result is a ``Refined``: ``x``, and in ``info`` which format's factors
-    it took, how many corrections, and an estimated bound of the error.
+    that does not come about, as for condition numbers near the limb's 1/u, by GMRES with these
+    factors where that costs little, else with one limb more, up to the format itself. The result is
+    a ``Refined``: ``x``, and in ``info`` which format's factors it took, how many corrections and
+    iterations of GMRES, and an estimated bound of the error.
 
     With *certify* (one matrix) the result is a ``Certified``: ``x``, ``bound``, which no
     component's error exceeds (proved, with all roundings), and ``info``. x is corrected by an

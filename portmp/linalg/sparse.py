@@ -22,6 +22,8 @@ from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.routines import sparse as routine
 
+__all__ = ["csr_array"]
+
 Indices = np.ndarray[Any, np.dtype[np.int64]]
 MOST = 2**31 - 1
 """Columns at most: their numbers are int32 on the device."""
