@@ -25,9 +25,18 @@ from portmp.formats import convert, inputs
 
 SECONDS = 3.0
 FORMATS = ("float64", "ds", "dd", "ts", "td", "qs", "qd")
-SIZES = {"gemm": 2048, "gemv": 8192, "dot": 1 << 25, "sum": 1 << 25}
+ROUTINES = ("gemm", "gemv", "dot", "sum")
 EXACT = 2200
 """Bits that hold every sum of products of doubles of usual size."""
+
+
+def size_of(routine: str, form: str) -> int:
+    """Rows of matrices and lengths: of vectors those that fill a GiB, at the rate of memory."""
+    if routine == "gemm":
+        return 2048
+    values = (1 << 30) // formats.get(form).itemsize
+    return 1 << (values.bit_length() // 2 if routine == "gemv" else values.bit_length() - 1)
+
 
 Works = dict[str, Callable[[], object]]
 
@@ -114,7 +123,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--formats", default=",".join(FORMATS))
-    parser.add_argument("--routines", default=",".join(SIZES))
+    parser.add_argument("--routines", default=",".join(ROUTINES))
     parser.add_argument("--scale", type=int, default=0, metavar="K", help="sizes over 2^K")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each case")
     parser.add_argument("--bounds", action="store_true", help="leave correct rounding out")
@@ -126,7 +135,7 @@ def main() -> int:
         device = discovery.get(args.device)
         for form in args.formats.split(","):
             for routine in args.routines.split(","):
-                size = SIZES[routine] >> args.scale
+                size = size_of(routine, form) >> args.scale
                 ways = works(routine, form, size, device)
                 if args.bounds:
                     ways = {name: ways[name] for name in ("plain", "bound")}

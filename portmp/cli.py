@@ -411,7 +411,8 @@ def _eigh(args: Args) -> int:
     read = _prepare(args, args.a, args.b)
     _check_files(args, args.vectors)
     a, b = read(args.a), None if args.b is None else read(args.b)
-    options: dict[str, Any] = {"UPLO": "U" if args.upper else "L", "subset_by_index": args.subset}
+    subset = None if args.subset is None else tuple(args.subset)
+    options: dict[str, Any] = {"UPLO": "U" if args.upper else "L", "subset_by_index": subset}
     with _lasting("eigh", a):
         if args.vectors is None:
             return _finish(args, mp.linalg.eigvalsh(a, b, **options))

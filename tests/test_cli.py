@@ -150,6 +150,40 @@ def test_lstsq(run: Run) -> None:
     assert [abs(float(x) - k) < 1e-15 for k, x in enumerate(found, 1)] == [True, True]
 
 
+def test_eigh(run: Run) -> None:
+    """Values and vectors from files, of one matrix and of two, some of them."""
+    _write("a.csv", "2,9\n1,2\n")
+    found = json.loads(run("eigh", "a.csv", "--json")[1])
+    assert found["shape"] == [2] and np.allclose(np.array(found["values"], float), [1, 3])
+    words = ("--upper", "--subset", "1", "1", "--vectors", "v.csv", "-o", "w.csv", "--json")
+    status, out, _ = run("eigh", "a.csv", *words)
+    assert status == 0 and json.loads(out)["vectors"] == "v.csv"
+    assert np.allclose(np.loadtxt("w.csv"), 11)
+    assert np.allclose(np.loadtxt("v.csv", delimiter=",").ravel(), np.sqrt(0.5))
+    _write("b.csv", "2,0\n0,2\n")
+    found = json.loads(run("eigh", "a.csv", "b.csv", "--json")[1])
+    assert np.allclose(np.array(found["values"], float), [0.5, 1.5])
+    for words, message in (
+        (("a.csv", "--subset", "1", "2"), "subset_by_index (1, 2)"),
+        (("a.csv", "--vectors", "no/v.csv"), "does not exist"),
+        (("a.csv", "--vectors", "v.csv", "-o", "v.csv"), "two outputs"),
+    ):
+        status, _, error = run("eigh", *words)
+        assert status == 2 and message in error
+
+
+def test_svd(run: Run) -> None:
+    """Values, and vectors into files."""
+    _write("a.csv", "3,0\n0,4\n0,0\n")
+    found = json.loads(run("svd", "a.csv", "--json")[1])
+    assert np.allclose(np.array(found["values"], float), [4, 3])
+    assert run("svd", "a.csv", "--left", "u.csv", "--right", "v.csv", "--full")[0] == 0
+    u, v = (np.loadtxt(name, delimiter=",") for name in ("u.csv", "v.csv"))
+    assert u.shape == (3, 3) and v.tolist() == [[0, 1], [1, 0]]
+    assert np.allclose(u[:, :2] @ np.diag([4, 3]) @ v, np.loadtxt("a.csv", delimiter=","))
+    assert run("svd", "a.csv", "--left", "u.csv", "--right", "u.csv")[0] == 2
+
+
 def test_solve(run: Run) -> None:
     """A system from files, by LU and by Cholesky's method; what is no such matrix is refused."""
     _write("a.csv", "4,1\n1,3\n")

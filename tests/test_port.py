@@ -240,6 +240,19 @@ SMALL = {
         "__global__ void c(int *p) { __syncwarp(); }",
         {(4, "warps/mask-32-bits", CERTAIN), (8, "warps/syncwarp", CERTAIN)},
     ),
+    "a macro that is defined elsewhere": (
+        '#include "mine.h"\nMINE_HOST_DEVICE\nint f(int x) { __syncwarp(); return MEM_DEVICE; }\n'
+        "template <int N> MINE_DEVICE int g(int x) {\n  switch (x) { case MEM_DEVICE: x = 1; }\n"
+        "  __syncwarp(); return x; }",
+        {(3, "warps/syncwarp", CERTAIN), (6, "warps/syncwarp", CERTAIN)},
+    ),
+    "a macro of instances": (
+        "template <int N> __global__ void k(int *p) { __syncwarp(); }\n"
+        "#define MAKE(N) template __global__ void k<N>(int *);\nMAKE(1)\nMAKE(2)\nMAKE(4)\n"
+        "#define OK(x) { if (x) exit(1); }\n"
+        "int main() { OK(cudaStreamWaitEvent(s, e)); }",
+        {(1, "warps/syncwarp", CERTAIN), (7, "host/default-arguments", CERTAIN)},
+    ),
     "a lambda of the device": (
         "void g() { each([=] __host__ __device__ (int i) {\n  __syncwarp(); }); }",
         {(2, "warps/syncwarp", CERTAIN)},
@@ -322,8 +335,8 @@ def test_any_bytes() -> None:
 
 def test_macros_of_other_files() -> None:
     """What a header that is read as well hides, and its kernels."""
-    header = sources.Source("mine.cuh", b"#define DEVICE static __device__\n")
-    user = sources.Source("a.cu", b"DEVICE int f(int x) { return __any_sync(~0u, x); }\n")
+    header = sources.Source("mine.cuh", b"#define MINE static __device__\n")
+    user = sources.Source("a.cu", b"MINE int f(int x) { return __any_sync(~0u, x); }\n")
     alone, (_, beside) = user, sources.together([header, user])
     assert not report.of(alone).traps
     assert {t.entry for t in report.of(beside).traps} == {"warps/mask-32-bits"}

@@ -65,6 +65,15 @@ def lorenz(path: Path) -> None:
     figure.savefig(path, dpi=80)
 
 
+def ill_conditioned(path: Path) -> None:
+    """Digits that formats keep of ill-conditioned problems: ``portmp demo linalg``."""
+    from portmp import discovery
+    from portmp.demos import linear_algebra
+
+    found = linear_algebra.run(discovery.get(), linear_algebra.SITES, lambda text: None)
+    linear_algebra.plot(path, found)
+
+
 LORENZ = """
 <%def name="slopes(k)">
     const ${value} dx${k} = ${mul(number(10), sub(f"y{k}", f"x{k}"))};
@@ -99,6 +108,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "mandelbrot": mandelbrot,
     "cancellation": cancellation,
     "lorenz": lorenz,
+    "ill_conditioned": ill_conditioned,
 }
 
 if __name__ == "__main__":

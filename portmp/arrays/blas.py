@@ -7,7 +7,7 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -39,41 +39,43 @@ def _swapped(a: Array, trans: bool) -> Array:
     return a.transpose(*order) if trans and a.ndim >= 2 else a
 
 
+class GemmOptions(TypedDict, total=False):
+    """What gemm takes beside its factors and *bound*."""
+
+    alpha: Number | Array
+    beta: Number | Array
+    c: Array | None
+    trans_a: bool
+    trans_b: bool
+    out: Array | None
+    accuracy: str
+    schedule: GemmSchedule | PanelSchedule | None
+    method: str | Ozaki1 | Ozaki2
+    rounding: str | None
+
+
+class GemvOptions(TypedDict, total=False):
+    """What gemv takes beside its factors and *bound*."""
+
+    alpha: Number | Array
+    beta: Number | Array
+    y: Array | None
+    trans: bool
+    out: Array | None
+    accuracy: str
+    schedule: ReduceSchedule | SweepSchedule | None
+    rounding: str | None
+
+
 @overload
 def gemm(
-    a: Array,
-    b: Array,
-    *,
-    alpha: Number | Array = 1,
-    beta: Number | Array = 0,
-    c: Array | None = None,
-    trans_a: bool = False,
-    trans_b: bool = False,
-    out: Array | None = None,
-    accuracy: str = "accurate",
-    schedule: GemmSchedule | PanelSchedule | None = None,
-    method: str | Ozaki1 | Ozaki2 = "direct",
-    rounding: str | None = None,
-    bound: Literal[False] = False,
+    a: Array, b: Array, *, bound: Literal[False] = False, **options: Unpack[GemmOptions]
 ) -> Array: ...
 
 
 @overload
 def gemm(
-    a: Array,
-    b: Array,
-    *,
-    alpha: Number | Array = 1,
-    beta: Number | Array = 0,
-    c: Array | None = None,
-    trans_a: bool = False,
-    trans_b: bool = False,
-    out: Array | None = None,
-    accuracy: str = "accurate",
-    schedule: GemmSchedule | PanelSchedule | None = None,
-    method: str | Ozaki1 | Ozaki2 = "direct",
-    rounding: str | None = None,
-    bound: Literal[True],
+    a: Array, b: Array, *, bound: Literal[True], **options: Unpack[GemmOptions]
 ) -> tuple[Array, Array]: ...
 
 
@@ -169,35 +171,13 @@ def gemm(
 
 @overload
 def gemv(
-    a: Array,
-    x: Array,
-    *,
-    alpha: Number | Array = 1,
-    beta: Number | Array = 0,
-    y: Array | None = None,
-    trans: bool = False,
-    out: Array | None = None,
-    accuracy: str = "accurate",
-    schedule: ReduceSchedule | SweepSchedule | None = None,
-    rounding: str | None = None,
-    bound: Literal[False] = False,
+    a: Array, x: Array, *, bound: Literal[False] = False, **options: Unpack[GemvOptions]
 ) -> Array: ...
 
 
 @overload
 def gemv(
-    a: Array,
-    x: Array,
-    *,
-    alpha: Number | Array = 1,
-    beta: Number | Array = 0,
-    y: Array | None = None,
-    trans: bool = False,
-    out: Array | None = None,
-    accuracy: str = "accurate",
-    schedule: ReduceSchedule | SweepSchedule | None = None,
-    rounding: str | None = None,
-    bound: Literal[True],
+    a: Array, x: Array, *, bound: Literal[True], **options: Unpack[GemvOptions]
 ) -> tuple[Array, Array]: ...
 
 

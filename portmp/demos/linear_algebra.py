@@ -17,6 +17,7 @@ from portmp.progress import Progress
 
 SITES = 1000
 ALLOWED = (16, 4096)
+COLOURS = {"float32": "grey", "float64": "C0", "dd": "C1", "td": "C2", "qd": "C3"}
 ENOUGH = 15
 """Digits that td has of NIST's sets at least, as many as are certified."""
 
@@ -93,11 +94,11 @@ def plot(path: Path, found: list[Outcome]) -> None:
         (roots, ("Wilkinson",), "roots of Wilkinson's polynomials"),
     ):
         for name, style in zip(names, ("-", "--"), strict=False):
-            for i, form in enumerate(ill_conditioned.LONG):
+            for form in ill_conditioned.LONG:
                 mine = [o for o in found if o.problem == name and o.format == form]
                 label = f"{name}, {form}" if len(names) > 1 else form
                 x, y = [o.size for o in mine], [o.digits for o in mine]
-                axis.plot(x, y, style, marker=".", color=f"C{i}", label=label)
+                axis.plot(x, y, style, marker=".", color=COLOURS[form], label=label)
         axis.set_title(title)
         axis.set_xlabel("n")
         axis.legend(fontsize=8)
@@ -113,10 +114,12 @@ def _bars(
     width = 0.8 / len(forms)
     for i, form in enumerate(forms):
         left = [k + (i - (len(forms) - 1) / 2) * width for k in range(len(problems))]
-        axis.bar(left, [known.get((p, form), 0.0) for p in problems], width, label=form)
+        heights = [known.get((p, form), 0.0) for p in problems]
+        axis.bar(left, heights, width, color=COLOURS[form], label=form)
     axis.set_xticks(range(len(problems)), problems, fontsize=8)
     axis.set_title(title)
-    axis.legend(fontsize=8)
+    axis.set_ylim(0, 1.3 * max(known.values()))
+    axis.legend(fontsize=8, ncols=len(forms), loc="upper center")
 
 
 def command(args: Any) -> int:

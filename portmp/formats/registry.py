@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from typing import Any
 
 import numpy as np
@@ -395,6 +395,7 @@ def get(name: str | Format) -> Format:
     raise FormatError(f"unknown format {name!r}{near}; formats: {known}")
 
 
+@cache
 def with_bound(form: Format) -> tuple[Format, Format]:
     """How operands of *form* are read and results are stored where each has a bound beside it.
 

@@ -183,8 +183,9 @@ def norm_estimate(
 ) -> float:
     """A lower bound of the 1-norm of an operator on vectors (n,) (Higham 1988, LAPACK's xLACON).
 
-    *times* and *times_turned* apply it and its transpose; *like* is an array (..., n) on its
-    device. Which entry is taken and where it ends is decided on the host by leading limbs.
+    *times* and *times_turned* apply it and its transpose, to columns, too; *like* is an array
+    (..., n) on its device. Which entry is taken and where it ends is decided on the host by leading
+    limbs.
     """
     n = like.shape[-1]
 
@@ -194,7 +195,9 @@ def norm_estimate(
     def host(values: Any) -> Array:
         return array(np.asarray(values, np.float64), like.format, like.queue)
 
-    v = lead(times(host(np.full(n, 1.0 / n))))
+    slopes = np.where(np.arange(n) % 2, -1.0, 1.0) * (1 + np.arange(n) / max(n - 1, 1))
+    # Both do not depend on what follows: one pass over the operator.
+    v, last = lead(times(host(np.stack([np.full(n, 1.0 / n), slopes], axis=1)))).T
     best = float(np.abs(v).sum())
     if n == 1 or not math.isfinite(best):
         return best
@@ -216,5 +219,4 @@ def norm_estimate(
         before, at = at, int(np.argmax(np.abs(z)))
         if abs(z[before]) == abs(z[at]):
             break
-    slopes = np.where(np.arange(n) % 2, -1.0, 1.0) * (1 + np.arange(n) / (n - 1))
-    return max(best, 2 * float(np.abs(lead(times(host(slopes)))).sum()) / (3 * n))
+    return max(best, 2 * float(np.abs(last).sum()) / (3 * n))

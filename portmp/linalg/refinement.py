@@ -95,7 +95,7 @@ def refined(a: Array, b: Array, method: By) -> Refined:
             x, steps, inverse = _by_gmres(matrix, sides, x, factors)
             errors = _residual(matrix, sides, x, size)[1]
         if short is form or float(errors.max()) <= enough:
-            info = _described(matrix, sides, x, factors, size, inverse)
+            info = _described(matrix, sides, x, factors, size, inverse, errors)
             info = info._replace(corrections=count, iterations=steps)
             return Refined(x[:, 0] if vector else x, info)
     raise AssertionError("the format itself is the last")
@@ -209,10 +209,15 @@ def _largest(x: Array) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _described(
-    a: Array, b: Array, x: Array, factors: LuFactors, size: float, inverse_of_rest: float
+    a: Array,
+    b: Array,
+    x: Array,
+    factors: LuFactors,
+    size: float,
+    inverse_of_rest: float,
+    errors: np.ndarray[Any, Any],
 ) -> Refinement:
     form, short = a.format, factors.lu.format
-    _, errors = _residual(a, b, x, size)
     inverse = norm_estimate(
         lambda v: lu_solve(factors, v, trans=1), lambda v: lu_solve(factors, v), factors.lu
     )

@@ -62,15 +62,14 @@ SUMS = {
 def factors(n: int, word: str) -> tuple[tuple[float, float], tuple[float, float]]:
     """What multiplies |x_0| and |x_1|, |y_0| and |y_1| in the product that a step adds.
 
-    Two limbs: 33/16 u x0 y0 + 2 x0 y1 + 33/32 x1 y0 + x1 y1 / u. Three: u^2/16 x0 y0 + u/4 x0 y1 +
-    u/2 x1 y0 + 2 x1 y1. Four: 3u x1 y1.
+    Two limbs: 81/16 u x0 y0. Three: u^2/16 x0 y0 + 2u x1 y0. Four: 3u x1 y1.
     """
     p = PRECISION[word]
     u = 2.0**-p
     if n == 2:
-        return (2.0, 1 / u), (1.03125 * u, 1.0)
+        return (5.0625 * u, 0.0), (1.0, 0.0)
     if n == 3:
-        return (u / 4, 2.0), (u / 4, 1.0)
+        return (u * u / 16, 2 * u), (1.0, 0.0)
     half = 2.0 ** -(p // 2)
     return (0.0, 3 * half), (0.0, u / half)
 
@@ -132,6 +131,22 @@ def followed(name: str, left: tuple[str, ...] = ()) -> tuple[list[str], list[str
     return found.lines, words
 
 
+def _covered(n: int, word: str) -> list[str]:
+    """The product of a word of x and one of y for what is not followed."""
+    lines = []
+    for v, (a, b) in zip("xy", factors(n, word), strict=True):
+        if (a, b) == (1.0, 0.0):
+            lines.append(f"{v}size = fabs({v}[0])")
+            continue
+        # The smallest number, for what underflows in these words.
+        size = f"{2.0 ** SMALLEST[word]!r}"
+        for i, factor in ((1, b), (0, a)):
+            if factor:
+                lines.append(f"{v}size = fma(fabs({v}[{i}]), {factor!r}, {size})")
+                size = f"{v}size"
+    return [*lines, "radius = fma(xsize, ysize, radius)"]
+
+
 def _accumulate(n: int, fast: str, word: str, how: Sum) -> None:
     state = NETWORKS[f"accumulate{n}{fast}"].result.words
     tail = f"{n}{fast}_{word}"
@@ -139,13 +154,7 @@ def _accumulate(n: int, fast: str, word: str, how: Sum) -> None:
         lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + fabs(a)"], ["a"]
     else:
         lines, words = followed(f"accumulate{n}{fast}", how.left)
-        for v, (a, b) in zip("xy", factors(n, word), strict=True):
-            least = f"{2.0 ** SMALLEST[word]!r}"  # for what underflows in these words
-            size = f"fabs({v}[1]) + {least}" if b == 1 else f"fma(fabs({v}[1]), {b!r}, {least})"
-            lines.append(f"{v}size = {size}")
-            if a:
-                lines.append(f"{v}size = fma(fabs({v}[0]), {a!r}, {v}size)")
-        lines.append("radius = fma(xsize, ysize, radius)")
+        lines += _covered(n, word)
     lines = [f"radius = s[{state}]", *lines, f"return {', '.join(words)}, radius"]
     signature = f"s:+{state + 1} x:{n + 1} y:{n + 1} -> +{state + 1}"
     _define(f"bounded_accumulate{tail}", signature, lines)

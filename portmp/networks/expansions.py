@@ -320,6 +320,37 @@ c = c + t
     source="products of the limbs with fast renormalisation",
     bound="3u^3 (proved)",
 )
+
+
+def _multiples(digit: int, limbs: int) -> str:
+    """A digit of a quotient times the divisor's limbs."""
+    pairs = (f"{digit}{j}, e{digit}{j} = two_prod(q{digit}, y[{j}])\n" for j in range(limbs))
+    return "".join(f"p{pair}" for pair in pairs)
+
+
+def _two_digits(limbs: int) -> str:
+    """Two digits q0, q1 of x / y, what is left of x in s and g1 to g8, and 1 / y in v and w."""
+    return f"""{_RECIPROCAL}
+q0 = x[0] * v
+{_multiples(0, limbs)}
+s = x[0] - p00
+s, f1 = two_sum(s, x[1])
+s, f2 = two_sum(s, -e00)
+s, f3 = two_sum(s, -p01)
+q1 = s * v
+{_multiples(1, limbs - 1)}
+s = s - p10
+s, g1 = two_sum(s, f1)
+s, g2 = two_sum(s, f2)
+s, g3 = two_sum(s, f3)
+s, g4 = two_sum(s, x[2])
+s, g5 = two_sum(s, -e01)
+s, g6 = two_sum(s, -p02)
+s, g7 = two_sum(s, -e10)
+s, g8 = two_sum(s, -p11)
+"""
+
+
 _TAIL3 = """
 c, d = two_sum(c, d)
 q1, c = two_sum(q1, c)
@@ -330,28 +361,8 @@ c = c + d
 define(
     "quotient3",
     "x:3 y:3 -> 3",
-    _RECIPROCAL
+    _two_digits(3)
     + """
-q0 = x[0] * v
-p00, e00 = two_prod(q0, y[0])
-p01, e01 = two_prod(q0, y[1])
-p02, e02 = two_prod(q0, y[2])
-s = x[0] - p00
-s, f1 = two_sum(s, x[1])
-s, f2 = two_sum(s, -e00)
-s, f3 = two_sum(s, -p01)
-q1 = s * v
-p10, e10 = two_prod(q1, y[0])
-p11, e11 = two_prod(q1, y[1])
-s = s - p10
-s, g1 = two_sum(s, f1)
-s, g2 = two_sum(s, f2)
-s, g3 = two_sum(s, f3)
-s, g4 = two_sum(s, x[2])
-s, g5 = two_sum(s, -e01)
-s, g6 = two_sum(s, -p02)
-s, g7 = two_sum(s, -e10)
-s, g8 = two_sum(s, -p11)
 l = ((g1 + g2) + (g3 + g4)) + ((g5 + g6) + (g7 + g8))
 l = (l - e02) - e11
 l = fma(-q1, y[2], l)
@@ -529,30 +540,8 @@ q2, c = two_sum(q2, c)
 define(
     "quotient4",
     "x:4 y:4 -> 4",
-    _RECIPROCAL
+    _two_digits(4)
     + """
-q0 = x[0] * v
-p00, e00 = two_prod(q0, y[0])
-p01, e01 = two_prod(q0, y[1])
-p02, e02 = two_prod(q0, y[2])
-p03, e03 = two_prod(q0, y[3])
-s = x[0] - p00
-s, f1 = two_sum(s, x[1])
-s, f2 = two_sum(s, -e00)
-s, f3 = two_sum(s, -p01)
-q1 = s * v
-p10, e10 = two_prod(q1, y[0])
-p11, e11 = two_prod(q1, y[1])
-p12, e12 = two_prod(q1, y[2])
-s = s - p10
-s, g1 = two_sum(s, f1)
-s, g2 = two_sum(s, f2)
-s, g3 = two_sum(s, f3)
-s, g4 = two_sum(s, x[2])
-s, g5 = two_sum(s, -e01)
-s, g6 = two_sum(s, -p02)
-s, g7 = two_sum(s, -e10)
-s, g8 = two_sum(s, -p11)
 q2 = s * v
 p20, e20 = two_prod(q2, y[0])
 p21, e21 = two_prod(q2, y[1])

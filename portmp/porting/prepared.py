@@ -40,6 +40,7 @@ _ALONE = frozenset(
         *("__grid_constant__", "__CUDA_CB"),
     )
 )
+_NONE: frozenset[str] = frozenset()
 _TOKEN = re.compile(rb'[A-Za-z_]\w*|"(?:[^"\\]|\\.)*"|\.\.\.|[^\s\\]')
 _CLOSING = {b"(": b")", b"[": b"]", b"{": b"}"}
 
@@ -58,7 +59,8 @@ class Macro:
     """A macro of words that declare, and perhaps the name declared: ``#define KERNEL(f) ... f``.
 
     ``qualifiers``: words of memory spaces in it; ``kept``: the parameter that stands for the name;
-    ``rest``: whether the other parameters are those of the function.
+    ``rest``: whether the other parameters are those of the function; ``has_body``: a function with
+    its body; ``whole``: declarations of other kinds, whose uses at file scope end in no semicolon.
     """
 
     qualifiers: frozenset[str]
@@ -67,6 +69,7 @@ class Macro:
     rest: bool = False
     is_void: bool = False
     has_body: bool = False
+    whole: bool = False
 
 
 def macros(root: Node, walk: Walk, known: Mapping[str, Macro]) -> dict[str, Macro]:
@@ -100,35 +103,52 @@ def _macro(names: list[str] | None, body: bytes, known: Mapping[str, Macro]) -> 
     """What a macro hides; None where it is one of another kind."""
     tokens = [token.decode("utf-8", "surrogateescape") for token in _TOKEN.findall(body)]
     if not tokens:
-        return Macro(frozenset()) if names is None else None
+        return Macro(_NONE) if names is None else None
+    at, words = _declaring(tokens, known)
+    rest = tokens[at:]
+    if "{" in rest and words & {"__global__", "__device__"}:
+        return Macro(words, names is not None, has_body=True)
+    if names is not None and tokens[-1] in (";", "}"):
+        return Macro(_NONE, True, whole=True)
+    if at == 0:
+        return None
+    if not rest:
+        return Macro(words, names is not None)
+    if rest == ["void"] and names is None:
+        return Macro(words, is_void=True)
+    return _naming(names or [], rest, words)
+
+
+def _declaring(tokens: list[str], known: Mapping[str, Macro]) -> tuple[int, frozenset[str]]:
+    """How many words at the start declare, what stands in parentheses after them included."""
     qualifiers: set[str] = set()
     i = 0
     while i < len(tokens):
         token = tokens[i]
         if token in _DECLARING:
             qualifiers |= {token} & _SPACES
-        elif token in known and known[token].kept is None and not known[token].has_body:
+        elif token in known and _of_words_alone(known[token]):
             qualifiers |= known[token].qualifiers
         elif not (token == '"C"' and i and tokens[i - 1] == "extern"):
             break
         i += 1
         if i < len(tokens) and tokens[i] == "(":
             i = _after_parentheses(tokens, i)
-    rest, words = tokens[i:], frozenset(qualifiers)
-    if "{" in rest and qualifiers & {"__global__", "__device__"}:
-        return Macro(words, names is not None, has_body=True)
-    if i == 0:
-        return None
-    if not rest:
-        return Macro(words, names is not None)
-    if rest == ["void"] and names is None:
-        return Macro(words, is_void=True)
+    return i, frozenset(qualifiers)
+
+
+def _naming(names: list[str], rest: list[str], words: frozenset[str]) -> Macro | None:
+    """A macro that ends in the name that is declared, or in its parameters."""
     void = rest[0] == "void"
     if names and rest[-4:] == [names[0], "(", "__VA_ARGS__", ")"] and len(rest) <= 6:
         return Macro(words, True, kept=0, rest=True, is_void=void)
-    if names and rest[-1] in names and all(re.fullmatch(r"[A-Za-z_]\w*|\*", t) for t in rest):
+    if rest[-1] in names and all(re.fullmatch(r"[A-Za-z_]\w*|\*", token) for token in rest):
         return Macro(words, True, kept=names.index(rest[-1]), is_void=void)
     return None
+
+
+def _of_words_alone(macro: Macro) -> bool:
+    return macro.kept is None and not macro.has_body and not macro.whole
 
 
 def _after_parentheses(tokens: list[str], i: int) -> int:
@@ -179,7 +199,6 @@ def _filled(old: bytes, instead: bytes = b"") -> bytes:
 
 Edit = tuple[int, int, bytes, frozenset[str] | None]
 """From where to where, what instead, and words of memory spaces; None where nothing is hidden."""
-_NONE: frozenset[str] = frozenset()
 
 
 def _hidden(content: bytes, start: int, end: int, words: frozenset[str] = frozenset()) -> Hidden:
@@ -222,8 +241,38 @@ def _uses(content: bytes, node: Node, of: Mapping[str, Macro]) -> Iterator[Edit]
     elif name in ("__device__", "__host__"):
         if re.search(rb"\](\s*__(device|host)__)*\s*$", content[max(0, start - 60) : start]):
             yield start, end, b"", frozenset((name,))
-    elif name in of:
+    elif name in of and not (of[name].whole and _in_braces(node)):
         yield from _macro_used(content, start, end, of[name])
+    elif name not in of and (words := _guessed(content, start, end, name)):
+        yield start, end, b"", words
+
+
+_GUESSED = re.compile(r"([A-Z0-9]+_)*(HOST_)?(DEVICE|GLOBAL)(_(FORCE)?INLINE)?")
+
+
+def _guessed(content: bytes, start: int, end: int, name: str) -> frozenset[str]:
+    """What a word is by its name, where its definition was not read: CUTLASS_HOST_DEVICE.
+
+    Only where a declaration begins and goes on after it, so that no constant is taken for one.
+    """
+    found = _GUESSED.fullmatch(name)
+    begins = re.search(
+        rb"([;{}>:/)\"]|\b(static|inline))\s*$|^\s*$", content[max(0, start - 40) : start]
+    )
+    if not found or not begins or not re.match(rb"\s+[A-Za-z_]", content[end : end + 40]):
+        return _NONE
+    word = {"DEVICE": "__device__", "GLOBAL": "__global__"}[found[3]]
+    return frozenset((word, "__host__") if found[2] else (word,))
+
+
+def _in_braces(node: Node) -> bool:
+    """Whether a word stands in a function's body, where a macro's use is a call as others."""
+    around = node.parent
+    while around is not None:
+        if around.type in ("compound_statement", "field_declaration_list", "initializer_list"):
+            return True
+        around = around.parent
+    return False
 
 
 def _macro_used(content: bytes, start: int, end: int, macro: Macro) -> Iterator[Edit]:

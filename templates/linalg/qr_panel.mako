@@ -68,6 +68,9 @@ ${matrix(w, "t", const=False)}\
     ${p.shared} ${w.word} next${k}[${rows}];
 % endfor
     ${p.shared} int none[1];
+% if threads == 1:
+    ${w.type(state)} states[${lanes * most}];
+% endif
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} group = ${p.axis(p.group_id, 0)}, entry = group / blocks, block = group % blocks;
     const ${long} base = a_start + entry * a_batch;
@@ -225,6 +228,23 @@ ${stored("next", "i - start", "z", " " * 16)}
 ${kept("saved", "to", "z", " " * 20)}
                 }
             }
+% if threads == 1:
+            /* all columns of a row at once, as they lie in memory */
+            for (int e = 0; e < ${lanes * most}; ++e)
+                states[e] = ${w.zero(state)};
+            for (int i = start > step + 1 ? start : step + 1; i < last; ++i) {
+                const ${w.value} left = ${held("next", "i - start")};
+                const int to = (i - start) % ${lanes} * ${most};
+                for (int j = 0; j < width; ++j) {
+                    const ${long} at = base + i * a_row + j * a_col;
+                    states[to + j] = ${f["accumulate"]}(states[to + j], left, ${w.element("a", "at")});
+                }
+            }
+            for (int e = 0; e < ${lanes * most}; ++e) {
+                const ${w.value} z = ${f["finish"] + "(states[e])"};
+${kept("lane", "e", "z", " " * 16)}
+            }
+% else:
             for (int e = thread; e < ${lanes * most}; e += ${threads}) {
                 const int j = e % ${most};
                 ${w.type(state)} sum = ${w.zero(state)};
@@ -259,6 +279,7 @@ ${kept("saved", "to", "z", " " * 20)}
                 const ${w.value} z = ${f["finish"] + "(sum)"};
 ${kept("lane", "e", "z", " " * 16)}
             }
+% endif
 ${tree()}
             for (int j = thread; j < ${most}; j += ${threads}) {
                 const ${long} at = ((entry * 2 + (step & 1)) * blocks + block) * ${most} + j;

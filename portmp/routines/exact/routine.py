@@ -30,7 +30,7 @@ class Exact(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Products, the same with an addend, and sums."""
+        """Products, the same with an addend and times alpha, and sums."""
         threads = base.threads(device, launch.THREADS)
         for name, factors, addend in (
             ("exact_product", 2, False),
@@ -38,12 +38,6 @@ class Exact(Routine):
             ("exact_sum", 1, False),
         ):
             yield name, launch.compilation_unit(form.name, factors, addend, threads)
-
-    def on_request(
-        self, form: Format, device: Device | None
-    ) -> Iterator[tuple[str, CompilationUnit]]:
-        """Products times alpha, with an addend."""
-        threads = base.threads(device, launch.THREADS)
         unit = launch.compilation_unit(form.name, 2, addend=True, threads=threads, scaled=True)
         yield "exact_product_times", unit
 

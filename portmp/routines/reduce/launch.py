@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Argument
+from portmp.backends.base import Argument, Device, per_device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
@@ -224,9 +224,14 @@ def _with_bound(s: Schedule, x: Planes, k: int, read: Format) -> Schedule:
     """The schedule for values that have a bound, and are longer: smaller where it does not fit."""
     units = x.device.properties.compute_units
     s = _spread(s, x.shape[0], base.blocks(k, definition.CHUNK), units)
+    return _fitting(x.device, s, read)
+
+
+@per_device
+def _fitting(device: Device, s: Schedule, read: Format) -> Schedule:
     while True:
         try:
-            s.check(read, x.device)
+            s.check(read, device)
             return s
         except ArgumentError:
             smaller = s.smaller()

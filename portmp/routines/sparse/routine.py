@@ -29,11 +29,13 @@ class Sparse(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Products with vectors."""
+        """Products with vectors, and with matrices where they have kernels of their own."""
         alone = launch.by_itself(device)
         threads = launch.threads_of(device, alone)
-        key = launch.kernel_spec(form.arithmetic.name, form.name, threads, alone)
-        yield "csr", (key,)
+        names = form.arithmetic.name, form.name
+        yield "csr", (launch.kernel_spec(*names, threads, alone),)
+        if not alone:
+            yield "csr_columns", (launch.kernel_spec(*names, threads, alone, True),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests: short, empty and long rows."""
