@@ -299,6 +299,7 @@ def _polyfit(*given: Any, **options: Any) -> Any:
 
 
 numpy_names.OTHERS["polyfit"] = _polyfit
+numpy_names.BELOW["portmp"] = lambda: importlib.import_module(__name__)
 numpy_names.BELOW["linalg"] = lambda: importlib.import_module("portmp.linalg")
 
 

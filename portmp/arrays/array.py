@@ -63,11 +63,6 @@ class Array(Methods[Planes], holds=Planes):
         return self.planes.format
 
     @property
-    def itemsize(self) -> int:
-        """Bytes of a value in memory."""
-        return self.format.itemsize
-
-    @property
     def limbs(self) -> tuple[Array, ...]:
         """The planes on the device, leading limb first: arrays of one limb, in the same memory."""
         p = self.planes

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+import numpy as np
+
 from portmp.arrays import elementwise, functions, manipulation, products, sorting, statistics
 from portmp.arrays.operators import Operators
 from portmp.errors import ShapeError
@@ -66,8 +68,8 @@ class Methods(Operators[V]):
 
     @property
     def itemsize(self) -> int:
-        """Bytes of an element."""
-        raise NotImplementedError
+        """Bytes of an element in memory."""
+        return sum(np.dtype(part).itemsize for part in self.planes.parts)
 
     @property
     def real(self) -> Any:

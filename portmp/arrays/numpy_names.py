@@ -105,8 +105,8 @@ OTHER_RESULTS = ("linalg.cond", "linalg.lstsq")
 
 
 BELOW: dict[str, Callable[[], ModuleType]] = {}
-"""What gives the modules that answer for NumPy's of these names: they build on arrays, and
-``portmp`` puts them here."""
+"""What gives ``portmp``, and its modules that answer for NumPy's of these names: they build on
+arrays, and ``portmp`` puts them here."""
 
 
 def _own(name: str) -> Callable[..., Any] | None:

@@ -8,7 +8,6 @@ works on a copy of them.
 
 from __future__ import annotations
 
-import importlib
 from typing import Any
 
 import numpy as np
@@ -25,7 +24,7 @@ def namespace(x: AnyArray, *, api_version: str | None = None) -> Any:
         raise ValueError(
             f"api_version: {api_version!r} given, portmp has {', '.join(numpy_names.VERSIONS)}"
         )
-    return importlib.import_module("portmp")
+    return numpy_names.BELOW["portmp"]()
 
 
 def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:

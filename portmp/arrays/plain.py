@@ -36,11 +36,6 @@ class PlainArray(Methods[Numbers], holds=Numbers):
         """NumPy's dtype of the elements."""
         return np.dtype(self.planes.dtype)
 
-    @property
-    def itemsize(self) -> int:
-        """Bytes of a number."""
-        return int(self.dtype.itemsize)
-
     def astype(self, dtype: Any, *, copy: bool = True) -> Any:
         """A copy of another dtype, cut to its bits, or in a format, each rounded once.
 
