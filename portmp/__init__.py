@@ -15,7 +15,18 @@ from portmp.arrays import numpy_names
 from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
 from portmp.arrays.blas import axpy, gemm, gemv, nrm2, scal
 from portmp.arrays.closeness import allclose, array_equal, array_equiv, isclose
-from portmp.arrays.composed import conj, imag, logaddexp, nextafter, real
+from portmp.arrays.composed import (
+    conj,
+    deg2rad,
+    degrees,
+    imag,
+    logaddexp,
+    nextafter,
+    rad2deg,
+    radians,
+    real,
+)
+from portmp.arrays.counting import bincount, histogram, percentile, quantile
 from portmp.arrays.creation import (
     arange,
     asarray,
@@ -71,7 +82,6 @@ from portmp.arrays.elementwise import (
     sqrt,
     square,
     subtract,
-    where,
 )
 from portmp.arrays.exchange import from_dlpack
 from portmp.arrays.functions import (
@@ -147,6 +157,14 @@ from portmp.arrays.names import (
     absolute,
     amax,
     amin,
+    arccos,
+    arccosh,
+    arcsin,
+    arcsinh,
+    arctan,
+    arctan2,
+    arctanh,
+    around,
     bool,
     bool_,
     concatenate,
@@ -171,6 +189,7 @@ from portmp.arrays.names import (
     qd,
     qs,
     right_shift,
+    rint,
     td,
     true_divide,
     ts,
@@ -201,15 +220,19 @@ from portmp.arrays.sorting import (
     argsort,
     argwhere,
     flatnonzero,
+    intersect1d,
     isin,
     nonzero,
     searchsorted,
+    setdiff1d,
     sort,
+    union1d,
     unique,
     unique_all,
     unique_counts,
     unique_inverse,
     unique_values,
+    where,
 )
 from portmp.arrays.statistics import (
     all,
@@ -239,6 +262,8 @@ if TYPE_CHECKING:
     from portmp import linalg, nbody, random
     from portmp.files.saved import load, save
     from portmp.kernels import Kernel, Module
+    from portmp.linalg import sparse
+    from portmp.linalg.polynomials import polyfit
     from portmp.nbody import particles, system
     from portmp.routines import ozaki
 
@@ -250,12 +275,14 @@ _LATER = {
     "nbody": "portmp",
     "ozaki": "portmp.routines",
     "particles": "portmp.nbody",
+    "polyfit": "portmp.linalg.polynomials",
     "random": "portmp",
     "save": "portmp.files.saved",
+    "sparse": "portmp.linalg",
     "system": "portmp.nbody",
 }
 """What is loaded when it is first used, and where it is."""
-_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "system")
+_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "sparse", "system")
 """Those that are modules themselves."""
 
 
@@ -267,6 +294,11 @@ def __getattr__(name: str) -> Any:
     return getattr(importlib.import_module(_LATER[name]), name)
 
 
+def _polyfit(*given: Any, **options: Any) -> Any:
+    return __getattr__("polyfit")(*given, **options)
+
+
+numpy_names.OTHERS["polyfit"] = _polyfit
 numpy_names.BELOW["linalg"] = lambda: importlib.import_module("portmp.linalg")
 
 
@@ -296,10 +328,18 @@ __all__ = [
     "any",
     "append",
     "arange",
+    "arccos",
+    "arccosh",
+    "arcsin",
+    "arcsinh",
+    "arctan",
+    "arctan2",
+    "arctanh",
     "argmax",
     "argmin",
     "argsort",
     "argwhere",
+    "around",
     "array",
     "array_equal",
     "array_equiv",
@@ -315,6 +355,7 @@ __all__ = [
     "atleast_2d",
     "average",
     "axpy",
+    "bincount",
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
@@ -346,6 +387,8 @@ __all__ = [
     "cumulative_sum",
     "dd",
     "default_format",
+    "deg2rad",
+    "degrees",
     "device",
     "devices",
     "diag",
@@ -390,6 +433,7 @@ __all__ = [
     "graph",
     "greater",
     "greater_equal",
+    "histogram",
     "hstack",
     "hypot",
     "identity",
@@ -402,6 +446,7 @@ __all__ = [
     "int32",
     "int64",
     "interp",
+    "intersect1d",
     "invert",
     "isclose",
     "isdtype",
@@ -454,12 +499,14 @@ __all__ = [
     "ozaki",
     "pad",
     "particles",
+    "percentile",
     "permute_dims",
     "pi",
     "pinned",
     "plain_array",
     "plain_full",
     "plain_zeros",
+    "polyfit",
     "polyval",
     "positive",
     "pow",
@@ -468,7 +515,10 @@ __all__ = [
     "ptp",
     "qd",
     "qs",
+    "quantile",
     "queue",
+    "rad2deg",
+    "radians",
     "random",
     "ravel",
     "real",
@@ -478,16 +528,19 @@ __all__ = [
     "reshape",
     "result_type",
     "right_shift",
+    "rint",
     "roll",
     "round",
     "save",
     "scal",
     "searchsorted",
+    "setdiff1d",
     "sign",
     "signbit",
     "sin",
     "sinh",
     "sort",
+    "sparse",
     "split",
     "sqrt",
     "square",
@@ -517,6 +570,7 @@ __all__ = [
     "uint16",
     "uint32",
     "uint64",
+    "union1d",
     "unique",
     "unique_all",
     "unique_counts",

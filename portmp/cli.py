@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from portmp.arrays.array import Array
     from portmp.backends.base import Device
     from portmp.compilers.base import Compiler, KernelReport
-    from portmp.linalg import Trust
+    from portmp.linalg import Certified, Trust
 
 Args = argparse.Namespace
 COMMANDS = (
@@ -39,6 +39,8 @@ COMMANDS = (
     "gemm",
     "solve",
     "lstsq",
+    "eigh",
+    "svd",
     "demo",
     "render",
     "compile",
@@ -226,10 +228,12 @@ def _cache(args: Args) -> int:
 # --- matrices ----------------------------------------------------------------------------
 
 
-def _finish(args: Args, result: Array, told: Trust | None = None, **also: Any) -> int:
+def _finish(
+    args: Args, result: Array, told: Trust | None = None, *, note: str = "", **also: Any
+) -> int:
     """Write the result, or print it: every value of it, and how far it can be trusted.
 
-    *also*: what JSON tells beside it.
+    *note*: a line about it for standard error; *also*: what JSON tells instead.
     """
     from portmp import files
     from portmp.arrays.array import SHOWN
@@ -250,6 +254,8 @@ def _finish(args: Args, result: Array, told: Trust | None = None, **also: Any) -
         print(result)
     if args.json:
         print(json.dumps(facts, indent=1))
+    elif note:
+        print(note, file=sys.stderr)
     elif told is not None:
         print(
             f"residual {told.residual:.2g} of |b|; about {told.digits} digits of the solution can "
@@ -285,11 +291,12 @@ def _stored_format(inputs: list[str]) -> str:
 
 
 def _waiting(what: str, a: Array) -> AbstractContextManager[None]:
-    """Tell that work goes on, where it is done slowly."""
+    """Tell that work goes on, once it has taken two seconds."""
     from portmp.progress import lasting
 
-    visible = a.device.by_reference and sys.stderr.isatty()
-    return lasting(f"{what} of {a.format} by the host reference", visible)
+    where = "by the host reference" if a.device.by_reference else f"on {a.device.name}"
+    size = " x ".join(map(str, a.shape))
+    return lasting(f"{what} of {a.format}, {size}, {where}", sys.stderr.isatty())
 
 
 def _gemm(args: Args) -> int:
@@ -337,14 +344,39 @@ def _solve(args: Args) -> int:
     import portmp as mp
 
     read = _prepare(args, args.a, args.b)
+    if args.positive and (args.refine or args.certify):
+        raise ArgumentError("--positive: goes with neither --refine nor --certify")
     a, b = read(args.a), read(args.b)
     with _waiting("solve", a):
         if args.positive:
             factor = mp.linalg.cholesky(a)
-            result = mp.linalg.cholesky_solve(factor, b)
-        else:
-            result = mp.linalg.solve(a, b)
-    return _finish(args, result)
+            return _finish(args, mp.linalg.cholesky_solve(factor, b))
+        if args.certify:
+            return _certified(args, mp.linalg.solve(a, b, certify=True))
+        if args.refine:
+            x, info = mp.linalg.solve(a, b, refine=True)
+            told = (
+                f"factors in {info.format}, {info.corrections} corrections, {info.iterations} "
+                f"iterations of GMRES; condition about {info.condition:.2g}; error below "
+                f"{info.bound:.2g} of the largest |x|, by that estimate"
+            )
+            return _finish(args, x, note=told, refinement=info._asdict())
+        return _finish(args, mp.linalg.solve(a, b))
+
+
+def _certified(args: Args, found: Certified) -> int:
+    """Write or print the solution, and its bounds: the largest one in words, all as JSON."""
+    import decimal
+
+    upwards = decimal.Context(prec=2, rounding=decimal.ROUND_CEILING)
+    bounds = found.bound.to_float64()
+    largest = upwards.create_decimal_from_float(float(bounds.max(initial=0)))
+    told = (
+        f"no component's error is above {largest:.1e}: proved with an inverse in "
+        f"{found.info.format} and {found.info.corrections} corrections"
+    )
+    bound = found.bound.to_strings("round-trip")
+    return _finish(args, found.x, note=told, bound=bound, certificate=found.info._asdict())
 
 
 def _lstsq(args: Args) -> int:
@@ -373,11 +405,75 @@ def _lstsq(args: Args) -> int:
     return _finish(args, fit, told)
 
 
+def _eigh(args: Args) -> int:
+    import portmp as mp
+
+    read = _prepare(args, args.a, args.b)
+    _check_files(args, args.vectors)
+    a, b = read(args.a), None if args.b is None else read(args.b)
+    subset = None if args.subset is None else tuple(args.subset)
+    options: dict[str, Any] = {"UPLO": "U" if args.upper else "L", "subset_by_index": subset}
+    with _lasting("eigh", a):
+        if args.vectors is None:
+            return _finish(args, mp.linalg.eigvalsh(a, b, **options))
+        values, vectors = mp.linalg.eigh(a, b, **options)
+    return _finish(args, values, None, **_written({"vectors": (args.vectors, vectors)}))
+
+
+def _svd(args: Args) -> int:
+    import portmp as mp
+
+    read = _prepare(args, args.a)
+    _check_files(args, args.left, args.right)
+    a = read(args.a)
+    with _lasting("svd", a):
+        if args.left is None and args.right is None:
+            return _finish(args, mp.linalg.svdvals(a, relative=args.relative))
+        u, s, vh = mp.linalg.svd(a, args.full, relative=args.relative)
+    written = _written({"left": (args.left, u), "right": (args.right, vh)})
+    return _finish(args, s, None, **written)
+
+
+def _check_files(args: Args, *names: str | None) -> None:
+    """Refuse a further output that cannot be written, before anything is computed."""
+    from portmp import files, formats
+
+    given = [name for name in (args.output, *names) if name is not None]
+    if len(set(given)) < len(given):
+        raise ArgumentError(f"{given[-1]}: is given for two outputs")
+    form = formats.get(
+        args.format or _stored_format([n for n in (args.a, getattr(args, "b", None)) if n])
+    )
+    for name in names:
+        if name is not None:
+            files.check_target(name, form)
+
+
+def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
+    """Write further results, and say where."""
+    from portmp import files
+
+    found = {what: (name, array) for what, (name, array) in outputs.items() if name is not None}
+    for name, array in found.values():
+        files.write(name, array)
+    return {what: name for what, (name, _) in found.items()}
+
+
+def _lasting(what: str, a: Array) -> AbstractContextManager[None]:
+    """Tell that work goes on, on any device."""
+    from portmp.progress import lasting
+
+    size = " x ".join(map(str, a.shape))
+    return lasting(f"{what} of {size} {a.format} on {a.device.name}", sys.stderr.isatty())
+
+
 def _demo(args: Args) -> int:
-    from portmp.demos import filip, storage
+    from portmp.demos import filip, linear_algebra, storage
 
     if args.about == "storage":
         return storage.command(args)
+    if args.about == "linalg":
+        return linear_algebra.command(args)
     for name in ("format", "size", "output"):
         if getattr(args, name) is not None:
             raise ArgumentError(f"--{name}: belongs to portmp demo storage")
@@ -622,6 +718,12 @@ def _linear_options(command: Command) -> None:
     solve.add_argument(
         "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
     )
+    solve.add_argument(
+        "--refine", action="store_true", help="by factors of fewer limbs, with an error estimate"
+    )
+    solve.add_argument(
+        "--certify", action="store_true", help="with a proved bound of each component's error"
+    )
     _matrix_options(solve)
 
     lstsq = command("lstsq", _lstsq, "least squares by QR")
@@ -631,6 +733,26 @@ def _linear_options(command: Command) -> None:
         "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
     )
     _matrix_options(lstsq)
+
+    eigh = command("eigh", _eigh, "eigenvalues of a symmetric matrix from a file, ascending")
+    eigh.add_argument("a", metavar="A", help=_MATRIX)
+    eigh.add_argument("b", metavar="B", nargs="?", help="of A x = w B x, B positive definite")
+    eigh.add_argument("--upper", action="store_true", help="read upper triangles, not lower ones")
+    eigh.add_argument(
+        "--subset", type=int, nargs=2, metavar=("LO", "HI"), help="only values LO to HI, from 0"
+    )
+    eigh.add_argument("--vectors", metavar="FILE", help="write the eigenvectors, as columns, here")
+    _matrix_options(eigh)
+
+    svd = command("svd", _svd, "singular values of a matrix from a file, descending")
+    svd.add_argument("a", metavar="A", help=_MATRIX)
+    svd.add_argument("--left", metavar="FILE", help="write the left vectors, as columns, here")
+    svd.add_argument("--right", metavar="FILE", help="write the right vectors, as rows, here")
+    svd.add_argument("--full", action="store_true", help="square matrices of vectors")
+    svd.add_argument(
+        "--relative", action="store_true", help="small values relatively exact, more slowly"
+    )
+    _matrix_options(svd)
 
 
 def command_line() -> argparse.ArgumentParser:
@@ -718,15 +840,23 @@ def _demo_options(demo: argparse.ArgumentParser) -> None:
     demo.add_argument(
         "about",
         nargs="?",
-        choices=("filip", "storage"),
+        choices=("filip", "storage", "linalg"),
         default="filip",
-        help="filip (the default), or storage: what short formats cost, and refinement",
+        help="filip (the default), storage: what short formats cost, and refinement, or linalg: "
+        "digits of ill-conditioned problems in each format",
     )
     demo.add_argument("--device", help=_DEVICE)
-    demo.add_argument("--plot", metavar="FILE", help="draw agreeing digits, or storage's errors")
+    demo.add_argument("--plot", metavar="FILE", help="draw digits, or storage's errors")
     demo.add_argument("--format", metavar="F,...", help="storage: formats (default all slfp64)")
-    demo.add_argument("--size", type=int, metavar="N", help="storage: equations (default 1024)")
-    demo.add_argument("-o", "--output", metavar="FILE", help="storage: write the JSON report")
+    demo.add_argument(
+        "--size",
+        type=int,
+        metavar="N",
+        help="storage: equations (default 1024); linalg: sites (default 1000)",
+    )
+    demo.add_argument(
+        "-o", "--output", metavar="FILE", help="storage, linalg: write the JSON report"
+    )
 
 
 def _bench_parsers(bench: argparse.ArgumentParser) -> None:

@@ -39,11 +39,24 @@ TRIANGLE = 256
 BY_INTEGERS = 256
 """... and products by integers are made where rows, columns and steps are at least so many."""
 
+PIVOT = 41 / 64
+"""L D L^T: a diagonal element is a pivot if it is at least so much of the largest beside it."""
+
 ROWS = 256
 """QR: sums over a column are cut into chunks of so many rows ..."""
 
 ROW_LANES = 8
 """... and row i of a chunk belongs to lane i mod ROW_LANES; both combine pairwise."""
+
+
+SPARSE_LANES = 8
+"""Sparse rows: stored element i of a chunk belongs to lane i mod SPARSE_LANES ..."""
+
+SPARSE_CHUNK = 2048
+"""... and chunks of so many stored elements are added in order."""
+
+ROTATED = 64
+"""Jacobi's method: matrices of so many rows turn as a whole, larger ones by pairs of blocks."""
 
 
 def half(count: int) -> int:

@@ -14,6 +14,7 @@ class Progress:
 
     def __init__(self, visible: bool) -> None:
         self.visible = visible
+        self.step = ""
 
     def show(self, text: str) -> None:
         """Replace the line."""
@@ -45,7 +46,9 @@ def lasting(text: str | Callable[[], str], visible: bool) -> Iterator[None]:
         pause = PATIENCE
         while not ended.wait(pause):
             if _running[-1] is line:
-                line.show(f"{text() if callable(text) else text}: {time.monotonic() - began:.0f} s")
+                told = text() if callable(text) else text
+                told += f", {line.step}" if line.step else ""
+                line.show(f"{told}: {time.monotonic() - began:.0f} s")
             pause = 1.0
         line.clear()
 
@@ -60,3 +63,9 @@ def lasting(text: str | Callable[[], str], visible: bool) -> Iterator[None]:
         if visible:
             thread.join()
             _running.remove(line)
+
+
+def doing(step: str) -> None:
+    """Say which step the work has come to, where a line tells of it: done inside of ``lasting``."""
+    if _running:
+        _running[-1].step = step

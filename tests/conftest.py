@@ -25,6 +25,7 @@ from portmp.backends.opencl import drivers
 from portmp.backends.opencl.runtime import ClDevice
 from portmp.bench import energy
 from portmp.errors import PortmpError
+from portmp.files import pictures
 
 KEPT = ("PORTMP_REQUIRE", "PORTMP_SLOW", "PORTMP_TEST_CACHE", "PORTMP_CLANG", "PORTMP_NVDISASM")
 """Settings that say which tools and tests a run has; any other would change what is tested."""
@@ -83,6 +84,20 @@ def pytest_testnodedown(node: Any) -> None:
     counted = getattr(node, "workeroutput", {}).get("slow")
     if counted is not None:
         node.config.stash[COUNTED] = tuple(counted)
+
+
+@pytest.fixture(autouse=True)
+def labelled_pictures(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In every picture that a test has drawn, both axes of each part say what they show."""
+    write = pictures.write
+
+    def checked(path: Path, figure: Any) -> None:
+        for axes in figure.axes:
+            labels = axes.get_xlabel(), axes.get_ylabel()
+            assert not axes.axison or all(labels), f"{path}: {axes.get_title()}: labels {labels}"
+        write(path, figure)
+
+    monkeypatch.setattr(pictures, "write", checked)
 
 
 def _names(host: bool) -> list[str]:

@@ -32,6 +32,7 @@ from portmp.routines.gemm import reference as gemm_reference
 from portmp.routines.gemm.schedule import GemmCall, GemmSchedule, PanelSchedule
 from portmp.routines.gravity import reference as gravity_reference
 from portmp.routines.gravity.schedule import NbodySchedule
+from portmp.routines.ldl import reference as ldl_reference
 from portmp.routines.lu import reference as lu_reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki import residues, slices
@@ -283,6 +284,7 @@ def solve_cases(form: Format) -> Iterator[Case]:
     yield Case("qr", "tall", form, (tall,), "linalg.qr", qr_reference.upper, {"mode": "r"})
     large = dominant(form, 6, "cholesky")
     yield Case("cholesky", "odd", form, (large,), "linalg.cholesky", cholesky_reference.lower)
+    yield Case("ldl", "odd", form, (a,), "linalg.ldl", ldl_reference.lower)
 
 
 def gravity_cases(form: Format) -> Iterator[Case]:

@@ -72,6 +72,15 @@ MEMORIES = "test_emulator_memory.py"
 CHECKS = "templates/emulator/checking.mako"
 CHECKED = "test_emulator_checks.py"
 
+ENTRIES = "portmp/porting/entries"
+
+
+def entry(name: str, path: str, old: str, new: str) -> Fault:
+    """A wrong claim of the porting reference, which its evidence must not bear out."""
+    tests = "test_porting_entries.py", f"test_evidence and {path}"
+    return Fault(f"entry: {name}", f"{ENTRIES}/{path}.toml", old, new, *tests)
+
+
 FAULTS = (
     # --- networks: a gate changed, a step dropped ----------------------------------------
     Fault(
@@ -1038,6 +1047,89 @@ FAULTS = (
         "ALIKE = 0.5",
         "test_bench_history.py",
         "what_is_a_change",
+    ),
+    # --- the porting reference: claims that do not hold, and the tool ------------------------
+    entry(
+        "a message that is another",
+        "warps/syncwarp",
+        "says = \"error: use of undeclared identifier '__syncwarp'; did you mean '__sync_swap'?",
+        "says = \"error: use of undeclared identifier '__syncwarp'; did you mean '__sync'?",
+    ),
+    entry(
+        "a text said to be refused that compiles",
+        "host/default-arguments",
+        "hipStreamWaitEvent(stream, event) !=",
+        "hipStreamWaitEvent(stream, event, 0) !=",
+    ),
+    entry(
+        "a wrong number, of an interpreted GPU",
+        "warps/ballot-64-bits",
+        'gfx90a = ["0xaaaaaaaaaaaaaaaa"]',
+        'gfx90a = ["0xaaaaaaaa"]',
+    ),
+    entry(
+        "a wrong number, of a GPU's record",
+        "arithmetic/contraction",
+        'h200 = ["0x1p-104"]',
+        'h200 = ["0x1p-105"]',
+    ),
+    entry("a wrong number, of PoCL", "arithmetic/contraction", "pocl = [0.0]", "pocl = [1.0]"),
+    entry(
+        "instructions that are not there",
+        "arithmetic/contraction",
+        'finds = "^DFMA"\ntimes = 0',
+        'finds = "^DFMA"\ntimes = 1',
+    ),
+    entry(
+        "other resources",
+        "launch/launch-bounds-second",
+        "at_least = 60\nat_most = 64",
+        "at_least = 30\nat_most = 32",
+    ),
+    entry(
+        "a worst error that is none",
+        "mathematics/power",
+        'reference = "pow"\nlow = 0.5\nhigh = 8\nworst = { h200 = 0.71, pocl = 0.78 }',
+        'reference = "pow"\nlow = 0.5\nhigh = 8\nworst = { h200 = 0.71, pocl = 0.5 }',
+    ),
+    entry(
+        "a program that prints something else", "host/pointer-arithmetic", "4096: 0", "4096: -13"
+    ),
+    entry(
+        "a constant with another value",
+        "host/pinned",
+        "hipHostMallocDefault = 0",
+        "hipHostMallocDefault = 1",
+    ),
+    entry(
+        "a name that is there after all",
+        "host/pinned",
+        'lacks = ["hipHostAllocMapped", ',
+        'lacks = ["hipHostMalloc", ',
+    ),
+    Fault(
+        "port: words in macros are not seen",
+        "portmp/porting/sources.py",
+        "        return hidden | words\n",
+        "        return words\n",
+        "test_port.py",
+        "test_small_sources or test_traps",
+    ),
+    Fault(
+        "port: a branch that is left out counts",
+        "portmp/porting/report.py",
+        "    return replace(trap, certainty=POSSIBLE, words=words)\n",
+        "    return trap\n",
+        "test_port.py",
+        "test_small_sources",
+    ),
+    Fault(
+        "port: no last argument",
+        "portmp/porting/names.py",
+        '    "cudaStreamWaitEvent": 3,\n',
+        "",
+        "test_port.py",
+        "test_small_sources",
     ),
 )
 

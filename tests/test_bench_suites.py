@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import tiers
+from slow import slow
 
 from portmp import cli, discovery, formats
 from portmp.backends.base import Device
@@ -314,6 +315,24 @@ def test_one_report_is_needed(pretended: None, device: Device, tmp_path: Path) -
     assert run(suite, "--device", device.name, "-o", str(file)) == 0
     with pytest.raises(InputError, match="holds 2 reports, one is needed"):
         reports.read(file)
+
+
+@slow("all of a suite's members, a minute; each is tested alone")
+def test_a_small_device(
+    device: Device, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any
+) -> None:
+    """No float64, 48 MiB, a few seconds: all ends cleanly, and the page says what is missing."""
+    facts = dataclasses.replace(device.properties, float64=False, memory=48 * 2**20)
+    monkeypatch.setattr(device, "properties", facts)
+    file, page = tmp_path / "r.json", tmp_path / "page.html"
+    given = ["--device", device.name, "--seconds", "10", "-o", str(file)]
+    assert cli.main(["bench", "all", *given]) == 0
+    assert not reports.broken(json.loads(file.read_text()))
+    assert cli.main(["report", "--check", str(file)]) == 0
+    assert cli.main(["report", str(file), "-o", str(page)]) == 0
+    text = page.read_text()
+    assert f"{device.name} has no float64" in text and f"{device.name} has 48 MiB" in text
+    capsys.readouterr()
 
 
 @pytest.mark.parametrize("name", ["nbody", "slfp"])

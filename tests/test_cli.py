@@ -5,8 +5,10 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp import definition, formats
+from portmp import definition, formats, progress
 from portmp.cli import command_line, main
 from portmp.demos import filip
 from portmp.errors import ArgumentError, DeviceError, InputError
@@ -148,6 +150,40 @@ def test_lstsq(run: Run) -> None:
     assert [abs(float(x) - k) < 1e-15 for k, x in enumerate(found, 1)] == [True, True]
 
 
+def test_eigh(run: Run) -> None:
+    """Values and vectors from files, of one matrix and of two, some of them."""
+    _write("a.csv", "2,9\n1,2\n")
+    found = json.loads(run("eigh", "a.csv", "--json")[1])
+    assert found["shape"] == [2] and np.allclose(np.array(found["values"], float), [1, 3])
+    words = ("--upper", "--subset", "1", "1", "--vectors", "v.csv", "-o", "w.csv", "--json")
+    status, out, _ = run("eigh", "a.csv", *words)
+    assert status == 0 and json.loads(out)["vectors"] == "v.csv"
+    assert np.allclose(np.loadtxt("w.csv"), 11)
+    assert np.allclose(np.loadtxt("v.csv", delimiter=",").ravel(), np.sqrt(0.5))
+    _write("b.csv", "2,0\n0,2\n")
+    found = json.loads(run("eigh", "a.csv", "b.csv", "--json")[1])
+    assert np.allclose(np.array(found["values"], float), [0.5, 1.5])
+    for words, message in (
+        (("a.csv", "--subset", "1", "2"), "subset_by_index (1, 2)"),
+        (("a.csv", "--vectors", "no/v.csv"), "does not exist"),
+        (("a.csv", "--vectors", "v.csv", "-o", "v.csv"), "two outputs"),
+    ):
+        status, _, error = run("eigh", *words)
+        assert status == 2 and message in error
+
+
+def test_svd(run: Run) -> None:
+    """Values, and vectors into files."""
+    _write("a.csv", "3,0\n0,4\n0,0\n")
+    found = json.loads(run("svd", "a.csv", "--json")[1])
+    assert np.allclose(np.array(found["values"], float), [4, 3])
+    assert run("svd", "a.csv", "--left", "u.csv", "--right", "v.csv", "--full")[0] == 0
+    u, v = (np.loadtxt(name, delimiter=",") for name in ("u.csv", "v.csv"))
+    assert u.shape == (3, 3) and v.tolist() == [[0, 1], [1, 0]]
+    assert np.allclose(u[:, :2] @ np.diag([4, 3]) @ v, np.loadtxt("a.csv", delimiter=","))
+    assert run("svd", "a.csv", "--left", "u.csv", "--right", "u.csv")[0] == 2
+
+
 def test_solve(run: Run) -> None:
     """A system from files, by LU and by Cholesky's method; what is no such matrix is refused."""
     _write("a.csv", "4,1\n1,3\n")
@@ -157,6 +193,16 @@ def test_solve(run: Run) -> None:
         assert status == 0
         found = np.array(json.loads(out)["values"], float)
         assert np.allclose(found, [[1], [2]], rtol=1e-15)
+    status, out, told = run("solve", "a.csv", "b.csv", "--refine")
+    assert status == 0 and "factors in float64" in told and "error below" in told
+    status, out, told = run("solve", "a.csv", "b.csv", "--certify", "-o", "x.csv")
+    assert status == 0 and re.match(r"no component's error is above \d\.\de-\d+: proved", told)
+    assert np.allclose(np.loadtxt("x.csv"), [1, 2], rtol=1e-15)
+    facts = json.loads(run("solve", "a.csv", "b.csv", "--certify", "--json")[1])
+    assert np.array(facts["bound"], float).max() < 1e-30 and facts["certificate"]["contraction"] < 1
+    facts = json.loads(run("solve", "a.csv", "b.csv", "--refine", "--json")[1])
+    assert facts["refinement"]["format"] == "float64"
+    assert "goes with neither" in run("solve", "a.csv", "b.csv", "--positive", "--refine")[2]
     _write("a.csv", "0,1\n1,0\n")
     assert run("solve", "a.csv", "b.csv")[0] == 0
     status, _, error = run("solve", "a.csv", "b.csv", "--positive")
@@ -573,3 +619,15 @@ def test_linear_algebra_names_what_is_no_array(name: str) -> None:
     for a, b, argument in (([[1]], [1], "a"), (good, [1], "b"), (np.eye(1), good, "a")):
         with pytest.raises(ArgumentError, match=rf"{name}: {argument}: .*portmp.array"):
             routine(a, b)
+
+
+def test_progress_names_the_step(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is inside of long work says where it is; outside of any, nothing is kept."""
+    progress.doing("nothing")
+    with progress.lasting("solve", True):
+        progress.doing("factors in float64")
+        line = progress._running[-1]
+        assert line.step == "factors in float64"
+        time.sleep(progress.PATIENCE + 0.3)
+    assert "solve, factors in float64: 2 s" in capsys.readouterr().err
+    assert not progress._running

@@ -237,3 +237,13 @@ def test_products_do_not_underflow(device: Device, size: str) -> None:
     found = mp.linalg.cg(a, b)
     assert found.converged
     assert np.abs(found.x.to_float64() - [1, 2]).max() < 1e-6
+
+
+def test_sizes_that_differ(device: Device) -> None:
+    """A small matrix and a right side near 1, so that solutions are large, and the other way."""
+    a, b = (mp.array(v, "qd", device).astype("ts") for v in (MATRIX, RIGHT))
+    usual = mp.linalg.cg(a, b)
+    for power in (-80, 80):
+        found = mp.linalg.cg(a * 2.0**power, b)
+        assert found.residuals == usual.residuals
+        assert (found.x == usual.x * 2.0**-power).all()

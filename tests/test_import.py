@@ -24,10 +24,13 @@ HEAVY = (
     "elftools",
     "msgpack",
     "importlib.metadata",
+    "concurrent.futures",
+    "multiprocessing",
     "portmp.kernels",
     "portmp.linalg",
     "portmp.nbody",
     "portmp.networks.functions.gamma",
+    "portmp.routines.ozaki.choose",
 )
 
 

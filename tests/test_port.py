@@ -28,6 +28,39 @@ PROGRAMS = {path.stem: path for path in sorted((ROOT / "tests/data/cuda").glob("
 _MARK = re.compile(r"// expect(-opencl)?: ([\w/, -]+?)(?: @([+-]\d+))?$")
 
 CONSTRUCTS = {
+    "bitonic": "template operator __device__ __shfl_xor_sync __syncthreads extern~__shared__ "
+    "#pragma~unroll cudaMemcpy cudaGetLastError cudaFree <<<>>>",
+    "conjugate": "cooperative_groups.h cooperative_groups this_grid thread_block_tile "
+    "tiled_partition this_thread_block cudaLaunchCooperativeKernel cudaDevAttrCooperativeLaunch "
+    "cudaOccupancyMaxActiveBlocksPerMultiprocessor cudaDeviceGetAttribute atomicAdd "
+    "extern~__shared__",
+    "double_float": "__fmul_rn __CUDA_ARCH__ __CUDACC__ template __device__ asm <<<>>>",
+    "lookback": "__shfl_up_sync __threadfence __ldg volatile atomicAdd __launch_bounds__ "
+    "__shared__ #pragma~unroll cudaMemset cudaDeviceSynchronize",
+    "matmul": "__launch_bounds__ float4 __shared__ fmaf #pragma~unroll cublas_v2.h cublasCreate "
+    "cublasSgemm CUBLAS_OP_N cublasHandle_t CUBLAS_STATUS_SUCCESS cublasDestroy template",
+    "mining": "__funnelshift_l __byte_perm __brev __clz __ffs __ballot_sync __activemask asm "
+    "__constant__ uint4 make_uint4 atomicMin clock64 cudaMemcpyFromSymbol __global__",
+    "monte_carlo": "cub/cub.cuh curand.h curand_kernel.h curandState curand_init curand_normal2 "
+    "cub BlockReduce __expf sqrtf fmaxf atomicAdd curandCreateGenerator "
+    "curandSetPseudoRandomGeneratorSeed curandGenerateNormal CURAND_RNG_PSEUDO_PHILOX4_32_10 "
+    "curandDestroyGenerator float2",
+    "pipeline": "__managed__ atomicAdd_system cudaHostAlloc cudaHostRegister cudaHostUnregister "
+    "cudaHostGetDevicePointer cudaMallocAsync cudaFreeAsync cudaStreamCreateWithPriority "
+    "cudaStreamWaitEvent cudaLaunchHostFunc cudaStreamAddCallback CUDART_CB cudaGraphLaunch "
+    "cudaStreamBeginCapture cudaStreamEndCapture cudaGraphInstantiate cudaStreamQuery "
+    "cudaErrorNotReady cudaMallocManaged cudaMemAdvise cudaMemPrefetchAsync cudaProfilerStart "
+    "cuda_profiler_api.h cudaDeviceGetStreamPriorityRange cudaGraphExecDestroy",
+    "spmv": "warpSize __shfl_down_sync __ldg volatile __shared__ template #pragma~unroll "
+    "cudaMemset cudaGetLastError",
+    "vector_add": "cudaGetErrorName cudaGetErrorString cudaPeekAtLastError cudaGetDeviceCount "
+    "cudaOccupancyMaxPotentialBlockSize cudaMemGetInfo cudaSetDevice cudaDeviceReset gridDim "
+    "cudaEventRecord cudaEventElapsedTime device_launch_parameters.h template cudaDeviceProp",
+    "volume": "__constant__ cudaTextureObject_t cudaSurfaceObject_t tex3D surf2Dwrite atomicInc "
+    "cudaMalloc3DArray cudaMemcpy3D make_cudaExtent make_cudaPitchedPtr cudaMemcpy3DParms "
+    "cudaCreateTextureObject cudaCreateSurfaceObject cudaMemcpyToSymbol cudaMemcpyToSymbolAsync "
+    "cudaMemcpyFromSymbol cudaMemcpy2DFromArray cudaFilterModeLinear float3 float4 sqrtf "
+    "cudaDestroyTextureObject cudaDestroySurfaceObject cudaFreeArray make_float3",
     "bfs": "cudaMallocManaged cudaDeviceSynchronize atomicCAS atomicAdd __ldg <<<>>>",
     "compact": "__ballot_sync __popc __ffs __shfl_sync __syncwarp asm atomicAdd cudaMemset",
     "compensated": "__dadd_rn __dmul_rn __fma_rn __frsqrt_rn cudaMemcpyHostToDevice",
@@ -52,7 +85,7 @@ CONSTRUCTS = {
 
 HANDLED = {
     *("warps/mask-32-bits", "warps/syncwarp", "warps/activemask", "warps/match-any"),
-    *("warps/reduce-sync", "host/symbols", "launch/shared-opt-in"),
+    *("warps/reduce-sync", "host/symbols", "launch/shared-opt-in", "host/default-arguments"),
 }
 """Entries whose places do not compile by names alone, and do as --hip writes them."""
 
@@ -177,6 +210,82 @@ SMALL = {
         '// __syncwarp() cudaGraphConditionalHandleCreate\nconst char *s = "__syncwarp()";',
         set(),
     ),
+    "words in a macro": (
+        "#define HD __host__ __device__\n#define FN HD inline\n"
+        "FN int f(int x) { return __any_sync(~0u, x); }",
+        {(3, "warps/mask-32-bits", CERTAIN)},
+    ),
+    "a macro for other compilers": (
+        "#ifdef __CUDACC__\n#define HD __host__ __device__\n#else\n#define HD\n#endif\n"
+        "struct s { HD s() { __syncwarp(); } HD explicit s(int x) {} };",
+        {(1, "language/cuda-arch", "likely"), (6, "warps/syncwarp", CERTAIN)},
+    ),
+    "a macro of the host's": (
+        "#define API static\nAPI int f(int x) { return __any_sync(~0u, x); }",
+        set(),
+    ),
+    "a macro with the kernel's name": (
+        '#define KERNEL(f) extern "C" __global__ void f\n'
+        "KERNEL(k)(int *p) { p[threadIdx.x] = __any_sync(~0u, p[0]); }",
+        {(2, "warps/mask-32-bits", CERTAIN)},
+    ),
+    "a macro with the kernel's parameters": (
+        "#define KERNEL(f, ...) __global__ void f(__VA_ARGS__)\n"
+        "KERNEL(k, int *p, int n)\n{ p[n] = __any_sync(~0u, p[0]); }",
+        {(3, "warps/mask-32-bits", CERTAIN)},
+    ),
+    "a macro with the whole kernel": (
+        "#define MAKE(name, T) \\\n  __global__ void name##_kernel(T *p) \\\n  { \\\n"
+        "    p[0] = __any_sync(~0u, p[1]); \\\n  }\nMAKE(a, int)\nMAKE(b, unsigned)\n"
+        "__global__ void c(int *p) { __syncwarp(); }",
+        {(4, "warps/mask-32-bits", CERTAIN), (8, "warps/syncwarp", CERTAIN)},
+    ),
+    "a macro that is defined elsewhere": (
+        '#include "mine.h"\nMINE_HOST_DEVICE\nint f(int x) { __syncwarp(); return MEM_DEVICE; }\n'
+        "template <int N> MINE_DEVICE int g(int x) {\n  switch (x) { case MEM_DEVICE: x = 1; }\n"
+        "  __syncwarp(); return x; }",
+        {(3, "warps/syncwarp", CERTAIN), (6, "warps/syncwarp", CERTAIN)},
+    ),
+    "a macro of instances": (
+        "template <int N> __global__ void k(int *p) { __syncwarp(); }\n"
+        "#define MAKE(N) template __global__ void k<N>(int *);\nMAKE(1)\nMAKE(2)\nMAKE(4)\n"
+        "#define OK(x) { if (x) exit(1); }\n"
+        "int main() { OK(cudaStreamWaitEvent(s, e)); }",
+        {(1, "warps/syncwarp", CERTAIN), (7, "host/default-arguments", CERTAIN)},
+    ),
+    "a lambda of the device": (
+        "void g() { each([=] __host__ __device__ (int i) {\n  __syncwarp(); }); }",
+        {(2, "warps/syncwarp", CERTAIN)},
+    ),
+    "a loop after a pragma": (
+        "__global__ void k(int *p) {\n  for (int i = 0; i < 4; ++i)\n#pragma unroll\n"
+        "    for (int j = 0; j < 4; ++j)\n      __syncwarp(); }",
+        {(5, "warps/syncwarp", CERTAIN)},
+    ),
+    "two heads and one body": (
+        "#ifdef WIDE\n__global__ void k(double *p) {\n#else\n__global__ void k(float *p) {\n"
+        "#endif\n  __syncwarp(); }",
+        {(6, "warps/syncwarp", CERTAIN)},
+    ),
+    "aligned": (
+        "struct __align__(16) s { float x; };\n"
+        "__global__ void k(s *p) { __shared__ __align__(8) char c[80]; __syncwarp(); }",
+        {(2, "warps/syncwarp", CERTAIN)},
+    ),
+    "what AMD's compilers do not see": (
+        "__device__ int f(int x) {\n#ifdef __CUDA_ARCH__\n  __syncwarp();\n#endif\n"
+        "#if CUDART_VERSION >= 12000\n  __syncwarp();\n#endif\n  return x; }",
+        {
+            (2, "language/cuda-arch", CERTAIN),
+            (3, "warps/syncwarp", POSSIBLE),
+            (5, "language/cuda-arch", "likely"),
+            (6, "warps/syncwarp", POSSIBLE),
+        },
+    ),
+    "a default that HIP has not": (
+        "int main() { cudaStreamWaitEvent(s, e); cudaStreamWaitEvent(s, e, 0); }",
+        {(1, "host/default-arguments", CERTAIN)},
+    ),
     "inside of a macro": (
         "#define SUM(x) \\\n  __reduce_add_sync(0xffffffff, x)\n#define H cudaStreamLegacy",
         {(3, "host/default-stream", CERTAIN)},
@@ -197,6 +306,14 @@ def test_any_bytes() -> None:
     rng = random.Random(3)
     texts = [path.read_bytes() for path in PROGRAMS.values()]
     cases = [b"", b"\xff\xfe", b"((" * 5000, b"#define A #define B " * 500, b"{" * 3000]
+    cases += [
+        b"#define A A\n#define B C\n#define C B\nA B int f() {}\n" * 50,
+        b"#if\n{\n#else\n" * 500,
+    ]
+    cases += [
+        b"#define K(f) __global__ void f\nK(",
+        b"#define K(f, ...) __global__ void f(__VA_ARGS__)\nK()(K(a)",
+    ]
     cases += [b"__global__ void k(int *p) { p[0] = " + b"(" * 4000 + b"1" + b")" * 4000 + b"; }"]
     for _ in range(40):
         case = bytearray(rng.choice(texts))
@@ -216,6 +333,39 @@ def test_any_bytes() -> None:
                 templates.of(facts, inside)
 
 
+def test_macros_of_other_files() -> None:
+    """What a header that is read as well hides, and its kernels."""
+    header = sources.Source("mine.cuh", b"#define MINE static __device__\n")
+    user = sources.Source("a.cu", b"MINE int f(int x) { return __any_sync(~0u, x); }\n")
+    alone, (_, beside) = user, sources.together([header, user])
+    assert not report.of(alone).traps
+    assert {t.entry for t in report.of(beside).traps} == {"warps/mask-32-bits"}
+
+
+def test_nothing_moves() -> None:
+    """The text that is parsed has each byte where the source has it, or a space or a word there."""
+    for path in PROGRAMS.values():
+        source = sources.read(path)
+        given, parsed = source.content, source._prepared[0]
+        assert len(given) == len(parsed)
+        assert given.count(b"\n") == parsed.count(b"\n")
+        assert not source.root.has_error, path.name
+
+
+@pytest.mark.parametrize("ending", ["\r\n", "\n"])
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_line_ends_and_marks(ending: str, mark: str) -> None:
+    """Windows' ends of lines, a byte order mark: the same traps, and headers after the mark."""
+    text = PROGRAMS["mining"].read_text()
+    other = sources.Source("mining.cu", (mark + text).replace("\n", ending).encode())
+    assert [(t.line, t.entry) for t in report.of(other).traps] == [
+        (t.line, t.entry) for t in reported(PROGRAMS["mining"]).traps
+    ]
+    made = hipify.translated(other).content
+    assert made.startswith(mark.encode() + b'#include "cuda_warps.h"\n')
+    assert made.count(b"\xef\xbb\xbf") == len(mark)
+
+
 def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing file, a folder, a binary, one that is too large."""
     binary, large = tmp_path / "a.cu", tmp_path / "b.cu"
@@ -230,6 +380,9 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         with pytest.raises(InputError, match=words):
             sources.read(path)
     with pytest.raises(InputError, match="is no text"):
+        sources.read(binary)
+    binary.write_bytes("int x;".encode("utf-16"))
+    with pytest.raises(InputError, match="is UTF-16"):
         sources.read(binary)
 
 
@@ -347,7 +500,8 @@ def with_changes(line: str, changes: list[hipify.Change]) -> str:
     """A line with changes made from left to right."""
     done = ""
     for change in changes:
-        found = re.search(rf"(?<!\w){re.escape(change.before)}(?!\w)", line)
+        word = rf"(?<!\w){re.escape(change.before)}(?!\w)"
+        found = re.search(word if change.before != ")" else r"\)", line)
         assert found, (line, change)
         done += line[: found.start()] + change.after
         line = line[found.end() :]
@@ -370,11 +524,13 @@ def test_hip_compiles(name: str, tmp_path: Path) -> None:
         for t in reported(PROGRAMS[name]).traps
         if t.platform == HIP and t.effect == "compile" and t.certainty == CERTAIN
     } - HANDLED
+    if missing := re.search(r"'((hipcub|hiprand|rocrand)/[\w.]+)' file not found", words):
+        pytest.skip(f"{missing[1]} of ROCm is not installed here")
     assert compiles == (not refused), words
 
 
 def test_nearly_all_compile() -> None:
-    """By the same rule ten of these thirteen programs do."""
+    """By the same rule all but four of these programs do."""
     stopped = {
         name
         for name, path in PROGRAMS.items()
@@ -384,7 +540,7 @@ def test_nearly_all_compile() -> None:
         and t.certainty == CERTAIN
         and t.entry not in HANDLED
     }
-    assert stopped == {"compact", "groups", "streams"}
+    assert stopped == {"compact", "groups", "mining", "streams"}
 
 
 WARPS = {

@@ -389,6 +389,92 @@ def test_refused(device: Device) -> None:
 # --- devices ---------------------------------------------------------
 
 
+# --- orders and samples ---------------------------------------------------------------------------
+
+
+def keys(seed: int, rows: int, n: int) -> np.ndarray[Any, Any]:
+    """The integers of 64 bits whose order counts, of a generator's first draw."""
+    stream = mp.random.default_rng(seed).bit_generator.reserve(1, 4)[0]
+    (found,) = reference.integers(stream, 0, rows * n, 0, 1 << 64, "uint64")
+    return found.reshape(rows, n)
+
+
+def test_orders_are_those_of_integers(device: Device) -> None:
+    """permutation, permuted and shuffle: the definition, along any axis, in place in a view."""
+    exact = np.arange(60.0).reshape(5, 12)
+    x = mp.array(exact, "td", device)
+    (order,) = np.argsort(keys(11, 1, 12), axis=1, kind="stable")
+    draw = mp.random.default_rng
+    assert draw(11).permutation(12, device=device).tolist() == order.tolist()
+    assert draw(11).permutation(x, axis=1).to_float64().tolist() == exact[:, order].tolist()
+    each = np.argsort(keys(11, 5, 12), axis=1, kind="stable")
+    rows = draw(11).permuted(x, axis=1)
+    assert rows.to_float64().tolist() == np.take_along_axis(exact, each, axis=1).tolist()
+    (flat,) = np.argsort(keys(11, 1, 60), axis=1, kind="stable")
+    whole = draw(11).permuted(x, out=mp.zeros((5, 12), "td", device))
+    assert whole.to_float64().tolist() == exact.ravel()[flat].reshape(5, 12).tolist()
+    draw(11).shuffle(x[:, ::-1].T)  # columns from the last on
+    assert x.to_float64().tolist() == exact[:, ::-1][:, order][:, ::-1].tolist()
+    flags = mp.plain_array(np.arange(12) < 3, None, device)
+    draw(11).shuffle(flags)
+    assert flags.tolist() == (np.arange(12) < 3)[order].tolist()
+
+
+def test_all_orders_are_as_likely() -> None:
+    """Of 12,000 orders of three things each of the six comes 2000 times, within five sigma."""
+    rows = mp.plain_array(np.tile(np.arange(3), (12000, 1)))
+    found = mp.random.default_rng(3).permuted(rows, axis=1).to_numpy()
+    counts = np.unique(found, axis=0, return_counts=True)[1]
+    assert counts.size == 6 and abs(counts - 2000).max() < 5 * math.sqrt(2000 * 5 / 6)
+
+
+def test_choice(device: Device) -> None:
+    """With and without replacement, with probabilities, from integers and along axes."""
+    draw = mp.random.default_rng
+    even = draw(5).choice(7, (2, 3), device=device)
+    assert even.tolist() == draw(5).integers(0, 7, (2, 3), device=device).tolist()
+    (order,) = np.argsort(keys(5, 1, 9), axis=1, kind="stable")
+    assert draw(5).choice(9, 4, replace=False, device=device).tolist() == order[:4].tolist()
+    table = mp.array(np.arange(12.0).reshape(3, 4), "dd", device)
+    columns = draw(5).choice(table, 4, replace=False, axis=1).to_float64()
+    assert sorted(columns[0].tolist()) == [0, 1, 2, 3]
+    assert (columns - columns[0] == [[0], [4], [8]]).all()
+    assert draw(5).choice(["0.1"], device=device).shape == ()
+
+    p = mp.array(["0.1", "0", "0.6", "0.3"], "dd", device)
+    found = draw(5).choice(4, 10000, p=p).to_numpy()
+    uniform = draw(5).random(10000, "dd").to_fractions()
+    ends = np.cumsum([Fraction(1, 10), 0, Fraction(6, 10)])
+    wanted = [sum(u >= end for end in ends) for u in uniform]
+    assert found.tolist() == wanted
+    rows = [draw(seed).choice(4, 3, replace=False, p=p).tolist() for seed in range(300)]
+    assert all(sorted(row) == [0, 2, 3] for row in rows)
+    first = [row[0] for row in rows].count(2)
+    assert abs(first - 180) < 5 * math.sqrt(300 * 0.6 * 0.4)
+
+
+@pytest.mark.parametrize(
+    ("draw", "error", "words"),
+    [
+        (lambda r: r.choice(0), ArgumentError, "nothing to choose"),
+        (lambda r: r.choice(3, 4, replace=False), ArgumentError, "there are 3"),
+        (lambda r: r.choice(3, 3, False, [0.5, 0.5, 0]), ArgumentError, "there are 2"),
+        (lambda r: r.choice(3, p=[1, 0]), ShapeError, "there are 3"),
+        (lambda r: r.choice(2, p=[0.5, 0.6]), ArgumentError, "sum"),
+        (lambda r: r.choice(2, p=[-0.5, 1.5]), ArgumentError, "0 or more"),
+        (lambda r: r.choice(2.5), ArgumentError, "integer"),
+        (lambda r: r.permutation(-1), ArgumentError, "integer from 0"),
+        (lambda r: r.permutation(mp.array("1")), ShapeError, "one axis"),
+        (lambda r: r.permuted(3), ArgumentError, "array"),
+        (lambda r: r.shuffle([1, 2]), ArgumentError, "array of portmp"),
+    ],
+)
+def test_samples_refused(draw: Any, error: type[Exception], words: str) -> None:
+    """What cannot be drawn is said by its argument's name."""
+    with pytest.raises(error, match=words):
+        draw(mp.random.default_rng(1))
+
+
 def _cases(form: str) -> list[Any]:
     return [case for case in cases.cases(form) if case.routine.startswith("random")]
 

@@ -526,8 +526,14 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "lu": lambda a, x: mp.linalg.lu_factor(a),
     "rows": mp.linalg.solve,
     "cholesky": lambda a, x: mp.linalg.cholesky(a),
+    "ldl": lambda a, x: mp.linalg.ldl(a),
     "qr": lambda a, x: mp.linalg.qr(a),
+    "schur": lambda a, x: mp.linalg.eigvals(a),
+    "jacobi": lambda a, x: mp.linalg.eigvalsh(mp.array(np.eye(17), "dd", a.device)),
+    "off_diagonal": lambda a, x: mp.linalg.svdvals(a),
+    "correction": lambda a, x: mp.linalg.eigvalsh(mp.array(np.ones((65, 65)), "dd", a.device)),
     "nbody": lambda a, x: mp.nbody.acceleration(*_bodies(x.device), eps=1),
+    "csr": lambda a, x: mp.sparse.csr_array(a) @ x,
 }
 
 FILLING = ("gemm", "gemm_fast", "nbody")

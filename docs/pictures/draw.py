@@ -58,11 +58,20 @@ def lorenz(path: Path) -> None:
     for form in ("float64", "dd", "td"):
         off = np.abs((paths[form] - paths["qd"]).to_float64())
         axis.semilogy(np.arange(steps) * step, off, label=form, linewidth=0.8)
-    axis.set_xlabel("time")
+    axis.set_xlabel("time (the system's unit)")
     axis.set_ylabel("|x - x in qd|")
     axis.set_ylim(1e-50, 1e3)
     axis.legend()
     figure.savefig(path, dpi=80)
+
+
+def ill_conditioned(path: Path) -> None:
+    """Digits that formats keep of ill-conditioned problems: ``portmp demo linalg``."""
+    from portmp import discovery
+    from portmp.demos import linear_algebra
+
+    found = linear_algebra.run(discovery.get(), linear_algebra.SITES, lambda text: None)
+    linear_algebra.plot(path, found)
 
 
 LORENZ = """
@@ -99,6 +108,7 @@ PICTURES: dict[str, Callable[[Path], None]] = {
     "mandelbrot": mandelbrot,
     "cancellation": cancellation,
     "lorenz": lorenz,
+    "ill_conditioned": ill_conditioned,
 }
 
 if __name__ == "__main__":

@@ -153,9 +153,8 @@ class Array(Methods[Planes], holds=Planes):
         """A copy in another format, or as integers; each value rounded once from its exact value.
 
         Integers are rounded toward zero. *rounding* (``nearest`` or ``toward_zero``) is a storage
-        format's. The device converts between formats of one limb that compute in the same words, to
-        formats with more limbs of the same words, and to integers; else the host. Without *copy* an
-        array that is in this format already is returned as it is.
+        format's. The device converts. Without *copy* an array that is in this format already is
+        returned as it is.
         """
         kind = creation.rounded(dtypes.resolved(dtype, "format"), rounding)
         if kind is self.format:

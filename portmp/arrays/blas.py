@@ -19,7 +19,6 @@ from portmp.errors import ShapeError
 from portmp.routines import base, certified, elementwise, exact, reduce
 from portmp.routines import gemm as gemm_routine
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
-from portmp.routines.ozaki import choose, residues, slices
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
 
@@ -148,7 +147,6 @@ def gemm(
         )
     if bound:
         certified.check(accuracy, schedule, method)
-    chosen = choose.resolve(method, accuracy, schedule, left.planes, right.planes)
     operands: dict[str, Any] = {
         "alpha": scalar(left, alpha, "alpha"),
         "beta": scalar(left, beta, "beta"),
@@ -159,10 +157,15 @@ def gemm(
     if bound:
         value, error = certified.gemm(*factors, **operands, accuracy=accuracy)
         return Array(value), Array(error)
-    if isinstance(chosen, Ozaki1):
-        return Array(slices.gemm(*factors, **operands, method=chosen))
-    if isinstance(chosen, Ozaki2):
-        return Array(residues.gemm(*factors, **operands, method=chosen))
+    if method != "direct":
+        # Seldom wanted, and much to import.
+        from portmp.routines.ozaki import choose, residues, slices
+
+        chosen = choose.resolve(method, accuracy, schedule, *factors)
+        if isinstance(chosen, Ozaki1):
+            return Array(slices.gemm(*factors, **operands, method=chosen))
+        if isinstance(chosen, Ozaki2):
+            return Array(residues.gemm(*factors, **operands, method=chosen))
     return Array(gemm_routine.gemm(*factors, **operands, accuracy=accuracy, schedule=schedule))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Any
 
 from portmp.arrays import creation, dtypes, elementwise, functions, manipulation
@@ -53,6 +54,19 @@ def _bits(view: Planes) -> Numbers:
     """The same memory as integers."""
     dtype = {"float32": "int32", "float64": "int64"}[view.format.word]
     return Numbers(dtype, view.shape, view.strides, view.start, view.buffers, view.queue)
+
+
+def radians(x: AnyArray, /) -> Any:
+    """Degrees as radians: x times pi / 180, which is rounded once."""
+    return elementwise.multiply(x, Fraction(constants.pi) / 180)
+
+
+def degrees(x: AnyArray, /) -> Any:
+    """Radians as degrees: x times 180 / pi, which is rounded once."""
+    return elementwise.multiply(x, 180 / Fraction(constants.pi))
+
+
+deg2rad, rad2deg = radians, degrees
 
 
 def conj(x: AnyArray, /) -> Any:

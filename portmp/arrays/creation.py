@@ -30,11 +30,8 @@ def opened(form: Dtype, device: Where) -> Queue:
     """A queue of a device that can hold values of *form*."""
     queue = discovery.queue_of(device)
     target = queue.device
-    if isinstance(form, Format) and form.word == "float64" and not target.properties.float64:
-        raise FormatError(
-            f"format {form.name}: {target.name} ({target.properties.name}) has no float64; "
-            "use float32, ds, ts or qs"
-        )
+    if isinstance(form, Format):
+        base.check_words(form, target)
     return queue
 
 
@@ -264,7 +261,7 @@ def ones(
     shape: int | Sequence[int], format: Any = None, device: Where = None, *, dtype: Any = None
 ) -> Any:
     """An array of ones."""
-    return full(shape, 1, format, device, dtype=dtype)
+    return full(shape, 1, chosen(format, dtype), device)
 
 
 def empty(
@@ -407,8 +404,8 @@ def eye(
     n_rows: int,
     n_cols: int | None = None,
     /,
-    *,
     k: int = 0,
+    *,
     dtype: Any = None,
     device: Where = None,
 ) -> Any:
@@ -441,12 +438,12 @@ def _triangle(x: AnyArray, k: int, name: str) -> Any:
     return elementwise.where(kept, x, zeros((), dtypes.of_view(x.planes), queue))
 
 
-def tril(x: AnyArray, /, *, k: int = 0) -> Any:
+def tril(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros above a diagonal, the k-th above the main one."""
     return _triangle(x, k, "tril")
 
 
-def triu(x: AnyArray, /, *, k: int = 0) -> Any:
+def triu(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros below a diagonal, the k-th above the main one."""
     return _triangle(x, k, "triu")
 

@@ -9,10 +9,14 @@ Special values are those of C99's Annex F. Bounds of errors stand in docs/functi
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from fractions import Fraction
 from typing import Any
+
+import numpy as np
 
 from portmp.arrays import dtypes, elementwise
 from portmp.arrays.viewed import AnyArray
+from portmp.errors import ArgumentError
 from portmp.routines.functions import launch
 
 
@@ -169,9 +173,18 @@ def trunc(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     return _applied("trunc", out, x=x)
 
 
-def round(x: AnyArray, *, out: AnyArray | None = None) -> Any:
-    """The nearest integer, ties to even."""
-    return _applied("round", out, x=x)
+def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any:
+    """The nearest integer, ties to even; with *decimals* other than 0 of x 10^decimals, over that.
+
+    Powers of ten, products and quotients are those of the format.
+    """
+    if isinstance(decimals, bool) or not isinstance(decimals, (int, np.integer)):
+        raise ArgumentError(f"decimals: {decimals!r:.60} given, an integer is needed")
+    if not decimals:
+        return _applied("round", out, x=x)
+    power = Fraction(10 ** min(abs(int(decimals)), 400))
+    scaled = _applied("round", None, x=x * power if decimals > 0 else x / power)
+    return elementwise.given_back((scaled / power if decimals > 0 else scaled * power).planes, out)
 
 
 def fmod(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:

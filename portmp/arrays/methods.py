@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from portmp.arrays import elementwise, manipulation, products, sorting, statistics
+from portmp.arrays import elementwise, functions, manipulation, products, sorting, statistics
 from portmp.arrays.operators import Operators
 from portmp.errors import ShapeError
 from portmp.routines import moves
@@ -47,6 +47,7 @@ class Methods(Operators[V]):
     cumsum, cumprod = cumsum, cumprod
     sort = _sorted_in_place
     argsort, searchsorted, nonzero = sorting.argsort, sorting.searchsorted, sorting.nonzero
+    round = functions.round
     clip, dot, trace = elementwise.clip, products.dot, products.trace
     ravel, flatten, squeeze = manipulation.ravel, manipulation.flatten, manipulation.squeeze
     swapaxes, repeat, take = manipulation.swapaxes, manipulation.repeat, manipulation.take

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import elementwise, manipulation, methods, powers, statistics
+from portmp.arrays import elementwise, functions, manipulation, methods, powers, statistics
 
 float32, float64 = formats.get("float32"), formats.get("float64")
 ds, ts, qs = formats.get("ds"), formats.get("ts"), formats.get("qs")
@@ -21,3 +21,6 @@ left_shift, right_shift = elementwise.bitwise_left_shift, elementwise.bitwise_ri
 pow, mod, true_divide = powers.power, powers.remainder, elementwise.divide
 amax, amin = statistics.max, statistics.min
 cumsum, cumprod = methods.cumsum, methods.cumprod
+arcsin, arccos, arctan, arctan2 = functions.asin, functions.acos, functions.atan, functions.atan2
+arcsinh, arccosh, arctanh = functions.asinh, functions.acosh, functions.atanh
+rint = around = functions.round

@@ -11,6 +11,7 @@ import numpy as np
 from portmp.arrays import (
     closeness,
     composed,
+    counting,
     creation,
     dtypes,
     elementwise,
@@ -39,6 +40,7 @@ MODULES: tuple[ModuleType, ...] = (
     products,
     closeness,
     numerics,
+    counting,
     dtypes,
 )
 """Where functions are looked for by their names."""
@@ -73,6 +75,7 @@ METHODS: dict[str, dict[str, Callable[..., Any]]] = {
 OTHERS: dict[str, Callable[..., Any]] = {
     "amax": statistics.max,
     "amin": statistics.min,
+    "around": functions.round,
     "concatenate": manipulation.concat,
     "cumsum": methods.cumsum,
     "cumprod": methods.cumprod,

@@ -103,6 +103,15 @@ def nonzero(x: AnyArray, /) -> tuple[Any, ...]:
     return tuple(map(wrapped, found))
 
 
+def where(condition: AnyArray, x1: Any = None, x2: Any = None, /) -> Any:
+    """x1 where *condition* is true, else x2, with broadcasting; without both ``nonzero``."""
+    if x1 is None and x2 is None:
+        return nonzero(condition)
+    if x1 is None or x2 is None:
+        raise ArgumentError("where: one of x1 and x2 given; both are needed, or none")
+    return elementwise.where(condition, x1, x2)
+
+
 def argwhere(x: AnyArray) -> Any:
     """The same indices as rows."""
     return manipulation.stack(nonzero(x), axis=1)
@@ -205,3 +214,23 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
         there = known[elementwise.minimum(places, known.size - 1)]
         found = elementwise.equal(there, first)
     return elementwise.logical_not(found) if invert else found
+
+
+def union1d(x1: AnyArray, x2: AnyArray, /) -> Any:
+    """The values that one of two arrays has, in order. A wait."""
+    first, second = elementwise.views("union1d", [x1, x2])
+    return unique_values(manipulation.concat([first, second], axis=None))
+
+
+def intersect1d(x1: AnyArray, x2: AnyArray, /) -> Any:
+    """The values that both of two arrays have, in order. A wait."""
+    first, second = elementwise.views("intersect1d", [x1, x2])
+    found = unique_values(first)
+    return found[isin(found, second)]
+
+
+def setdiff1d(x1: AnyArray, x2: AnyArray, /) -> Any:
+    """The values of the first array that the second has not, in order. A wait."""
+    first, second = elementwise.views("setdiff1d", [x1, x2])
+    found = unique_values(first)
+    return found[isin(found, second, invert=True)]

@@ -411,6 +411,8 @@ class Device(ABC):
     """Whether it runs no kernels: its memory is the host's, where routines run by references."""
     most_blocks: Dim3 = (2**31 - 1, 65535, 65535)
     """Blocks that a grid may have along each axis."""
+    blocks_wait: bool = False
+    """Whether blocks of a kernel may wait for each other."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
     dlpack_type: int = 0
@@ -465,6 +467,10 @@ class Device(ABC):
         free, total = self.free_memory(), self.properties.memory
         known = "" if free is None else f", {min(free, total)} of them free"
         return f"{self.name} has {total} bytes{known}"
+
+    def together(self, kernel: Kernel, threads: int) -> int:
+        """How many blocks of a kernel in which blocks wait for each other may be launched."""
+        return 0
 
     def adopt(self, pointer: int, nbytes: int, owner: object) -> Buffer:
         """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""

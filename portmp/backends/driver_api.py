@@ -60,7 +60,8 @@ class Names:
 
     Constants are ``enumeration.member``. The functions take and return the same in both
     bindings: a tuple of a status and values. ``extra`` is the launch's last argument,
-    ``lists``: whether an array of structures is given as a list, also of one.
+    ``lists``: whether an array of structures is given as a list, also of one. ``launch_together``:
+    for kernels whose blocks wait for each other; empty where that is not done.
     """
 
     make_current: str
@@ -94,6 +95,7 @@ class Names:
     module_load: str
     module_function: str
     launch: str
+    launch_together: str
     extra: int | None
     lists: bool
 
@@ -290,6 +292,17 @@ class Driver(ABC):
         result = launch(function, *grid, *block, memory, stream, arguments, names.extra)
         self._check(result, LaunchError)
 
+    def launch_together(
+        self, function: Any, grid: Dim3, block: Dim3, memory: int, stream: Any, arguments: int
+    ) -> None:
+        """``launch`` of blocks that wait for each other: all run at once, or none."""
+        launch = getattr(self.current(), self.names.launch_together)
+        self._check(launch(function, *grid, *block, memory, stream, arguments), LaunchError)
+
+    def resident_blocks(self, function: Any, threads: int) -> int:
+        """How many blocks of a kernel the device runs at once; 0 where none may wait for others."""
+        return 0
+
     def clock_mhz(self) -> float | None:
         """The clock at this moment; None where it cannot be read."""
         return None
@@ -350,6 +363,8 @@ class GpuKernel(Kernel):
         self.module = module
         self.allowed = 0
         """Bytes of block memory that launches may take beside the kernel's own."""
+        self.together: dict[int, int] = {}
+        """Of a kernel whose blocks wait for each other: how many run at once, by their threads."""
 
 
 class GpuEvent(Event):
@@ -475,7 +490,8 @@ class GpuQueue(Queue):
                 self._driver.allow_memory(kernel.function, extra)
                 kernel.allowed = extra
         packed = _Packed(args, self.device)
-        launch, function, stream = self._driver.launch, kernel.function, self.stream
+        launch = self._driver.launch_together if kernel.together else self._driver.launch
+        function, stream = kernel.function, self.stream
 
         def run() -> None:
             try:
@@ -613,6 +629,18 @@ class GpuDevice(Device):
     def free_memory(self) -> int | None:
         """Bytes that are free now."""
         return self.driver.memory()[0]
+
+    @property
+    def blocks_wait(self) -> bool:  # type: ignore[override]
+        """Whether blocks of a kernel may wait for each other."""
+        return bool(self.driver.names.launch_together)
+
+    def together(self, kernel: Kernel, threads: int) -> int:
+        """How many blocks of a kernel in which blocks wait for each other may be launched."""
+        assert isinstance(kernel, GpuKernel)
+        if threads not in kernel.together:
+            kernel.together[threads] = self.driver.resident_blocks(kernel.function, threads)
+        return kernel.together[threads]
 
     def adopt(self, pointer: int, nbytes: int, owner: object) -> GpuBuffer:
         """Memory at *pointer* that another library has, and keeps as long as *owner* lives."""

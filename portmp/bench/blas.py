@@ -206,7 +206,8 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
         if row["operations"] > largest.get(name, 0):
             largest[name] = row["operations"]
             shares[name[0]][name[1]] = 100 * row["share"]
-    yield partial(plots.bars, series=shares, up="share of the floor, %", line=100, colours=colours)
+    up = "share of the floor (%)"
+    yield partial(plots.bars, series=shares, across="routine", up=up, line=100, colours=colours)
     routines = [r["routine"] for r in rows]
     which = "gemm" if "gemm" in routines else routines[0]
     points: dict[str, list[tuple[float, float]]] = {}
@@ -218,7 +219,7 @@ def drawings(found: Row) -> Iterator[plots.Draw]:
         plots.lines,
         series=points,
         across=f"operations of one {which}",
-        up="operations of the format a second",
+        up="operations of the format (1/s)",
         colours=colours,
     )
 

@@ -240,16 +240,20 @@ def lacking(nbytes: int, device: Device) -> str:
     there = device.properties.memory
     if nbytes > USED * there:
         return (
-            f"needs {nbytes / 2**30:.1f} GiB; {device.name} has {there / 2**30:.1f} GiB, of "
+            f"needs {_size(nbytes)}; {device.name} has {_size(there)}, of "
             f"which {100 * USED:.0f} % may be used"
         )
     free = memory.free() if nbytes and device.properties.kind == "cpu" else None
     if free is not None and nbytes > USED * free:
         return (
-            f"needs {nbytes / 2**30:.1f} GiB; {free / 2**30:.1f} GiB of the host's memory are "
+            f"needs {_size(nbytes)}; {_size(free)} of the host's memory are "
             f"free, of which {100 * USED:.0f} % may be used"
         )
     return ""
+
+
+def _size(nbytes: int) -> str:
+    return f"{nbytes / 2**30:.1f} GiB" if nbytes >= 2**30 // 2 else f"{nbytes / 2**20:.0f} MiB"
 
 
 class Family:

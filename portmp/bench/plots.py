@@ -59,6 +59,7 @@ def lines(
 def bars(
     axes: Any,
     series: Mapping[str, Mapping[str, float]],
+    across: str,
     up: str,
     line: float = 1.0,
     colours: Mapping[str, Any] | None = None,
@@ -73,6 +74,7 @@ def bars(
         axes.bar(places, [found.get(name, 0) for name in groups], width, label=label, **more)
     axes.axhline(line, color="black", linewidth=0.8, linestyle=":")
     axes.set_xticks(range(len(groups)), groups, rotation=20, fontsize=8)
+    axes.set_xlabel(across)
     axes.set_ylabel(up)
     if log:
         axes.set_yscale("log")

@@ -67,7 +67,9 @@ class Platform:
     word, of which nothing is promised. ``vector_names``: what types of vectors begin with,
     ``vector_of``: a type and its members. ``bits``: functions of an integer by name and bytes.
     ``fences``: statements that order a thread's accesses to the memory of its block, or of the
-    device.
+    device. ``grid_barrier``: where blocks may wait for each other, the statements to ``wait`` for
+    all and, at the end, to ``leave`` the barrier as it was: {0} points to a counter, at first 0, of
+    blocks that came, {1}: how many do until then.
     ``vectors``: lanes of explicit vectors, which are computed with;
     ``memory_vectors``: whether there are types of two and four neighbours with members x, y, z, w
     (``float4``) to read and write memory by. An empty entry is something that the platform does
@@ -130,6 +132,7 @@ class Platform:
     vector_of: str = ""
     bits: Mapping[tuple[str, int], str] = field(default_factory=dict)
     fences: Mapping[str, str] = field(default_factory=dict)
+    grid_barrier: Mapping[str, str] = field(default_factory=dict)
     async_copy: str = ""
     async_wait: str = ""
     prefetch: str = ""
@@ -318,6 +321,13 @@ CUDA = Platform(
         ' :: "r"((unsigned)__cvta_generic_to_shared({0})), "l"({1}) : "memory");'
     ),
     async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
+    grid_barrier={
+        "wait": (
+            "__syncthreads(); if (threadIdx.x == 0) {{ __threadfence(); atomicAdd({0}, 1);"
+            " while (*(volatile int *){0} < {1}) ; __threadfence(); }} __syncthreads();"
+        ),
+        "leave": "if (threadIdx.x == 0 && atomicAdd({0}, 1) == {1} - 1) *{0} = 0;",
+    },
     clock="clock64()",
     traits=Traits(warp_size=32, dot4="assembly"),
     **_HIP  # type: ignore[arg-type]

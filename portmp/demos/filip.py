@@ -28,7 +28,8 @@ FORMATS = ("float64", "dd", "td", "qd")
 CERTIFIED_DIGITS = 15
 
 
-def _rows(name: str) -> list[dict[str, str]]:
+def rows_of(name: str) -> list[dict[str, str]]:
+    """The rows of a table in the package's data."""
     text = resources.files("portmp").joinpath(f"data/{name}").read_text()
     lines = [line for line in text.splitlines() if line and not line.startswith("#")]
     return list(csv.DictReader(lines))
@@ -91,8 +92,8 @@ class Fit:
 
 def run(device: Device, progress: Callable[[str], None]) -> tuple[list[str], list[Fit]]:
     """Fit in every format; returns the certified coefficients and the fits."""
-    certified = [row["estimate"] for row in _rows("filip_certified.csv")]
-    points = _rows("filip.csv")
+    certified = [row["estimate"] for row in rows_of("filip_certified.csv")]
+    points = rows_of("filip.csv")
     fits = []
     about = "slow: no kernels" if device.by_reference else "the first run compiles its kernels"
     for name in FORMATS:
@@ -151,9 +152,10 @@ def plot(path: Path, certified: list[str], fits: list[Fit]) -> None:
         axes.bar(left, fit.digits, width, label=fit.format)
     axes.axhline(CERTIFIED_DIGITS, color="black", linewidth=0.8, linestyle=":")
     axes.set_xticks(range(len(certified)), [f"B{k}" for k in range(len(certified))])
-    axes.set_ylabel("digits that agree")
+    axes.set_xlabel("coefficient")
+    axes.set_ylabel("decimal digits that agree")
     axes.set_title("Filip regression: agreement with the certified coefficients")
-    axes.legend(ncols=len(fits), loc="upper center", bbox_to_anchor=(0.5, -0.1), frameon=False)
+    axes.legend(ncols=len(fits), loc="upper center", bbox_to_anchor=(0.5, -0.15), frameon=False)
     figure.tight_layout()
     pictures.write(path, figure)
 

@@ -130,7 +130,8 @@ def plot(path: Path, found: Findings) -> None:
         (line,) = left.loglog(lengths, [d.expected for d in mine], ":", linewidth=0.8)
         left.loglog(lengths, [d.error for d in mine], ".-", color=line.get_color(), label=name)
     left.set_title("dot products of positive numbers: error (dotted: expected)", fontsize=9)
-    left.set_xlabel("length")
+    left.set_xlabel("length (products)")
+    left.set_ylabel("root mean square error, relative to the sum of sizes")
     left.legend(fontsize=7, ncols=6, loc="upper center", bbox_to_anchor=(0.5, -0.12))
     for name in ("plain", "refined"):
         solved = [(formats.get(s.format).itemsize, getattr(s, name).error) for s in found.solves]
@@ -138,7 +139,8 @@ def plot(path: Path, found: Findings) -> None:
         if points:
             right.semilogy(*zip(*points, strict=True), "o", label=name)
     right.set_title(f"kriging, {found.size} equations: relative error of the solution", fontsize=9)
-    right.set_xlabel("bytes of a number of the matrix")
+    right.set_xlabel("size of a number of the matrix (bytes)")
+    right.set_ylabel("relative error of the solution")
     right.legend()
     figure.tight_layout()
     pictures.write(path, figure)

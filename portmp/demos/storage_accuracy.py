@@ -21,7 +21,7 @@ from portmp.demos import kriging
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.formats.inputs import Stream
-from portmp.linalg.conjugate_gradients import Solution
+from portmp.linalg.iterative import Solution
 
 Plane = np.ndarray[Any, Any]
 Say = Callable[[str], None]

@@ -22,7 +22,6 @@ from portmp import definition, formats, networks, paths
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.platform import Traits
-from portmp.discovery import isolated
 from portmp.discovery.verdict import Verdict, narrower
 from portmp.errors import CompileError, DeviceError, LaunchError
 from portmp.formats import inputs
@@ -43,6 +42,13 @@ MOST_REPAIRS = 8
 _verdicts: dict[str, Verdict] = {}
 
 
+def _isolated(device: Device) -> Verdict:
+    # What starts processes is much to import, and seldom needed.
+    from portmp.discovery import isolated
+
+    return isolated.examine(device)
+
+
 def approve(device: Device) -> Verdict:
     """Probe *device* (or recall its verdict) and set its traits; DeviceError if refused."""
     if device.by_reference:
@@ -55,7 +61,7 @@ def approve(device: Device) -> Verdict:
         key = _key(device)
         verdict = _recalled(key)
         if verdict is None:
-            verdict = isolated.examine(device) if device.fragile else examine(device)
+            verdict = _isolated(device) if device.fragile else examine(device)
             _remember(key, verdict)
     _verdicts[device.name] = verdict
     if verdict.refusal:

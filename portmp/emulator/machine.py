@@ -306,32 +306,51 @@ class Machine:
     def _run(
         self, loaded: Loaded, grid: Dim3, block: Dim3, given: dict[str, int], extra: int
     ) -> None:
-        kernel, rows = loaded.kernel, loaded.program
-        groups, threads = math.prod(grid), math.prod(block)
-        shared_bytes = -(-kernel.shared // 16) * 16 + extra if extra else kernel.shared
-        waves = -(-threads // kernel.lanes)
-        words = rows.registers + -(-kernel.scratch // 4) * kernel.lanes
-        # without atomic operations on 64 bits only one block may run at a time
-        together = SLOTS if self.host.traits.wide_atomics else 1
-        slots = max(1, min(groups, together, _STATE_BYTES // (4 * waves * words)))
+        kernel = loaded.kernel
+        size = _sizes(loaded, grid, block, extra, self.host.traits.wide_atomics)
         scalars, group_registers = _registers(kernel, given)
-        units = self._shadow(slots * 4 * (shared_bytes // 4 + 1))
+        units = self._shadow(size.slots * 4 * (size.shared // 4 + 1))
         table = self.memory.table()
-        numbers = np.array(
+        numbers = self._numbers(loaded, grid, block, size, table.size // 4, group_registers)
+        told = np.concatenate([numbers, scalars, loaded.program.constants])
+        parameters, regions = self._given(told), self._given(table)
+        state = self._workspace(4 * size.slots * size.waves * size.words)
+        shared = self.host.allocate(size.slots * (size.shared + 8))
+        buffers = [self.memory.arena, self.memory.known, loaded.rows, parameters, regions]
+        found = self._interpreted(kernel.lanes, size.slots, [*buffers, state, shared, units])
+        facts = findings.Launch(
+            loaded.program,
+            grid,
+            block,
+            loaded.lines,
+            loaded.near,
+            self.memory.readonly,
+            size.shared,
+            kernel.scratch,
+        )
+        if mistakes := findings.found(found, facts):
+            raise check_error(self.name, kernel.name, grid, block, mistakes)
+
+    def _numbers(
+        self, loaded: Loaded, grid: Dim3, block: Dim3, size: _Sizes, regions: int, group: int
+    ) -> np.ndarray[Any, Any]:
+        """What the interpreter is told of a launch, in the order of its parameters."""
+        kernel, rows = loaded.kernel, loaded.program
+        return np.array(
             [
                 grid[0],
                 grid[1],
-                groups,
-                threads,
-                waves,
-                words,
+                math.prod(grid),
+                math.prod(block),
+                size.waves,
+                size.words,
                 rows.vectors,
                 rows.registers,
                 kernel.scratch,
-                shared_bytes,
-                table.size // 4,
-                slots,
-                group_registers,
+                size.shared,
+                regions,
+                size.slots,
+                group,
                 kernel.packed_ids,
                 self.settings.descending,
                 POISON,
@@ -346,47 +365,22 @@ class Machine:
             ],
             np.uint32,
         )
-        host, run = self.host, self._interpreter(kernel.lanes)
-        told = np.concatenate([numbers, scalars, rows.constants])
-        parameters, regions = self._given(told), self._given(table)
-        state = self._workspace(4 * slots * waves * words)
-        shared = host.allocate(slots * (shared_bytes + 8))
+
+    def _interpreted(
+        self, lanes: int, slots: int, buffers: Sequence[Buffer]
+    ) -> np.ndarray[Any, Any]:
+        """Run the interpreter in so many slots; what it noted."""
+        host, run = self.host, self._interpreter(lanes)
         report = self._given(np.zeros(findings.SLOT * slots, np.uint64))
         start = time.perf_counter()
-        host.queue.launch(
-            run,
-            (slots, 1, 1),
-            (1, 1, 1),
-            [
-                self.memory.arena,
-                self.memory.known,
-                loaded.rows,
-                parameters,
-                regions,
-                state,
-                shared,
-                units,
-                report,
-                np.int32(self.settings.shift),
-            ],
-        )
+        shift = np.int32(self.settings.shift)
+        host.queue.launch(run, (slots, 1, 1), (1, 1, 1), [*buffers, report, shift])
         found = np.empty(findings.SLOT * slots, np.uint64)
         host.queue.read(report, found)
         self.seconds += time.perf_counter() - start
         self.rows_run += int(found[0 :: findings.SLOT].sum())
         self._time = int(found[1 :: findings.SLOT].max())
-        facts = findings.Launch(
-            rows,
-            grid,
-            block,
-            loaded.lines,
-            loaded.near,
-            self.memory.readonly,
-            shared_bytes,
-            kernel.scratch,
-        )
-        if mistakes := findings.found(found, facts):
-            raise check_error(self.name, kernel.name, grid, block, mistakes)
+        return found
 
     def _interpreter(self, width: int) -> base.Kernel:
         """The kernel on the host device that runs waves of so many lanes."""
@@ -437,6 +431,27 @@ def interpreter(width: int) -> KernelSpec:
         registers=assembler.INDEXED,
         apertures=(assembler.SHARED_APERTURE, assembler.PRIVATE_APERTURE),
     )
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    """Of a launch: waves a block, words of a wave, blocks that run at a time, bytes a block."""
+
+    waves: int
+    words: int
+    slots: int
+    shared: int
+
+
+def _sizes(loaded: Loaded, grid: Dim3, block: Dim3, extra: int, wide_atomics: bool) -> _Sizes:
+    kernel = loaded.kernel
+    shared = -(-kernel.shared // 16) * 16 + extra if extra else kernel.shared
+    waves = -(-math.prod(block) // kernel.lanes)
+    words = loaded.program.registers + -(-kernel.scratch // 4) * kernel.lanes
+    # without atomic operations on 64 bits only one block may run at a time
+    together = SLOTS if wide_atomics else 1
+    slots = max(1, min(math.prod(grid), together, _STATE_BYTES // (4 * waves * words)))
+    return _Sizes(waves, words, slots, shared)
 
 
 def _registers(kernel: Kernel, given: dict[str, int]) -> tuple[np.ndarray[Any, Any], int]:

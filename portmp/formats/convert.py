@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from portmp import formats
-from portmp.errors import FormatError, ShapeError
-from portmp.formats import encode, foreign
+from portmp.errors import FormatError, PortmpError, ShapeError
+from portmp.formats import encode, foreign, parse
 from portmp.formats.encodings import PRECISION, Encoding
 from portmp.formats.foreign import Exact
 from portmp.formats.registry import Format
@@ -58,6 +58,8 @@ def _round(value: Exact, fmt: Format) -> tuple[tuple[float, ...], bool]:
 
 def round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[float, ...], bool]:
     """Return the limbs of numerator/denominator (not 0) and whether they hold it exactly."""
+    if fmt.encodings[-1].plain and fmt.encodings[-1].word == "float64":
+        return _doubles_of_ratio(numerator, denominator, fmt.limbs)
     limbs: list[float] = []
     for encoding in fmt.encodings:
         if not encoding.parts:
@@ -83,6 +85,24 @@ def round_ratio(numerator: int, denominator: int, fmt: Format) -> tuple[tuple[fl
         else:
             numerator = (numerator << -exponent) - signed * denominator
             denominator <<= -exponent
+    return tuple(limbs), numerator == 0
+
+
+def _doubles_of_ratio(
+    numerator: int, denominator: int, count: int
+) -> tuple[tuple[float, ...], bool]:
+    """The same for so many limbs of float64: Python's quotient of integers is rounded once."""
+    limbs: list[float] = []
+    for _ in range(count):
+        try:
+            limb = numerator / denominator
+        except OverflowError:
+            infinity = -math.inf if numerator < 0 else math.inf
+            return (infinity, *[0.0] * (count - 1)), False
+        limbs.append(limb)
+        whole, power = limb.as_integer_ratio()
+        numerator = numerator * power - whole * denominator
+        denominator *= power
     return tuple(limbs), numerator == 0
 
 
@@ -205,9 +225,11 @@ def leaves(data: object) -> list[object]:
 
 
 def _is_nested(item: object) -> bool:
+    if isinstance(item, (str, float, int)):
+        return False
     if isinstance(item, np.ndarray):
         return item.ndim > 0
-    return isinstance(item, Sequence) and not isinstance(item, (str, bytes, bytearray))
+    return isinstance(item, Sequence) and not isinstance(item, (bytes, bytearray))
 
 
 def _from_items(
@@ -215,23 +237,28 @@ def _from_items(
 ) -> list[Array]:
     if items and all(isinstance(item, (float, np.float32)) for item in items):
         return _from_floats(np.array(items, dtype=np.float64).reshape(shape), fmt)[0]
-    rows = [
-        _item_limbs(item, fmt, f"{argument}{list(place)}" if place else argument)
-        for place, item in zip(np.ndindex(shape), items, strict=True)
-    ]
+    try:
+        rows = [_item_limbs(item, fmt, argument) for item in items]
+    except PortmpError:
+        # Which one it was is looked for only then.
+        rows = [
+            _item_limbs(item, fmt, f"{argument}{list(place)}" if place else argument)
+            for place, item in zip(np.ndindex(shape), items, strict=True)
+        ]
     return _to_planes(rows, shape, fmt)
 
 
 def _to_planes(
     rows: Sequence[tuple[float, ...]], shape: tuple[int, ...], fmt: Format
 ) -> list[Array]:
-    return [
-        np.array([row[i] for row in rows], dtype=fmt.dtype(i)).reshape(shape)
-        for i in range(fmt.limbs)
-    ]
+    columns = zip(*rows, strict=True) if rows else [()] * fmt.limbs
+    return [np.array(c, dtype=fmt.dtype(i)).reshape(shape) for i, c in enumerate(columns)]
 
 
 def _item_limbs(item: object, fmt: Format, argument: str) -> tuple[float, ...]:
+    if isinstance(item, str):
+        found = parse.ratio(item, argument)
+        return (_round(found, fmt) if isinstance(found, float) else round_ratio(*found, fmt))[0]
     value = foreign.exact(item, argument)
     limbs, exact = _round(value, fmt)
     if isinstance(value, int) and not exact:
@@ -486,11 +513,15 @@ def change_format(planes: Sequence[Array], source: Format, target: Format) -> li
 
 def _leading(flat: list[Array]) -> tuple[Array, Array]:
     """Exact sums of limbs: rounded to float64, and numbers with the signs of what is left."""
-    words = [plane.astype(np.float64) for plane in flat]
+    limbs = [plane.astype(np.float64) for plane in flat]
+    words = limbs
     with np.errstate(all="ignore"):
         for _ in range(len(words)):
             words = _sweep_up(words)
-        rest = functools.reduce(lambda lower, word: np.where(word != 0, word, lower), words[:0:-1])
+    # The largest number and half a step or more: its limbs stay as they are.
+    beyond = ~np.isfinite(words[0])
+    words = [np.where(beyond, limb, word) for limb, word in zip(limbs, words, strict=True)]
+    rest = functools.reduce(lambda lower, word: np.where(word != 0, word, lower), words[:0:-1])
     special = ~np.isfinite(flat[0]) | (flat[0] == 0)
     return np.where(special, flat[0], words[0]), np.where(special, 0.0, rest)
 

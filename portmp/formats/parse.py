@@ -7,6 +7,7 @@ import os
 import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 from portmp.errors import InputError
 
@@ -42,6 +43,12 @@ def parse_number(text: str, argument: str) -> Fraction | float:
     +-0.0, which is what every format makes of such a value. Texts of more than 10,000
     characters are refused (PORTMP_LONGEST_NUMBER sets another limit).
     """
+    found = ratio(text, argument)
+    return found if isinstance(found, float) else Fraction(*found)
+
+
+def ratio(text: str, argument: str) -> tuple[int, int] | float:
+    """The same as numerator and denominator, not reduced."""
     stripped = text.strip()
     if len(stripped) > _LONGEST_TEXT and len(stripped) > (most := _longest()):
         raise InputError(
@@ -49,14 +56,15 @@ def parse_number(text: str, argument: str) -> Fraction | float:
             f"{most} characters, unless {LONGEST} sets another limit"
         )
     if match := _DECIMAL.fullmatch(stripped):
-        sign, whole, part, exponent = match.groups(default="")
-        return _signed(sign, _decimal(whole, part, _clamped(exponent)))
+        return _decimal(*match.groups(default=""))
     if match := _HEX.fullmatch(stripped):
         sign, whole, part, exponent = match.groups(default="")
         mantissa = int(whole + part, 16)
-        return _signed(sign, dyadic(mantissa, _clamped(exponent) - 4 * len(part)))
+        value = dyadic(mantissa, _clamped(exponent) - 4 * len(part))
+        size = value if isinstance(value, float) else value.as_integer_ratio()
+        return _signed(sign, size)
     if (match := _RATIO.fullmatch(stripped)) and (denominator := _integer(match[3])):
-        return _signed(match[1], Fraction(_integer(match[2]), denominator))
+        return _signed(match[1], (_integer(match[2]), denominator))
     if match := _SPECIAL.fullmatch(stripped):
         return math.nan if match[2] else _signed(match[1], math.inf)
     raise InputError(
@@ -79,15 +87,17 @@ def _shown(text: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:50]}... ({len(shown)} characters)"
 
 
-def _signed(sign: str, value: Fraction | float) -> Fraction | float:
+def _signed(sign: str, size: tuple[int, int] | float) -> tuple[int, int] | float:
     if sign != "-":
-        return value
-    return -value if value else -0.0
+        return size
+    if isinstance(size, float):
+        return -size
+    return (-size[0], size[1]) if size[0] else -0.0
 
 
 def _integer(digits: str) -> int:
     # int(str) refuses more than 4300 digits and takes quadratic time; Decimal does neither.
-    return int(Decimal(digits))
+    return int(digits) if len(digits) < 1000 else int(Decimal(digits))
 
 
 def _clamped(exponent: str) -> int:
@@ -97,15 +107,20 @@ def _clamped(exponent: str) -> int:
     return int(exponent or "0")
 
 
-def _decimal(whole: str, part: str, exponent: int) -> Fraction | float:
+def _decimal(sign: str, whole: str, part: str, power: str) -> tuple[int, int] | float:
     digits = (whole + part).lstrip("0")
-    scale = exponent - len(part)
+    scale = _clamped(power) - len(part) if power else -len(part)
     if not digits:
-        return Fraction(0)
+        return -0.0 if sign == "-" else (0, 1)
     if abs(scale + len(digits)) > _DECIMAL_RANGE:
-        return math.inf if scale + len(digits) > 0 else 0.0
-    mantissa = _integer(digits)
-    return Fraction(mantissa * 10**scale) if scale >= 0 else Fraction(mantissa, 10**-scale)
+        return _signed(sign, math.inf if scale + len(digits) > 0 else 0.0)
+    mantissa = _integer(sign + digits)
+    return (mantissa * 10**scale, 1) if scale >= 0 else (mantissa, _ten_to(-scale))
+
+
+@lru_cache(maxsize=256)
+def _ten_to(power: int) -> int:
+    return int(10**power)
 
 
 def dyadic(mantissa: int, exponent: int) -> Fraction | float:

@@ -1,8 +1,13 @@
-"""Linear algebra that users build on: systems, factorisations, conjugate gradients."""
+"""Linear algebra that users build on: systems, factorisations, iterative methods."""
 
+from portmp.linalg.certified import Certificate, Certified
 from portmp.linalg.cholesky import cholesky, cholesky_solve
-from portmp.linalg.conjugate_gradients import Solution, cg
-from portmp.linalg.least_squares import LeastSquares, lstsq, pinv
+from portmp.linalg.conjugate_gradients import cg
+from portmp.linalg.eigen import Eigh, eigh, eigvalsh
+from portmp.linalg.exponential import expm
+from portmp.linalg.iterative import Solution
+from portmp.linalg.ldl import Ldl, ldl
+from portmp.linalg.least_squares import LeastSquares, lstsq
 from portmp.linalg.lu import (
     Lu,
     LuFactors,
@@ -15,6 +20,8 @@ from portmp.linalg.lu import (
     matrix_power,
     slogdet,
 )
+from portmp.linalg.minimal_residuals import gmres, minres
+from portmp.linalg.nonsymmetric import Complex, Schur, companion, eigvals, roots, schur
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
     cross,
@@ -30,29 +37,44 @@ from portmp.linalg.products import (
 )
 from portmp.linalg.qr import QR, PivotedQR, qr
 from portmp.linalg.refinement import Refined, Refinement
+from portmp.linalg.singular import SVD, matrix_rank, pinv, svd, svdvals
 from portmp.linalg.solve import solve
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
 from portmp.linalg.trust import Trust, trust
 
 __all__ = [
     "QR",
+    "SVD",
+    "Certificate",
+    "Certified",
+    "Complex",
+    "Eigh",
+    "Ldl",
     "LeastSquares",
     "Lu",
     "LuFactors",
     "PivotedQR",
     "Refined",
     "Refinement",
+    "Schur",
     "SignAndLog",
     "Solution",
     "Trust",
     "cg",
     "cholesky",
     "cholesky_solve",
+    "companion",
     "cond",
     "cross",
     "det",
     "diagonal",
+    "eigh",
+    "eigvals",
+    "eigvalsh",
+    "expm",
+    "gmres",
     "inv",
+    "ldl",
     "lstsq",
     "lu",
     "lu_factor",
@@ -60,14 +82,20 @@ __all__ = [
     "matmul",
     "matrix_norm",
     "matrix_power",
+    "matrix_rank",
     "matrix_transpose",
+    "minres",
     "norm",
     "outer",
     "pinv",
     "qr",
+    "roots",
+    "schur",
     "slogdet",
     "solve",
     "solve_triangular",
+    "svd",
+    "svdvals",
     "syrk",
     "tensordot",
     "trace",

@@ -1,4 +1,4 @@
-"""Least squares by QR, and pseudoinverses."""
+"""Least squares by QR."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from portmp.arrays.array import Array, array, zeros
+from portmp.arrays.array import Array, zeros
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.norms import diagonal, norm, norm_estimate
@@ -52,18 +52,6 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     rest = sides - matrix @ x if n else sides.copy()
     squares = (rest * rest).sum(axis=0)
     return LeastSquares(x[:, 0] if vector else x, squares[0] if vector else squares, rank)
-
-
-def pinv(a: Array, rcond: float | None = None, *, method: By = "direct") -> Array:
-    """The pseudoinverse (n, m) of one matrix a (m, n): least squares with the columns of 1.
-
-    The rank is ``lstsq``'s, by QR and not by singular values.
-    """
-    matrix = operands.matrix(a, "pinv")
-    if matrix.ndim != 2:
-        raise ShapeError(f"pinv: a {matrix.shape} given, one matrix is needed")
-    eye = array(np.eye(matrix.shape[0]), matrix.format, matrix.queue)
-    return lstsq(matrix, eye, rcond, method=method).x
 
 
 def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:

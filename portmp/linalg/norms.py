@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition
+from portmp.arrays import manipulation
 from portmp.arrays.array import Array, array, operand, zeros
 from portmp.arrays.blas import nrm2, scal
 from portmp.arrays.elementwise import sqrt
@@ -16,10 +17,11 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.lu import lu_factor, lu_solve
 from portmp.linalg.operands import By
+from portmp.linalg.singular import svdvals
 
 Order = int | float | str | None
 VECTOR = "None, 0, inf, -inf and numbers"
-MATRIX = "None, 'fro', 1, -1, inf, -inf"
+MATRIX = "None, 'fro', 'nuc', 1, -1, 2, -2, inf, -inf"
 STEPS = 5
 """The estimate of a norm ends after so many steps."""
 
@@ -34,7 +36,8 @@ def norm(
 
     Of vectors *ord* may be None or 2 (Euclidean), 1, inf, -inf, 0 (how many are not 0), or another
     p: (sum |x|^p)^(1/p); of matrices None or ``fro``, 1 and inf (the largest sum of a column's or
-    row's magnitudes), -1 and -inf (the smallest). Without *axis*: None flattens, else x has one or
+    row's magnitudes), -1 and -inf (the smallest), 2, -2 and ``nuc`` (the largest, the smallest and
+    the sum of the singular values). Without *axis*: None flattens, else x has one or
     two axes. Euclidean norms neither overflow nor vanish in between. Reads a number from
     the device where x is scaled.
     """
@@ -89,7 +92,14 @@ def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
         found: Array = reduced.max(at) if kind == "max" else reduced.min(at)
         return found
 
+    def singular() -> Array:
+        found: Array = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
+        return found
+
     kinds: dict[Any, Callable[[], Array]] = {
+        2: lambda: singular().max(-1),
+        -2: lambda: singular().min(-1),
+        "nuc": lambda: singular().sum(-1),
         None: lambda: euclidean(x, axes),
         "fro": lambda: euclidean(x, axes),
         1: lambda: sums(row, column, "max"),
@@ -121,15 +131,18 @@ def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
 def cond(a: Array, p: Order = 1, *, method: By = "direct") -> float:
     """The condition number of one matrix a (n, n) in the 1-norm, or with *p* inf in that one.
 
-    |a| is taken exactly as ``norm`` does; |a^-1| is estimated from below by Hager's and Higham's
-    method, from the factors of a: at most five steps of two systems, and one more; seldom less than
-    a third of it. inf for a singular matrix, NaN where a holds NaN.
+    With *p* 2 or -2, of any matrix: the largest singular value over the smallest one, or the
+    smallest over the largest. Else |a| is taken exactly as ``norm`` does; |a^-1| is estimated from
+    below by Hager's and Higham's method, from the factors of a: at most five steps of two systems,
+    and one more; seldom less than a third of it. inf for a singular matrix, NaN where a holds NaN.
     """
-    matrix = operands.matrix(a, "cond", square=True)
+    matrix = operands.matrix(a, "cond", square=p not in (2, -2))
     if matrix.ndim != 2:
         raise ShapeError(f"cond: a {matrix.shape} given, one matrix is needed")
-    if p not in (1, math.inf):
-        raise ArgumentError(f"cond: p {p!r} given, 1 and inf are allowed")
+    if p not in (1, 2, -2, math.inf):
+        raise ArgumentError(f"cond: p {p!r} given, 1, 2, -2 and inf are allowed")
+    if p in (2, -2):
+        return _by_singular_values(matrix, p == 2, method)
     if p == math.inf:
         matrix = operands.turned(matrix)
     n = matrix.shape[0]
@@ -147,6 +160,18 @@ def cond(a: Array, p: Order = 1, *, method: By = "direct") -> float:
     return size * inverse
 
 
+def _by_singular_values(a: Array, large: bool, method: By) -> float:
+    if not a.size:
+        return 0.0
+    if not math.isfinite(float(abs(a).max())):
+        return math.nan
+    s = svdvals(a, method=method)
+    ends = (s[0], s[-1]) if large else (s[-1], s[0])
+    if not float(s[-1]):
+        return math.nan if not float(s[0]) else math.inf if large else 0.0
+    return float(ends[0] / ends[1])
+
+
 def diagonal(a: Array) -> Array:
     """The diagonal of a matrix: a view."""
     planes = a.planes
@@ -158,8 +183,9 @@ def norm_estimate(
 ) -> float:
     """A lower bound of the 1-norm of an operator on vectors (n,) (Higham 1988, LAPACK's xLACON).
 
-    *times* and *times_turned* apply it and its transpose; *like* is an array (..., n) on its
-    device. Which entry is taken and where it ends is decided on the host by leading limbs.
+    *times* and *times_turned* apply it and its transpose, to columns, too; *like* is an array
+    (..., n) on its device. Which entry is taken and where it ends is decided on the host by leading
+    limbs.
     """
     n = like.shape[-1]
 
@@ -169,7 +195,9 @@ def norm_estimate(
     def host(values: Any) -> Array:
         return array(np.asarray(values, np.float64), like.format, like.queue)
 
-    v = lead(times(host(np.full(n, 1.0 / n))))
+    slopes = np.where(np.arange(n) % 2, -1.0, 1.0) * (1 + np.arange(n) / max(n - 1, 1))
+    # Both do not depend on what follows: one pass over the operator.
+    v, last = lead(times(host(np.stack([np.full(n, 1.0 / n), slopes], axis=1)))).T
     best = float(np.abs(v).sum())
     if n == 1 or not math.isfinite(best):
         return best
@@ -191,5 +219,4 @@ def norm_estimate(
         before, at = at, int(np.argmax(np.abs(z)))
         if abs(z[before]) == abs(z[at]):
             break
-    slopes = np.where(np.arange(n) % 2, -1.0, 1.0) * (1 + np.arange(n) / (n - 1))
-    return max(best, 2 * float(np.abs(lead(times(host(slopes)))).sum()) / (3 * n))
+    return max(best, 2 * float(np.abs(last).sum()) / (3 * n))

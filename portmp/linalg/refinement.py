@@ -15,12 +15,16 @@ import numpy as np
 from portmp import formats
 from portmp.arrays.array import Array, zeros
 from portmp.arrays.blas import gemm, scal
+from portmp.arrays.elementwise import isfinite
+from portmp.arrays.manipulation import stack
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.linalg import operands
 from portmp.linalg.lu import LuFactors, lu_factor, lu_solve, refuse
+from portmp.linalg.minimal_residuals import preconditioned
 from portmp.linalg.norms import diagonal, norm_estimate
 from portmp.linalg.operands import By
+from portmp.progress import doing
 from portmp.runtime.planes import Planes
 
 MOST = 40
@@ -28,6 +32,9 @@ MOST = 40
 
 SLOW = 0.5
 """A correction that leaves more than this of the backward error is the last of its factors."""
+
+STEP, MOST_STEPS, FEWEST_STEPS = 32, 50, 4
+"""GMRES: an iteration for so many rows, at most so many, and not at all with fewer."""
 
 SUM = 10
 """Of a residual's own rounding: this times n u^N (|a| |x| + |b|) is above the bounds of sums."""
@@ -39,7 +46,8 @@ class Refinement(NamedTuple):
     ``format``: whose factors; ``corrections``: how many with them; ``backward``: the largest over
     right-hand sides of |b - a x| / (|a| |x| + |b|); ``condition``: |a| |a^-1|, the inverse's norm
     being estimated with the factors; ``bound``: of |x - exact| / |x| by that estimate, the residual
-    and its own rounding. Norms are those of the largest element and of sums of rows.
+    and its own rounding; ``iterations``: of GMRES with the factors as preconditioner, where
+    corrections alone did not do. Norms are those of the largest element and of sums of rows.
     """
 
     format: str
@@ -47,6 +55,7 @@ class Refinement(NamedTuple):
     backward: float
     condition: float
     bound: float
+    iterations: int = 0
 
 
 class Refined(NamedTuple):
@@ -71,7 +80,8 @@ def refined(a: Array, b: Array, method: By) -> Refined:
     size = float(abs(matrix).sum(1).max())
     if not math.isfinite(size) or not math.isfinite(float(abs(sides).max())):
         raise ArgumentError("solve: a or b holds infinities or NaN, or sums of them overflow")
-    for short in _shorter(form):
+    for short in shorter(form):
+        doing(f"factors in {short.name}")
         factors = lu_factor(first_limbs(matrix, short), method=method)
         if bool((diagonal(factors.lu) == 0).any()):
             if short is form:
@@ -79,13 +89,19 @@ def refined(a: Array, b: Array, method: By) -> Refined:
                 refuse(np.array([pivots + 1]), matrix, "solve")
             continue
         x, count, errors = _corrected(matrix, sides, factors, size)
-        if short is form or float(errors.max()) <= n * form.unit_roundoff:
-            info = _described(matrix, sides, x, factors, size, count)
+        enough = n * form.unit_roundoff
+        steps, inverse = 0, 1.0
+        if short is not form and float(errors.max()) > enough and worth(n, sides.shape[1]):
+            x, steps, inverse = _by_gmres(matrix, sides, x, factors)
+            errors = _residual(matrix, sides, x, size)[1]
+        if short is form or float(errors.max()) <= enough:
+            info = _described(matrix, sides, x, factors, size, inverse, errors)
+            info = info._replace(corrections=count, iterations=steps)
             return Refined(x[:, 0] if vector else x, info)
     raise AssertionError("the format itself is the last")
 
 
-def _shorter(form: Format) -> Iterator[Format]:
+def shorter(form: Format) -> Iterator[Format]:
     """Formats of fewer limbs, one first, that the first limbs of *form* are; then itself."""
     for limbs in range(1, form.limbs):
         found = _NAMES[form.word][limbs - 1]
@@ -103,6 +119,42 @@ def first_limbs(x: Array, form: Format) -> Array:
     if form is p.format:
         return x
     return Array(Planes(form, p.shape, p.strides, p.start, p.buffers[: form.limbs], p.queue))
+
+
+def worth(n: int, columns: int) -> int:
+    """How many iterations of GMRES, for each of so many columns, cost no more than a limb more.
+
+    An iteration is a product and two triangular systems, of n^2 steps each, which read all their
+    numbers once; factors are n^3 steps at the rate of products of matrices. 0 where there would be
+    too few to be of use.
+    """
+    most = min(MOST_STEPS, n // (STEP * columns))
+    return most if most >= FEWEST_STEPS else 0
+
+
+def _by_gmres(a: Array, b: Array, x: Array, factors: LuFactors) -> tuple[Array, int, float]:
+    """x of each column by GMRES from the x so far, how many iterations, and the largest |(a M)^-1|.
+
+    The factors are applied as the inverse in the format itself (Carson and Higham 2017).
+    """
+    wide = LuFactors(widened(factors.lu, a.format), factors.piv)
+    columns, steps, inverse = [], 0, 1.0
+    for j in range(b.shape[1]):
+        column = x[:, j]
+        if bool(isfinite(column).all()):
+            found, size = preconditioned(
+                a, b[:, j], lambda v: lu_solve(wide, v), column, worth(*b.shape)
+            )
+            column, steps, inverse = found.x, steps + found.iterations, max(inverse, size)
+        columns.append(column)
+    return stack(columns, axis=1), steps, inverse
+
+
+def widened(x: Array, form: Format) -> Array:
+    """Values of a shorter format as those of a longer one: a copy with zeros behind."""
+    made = zeros(x.shape, form, x.queue)
+    first_limbs(made, x.format)[...] = x
+    return made
 
 
 def _corrected(
@@ -134,10 +186,8 @@ def _solved(factors: LuFactors, b: Array, form: Format) -> Array:
     limit = 120 if form.word == "float32" else 1000
     exponent = max(-limit, min(limit, exponent))
     scaled = scal(math.ldexp(1.0, -exponent), b)
-    found = lu_solve(factors, first_limbs(scaled, short))
-    x = zeros(b.shape, form, b.queue)
-    first_limbs(x, short)[...] = found
-    return scal(math.ldexp(1.0, exponent), x)
+    found = widened(lu_solve(factors, first_limbs(scaled, short)), form)
+    return scal(math.ldexp(1.0, exponent), found)
 
 
 def _residual(
@@ -159,17 +209,22 @@ def _largest(x: Array) -> np.ndarray[Any, np.dtype[np.float64]]:
 
 
 def _described(
-    a: Array, b: Array, x: Array, factors: LuFactors, size: float, count: int
+    a: Array,
+    b: Array,
+    x: Array,
+    factors: LuFactors,
+    size: float,
+    inverse_of_rest: float,
+    errors: np.ndarray[Any, Any],
 ) -> Refinement:
     form, short = a.format, factors.lu.format
-    _, errors = _residual(a, b, x, size)
     inverse = norm_estimate(
         lambda v: lu_solve(factors, v, trans=1), lambda v: lu_solve(factors, v), factors.lu
     )
-    condition = size * inverse
+    condition = size * inverse * inverse_of_rest
     solution, side = _largest(x), _largest(b)
     with np.errstate(all="ignore"):
         relative = np.where(solution > 0, 1 + side / (size * solution), 1.0)
     rounding = SUM * a.shape[0] * form.unit_roundoff
     bound = float((condition * relative * (errors + rounding)).max())
-    return Refinement(short.name, count, float(errors.max()), condition, bound)
+    return Refinement(short.name, 0, float(errors.max()), condition, bound)

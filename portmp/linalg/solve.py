@@ -5,22 +5,57 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from portmp.arrays.array import Array
+from portmp.errors import ArgumentError, suggestion
+from portmp.linalg.certified import Certified, certified
+from portmp.linalg.cholesky import cholesky, cholesky_solve
+from portmp.linalg.ldl import solve_symmetric
 from portmp.linalg.lu import solve_directly
 from portmp.linalg.operands import By
 from portmp.linalg.refinement import Refined, refined
 
+ASSUMED = ("gen", "sym", "pos")
+
 
 @overload
 def solve(
-    a: Array, b: Array, *, method: By = "direct", refine: Literal[False] = False
+    a: Array,
+    b: Array,
+    *,
+    method: By = "direct",
+    refine: Literal[False] = False,
+    certify: Literal[False] = False,
+    assume_a: str = "gen",
+    lower: bool = False,
 ) -> Array: ...
 
 
 @overload
-def solve(a: Array, b: Array, *, method: By = "direct", refine: Literal[True]) -> Refined: ...
+def solve(
+    a: Array,
+    b: Array,
+    *,
+    method: By = "direct",
+    refine: Literal[True],
+    certify: Literal[False] = False,
+) -> Refined: ...
 
 
-def solve(a: Array, b: Array, *, method: By = "direct", refine: bool = False) -> Array | Refined:
+@overload
+def solve(
+    a: Array, b: Array, *, method: By = "direct", refine: bool = False, certify: Literal[True]
+) -> Certified: ...
+
+
+def solve(
+    a: Array,
+    b: Array,
+    *,
+    method: By = "direct",
+    refine: bool = False,
+    certify: bool = False,
+    assume_a: str = "gen",
+    lower: bool = False,
+) -> Array | Refined | Certified:
     """The solution x of a x = b for a (..., n, n), b (n,) or (..., n, r), by LU with partial
     pivoting.
 
@@ -32,7 +67,33 @@ def solve(a: Array, b: Array, *, method: By = "direct", refine: bool = False) ->
     that does not come about, as for condition numbers near the limb's 1/u, with one limb more, up
     to the format itself. The result is a ``Refined``: ``x``, and in ``info`` which format's factors
     it took, how many corrections, and an estimated bound of the error.
+
+    With *certify* (one matrix) the result is a ``Certified``: ``x``, ``bound``, which no
+    component's error exceeds (proved, with all roundings), and ``info``. x is corrected by an
+    approximate inverse, of as few limbs as do, with exact residuals, whether with *refine* or
+    without, so that bounds are near the last limb's rounding. Raises ArgumentError where a cannot
+    be proved regular, as for condition numbers near the format's u^-N / n.
+
+    *assume_a*, SciPy's: ``sym`` takes a as symmetric, by L D L^T (``ldl``), ``pos`` as positive
+    definite, by Cholesky. Of both only the upper triangle is read, with *lower* the lower one.
     """
+    if assume_a not in ASSUMED:
+        near = suggestion(str(assume_a), list(ASSUMED))
+        raise ArgumentError(
+            f"solve: assume_a {assume_a!r} given{near}; allowed are {', '.join(ASSUMED)}"
+        )
+    if assume_a != "gen":
+        if refine or certify:
+            asked = "refine" if refine else "certify"
+            raise ArgumentError(
+                f"solve: assume_a {assume_a!r} given with {asked}, for which it must be 'gen'"
+            )
+        if assume_a == "sym":
+            return solve_symmetric(a, b, lower=lower, method=method)
+        factor = cholesky(a, upper=not lower, method=method)
+        return cholesky_solve(factor, b, upper=not lower, method=method)
+    if certify:
+        return certified(a, b, method)
     if refine:
         return refined(a, b, method)
     return solve_directly(a, b, method=method)

@@ -227,14 +227,17 @@ def _plot(path: Path, plan: Plan, courses: list[Course]) -> None:
         left.plot(ways[:, :, 0], ways[:, :, 1], linewidth=0.8)
     left.plot(ways[-1, :, 0], ways[-1, :, 1], ".", color="black", markersize=2)
     left.set_aspect("equal")
-    left.set_title(f"{courses[-1].format}: x, y", fontsize=9)
+    left.set_title(f"{courses[-1].format}: ways of the particles", fontsize=9)
+    left.set_xlabel("x (length as given)")
+    left.set_ylabel("y (length as given)")
     for axes, name in ((middle, "energy_errors"), (right, "momentum_errors")):
         for course in courses:
             points = [(t, e) for t, e in zip(course.times, getattr(course, name), strict=True) if e]
             if points:
                 axes.plot(*zip(*points, strict=True), ".-", label=course.format, linewidth=0.6)
                 axes.set_yscale("log")
-        axes.set_xlabel("time")
+        axes.set_xlabel("time (as given)")
+        axes.set_ylabel("relative error")
         axes.legend()
     middle.set_title(f"relative energy error, {plan.scheme}", fontsize=9)
     right.set_title("relative error of the angular momentum", fontsize=9)

@@ -240,7 +240,9 @@ def _uses(entry: Entry, claim: entries.Uses) -> Looks:
 def _prints(entry: Entry, claim: entries.Prints) -> Looks:
     def look() -> str:
         options = entry.options_for(claim.by, claim)
-        said = toolchains.run_program(compile_text(claim.by, entry.text(claim.text), "", options))
+        said = toolchains.run_program(
+            compile_text(claim.by, entry.text(claim.text), claim.arch, options)
+        )
         if said.split() != claim.prints.split():
             raise _Wrong(f"the text {claim.text} prints {said!r}, not {claim.prints!r}")
         return f"the text {claim.text} prints {one_line(Exception(said))}"

@@ -49,7 +49,7 @@ def run(
     if (hip or template) != (folder is not None):
         what = "--hip and --template write into a folder: -o DIR"
         raise ArgumentError(what if folder is None else "-o: give --hip or --template, or both")
-    read = [sources.read(name) for name in files]
+    read = sources.together([sources.read(name) for name in files])
     together = [PurePath(source.name).name for source in read]
     reports = [report.of(source, together) for source in read]
     made = list(_written(read, Path(folder), hip, template)) if folder is not None else []

@@ -64,26 +64,28 @@ class Claim:
 
 
 @dataclass(frozen=True)
-class Compiles(Claim):
-    """A compiler takes a text."""
+class OfText(Claim):
+    """About what a compiler, ``by``, makes of a text, for an architecture, with options."""
 
-    kind: ClassVar[str] = "compiles"
     by: str
     text: str
-    arch: str = ""
-    options: tuple[str, ...] = ()
+    arch: str = field(default="", kw_only=True)
+    options: tuple[str, ...] = field(default=(), kw_only=True)
 
 
 @dataclass(frozen=True)
-class Message(Claim):
-    """A compiler refuses a text, and each line of *says* is a part of its message."""
+class Compiles(OfText):
+    """The compiler takes it."""
+
+    kind: ClassVar[str] = "compiles"
+
+
+@dataclass(frozen=True)
+class Message(OfText):
+    """The compiler refuses it, and each line of *says* is a part of its message."""
 
     kind: ClassVar[str] = "message"
-    by: str
-    text: str
     says: str
-    arch: str = ""
-    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -113,42 +115,31 @@ class Run(Claim):
 
 
 @dataclass(frozen=True)
-class Count(Claim):
-    """So many instructions of a compiled text match a regular expression, ``finds``."""
+class Count(OfText):
+    """So many instructions of the code match a regular expression, ``finds``."""
 
     kind: ClassVar[str] = "count"
-    by: str
-    text: str
     finds: str
     times: int = -1
     at_least: int = 0
-    arch: str = ""
-    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Uses(Claim):
-    """A compiled kernel takes ``resource`` (registers, shared, scratch) between two numbers."""
+class Uses(OfText):
+    """The kernel takes ``resource`` (registers, shared, scratch) between two numbers."""
 
     kind: ClassVar[str] = "uses"
-    by: str
-    text: str
     resource: str
     at_least: int = 0
     at_most: int = 2**31
-    arch: str = ""
-    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class Prints(Claim):
-    """A program for this machine, built from a text, prints this."""
+class Prints(OfText):
+    """A program for this machine, built from the text, prints this."""
 
     kind: ClassVar[str] = "prints"
-    by: str
-    text: str
     prints: str
-    options: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -258,11 +249,7 @@ def parsed(name: str, found: Mapping[str, Any]) -> Entry:
     claims = tuple(_claims(name, found))
     entry = Entry(
         name,
-        title=_flat(found["title"]),
-        sees=_flat(found["sees"]),
-        trap=_flat(found["trap"]),
-        hip=_flat(found["hip"]),
-        opencl=_flat(found["opencl"]),
+        **{key: " ".join(found[key].split()) for key in _PROSE},
         constructs=_strings(name, "constructs", found.get("constructs", [])),
         programs=bool(found.get("programs", False)),
         not_by=dict(found.get("not_by", {})),
@@ -273,10 +260,6 @@ def parsed(name: str, found: Mapping[str, Any]) -> Entry:
     )
     _check(entry)
     return entry
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _texts(name: str, found: Any) -> dict[str, str]:
@@ -334,7 +317,7 @@ def _check(entry: Entry) -> None:
     used = set(DIALECTS)
     for claim in entry.claims:
         where = f"{entry.name}: {claim.kind}"
-        if isinstance(claim, Compiles | Message | Count | Uses | Prints):
+        if isinstance(claim, OfText):
             toolchains.get(claim.by)
             entry.text(claim.text)
             used.add(claim.text)
@@ -364,7 +347,7 @@ def _check_run(where: str, entry: Entry, claim: Run) -> None:
 def compiled(entry: Entry) -> list[Compiles]:
     """Which compilers take which of the three texts, which nobody has to write."""
     return [
-        Compiles(tool.name, tool.dialect, "", entry.options.get(tool.name, ()))
+        Compiles(tool.name, tool.dialect, options=entry.options.get(tool.name, ()))
         for tool in toolchains.TOOLCHAINS.values()
         if tool.programs == entry.programs
         and tool.dialect in entry.texts

@@ -76,7 +76,9 @@ def translated(source: Source, together: Sequence[str] = ()) -> Hip:
     text = b"".join([*parts, content[end:]])
     changes = [change for _, _, change in edits]
     if added := _added(facts, text, warps):
-        text = b"".join(f"#include {name}\n".encode() for name in added) + text
+        mark = b"\xef\xbb\xbf" if text.startswith(b"\xef\xbb\xbf") else b""
+        head = b"".join(f"#include {name}\n".encode() for name in added)
+        text = mark + head + text[len(mark) :]
         changes = [Change(1, "", f"#include {name}", "added") for name in added] + changes
     return Hip(file_name(source.name), text, tuple(changes), warps)
 
@@ -110,9 +112,12 @@ _FUNCTIONS = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaFuncG
 
 
 def _arguments(facts: Facts) -> Iterator[tuple[int, int, Change]]:
-    """Symbols in HIP_SYMBOL, and kernels as addresses."""
+    """Symbols in HIP_SYMBOL, kernels as addresses, and arguments that have no default in HIP."""
     for call in facts.calls:
         name, given = called(call), arguments(call)
+        if len(given) == names.WITHOUT_DEFAULTS.get(name, 0) - 1:
+            end = call.end_byte
+            yield end - 1, end, Change(int(call.end_point[0]) + 1, ")", ", 0)", "argument")
         for table, before in ((_SYMBOLS, "HIP_SYMBOL("), (_FUNCTIONS, "(const void *)")):
             place = table.get(name)
             if place is None or place >= len(given):

@@ -70,6 +70,9 @@ _CALLED_OTHERWISE = {
     "cudaThreadSetCacheConfig": "hipDeviceSetCacheConfig",
     "cudaThreadGetCacheConfig": "hipDeviceGetCacheConfig",
     "cudaThreadSetLimit": "hipDeviceSetLimit",
+    "CUDART_CB": "/* CUDART_CB */",
+    "__CUDACC__": "__HIPCC__",
+    "__NVCC__": "__HIPCC__",
     "cudaDeviceProp": "hipDeviceProp_t",
     "cudaPointerAttributes": "hipPointerAttribute_t",
     "cudaDeviceBlockingSync": "hipDeviceScheduleBlockingSync",
@@ -143,6 +146,16 @@ _PREFIXES = (
 )
 
 
+WITHOUT_DEFAULTS = {
+    "cudaStreamWaitEvent": 3,
+    "cudaMalloc3DArray": 4,
+    "cudaGraphInstantiateWithFlags": 3,
+    "cudaSignalExternalSemaphoresAsync": 4,
+    "cudaWaitExternalSemaphoresAsync": 4,
+}
+"""Functions whose last argument CUDA takes for 0, and HIP (of ROCm 5.2) wants: how many it has."""
+
+
 @cache
 def _known() -> Mapping[str, Any]:
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
@@ -165,6 +178,7 @@ def _renamed(name: str, known: Mapping[str, str]) -> str:
     return ""
 
 
+@cache
 def hip_name(name: str) -> str | None:
     """What a name of CUDA is called in HIP; nothing ('') where CUDA has it and HIP has not;
     None for a name that is not known to be CUDA's.

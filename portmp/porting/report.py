@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import PurePath
 from typing import Any
@@ -20,7 +20,8 @@ from portmp.porting.words import INCLUDE, Word
 FINDERS = (*warps.TRAPS, *kernels.TRAPS, *opencl.TRAPS, *arithmetic.TRAPS, *host.TRAPS)
 
 _OF_CUDA = re.compile(
-    r"(__\w+|cu[A-Z]\w*|cuda\w+|CU\w*_\w+|cu(blas|fft|rand|sparse|solver|dnn)\w*|nvrtc\w+)$"
+    r"(__\w+|(make_)?cu[A-Z]\w*|(make_)?cuda\w+|CU\w*_\w+|cu(blas|fft|rand|sparse|solver|dnn)\w*|nvrtc\w+"
+    r"|(make_)?(u?(char|short|int|long|longlong)|float|double)[1-4])$"
 )
 _UNSAID = frozenset(("const", "constexpr", "auto", "double", "__restrict__"))
 """Words that are everywhere and that no porter has to look at."""
@@ -69,11 +70,20 @@ def by_construct() -> dict[str, tuple[Entry, ...]]:
 def of(source: Source, together: Sequence[str] = ()) -> Report:
     """The report of a source; *together*: names of files that are read with it."""
     facts = Facts(source)
-    traps = {trap: None for find in FINDERS for trap in find(facts)}
+    traps = {_where_compiled(facts, trap): None for find in FINDERS for trap in find(facts)}
     order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
     return Report(
         source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts, together))
     )
+
+
+def _where_compiled(facts: Facts, trap: Trap) -> Trap:
+    """A trap; possible alone where a branch of the preprocessor keeps it from AMD's compilers."""
+    branch = next((name for first, last, name in facts.left_out if first < trap.line < last), "")
+    if trap.platform != HIP or trap.effect != "compile" or not branch:
+        return trap
+    words = f"{trap.words}; left out where {branch} is not defined"
+    return replace(trap, certainty=POSSIBLE, words=words)
 
 
 def _constructs(facts: Facts) -> Iterator[Construct]:
@@ -136,11 +146,7 @@ _MEMBERS = frozenset(("clockRate", "memoryClockRate", "multiProcessorCount", "sh
 
 
 def _is_variable(facts: Facts, word: Word) -> bool:
-    return any(
-        word.text in inside.types
-        for inside in facts.functions
-        if inside.node.start_byte <= word.start < inside.node.end_byte
-    )
+    return any(word.text in inside.types for inside in facts.around(word.start))
 
 
 def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
@@ -156,6 +162,9 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
             yield "#pragma unroll", line_of(node)
         elif node.type == "string_content" and text_of(node) in by_construct():
             yield text_of(node), line_of(node)
+    for one in facts.source.hidden:
+        if re.match(r"#\s*pragma\s+unroll", one.text):
+            yield "#pragma unroll", facts.source.content.count(b"\n", 0, one.start) + 1
 
 
 def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
@@ -163,7 +172,8 @@ def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
     if missing := sorted(name for name in own if PurePath(name).name not in together):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
     if facts.source.root.has_error:
-        lines = sorted({line_of(n) for n in walk(facts.source.root) if n.type == "ERROR"})
+        bad = [n for n in walk(facts.source.root) if n.type == "ERROR" or n.is_missing]
+        lines = sorted({line_of(n) for n in bad})
         some = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
         where = f" (line {some})" if lines else ""
         yield f"parts could not be parsed{where}; names in them are found, traps may not be"
@@ -223,7 +233,10 @@ def _singular(what: str, total: int) -> str:
     if total != 1:
         return what
     return (
-        what.replace("do not", "does not").replace("are ", "is ").replace("give", "gives", 1)
+        what.replace("do not", "does not")
+        .replace("are ", "is ")
+        .replace("they need", "it need")
+        .replace("give", "gives", 1)
         if (not what.startswith("may"))
         else what
     )

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
 from portmp.errors import BackendUnavailable, InputError
+from portmp.porting import prepared
+from portmp.porting.prepared import Hidden, Macro
 
 Node = Any
 """A node of tree-sitter's: type, text, children, place."""
@@ -36,15 +38,25 @@ def parsed(content: bytes) -> Node:
 
 @dataclass(frozen=True)
 class Source:
-    """A file's text and its syntax tree."""
+    """A file's text and its syntax tree; *macros*: those of files that are read with it."""
 
     name: str
     content: bytes = field(repr=False)
+    macros: Mapping[str, Macro] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def _prepared(self) -> tuple[bytes, tuple[Hidden, ...]]:
+        return prepared.text(self.content, parsed, walk, self.macros)
 
     @cached_property
     def root(self) -> Node:
-        """The root of the syntax tree."""
-        return parsed(self.content)
+        """The root of the syntax tree, of the text as the grammar can read it."""
+        return parsed(self._prepared[0])
+
+    @property
+    def hidden(self) -> tuple[Hidden, ...]:
+        """What the tree does not show: words in macros, words that the grammar does not know."""
+        return self._prepared[1]
 
     @property
     def text(self) -> str:
@@ -59,7 +71,7 @@ class Source:
     @cached_property
     def functions(self) -> list[Function]:
         """Functions that are defined here, outermost first."""
-        return [Function(self, node) for node in walk(self.root) if node.type == _DEFINITION]
+        return [Function(self, node) for node in walk(self.root) if node.type in _DEFINITIONS]
 
     @cached_property
     def constants(self) -> dict[str, str]:
@@ -87,7 +99,8 @@ class Source:
         return number(text_of(node), self.constants) if node is not None else None
 
 
-_DEFINITION = "function_definition"
+_LAMBDA = "lambda_expression"
+_DEFINITIONS = ("function_definition", _LAMBDA)
 
 
 @dataclass(frozen=True)
@@ -99,17 +112,37 @@ class Function:
 
     @cached_property
     def name(self) -> str:
-        """Its name."""
+        """Its name; a lambda is called by its place."""
+        if self.node.type == _LAMBDA:
+            return f"lambda of line {line_of(self.node)}"
         return declared_name(self.node) or ""
 
     @cached_property
     def qualifiers(self) -> frozenset[str]:
-        """Words such as __global__ before its body."""
+        """Words such as __global__ before its body, in macros too."""
         body = self.node.child_by_field_name("body")
+        hidden = prepared.qualifiers(self.source.hidden, self._begin, self._end_of_head(body))
         head = [c for c in self.node.children if body is None or c.start_byte < body.start_byte]
         words = {n.type for child in head for n in walk(child) if n.type.startswith("__")}
         words |= {text_of(n) for c in head for n in walk(c) if text_of(n) in _QUALIFIERS}
-        return frozenset(words)
+        return hidden | words
+
+    @property
+    def _begin(self) -> int:
+        """Where words before it may begin that the tree does not show."""
+        if self.node.type == _LAMBDA:
+            return int(self.node.start_byte)
+        before = self.node.prev_sibling
+        while before is not None and before.type == "comment":
+            before = before.prev_sibling
+        if before is not None:
+            return int(before.end_byte)
+        around = self.node.parent
+        at_top = around is None or around.parent is None  # whose tree begins at the first word
+        return 0 if at_top else int(around.start_byte)
+
+    def _end_of_head(self, body: Node | None) -> int:
+        return int(self.node.end_byte if body is None else body.start_byte)
 
     @property
     def is_kernel(self) -> bool:
@@ -164,9 +197,19 @@ def read(path: str | Path) -> Source:
         raise InputError(f"{path}: {error.strerror or error}") from None
     if len(content) > _LARGEST:
         raise InputError(f"{path}: {len(content)} bytes given, sources have at most {_LARGEST}")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise InputError(f"{path}: is UTF-16, which compilers do not take either: save it as UTF-8")
     if b"\0" in content:
         raise InputError(f"{path}: is no text: it holds bytes of 0")
     return Source(str(path), content)
+
+
+def together(some: Sequence[Source]) -> list[Source]:
+    """Sources that know each other's macros."""
+    macros: Mapping[str, Macro] = {}
+    for source in some:
+        macros = prepared.macros(parsed(source.content), walk, macros)
+    return [replace(source, macros=macros) for source in some]
 
 
 def walk(node: Node | None) -> Iterator[Node]:

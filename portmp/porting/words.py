@@ -52,7 +52,14 @@ class Word:
 
 def words(source: Source) -> list[Word]:
     """All of them, in the order of the text."""
-    return list(_words(source.root, 0, 0, 0))
+    found = list(_words(source.root, 0, 0, 0))
+    lines, before = 0, 0
+    for one in source.hidden:
+        lines += source.content.count(b"\n", before, one.start)
+        before = one.start
+        inside = parsed(one.text.encode("utf-8", "surrogateescape"))
+        found += _words(inside, one.start, lines, 1)
+    return sorted(found, key=lambda word: word.start) if source.hidden else found
 
 
 _DEEPEST = 4

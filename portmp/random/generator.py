@@ -10,11 +10,14 @@ import numpy as np
 
 from portmp import discovery
 from portmp.arrays import creation, dtypes
+from portmp.arrays import elementwise as elementwise_arrays
 from portmp.arrays.array import Array, operand
 from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
+from portmp.arrays.viewed import Viewed
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
+from portmp.random import samples
 from portmp.random.philox import Philox, sizes
 from portmp.routines import base, elementwise
 from portmp.routines.random import launch
@@ -161,7 +164,62 @@ class Generator:
         launch.fill_integers(stream, place, first, last - first + 1, out)
         return PlainArray(out)
 
+    def permutation(self, x: Any, axis: int = 0, device: Where = None) -> Any:
+        """A copy of an array whose parts along an axis are in a random order.
+
+        Of an integer: the numbers below it (int64) in such an order, on *device*. All orders are as
+        likely: by 64 bits for each part, of which two are seldom equal.
+        """
+        given = self._elements(x, device)
+        if given is None:
+            n = samples.whole(x, "x")
+            found = samples.orders(self.bit_generator, 1, n, discovery.queue_of(device))
+            return PlainArray(found.view_as((n,)))
+        return samples.arranged(self.bit_generator, given, axis)
+
+    def permuted(self, x: Any, axis: int | None = None, out: Any = None) -> Any:
+        """A copy whose rows along an axis have an order each; without an axis all elements one."""
+        given = self._elements(x, None)
+        if given is None:
+            raise ArgumentError(f"x: {type(x).__name__} given, an array is needed")
+        return elementwise_arrays.given_back(
+            samples.arranged_each(self.bit_generator, given, axis).planes, out
+        )
+
+    def shuffle(self, x: Any, axis: int = 0) -> None:
+        """Put the parts of an array along an axis into a random order, in its own memory."""
+        if not isinstance(x, Viewed):
+            raise ArgumentError(f"x: {type(x).__name__} given, an array of portmp is needed")
+        samples.put_back(x, samples.arranged(self.bit_generator, x, axis))
+
+    def choice(
+        self,
+        a: Any,
+        size: Size = None,
+        replace: bool = True,
+        p: Any = None,
+        axis: int = 0,
+        shuffle: bool = True,
+        device: Where = None,
+    ) -> Any:
+        """Elements of an array along an axis, or integers (int64) from 0 to a - 1, by chance.
+
+        *p*: their probabilities, an array of a format or numbers; without *replace* nothing is
+        drawn twice, and what is drawn first counts for later draws. *device* is for integers.
+        What is drawn is in random order always: *shuffle* is there for NumPy's sake.
+        """
+        shape = sizes(size)
+        return samples.chosen(
+            self.bit_generator, self.random, a, shape, bool(replace), p, axis, device
+        )
+
     # --- parts ------------------------------------------------------------------------------------
+
+    def _elements(self, x: Any, device: Where) -> Any:
+        """An array of what may be one; None for a number."""
+        if isinstance(x, (list, tuple, np.ndarray)):
+            return creation.asarray(x, device=device)
+        return x if isinstance(x, Viewed) else None
 
     def _drawn(self, kind: str, target: Target, out: Array | None) -> Planes:
         """Values in new memory or in *out*."""

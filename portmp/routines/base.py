@@ -77,6 +77,15 @@ def is_number(value: ScalarLimbs, number: float) -> bool:
     return bool(value[0] == number) and all(w == 0 for w in value[1:])
 
 
+def check_words(form: Format, device: Device) -> None:
+    """FormatError where a device has not the words that a format computes in."""
+    if form.word == "float64" and not device.properties.float64:
+        raise FormatError(
+            f"format {form.name}: {device.name} ({device.properties.name}) has no float64; "
+            "use float32, ds, ts or qs"
+        )
+
+
 def same(form: Format, **operands: Planes) -> None:
     """Check that operands share *form* and one device's queue."""
     first = next(iter(operands.items()))

@@ -9,6 +9,8 @@ from portmp.routines.exact.routine import Exact
 from portmp.routines.functions.routine import Functions
 from portmp.routines.gemm.routine import Gemm
 from portmp.routines.gravity.routine import Gravity
+from portmp.routines.jacobi.routine import Jacobi
+from portmp.routines.ldl.routine import Ldl
 from portmp.routines.lu.routine import Lu
 from portmp.routines.order.routine import Order
 from portmp.routines.ozaki.routine import Ozaki
@@ -18,6 +20,8 @@ from portmp.routines.random.routine import Random
 from portmp.routines.reduce.routine import Reduce
 from portmp.routines.routine import Routine
 from portmp.routines.scan.routine import Scan
+from portmp.routines.schur.routine import Schur
+from portmp.routines.sparse.routine import Sparse
 from portmp.routines.split2021.routine import Split2021
 from portmp.routines.triangular.routine import Triangular
 
@@ -35,7 +39,11 @@ _ALL: tuple[Routine, ...] = (
     Triangular(),
     Lu(),
     Cholesky(),
+    Ldl(),
     Qr(),
+    Schur(),
+    Sparse(),
+    Jacobi(),
     Scan(),
     Order(),
     Conversions(),

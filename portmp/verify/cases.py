@@ -24,6 +24,7 @@ from portmp.routines.case import Case, In
 from portmp.routines.reference import Host
 from portmp.routines.registry import ROUTINES
 from portmp.runtime import digests, planes
+from portmp.verify import composed
 
 REFERENCE = "reference"
 digest = digests.digest
@@ -44,14 +45,15 @@ def device_result(case: Case, device: Device) -> Host:
     result = call(*(given(operand) for operand in case.operands), **options)
     if isinstance(result, tuple):
         result = result[0]
-    return [result] if isinstance(result, np.ndarray) else result.to_limbs()
+    return result.to_limbs() if isinstance(result, mp.Array) else [np.asarray(result)]
 
 
 @cache
 def cases(name: str) -> tuple[Case, ...]:
     """All cases of one format."""
     form = formats.get(name)
-    return tuple(case for routine in ROUTINES.values() for case in routine.cases(form))
+    routines = (case for routine in ROUTINES.values() for case in routine.cases(form))
+    return (*routines, *composed.cases(form))
 
 
 def selected(format_name: str | None, routine: str | None) -> list[Case]:

@@ -3,22 +3,36 @@
 ## Rows stay where they are in memory: place[i] is where row i belongs after the swaps so far, and
 ## rows whose place is above the diagonal are done. A block of threads has ${rows} rows. A step ends
 ## the column before (its pivot is known from all blocks' candidates) and finds candidates for its
-## own; so launches of a step each are all that blocks need to wait for each other, and one block
-## takes all steps in one launch.
+## own; so blocks need to wait for each other once a step: by launches of a step each or, where
+## blocks have a barrier, within one. One block takes all steps in one launch.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
-<% p, long = w.platform, w.platform.index %>
-<% integers = p.pointer.format("int") %>
+<%namespace file="/linalg/panel.mako" import="ended"/>
+<%
+    p, long = w.platform, w.platform.index
+    integers = p.pointer.format("int")
+    fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
+    searchers = min(threads, 32)
+    apart = max(threads // most, 1)
+    held = rows // apart
+    ## Elements that stay in registers from step to step; a thread has one column of them.
+    stay = threads > 1 and held <= 8
+    at_once = min(held, 8)
+    tree = p.warp_barrier or p.barrier
+%>
 <%def name="better(value, place)">${value} > value || (${value} == value && ${place} < spot)</%def>
+## Of what some threads found the best, for all threads.
 <%def name="first_of_all()">
 % if threads > 1:
-        best_value[thread] = value;
-        best_place[thread] = spot;
-        best_row[thread] = row;
-        for (int step = ${threads // 2}; step > 0; step /= 2) {
-            ${p.barrier}
-            if (thread < step) {
-                const int other = thread + step;
+        if (thread < ${searchers}) {
+            best_value[thread] = value;
+            best_place[thread] = spot;
+            best_row[thread] = row;
+        }
+        for (int half = ${searchers // 2}; half > 0; half /= 2) {
+            ${tree}
+            if (thread < half) {
+                const int other = thread + half;
                 if (best_value[other] > best_value[thread]
                     || (best_value[other] == best_value[thread] && best_place[other] < best_place[thread])) {
                     best_value[thread] = best_value[other];
@@ -31,8 +45,52 @@
         value = best_value[0];
         spot = best_place[0];
         row = best_row[0];
-        ${p.barrier}
 % endif
+</%def>
+<%def name="kept(memory, index, value)">
+% for k in w.limbs:
+            ${memory}${k}[${index}] = ${w.narrow(k, w.word_of(value, k))};
+% endfor
+</%def>
+<%def name="put(index, value)">
+% for k in w.limbs:
+            ${w.store("w", k, index, w.word_of(value, k))}
+% endfor
+</%def>
+<% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
+## A batch of a thread's elements, from a row on: all are read, then computed, then those written
+## that are below the diagonal; so none waits for another.
+<%def name="read(count)">
+% for u in range(count):
+                if (part + ${u * apart} < last) {
+                    const ${long} at = base + (part + ${u * apart}) * w_row + j * w_col;
+                    own[${u}] = ${w.element("w", "at")};
+                } else {
+                    own[${u}] = ${w.zero()};
+                }
+% endfor
+</%def>
+<%def name="update(count)">
+% for u in range(count):
+                    {
+                        const int i = part + ${u * apart} - first;
+                        const ${w.value} z = ${fma}(${element("factor", "i")}, y, own[${u}]);
+                        const int below = spots[i] > col;
+% for k in w.limbs:
+                        ${w.word_of(f"own[{u}]", k)} = below ? ${w.narrow(k, w.word_of("z", k))} : ${w.word_of(f"own[{u}]", k)};
+% endfor
+                    }
+% endfor
+% for u in range(count):
+                    if (part + ${u * apart} < last && spots[part + ${u * apart} - first] > col) {
+                        const int i = part + ${u * apart};
+                        const ${long} at = base + i * w_row + j * w_col;
+${put("at", f"own[{u}]")}
+                        if (j == step) {
+${kept("next", "i - first", f"own[{u}]")}
+                        }
+                    }
+% endfor
 </%def>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 ${p.kernel.format(threads)} lu_panel(
@@ -40,13 +98,19 @@ ${p.kernel.format(threads)} lu_panel(
     const ${long} blocks, const int origin, const int pivot_count,
 ${matrix(w, "w", const=False)}\
     ${p.pointer.format(w.scalar)}candidates, ${integers}candidate_places, ${integers}candidate_rows,
-    ${integers}places, ${integers}chosen, ${integers}pivots, ${integers}singular)
+    ${integers}places, ${integers}chosen, ${integers}pivots, ${integers}singular,
+    ${integers}arrived)
 {
 % if threads > 1:
-    ${p.shared} ${w.scalar} best_value[${threads}];
-    ${p.shared} int best_place[${threads}];
-    ${p.shared} int best_row[${threads}];
+    ${p.shared} ${w.scalar} best_value[${searchers}];
+    ${p.shared} int best_place[${searchers}];
+    ${p.shared} int best_row[${searchers}];
 % endif
+    ${p.shared} int spots[${rows}];
+% for k in w.limbs:
+    ${p.shared} ${w.word} next${k}[${rows}];
+    ${p.shared} ${w.word} factor${k}[${rows}];
+% endfor
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} group = ${p.axis(p.group_id, 0)}, entry = group / blocks, block = group % blocks;
     const ${long} base = w_start + entry * w_batch;
@@ -54,34 +118,75 @@ ${matrix(w, "w", const=False)}\
     const int last = (int)(m - first < ${rows} ? m : first + ${rows});
     ${integers}place = places + entry * m;
 
+    /* the column that is worked on, and where its rows belong */
+    for (int i = first + thread; i < last; i += ${threads}) {
+        const ${long} at = base + i * w_row + (first_step > 0 ? first_step - 1 : 0) * w_col;
+        const ${w.value} z = ${w.element("w", "at")};
+        const int where = first_step > 0 ? place[i] : i;
+        if (first_step == 0)
+            place[i] = i;
+        spots[i - first] = where;
+${kept("next", "i - first", "z")}
+    }
+% if threads > 1:
+## Rows that are done, or none, take part and change nothing.
+    for (int i = thread; i < ${rows}; i += ${threads}) {
+        const ${w.value} none = ${w.zero()};
+        if (first + i >= last)
+            spots[i] = -1;
+${kept("factor", "i", "none")}
+    }
+% endif
+% if stay:
+    const int j = thread % ${most}, part = first + thread / ${most};
+    ${w.value} own[${held}];
+    if (j < width) {
+${read(held)}\
+    }
+% endif
+    ${p.barrier}
+
     for (int step = first_step; step < end_step; ++step) {
         const int col = step - 1;
         ${w.scalar} value = -3;
         int spot = (int)m, row = 0;
         if (step > 0) {
             const ${long} set = (entry * 2 + (col & 1)) * blocks;
-            for (${long} b = thread; b < blocks; b += ${threads}) {
+            for (${long} b = thread; b < (thread < ${searchers} ? blocks : 0); b += ${searchers}) {
                 const ${w.scalar} other = candidates[set + b];
-                const int where = candidate_places[set + b];
+                const int where = candidate_places[set + b], which = candidate_rows[set + b];
                 if (${better("other", "where")}) {
                     value = other;
                     spot = where;
-                    row = candidate_rows[set + b];
+                    row = which;
                 }
             }
 ${first_of_all()}\
             const ${long} top = base + row * w_row;
             const ${long} pivot = top + col * w_col;
-            const int divides = ${w.limb("w", 0, "pivot")} != 0;
+% if stay:
+            ${w.value} y = ${w.zero()};
+            if (j > col && j < width) {
+                const ${long} above = top + j * w_col;
+                y = ${w.element("w", "above")};
+            }
+% endif
             for (int i = first + thread; i < last; i += ${threads}) {
-                const int now = i == row ? col : place[i] == col ? spot : place[i];
-                const ${long} at = base + i * w_row + col * w_col;
-                place[i] = now;
-                if (now > col && divides) {
-                    const ${w.value} l = ${w.function(networks["div"])}(${w.element("w", "at")}, ${w.element("w", "pivot")});
-% for k in w.limbs:
-                    ${w.store("w", k, "at", w.word_of("l", k))}
-% endfor
+                const int before = spots[i - first], now = i == row ? col : before == col ? spot : before;
+                if (now != before) {
+                    place[i] = now;
+                    spots[i - first] = now;
+                }
+                if (now > col) {
+                    const ${w.value} divisor = ${w.element("w", "pivot")};
+                    ${w.value} l = ${element("next", "i - first")};
+                    if (${w.word_of("divisor", 0)} != 0) {
+                        const ${long} at = base + i * w_row + col * w_col;
+                        l = ${div}(l, divisor);
+${put("at", "l")}
+                    }
+                    l = ${neg}(l);
+${kept("factor", "i - first", "l")}
                 }
             }
             if (block == 0 && thread == 0) {
@@ -90,38 +195,53 @@ ${first_of_all()}\
                 if (!(value > 0) && singular[entry] == 0)
                     singular[entry] = origin + col + 1;
             }
-            ${p.device_barrier}
-            for (int e = thread; e < (last - first) * ${most}; e += ${threads}) {
-                const int i = first + e / ${most}, j = e % ${most};
-                if (j > col && j < width && place[i] > col) {
-                    const ${long} left = base + i * w_row + col * w_col;
-                    const ${long} at = base + i * w_row + j * w_col, above = top + j * w_col;
-                    const ${w.value} z = ${w.function(networks["fma"])}(
-                        ${w.function(networks["neg"])}(${w.element("w", "left")}), ${w.element("w", "above")}, ${w.element("w", "at")});
-% for k in w.limbs:
-                    ${w.store("w", k, "at", w.word_of("z", k))}
-% endfor
+            ${p.barrier}
+% if threads == 1:
+            for (int i = first; i < last; ++i) {
+                if (spots[i - first] > col) {
+                    const ${w.value} l = ${element("factor", "i - first")};
+                    for (int j = step; j < width; ++j) {
+                        const ${long} at = base + i * w_row + j * w_col, above = top + j * w_col;
+                        const ${w.value} z = ${fma}(l, ${w.element("w", "above")}, ${w.element("w", "at")});
+${put("at", "z")}
+                    }
+                    if (step < width) {
+                        const ${long} at = base + i * w_row + step * w_col;
+                        const ${w.value} z = ${w.element("w", "at")};
+${kept("next", "i - first", "z")}
+                    }
                 }
             }
-            ${p.device_barrier}
+% elif stay:
+            if (j > col && j < width) {
+${update(held)}\
+            }
+% else:
+            const int j = thread % ${most};
+            if (j > col && j < width) {
+                const ${long} above = top + j * w_col;
+                const ${w.value} y = ${w.element("w", "above")};
+                for (int part = first + thread / ${most}; part < last; part += ${at_once * apart}) {
+                    ${w.value} own[${at_once}];
+${read(at_once)}\
+${update(at_once)}\
+                }
+            }
+% endif
         }
+        ${p.device_barrier}
         if (step < width) {
             value = -3;
             spot = (int)m;
             row = 0;
-            for (int i = first + thread; i < last; i += ${threads}) {
-                if (step == 0)
-                    place[i] = i;
-                const int where = step == 0 ? i : place[i];
-                if (where >= step) {
-                    const ${long} at = base + i * w_row + step * w_col;
-                    const ${w.scalar} size = ${w.fabs(w.limb("w", 0, "at"))};
-                    const ${w.scalar} other = size == size ? size : -1;
-                    if (${better("other", "where")}) {
-                        value = other;
-                        spot = where;
-                        row = i;
-                    }
+            for (int i = first + thread; i < (thread < ${searchers} ? last : 0); i += ${searchers}) {
+                const int where = spots[i - first];
+                const ${w.scalar} size = ${w.fabs("next0[i - first]")};
+                const ${w.scalar} other = size == size ? size : -1;
+                if (where >= step && (${better("other", "where")})) {
+                    value = other;
+                    spot = where;
+                    row = i;
                 }
             }
 ${first_of_all()}\
@@ -131,7 +251,7 @@ ${first_of_all()}\
                 candidate_places[mine] = spot;
                 candidate_rows[mine] = row;
             }
-            ${p.device_barrier}
         }
+${ended(w, together)}\
     }
 }

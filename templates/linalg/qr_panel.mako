@@ -3,16 +3,18 @@
 ## A block of threads has ${rows} rows, whose sums are a chunk of the definition. A step ends the
 ## column before: its products with all columns are known from all blocks' sums, and its row from a
 ## copy, since its own block changes it meanwhile; then it sums products with its own column. So
-## launches of a step each are all that blocks need to wait for each other, and one block takes all
-## steps in one launch. Of columns left of the diagonal, which hold vectors already, products give
+## blocks need to wait for each other once a step: by launches of a step each or, where blocks have a
+## barrier, within one. One block takes all steps in one launch. Of columns left of the diagonal, which hold vectors already, products give
 ## the triangle of the compact form.
 <%! from portmp.definition import halvings %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%namespace file="/linalg/panel.mako" import="ended"/>
 <%
     p, long = w.platform, w.platform.index
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
+    at_once = 8 if threads > 1 else 1
 %>
 <%def name="kept(memory, index, value, pad)">
 % for k in w.limbs:
@@ -23,6 +25,20 @@ ${pad}${memory}${k}[${index}] = ${w.word_of(value, k)};
 % for k in w.limbs:
 ${pad}${w.store(name, k, index, w.word_of(value, k))}
 % endfor
+</%def>
+## What memory would give back.
+<%def name="stored(memory, index, value, pad)">
+% for k in w.limbs:
+${pad}${memory}${k}[${index}] = ${w.narrow(k, w.word_of(value, k))};
+% endfor
+</%def>
+## An element of column j, and of the next column for all to see.
+<%def name="updated(i, value, pad)">
+${pad}const ${long} to = base + (${i}) * a_row + j * a_col;
+${put("a", "to", value, pad)}\
+${pad}if (j == step) {
+${stored("next", f"{i} - start", value, pad + "    ")}\
+${pad}}
 </%def>
 <% held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 <%def name="tree()">
@@ -40,21 +56,34 @@ ${p.kernel.format(threads)} qr_panel(
     const ${long} m, const int width, const int first_step, const int end_step, const ${long} blocks,
 ${matrix(w, "a", const=False)}\
 ${matrix(w, "t", const=False)}\
-    ${w.planes("sums", const=False, compute=True)}, ${w.planes("saved", const=False, compute=True)})
+    ${w.planes("sums", const=False, compute=True)}, ${w.planes("saved", const=False, compute=True)},
+    ${p.pointer.format("int")}arrived)
 {
 % for k in w.limbs:
     ${p.shared} ${w.word} lane${k}[${lanes * most}];
     ${p.shared} ${w.word} top${k}[${most}];
     ${p.shared} ${w.word} share${k}[${most}];
     ${p.shared} ${w.word} first${k}[1];
+    ${p.shared} ${w.word} factor${k}[${rows}];
+    ${p.shared} ${w.word} next${k}[${rows}];
 % endfor
     ${p.shared} int none[1];
+% if threads == 1:
+    ${w.type(state)} states[${lanes * most}];
+% endif
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} group = ${p.axis(p.group_id, 0)}, entry = group / blocks, block = group % blocks;
     const ${long} base = a_start + entry * a_batch;
     const int start = (int)block * ${rows};
     const int last = (int)(m - start < ${rows} ? m : start + ${rows});
 
+% if threads > 1:
+## Rows above the diagonal take part and change nothing.
+    for (int i = thread; i < ${rows}; i += ${threads}) {
+        const ${w.value} z = ${w.zero()};
+${kept("factor", "i", "z", " " * 8)}
+    }
+% endif
     for (int step = first_step; step < end_step; ++step) {
         const int col = step - 1;
         if (step > 0) {
@@ -123,19 +152,73 @@ ${put("a", "at", "z", " " * 24)}
                     if (!none[0])
                         z = ${f["div"]}(${w.element("a", "at")}, ${held("first", "0")});
 ${put("a", "at", "z", " " * 20)}
+                    z = ${f["neg"]}(z);
+${stored("factor", "i - start", "z", " " * 20)}
                 }
             }
-            ${p.device_barrier}
-            for (int e = thread; e < (last - start) * ${most}; e += ${threads}) {
-                const int i = start + e / ${most}, j = e % ${most};
-                if (i > col && j > col && j < width) {
-                    const ${long} left = base + i * a_row + col * a_col, at = base + i * a_row + j * a_col;
-                    const ${w.value} z = ${f["fma"]}(${f["neg"]}(${w.element("a", "left")}), ${held("share", "j")}, ${w.element("a", "at")});
-${put("a", "at", "z", " " * 20)}
+            ${p.barrier}
+% if threads == 1:
+            for (int i = start; i < last; ++i) {
+                if (i > col) {
+                    for (int j = step; j < width; ++j) {
+                        const ${long} at = base + i * a_row + j * a_col;
+                        const ${w.value} z = ${f["fma"]}(${held("factor", "i - start")}, ${held("share", "j")}, ${w.element("a", "at")});
+${put("a", "at", "z", " " * 24)}
+                    }
+                    if (step < width) {
+                        const ${long} at = base + i * a_row + step * a_col;
+                        const ${w.value} z = ${w.element("a", "at")};
+${kept("next", "i - start", "z", " " * 24)}
+                    }
                 }
             }
-            ${p.device_barrier}
+% else:
+## Elements are read before any is written: their reads do not wait for each other.
+            for (int e = thread; e < ${lanes * most}; e += ${threads}) {
+                const int j = e % ${most};
+                if (j > col && j < width) {
+                    const ${w.value} y = ${held("share", "j")};
+                    int part = start + e / ${most};
+% if at_once > 1:
+                    for (; part + ${(at_once - 1) * lanes} < last; part += ${at_once * lanes}) {
+                        ${w.value} own[${at_once}];
+% for u in range(at_once):
+                        {
+                            const ${long} at = base + (part + ${u * lanes}) * a_row + j * a_col;
+                            own[${u}] = ${w.element("a", "at")};
+                        }
+% endfor
+% for u in range(at_once):
+                        {
+                            const int i = part + ${u * lanes} - start;
+                            own[${u}] = ${f["fma"]}(${held("factor", "i")}, y, own[${u}]);
+                        }
+% endfor
+% for u in range(at_once):
+                        if (part + ${u * lanes} > col) {
+${updated(f"part + {u * lanes}", f"own[{u}]", " " * 28)}\
+                        }
+% endfor
+                    }
+% endif
+                    for (; part < last; part += ${lanes}) {
+                        if (part > col) {
+                            const ${long} at = base + part * a_row + j * a_col;
+                            const ${w.value} z = ${f["fma"]}(${held("factor", "part - start")}, y, ${w.element("a", "at")});
+${updated("part", "z", " " * 28)}\
+                        }
+                    }
+                }
+            }
+% endif
+        } else {
+            for (int i = start + thread; i < last; i += ${threads}) {
+                const ${long} at = base + i * a_row;
+                const ${w.value} z = ${w.element("a", "at")};
+${stored("next", "i - start", "z", " " * 16)}
+            }
         }
+        ${p.device_barrier}
         if (step < width) {
             if (block == 0) {
                 for (int j = thread; j < width; j += ${threads}) {
@@ -145,25 +228,65 @@ ${put("a", "at", "z", " " * 20)}
 ${kept("saved", "to", "z", " " * 20)}
                 }
             }
+% if threads == 1:
+            /* all columns of a row at once, as they lie in memory */
+            for (int e = 0; e < ${lanes * most}; ++e)
+                states[e] = ${w.zero(state)};
+            for (int i = start > step + 1 ? start : step + 1; i < last; ++i) {
+                const ${w.value} left = ${held("next", "i - start")};
+                const int to = (i - start) % ${lanes} * ${most};
+                for (int j = 0; j < width; ++j) {
+                    const ${long} at = base + i * a_row + j * a_col;
+                    states[to + j] = ${f["accumulate"]}(states[to + j], left, ${w.element("a", "at")});
+                }
+            }
+            for (int e = 0; e < ${lanes * most}; ++e) {
+                const ${w.value} z = ${f["finish"] + "(states[e])"};
+${kept("lane", "e", "z", " " * 16)}
+            }
+% else:
             for (int e = thread; e < ${lanes * most}; e += ${threads}) {
                 const int j = e % ${most};
                 ${w.type(state)} sum = ${w.zero(state)};
-                for (int i = start + e / ${most}; i < last; i += ${lanes}) {
-                    if (i > step && j < width) {
-                        const ${long} at = base + i * a_row + step * a_col, other = base + i * a_row + j * a_col;
-                        sum = ${f["accumulate"]}(sum, ${w.element("a", "at")}, ${w.element("a", "other")});
+                int part = start + e / ${most};
+% if at_once > 1:
+                for (; j < width && part + ${(at_once - 1) * lanes} < last; part += ${at_once * lanes}) {
+                    ${w.value} own[${at_once}];
+% for u in range(at_once):
+                    {
+                        const ${long} at = base + (part + ${u * lanes}) * a_row + j * a_col;
+                        own[${u}] = ${w.element("a", "at")};
+                    }
+% endfor
+                    if (part > step) {
+% for u in range(at_once):
+                        sum = ${f["accumulate"]}(sum, ${held("next", f"part + {u * lanes} - start")}, own[${u}]);
+% endfor
+                    } else {
+% for u in range(at_once):
+                        if (part + ${u * lanes} > step)
+                            sum = ${f["accumulate"]}(sum, ${held("next", f"part + {u * lanes} - start")}, own[${u}]);
+% endfor
+                    }
+                }
+% endif
+                for (; j < width && part < last; part += ${lanes}) {
+                    if (part > step) {
+                        const ${long} at = base + part * a_row + j * a_col;
+                        sum = ${f["accumulate"]}(sum, ${held("next", "part - start")}, ${w.element("a", "at")});
                     }
                 }
                 const ${w.value} z = ${f["finish"] + "(sum)"};
 ${kept("lane", "e", "z", " " * 16)}
             }
+% endif
 ${tree()}
             for (int j = thread; j < ${most}; j += ${threads}) {
                 const ${long} at = ((entry * 2 + (step & 1)) * blocks + block) * ${most} + j;
                 const ${w.value} z = ${held("lane", "j")};
 ${kept("sums", "at", "z", " " * 16)}
             }
-            ${p.device_barrier}
         }
+${ended(w, together)}\
     }
 }

@@ -65,6 +65,7 @@ NAMES = Names(
     module_load="cuModuleLoadData",
     module_function="cuModuleGetFunction",
     launch="cuLaunchKernel",
+    launch_together="cuLaunchCooperativeKernel",
     extra=0,
     lists=True,
 )
@@ -105,6 +106,20 @@ class CudaDriver(Driver):
         attributes = self._api.CUfunction_attribute
         which = attributes.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
         self._check(self.current().cuFuncSetAttribute(function, which, nbytes), LaunchError)
+
+    def resident_blocks(self, function: Any, threads: int) -> int:
+        """How many blocks of a kernel the device runs at once."""
+        api = self.current()
+        about = api.CUdevice_attribute
+        units, may = (
+            int(self._check(api.cuDeviceGetAttribute(which, self._device)))
+            for which in (
+                about.CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT,
+                about.CU_DEVICE_ATTRIBUTE_COOPERATIVE_LAUNCH,
+            )
+        )
+        each = api.cuOccupancyMaxActiveBlocksPerMultiprocessor(function, threads, 0)
+        return units * int(self._check(each)) if may else 0
 
     def pci_address(self) -> str:
         """Where the device is on the bus, ``0000:19:00.0``."""

@@ -67,6 +67,7 @@ NAMES = Names(
     module_load="hipModuleLoadData",
     module_function="hipModuleGetFunction",
     launch="hipModuleLaunchKernel",
+    launch_together="",  # untried: no AMD GPU was at hand
     extra=None,
     lists=False,
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -91,15 +92,50 @@ class Facts:
         return [Inside(self, f) for f in templates if f.on_device]
 
     @cached_property
-    def device_lines(self) -> list[tuple[int, int]]:
-        """Where they begin and end, in bytes."""
-        around = [(f.node, f.node.parent) for f in self.functions]
-        whole = [p if p is not None and p.type == _TEMPLATE else n for n, p in around]
-        return [(node.start_byte, node.end_byte) for node in whole]
+    def _places(self) -> tuple[list[int], list[int], list[Inside]]:
+        """Where device functions begin, how far those up to each one reach, and the functions."""
+        found = sorted((_whole(f.node), i) for i, f in enumerate(self.functions))
+        starts, ends = [], list[int]()
+        for (first, last), _ in found:
+            starts.append(first)
+            ends.append(max(last, ends[-1] if ends else 0))
+        return starts, ends, [self.functions[i] for _, i in found]
 
-    def on_device(self, start: int) -> bool:
+    def around(self, place: int) -> Iterator[Inside]:
+        """Device functions that a place, in bytes, lies in."""
+        starts, ends, functions = self._places
+        i = bisect_right(starts, place) - 1
+        while i >= 0 and ends[i] > place:
+            if _whole(functions[i].node)[1] > place:
+                yield functions[i]
+            i -= 1
+
+    def on_device(self, place: int) -> bool:
         """Whether a place is in one of them."""
-        return any(first <= start < last for first, last in self.device_lines)
+        return next(self.around(place), None) is not None
+
+    @cached_property
+    def sizes(self) -> dict[str, list[str]]:
+        """What variables of the type dim3 are made of."""
+        found: dict[str, list[str]] = {}
+        for name, text in re.findall(r"\bdim3\s+(\w+)\s*\(([^()]*)\)", self.source.text):
+            found.setdefault(name, []).append(text)
+        return found
+
+    @cached_property
+    def locations(self) -> frozenset[str]:
+        """Variables of the type cudaMemLocation."""
+        return frozenset(re.findall(r"\bcudaMemLocation\s+(\w+)", self.source.text))
+
+    @cached_property
+    def left_out(self) -> list[tuple[int, int, str]]:
+        """Branches that AMD's compilers do not see: their lines, and the name that they lack."""
+        return [
+            branch
+            for node in walk(self.source.root)
+            if node.type in ("preproc_if", "preproc_ifdef", "preproc_elif")
+            for branch in _left_out(node)
+        ]
 
     @cached_property
     def calls(self) -> list[Node]:
@@ -124,6 +160,43 @@ class Facts:
             if function.name in self.warp_functions:
                 found |= function.names_called
         return frozenset(found)
+
+
+def _whole(node: Node) -> tuple[int, int]:
+    """Where a function begins and ends, in bytes, its template's head included."""
+    around = node.parent
+    one = around if around is not None and around.type == _TEMPLATE else node
+    return int(one.start_byte), int(one.end_byte)
+
+
+UNDEFINED = ("__CUDA_ARCH__", "CUDART_VERSION", "CUDA_VERSION", "__CUDACC_VER_MAJOR__")
+"""Names of CUDA's that HIP's compilers do not define."""
+_NAME = rf"({'|'.join(UNDEFINED)})"
+_IS = re.compile(
+    rf"\s*\(?\s*(defined\s*\(?\s*{_NAME}\s*\)?\s*(&&.*)?|{_NAME}\s*(>=?|==).*)$", re.DOTALL
+)
+_IS_NOT = re.compile(rf"\s*\(?\s*!\s*defined\s*\(?\s*{_NAME}\s*\)?\s*\)?\s*$")
+
+
+def _left_out(node: Node) -> Iterator[tuple[int, int, str]]:
+    """The branch of a conditional that is not compiled on AMD, if one surely is not."""
+    condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
+    other = node.child_by_field_name("alternative")
+    text = text_of(condition)
+    if node.type == "preproc_ifdef":
+        negated = text_of(node.children[0]).endswith("ifndef")
+        found = text in UNDEFINED
+    else:
+        negated = bool(_IS_NOT.match(text))
+        found = negated or (bool(_IS.match(text)) and "||" not in text)
+    if not found:
+        return
+    name = next(one for one in UNDEFINED if one in text)
+    if not negated:
+        end = other.start_point[0] if other is not None else node.end_point[0]
+        yield line_of(node), int(end) + 1, name
+    elif other is not None:
+        yield line_of(other), int(other.end_point[0]) + 1, name
 
 
 @dataclass(frozen=True)

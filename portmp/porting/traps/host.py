@@ -36,6 +36,8 @@ def missing_names(facts: Facts) -> Iterator[Trap]:
             continue
         if (word.text, word.line) in seen or names.hip_name(word.text) != "":
             continue
+        if re.match(r"\s*#\s*(el)?if", facts.source.lines[word.line - 1]):
+            continue  # a name that the preprocessor takes for 0: kernels.guards tells of those
         seen.add((word.text, word.line))
         entry = next(e for p, e in _OWN_ENTRY if re.fullmatch(p, word.text))
         words = f"HIP has no {word.text}"
@@ -61,17 +63,16 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
         elif name in ("cudaMemPrefetchAsync", "cudaMemAdvise") and _location(facts, given):
             words = "HIP takes a device's number, as CUDA before version 13 did"
             yield Trap("host/managed", *at(call), "compile", CERTAIN, words)
+        elif len(given) == names.WITHOUT_DEFAULTS.get(name, 0) - 1:
+            words = f"HIP wants the last argument of {name}; portmp port --hip writes 0"
+            yield Trap("host/default-arguments", *at(call), "compile", CERTAIN, words)
         elif name == "cudaMallocManaged":
             words = "pages move only with XNACK (MI200 and later, HSA_XNACK=1), else over the bus"
             yield Trap("host/managed", *at(call), "speed", LIKELY, words)
 
 
 def _location(facts: Facts, given: list[Node]) -> bool:
-    return any(
-        re.search(rf"\bcudaMemLocation\s+{re.escape(text_of(g))}\b", facts.source.text)
-        for g in given
-        if re.fullmatch(r"\w+", text_of(g))
-    )
+    return any(text_of(g) in facts.locations for g in given)
 
 
 def versions(facts: Facts) -> Iterator[Trap]:

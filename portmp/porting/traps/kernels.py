@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from portmp.porting import names
 from portmp.porting.sources import Node, called, line_of, number, text_of, walk
 from portmp.porting.traps.base import (
     BARRIERS,
@@ -79,11 +80,15 @@ def guards(facts: Facts) -> Iterator[Trap]:
             continue
         condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
         text = " ".join(text_of(condition).split())
-        found = re.search(r"\b__CUDA_ARCH__\b|\b__CUDACC__\b|\b__NVCC__\b", text)
+        found = re.search(
+            r"\b(__CUDA_ARCH__|__CUDACC(_VER_\w+)?__|__NVCC__|CUDA(RT)?_VERSION)\b", text
+        )
         if not found or "__HIP" in text:
             continue
         arch = found[0] == "__CUDA_ARCH__"
         words = f"{found[0]} is not defined on AMD: the other branch is compiled, without a message"
+        if other := names.hip_name(found[0]):
+            words += f"; portmp port --hip writes {other}"
         yield Trap(
             "language/cuda-arch",
             line_of(node),

@@ -311,7 +311,7 @@ def _threads(facts: Facts, node: Node) -> int | None:
         return value
     made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text)
     if made is None and re.fullmatch(r"\w+", text):
-        found = re.findall(rf"\bdim3\s+{text}\s*\(([^()]*)\)", facts.source.text)
+        found = facts.sizes.get(text, [])
         if len(found) != 1:
             return None
         parts = found[0].split(",")

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.routines import base
 from portmp.routines.cholesky import reference
@@ -33,7 +33,8 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """A block's factor."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
-    return spec("cholesky", "linalg/cholesky.mako", f, roles, threads=threads)
+    sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK}
+    return spec("cholesky", "linalg/cholesky.mako", f, roles, **sizes)
 
 
 class _OnDevice(OnDevice, CholeskySteps[Planes]):

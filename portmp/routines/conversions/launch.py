@@ -1,14 +1,16 @@
 """Conversions between formats, and between plain integers and formats.
 
-Definition: a value of another format is rounded once from its exact value; limbs of the same
-encodings are kept as they are. An integer becomes limbs greedily, each the rest rounded to its
-word, so that it is rounded once; zero is +0. A value becomes an integer toward zero: one beyond the
-dtype's ends becomes the end, NaN becomes 0.
+Definition: a value of another format is rounded once from its exact value, limb by limb, each what
+is left; limbs of the same encodings as the other format's first ones are kept as they are. An
+integer becomes limbs greedily, each the rest rounded to its word, so that it is rounded once; zero
+is +0. A value becomes an integer toward zero: one beyond the dtype's ends becomes the end, NaN
+becomes 0.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from functools import cache, partial
 from typing import Any
 
@@ -16,7 +18,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.formats import Format, convert
+from portmp.formats import Format
 from portmp.routines import base, elementwise, moves, plain
 from portmp.routines.conversions import reference
 from portmp.routines.plain.launch import planned
@@ -24,6 +26,8 @@ from portmp.runtime import program
 from portmp.runtime.planes import Numbers, Planes, View, allocate, allocate_numbers
 
 THREADS = 256
+_WHOLE = {"float32": "ts", "float64": "dd"}
+"""Formats of these words that hold every integer."""
 
 
 def holds(form: Format, dtype: str) -> bool:
@@ -39,10 +43,7 @@ def from_plain(x: Numbers, form: Format) -> Planes:
     """Integers or truth values in a format, each rounded once."""
     if form.coded and not holds(form, x.dtype):
         # What is stored short is rounded from the integer itself.
-        made = allocate(form, x.shape, x.queue)
-        if made.size:
-            made.write(reference.from_plain(form, [x.read_span()]))
-        return made
+        return between(from_plain(x, formats.get(_WHOLE[form.word])), form)
     out = allocate(form, x.shape, x.queue)
     _run(x, out, "from_plain", form, partial(reference.from_plain, form), source=x.dtype)
     return out
@@ -58,25 +59,29 @@ def to_plain(x: Planes, dtype: str) -> Numbers:
 
 
 def between(x: Planes, form: Format) -> Planes:
-    """Values in another format.
-
-    On the device where both have one limb of the same words, or where the limbs of x are the first
-    ones of *form*; else the host converts, and waits.
-    """
+    """Values in another format; FormatError where the device has not its words."""
+    base.check_words(form, x.device)
     if elementwise.converts(x.format, form):
         return elementwise.converted(x, form)
     out = allocate(form, x.shape, x.queue)
-    count = x.format.limbs
-    if form.encodings[:count] == x.format.encodings and not form.coded:
+    if form.encodings[: x.format.limbs] == x.format.encodings:
         head = out.buffers[: len(x.format.parts)]
         moves.copied(x, Planes(x.format, x.shape, out.strides, 0, head, x.queue))
         for plane in range(len(head), len(form.parts)):
             plain.fill(out.raw(plane), 0)
         return out
-    if out.size:
-        limbs = moves.dense(x).read_dense()
-        out.write(convert.change_format(limbs, x.format, form))
+    change = partial(reference.between, x.format, form)
+    _launch(x, out, change, lambda *axes: between_spec(x.format.name, form.name, *axes))
     return out
+
+
+@cache
+def between_spec(source: str, target: str, rank: int, threads: int) -> KernelSpec:
+    """The kernel that rounds values of one format to another; it computes in the longer words."""
+    both = {"x": formats.get(source), "out": formats.get(target)}
+    word = max(form.word for form in both.values())
+    path = "arrays/between.mako"
+    return spec("between", path, formats.get(word), {}, stored=both, rank=rank, threads=threads)
 
 
 @cache
@@ -91,6 +96,13 @@ def kernel_spec(template: str, form: str, rank: int, threads: int, **values: Any
 def _run(
     x: View[Any], out: View[Any], template: str, form: Format, on_host: Any, **values: Any
 ) -> None:
+    _launch(x, out, on_host, lambda *axes: kernel_spec(template, form.name, *axes, **values))
+
+
+def _launch(
+    x: View[Any], out: View[Any], on_host: Any, kernel_of: Callable[[int, int], KernelSpec]
+) -> None:
+    """Convert by the kernel for so many axes and threads or, without kernels, *on_host*."""
     if not out.size:
         return
     if out.device.by_reference:
@@ -98,7 +110,7 @@ def _run(
         return
     sizes, (steps,), of_out = planned(out.place, (x.place,))
     threads = base.threads(out.device, THREADS)
-    key = kernel_spec(template, form.name, len(sizes), threads, **values)
+    key = kernel_of(len(sizes), threads)
     kernel = program.kernels(out.device, key)[key.name]
     count = math.prod(sizes)
     args = [count, *sizes[1:], *base.strided(x, *steps), *base.strided(out, *of_out)]

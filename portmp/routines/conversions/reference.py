@@ -6,8 +6,13 @@ import math
 
 import numpy as np
 
-from portmp.formats import Format, convert
+from portmp.formats import Format, convert, encode
 from portmp.routines.reference import Host, Plane
+
+
+def between(source: Format, target: Format, x: Host) -> Host:
+    """Values of another format, each rounded once."""
+    return encode.stored(target, convert.change_format(x, source, target))
 
 
 def from_plain(form: Format, x: Host) -> Host:

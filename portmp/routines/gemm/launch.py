@@ -132,6 +132,28 @@ def gemm(
     return target
 
 
+class Updates:
+    """c = alpha a b + beta c, many times: of factorisations, whose operands fit by construction.
+
+    Views are (batch, rows, columns) of one format and queue, and c shares no element with a and b.
+    Nothing is checked, and schedules are chosen once for each size.
+    """
+
+    def __init__(self) -> None:
+        self._chosen: dict[tuple[object, ...], Schedule] = {}
+
+    def run(
+        self, a: Planes, b: Planes, c: Planes, alpha: base.ScalarLimbs, beta: base.ScalarLimbs
+    ) -> None:
+        """Overwrite c."""
+        key = a.shape, b.shape, *_reading(a, b)
+        chosen = self._chosen.get(key)
+        if chosen is None:
+            chosen = fitted(default(c, a.shape[-1], "accurate"), a, b)
+            self._chosen[key] = chosen
+        _launch(a.format, chosen, "accurate", a, b, c, c, a.shape[-1], alpha, beta)
+
+
 def with_bound(
     a: Planes,
     b: Planes,
@@ -235,11 +257,21 @@ def shared_out(s: Schedule, target: Planes) -> Schedule:
 
 def fitted(schedule: Schedule, a: Planes, b: Planes) -> Schedule:
     """Threads read operands along their contiguous index; one slab needs no split."""
+    a_order, b_order, wide = _reading(a, b)
     return schedule.for_call(
-        a_order="m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
-        b_order="k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
-        wide=_aligned(a) and _aligned(b),
+        a_order=a_order,
+        b_order=b_order,
+        wide=wide,
         split=schedule.split and 1 < base.blocks(a.shape[-1], definition.SLAB) <= MAX_GRID_Y,
+    )
+
+
+def _reading(a: Planes, b: Planes) -> tuple[str, str, bool]:
+    """Along which index operands are read, and whether by several words at once."""
+    return (
+        "m" if abs(a.strides[-2]) < abs(a.strides[-1]) else "k",
+        "k" if abs(b.strides[-2]) < abs(b.strides[-1]) else "n",
+        _aligned(a) and _aligned(b),
     )
 
 

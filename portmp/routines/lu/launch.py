@@ -22,6 +22,7 @@ from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
+from portmp.routines.panel import Panels
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
@@ -29,19 +30,21 @@ from portmp.runtime import program
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 256
-ROWS = {"gpu": 64, "cpu": 256}
-"""Rows of a block of threads in a panel."""
+ROWS = {"gpu": (64, 128, 256), "cpu": (256,)}
+"""Rows that a block of threads in a panel may have, the usual number first."""
 TILE = 16
 """Columns of a block of threads that swaps rows."""
 
 
 @cache
-def panel_spec(form: str, threads: int = THREADS, rows: int = ROWS["gpu"]) -> KernelSpec:
-    """Steps of a panel."""
+def panel_spec(
+    form: str, threads: int = THREADS, rows: int = ROWS["gpu"][0], together: bool = False
+) -> KernelSpec:
+    """Steps of a panel; *together*: whose blocks wait for each other between them."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
-    return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
+    return spec("lu_panel", "linalg/lu_panel.mako", f, roles, together=together, **sizes)
 
 
 @cache
@@ -60,7 +63,7 @@ def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     """The kernels of a factorisation."""
     threads = threads_of(device, THREADS)
-    rows = ROWS[device.properties.kind if device else "gpu"]
+    rows = ROWS[device.properties.kind if device else "gpu"][0]
     return panel_spec(form.name, threads, rows), swap_spec(form.name, threads)
 
 
@@ -79,16 +82,21 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
     def __init__(self, w: Planes, method: Method) -> None:
         super().__init__(w.format, method)
         batch, m, n = w.shape
-        self.unit = unit(w.format, w.device)
         self.count = min(m, n)
         self.threads = threads_of(w.device, THREADS)
-        self.rows = ROWS[w.device.properties.kind]
+        rows = ROWS[w.device.properties.kind]
+        form, threads = w.format.name, self.threads
+
+        def stepped(rows: int, together: bool) -> KernelSpec:
+            return panel_spec(form, threads, rows, together)
+
+        self.panels = Panels(w.queue, stepped, rows, threads)
         self.batch = batch
 
         def integers(count: int) -> Numbers:
             return allocate_numbers("int32", (count,), w.queue)
 
-        most = base.blocks(m, self.rows)
+        most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
         self.where = [integers(2 * batch * most) for _ in range(2)]
         self.places, self.chosen = integers(batch * m), integers(batch * definition.BLOCK)
@@ -97,11 +105,9 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
 
     def panel(self, w: Planes, first: int, end: int) -> None:
         _, m, n = w.shape
-        kernels = program.kernels(w.device, *self.unit)
         height, width = m - first, end - first
-        blocks = base.blocks(height, self.rows)
         mine = self.part(w, slice(first, m), slice(first, end))
-        rest = [
+        own = [
             np.int32(first),
             np.int32(self.count),
             *base.batched(mine),
@@ -112,18 +118,11 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             *self.pivots.buffers,
             *self.singular.buffers,
         ]
-        together = width + 1 if blocks == 1 else 1
-        for step in range(0, width + 1, together):
-            steps = [np.int32(step), np.int32(step + together)]
-            w.queue.launch(
-                kernels["lu_panel"],
-                (self.batch * blocks, 1, 1),
-                (self.threads, 1, 1),
-                [height, np.int32(width), *steps, blocks, *rest],
-            )
+        self.panels.run(self.batch, height, width, own)
+        swap = swap_spec(self.form.name, self.threads)
         tiles = base.blocks(n, TILE)
         w.queue.launch(
-            kernels["lu_swap"],
+            program.kernels(w.device, swap)[swap.name],
             (self.batch * tiles, 1, 1),
             (self.threads, 1, 1),
             [

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cmp_to_key
-
 import numpy as np
 
 from portmp.formats import Format
@@ -19,19 +17,29 @@ def ranks(form: Format | None, x: Host) -> Plane:
     words = tuple(w.ravel() for w in ar.load(x))
     number = np.isnan(words[0])
 
-    def compared(i: int, j: int) -> int:
-        if number[i] or number[j]:
-            return int(number[i]) - int(number[j])
-        sign = ar.operator("compare", *(tuple(w[k : k + 1] for w in words) for k in (i, j)))
-        return int(sign[0][0])
+    def compared(first: Plane, second: Plane) -> Plane:
+        pairs = (tuple(w[places] for w in words) for places in (first, second))
+        sign = ar.operator("compare", *pairs)[0]
+        either = number[first] | number[second]
+        return np.where(either, number[first] * 1.0 - number[second], sign)
 
     found = np.empty(words[0].size, np.int64)
+    # By limbs elements are nearly in order; neighbours change places until they are.
+    order = np.lexsort(words[::-1])
     with ieee.quiet():
-        order = sorted(range(found.size), key=cmp_to_key(compared))
-        rank = 0
-        for before, i in zip([None, *order], order, strict=False):
-            rank += before is not None and compared(before, i) != 0
-            found[i] = rank
+        moved = True
+        while moved:
+            moved = False
+            for start in (0, 1):
+                count = (order.size - start) // 2
+                first, second = order[start : start + 2 * count].reshape(count, 2).T.copy()
+                away = compared(first, second) > 0
+                moved |= bool(away.any())
+                pairs = np.where(away, second, first), np.where(away, first, second)
+                order[start : start + 2 * count] = np.stack(pairs, axis=1).ravel()
+        found[order] = np.cumsum(np.append(False, compared(order[:-1], order[1:]) != 0))[
+            : order.size
+        ]
     return found.reshape(x[0].shape)
 
 
@@ -57,3 +65,21 @@ def position(form: Format | None, largest: bool, x: Host) -> Host:
         end = found.max(initial=0) + 1
         found = np.where(np.isnan(x[0]), end if largest else -1, found)
     return [np.argmax(found, axis=1) if largest else np.argmin(found, axis=1)]
+
+
+def unique(form: Format, x: Host) -> dict[str, Host]:
+    """What ``unique_all`` gives of elements in C order, by its names; each NaN differs."""
+    flat = [plane.reshape(1, -1) for plane in x]
+    (places,) = argsort(form, False, flat)
+    order = places[0]
+    found = ranks(form, flat)[0][order]
+    new = np.concatenate([[True], (found[1:] != found[:-1]) | np.isnan(flat[0][0][order][1:])])
+    starts = np.flatnonzero(new)
+    inverse = np.empty(order.size, np.int64)
+    inverse[order] = np.cumsum(new) - 1
+    return {
+        "values": [plane[0][order[starts]] for plane in flat],
+        "indices": [order[starts]],
+        "inverse_indices": [inverse.reshape(x[0].shape)],
+        "counts": [np.diff(starts, append=order.size)],
+    }

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from types import ModuleType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -46,8 +47,46 @@ class Order(Routine):
             ("ordinary-2x300", inputs.ordinary(form, (2, 300), "sort")),
         ):
             yield Case("sort", name, form, (x,), "sort", _in_order, {"axis": -1})
+            for descending in (False, True):
+                down = {"descending": True} if descending else {}
+                call = partial(_argsort, descending)
+                key = f"{name}-descending" if descending else name
+                yield Case("argsort", key, form, (x,), "argsort", call, {"axis": -1} | down)
+            for op in ("argmax", "argmin"):
+                call = partial(_position, op == "argmax")
+                yield Case(op, name, form, (x,), op, call, {"axis": -1})
+            for part in ("values", "indices", "inverse_indices", "counts"):
+                call, key = partial(_unique, part), f"{name}-{part}"
+                yield Case("unique", key, form, (x,), partial(_of_unique, part), call)
+        row, wanted = hostile(form, (1, 130), "sorted"), hostile(form, (77,), "wanted")
+        row = [p[0] for p in _in_order(form, row)]
+        wanted = [np.concatenate([w, r[::9]]) for w, r in zip(wanted, row, strict=True)]
+        for side in ("left", "right"):
+            call = partial(_searchsorted, side == "right")
+            given = (row, wanted)
+            yield Case("searchsorted", side, form, given, "searchsorted", call, {"side": side})
 
 
 def _in_order(form: Format, x: Host) -> Host:
     (places,) = reference.argsort(form, False, x)
     return [np.take_along_axis(plane, places, axis=1) for plane in x]
+
+
+def _argsort(descending: bool, form: Format, x: Host) -> Host:
+    return reference.argsort(form, descending, x)
+
+
+def _position(largest: bool, form: Format, x: Host) -> Host:
+    return reference.position(form, largest, x)
+
+
+def _searchsorted(right: bool, form: Format, x: Host, v: Host) -> Host:
+    return reference.searchsorted(form, right, x, v)
+
+
+def _of_unique(part: str, x: Any) -> Any:
+    return getattr(x.__array_namespace__().unique_all(x), part)
+
+
+def _unique(part: str, form: Format, x: Host) -> Host:
+    return reference.unique(form, x)[part]

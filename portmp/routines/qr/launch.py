@@ -24,27 +24,25 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, elementwise
+from portmp.routines.panel import Panels
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
-from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 256
 
 
 @cache
-def panel_spec(form: str, threads: int = THREADS) -> KernelSpec:
-    """Steps of a panel."""
+def panel_spec(form: str, threads: int = THREADS, together: bool = False) -> KernelSpec:
+    """Steps of a panel; *together*: whose blocks wait for each other between them."""
     f = formats.get(form)
     nets = f.accumulator().networks
     roles = {role: nets[role] for role in ("accumulate", "finish")}
@@ -54,6 +52,7 @@ def panel_spec(form: str, threads: int = THREADS) -> KernelSpec:
         "rows": definition.ROWS,
         "lanes": definition.ROW_LANES,
         "most": definition.BLOCK,
+        "together": together,
     }
     return spec("qr_panel", "linalg/qr_panel.mako", f, roles, **sizes)
 
@@ -81,23 +80,20 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
     def __init__(self, like: Planes, method: Method) -> None:
         super().__init__(like.format, method)
         self.batch = like.shape[0]
+        name, threads = like.format.name, threads_of(like.device, THREADS)
+
+        def stepped(_: int, together: bool) -> KernelSpec:
+            return panel_spec(name, threads, together)
+
+        self.panels = Panels(like.queue, stepped, (definition.ROWS,), threads)
 
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape
-        kernels = program.kernels(a.device, *unit(self.form, a.device))
-        threads = threads_of(a.device, THREADS)
         blocks = base.blocks(m, definition.ROWS)
         sums = allocate(self.form.compute, (2 * batch * blocks, definition.BLOCK), a.queue)
         saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
-        rest = [*base.batched(a), *base.batched(t), *sums.buffers, *saved.buffers]
-        together = width + 1 if blocks == 1 else 1
-        for step in range(0, width + 1, together):
-            a.queue.launch(
-                kernels["qr_panel"],
-                (batch * blocks, 1, 1),
-                (threads, 1, 1),
-                [m, np.int32(width), np.int32(step), np.int32(step + together), blocks, *rest],
-            )
+        own = [*base.batched(a), *base.batched(t), *sums.buffers, *saved.buffers]
+        self.panels.run(batch, m, width, own)
 
     def empty(self, rows: int, columns: int, like: Planes) -> Planes:
         return allocate(self.form, (self.batch, rows, columns), like.queue)

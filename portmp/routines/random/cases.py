@@ -62,6 +62,15 @@ def _plain(form: Format) -> Iterator[Case]:
 
         yield Case("random_integers", name, form, (given,), _numbers(dtype, drawn), on_host)
 
+    def arranged(there: Any) -> Any:
+        return launch.orders(STREAM, 12, 3, 101, there.queue).read_span()
+
+    def arranged_on_host(f: Format, there: Host) -> Host:
+        (keys,) = reference.integers(STREAM, 12, 3 * 101, 0, 1 << 64, "uint64")
+        return [np.argsort(keys.reshape(3, 101), axis=1, kind="stable")]
+
+    yield Case("random_orders", "3x101", form, (given,), arranged, arranged_on_host)
+
     def words(out: Any) -> None:
         launch.fill_words(STREAM, 7, out)
 

@@ -10,18 +10,18 @@ from functools import cache
 import numpy as np
 
 from portmp import formats
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Argument, Device, Queue
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import Network, functions
-from portmp.routines import base
+from portmp.routines import base, order
 from portmp.routines.elementwise import launch as elementwise
 from portmp.routines.elementwise.schedule import flat
 from portmp.routines.random import reference
 from portmp.routines.random.layout import BLOCK, Draw, draw
 from portmp.routines.random.stream import Stream
 from portmp.runtime import program
-from portmp.runtime.planes import Numbers, Planes, allocate
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 128
 
@@ -140,3 +140,13 @@ def fill_words(stream: Stream, first: int, out: Numbers) -> None:
     threads = base.threads(out.device, THREADS)
     key = integers_spec(4, True, threads)
     _launch(key, stream, divmod(first, BLOCK), 1, BLOCK * threads, threads, out)
+
+
+def orders(stream: Stream, first: int, rows: int, n: int, queue: Queue) -> Numbers:
+    """Orders of n things, a row each: those of rows n integers of 64 bits. Shape (rows, n).
+
+    *first* is a multiple of four words. Of two equal integers the first stands first.
+    """
+    keys = allocate_numbers("uint64", (rows, n), queue)
+    fill_integers(stream, first, 0, 1 << 64, keys)
+    return order.argsort(keys)

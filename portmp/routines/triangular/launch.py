@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from portmp import formats
+from portmp import definition, formats
 from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
@@ -27,6 +27,7 @@ from portmp.routines.triangular import reference
 from portmp.routines.triangular.steps import Method, Steps, factors
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
+from portmp.schedules.base import widths
 
 THREADS = 128
 TILE = 16
@@ -42,11 +43,24 @@ def threads_of(device: Device | None, usual: int) -> int:
 
 
 @cache
-def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
-    """A block's unknowns, for many right-hand sides and matrices."""
+def kernel_spec(form: str, threads: int = THREADS, width: int = 1) -> KernelSpec:
+    """A block's unknowns, for many right-hand sides and matrices; *width* of them a vector."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    return spec("triangular_solve", "linalg/triangular.mako", f, roles, threads=threads, tile=TILE)
+    sizes: dict[str, Any] = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
+    template = "triangular" if width == 1 else "triangular_vectors"
+    shared = threads >= TILE
+    path = f"linalg/{template}.mako"
+    return spec("triangular_solve", path, f, roles, width=width, shared=shared, **sizes)
+
+
+def width_for(form: Format, device: Device | None) -> int:
+    """Right-hand sides of a vector: 1 on GPUs, and where planes round what is stored."""
+    if device is None or device.properties.kind != "cpu":
+        return 1
+    if any(plane != form.word for plane in form.planes):
+        return 1
+    return max(width for width in widths(form, device) if TILE % width == 0)
 
 
 @cache
@@ -87,6 +101,7 @@ class OnDevice(Steps[Planes]):
     def __init__(self, form: Format, method: Method) -> None:
         self.form, self.method = form, method
         self.factors = factors(form)
+        self.updates = gemm.Updates()
 
     def shape(self, x: Planes) -> tuple[int, int]:
         return x.shape[1], x.shape[2]
@@ -111,7 +126,7 @@ class OnDevice(Steps[Planes]):
         alpha, beta = self.factors[kind]
         options: dict[str, Any] = {"alpha": alpha, "beta": beta, "c": c, "out": c}
         if method is None:
-            gemm.gemm(a, b, **options)
+            self.updates.run(a, b, c, alpha, beta)
         elif isinstance(method, Ozaki1):
             slices.gemm(a, b, **options, method=method)
         else:
@@ -119,7 +134,7 @@ class OnDevice(Steps[Planes]):
 
     def solve_block(self, a: Planes, b: Planes, unit: bool) -> None:
         threads = threads_of(b.device, THREADS)
-        key = kernel_spec(self.form.name, threads)
+        key = kernel_spec(self.form.name, threads, width_for(self.form, b.device))
         batch, n, columns = b.shape
         tiles = base.blocks(columns, TILE)
         b.queue.launch(

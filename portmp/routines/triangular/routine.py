@@ -29,7 +29,8 @@ class Triangular(Routine):
         if form.coded:
             return
         threads = launch.threads_of(device, launch.THREADS)
-        yield "triangular", (launch.kernel_spec(form.name, threads),)
+        width = launch.width_for(form, device)
+        yield "triangular", (launch.kernel_spec(form.name, threads, width),)
         copying = base.threads(device, launch.COPYING)
         yield "triangle", (launch.copy_spec(form.name, copying),)
 

@@ -121,7 +121,7 @@ def _drawings(found: Row) -> Iterator[plots.Draw]:
     theirs = paper_of("hpcs2011")["over_float64"][found["kind"]]
     for form in ("dd", "qd"):
         series[f"the paper's {form}"] = {r: theirs[r][form] for r in ROUTINE_NAMES}
-    yield partial(plots.bars, series=series, up="time over float64's", log=True)
+    yield partial(plots.bars, series=series, across="routine", up="time over float64's", log=True)
 
 
 def _kept(bench: Bench, rows: list[Row]) -> Row:

@@ -242,7 +242,9 @@ def draw_sizes(found: Row) -> Iterator[plots.Draw]:
             top = max(row["flops_max"] for row in rows)
             steps = [top * model.staircase(n, rows[0]["at_once"]) for n in fine]
             axes.plot(fine, steps, "-", linewidth=0.8, color=line.get_color(), label="model")
-        plots.lines(axes, {}, "particles", "flop/s at 22 an interaction", base=2)
+        plots.lines(
+            axes, {}, "number of particles", "rate at 22 flop an interaction (flop/s)", base=2
+        )
         axes.legend(fontsize=7)
 
     yield draw
@@ -254,4 +256,4 @@ def draw_roots(found: Row) -> Iterator[plots.Draw]:
     for row in found["rows"]:
         series.setdefault(row["format"], {})[row["root"]] = row["over_division"] or 0.0
     series |= {f"{name} (paper)": ratios for name, ratios in found["paper"].items()}
-    yield partial(plots.bars, series=series, up="rate over that of division")
+    yield partial(plots.bars, series=series, across="root", up="rate over that of division")

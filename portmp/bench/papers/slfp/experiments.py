@@ -176,7 +176,8 @@ def _drawings(name: str, found: Row) -> Iterator[plots.Draw]:
     for what, per_watt in (("rate", False), ("rate per watt", True)):
         series = _bars(name, found, per_watt)
         if series:
-            yield partial(plots.bars, series=series, up=f"{name}: {what} over float64's")
+            up = f"{name}: {what} over float64's"
+            yield partial(plots.bars, series=series, across="format", up=up)
 
 
 # --- the experiments --------------------------------------------------------------------------

@@ -306,7 +306,7 @@ def _drawn(field: str, series: str, label: str, which: Row) -> Callable[[Row], l
             if all(r.get(k, v) == v for k, v in which.items()):
                 name = f"{r[series]} slices" if r[series].isdigit() else r[series]
                 points.setdefault(name, []).append((r["n"], value_of(r, field)))
-        return [lambda axes: plots.lines(axes, points, "N", label, base=2)]
+        return [lambda axes: plots.lines(axes, points, "order N of the matrices", label, base=2)]
 
     return drawings
 
@@ -316,7 +316,7 @@ def _draw_blocked(found: Row) -> list[plots.Draw]:
         drawing
         for b in BLOCKED
         for drawing in _drawn(
-            "operations_per_second", "format", f"operations/s, {b} blocks", {"blocks": b}
+            "operations_per_second", "format", f"rate, {b} blocks (operations/s)", {"blocks": b}
         )(found)
     ]
 
@@ -346,7 +346,7 @@ class Ts2021(Family):
             (key("N", "n"), key("way"), Column("seconds", "seconds.median", "s", compared=True)),
             tables=_split_tables,
             share=3,
-            drawings=_drawn("seconds.median", "way", "seconds", {}),
+            drawings=_drawn("seconds.median", "way", "time (s)", {}),
         ),
         Experiment(
             "accuracy",

@@ -1,0 +1,215 @@
+"""Eigenvalues and vectors of symmetric matrices, and of pairs of them."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp.arrays import elementwise, manipulation, sorting, statistics
+from portmp.arrays.array import Array
+from portmp.arrays.plain import plain_array
+from portmp.errors import ArgumentError, ShapeError, suggestion
+from portmp.linalg import operands, scaling
+from portmp.linalg.cholesky import cholesky
+from portmp.linalg.operands import By
+from portmp.linalg.triangular import solve_triangular
+from portmp.routines.jacobi import symmetric
+from portmp.routines.lu.launch import ordered
+
+TRIANGLES = ("L", "U")
+
+
+class Eigh(NamedTuple):
+    """``eigenvalues`` (..., n), ascending; column j of ``eigenvectors`` (..., n, n) belongs to
+    eigenvalue j, has length 1, and its largest element, the first of equals, is positive."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+def eigh(
+    a: Array,
+    b: Array | str | None = None,
+    UPLO: str = "L",  # NumPy's name
+    *,
+    subset_by_index: tuple[int, int] | None = None,
+    subset_by_value: tuple[float, float] | None = None,
+    method: By = "direct",
+) -> Eigh:
+    """Eigenvalues, ascending, and vectors of symmetric a (..., n, n), or of a x = w b x.
+
+    Only the lower triangle of a (with *UPLO* ``U``: the upper one) is read; as in NumPy's function
+    that may be the second argument. With symmetric positive definite b (n, n), of which the same
+    triangle is read, as SciPy's type 1: by Cholesky's factor of b; then vectors have x^T b x = 1.
+    *subset_by_index*: only values number lo to hi (from 0, both included); *subset_by_value*, of
+    one matrix: only those above lo and not above hi; the others are computed all the same. *method*
+    as in ``lu_factor``.
+
+    By Jacobi's method; beyond 64 rows, in formats of several limbs, first in the format's first
+    limb, then corrected by products. Waits for the device. Values are those of a matrix that
+    differs from a by about 10 n u^N |a|, small ones are not relatively exact; vectors are
+    orthogonal within 10 n u^N. Matrices are scaled by powers of two first. Raises ArgumentError
+    where a holds infinities or NaN, where b is not positive definite, and where the method does not
+    converge.
+    """
+    matrix = operands.matrix(a, "eigh", square=True)
+    lower = _is_lower(b if isinstance(b, str) else UPLO, "eigh")
+    chosen = _subset(subset_by_index, subset_by_value, matrix, "eigh")
+    if b is None or isinstance(b, str):
+        found = _eigen(_whole(matrix, lower), True, method, "eigh")
+        return _selected(found, chosen)
+    left, factor = _pair(matrix, b, lower, method)
+    found = _eigen(left, True, method, "eigh")
+    vectors = solve_triangular(factor, found.eigenvectors, lower=True, trans=True, method=method)
+    return _selected(Eigh(found.eigenvalues, positive(vectors)), chosen)
+
+
+def eigvalsh(
+    a: Array,
+    b: Array | str | None = None,
+    UPLO: str = "L",  # NumPy's name
+    *,
+    subset_by_index: tuple[int, int] | None = None,
+    subset_by_value: tuple[float, float] | None = None,
+    method: By = "direct",
+) -> Array:
+    """The eigenvalues that ``eigh`` gives, the same up to rounding; arguments are its."""
+    matrix = operands.matrix(a, "eigvalsh", square=True)
+    lower = _is_lower(b if isinstance(b, str) else UPLO, "eigvalsh")
+    chosen = _subset(subset_by_index, subset_by_value, matrix, "eigvalsh")
+    alone = b is None or isinstance(b, str)
+    left = _whole(matrix, lower) if alone else _pair(matrix, b, lower, method, "eigvalsh").left
+    found = _eigen(left, False, method, "eigvalsh").eigenvalues
+    return found[_range(found, chosen)] if chosen else found
+
+
+def positive(vectors: Array) -> Array:
+    """Columns with signs that make the largest element of each, the first of equals, positive."""
+    if not vectors.size:
+        return vectors
+    at = statistics.argmax(abs(vectors), axis=-2, keepdims=True)
+    lead = manipulation.take_along_axis(vectors, at, axis=-2)
+    found: Array = elementwise.where(lead < 0, -vectors, vectors)
+    return found
+
+
+def _is_lower(name: Any, routine: str) -> bool:
+    wanted = name.upper() if isinstance(name, str) else name
+    if wanted not in TRIANGLES:
+        near = suggestion(str(name), list(TRIANGLES))
+        raise ArgumentError(f"{routine}: UPLO {name!r} given{near}; allowed are 'L' and 'U'")
+    return bool(wanted == "L")
+
+
+def _whole(a: Array, lower: bool) -> Array:
+    """Symmetric matrices by one of their triangles, in memory of their own."""
+    n = a.shape[-1]
+    kept = np.tri(n, dtype=bool)
+    mask = plain_array(kept if lower else kept.T, "bool", a.queue)
+    found: Array = elementwise.where(mask, a, operands.turned(a))
+    return found
+
+
+class _Pair(NamedTuple):
+    left: Array
+    factor: Array
+
+
+def _pair(a: Array, b: Any, lower: bool, method: By, name: str = "eigh") -> _Pair:
+    """l^-1 a l^-T for b = l l^T, and l."""
+    right = operands.matrix(b, name, square=True, argument="b")
+    operands.right(right, a, name, a.shape[-1])
+    operands.batch_of(a, right, name)
+    try:
+        factor = cholesky(right, upper=not lower, method=method)
+    except ArgumentError as error:
+        raise ArgumentError(str(error).replace("cholesky: a:", f"{name}: b:")) from None
+    if not lower:
+        factor = operands.turned(factor)
+    half = solve_triangular(factor, _whole(a, lower), lower=True, method=method)
+    both = solve_triangular(factor, operands.turned(half), lower=True, method=method)
+    return _Pair(_whole(both, True), factor)
+
+
+def _eigen(a: Array, vectors: bool, method: By, name: str) -> Eigh:
+    """Of whole symmetric matrices, which may be overwritten."""
+    by = operands.by(method, a.format, name)
+    batch, n = a.shape[:-2], a.shape[-1]
+    near, powers = scaling.near_one(a, name)
+    found = symmetric.spectrum(operands.stacked(near), vectors=vectors, method=by)
+    if found.left.any():
+        entry = int(np.flatnonzero(found.left)[0])
+        where = f" in entry {entry} of the stack" if batch else ""
+        size = found.left[entry] * 2.0 ** float(powers.reshape(-1)[entry])
+        raise ArgumentError(
+            f"{name}: a: Jacobi's method does not converge{where}: an element beside the diagonal "
+            f"of {size:.2e} is left"
+        )
+    values = Array(found.values)
+    places = sorting.argsort(values, axis=-1)
+    values = scaling.times_power(
+        manipulation.take_along_axis(values, places, axis=-1).reshape((*batch, n)), powers
+    )
+    if found.v is None:
+        return Eigh(values, values)
+    order = places.to_numpy().astype(np.int32)
+    rows = Array(ordered(found.v.transposed((0, 2, 1)), order))
+    return Eigh(values, positive(operands.turned(rows.reshape((*batch, n, n)))))
+
+
+class _Subset(NamedTuple):
+    by_value: bool
+    low: Any
+    high: Any
+
+
+def _subset(index: Any, value: Any, a: Array, name: str) -> _Subset | None:
+    if index is not None and value is not None:
+        raise ArgumentError(f"{name}: subset_by_index and subset_by_value given, one is allowed")
+    given, argument = (index, "subset_by_index") if value is None else (value, "subset_by_value")
+    if given is None:
+        return None
+    try:
+        low, high = given
+    except (TypeError, ValueError):
+        raise ArgumentError(f"{name}: {argument} {given!r} given, two numbers are needed") from None
+    n = a.shape[-1]
+    if value is None:
+        whole = all(isinstance(x, (int, np.integer)) for x in (low, high))
+        if not whole or not 0 <= low <= high < n:
+            raise ArgumentError(
+                f"{name}: subset_by_index {given!r} given, two whole numbers from 0 to {n - 1} are "
+                "needed, the first one not above the second"
+            )
+        return _Subset(False, int(low), int(high))
+    if a.ndim > 2:
+        raise ShapeError(f"{name}: a {a.shape} given, subset_by_value takes one matrix")
+    if (
+        not all(isinstance(x, (int, float)) and not math.isnan(x) for x in (low, high))
+        or low >= high
+    ):
+        raise ArgumentError(
+            f"{name}: subset_by_value {given!r} given, two numbers are needed, the first one below "
+            "the second"
+        )
+    return _Subset(True, low, high)
+
+
+def _range(values: Array, chosen: _Subset) -> Any:
+    """The index of the values that are asked for."""
+    if not chosen.by_value:
+        return (..., slice(chosen.low, chosen.high + 1))
+    inside = ((values > chosen.low) & (values <= chosen.high)).to_numpy()
+    at = np.flatnonzero(inside)
+    return (slice(int(at[0]), int(at[-1]) + 1),) if at.size else (slice(0, 0),)
+
+
+def _selected(found: Eigh, chosen: _Subset | None) -> Eigh:
+    if chosen is None:
+        return found
+    kept = _range(found.eigenvalues, chosen)
+    if chosen.by_value:
+        return Eigh(found.eigenvalues[kept], found.eigenvectors[(slice(None), *kept)])
+    return Eigh(found.eigenvalues[kept], found.eigenvectors[kept])

@@ -1,0 +1,164 @@
+"""What iterative methods share: their result, when they end, and numbers of small systems.
+
+The small systems of a round (one number or a few for each iteration) are the host's, in decimal
+arithmetic of more digits than any format has, which rounds the same on every machine.
+"""
+
+from __future__ import annotations
+
+import decimal
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+
+from portmp.arrays import blas
+from portmp.arrays.array import Array, operand
+from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
+from portmp.routines import base
+
+SLACK = 16
+"""How many units of roundoff of |a| |x| + |b| full accuracy may miss: a product's own errors."""
+
+DIGITS = decimal.Context(
+    prec=100,
+    rounding=decimal.ROUND_HALF_EVEN,
+    Emin=decimal.MIN_EMIN,
+    Emax=decimal.MAX_EMAX,
+    traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
+)
+"""The arithmetic of small systems."""
+
+DEEPEST = {"float32": 2.0**-50, "float64": 2.0**-400}
+"""A round reduces residuals no further: their squares must not underflow in these words."""
+
+
+@dataclass(frozen=True)
+class Solution:
+    """What ``cg``, ``gmres`` or ``minres`` found.
+
+    ``residual`` is \\|b - a x\\| / \\|b\\| in the Euclidean norm, computed in b's format, and
+    ``converged`` whether it is as small as was asked for. ``rounds`` are the iterations of each
+    round, ``residuals`` the residuals after each.
+    """
+
+    x: Array
+    residual: float
+    converged: bool
+    rounds: tuple[int, ...]
+    residuals: tuple[float, ...]
+
+    @property
+    def iterations(self) -> int:
+        """Iterations of all rounds: products with the inner matrix."""
+        return sum(self.rounds)
+
+
+@dataclass
+class Goal:
+    """How small a residual is asked for: ``matrix`` is a bound of a's norm, or what is known."""
+
+    tolerance: float | None
+    unit: float
+    matrix: float
+    size: float
+
+    def at(self, length: float) -> float:
+        """The largest norm of a residual that is small enough, for a solution of this norm."""
+        if self.tolerance is not None:
+            return self.tolerance * self.size
+        return SLACK * self.unit * (self.matrix * length + self.size)
+
+
+def vector(value: object, name: str, argument: str = "b") -> Array:
+    """*value*, an Array (n,) in a format that computes."""
+    b = operand(value, f"{name}: {argument}")
+    if b.ndim != 1:
+        raise ShapeError(f"{name}: {argument} {b.shape} does not fit: a vector is needed")
+    base.computes(b.format, f"{name}: {argument}")
+    return b
+
+
+def started(x0: object, b: Array, name: str) -> Array | None:
+    """The start, an Array like b."""
+    if x0 is None:
+        return None
+    x = operand(x0, f"{name}: x0")
+    base.same(b.format, b=b.planes, x0=x.planes)
+    if x.shape != b.shape:
+        raise ShapeError(f"{name}: x0 {x.shape} does not fit b {b.shape}")
+    return x
+
+
+def check_number(name: str, argument: str, value: float | None, most: float) -> None:
+    """ArgumentError unless *value* is None or a float between 0 and *most*."""
+    if value is not None and not (isinstance(value, float) and 0 < value < most):
+        raise ArgumentError(
+            f"{name}: {argument} {value!r} given, a float between 0 and {most} is needed"
+        )
+
+
+def check_count(name: str, argument: str, value: int | None) -> None:
+    """ArgumentError unless *value* is None or at least 1."""
+    if value is not None and not (type(value) is int and value >= 1):
+        raise ArgumentError(f"{name}: {argument} {value!r} given, a whole number is needed")
+
+
+def check_callback(name: str, value: object) -> None:
+    """ArgumentError unless *value* is None or a function."""
+    if value is not None and not callable(value):
+        raise ArgumentError(f"{name}: callback: {type(value).__name__} given, a function is needed")
+
+
+def norm(x: Array, name: str) -> float:
+    """The Euclidean norm; ArgumentError where it is not finite."""
+    found = float(blas.nrm2(x)) if x.size else 0.0
+    if not math.isfinite(found):
+        raise ArgumentError(
+            f"{name}: a norm is {found}: a or b hold infinities or NaN, or are too large for "
+            f"{x.format.name}"
+        )
+    return found
+
+
+def exact(x: Array, name: str, iteration: int) -> list[Decimal]:
+    """The values of x (k,) or () as decimals, by at most a rounding of 100 digits."""
+    limbs = [np.atleast_1d(limb) for limb in x.to_limbs()]
+    if not np.isfinite(limbs[0]).all():
+        raise ArgumentError(
+            f"{name}: infinities or NaN in iteration {iteration}: a or b hold some, or their "
+            f"products are beyond the range of {x.format.name}"
+        )
+    found = []
+    for values in zip(*(limb.tolist() for limb in limbs), strict=True):
+        total = Decimal(0)
+        for value in values:
+            total = DIGITS.add(total, Decimal(value))
+        found.append(total)
+    return found
+
+
+def rotation(x: Decimal, y: Decimal) -> tuple[Decimal, Decimal, Decimal]:
+    """c, s and r with c x + s y = r >= 0 and c y - s x = 0; (1, 0, 0) of zeros."""
+    r = hypotenuse([x, y])
+    if not r:
+        return Decimal(1), Decimal(0), r
+    return DIGITS.divide(x, r), DIGITS.divide(y, r), r
+
+
+def hypotenuse(values: Sequence[Decimal]) -> Decimal:
+    """The root of the sum of squares."""
+    total = Decimal(0)
+    for value in values:
+        total = DIGITS.fma(value, value, total)
+    return DIGITS.sqrt(total)
+
+
+def fraction(value: Decimal, form: Format) -> Fraction | int:
+    """A decimal as arrays take it; too small for any limb, it is zero."""
+    smallest = -46 if form.word == "float32" else -325
+    return Fraction(value) if value and value.adjusted() > smallest else 0

@@ -1,0 +1,172 @@
+"""L D L^T of symmetric indefinite matrices, and systems by it."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from portmp.arrays.array import Array, zeros
+from portmp.arrays.elementwise import where
+from portmp.arrays.plain import PlainArray, plain_array
+from portmp.errors import ArgumentError
+from portmp.linalg import operands
+from portmp.linalg.operands import By
+from portmp.routines import ldl as routine
+from portmp.routines import triangular
+from portmp.routines.lu.launch import ordered
+from portmp.routines.triangular.launch import solve
+from portmp.runtime.planes import Planes
+
+
+class Ldl(NamedTuple):
+    """a = lu d lu^T; SciPy's names. lu[perm] is triangular with ones on its diagonal, d symmetric
+    with blocks of one and two; perm int32."""
+
+    lu: Array
+    d: Array
+    perm: PlainArray
+
+
+def ldl(a: Array, lower: bool = True) -> Ldl:
+    """lu, d, perm with a = lu d lu^T of symmetric a (..., n, n), positive definite or not.
+
+    Only the lower triangle of a is read, with *lower* false the upper one; lu[perm] is lower
+    (upper) triangular. Partial pivoting by Bunch and Kaufman, ties to the first row (of the upper
+    triangle: to the last). Backward stable: |a - lu d lu^T| is at most about n u^N |lu| |d| |lu|^T,
+    elementwise, seldom much more than |a|. Singular matrices have zeros in d. NaN and infinities
+    spread. Waits for the device.
+    """
+    matrix = operands.matrix(a, "ldl", square=True)
+    w, found, batch = _factored(matrix, lower)
+    left, order = _unit(w, found), found.order
+    near = ordered(left, np.argsort(order, axis=1)) if left.size else left
+    d = operands.unstacked(_blocks(w, found), batch)
+    lu = operands.unstacked(near, batch)
+    if not lower:
+        lu, d = (_backwards(one).copy() for one in (lu, d))
+        order = order.shape[1] - 1 - order[:, ::-1]
+    piv = plain_array(order.reshape(*batch, order.shape[1]), "int32", matrix.queue)
+    return Ldl(lu, d, piv)
+
+
+def solve_symmetric(a: Array, b: Array, *, lower: bool = False, method: By = "direct") -> Array:
+    """``solve`` of a symmetric matrix, of which the upper (*lower*: the lower) triangle is read."""
+    matrix = operands.matrix(a, "solve", square=True)
+    n = matrix.shape[-1]
+    sides, vector = operands.right(b, matrix, "solve", n)
+    batch = operands.batch_of(matrix, sides, "solve")
+    by = operands.by(method, matrix.format, "solve")
+    w, found, own = _factored(matrix, lower)
+    left = _unit(w, found)
+    x = operands.stacked(sides if lower else sides[..., ::-1, :], batch, own=False)
+    many = np.arange(left.shape[0]).reshape(own)
+    entries = np.broadcast_to(many, batch).reshape(-1)
+    order = found.order[entries]
+    if not x.size:
+        return zeros(b.shape if vector else (*batch, *sides.shape[-2:]), b.format, b.queue)
+    x = ordered(x, order)
+    near = operands.stacked(operands.unstacked(left, own), batch, own=False)
+    solve(near, x, lower=True, unit=True, method=by)
+    inner = operands.unstacked(w, own)
+    x = _divided(inner, found.kinds.reshape(*own, n), operands.unstacked(x, batch))
+    solve(near.transposed((0, 2, 1)), x, lower=False, unit=True, method=by)
+    x = ordered(x, np.argsort(order, axis=1))
+    result = operands.unstacked(x, batch)
+    if not lower:
+        result = result[..., ::-1, :].copy()
+    return result[..., 0] if vector else result
+
+
+def _backwards(a: Array) -> Array:
+    return a[..., ::-1, ::-1]
+
+
+def _factored(matrix: Array, lower: bool) -> tuple[Planes, routine.Factored, tuple[int, ...]]:
+    w = operands.stacked(matrix if lower else _backwards(matrix))
+    return w, routine.factor(w), matrix.shape[:-2]
+
+
+def _beside(w: Planes) -> Array:
+    """The elements below the diagonal of matrices (batch, n, n): a view (batch, n - 1)."""
+    batch, n, _ = w.shape
+    step = w.strides[1] + w.strides[2]
+    return Array(w.view((batch, n - 1), (w.strides[0], step), w.start + w.strides[1]))
+
+
+def _unit(w: Planes, found: routine.Factored) -> Planes:
+    """L: ones on the diagonal, zeros where D has elements beside its own."""
+    left = triangular.copied_triangle(w, lower=True, unit=True)
+    if w.shape[1] > 1 and (found.kinds == 1).any():
+        beside = _beside(left)
+        pairs = plain_array(found.kinds[:, :-1] == 1, "bool", w.queue)
+        beside[...] = where(pairs, zeros(beside.shape, w.format, w.queue), beside)
+    return left
+
+
+def _blocks(w: Planes, found: routine.Factored) -> Planes:
+    """D as matrices."""
+    batch, n, _ = w.shape
+    d = zeros((batch, n, n), w.format, w.queue)
+    if not d.size:
+        return d.planes
+    step = w.strides[1] + w.strides[2]
+    given = Array(w.view((batch, n), (w.strides[0], step), w.start))
+    planes = d.planes
+    across = planes.strides[1] + planes.strides[2]
+    Array(planes.view((batch, n), (planes.strides[0], across), planes.start))[...] = given
+    if n > 1:
+        pairs = plain_array(found.kinds[:, :-1] == 1, "bool", w.queue)
+        beside = where(pairs, _beside(w), zeros((batch, n - 1), w.format, w.queue))
+        for turned in (planes, planes.transposed((0, 2, 1))):
+            _beside(turned)[...] = beside
+    return planes
+
+
+def _divided(w: Array, kinds: np.ndarray[tuple[int, ...], np.dtype[np.int32]], b: Array) -> Planes:
+    """The x of d x = b, b (..., n, r): of an element, or of a pair by the inverse of 2 x 2.
+
+    With e beside the diagonal, o the other element on it and z the other row of b: x = (o/e b/e -
+    z/e) / (o/e a/e - 1), a the own element.
+    """
+    n = kinds.shape[-1]
+    planes = w.planes
+    strides = (*planes.strides[:-2], planes.strides[-2] + planes.strides[-1])
+    own = Array(planes.view((*w.shape[:-2], n), strides, planes.start))
+    if bool(((own == 0) & plain_array(kinds == 0, "bool", w.queue)).any()):
+        flags = (own.to_limbs()[0] == 0) & (kinds == 0)
+        at = np.argwhere(flags)[0]
+        entry = int(np.ravel_multi_index(at[:-1], kinds.shape[:-1])) if kinds.ndim > 1 else 0
+        stack = f" in entry {entry} of the stack" if kinds.ndim > 1 else ""
+        raise ArgumentError(
+            f"solve: a: the matrix is singular{stack}: d has a zero in its step {int(at[-1])}"
+        )
+    if not (kinds == 1).any():
+        return operands.stacked(b / own[..., None], b.shape[:-2])
+    place = np.arange(n) + np.where(kinds == 1, 1, np.where(kinds == 2, -1, 0))
+    pairs = plain_array(kinds > 0, "bool", w.queue)
+    first = Array(planes.view((*w.shape[:-2], n - 1), strides, planes.start + planes.strides[-2]))
+    ones = zeros((*w.shape[:-2], n), w.format, w.queue) + 1
+    beside = ones.copy()
+    upper = plain_array(kinds[..., :-1] == 1, "bool", w.queue)
+    beside[..., :-1] = where(upper, first, ones[..., :-1])
+    after = ones.copy()
+    after[..., 1:] = beside[..., :-1]
+    second = plain_array(kinds == 2, "bool", w.queue)
+    e = where(second, after, beside)
+    across = _rows(own[..., None], place, w.shape[:-2])[..., 0]
+    many = np.broadcast_to(place, (*b.shape[:-2], n))
+    far = _rows(b, many, b.shape[:-2])
+    other, mine = across / e, own / e
+    below = other * mine - 1
+    x = (other[..., None] * (b / e[..., None]) - far / e[..., None]) / below[..., None]
+    found = where(pairs[..., None], x, b / own[..., None])
+    return operands.stacked(found, b.shape[:-2])
+
+
+def _rows(
+    a: Array, order: np.ndarray[tuple[int, ...], np.dtype[np.int_]], batch: tuple[int, ...]
+) -> Array:
+    """Rows of matrices in another order for each."""
+    planes = operands.stacked(a, batch, own=False)
+    return operands.unstacked(ordered(planes, order.reshape(-1, order.shape[-1])), batch)

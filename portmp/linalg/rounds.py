@@ -1,0 +1,120 @@
+"""Rounds of an iterative method: corrections from zero, and residuals taken anew between them.
+
+The system is scaled by powers of two first, so that the matrix, the right-hand side and with them
+all vectors of a round are near 1 and nothing underflows, whatever the words.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+from portmp.arrays.array import Array, zeros
+from portmp.linalg import iterative, operators
+from portmp.linalg.iterative import DEEPEST, Goal, Solution
+from portmp.linalg.operators import Linear, Scaled, normal, scaled
+
+
+class Method(ABC):
+    """An iterative method: ``correction`` is what it does in a round."""
+
+    name: str
+    helps: float
+    """A round that leaves more than this of the residual is the last."""
+
+    def __init__(self, matrix: Scaled, preconditioner: Scaled | None) -> None:
+        self.matrix, self.preconditioner = matrix, preconditioner
+        self.size = 0.0  # the largest |a v| / |v| so far: none is above the norm of a
+        self.done = 0
+        self.relative = 1.0  # the norm of the round's residual over that of b
+        self.whole: Callable[[Array], Array] = lambda change: change  # x with a round's correction
+
+    @abstractmethod
+    def correction(self, residual: Array, enough: float, most: int) -> tuple[Array, int]:
+        """x with a x near *residual*, by at most *most* iterations from zero, and their number.
+
+        They may end when the residual's norm is *enough* times that of what was given.
+        """
+
+
+Callback = Callable[[Any], object]
+
+
+def solved(
+    make: Callable[[Scaled, Scaled | None], Method],
+    name: str,
+    a: Linear,
+    b: Array,
+    *,
+    x0: Array | None,
+    rtol: float | None,
+    maxiter: int | None,
+    M: Linear | None,
+    callback: Callback | None,
+) -> Solution:
+    """The solution of a x = b by rounds of the method that *make* makes."""
+    b = iterative.vector(b, name)
+    of = operators.operator(a, b, name)
+    iterative.check_number(name, "rtol", rtol, 1)
+    iterative.check_count(name, "maxiter", maxiter)
+    iterative.check_callback(name, callback)
+    first = iterative.started(x0, b, name)
+    conditioning = None if M is None else operators.operator(M, b, name, "M")
+    x, length = zeros(b.shape, b.format, b.queue), 0.0
+    size = iterative.norm(b, name)
+    if size == 0:
+        return Solution(x, 0.0, True, (), ())
+    side, exponent = normal(b)
+    power = operators.power_of(of, b)
+    matrix = Scaled(of, power, side)
+    preconditioner = None
+    if conditioning is not None:
+        preconditioner = Scaled(conditioning, operators.power_of_image(conditioning, b), side)
+    size = iterative.norm(side, name)
+    residual, now = side, size
+    if first is not None:
+        x = scaled(first, power - exponent)
+        length = iterative.norm(x, name)
+        residual = matrix.residual(x, side)
+        now = iterative.norm(residual, name)
+    goal = Goal(rtol, b.format.unit_roundoff, 0.0, size)
+    depth = DEEPEST[b.format.word]
+    left = maxiter or 10 * b.size * b.format.limbs
+    rounds: list[int] = []
+    residuals: list[float] = []
+
+    def unscaled(z: Array) -> Array:
+        return scaled(z, exponent - power)
+
+    def whole(x: Array, shift: int) -> Callable[[Array], Array]:
+        return lambda change: unscaled(x + scaled(change, shift))
+
+    method = make(matrix, preconditioner)
+    while now > goal.at(length) and left > 0:
+        small, shift = normal(residual)
+        enough = max(depth, goal.at(length) / now / 2)
+        method.relative, method.whole = now / size, whole(x, shift)
+        change, count = method.correction(small, enough, left)
+        left -= count
+        found = x + scaled(change, shift)
+        fresh = matrix.residual(found, side)
+        after = iterative.norm(fresh, name)
+        goal.matrix = method.size
+        rounds.append(count)
+        residuals.append(after / size)
+        settled = not after <= method.helps * now
+        if after < now:
+            x, residual, now = found, fresh, after
+            length = iterative.norm(x, name)
+        if settled or count == 0:
+            break
+    return Solution(
+        unscaled(x), now / size, now <= goal.at(length), tuple(rounds), tuple(residuals)
+    )
+
+
+def largest(*values: float) -> float:
+    """The largest number; infinities and NaN do not count."""
+    return max((v for v in values if math.isfinite(v)), default=0.0)

@@ -1,0 +1,47 @@
+"""Matrices brought near 1 by powers of two, exactly, and what is found brought back."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp.arrays.array import Array, array
+from portmp.errors import ArgumentError
+
+Powers = np.ndarray[Any, np.dtype[np.int64]]
+
+
+class Scaled(NamedTuple):
+    """Matrices whose largest element is from 1/2 to 1 (or 0), and by which powers of two."""
+
+    x: Array
+    powers: Powers
+
+
+def near_one(x: Array, routine: str, argument: str = "a") -> Scaled:
+    """Each matrix of a stack divided by a power of two; reads a number of each.
+
+    Raises ArgumentError where one holds infinities or NaN.
+    """
+    batch = x.shape[:-2]
+    if not x.size:
+        return Scaled(x, np.zeros(batch, np.int64))
+    sizes = abs(x).max(axis=(-2, -1)).to_limbs()[0].astype(np.float64)
+    if not np.isfinite(sizes).all():
+        entry = int(np.flatnonzero(~np.isfinite(sizes).reshape(-1))[0])
+        where = f" in entry {entry} of the stack" if batch else ""
+        raise ArgumentError(f"{routine}: {argument} holds infinities or NaN{where}")
+    powers = np.frexp(sizes)[1].astype(np.int64)
+    return Scaled(times_power(x, -powers), powers)
+
+
+def times_power(x: Array, powers: Powers) -> Array:
+    """Each entry of a stack (the first axes of x) times a power of two, in steps within range."""
+    limit = 120 if x.format.word == "float32" else 1000
+    shape = (*powers.shape, *(1,) * (x.ndim - powers.ndim))
+    while powers.any():
+        part = np.clip(powers, -limit, limit)
+        x = x * array(np.ldexp(1.0, part).reshape(shape), x.format, x.queue)
+        powers = powers - part
+    return x

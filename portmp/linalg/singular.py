@@ -1,0 +1,282 @@
+"""Singular values and vectors, and what follows from them: ranks, pseudoinverses."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp import definition
+from portmp.arrays import elementwise, manipulation, sorting, statistics
+from portmp.arrays.array import Array, array, zeros
+from portmp.errors import ArgumentError
+from portmp.linalg import operands, scaling
+from portmp.linalg.eigen import eigh
+from portmp.linalg.operands import By
+from portmp.routines import qr as qr_routine
+from portmp.routines import triangular
+from portmp.routines.jacobi import columns, parts, symmetric
+from portmp.routines.lu.launch import ordered
+from portmp.routines.triangular.steps import Method
+from portmp.runtime.planes import Planes
+
+
+class SVD(NamedTuple):
+    """a = U diag(S) Vh; ``S`` descending, columns of ``U`` and rows of ``Vh`` orthonormal.
+
+    The largest element of each row of Vh that belongs to a singular value, the first of equals, is
+    positive.
+    """
+
+    U: Array
+    S: Array
+    Vh: Array
+
+
+def svd(
+    a: Array,
+    full_matrices: bool = True,
+    compute_uv: bool = True,
+    hermitian: bool = False,
+    *,
+    relative: bool = False,
+    method: By = "direct",
+) -> SVD | Array:
+    """Singular values and vectors of a (..., m, n), k the smaller of m and n; as NumPy's.
+
+    U (..., m, m), S (..., k), Vh (..., n, n), or without *full_matrices* (..., m, k) and (..., k,
+    n); without *compute_uv* S alone. *hermitian*: a is symmetric, by ``eigh``. *method* as in
+    ``lu_factor``.
+
+    By Jacobi's one-sided method, of rectangles after QR; beyond 64 columns, in formats of several
+    limbs, first in the format's first limb. Waits for the device. Values are those of a matrix that
+    differs from a by about 10 n u^N |a|; U and V are orthogonal within 10 n u^N. With *relative*
+    nothing is done in the first limb, which is slower; then, and always up to 64 columns, small
+    values are relatively as exact as the scales of columns (of a wide matrix: rows) allow: errors
+    are about n u^N times the condition number of a with columns scaled to length 1. Float32 words
+    hold no such columns shorter than about 2^-30 of the longest. Raises ArgumentError where a holds
+    infinities or NaN and where the method does not converge.
+    """
+    matrix = operands.matrix(a, "svd")
+    if hermitian:
+        return _of_symmetric(matrix, compute_uv, method)
+    return _decomposed(matrix, full_matrices, compute_uv, relative, method, "svd")
+
+
+def svdvals(a: Array, *, relative: bool = False, method: By = "direct") -> Array:
+    """The singular values (..., k) of a (..., m, n), descending, as ``svd`` computes them."""
+    matrix = operands.matrix(a, "svdvals")
+    found = _decomposed(matrix, False, False, relative, method, "svdvals")
+    assert isinstance(found, Array)
+    return found
+
+
+def matrix_rank(
+    A: Array,  # NumPy's name
+    tol: float | Array | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: float | None = None,
+    method: By = "direct",
+) -> Any:
+    """How many singular values are above *tol*, of a vector whether it is not zero.
+
+    *tol* is *rtol* times the largest one, *rtol* max(m, n) u^N. An int, of stacks integers (...).
+    """
+    given = A if not isinstance(A, Array) or A.ndim >= 2 else A[None, :]
+    matrix = operands.matrix(given, "matrix_rank", argument="A")
+    if tol is not None and rtol is not None:
+        raise ArgumentError("matrix_rank: tol and rtol given, one is allowed")
+    if not matrix.size:
+        return 0 if matrix.ndim == 2 else statistics.sum(abs(matrix) > 0, (-2, -1))
+    s = svd(matrix, compute_uv=False, hermitian=hermitian, method=method)
+    assert isinstance(s, Array)
+    limit = tol
+    if limit is None:
+        limit = s.max(-1, keepdims=True) * _rtol(matrix, rtol, "matrix_rank", "rtol")
+    elif isinstance(limit, Array) and limit.ndim:
+        limit = limit[..., None]
+    found = statistics.count_nonzero(s > limit, axis=-1)
+    return int(found) if matrix.ndim == 2 else found
+
+
+def pinv(
+    a: Array,
+    rcond: float | None = None,
+    hermitian: bool = False,
+    *,
+    rtol: float | None = None,
+    method: By = "direct",
+) -> Array:
+    """The pseudoinverse (..., n, m) of a (..., m, n) by singular values.
+
+    Those that are at most *rcond* (or *rtol*, its other name) times the largest one count as zero:
+    max(m, n) u^N by default.
+    """
+    matrix = operands.matrix(a, "pinv")
+    if rcond is not None and rtol is not None:
+        raise ArgumentError("pinv: rcond and rtol given, one is allowed")
+    if not matrix.size:
+        return operands.turned(matrix).copy()
+    limit = _rtol(matrix, rcond if rtol is None else rtol, "pinv", "rcond")
+    found = svd(matrix, False, hermitian=hermitian, method=method)
+    assert isinstance(found, SVD)
+    s = found.S
+    kept = s > s.max(-1, keepdims=True) * limit
+    inverse = elementwise.where(kept, 1 / elementwise.where(kept, s, 1), 0)
+    made: Array = operands.turned(found.Vh) @ (operands.turned(found.U) * inverse[..., None])
+    return made
+
+
+def _rtol(a: Array, given: float | None, routine: str, argument: str) -> float:
+    if given is None:
+        return max(a.shape[-2:]) * a.format.unit_roundoff
+    if not (isinstance(given, (int, float)) and 0 <= given <= 1):
+        raise ArgumentError(
+            f"{routine}: {argument} {given!r} given, a number from 0 to 1 is needed"
+        )
+    return float(given)
+
+
+def _of_symmetric(a: Array, vectors: bool, method: By) -> SVD | Array:
+    """By eigenvalues: their sizes, and signs that go to the left vectors."""
+    found = eigh(a, method=method)
+    size = abs(found.eigenvalues)
+    places = sorting.argsort(size, axis=-1, descending=True)
+    s: Array = manipulation.take_along_axis(size, places, axis=-1)
+    if not vectors:
+        return s
+    at = places[..., None, :]
+    right = manipulation.take_along_axis(found.eigenvectors, at, axis=-1)
+    minus = manipulation.take_along_axis(found.eigenvalues, places, axis=-1)[..., None, :] < 0
+    return SVD(elementwise.where(minus, -right, right), s, operands.turned(right))
+
+
+def _decomposed(
+    a: Array, full: bool, vectors: bool, relative: bool, method: By, name: str
+) -> SVD | Array:
+    by = operands.by(method, a.format, name)
+    near, powers = scaling.near_one(a, name)
+    m, n = a.shape[-2:]
+    wide = m < n
+    found = _tall(operands.turned(near) if wide else near, full, vectors, relative, wide, by, name)
+    s = scaling.times_power(found.s, powers)
+    if found.u is None or found.v is None:
+        return s
+    if wide:
+        return SVD(found.v, s, operands.turned(found.u))
+    return SVD(found.u, s, operands.turned(found.v))
+
+
+class _Tall(NamedTuple):
+    """Of a (..., m, n) with m >= n: left vectors (..., m, n or m), values, right vectors."""
+
+    u: Array | None
+    s: Array
+    v: Array | None
+
+
+def _tall(
+    a: Array, full: bool, vectors: bool, relative: bool, by_left: bool, method: Method, name: str
+) -> _Tall:
+    """*by_left*: signs go by the left vectors."""
+    batch, (m, n) = a.shape[:-2], a.shape[-2:]
+    w = operands.stacked(a)
+    factors, square = None, w
+    if m > n:
+        factors = qr_routine.factor(w, method)
+        square = triangular.copied_triangle(w, lower=False, unit=False, rows=n)
+    found = columns.orthogonal(square, vectors=vectors, method=method, begun=not relative)
+    if found.left.any():
+        entry = int(np.flatnonzero(found.left)[0])
+        where = f" in entry {entry} of the stack" if batch else ""
+        raise ArgumentError(
+            f"{name}: a: Jacobi's method does not converge{where}: {found.left[entry]} pairs of "
+            "columns are not orthogonal"
+        )
+    lengths, units = _lengths(operands.turned(Array(found.b)))
+    places = sorting.argsort(lengths, axis=-1, descending=True)
+    s = manipulation.take_along_axis(lengths, places, axis=-1).reshape((*batch, n))
+    if found.v is None:
+        return _Tall(None, s, None)
+    order = places.to_numpy().astype(np.int32)
+    left = _orthonormal(operands.turned(Array(ordered(units.planes, order))), method)
+    right = operands.turned(Array(ordered(found.v.transposed((0, 2, 1)), order)))
+    if factors is not None:
+        left = _applied(factors, left, m if full else n, m, method)
+    left, right = _signed(left, right, n, by_left)
+    return _Tall(left.reshape((*batch, *left.shape[1:])), s, right.reshape((*batch, n, n)))
+
+
+class _Lengths(NamedTuple):
+    lengths: Array
+    units: Array
+
+
+def _lengths(rows: Array) -> _Lengths:
+    """Lengths of rows (batch, n, m), each scaled by a power of two, and rows of length 1 or 0."""
+    if not rows.size:
+        return _Lengths(zeros(rows.shape[:-1], rows.format, rows.queue), rows)
+    sizes = abs(rows).max(axis=-1).to_limbs()[0].astype(np.float64)
+    powers = np.frexp(sizes)[1].astype(np.int64)
+    near = scaling.times_power(rows, -powers)
+    length = elementwise.sqrt((near * near).sum(axis=-1))
+    divisor = elementwise.where(length > 0, length, 1)
+    return _Lengths(scaling.times_power(length, powers), near / divisor[..., None])
+
+
+def _orthonormal(u: Array, method: Method) -> Array:
+    """Orthonormal columns near those of u (batch, n, n); any where those are zero: q of u = q r.
+
+    Beyond 64 columns these themselves where they are orthonormal as eigenvectors have to be.
+    """
+    if not u.size:
+        return u
+    n = u.shape[-1]
+    if n > definition.ROTATED and _is_orthonormal(u, method):
+        return u
+    w = operands.stacked(u)
+    factors = qr_routine.factor(w, method)
+    minus = manipulation.diagonal(Array(w)) < 0
+    q = zeros(u.shape, u.format, u.queue)
+    q[...] = array(np.eye(n), u.format, u.queue)
+    qr_routine.applied(factors, q.planes, transposed=False, method=method)
+    found: Array = elementwise.where(minus[..., None, :], -q, q)
+    return found
+
+
+def _is_orthonormal(u: Array, method: Method) -> bool:
+    """Whether products of columns are those of orthonormal ones, as good as products can tell."""
+    n = u.shape[-1]
+    enough = symmetric.slack(u.format, n)
+    for each in range(len(u)):
+        r = array(np.eye(n), u.format, u.queue).planes
+        one = u[each].planes
+        parts.multiply(parts.turned(one), one, r, "subtract", method)
+        if symmetric.distance(r) > enough:
+            return False
+    return True
+
+
+def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Array]:
+    """Both with signs that make the largest elements of one's first n columns positive."""
+    if not right.size:
+        return left, right
+    mine = left[..., :n]
+    chosen = mine if by_left else right
+    at = statistics.argmax(abs(chosen), axis=-2, keepdims=True)
+    minus = manipulation.take_along_axis(chosen, at, axis=-2) < 0
+    mine[...] = elementwise.where(minus, -mine, mine)
+    return left, elementwise.where(minus, -right, right)
+
+
+def _applied(factors: qr_routine.Factored, u: Array, count: int, m: int, method: Method) -> Array:
+    """The first columns of q times u beside the identity: (batch, m, count)."""
+    batch, n, _ = u.shape
+    made = zeros((batch, m, count), u.format, u.queue)
+    made[:, :n, :n] = u
+    if count > n:
+        made[:, n:, n:] = array(np.eye(m - n), u.format, u.queue)
+    planes: Planes = made.planes
+    qr_routine.applied(factors, planes, transposed=False, method=method)
+    return made

@@ -1,0 +1,389 @@
+"""Sparse matrices stored by rows (CSR), in every computing and storage format.
+
+Names are ``scipy.sparse.csr_array``'s. The stored elements are an Array on the device; products
+with vectors and matrices have a defined order of sums (docs/bits.md), so that bits are the same on
+every device. SciPy itself is not needed.
+"""
+
+from __future__ import annotations
+
+import importlib
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+
+from portmp.arrays.array import Array, Number, array, from_parts, operand
+from portmp.arrays.blas import scal, scalar
+from portmp.arrays.creation import Where
+from portmp.arrays.plain import PlainArray
+from portmp.backends.base import Device, Queue
+from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.formats import Format
+from portmp.routines import sparse as routine
+
+Indices = np.ndarray[Any, np.dtype[np.int64]]
+MOST = 2**31 - 1
+"""Columns at most: their numbers are int32 on the device."""
+
+
+class csr_array:
+    """A sparse matrix (m, n) stored by rows.
+
+    *source*: a sparse matrix of SciPy (any that has ``tocsr``) or of portmp; ``(data, indices,
+    indptr)`` as SciPy has them, with *data* an Array or whatever ``portmp.array`` takes; or a dense
+    matrix, of which elements that are not zero are stored. *format*, *device* and *rounding* are
+    those of ``portmp.array``; elements may be in a storage format of that of vectors. *shape* (m,
+    n) is needed where columns at the end are empty.
+
+    Elements of a row are put in order of their columns. An element that is given twice, indices
+    outside the matrix and borders of rows that do not fit raise ArgumentError. NaN and infinities
+    are kept; what is not stored is zero even beside them.
+    """
+
+    __array_ufunc__ = None
+    """NumPy's arrays leave ``@`` and ``*`` to this class."""
+
+    ndim = 2
+
+    def __init__(
+        self,
+        source: Any,
+        format: str | Format | None = None,
+        device: Where = None,
+        *,
+        shape: tuple[int, int] | None = None,
+        rounding: str | None = None,
+    ) -> None:
+        data, given, borders, known = _taken(source, shape)
+        size = data.shape if isinstance(data, Array) else np.shape(data)
+        columns, starts, whole, order = _checked(given, borders, known, size)
+        if order is not None:
+            data = data[order]
+        self._set(array(data, format, device, rounding), columns, starts, whole)
+
+    def _set(
+        self, data: Array, columns: Indices, starts: Indices, shape: tuple[int, int]
+    ) -> csr_array:
+        self.data, self.shape = data, shape
+        self._columns, self._starts = columns, starts
+        return self
+
+    def _with(self, data: Array) -> csr_array:
+        """The same pattern with other elements."""
+        made = object.__new__(csr_array)._set(data, self._columns, self._starts, self.shape)
+        if data.queue is self.data.queue:
+            made.rows = routine.Rows(
+                self.shape,
+                data.planes,
+                self.rows.columns,
+                self.rows.starts,
+                self.rows.chunks,
+                self.rows.first,
+            )
+        return made
+
+    @cached_property
+    def rows(self) -> routine.Rows:
+        """What kernels read."""
+        planes = self.data.planes
+        if not planes.contiguous:
+            planes = self.data.copy().planes
+        return routine.rows_of(planes, self._starts, self._columns, self.shape[1])
+
+    # --- facts ----------------------------------------------------------------------------
+
+    @property
+    def format(self) -> Format:
+        """The number format of the elements."""
+        return self.data.format
+
+    dtype = format
+
+    @property
+    def device(self) -> Device:
+        """Where the elements are."""
+        return self.data.device
+
+    @property
+    def queue(self) -> Queue:
+        """The queue of products."""
+        return self.data.queue
+
+    @property
+    def nnz(self) -> int:
+        """How many elements are stored."""
+        return self.data.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes on the device: elements, their columns, and the borders of rows."""
+        return self.data.nbytes + 4 * self.nnz + 8 * (self.shape[0] + 1)
+
+    @property
+    def indices(self) -> PlainArray:
+        """The columns of the elements: int32."""
+        return PlainArray(self.rows.columns)
+
+    @property
+    def indptr(self) -> PlainArray:
+        """Where the elements of each row begin, and the end: int64."""
+        return PlainArray(self.rows.starts)
+
+    def __repr__(self) -> str:
+        m, n = self.shape
+        return (
+            f"<portmp.sparse.csr_array {m} x {n}, {self.nnz} elements in {self.format.name}, "
+            f"device={self.device.name!r}>"
+        )
+
+    # --- products -------------------------------------------------------------------------
+
+    def times(
+        self,
+        x: Array,
+        *,
+        alpha: Number | Array = 1,
+        beta: Number | Array = 0,
+        y: Array | None = None,
+        trans: bool = False,
+        out: Array | None = None,
+    ) -> Array:
+        """alpha op(a) x + beta y, op the transpose with *trans*; x (n,) or (n, r), y like the
+        result. Elements may be in a storage format of x's. Each element's error is that of a DOT
+        over the row's stored elements. The transpose is made once and kept."""
+        vector = operand(x, "x")
+        matrix = self.T if trans else self
+        found = routine.times(
+            matrix.rows,
+            vector.planes,
+            alpha=scalar(vector, alpha, "alpha"),
+            beta=scalar(vector, beta, "beta"),
+            y=None if y is None else operand(y, "y").planes,
+            out=None if out is None else operand(out, "out").planes,
+        )
+        return Array(found)
+
+    def __matmul__(self, x: Any) -> Array:
+        """The product with a vector (n,) or a matrix (n, r)."""
+        if isinstance(x, csr_array):
+            raise ArgumentError("@: two sparse matrices given; products of them are not offered")
+        return self.times(x)
+
+    dot = __matmul__
+
+    def __rmatmul__(self, x: Any) -> Array:
+        """x (m,) or (r, m) times the matrix, by the transpose."""
+        given = operand(x, "@: the left operand")
+        if given.ndim == 2:
+            found: Array = self.T.times(given.T).T
+            return found
+        return self.T.times(given)
+
+    # --- copies ---------------------------------------------------------------------------
+
+    @cached_property
+    def T(self) -> csr_array:
+        """The transpose, stored by rows: in memory of its own, made when it is first used."""
+        m, n = self.shape
+        order = np.argsort(self._columns, kind="stable")
+        rows = np.repeat(np.arange(m), np.diff(self._starts))[order]
+        starts = np.concatenate([[0], np.cumsum(np.bincount(self._columns, minlength=n))])
+        made = object.__new__(csr_array)
+        return made._set(self.data[order], rows, starts.astype(np.int64), (n, m))
+
+    def transpose(self) -> csr_array:
+        """The transpose, as ``T``."""
+        return self.T
+
+    def astype(self, format: str | Format, rounding: str | None = None) -> csr_array:
+        """The matrix in another format, each element rounded once."""
+        return self._with(self.data.astype(format, rounding))
+
+    def copy(self) -> csr_array:
+        """The matrix with elements in memory of their own."""
+        return self._with(self.data.copy())
+
+    def to(self, device: str | Device | Queue) -> csr_array:
+        """The matrix on another device or queue; itself if it is there already."""
+        moved = self.data.to(device)
+        return self if moved.queue is self.queue else self._with(moved)
+
+    def toarray(self) -> Array:
+        """The dense matrix, made by the host."""
+        parts = self.data.to_parts()
+        dense = [np.zeros(self.shape, part.dtype) for part in parts]
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self._starts))
+        for plane, part in zip(dense, parts, strict=True):
+            plane[rows, self._columns] = part
+        return from_parts(dense, self.format, self.queue)
+
+    todense = toarray
+
+    def diagonal(self) -> Array:
+        """The elements (i, i), in the matrix' format: shape (the smaller of m and n,)."""
+        rows = np.repeat(np.arange(self.shape[0]), np.diff(self._starts))
+        places = np.flatnonzero(rows == self._columns)
+        parts = self.data[places].to_parts()
+        found = [np.zeros(min(self.shape), part.dtype) for part in parts]
+        for plane, part in zip(found, parts, strict=True):
+            plane[rows[places]] = part
+        return from_parts(found, self.format, self.queue)
+
+    def to_scipy(self) -> Any:
+        """A ``scipy.sparse.csr_array`` of float64, each element rounded once."""
+        try:
+            sparse = importlib.import_module("scipy.sparse")
+        except ImportError:
+            raise ArgumentError(
+                "to_scipy: the package scipy is not installed: pip install scipy"
+            ) from None
+        values = self.data.to_float64()
+        return sparse.csr_array((values, self._columns, self._starts), shape=self.shape)
+
+    # --- by elements ------------------------------------------------------------------------
+
+    def __neg__(self) -> csr_array:
+        return self._with(-self.data)
+
+    def __abs__(self) -> csr_array:
+        return self._with(abs(self.data))
+
+    def __mul__(self, number: Any) -> csr_array:
+        """Each element times a number."""
+        return self._with(scal(_number(number), self.data))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, number: Any) -> csr_array:
+        """Each element by a number."""
+        return self._with(self.data / _number(number))
+
+
+def _number(value: Any) -> Any:
+    if isinstance(value, csr_array) or (isinstance(value, Array) and value.shape):
+        raise ArgumentError(
+            f"*: {type(value).__name__} given; a sparse matrix is multiplied elementwise by "
+            "numbers only, and by vectors and matrices with @"
+        )
+    return value
+
+
+def _taken(
+    source: Any, shape: tuple[int, int] | None
+) -> tuple[Any, Any, Any, tuple[int, int] | None]:
+    """The elements, their columns, the borders of rows, and the shape as far as it is known."""
+    if isinstance(source, csr_array):
+        own = source.shape
+        if shape is not None and tuple(shape) != own:
+            raise ShapeError(f"csr_array: shape {shape} given for a matrix {own}")
+        return source.data, source._columns, source._starts, own
+    if isinstance(source, tuple):
+        if len(source) != 3:
+            raise ArgumentError(
+                f"csr_array: a tuple of {len(source)} given; (data, indices, indptr) is needed"
+            )
+        data = source[0]
+        return data if isinstance(data, Array) else _elements(data), *source[1:], shape
+    if hasattr(source, "tocsr"):
+        rows = source.tocsr()
+        if shape is not None and tuple(shape) != rows.shape:
+            raise ShapeError(f"csr_array: shape {shape} given for a matrix {rows.shape}")
+        if len(rows.shape) != 2:
+            raise ShapeError(f"csr_array: a sparse array {rows.shape} given, two axes are needed")
+        return _elements(rows.data), rows.indices, rows.indptr, rows.shape
+    return _dense(source, shape)
+
+
+def _elements(data: Any) -> Any:
+    """Elements as NumPy's array, whose order can be changed; texts and exact numbers too."""
+    found = np.asarray(data)
+    if found.dtype.kind in "c":
+        raise FormatError(f"csr_array: data: {found.dtype} given; complex numbers have no format")
+    # NumPy would make floats of exact numbers that it does not know.
+    return np.array(data, dtype=object) if found.dtype.kind in "OUST" else found
+
+
+def _dense(source: Any, shape: tuple[int, int] | None) -> tuple[Any, Any, Any, tuple[int, int]]:
+    if isinstance(source, Array):
+        leading, values = source.to_limbs()[0], source
+    else:
+        values = _elements(source)
+        if values.dtype == object:
+            raise ArgumentError(
+                "csr_array: a dense matrix of texts or exact numbers given; make it an array "
+                "first: portmp.array(...)"
+            )
+        leading = values
+    if leading.ndim != 2:
+        raise ShapeError(f"csr_array: {leading.shape} given, a matrix is needed")
+    if shape is not None and tuple(shape) != leading.shape:
+        raise ShapeError(f"csr_array: shape {shape} given for a matrix {leading.shape}")
+    rows, columns = np.nonzero(leading)
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=leading.shape[0]))])
+    return values[rows, columns], columns, starts, cast("tuple[int, int]", leading.shape)
+
+
+def _checked(
+    columns: Any, starts: Any, shape: Any, count: tuple[int, ...]
+) -> tuple[Indices, Indices, tuple[int, int], Indices | None]:
+    """Columns, borders, the shape, and the order of elements where theirs is another one."""
+    columns, starts = _whole(columns, "indices"), _whole(starts, "indptr")
+    if len(count) != 1 or columns.shape != count:
+        raise ShapeError(
+            f"csr_array: data {count} and indices {columns.shape} given, vectors of one length "
+            "are needed"
+        )
+    if (
+        starts.size < 1
+        or starts[0] != 0
+        or starts[-1] != columns.size
+        or (np.diff(starts) < 0).any()
+    ):
+        raise ArgumentError(
+            "csr_array: indptr must begin with 0, never fall, and end with the number of elements, "
+            f"{columns.size}"
+        )
+    rows = starts.size - 1
+    if shape is None:
+        shape = rows, int(columns.max(initial=-1)) + 1
+    if not (
+        isinstance(shape, tuple)
+        and len(shape) == 2
+        and all(isinstance(n, (int, np.integer)) and 0 <= n <= MOST for n in shape)
+    ):
+        raise ShapeError(f"csr_array: shape {shape!r} given, two numbers are needed")
+    height, width = int(shape[0]), int(shape[1])
+    if height != rows:
+        raise ShapeError(f"csr_array: indptr has {rows} rows, shape {shape} is given")
+    if columns.size and not (columns.min() >= 0 and columns.max() < width):
+        raise ArgumentError(
+            f"csr_array: indices from {columns.min()} to {columns.max()} given, 0 to {width - 1} "
+            "are allowed"
+        )
+    of_row = np.repeat(np.arange(rows), np.diff(starts))
+    places = of_row * width + columns
+    order = None
+    if (np.diff(places) < 0).any():
+        order = np.argsort(places, kind="stable")
+        places, columns = places[order], columns[order]
+    twice = np.flatnonzero(np.diff(places) == 0)
+    if twice.size:
+        row, column = divmod(int(places[twice[0]]), width)
+        raise ArgumentError(
+            f"csr_array: the element ({row}, {column}) is given twice; add up such elements "
+            "before (sum_duplicates in SciPy)"
+        )
+    return columns, starts, (height, width), order
+
+
+def _whole(numbers: Any, name: str) -> Indices:
+    """Indices as int64."""
+    found = numbers.to_numpy() if isinstance(numbers, PlainArray) else np.asarray(numbers)
+    if found.ndim == 1 and not found.size:
+        found = found.astype(np.int64)
+    if found.dtype.kind not in "iu" or found.ndim != 1:
+        raise ArgumentError(
+            f"csr_array: {name}: {found.dtype} {found.shape} given, a vector of integers is needed"
+        )
+    return found.astype(np.int64)

@@ -1,0 +1,178 @@
+"""Columns made orthogonal from the right: b v has orthogonal columns (Hestenes 1958).
+
+Definition: g = b^T b by GEMM, of two columns an element g_pq counts as zero up to w u^N sqrt(g_pp)
+sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 words: m 2^-140).
+Up to ``definition.ROTATED`` columns: while an element of g is not zero, g is turned as a small
+symmetric matrix with sweeps of at most 30, and b and v become GEMM's products with its vectors; 60
+times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
+them, g being the product of a pair's columns; they begin while the whole b^T b has an element that
+is not zero, 60 at most.
+
+A beginning in the first limb has v, widened by zeros, as x. While r = 1 - x^T x is above w u^N / 4,
+or an element of g = (b x)^T (b x) does not count as zero and the largest one beside the diagonal is
+at most a sixteenth of what it was with the last r that was small enough, but 24 times at most, x is
+corrected as eigenvectors are, with g for s. Then b becomes b x, and v = x.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp import definition
+from portmp.formats import Format
+from portmp.routines import base, moves
+from portmp.routines.jacobi import blocks, parts
+from portmp.routines.jacobi.launch import measured, turned
+from portmp.routines.jacobi.rule import Rule
+from portmp.routines.jacobi.symmetric import APART, CORRECTIONS, begins_short, correction, distance
+from portmp.routines.triangular.launch import OnDevice
+from portmp.routines.triangular.steps import Method
+from portmp.runtime.planes import Planes, allocate, allocate_numbers
+
+INNER = 30
+"""Sweeps, at most, over the products of up to ``definition.ROTATED`` columns."""
+
+
+class Orthogonal(NamedTuple):
+    """``b`` (batch, m, n) with orthogonal columns and ``v`` (batch, n, n) that made it.
+
+    ``left``: of each matrix how many pairs of columns are not orthogonal.
+    """
+
+    b: Planes
+    v: Planes | None
+    left: np.ndarray[Any, Any]
+
+
+def rule_of(form: Format, m: int) -> Rule:
+    """What counts as orthogonal."""
+    word = np.dtype(form.word).type
+    width = 2.0 ** (3 + math.ceil(math.log2(max(m, 1)) / 2))
+    small = 2.0**-140 if form.word == "float32" else 2.0**-1064
+    return Rule(word(width * form.unit_roundoff), word(m * small))
+
+
+def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orthogonal:
+    """Turn the columns of b (batch, m, n), which is overwritten; waits for the device.
+
+    *begun*: with the first limb, where there are more, and beyond ``ROTATED`` columns.
+    """
+    batch, _, n = b.shape
+    if not b.size:
+        v = parts.filled(b, (batch, n, n), 1.0) if vectors else None
+        return Orthogonal(b, v, np.zeros(batch, int))
+    if n <= definition.ROTATED:
+        return _small(b, vectors)
+    v = allocate(b.format, (batch, n, n), b.queue) if vectors else None
+    left = np.zeros(batch, int)
+    for each in range(batch):
+        one = base.matrix_of(b, (each,))
+        begin = _begun(one, method) if begun and begins_short(b.format) else None
+        found = _large(begin.b if begin else one, begin.v if begin else None, vectors, method)
+        parts.copy(found.b, one)
+        if v is not None and found.v is not None:
+            parts.copy(found.v, base.matrix_of(v, (each,)))
+        left[each] = found.left
+    return Orthogonal(b, v, left)
+
+
+def _small(b: Planes, vectors: bool) -> Orthogonal:
+    batch, m, n = b.shape
+    rule, direct = rule_of(b.format, m), OnDevice(b.format, None)
+    v = parts.filled(b, (batch, n, n), 1.0) if vectors else None
+    g, u = (allocate(b.format, (batch, n, n), b.queue) for _ in range(2))
+    for turn in range(blocks.SWEEPS + 1):
+        direct.multiply(parts.turned(b), b, g, "set")
+        left = measured(g, rule).counts
+        if not left.any() or turn == blocks.SWEEPS:
+            break
+        turned(g, rule, sweeps=INNER, v=u, counted=False)
+        b = _times(b, u, left, direct)
+        v = None if v is None else _times(v, u, left, direct)
+    return Orthogonal(b, v, left)
+
+
+def _times(x: Planes, u: Planes, left: np.ndarray[Any, Any], multiply: OnDevice) -> Planes:
+    """x u of those entries of a stack that are not done; the others as they are."""
+    out = allocate(x.format, x.shape, x.queue)
+    multiply.multiply(x, u, out, "set")
+    if left.all():
+        return out
+    goes_on = allocate_numbers("bool", (len(left), 1, 1), x.queue)
+    goes_on.write_parts([(left > 0).reshape(-1, 1, 1)])
+    return moves.selected(goes_on, out, x)
+
+
+class _One(NamedTuple):
+    b: Planes
+    v: Planes | None
+    left: int
+
+
+def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
+    """Of one matrix; x: vectors to begin with."""
+    m, n = b.shape
+    rule = rule_of(b.format, m)
+    w = blocks.padded(b, rows=m)
+    other = allocate(w.format, w.shape, w.queue)
+    v = spare = None
+    if vectors:
+        v = blocks.unit(b) if x is None else blocks.padded(x, rows=n)
+        spare = allocate(v.format, v.shape, v.queue)
+    g = allocate(w.format, (w.shape[1],) * 2, w.queue)
+    made = 0
+    while True:
+        parts.multiply(parts.turned(w), w, g, "set", method)
+        left = int(measured(parts.stack(g), rule).counts[0])
+        if not left or made == blocks.SWEEPS:
+            break
+        made += 1
+        for pairs in blocks.steps(n):
+            squares = allocate(w.format, (pairs.pairs, *2 * (2 * pairs.block,)), w.queue)
+            u = allocate(w.format, squares.shape, w.queue)
+            columns = pairs.columns(w)
+            OnDevice(w.format, None).multiply(parts.turned(columns), columns, squares, "set")
+            turned(squares, rule, sweeps=1, v=u, shift=pairs.block, counted=False)
+            blocks.times(pairs, w, u, other)
+            w, other = other, w
+            if v is not None and spare is not None:
+                blocks.times(pairs, v, u, spare)
+                v, spare = spare, v
+    found = None if v is None else blocks.in_order(v, n, made)
+    return _One(blocks.in_order(w, n, made), found, left)
+
+
+class _Begun(NamedTuple):
+    b: Planes
+    v: Planes
+
+
+def _begun(b: Planes, method: Method) -> _Begun | None:
+    """b x and x, orthogonal in b's format, by the first limbs; None where x does not become so."""
+    first = _large(parts.first_limbs(b), None, True, method)
+    assert first.v is not None
+    n = b.shape[1]
+    x, one = parts.filled(b, (n, n)), parts.filled(b, (n, n), 1.0)
+    parts.copy(first.v, parts.first_limbs(x))
+    m, rule = b.shape[0], rule_of(b.format, b.shape[0])
+    r, g = (allocate(b.format, (n, n), b.queue) for _ in range(2))
+    product, before = allocate(b.format, (m, n), b.queue), math.inf
+    for _ in range(CORRECTIONS):
+        parts.copy(one, r)
+        parts.multiply(parts.turned(x), x, r, "subtract", method)
+        parts.multiply(b, x, product, "set", method)
+        parts.multiply(parts.turned(product), product, g, "set", method)
+        (count,), (largest,), _ = measured(parts.stack(g), rule)
+        far = distance(r)
+        if far <= float(rule.tolerance) / 4:
+            if not count or largest * 16 > before:
+                return _Begun(product, x)
+            before = float(largest)
+        apart = APART * max(float(largest), far * 2.0 ** parts.exponent(parts.diagonal(g)))
+        better = parts.copied(x)
+        parts.multiply(x, correction(g, r, apart), better, "add", method)
+        x = better
+    return None

@@ -1,0 +1,97 @@
+"""Parts that methods for eigenvalues and singular values share: copies, products, first limbs."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from portmp import formats
+from portmp.formats import Format
+from portmp.routines import elementwise, moves
+from portmp.routines.triangular.launch import OnDevice
+from portmp.routines.triangular.steps import Method
+from portmp.runtime.planes import Planes, allocate, allocate_numbers, upload
+
+
+def copy(source: Planes, target: Planes) -> None:
+    """Copy elements between views of one shape."""
+    elementwise.apply("copy", [source], target)
+
+
+def copied(source: Planes) -> Planes:
+    """The same values in memory of their own."""
+    target = allocate(source.format, source.shape, source.queue)
+    copy(source, target)
+    return target
+
+
+def filled(like: Planes, shape: tuple[int, ...], first: float = 0.0) -> Planes:
+    """New matrices of zeros, or with a diagonal of another number."""
+    form = like.format
+    out = allocate(form, shape, like.queue)
+    for value, target in ((0.0, out), (first, diagonal(out))):
+        if target.size and (value or target is out):
+            limbs = [np.full((), 0.0 if i else value, form.dtype(i)) for i in range(form.limbs)]
+            moves.copied(upload(form, limbs, like.queue), target)
+    return out
+
+
+def diagonal(w: Planes) -> Planes:
+    """The diagonals of matrices: a view."""
+    count = min(w.shape[-2:])
+    return w.view((*w.shape[:-2], count), (*w.strides[:-2], sum(w.strides[-2:])), w.start)
+
+
+def turned(w: Planes) -> Planes:
+    """Matrices transposed: a view."""
+    axes = range(w.ndim)
+    return w.transposed((*axes[:-2], w.ndim - 1, w.ndim - 2))
+
+
+def stack(w: Planes) -> Planes:
+    """One matrix as a stack of one: a view."""
+    return w.view((1, *w.shape), (0, *w.strides), w.start)
+
+
+def corner(w: Planes, rows: int, columns: int) -> Planes:
+    """The upper left part of a matrix: a view."""
+    return w.view((rows, columns), w.strides, w.start)
+
+
+def columns(w: Planes, first: int, end: int) -> Planes:
+    """Some columns of a matrix: a view."""
+    return w.view((w.shape[0], end - first), w.strides, w.start + first * w.strides[1])
+
+
+def mirrored(w: Planes) -> Planes:
+    """A symmetric matrix by the lower triangle of w, in memory of its own."""
+    n = w.shape[0]
+    lower = allocate_numbers("bool", (n, n), w.queue)
+    lower.write_parts([np.tri(n, dtype=bool)])
+    return moves.selected(lower, w, turned(w))
+
+
+def multiply(a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:
+    """c = a b, c + a b or c - a b by *kind* (``set``, ``add``, ``subtract``) of two matrices."""
+    OnDevice(c.format, method).multiply(stack(a), stack(b), stack(c), kind)
+
+
+def short(form: Format) -> Format:
+    """The format of one limb that a format's first limbs are."""
+    return formats.get(form.word)
+
+
+def first_limbs(w: Planes) -> Planes:
+    """The first limbs of values, where they lie, as values of one limb: a view."""
+    return Planes(short(w.format), w.shape, w.strides, w.start, w.buffers[:1], w.queue)
+
+
+def largest(w: Planes) -> float:
+    """The largest size of leading limbs of a vector; reads them."""
+    return float(np.abs(copied(first_limbs(w)).read_parts()[0]).max(initial=0))
+
+
+def exponent(w: Planes) -> int:
+    """The power of two above all of a vector's leading limbs; reads them."""
+    return math.frexp(largest(w))[1]

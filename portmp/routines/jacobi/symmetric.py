@@ -1,0 +1,274 @@
+"""Eigenvalues and vectors of symmetric matrices of any size, their elements at most 1.
+
+Definition: up to ``definition.ROTATED`` rows Jacobi's method turns a matrix as a whole, beyond that
+by blocks. An element counts as zero up to u^N, by blocks times the largest power of two that is not
+above |a|_F / sqrt(n) (``dot`` of the leading limbs, its root in float64), if that is above 1.
+Eigenvalues are the diagonal.
+
+More limbs than one, beyond ``ROTATED`` rows, begin with the matrix of the first limbs, where 16
+times as much counts as zero; its vectors, ordered by eigenvalues and widened by zeros, are x, which
+products correct (after Ogita and Aishima 2018, 2019). r = 1 - x^T x, s = x^T (a x). An element
+counts as zero up to w u^N g, w = 2^(1 + ceil(log2(n) / 2)) and g the smallest power of two above
+the leading limbs of s's diagonal; x is good where r's leading limbs are at most w u^N. With m the
+largest leading limb of s beside the diagonal and d that of r, elements of the diagonal are apart
+where the leading limb of their difference is above 256 max(m, d g) (in float64, rounded to a word).
+
+- x becomes x + x e, e_ij = div(fma(s_jj, r_hl, s_hl), sub(s_jj, s_ii)) where i and j are apart, h
+  and l being the higher and the lower of them, else mul(1/2, r_hl).
+- With a good x that ends where all of s counts as zero beside the diagonal. Where m is above a
+  sixteenth of what it was with the last good x, clusters are split instead: neighbours on the
+  diagonal belong together that are not apart (differences of limbs in float64, summed from the
+  first one on). Of a cluster with an element that does not count as zero the square in s, by its
+  lower triangle, its first diagonal element taken from all of them and scaled near 1 by a power of
+  two, has vectors by the same way, ordered by eigenvalues; the columns of x become their products
+  with these. The next good x is as the first one.
+- That ends after 24 corrections, or where clusters were split as often as there are limbs. What is
+  then left of s Jacobi's method by blocks turns, with x as its vectors; without a good x, a itself.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache, partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp import definition, formats
+from portmp.backends.base import Device
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.formats import Format
+from portmp.routines import base, elementwise, reduce
+from portmp.routines.jacobi import blocks, parts, reference
+from portmp.routines.jacobi.launch import measured, turned
+from portmp.routines.jacobi.rule import Rule
+from portmp.routines.lu.launch import ordered
+from portmp.routines.triangular.steps import Method
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate
+
+THREADS = 128
+CORRECTIONS = 24
+APART = 256.0
+ROUGH = 16.0
+
+
+class Spectrum(NamedTuple):
+    """Eigenvalues (batch, n) in no order, vectors as columns (batch, n, n).
+
+    ``left``: of each matrix the largest element beside the diagonal, where it is too large; else 0.
+    """
+
+    values: Planes
+    v: Planes | None
+    left: np.ndarray[Any, np.dtype[np.float64]]
+
+
+@cache
+def correction_spec(form: str, threads: int = THREADS) -> KernelSpec:
+    """Corrections of vectors."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("sub", "mul", "div", "fma")}
+    return spec("correction", "linalg/correction.mako", f, roles, threads=threads)
+
+
+def correction_unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
+    """The kernel of corrections."""
+    return (correction_spec(form.name, base.threads(device, THREADS)),)
+
+
+def rule_of(form: Format, least: float, tolerance: float = 0.0) -> Rule:
+    """What counts as zero, as words of a format."""
+    word = np.dtype(form.word).type
+    return Rule(word(tolerance), word(least))
+
+
+def small(a: Planes) -> float:
+    """What counts as zero beside the diagonal of a (n, n)."""
+    lead, n = parts.copied(parts.first_limbs(a)), a.shape[0]
+    flat = lead.view_as((n * n,))
+    square = reduce.dot(flat, flat).read_parts()[0]
+    exponent = math.frexp(math.sqrt(float(square.reshape(())) / n))[1] - 1
+    return float(a.format.unit_roundoff * 2.0 ** max(0, exponent))
+
+
+def slack(form: Format, n: int) -> float:
+    """What products of n steps may miss: about twice the root of n in units of roundoff."""
+    return float(2.0 ** (1 + math.ceil(math.log2(n) / 2)) * form.unit_roundoff)
+
+
+def spectrum(a: Planes, *, vectors: bool, method: Method) -> Spectrum:
+    """Eigenvalues of symmetric a (batch, n, n), which is overwritten; waits for the device."""
+    batch, n, _ = a.shape
+    form = a.format
+    values = allocate(form, (batch, n), a.queue)
+    v = allocate(form, a.shape, a.queue) if vectors else None
+    left = np.zeros(batch)
+    if not a.size:
+        return Spectrum(values, v, left)
+    if n <= definition.ROTATED:
+        rule = rule_of(form, form.unit_roundoff)
+        made = turned(a, rule, sweeps=blocks.SWEEPS, v=v)
+        parts.copy(parts.diagonal(a), values)
+        bad = made == blocks.SWEEPS
+        if bad.any():
+            left = np.where(bad, measured(a, rule).largest, 0.0)
+        return Spectrum(values, v, left)
+    for each in range(batch):
+        one = base.matrix_of(a, (each,))
+        found = _turned(one, vectors, method)
+        parts.copy(found.values, values.view((n,), (1,), values.start + each * n))
+        if v is not None and found.v is not None:
+            parts.copy(found.v, base.matrix_of(v, (each,)))
+        left[each] = found.left
+    return Spectrum(values, v, left)
+
+
+class _One(NamedTuple):
+    values: Planes
+    v: Planes | None
+    left: float
+
+
+def _turned(a: Planes, vectors: bool, method: Method) -> _One:
+    form, n = a.format, a.shape[0]
+    least, x = small(a), None
+    if begins_short(form):
+        corrected = _corrected(a, _begun(a), method)
+        if corrected is not None:
+            a, x, least, done = corrected
+            if done:
+                return _One(parts.diagonal(a), x, 0.0)
+    w, v = blocks.padded(a), None
+    if vectors:
+        v = blocks.padded(x, rows=n) if x is not None else blocks.unit(a)
+    found = blocks.diagonalise(w, v, rule_of(form, least))
+    left = found.largest if found.left else 0.0
+    values = blocks.in_order(parts.diagonal(w), n, found.sweeps)
+    return _One(values, found.v and blocks.in_order(found.v, n, found.sweeps), left)
+
+
+def begins_short(form: Format) -> bool:
+    """Whether a format's first limbs are values of a format of one limb."""
+    return form.limbs > 1 and form.planes[0] == form.word
+
+
+def _begun(a: Planes) -> Planes:
+    """Vectors of the first limbs, in a's format."""
+    n = a.shape[0]
+    first = parts.first_limbs(a)
+    rule = rule_of(first.format, ROUGH * small(first))
+    w = blocks.padded(first)
+    found = blocks.diagonalise(w, blocks.unit(first), rule)
+    assert found.v is not None
+    values = blocks.in_order(parts.diagonal(w), n, found.sweeps)
+    x = parts.filled(a, (n, n))
+    columns = _ordered(values, blocks.in_order(found.v, n, found.sweeps))
+    parts.copy(columns, parts.first_limbs(x))
+    return x
+
+
+def _ordered(values: Planes, v: Planes) -> Planes:
+    """Columns in ascending order of values, whose leading limbs tell."""
+    leading = parts.copied(parts.first_limbs(values)).read_parts()[0]
+    order = np.argsort(leading, kind="stable").astype(np.int32)
+    rows = ordered(parts.stack(parts.turned(v)), order[None])
+    return parts.turned(base.matrix_of(rows, (0,)))
+
+
+def _split(s: Planes, x: Planes, apart: float, left: np.ndarray[Any, Any], method: Method) -> None:
+    """Replace columns of x that belong to clusters by products with the vectors of these.
+
+    *left*: of each row, how many elements before the diagonal do not count as zero.
+    """
+    limbs = parts.copied(parts.diagonal(s)).read_dense()
+    gaps = sum(np.diff(limb.astype(np.float64)) for limb in limbs)
+    ends = [*(np.flatnonzero(gaps > apart) + 1), len(left)]
+    for first, end in zip([0, *ends[:-1]], ends, strict=True):
+        if not left[first + 1 : end].any():
+            continue
+        count = end - first
+        corner = s.view((count, count), s.strides, s.start + first * sum(s.strides))
+        square = parts.mirrored(corner)
+        middle = parts.diagonal(square)
+        shift = parts.copied(middle.view((1,), (1,), middle.start))
+        elementwise.apply("sub", [middle, shift.broadcast_to((count,))], middle)
+        size = max(distance(square), parts.largest(middle))
+        one = base.scalar_limbs(s.format, 2.0 ** -math.frexp(size)[1], "alpha")
+        elementwise.scal(one, square, square)
+        found = spectrum(parts.stack(square), vectors=True, method=method)
+        if found.left.any() or found.v is None:
+            continue
+        values = found.values.view((count,), (1,), found.values.start)
+        w = _ordered(values, base.matrix_of(found.v, (0,)))
+        mine = parts.columns(x, first, end)
+        made = allocate(x.format, mine.shape, x.queue)
+        parts.multiply(mine, w, made, "set", method)
+        parts.copy(made, mine)
+
+
+class _Corrected(NamedTuple):
+    s: Planes
+    x: Planes
+    least: float
+    done: bool
+
+
+def _corrected(a: Planes, x: Planes, method: Method) -> _Corrected | None:
+    """s = x^T a x for better vectors x; None where they do not become orthonormal."""
+    form, n = a.format, a.shape[0]
+    unit = slack(form, n)
+    one = parts.filled(a, (n, n), 1.0)
+    before, splits = math.inf, 0
+    s, r, ax = (allocate(form, (n, n), a.queue) for _ in range(3))
+    for _ in range(CORRECTIONS):
+        parts.copy(one, r)
+        parts.multiply(parts.turned(x), x, r, "subtract", method)
+        parts.multiply(a, x, ax, "set", method)
+        parts.multiply(parts.turned(x), ax, s, "set", method)
+        top = 2.0 ** parts.exponent(parts.diagonal(s))
+        least = unit * top
+        (count,), (largest,), (rows,) = measured(parts.stack(s), rule_of(form, least))
+        far = distance(r)
+        apart = APART * max(float(largest), far * top)
+        if far <= unit:
+            if not count or splits == form.limbs:
+                return _Corrected(s, x, least, not count)
+            if largest * 16 > before:
+                _split(s, x, apart, rows, method)
+                splits, before = splits + 1, math.inf
+                continue
+            before = float(largest)
+        parts.copy(x, ax)
+        parts.multiply(x, correction(s, r, apart), ax, "add", method)
+        x, ax = ax, x
+    return None
+
+
+def distance(r: Planes) -> float:
+    """The largest leading limb of a symmetric matrix, by its lower triangle."""
+    beside = measured(parts.stack(r), rule_of(r.format, 0.0)).largest[0]
+    return max(float(beside), parts.largest(parts.diagonal(r)))
+
+
+def correction(s: Planes, r: Planes, apart: float) -> Planes:
+    """e of the definition by s and r (n, n)."""
+    out = allocate(s.format, s.shape, s.queue)
+    if s.device.by_reference:
+        base.on_host(out, partial(reference.correction, s.format, apart=apart), s, r)
+        return out
+    (key,) = correction_unit(s.format, s.device)
+    threads = dict(key.values)["threads"]
+    s.queue.launch(
+        program.kernels(s.device, key)[key.name],
+        (base.blocks(out.size, threads), 1, 1),
+        (threads, 1, 1),
+        [
+            s.shape[0],
+            np.dtype(s.format.word).type(apart),
+            *base.batched(s),
+            *base.batched(r),
+            *out.buffers,
+        ],
+    )
+    return out

@@ -1,0 +1,114 @@
+"""Symmetric indefinite matrices: p a p^T = l d l^T, d of blocks of one or two, by panels.
+
+Definition (Bunch and Kaufman 1977; the lower triangle counts): panels of ``definition.BLOCK``
+columns from the left; one whose last column could begin a pair leaves it to the next, unless the
+matrix ends there. With w = l d of the panel's columns so far, column c of what is left is, from row
+k on, a_ic (above its diagonal a_ci), then fma(-l_ij, w_cj, it) for the panel's columns j in order.
+By leading limbs, NaN smaller than any number, alpha = ``definition.PIVOT``, in plain products, s of
+column k the largest below the diagonal, the first of equals, in row r; t of column r, diagonal left
+out: the pivot is a_kk if s is not above 0, or |a_kk| >= alpha s, or |a_kk| >= (alpha s) q, q =
+div(s, t); else it is a_rr, swapped to k, if |a_rr| >= alpha t; else the pair of rows k and r, r
+swapped to k + 1. Of one: l_ik = div(w_ik, w_kk), left out for a zero. Of a pair, with e = w_k+1,k:
+x = div(w_k+1,k+1, e), y = div(w_kk, e), z = div(div(1, fma(x, y, -1)), e), l_ik = mul(z, fma(x,
+w_ik, -w_i,k+1)), l_i,k+1 = mul(z, fma(y, w_i,k+1, -w_ik)). After a panel the rest loses GEMM's
+product of l and w^T (alpha = -1, beta = 1). 1/3 n^3 operations.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp import definition, formats
+from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.routines import base
+from portmp.routines.ldl import reference
+from portmp.routines.ldl.steps import LdlSteps
+from portmp.routines.reference import Host
+from portmp.routines.triangular.launch import OnDevice, threads_of
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate, allocate_numbers
+
+THREADS = 256
+
+
+@cache
+def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
+    """A panel."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("mul", "div", "neg", "fma")}
+    sizes: dict[str, Any] = {"threads": threads, "alpha": definition.PIVOT}
+    return spec("ldl_panel", "linalg/ldl_panel.mako", f, roles, **sizes)
+
+
+class Factored(NamedTuple):
+    """What a factorisation says beside its factors, for each matrix.
+
+    ``order`` (batch, n): which row came to row i. ``kinds`` (batch, n): 0 where a column of D
+    stands alone, 1 and 2 for the first and second of a pair.
+    """
+
+    order: np.ndarray[Any, np.dtype[np.int32]]
+    kinds: np.ndarray[Any, np.dtype[np.int32]]
+
+
+class _OnDevice(OnDevice, LdlSteps[Planes]):
+    def __init__(self, a: Planes) -> None:
+        super().__init__(a.format, None)
+        batch, n, _ = a.shape
+        self.threads = threads_of(a.device, THREADS)
+        self.order, self.kinds = (allocate_numbers("int32", (batch, n), a.queue) for _ in range(2))
+        self.order.write_parts([np.tile(np.arange(n, dtype=np.int32), (batch, 1))])
+        self.ends = allocate_numbers("int32", (batch,), a.queue)
+
+    def panel(self, a: Planes, v: Planes, first: int, end: int) -> int:
+        key = kernel_spec(self.form.name, self.threads)
+        integers = [b for numbers in (self.order, self.kinds, self.ends) for b in numbers.buffers]
+        a.queue.launch(
+            program.kernels(a.device, key)[key.name],
+            (a.shape[0], 1, 1),
+            (self.threads, 1, 1),
+            [
+                a.shape[1],
+                np.int32(first),
+                np.int32(end),
+                *base.batched(a),
+                *base.batched(v),
+                *integers,
+            ],
+        )
+        # The last panel takes all columns: only of others the end must be asked for.
+        return end if end == a.shape[1] else int(self.ends.read_parts()[0][0])
+
+
+def factor(a: Planes) -> Factored:
+    """Overwrite the lower triangles of a (batch, n, n) by L and D; waits for the device.
+
+    The upper triangles hold anything afterwards. Matrices of more than one panel go one by one: how
+    many columns a panel has depends on the matrix.
+    """
+    batch, n, _ = a.shape
+    order, kinds = np.tile(np.arange(n, dtype=np.int32), (batch, 1)), np.zeros((batch, n), np.int32)
+    if not a.size:
+        return Factored(order, kinds)
+    if a.device.by_reference:
+        for each in range(batch):
+
+            def factored(planes: Host, each: int = each) -> Host:
+                found = reference.factor(a.format, planes)
+                order[each], kinds[each] = found.order, found.kinds
+                return found.factors
+
+            mine = base.matrix_of(a, (each,))
+            base.on_host(mine, factored, mine)
+        return Factored(order, kinds)
+    together = batch if n <= definition.BLOCK else 1
+    for first in range(0, batch, together):
+        mine = a.view((together, n, n), a.strides, a.start + first * a.strides[0])
+        steps = _OnDevice(mine)
+        steps.factor(mine, allocate(a.format, (together, n, definition.BLOCK), a.queue))
+        which = slice(first, first + together)
+        order[which], kinds[which] = steps.order.read_parts()[0], steps.kinds.read_parts()[0]
+    return Factored(order, kinds)

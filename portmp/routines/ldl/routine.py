@@ -1,0 +1,37 @@
+"""Bunch's and Kaufman's factorisation, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format, inputs
+from portmp.routines.case import Case
+from portmp.routines.ldl import launch, reference
+from portmp.routines.routine import Routine
+from portmp.routines.triangular.launch import threads_of
+from portmp.runtime.program import CompilationUnit
+
+
+class Ldl(Routine):
+    """p a p^T = l d l^T by panels."""
+
+    name = "ldl"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+        """A panel."""
+        if not form.coded:
+            threads = threads_of(device, launch.THREADS)
+            yield "ldl", (launch.kernel_spec(form.name, threads),)
+
+    def cases(self, form: Format) -> Iterator[Case]:
+        """What ``portmp verify`` compares by digests."""
+        if form.coded:
+            return
+        for name, n in (("ordinary-7", 7), ("panels-35", 35)):
+            a = inputs.ordinary(form, (n, n), f"ldl {name}")
+            yield Case("ldl", name, form, (a,), "linalg.ldl", reference.lower)

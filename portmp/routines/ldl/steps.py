@@ -1,0 +1,47 @@
+"""Bunch's and Kaufman's factorisation by panels, on a device or on the host."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from portmp import definition
+from portmp.routines.triangular.steps import WHOLE, M, Steps
+
+
+class LdlSteps(Steps[M]):
+    """What L D L^T takes beside products."""
+
+    @abstractmethod
+    def panel(self, a: M, v: M, first: int, end: int) -> int:
+        """Factor columns from *first* on, before *end*; the number of the column to go on with.
+
+        v (n, BLOCK) takes the columns of L D.
+        """
+
+    def factor(self, a: M, v: M) -> None:
+        """The lower triangle of a becomes L, with D on its diagonal and beside it."""
+        n, _ = self.shape(a)
+        first = 0
+        while first < n:
+            end = min(first + definition.BLOCK, n)
+            then = self.panel(a, v, first, end)
+            rest = slice(then, n)
+            left = self.part(a, rest, slice(first, then))
+            right = self.part(v, rest, slice(0, then - first))
+            self._take(left, right, self.part(a, rest, rest))
+            first = then
+
+    def _take(self, left: M, right: M, c: M) -> None:
+        """The lower triangle of c loses left right^T; beyond it too where a block is small."""
+        n, k = self.shape(left)
+        if n <= WHOLE:
+            if n:
+                self.multiply(left, self.turned(right), c, "subtract")
+            return
+        h = definition.half(n)
+        first, last, steps = slice(0, h), slice(h, n), slice(0, k)
+        tops = self.part(left, first, steps), self.part(right, first, steps)
+        bottoms = self.part(left, last, steps), self.part(right, last, steps)
+        self._take(*tops, self.part(c, first, first))
+        self.multiply(bottoms[0], self.turned(tops[1]), self.part(c, last, first), "subtract")
+        self._take(*bottoms, self.part(c, last, last))

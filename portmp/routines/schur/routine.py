@@ -1,0 +1,28 @@
+"""Francis's iteration, as one object."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import ModuleType
+from typing import ClassVar
+
+from portmp.backends.base import Device
+from portmp.formats import Format
+from portmp.routines.routine import Routine
+from portmp.routines.schur import launch, reference
+from portmp.routines.triangular.launch import threads_of
+from portmp.runtime.program import CompilationUnit
+
+
+class Schur(Routine):
+    """Eigenvalues of Hessenberg matrices, and Schur's form."""
+
+    name = "schur"
+    launch: ClassVar[ModuleType] = launch
+    reference: ClassVar[ModuleType] = reference
+
+    def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
+        """Steps of the iteration."""
+        if not form.coded:
+            threads = threads_of(device, launch.THREADS)
+            yield "schur", (launch.kernel_spec(form.name, threads),)

@@ -1,0 +1,84 @@
+"""Cases of functions that are composed of other routines, with decisions on the host in between.
+
+What they give by definition is what they give on the host device, whose routines are the reference.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import Any
+
+import numpy as np
+
+import portmp as mp
+from portmp import discovery
+from portmp.formats import Format, inputs
+from portmp.routines.case import Case
+from portmp.routines.reference import Host
+from portmp.runtime import planes
+
+
+def on_host(call: str | Callable[..., Any]) -> Callable[..., Host]:
+    """The reference of a function of arrays that gives an array, or several: the first counts."""
+
+    def reference(form: Format, *operands: Any) -> Host:
+        queue = discovery.get("host").queue
+        given = [
+            mp.Array(planes.upload(form, value, queue)) if isinstance(value, list) else value
+            for value in operands
+        ]
+        found = (attrgetter(call)(mp) if isinstance(call, str) else call)(*given)
+        limbs: Host = (found[0] if isinstance(found, tuple) else found).to_limbs()
+        return limbs
+
+    return reference
+
+
+def scaled(form: Format, shape: tuple[int, ...], seed: str, power: int) -> Host:
+    """Recorded inputs times a power of two."""
+    return [np.ldexp(p, power) for p in inputs.ordinary(form, shape, seed)]
+
+
+def symmetric_system(a: mp.Array, b: mp.Array) -> mp.Array:
+    """x of a x = b for symmetric a."""
+    return mp.linalg.solve(a, b, assume_a="sym")
+
+
+def real_parts(a: mp.Array) -> mp.Array:
+    """Of eigenvalues."""
+    return mp.linalg.eigvals(a).real
+
+
+def generalised_minimal_residuals(a: mp.Array, b: mp.Array) -> mp.Array:
+    """x after two rounds of three steps."""
+    return mp.linalg.gmres(a, b, restart=3, maxiter=6).x
+
+
+def minimal_residuals(a: mp.Array, b: mp.Array) -> mp.Array:
+    """x after four steps with a sparse symmetric a."""
+    return mp.linalg.minres(mp.sparse.csr_array(a), b, maxiter=4).x
+
+
+def cases(form: Format) -> Iterator[Case]:
+    """What ``portmp verify`` compares by digests beside the routines' own cases."""
+    if form.coded:
+        return
+    for name, power in (("ordinary-4", 0), ("squared-4", 3)):
+        a = scaled(form, (4, 4), f"expm {name}", power)
+        yield Case("expm", name, form, (a,), "linalg.expm", on_host("linalg.expm"))
+    a, b = (inputs.ordinary(form, (7, n), f"symmetric {n}") for n in (7, 2))
+    call = symmetric_system
+    yield Case("solve", "symmetric-7x2", form, (a, b), call, on_host(call))
+    a = inputs.ordinary(form, (4, 4), "eigenvalues")
+    yield Case("eigvals", "real-4", form, (a,), real_parts, on_host(real_parts))
+    yield Case("schur", "form-4", form, (a,), "linalg.schur", on_host("linalg.schur"))
+    b = inputs.ordinary(form, (5,), "iterative b")
+    a = inputs.ordinary(form, (5, 5), "iterative a")
+    mirrored = [np.triu(plane) + np.triu(plane, 1).T for plane in a]
+    iterations = (
+        ("gmres", a, generalised_minimal_residuals),
+        ("minres", mirrored, minimal_residuals),
+    )
+    for name, matrix, method in iterations:
+        yield Case(name, "ordinary-5", form, (matrix, b), method, on_host(method))

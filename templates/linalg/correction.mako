@@ -1,0 +1,38 @@
+## Corrections of approximate eigenvectors, element by element.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%
+    p, long = w.platform, w.platform.index
+    f = {role: w.function(net) for role, net in networks.items()}
+%>
+${arithmetic(w, list(networks.values()))}
+/* of x: s = x^T a x, r = 1 - x^T x; out: what x is to be multiplied by, less 1 */
+${p.kernel.format(threads)} correction(
+    const ${long} n, const ${w.scalar} apart,
+${matrix(w, "s")}\
+${matrix(w, "r")}\
+    ${w.planes("out", const=False)})
+{
+    const ${long} e = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const ${long} i = e / n, j = e % n;
+    if (e >= n * n)
+        return;
+    /* both elements of a pair go by the lower one */
+    const ${long} low = i > j ? j : i, high = i > j ? i : j;
+    const ${long} s_at = s_start + high * s_row + low * s_col, r_at = r_start + high * r_row + low * r_col;
+    const ${long} at_i = s_start + i * (s_row + s_col), at_j = s_start + j * (s_row + s_col);
+    const ${w.value} left = ${w.element("s", "at_i")}, right = ${w.element("s", "at_j")};
+    const ${w.value} rest = ${w.element("r", "r_at")}, gap = ${f["sub"]}(right, left);
+    const ${w.value} turn = ${f["fma"]}(right, rest, ${w.element("s", "s_at")});
+    const ${w.scalar} size_gap = ${w.fabs(w.word_of("gap", 0))};
+    ${w.value} z;
+    if (size_gap > apart)
+        z = ${f["div"]}(turn, gap);
+    else {
+        const ${w.value} half_of = ${w.first_of(networks["sub"].result, 0.5)};
+        z = ${f["mul"]}(half_of, rest);
+    }
+% for k in w.limbs:
+    ${w.store("out", k, "e", w.word_of("z", k))}
+% endfor
+}

@@ -1,0 +1,172 @@
+## Jacobi's method for small symmetric matrices, a block of threads each.
+##
+## A step turns pairs of rows and columns, no two of which share one, half as many as there are
+## rows: each index meets each other one once in a sweep. Only the lower triangle is read; in the end the
+## other one is its copy.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%
+    p, long = w.platform, w.platform.index
+    f = {role: w.function(net) for role, net in networks.items()}
+    held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs)
+    one = w.first_of(networks["add"].result, 1.0)
+    one_half = w.first_of(networks["add"].result, 0.5)
+%>
+<%def name="put(name, index, value, pad)">
+% for k in w.limbs:
+${pad}${w.store(name, k, index, w.word_of(value, k))}
+% endfor
+</%def>
+<%def name="kept(memory, index, value, pad)">
+% for k in w.limbs:
+${pad}${memory}${k}[${index}] = ${w.word_of(value, k)};
+% endfor
+</%def>
+## The numbers of a pair of a step: the last index stays, the others go round.
+<%def name="pair(number, low, high)">
+            int ${low} = (step + ${number}) % last, ${high} = (step + last - ${number}) % last;
+            if (${number} == 0)
+                ${high} = last;
+            if (${low} > ${high}) {
+                const int other = ${low};
+                ${low} = ${high};
+                ${high} = other;
+            }
+</%def>
+## x, y become c x - s y, s x + c y.
+<%def name="turn(name, first, second, number, pad)">
+${pad}const ${w.value} x = ${w.element(name, first)}, y = ${w.element(name, second)};
+${pad}const ${w.value} s = ${held("sine", number)}, g = ${held("slope", number)};
+${pad}const ${w.value} u = ${f["fma"]}(${f["neg"]}(s), ${f["fma"]}(g, x, y), x);
+${pad}const ${w.value} z = ${f["fma"]}(s, ${f["fma"]}(${f["neg"]}(g), y, x), y);
+${put(name, first, "u", pad)}\
+${put(name, second, "z", pad)}\
+</%def>
+<%def name="inside(i, j)">a_start + entry * a_batch + (${i} > ${j} ? ${i} * a_row + ${j} * a_col : ${j} * a_row + ${i} * a_col)</%def>
+${arithmetic(w, list(networks.values()))}
+/* v: what turns a (vectors are its columns, moved on by shift); sweeps_made: with a turn at least */
+${p.kernel.format(threads)} jacobi(
+    const ${long} size, const int sweeps, const int vectors, const int shift,
+    const ${w.scalar} tolerance, const ${w.scalar} least,
+${matrix(w, "a", const=False)}\
+${matrix(w, "v", const=False)}\
+    ${p.pointer.format("int")}sweeps_made)
+{
+% for k in w.limbs:
+    ${p.shared} ${w.word} sine${k}[${most // 2}];
+    ${p.shared} ${w.word} slope${k}[${most // 2}];
+% endfor
+    ${p.shared} int turns[${most // 2}];
+    ${p.shared} int more[1];
+    const int thread = (int)${p.axis(p.local_id, 0)}, m = (int)size;
+    const ${long} entry = ${p.axis(p.group_id, 0)};
+    const int pairs = (m + 1) / 2, last = 2 * pairs - 1;
+
+    for (int e = thread; e < (vectors ? m * m : 0); e += ${threads}) {
+        const int i = e / m, j = e % m;
+        const ${long} at = v_start + entry * v_batch + i * v_row + (j + shift) % m * v_col;
+        const ${w.scalar} first = i == j ? ${w.literal(1)} : ${w.literal(0)};
+        const ${w.value} z = ${w.pack(["first"] + [w.literal(0)] * (len(w.limbs) - 1))};
+${put("v", "at", "z", " " * 8)}
+    }
+    int made = 0;
+    for (int sweep = 0; sweep < sweeps; ++sweep) {
+        int turned = 0;
+        for (int step = 0; step < last; ++step) {
+            ${p.device_barrier}
+            for (int i = thread; i < pairs; i += ${threads}) {
+                int now = 0;
+${pair("i", "low", "high")}
+                if (high < m) {
+                    const ${long} at = ${inside("high", "low")};
+                    const ${long} at_low = ${inside("low", "low")}, at_high = ${inside("high", "high")};
+                    const ${w.scalar} size_low = ${w.fabs(w.limb("a", 0, "at_low"))};
+                    const ${w.scalar} size_high = ${w.fabs(w.limb("a", 0, "at_high"))};
+                    const ${w.scalar} root_low = ${w.sqrt("size_low")}, root_high = ${w.sqrt("size_high")};
+                    const ${w.scalar} product = tolerance * root_low * root_high;
+                    const ${w.scalar} size_here = ${w.fabs(w.limb("a", 0, "at"))};
+                    now = size_here > (product > least ? product : least);
+                    if (now) {
+                        const ${w.value} b = ${w.element("a", "at")};
+                        const ${w.value} x = ${w.element("a", "at_low")}, y = ${w.element("a", "at_high")};
+                        const ${w.value} slant = ${f["div"]}(${f["sub"]}(y, x), ${f["add"]}(b, b));
+                        const int minus = ${w.word_of("slant", 0)} < 0;
+                        const ${w.value} turned_round = ${f["neg"]}(slant);
+                        const ${w.value} far = minus ? turned_round : slant;
+                        const ${w.value} one = ${one}, one_half = ${one_half};
+                        ${w.value} t;
+                        if (${w.word_of("far", 0)} > ${w.literal(2.0**60 if w.scalar == "float" else 2.0**500)})
+                            t = ${f["div"]}(one_half, far);
+                        else
+                            t = ${f["div"]}(one, ${f["add"]}(far, ${f["sqrt"]}(${f["add"]}(${f["mul"]}(far, far), one))));
+                        if (minus)
+                            t = ${f["neg"]}(t);
+                        const ${w.value} c = ${f["div"]}(one, ${f["sqrt"]}(${f["add"]}(${f["mul"]}(t, t), one)));
+                        const ${w.value} s = ${f["mul"]}(t, c);
+                        const ${w.value} g = ${f["div"]}(s, ${f["add"]}(one, c)), h = ${f["mul"]}(t, b);
+                        const ${w.value} u = ${f["sub"]}(x, h), z = ${f["add"]}(y, h), none = ${w.zero()};
+${kept("sine", "i", "s", " " * 24)}\
+${kept("slope", "i", "g", " " * 24)}\
+${put("a", "at_low", "u", " " * 24)}\
+${put("a", "at_high", "z", " " * 24)}\
+${put("a", "at", "none", " " * 24)}\
+                    }
+                }
+                turns[i] = now;
+            }
+            ${p.device_barrier}
+            for (int i = 0; i < (thread ? 0 : pairs); ++i)
+                turned |= turns[i];
+            for (int e = thread; e < pairs * pairs; e += ${threads}) {
+                const int i = e / pairs, j = e % pairs;
+                if (i < j && (turns[i] || turns[j])) {
+${pair("i", "low", "high")}
+${pair("j", "left", "right")}
+                    for (int side = 0; side < (turns[i] ? 2 : 0); ++side) {
+                        const int column = side ? right : left;
+                        if (column < m) {
+                            const ${long} upper = ${inside("low", "column")}, lower = ${inside("high", "column")};
+${turn("a", "upper", "lower", "i", " " * 28)}\
+                        }
+                    }
+                    for (int side = 0; side < (turns[j] ? 2 : 0); ++side) {
+                        const int row = side ? high : low;
+                        if (row < m) {
+                            const ${long} upper = ${inside("row", "left")}, lower = ${inside("row", "right")};
+${turn("a", "upper", "lower", "j", " " * 28)}\
+                        }
+                    }
+                }
+            }
+            for (int e = thread; e < (vectors ? m * pairs : 0); e += ${threads}) {
+                const int row = e / pairs, i = e % pairs;
+                if (turns[i]) {
+${pair("i", "low", "high")}
+                    const ${long} at = v_start + entry * v_batch + row * v_row;
+                    const ${long} left = at + (low + shift) % m * v_col, right = at + (high + shift) % m * v_col;
+${turn("v", "left", "right", "i", " " * 20)}\
+                }
+            }
+        }
+        if (thread == 0)
+            more[0] = turned;
+        ${p.device_barrier}
+        const int goes_on = more[0];
+        ${p.device_barrier}
+        if (!goes_on)
+            break;
+        ++made;
+    }
+    for (int e = thread; e < m * m; e += ${threads}) {
+        const int i = e / m, j = e % m;
+        if (i < j) {
+            const ${long} from = ${inside("j", "i")};
+            const ${long} at = a_start + entry * a_batch + i * a_row + j * a_col;
+% for k in w.limbs:
+            ${w.store("a", k, "at", w.limb("a", k, "from"))}
+% endfor
+        }
+    }
+    if (thread == 0)
+        sweeps_made[entry] = made;
+}

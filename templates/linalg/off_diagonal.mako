@@ -1,0 +1,49 @@
+## How far symmetric matrices are from diagonal ones, row by row.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<% p, long = w.platform, w.platform.index %>
+${arithmetic(w, [])}
+/* of each row left of the diagonal: how many leading limbs Jacobi's method would turn away, and the largest */
+${p.kernel.format(threads)} off_diagonal(
+    const ${long} n, const ${w.scalar} tolerance, const ${w.scalar} least,
+${matrix(w, "a")}\
+    ${p.pointer.format("int")}counts, ${p.pointer.format(w.scalar)}largest)
+{
+% if threads > 1:
+    ${p.shared} int count_of[${threads}];
+    ${p.shared} ${w.scalar} size_of[${threads}];
+% endif
+    const int thread = (int)${p.axis(p.local_id, 0)};
+    const ${long} group = ${p.axis(p.group_id, 0)}, entry = group / n, row = group % n;
+    const ${long} base = a_start + entry * a_batch, mine = base + row * (a_row + a_col);
+    const ${w.scalar} size_row = ${w.fabs(w.limb("a", 0, "mine"))}, root_row = ${w.sqrt("size_row")};
+    int count = 0;
+    ${w.scalar} most = 0;
+    for (${long} j = thread; j < row; j += ${threads}) {
+        const ${long} diagonal = base + j * (a_row + a_col), at = base + row * a_row + j * a_col;
+        const ${w.scalar} size_column = ${w.fabs(w.limb("a", 0, "diagonal"))}, root_column = ${w.sqrt("size_column")};
+        const ${w.scalar} product = tolerance * root_column * root_row;
+        const ${w.scalar} size = ${w.fabs(w.limb("a", 0, "at"))};
+        count += !(size <= (product > least ? product : least));
+        most = size > most ? size : most;
+    }
+% if threads > 1:
+    count_of[thread] = count;
+    size_of[thread] = most;
+    for (int step = ${threads // 2}; step > 0; step /= 2) {
+        ${p.barrier}
+        if (thread < step) {
+            count_of[thread] += count_of[thread + step];
+            const ${w.scalar} other = size_of[thread + step];
+            size_of[thread] = other > size_of[thread] ? other : size_of[thread];
+        }
+    }
+    ${p.barrier}
+    count = count_of[0];
+    most = size_of[0];
+% endif
+    if (thread == 0) {
+        counts[group] = count;
+        largest[group] = most;
+    }
+}

@@ -1,0 +1,16 @@
+## What panels share: how a step ends, and the last one.
+<%def name="ended(w, together)">
+<%
+    p = w.platform
+    came = "(step + 1 - first_step) * (int)" + p.group_count.format("x")
+%>\
+% if together:
+            if (step + 1 < end_step) {
+                ${p.grid_barrier["wait"].format("arrived", came)}
+            } else {
+                ${p.grid_barrier["leave"].format("arrived", came)}
+            }
+% else:
+            ${p.device_barrier}
+% endif
+</%def>

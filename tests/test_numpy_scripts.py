@@ -1,0 +1,209 @@
+"""Scripts as NumPy users write them: only the module is another one, and digits are more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp.errors import ArgumentError, ShapeError
+
+Script = Callable[[Any], list[Any]]
+
+
+def polynomial_fit(xp: Any) -> list[Any]:
+    """By polyfit, by QR, by normal equations."""
+    x = xp.linspace(0, 1, 50)
+    y = 3 * x**3 - 2 * x**2 + x - 1
+    v = xp.stack([x**k for k in range(4)], axis=1)
+    q, r = xp.linalg.qr(v)
+    found = [xp.polyfit(x, y, 3), xp.linalg.solve(r, q.T @ y), xp.linalg.lstsq(v, y)[0]]
+    found.append(xp.linalg.solve(v.T @ v, v.T @ y))
+    apart = xp.abs(xp.vander(x, 4, increasing=True) - v).max()
+    return [*found, xp.polyval(found[0], x), apart]
+
+
+def eigen_iteration(xp: Any) -> list[Any]:
+    """Power iteration, deflation, and the QR algorithm, on a Hilbert matrix."""
+    n = 5
+    a = xp.array([[1 / (i + j + 1) for j in range(n)] for i in range(n)])
+    v = xp.ones(n)
+    v = v / xp.linalg.norm(v)
+    for _ in range(60):
+        w = a @ v
+        largest = v @ w
+        v = w / xp.linalg.norm(w)
+    rest = a - largest * xp.outer(v, v)
+    turned = a.copy()
+    for _ in range(20):
+        q, r = xp.linalg.qr(turned)
+        turned = r @ q
+    values = xp.sort(xp.diag(turned))[::-1]
+    assert float(xp.linalg.norm(a @ v - largest * v)) < 1e-14
+    assert xp.argmax(values) == 0 and xp.isclose(values[0], largest)
+    return [largest, xp.trace(rest), values[:3], xp.abs(v)]
+
+
+def gram_schmidt(xp: Any) -> list[Any]:
+    """Modified, by elements of arrays that are filled; and by columns."""
+    i = xp.arange(12)
+    a = xp.cos(xp.outer(i + 1.0, xp.arange(6) + 1.0))
+    q, r = xp.zeros((12, 6)), xp.zeros((6, 6))
+    for j in range(6):
+        v = a[:, j].copy()
+        for k in range(j):
+            r[k, j] = xp.dot(q[:, k], v)
+            v -= r[k, j] * q[:, k]
+        r[j, j] = xp.sqrt(xp.sum(v**2))
+        q[:, j] = v / r[j, j]
+    other = xp.empty_like(a)
+    for k, column in enumerate(a.T):
+        rest = column - other[:, :k] @ (other[:, :k].T @ column)
+        other[:, k] = rest / xp.linalg.norm(rest)
+    assert xp.count_nonzero(xp.tril(r, -1)) == 0 and xp.allclose(q @ r, a)
+    return [q, r, other, xp.hstack([a, q]), xp.vstack((a, q)), xp.round(r[0], 3), a.std()]
+
+
+def ode_steps(xp: Any) -> list[Any]:
+    """Runge and Kutta's steps, Lorenz's system by Euler's, integrals."""
+
+    def slope(y: Any) -> Any:
+        return xp.array([y[1], -y[0]])
+
+    h, y = 1 / 32, xp.array([1.0, 0.0])
+    ways = [y]
+    for _ in range(32):
+        k1 = slope(y)
+        k2 = slope(y + h / 2 * k1)
+        k3 = slope(y + h / 2 * k2)
+        y = y + h / 6 * (k1 + 2 * k2 + 2 * k3 + slope(y + h * k3))
+        ways.append(y)
+    way = xp.array(ways)
+    t = xp.linspace(0, 1, 33)
+    off = xp.abs(way[:, 0] - xp.cos(t))
+    state = xp.array([1.0, 1.0, 1.0])
+    for _ in range(20):
+        x, y, z = state
+        state = state + 0.001 * xp.stack([10 * (y - x), x * (28 - z) - y, x * y - 8 * z / 3])
+    energy = 0.5 * (way[:, 0] ** 2 + way[:, 1] ** 2)
+    assert xp.all(xp.abs(energy - 0.5) < 1e-5)
+    integral = (getattr(xp, "trapezoid", None) or xp.trapz)(energy, t)
+    angle = xp.arctan2(way[:, 1], way[:, 0])
+    return [way, state, t[xp.argmax(off)], xp.diff(energy) * 1e6, integral, xp.degrees(angle)]
+
+
+def sums(xp: Any) -> list[Any]:
+    """Series and statistics, where float64 loses nothing that counts."""
+    k = xp.arange(1, 501) * 1.0
+    inverse = 1 / k
+    signs = (-1.0) ** xp.arange(500)
+    place = xp.where(k > 498)[0]
+    ends = [xp.percentile(inverse, 25), xp.quantile(inverse, [0.5, 0.9]), xp.median(k)]
+    return [
+        xp.sum(inverse),
+        xp.cumsum(1 / k**2)[-1] - xp.pi**2 / 6,
+        (signs / (2 * xp.arange(500) + 1)).sum() * 4,
+        xp.prod(k[:20]),
+        [k.mean(), k.var(), k.min(), k.max(), xp.dot(k, k)],
+        [len(k), 7 in k, int(xp.any(k == 7)), place, k[k % 125 == 0]],
+        [xp.arcsin(inverse[1:]), xp.arctan(k), xp.radians(k), xp.clip(k, 3, 5)],
+        *ends,
+    ]
+
+
+def image(xp: Any) -> list[Any]:
+    """An iteration of all points at once, and how the picture's shades are spread."""
+    cx, cy = xp.meshgrid(xp.linspace(-2.0, 0.6, 24), xp.linspace(-1.25, 1.25, 16))
+    zx, zy = xp.zeros_like(cx), xp.zeros_like(cy)
+    count = xp.zeros(cx.shape, dtype=int)
+    for _ in range(20):
+        alive = zx * zx + zy * zy < 4
+        zx, zy = (
+            xp.where(alive, zx * zx - zy * zy + cx, zx),
+            xp.where(alive, 2 * zx * zy + cy, zy),
+        )
+        count[alive] += 1
+    shades = count / count.max()
+    spread, edges = xp.histogram(shades.ravel(), bins=5)
+    both = xp.union1d(count, xp.arange(3)), xp.intersect1d(count, xp.arange(3))
+    found = [count, shades, xp.bincount(count.ravel()), xp.unique(count), spread, edges, *both]
+    return [*found, xp.setdiff1d(count, xp.arange(3)), xp.moveaxis(cx[None], 0, -1), xp.flip(cx)]
+
+
+def plain(found: Any) -> Any:
+    """Numbers as NumPy has them, of arrays and lists of any kind."""
+    if isinstance(found, (list, tuple)):
+        return [plain(one) for one in found]
+    values = found.to_float64() if isinstance(found, mp.Array) else found
+    return np.asarray(values, dtype=np.float64).tolist()
+
+
+def near(found: Any, wanted: Any) -> bool:
+    """Whether nested lists agree to 1e-9."""
+    if isinstance(wanted, list):
+        return len(found) == len(wanted) and all(map(near, found, wanted))
+    return bool(np.isclose(found, wanted, rtol=1e-9, atol=1e-9))
+
+
+@pytest.mark.parametrize(
+    "script", [polynomial_fit, eigen_iteration, gram_schmidt, ode_steps, sums, image]
+)
+def test_scripts_run_with_another_module(script: Script) -> None:
+    """NumPy's own results, as far as float64 has them."""
+    for found, wanted in zip(script(mp), script(np), strict=True):
+        assert near(plain(found), plain(wanted)), (found, wanted)
+
+
+def test_fits_have_the_formats_digits() -> None:
+    """A cubic through its own values has 28 digits in dd; weights and columns."""
+    x = mp.linspace(-1, 1, 31, dtype="dd")
+    y = mp.stack([x**3 - x / 3, x * 0 + 1], axis=1)
+    found = mp.polyfit(x, y, 3, w=1 + x * x)
+    wanted = [[1, 0], [0, 0], [Fraction(-1, 3), 0], [0, 1]]
+    for row, exact in zip(found.to_fractions(), wanted, strict=True):
+        assert all(abs(a - b) < Fraction(1, 10**29) for a, b in zip(row, exact, strict=True))
+    assert (np.polyfit(x, y[:, 0], 3) == mp.polyfit(x, y[:, 0], 3)).all()
+
+
+def test_quantiles_are_exact_where_they_can_be() -> None:
+    """q is an exact scalar: 1/3 of three steps is an element itself."""
+    x = mp.array(["0.4", "0.1", "0.3", "0.2"], "qd")
+    assert bool(mp.quantile(x, Fraction(1, 3)) == mp.array("0.2", "qd"))
+    assert mp.percentile(x, ["50", 100]).to_strings(30) == ["0.25", "0.4"]
+    table = mp.array(np.arange(12.0).reshape(3, 4), "dd")
+    assert mp.quantile(table, 0.5, axis=0, keepdims=True).tolist() == [[4, 5, 6, 7]]
+    assert mp.isnan(mp.quantile(mp.array([1.0, float("nan")], "dd"), 0.5))
+
+
+def test_rounding_to_decimals() -> None:
+    """Ties go to even; of negative places, too."""
+    x = mp.array(["2.674", "-0.125", "1234.5"], "dd")
+    assert mp.round(x, 2).to_strings(10) == ["2.67", "-0.12", "1234.5"]
+    assert mp.round(x, -2).tolist() == [0, 0, 1200]
+    assert x.round().tolist() == [3, 0, 1234]
+
+
+@pytest.mark.parametrize(
+    ("call", "error", "words"),
+    [
+        (mp.bincount, ArgumentError, "integers is needed"),
+        (lambda x: mp.bincount(mp.plain_array([-1])), ArgumentError, "-1"),
+        (lambda x: mp.histogram(x, 0), ArgumentError, "bins"),
+        (lambda x: mp.histogram(x, [2, 1]), ArgumentError, "in order"),
+        (lambda x: mp.histogram(x, 3, (2, 1)), ArgumentError, "range"),
+        (lambda x: mp.quantile(x, 2), ArgumentError, "from 0 to 1"),
+        (lambda x: mp.quantile(x[:0], 0.5), ShapeError, "empty"),
+        (lambda x: mp.polyfit(x, x, -1), ArgumentError, "deg"),
+        (lambda x: mp.polyfit(x, x[:1], 1), ShapeError, "polyfit"),
+        (lambda x: mp.where(x > 0, x), ArgumentError, "one of x1 and x2"),
+        (lambda x: mp.round(x, 0.5), ArgumentError, "decimals"),
+    ],
+)
+def test_refused(call: Any, error: type[Exception], words: str) -> None:
+    """What cannot be done is said with the argument's name."""
+    with pytest.raises(error, match=words):
+        call(mp.array([1.0, 2.0], "dd"))
