@@ -189,7 +189,7 @@ def with_bound(
             base.on_host(vo, product, va, vb, alpha, beta, addend)
         return out
     schedule = default(like.seen_as(a.format.arithmetic), a.shape[-1], accuracy)
-    schedule = fitted(schedule, a, b).for_bounds(read)
+    schedule = fitted(schedule, a, b).for_bounds(a.format)
     views = [v if v.format is given else v.seen_as(read) for v in views]
     scale, add = (base.exact_limbs(a.format, limbs) for limbs in (alpha, beta))
     for va, vb, vc, vo in _batches(views):

@@ -50,7 +50,7 @@ class Gemm(Routine):
         read, results = formats.with_bound(form)
         for accuracy, accumulator in form.accumulators.items():
             found = schedule.of_class(form.arithmetic, device, accuracy, "large")
-            chosen = found.for_bounds(read)
+            chosen = found.for_bounds(form)
             unit = launch.compilation_unit(read.name, chosen, accuracy, threads, results.name)
             yield f"gemm{accumulator.suffix}_bounded", unit
 

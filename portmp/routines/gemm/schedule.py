@@ -13,7 +13,7 @@ import numpy as np
 from portmp import definition
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError
-from portmp.formats import Format
+from portmp.formats import Format, with_bound
 from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
 from portmp.schedules.database import Task, find, register
 
@@ -126,10 +126,17 @@ class GemmSchedule(Schedule):
         needed = self.registers(form)
         return needed <= OF_A_THREAD and needed * self.threads * self.blocks <= REGISTERS
 
-    def for_bounds(self, read: Format) -> GemmSchedule:
-        """For values with a bound, one word longer: the results that a thread has registers for."""
+    def for_bounds(self, form: Format) -> GemmSchedule:
+        """For values of *form* with a bound, one word longer.
+
+        With as few results a thread as registers hold, and as leave two blocks on a compute unit
+        where there are two without, unless their number is fixed.
+        """
+        read, _ = with_bound(form)
+        share = REGISTERS // self.threads
+        kept = 1 if self.blocks > 1 else min(2, max(1, share // self.registers(form.compute)))
         s, finer = self.for_call(wide=False), self.finer()
-        while finer and s.registers(read) > OF_A_THREAD:
+        while finer and s.registers(read) > min(OF_A_THREAD, share // kept):
             s, finer = finer.for_call(wide=False), finer.finer()
         return s
 
@@ -230,7 +237,7 @@ class PanelSchedule(Schedule):
         """Itself: a work-item takes all of k, and packs what it reads."""
         return self
 
-    def for_bounds(self, read: Format) -> PanelSchedule:
+    def for_bounds(self, form: Format) -> PanelSchedule:
         """Itself, for values with a bound: a CPU's registers are few at any rate."""
         return self
 
