@@ -254,6 +254,7 @@ INTEGER: dict[str, Callable[..., int]] = {
     "v_xor_b32": lambda a, b: a ^ b,
     "v_or3_b32": lambda a, b, c: a | b | c,
     "v_xor3_b32": lambda a, b, c: a ^ b ^ c,
+    "v_xad_u32": lambda a, b, c: (a ^ b) + c,
     "v_and_or_b32": lambda a, b, c: (a & b) | c,
     "v_lshlrev_b32": lambda a, b: b << a % 32,
     "v_lshrrev_b32": lambda a, b: b >> a % 32,

@@ -140,6 +140,7 @@ _INTEGERS = {
     "v_xor_b32": ("u", "uu", "a ^ b"),
     "v_or3_b32": ("u", "uuu", "a | b | c"),
     "v_xor3_b32": ("u", "uuu", "a ^ b ^ c"),
+    "v_xad_u32": ("u", "uuu", "(a ^ b) + c"),
     "v_and_or_b32": ("u", "uuu", "(a & b) | c"),
     "v_lshlrev_b32": ("u", "uu", "b << (a & 31)"),
     "v_lshrrev_b32": ("u", "uu", "b >> (a & 31)"),
