@@ -25,6 +25,7 @@ from portmp.bench.papers.hpcs2011 import measured as hpcs2011
 from portmp.bench.papers.nbody import kernels as nbody_kernels
 from portmp.bench.papers.slfp import layouts
 from portmp.codegen import kernel_spec, platform, render
+from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
 from portmp.compilers import host_programs
@@ -37,7 +38,17 @@ from portmp.emulator import machine
 from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
 from portmp.networks.operators import ARITY
-from portmp.routines import ceilings, compilation_units, elementwise, gemm, reduce, split2021
+from portmp.routines import (
+    ceilings,
+    compilation_units,
+    elementwise,
+    gemm,
+    lu,
+    qr,
+    reduce,
+    split2021,
+    triangular,
+)
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm.schedule import PanelSchedule
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
@@ -86,6 +97,14 @@ ${kernel()}
 """
 
 
+def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
+    """Kernels of linear algebra for CPUs, and for devices whose blocks may wait for each other."""
+    if on == "opencl" and form in ("dd", "ts"):
+        yield triangular.kernel_spec(form, 1, 4)
+    if platform.get(on).grid_barrier:
+        yield from (routine.panel_spec(form, together=True) for routine in (lu, qr))
+
+
 def everything() -> Iterator[tuple[str, str, RenderedSource]]:
     """All kernels of a few formats on all platforms, and one of a user's own."""
     own = mp.Kernel(OWN, "own(x: in [n], y: out [n], k: inout int64 [n])", grid=1)
@@ -122,6 +141,10 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                     elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
                     *reduce.compilation_unit(name, "dot", SweepSchedule(2, 4)),
                 ]
+            if on == "opencl" and name in ("dd", "ts"):
+                kernels.append(triangular.kernel_spec(name, 1, 4))
+            if platform.get(on).grid_barrier:
+                kernels += [lu.panel_spec(name, together=True), qr.panel_spec(name, together=True)]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
         for name in ("slfp64in56b", "slfp32in24b", "float16_rz", "fp64infp32_rz", "qdin192b"):
@@ -149,6 +172,10 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                     elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
                     *reduce.compilation_unit(name, "dot", SweepSchedule(2, 4)),
                 ]
+            if on == "opencl" and name in ("dd", "ts"):
+                kernels.append(triangular.kernel_spec(name, 1, 4))
+            if platform.get(on).grid_barrier:
+                kernels += [lu.panel_spec(name, together=True), qr.panel_spec(name, together=True)]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
         for name in layouts.FORMATS:
@@ -524,6 +551,7 @@ CALLS: dict[str, Callable[[mp.Array, mp.Array], object]] = {
     "triangular": mp.linalg.solve_triangular,
     "triangle": lambda a, x: mp.linalg.lu(a),
     "lu": lambda a, x: mp.linalg.lu_factor(a),
+    "lu_swap": lambda a, x: mp.linalg.lu_factor(a),
     "rows": mp.linalg.solve,
     "cholesky": lambda a, x: mp.linalg.cholesky(a),
     "ldl": lambda a, x: mp.linalg.ldl(a),

@@ -61,10 +61,9 @@ def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
 
 
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
-    """The kernels of a factorisation."""
-    threads = threads_of(device, THREADS)
+    """The kernel of a panel."""
     rows = ROWS[device.properties.kind if device else "gpu"][0]
-    return panel_spec(form.name, threads, rows), swap_spec(form.name, threads)
+    return (panel_spec(form.name, threads_of(device, THREADS), rows),)
 
 
 class Factored(NamedTuple):

@@ -12,7 +12,7 @@ from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
-from portmp.routines.triangular.launch import COPYING
+from portmp.routines.triangular.launch import COPYING, threads_of
 from portmp.runtime.program import CompilationUnit
 
 
@@ -27,6 +27,8 @@ class Lu(Routine):
         """Panels and their swaps; rows in another order."""
         if not form.coded:
             yield "lu", launch.unit(form, device)
+            threads = threads_of(device, launch.THREADS)
+            yield "lu_swap", (launch.swap_spec(form.name, threads),)
             yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
 
     def cases(self, form: Format) -> Iterator[Case]:
