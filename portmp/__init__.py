@@ -263,6 +263,7 @@ if TYPE_CHECKING:
     from portmp.files.saved import load, save
     from portmp.kernels import Kernel, Module
     from portmp.linalg import sparse
+    from portmp.linalg.nonsymmetric import roots
     from portmp.linalg.polynomials import polyfit
     from portmp.nbody import particles, system
     from portmp.routines import ozaki
@@ -277,6 +278,7 @@ _LATER = {
     "particles": "portmp.nbody",
     "polyfit": "portmp.linalg.polynomials",
     "random": "portmp",
+    "roots": "portmp.linalg.nonsymmetric",
     "save": "portmp.files.saved",
     "sparse": "portmp.linalg",
     "system": "portmp.nbody",
@@ -298,7 +300,11 @@ def _polyfit(*given: Any, **options: Any) -> Any:
     return __getattr__("polyfit")(*given, **options)
 
 
-numpy_names.OTHERS["polyfit"] = _polyfit
+def _roots(p: Any) -> Any:
+    return __getattr__("roots")(p)
+
+
+numpy_names.OTHERS |= {"polyfit": _polyfit, "roots": _roots}
 numpy_names.BELOW["portmp"] = lambda: importlib.import_module(__name__)
 numpy_names.BELOW["linalg"] = lambda: importlib.import_module("portmp.linalg")
 
@@ -531,6 +537,7 @@ __all__ = [
     "right_shift",
     "rint",
     "roll",
+    "roots",
     "round",
     "save",
     "scal",

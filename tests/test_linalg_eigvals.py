@@ -190,16 +190,16 @@ def test_roots(device: Device) -> None:
     for k in range(1, 21):
         c = [x - k * y for x, y in zip([*c, Fraction(0)], [Fraction(0), *c], strict=True)]
     for form, allowed in (("td", 1e-27), ("qd", 1e-43)):
-        found = mp.linalg.roots(mp.array(c, form, device))
+        found = mp.roots(mp.array(c, form, device))
         assert (found.imag == 0).all()
         errors = [
             min(abs(Fraction(x) - k) for x in found.real.to_fractions()) for k in range(1, 21)
         ]
         assert max(errors) < allowed
-    padded = mp.linalg.roots(mp.array([0, 0, 1, -3, 2, 0, 0], "dd", device))
+    padded = mp.roots(mp.array([0, 0, 1, -3, 2, 0, 0], "dd", device))
     assert sorted(padded.real.to_float64().tolist()) == [0, 0, 1, 2]
-    assert mp.linalg.roots(mp.array([0, 5], "dd", device)).real.shape == (0,)
-    assert mp.linalg.roots(mp.array([2, -5], "dd", device)).real.to_float64().tolist() == [2.5]
+    assert mp.roots(mp.array([0, 5], "dd", device)).real.shape == (0,)
+    assert mp.roots(mp.array([2, -5], "dd", device)).real.to_float64().tolist() == [2.5]
     matrix = mp.linalg.companion(mp.array([2, -10, 4], "dd", device)).to_float64()
     assert (matrix == scipy_linalg.companion([2, -10, 4])).all()
     with pytest.raises(ArgumentError, match="highest coefficient"):
@@ -227,6 +227,8 @@ def test_numpy_finds_it(device: Device) -> None:
     a = mp.array([[0, 1], [-2, 3]], "dd", device)
     found: Any = np.linalg.eigvals(a)
     assert sorted(found.real.to_float64().tolist()) == [1, 2]
+    twice: Any = np.roots(mp.array([1, -3, 2], "dd", device))
+    assert sorted(twice.real.to_float64().tolist()) == [1, 2]
 
 
 def test_refused(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

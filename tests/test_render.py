@@ -141,10 +141,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                     elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
                     *reduce.compilation_unit(name, "dot", SweepSchedule(2, 4)),
                 ]
-            if on == "opencl" and name in ("dd", "ts"):
-                kernels.append(triangular.kernel_spec(name, 1, 4))
-            if platform.get(on).grid_barrier:
-                kernels += [lu.panel_spec(name, together=True), qr.panel_spec(name, together=True)]
+            kernels += of_some_devices(on, name)
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
         for name in ("slfp64in56b", "slfp32in24b", "float16_rz", "fp64infp32_rz", "qdin192b"):
@@ -172,10 +169,6 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                     elementwise.kernel_spec(name, "fma", access, 1, FlatSchedule(1, 8, 4)),
                     *reduce.compilation_unit(name, "dot", SweepSchedule(2, 4)),
                 ]
-            if on == "opencl" and name in ("dd", "ts"):
-                kernels.append(triangular.kernel_spec(name, 1, 4))
-            if platform.get(on).grid_barrier:
-                kernels += [lu.panel_spec(name, together=True), qr.panel_spec(name, together=True)]
             for one in kernels:
                 yield on, f"{name} {one.name}", one.render(on)
         for name in layouts.FORMATS:

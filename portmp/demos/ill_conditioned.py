@@ -234,7 +234,7 @@ def rooted(device: Device, say: Say, degrees: Sequence[int] = DEGREES) -> Iterat
     for form in LONG:
         for n in degrees:
             say(f"Wilkinson, degree {n}, in {form}")
-            found = mp.linalg.roots(mp.array(wilkinson(n), form, device))
+            found = mp.roots(mp.array(wilkinson(n), form, device))
             parts = list(zip(*(x.to_fractions() for x in found), strict=True))
             held = []
             for k in range(1, n + 1):

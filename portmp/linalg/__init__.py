@@ -21,7 +21,7 @@ from portmp.linalg.lu import (
     slogdet,
 )
 from portmp.linalg.minimal_residuals import gmres, minres
-from portmp.linalg.nonsymmetric import Complex, Schur, companion, eig, eigvals, roots, schur
+from portmp.linalg.nonsymmetric import Complex, Schur, companion, eig, eigvals, schur
 from portmp.linalg.norms import cond, norm
 from portmp.linalg.products import (
     cross,
@@ -90,7 +90,6 @@ __all__ = [
     "outer",
     "pinv",
     "qr",
-    "roots",
     "schur",
     "slogdet",
     "solve",
