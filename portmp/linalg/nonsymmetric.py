@@ -56,8 +56,8 @@ def eig(a: Array) -> NoReturn:
     raise UnsupportedError(
         "eig: eigenvectors of a nonsymmetric matrix are complex, and there are no complex formats: "
         "eigvals(a) gives the eigenvalues as .real and .imag, schur(a) orthonormal bases of "
-        "invariant subspaces, eigh(a) eigenvectors of a symmetric matrix; a.to_float64() gives NumPy "
-        "arrays, rounded to float64"
+        "invariant subspaces, eigh(a) eigenvectors of a symmetric matrix; a.to_float64() gives "
+        "NumPy arrays, rounded to float64"
     )
 
 
