@@ -15,6 +15,7 @@ from weakref import WeakKeyDictionary
 
 import numpy as np
 import pytest
+from slow import mostly_slow
 from tiers import check
 
 import portmp as mp
@@ -28,7 +29,7 @@ from portmp.codegen import kernel_spec, platform, render
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.codegen.platform import Traits
 from portmp.codegen.render import RenderedSource
-from portmp.compilers import host_programs
+from portmp.compilers import host_programs, tools
 from portmp.compilers.base import Compiler
 from portmp.compilers.clang import ClangCompiler
 from portmp.compilers.hiprtc import HiprtcCompiler
@@ -95,6 +96,26 @@ ${kernel()}
     ${atomic("min", "k", 0, permute_bytes(1, 2, 3))};
 }
 """
+
+
+COMPUTING = tuple(name for name in formats.NAMES if not formats.get(name).coded)
+
+
+@pytest.mark.parametrize(
+    "form", mostly_slow(COMPUTING, ("dd",), "words of the language do not depend on formats")
+)
+def test_texts_for_gpus_are_opencl_c(form: str, tmp_path: Path) -> None:
+    """No device here takes what OpenCL's GPUs do: a compiler reads it as the language says."""
+    check("clang")
+    compiler = str(tools.versioned_tools("clang++", tools.ROCM_FOLDERS)[0])
+    how = ["-x", "cl", "-cl-std=CL1.2", "-Xclang", "-finclude-default-header", "-fsyntax-only"]
+    units = compilation_units.kernels(form)
+    paths = [tmp_path / f"{number}.cl" for number in range(len(units))]
+    for path, one in zip(paths, units.values(), strict=True):
+        path.write_text(one.render("opencl").text)
+    command = [compiler, *how, "-w", "-target", "spir64", *map(str, paths)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[:2000]
 
 
 def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:

@@ -29,10 +29,10 @@
             best_place[thread] = spot;
             best_row[thread] = row;
         }
-        for (int half = ${searchers // 2}; half > 0; half /= 2) {
+        for (int reach = ${searchers // 2}; reach > 0; reach /= 2) {
             ${tree}
-            if (thread < half) {
-                const int other = thread + half;
+            if (thread < reach) {
+                const int other = thread + reach;
                 if (best_value[other] > best_value[thread]
                     || (best_value[other] == best_value[thread] && best_place[other] < best_place[thread])) {
                     best_value[thread] = best_value[other];
