@@ -376,3 +376,12 @@ def test_corrections_have_the_same_bits(device: Device) -> None:
     wanted = reference.correction(form, s, r, 0.25)
     for plane, other in zip(mp.Array(found).to_limbs(), wanted, strict=True):
         assert plane.tobytes() == other.tobytes()
+
+
+@pytest.mark.parametrize("order", [2, -2, "nuc"])
+def test_matrix_norms_by_singular_values(device: Device, order: Any) -> None:
+    a = np.random.default_rng(4).standard_normal((2, 4, 3))
+    found = mp.linalg.matrix_norm(mp.array(a, "dd", device), ord=order, keepdims=True)
+    assert found.shape == (2, 1, 1)
+    wanted = [[[np.linalg.norm(one, order)]] for one in a]
+    np.testing.assert_allclose(found.to_float64(), wanted, rtol=1e-13)

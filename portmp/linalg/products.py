@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from portmp.arrays import blas, creation, elementwise, manipulation, statistics
@@ -11,6 +12,7 @@ from portmp.arrays.products import cross, matmul, outer, tensordot, trace, vecdo
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg.norms import euclidean
+from portmp.linalg.singular import svdvals
 from portmp.routines import axes
 from portmp.runtime.planes import Planes
 
@@ -26,6 +28,13 @@ __all__ = [
     "vecdot",
     "vector_norm",
 ]
+
+
+_OF_SINGULAR_VALUES: dict[Any, Callable[..., Any]] = {
+    2: statistics.max,
+    -2: statistics.min,
+    "nuc": statistics.sum,
+}
 
 
 def vector_norm(
@@ -62,14 +71,20 @@ def vector_norm(
 
 
 def matrix_norm(x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
-    """Norms of matrices: 'fro', 1 and -1 (sums of columns), inf and -inf (sums of rows)."""
+    """Norms of matrices: 'fro', 1 and -1 (sums of columns), inf and -inf (sums of rows).
+
+    And by singular values: 2 (the largest), -2 (the least), 'nuc' (their sum).
+    """
     if manipulation.checked(x, "x").ndim < 2:
         raise ShapeError(f"matrix_norm: matrices are needed, shape {x.shape} given")
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if isinstance(ord, (int, float, str)) and ord in _OF_SINGULAR_VALUES:
+        found = _OF_SINGULAR_VALUES[ord](svdvals(x), -1)
+        return found[..., None, None] if keepdims else found
     if ord not in (1, -1, float("inf"), -float("inf")):
         raise ArgumentError(
-            f"matrix_norm: ord: {ord!r} given, allowed are 'fro', 1, -1, inf and -inf"
+            f"matrix_norm: ord: {ord!r} given, allowed are 'fro', 'nuc', 1, -1, 2, -2, inf and -inf"
         )
     over = -2 if ord in (1, -1) else -1
     sums = statistics.sum(elementwise.abs(x), over, keepdims=True)

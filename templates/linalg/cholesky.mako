@@ -1,7 +1,11 @@
 ## A block's Cholesky factor, in the memory of one block of threads for each matrix.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
-<% p, long = w.platform, w.platform.index %>
+<%
+    p, long = w.platform, w.platform.index
+    # One thread waits for nobody, and compilers of CPUs take long over barriers.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
+%>
 <% held = lambda index: w.pack(f"held{k}[{index}]" for k in w.limbs) %>
 <%def name="keep(index, value)">
 % for k in w.limbs:
@@ -42,7 +46,7 @@ ${keep("i * (i + 1) / 2 + j", f"read[{u}]")}
         }
 % endfor
     }
-    ${p.barrier}
+    ${barrier}
     for (int k = 0; k < size; ++k) {
         const int pivot = k * (k + 3) / 2;
         if (thread == 0) {
@@ -52,13 +56,13 @@ ${keep("i * (i + 1) / 2 + j", f"read[{u}]")}
                 failed[entry] = origin + k + 1;
 ${keep("pivot", "root")}
         }
-        ${p.barrier}
+        ${barrier}
         for (int i = k + 1 + thread; i < size; i += ${threads}) {
             const int at = i * (i + 1) / 2 + k;
             const ${w.value} l = ${w.function(networks["div"])}(${held("at")}, ${held("pivot")});
 ${keep("at", "l")}
         }
-        ${p.barrier}
+        ${barrier}
 % if threads == 1:
         for (int i = k + 1; i < size; ++i) {
             const int row = i * (i + 1) / 2, left = row + k;
@@ -83,7 +87,7 @@ ${keep("at", "z")}
                     ${w.function(networks["neg"])}(${held("left")}), ${held("right")}, ${held("at")});
             }
 % endfor
-            ${p.barrier}
+            ${barrier}
 % for u in range(most // lanes):
             {
                 const int i = thread / ${most} + ${u * lanes}, at = i * (i + 1) / 2 + j;
@@ -94,7 +98,7 @@ ${keep("at", f"z[{u}]")}
 % endfor
         }
 % endif
-        ${p.barrier}
+        ${barrier}
     }
     for (int e = thread; e < size * size; e += ${threads}) {
         const int i = e / size, j = e % size;

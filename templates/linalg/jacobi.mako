@@ -7,6 +7,8 @@
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long = w.platform, w.platform.index
+    # One thread waits for nobody, and compilers of CPUs take long over barriers.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
     held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs)
     one = w.first_of(networks["add"].result, 1.0)
@@ -73,7 +75,7 @@ ${put("v", "at", "z", " " * 8)}
     for (int sweep = 0; sweep < sweeps; ++sweep) {
         int turned = 0;
         for (int step = 0; step < last; ++step) {
-            ${p.device_barrier}
+            ${fence}
             for (int i = thread; i < pairs; i += ${threads}) {
                 int now = 0;
 ${pair("i", "low", "high")}
@@ -114,7 +116,7 @@ ${put("a", "at", "none", " " * 24)}\
                 }
                 turns[i] = now;
             }
-            ${p.device_barrier}
+            ${fence}
             for (int i = 0; i < (thread ? 0 : pairs); ++i)
                 turned |= turns[i];
             for (int e = thread; e < pairs * pairs; e += ${threads}) {
@@ -150,9 +152,9 @@ ${turn("v", "left", "right", "i", " " * 20)}\
         }
         if (thread == 0)
             more[0] = turned;
-        ${p.device_barrier}
+        ${fence}
         const int goes_on = more[0];
-        ${p.device_barrier}
+        ${fence}
         if (!goes_on)
             break;
         ++made;

@@ -10,6 +10,8 @@
 <%namespace file="/linalg/panel.mako" import="ended"/>
 <%
     p, long = w.platform, w.platform.index
+    # One thread waits for nobody, and compilers of CPUs take long over barriers.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     integers = p.pointer.format("int")
     fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
     searchers = min(threads, 32)
@@ -18,7 +20,7 @@
     ## Elements that stay in registers from step to step; a thread has one column of them.
     stay = threads > 1 and held <= 8
     at_once = min(held, 8)
-    tree = p.warp_barrier or p.barrier
+    tree = p.warp_barrier or barrier
 %>
 <%def name="better(value, place)">${value} > value || (${value} == value && ${place} < spot)</%def>
 ## Of what some threads found the best, for all threads.
@@ -41,7 +43,7 @@
                 }
             }
         }
-        ${p.barrier}
+        ${barrier}
         value = best_value[0];
         spot = best_place[0];
         row = best_row[0];
@@ -144,7 +146,7 @@ ${kept("factor", "i", "none")}
 ${read(held)}\
     }
 % endif
-    ${p.barrier}
+    ${barrier}
 
     for (int step = first_step; step < end_step; ++step) {
         const int col = step - 1;
@@ -195,7 +197,7 @@ ${kept("factor", "i - first", "l")}
                 if (!(value > 0) && singular[entry] == 0)
                     singular[entry] = origin + col + 1;
             }
-            ${p.barrier}
+            ${barrier}
 % if threads == 1:
             for (int i = first; i < last; ++i) {
                 if (spots[i - first] > col) {
@@ -229,7 +231,7 @@ ${update(at_once)}\
             }
 % endif
         }
-        ${p.device_barrier}
+        ${fence}
         if (step < width) {
             value = -3;
             spot = (int)m;
@@ -252,6 +254,6 @@ ${first_of_all()}\
                 candidate_rows[mine] = row;
             }
         }
-${ended(w, together)}\
+${ended(w, together, fence)}\
     }
 }

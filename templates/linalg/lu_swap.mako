@@ -1,7 +1,11 @@
 ## The swaps of a panel, at once, in a tile of columns a block of threads.
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
-<% p, long = w.platform, w.platform.index %>
+<%
+    p, long = w.platform, w.platform.index
+    # One thread waits for nobody, and compilers of CPUs take long over barriers.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
+%>
 <% integers = p.const_pointer.format("int") %>
 <% words = {"float32": "float", "float64": "double"} %>
 ${arithmetic(w, [])}
@@ -30,13 +34,13 @@ ${matrix(w, "w", const=False)}\
         if (j < wide)
             ${held}[e] = w${k}[base + from * w_row + j * w_col];
     }
-    ${p.device_barrier}
+    ${fence}
     for (int e = thread; e < 2 * width * ${tile}; e += ${threads}) {
         const int r = e / ${tile}, j = e % ${tile};
         const int to = r < width ? r : place[r - width];
         if (j < wide && (r < width || to >= width))
             w${k}[base + to * w_row + j * w_col] = ${held}[e];
     }
-    ${p.device_barrier}
+    ${fence}
 % endfor
 }

@@ -1,7 +1,11 @@
 ## How far symmetric matrices are from diagonal ones, row by row.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
-<% p, long = w.platform, w.platform.index %>
+<%
+    p, long = w.platform, w.platform.index
+    # One thread waits for nobody, and compilers of CPUs take long over barriers.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
+%>
 ${arithmetic(w, [])}
 /* of each row left of the diagonal: how many leading limbs Jacobi's method would turn away, and the largest */
 ${p.kernel.format(threads)} off_diagonal(
@@ -31,14 +35,14 @@ ${matrix(w, "a")}\
     count_of[thread] = count;
     size_of[thread] = most;
     for (int step = ${threads // 2}; step > 0; step /= 2) {
-        ${p.barrier}
+        ${barrier}
         if (thread < step) {
             count_of[thread] += count_of[thread + step];
             const ${w.scalar} other = size_of[thread + step];
             size_of[thread] = other > size_of[thread] ? other : size_of[thread];
         }
     }
-    ${p.barrier}
+    ${barrier}
     count = count_of[0];
     most = size_of[0];
 % endif

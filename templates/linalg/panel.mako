@@ -1,5 +1,5 @@
 ## What panels share: how a step ends, and the last one.
-<%def name="ended(w, together)">
+<%def name="ended(w, together, fence)">
 <%
     p = w.platform
     came = "(step + 1 - first_step) * (int)" + p.group_count.format("x")
@@ -11,6 +11,6 @@
                 ${p.grid_barrier["leave"].format("arrived", came)}
             }
 % else:
-            ${p.device_barrier}
+            ${fence}
 % endif
 </%def>

@@ -12,6 +12,8 @@
 <%namespace file="/linalg/panel.mako" import="ended"/>
 <%
     p, long = w.platform, w.platform.index
+    # One thread waits for nobody, and compilers of CPUs take long over barriers.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
     at_once = 8 if threads > 1 else 1
@@ -43,13 +45,13 @@ ${pad}}
 <% held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 <%def name="tree()">
 % for distance in halvings(lanes):
-            ${p.barrier}
+            ${barrier}
             for (int e = thread; e < ${distance * most}; e += ${threads}) {
                 const ${w.value} z = ${f["add"]}(${held("lane", "e")}, ${held("lane", f"e + {distance * most}")});
 ${kept("lane", "e", "z", " " * 16)}
             }
 % endfor
-            ${p.barrier}
+            ${barrier}
 </%def>
 ${arithmetic(w, list(networks.values()))}
 ${p.kernel.format(threads)} qr_panel(
@@ -144,7 +146,7 @@ ${put("a", "at", "z", " " * 24)}
                     }
                 }
             }
-            ${p.device_barrier}
+            ${fence}
             for (int i = start + thread; i < last; i += ${threads}) {
                 if (i > col) {
                     const ${long} at = base + i * a_row + col * a_col;
@@ -156,7 +158,7 @@ ${put("a", "at", "z", " " * 20)}
 ${stored("factor", "i - start", "z", " " * 20)}
                 }
             }
-            ${p.barrier}
+            ${barrier}
 % if threads == 1:
             for (int i = start; i < last; ++i) {
                 if (i > col) {
@@ -218,7 +220,7 @@ ${updated("part", "z", " " * 28)}\
 ${stored("next", "i - start", "z", " " * 16)}
             }
         }
-        ${p.device_barrier}
+        ${fence}
         if (step < width) {
             if (block == 0) {
                 for (int j = thread; j < width; j += ${threads}) {
@@ -287,6 +289,6 @@ ${tree()}
 ${kept("sums", "at", "z", " " * 16)}
             }
         }
-${ended(w, together)}\
+${ended(w, together, fence)}\
     }
 }

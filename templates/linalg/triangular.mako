@@ -1,7 +1,11 @@
 ## A block of unknowns of triangular systems, for a tile of right-hand sides a block of threads.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
-<% p, long = w.platform, w.platform.index %>
+<%
+    p, long = w.platform, w.platform.index
+    # One thread waits for nobody, and compilers of CPUs take long over barriers.
+    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
+%>
 <%def name="put(name, index, value)">
 % for k in w.limbs:
             ${w.store(name, k, index, w.word_of(value, k))}
@@ -77,7 +81,7 @@ ${matrix(w, "b", const=False, end=")")}\
         mine[${u}] = ${w.zero()};
     }
 % endfor
-    ${p.barrier}
+    ${barrier}
     for (int i = 0; i < size; ++i) {
         const int spot = (i & 1) * ${tile} + j;
         if (i % ${lanes} == lane && j < width) {
@@ -93,7 +97,7 @@ ${stored(f"mine[{u}]")}\
             }
 % endfor
         }
-        ${p.barrier}
+        ${barrier}
         if (j < width) {
             const ${w.value} x = ${w.pack(f"known{k}[spot]" for k in w.limbs)};
 ## All rows, so that none waits for another; only those below keep what they get.
@@ -135,7 +139,7 @@ ${stored("z")}\
             const ${w.value} x = ${w.function(networks["div"])}(${w.element("b", "at")}, ${w.element("a", "pivot")});
 ${put("b", "at", "x")}
         }
-        ${p.device_barrier}
+        ${fence}
         for (int e = thread; e < below * step; e += ${threads}) {
             const int down = 1 + (turned ? e % below : e / step), j = turned ? e / below : e % step;
             const ${long} known = row + (from + j) * b_col, at = known + down * b_row;
@@ -144,7 +148,7 @@ ${put("b", "at", "x")}
                 ${w.function(networks["neg"])}(${w.element("a", "left")}), ${w.element("b", "known")}, ${w.element("b", "at")});
 ${put("b", "at", "z")}
         }
-        ${p.device_barrier}
+        ${fence}
     }
 % endif
 }
