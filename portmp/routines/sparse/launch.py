@@ -88,7 +88,7 @@ def kernel_spec(
     nets = steps(f, "dot")
     roles = nets | {op: f.operator(op) for op in ("add", "mul")}
     return spec(
-        "csr",
+        "csr_rows",
         "linalg/csr.mako",
         f,
         roles,
