@@ -46,7 +46,7 @@ ${keep("i * (i + 1) / 2 + j", f"read[{u}]")}
         }
 % endfor
     }
-    ${barrier}
+    ${fence}
     for (int k = 0; k < size; ++k) {
         const int pivot = k * (k + 3) / 2;
         if (thread == 0) {

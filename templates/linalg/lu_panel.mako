@@ -146,7 +146,7 @@ ${kept("factor", "i", "none")}
 ${read(held)}\
     }
 % endif
-    ${barrier}
+    ${fence}
 
     for (int step = first_step; step < end_step; ++step) {
         const int col = step - 1;
