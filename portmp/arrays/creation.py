@@ -191,7 +191,12 @@ def asarray(
 
 
 def _kind_of(data: Any) -> Dtype:
-    """What suits numbers of the host: integers' own dtype, bool, int64 or the default format."""
+    """What suits numbers of the host: integers' own dtype, bool, int64 or the default format.
+
+    Of an array its own.
+    """
+    if isinstance(data, Viewed):
+        return dtypes.of_view(data.planes)
     if isinstance(data, (list, tuple)) and _has_arrays(data):
         return dtypes.of_view(_stacked(data, None).planes)
     own = getattr(data, "dtype", None)
@@ -282,6 +287,8 @@ def full(
     """An array of equal numbers; without a format of the number's kind, as ``asarray`` has it."""
     usual = None if format is not None or dtype is not None else _kind_of(fill_value)
     kind = chosen(format, dtype, usual)
+    if device is None and isinstance(fill_value, Viewed):
+        device = fill_value.queue
     made = new(shape, kind, device, "full")
     if isinstance(fill_value, Viewed):
         one = elementwise.as_dtype(fill_value.planes, kind)
@@ -370,15 +377,17 @@ def linspace(
 
     Element i is start + i (stop - start) / d, where d is num - 1, or num without the end point: the
     difference, the product, the quotient and the sum, each an operation of the format. The last one
-    is *stop* itself.
+    is *stop* itself. Without a dtype and a device those of *start* or *stop*, if one is an array.
     """
     (count,) = integers((num,), "num")
     if count < 0:
         raise ArgumentError(f"linspace: num: {count} given, a number from 0 on is needed")
-    kind = chosen(None, dtype)
+    given = [x for x in (start, stop) if isinstance(x, Viewed)]
+    formats = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
+    kind = chosen(None, dtype, formats[0] if formats else None)
     if not isinstance(kind, Format):
         raise FormatError(f"linspace: {kind} asked for, a format is needed")
-    queue = opened(kind, device)
+    queue = opened(kind, given[0].queue if device is None and given else device)
     first, last = (_point(x, kind, queue) for x in (start, stop))
     index = wrapped(elementwise.as_dtype(plain.counted(0, 1, count, "int64", queue), kind))
     parts = count - 1 if endpoint else count

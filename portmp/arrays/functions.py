@@ -17,6 +17,7 @@ import numpy as np
 from portmp.arrays import dtypes, elementwise
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError
+from portmp.formats import Format
 from portmp.routines.functions import launch
 
 
@@ -176,15 +177,23 @@ def trunc(x: AnyArray, *, out: AnyArray | None = None) -> Any:
 def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any:
     """The nearest integer, ties to even; with *decimals* other than 0 of x 10^decimals, over that.
 
-    Powers of ten, products and quotients are those of the format.
+    Powers of ten, products and quotients are those of the format. x itself where x 10^decimals has
+    no places after the point.
     """
     if isinstance(decimals, bool) or not isinstance(decimals, (int, np.integer)):
         raise ArgumentError(f"decimals: {decimals!r:.60} given, an integer is needed")
-    if not decimals:
+    if not decimals or (decimals > 0 and not isinstance(x.dtype, Format)):
         return _applied("round", out, x=x)
     power = Fraction(10 ** min(abs(int(decimals)), 400))
-    scaled = _applied("round", None, x=x * power if decimals > 0 else x / power)
-    return elementwise.given_back((scaled / power if decimals > 0 else scaled * power).planes, out)
+    scaled = x * power if decimals > 0 else x / power
+    near = _applied("round", None, x=scaled)
+    found = near / power if decimals > 0 else near * power
+    # What has no digits to lose stays, as what would overflow; zeros do, whatever the power is.
+    small = elementwise.less(elementwise.abs(scaled), 1 / x.dtype.unit_roundoff)
+    found = elementwise.where(elementwise.equal(near, 0), near, found)
+    found = elementwise.where(elementwise.equal(x, 0), x, found)
+    found = elementwise.where(small, found, x) if decimals > 0 else found
+    return elementwise.given_back(found.planes, out)
 
 
 def fmod(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:

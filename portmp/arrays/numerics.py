@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from portmp.arrays import creation, dtypes, elementwise, manipulation, sorting, statistics
@@ -118,21 +119,30 @@ def convolve(a: AnyArray, v: AnyArray, mode: str = "full") -> Any:
     return full[(m - 1) // 2 : (m - 1) // 2 + n] if mode == "same" else full[m - 1 : n]
 
 
-def median(x: AnyArray, axis: int | None = None, *, keepdims: bool = False) -> Any:
-    """The middle element in order, or the mean of the two in the middle; NaN where there is one."""
+Axis = int | tuple[int, ...] | None
+
+
+def _in_order(
+    x: AnyArray, axis: Axis, keepdims: bool, name: str
+) -> tuple[AnyArray, tuple[int, ...]]:
+    """The elements along some axes, in order along a last one, and the shape without them."""
     values = _values(x)
-    whole = axis is None
-    ordered = sorting.sort(manipulation.ravel(values) if whole else values, 0 if whole else axis)
-    along = 0 if axis is None else axis
-    n = ordered.shape[along]
+    over = axes.named(axis, values.ndim)
+    rest = tuple(n for i, n in enumerate(values.shape) if i not in over)
+    n = math.prod(values.shape[i] for i in over)
     if not n:
-        raise ShapeError("median: an empty array has none")
-    low, high = (
-        ordered[_along(along, ordered.ndim, slice(i, i + 1))] for i in ((n - 1) // 2, n // 2)
-    )
+        raise ShapeError(f"{name}: an empty array has none")
+    last = tuple(range(-len(over), 0))
+    turned = manipulation.moveaxis(values, over, last) if over else values
+    kept = tuple(1 if i in over else n for i, n in enumerate(values.shape))
+    return sorting.sort(turned.reshape((*rest, n)), -1), kept if keepdims else rest
+
+
+def median(x: AnyArray, axis: Axis = None, *, keepdims: bool = False) -> Any:
+    """The middle element in order, or the mean of the two in the middle; NaN where there is one."""
+    ordered, shape = _in_order(x, axis, keepdims, "median")
+    n = ordered.shape[-1]
+    low, high = ordered[..., (n - 1) // 2], ordered[..., n // 2]
     middle = (low + high) / 2 if n % 2 == 0 else low
-    last = ordered[_along(along, ordered.ndim, slice(n - 1, n))]
-    found = elementwise.where(elementwise.isnan(last), last, middle)
-    if keepdims:
-        return found.reshape([1] * values.ndim) if whole else found
-    return manipulation.squeeze(found, axis=along)
+    last = ordered[..., n - 1]
+    return elementwise.where(elementwise.isnan(last), last, middle).reshape(shape)

@@ -93,6 +93,7 @@ OTHERS: dict[str, Callable[..., Any]] = {
     "linalg.trace": products.trace,
     "linalg.diagonal": manipulation.diagonal,
     "unique_values": sorting.unique_values,
+    "where": sorting.where,
 }
 """Functions that have another name, or another order of arguments, here."""
 

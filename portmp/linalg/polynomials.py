@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from portmp.arrays import elementwise, products, statistics
 from portmp.arrays.array import Array, operand
 from portmp.errors import ArgumentError, ShapeError
@@ -14,7 +16,7 @@ def polyfit(x: Array, y: Array, deg: int, *, w: Array | None = None) -> Array:
     That is nearest in the sum of (w (y - p(x)))^2, with x (m,) and y (m,) or (m, r) of one format:
     ``lstsq`` of the powers of x, each column over its largest element.
     """
-    if isinstance(deg, bool) or not isinstance(deg, int) or deg < 0:
+    if isinstance(deg, bool) or not isinstance(deg, (int, np.integer)) or deg < 0:
         raise ArgumentError(f"deg: {deg!r:.60} given, an integer from 0 on is needed")
     places = operand(x, "polyfit: x")
     values = operand(y, "polyfit: y")
@@ -22,7 +24,9 @@ def polyfit(x: Array, y: Array, deg: int, *, w: Array | None = None) -> Array:
         raise ShapeError(
             f"polyfit: x {places.shape}, y {values.shape} given, (m,) and (m,) or (m, r) are needed"
         )
-    powers = products.vander(places, deg + 1)
+    if not places.size:
+        raise ShapeError("polyfit: x: a point at least is needed")
+    powers = products.vander(places, int(deg) + 1)
     if w is not None:
         weights = operand(w, "polyfit: w")
         if weights.shape != places.shape:

@@ -22,16 +22,19 @@ from portmp.routines.random import launch
 from portmp.routines.random.layout import BLOCK
 from portmp.runtime.planes import Numbers
 
-_SUM_OFF = 1e-8
-"""How far probabilities' sum may be from 1, as in NumPy."""
+_SUM_OFF = 1.5e-8
+"""How far probabilities' sum may be from 1, as in NumPy: or the root of their last digit's size."""
+_MOST = 2**63
 
 
 def whole(value: Any, argument: str, least: int = 0) -> int:
-    """An integer from *least* on; ArgumentError for others."""
+    """An integer from *least* on and below 2^63; ArgumentError for others."""
     try:
         number = operator.index(value)
     except TypeError:
         number = least - 1
+    if number >= _MOST:
+        raise ArgumentError(f"{argument}: {value!s:.60} given, integers below 2^63 are allowed")
     if number < least or isinstance(value, (bool, np.bool_)):
         raise ArgumentError(
             f"{argument}: {value!r:.60} given, an integer from {least} on is needed"
@@ -84,7 +87,9 @@ def chosen(
 ) -> Any:
     """Elements of *a* along an axis, or integers below it: so many as *size* says."""
     array = a if isinstance(a, Viewed) else None
-    if array is None and isinstance(a, (list, tuple, np.ndarray)):
+    if isinstance(a, np.ndarray) and not a.ndim:
+        a = a[()]
+    if array is None and isinstance(a, (list, tuple, np.ndarray, range)):
         array = creation.asarray(a, device=device)
     if array is not None and not array.ndim:
         raise ShapeError("a: shape () given; an integer or an array with an axis is needed")
@@ -118,7 +123,12 @@ def _weights(p: Any, n: int, queue: Queue) -> Array:
     lowest, total = float(given.min()), float(given.sum())
     if not lowest >= 0:
         raise ArgumentError(f"p: {lowest} is among them, probabilities are 0 or more")
-    if not abs(total - 1) <= _SUM_OFF:
+    own = getattr(p, "dtype", None)
+    if isinstance(own, np.dtype) and own.kind == "f":
+        last_digit = float(np.finfo(own).eps)
+    else:
+        last_digit = 2 * given.format.unit_roundoff
+    if not abs(total - 1) <= max(_SUM_OFF, math.sqrt(last_digit)):
         raise ArgumentError(f"p: their sum is {total}, 1 is needed")
     return given
 
@@ -132,9 +142,12 @@ def _with_replacement(
         stream, first = generator.reserve(count, BLOCK)
         launch.fill_integers(stream, first, 0, n, out)
         return wrapped(out)
-    sums = statistics.cumulative_sum(weights)
+    # Sums of a scan may fall by their rounding: in order, each of them has its share.
+    (possible,) = sorting.nonzero(weights)
+    sums = sorting.sort(statistics.cumulative_sum(manipulation.take(weights, possible)))
     drawn = uniform(count, weights.format, weights.queue)
-    return sorting.searchsorted(sums / sums[-1], drawn, side="right")
+    found = sorting.searchsorted(sums / sums[-1], drawn, side="right")
+    return manipulation.take(possible, found)
 
 
 def _without_replacement(
