@@ -6,7 +6,6 @@ import re
 from fractions import Fraction
 from typing import Any
 
-import flint
 import numpy as np
 import pytest
 from slow import mostly_slow
@@ -15,6 +14,8 @@ import portmp as mp
 from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
+
+flint = pytest.importorskip("flint")
 
 
 def exact(a: mp.Array, b: mp.Array) -> list[list[Fraction]]:

@@ -599,3 +599,37 @@ def test_blocks_of_one_array_do_not_overlap(device: Device) -> None:
     assert not w[0:3, 0:4].planes.overlaps(w[3:, 0:4].planes)
     assert not w[:, 0:3].planes.overlaps(w.T[5:, :].planes)
     assert w[:, 0:6].planes.overlaps(w.T[5:, :].planes)
+
+
+@pytest.mark.parametrize(("form", "power"), [("ts", -60), ("ts", 100), ("dd", -500), ("dd", 700)])
+def test_qr_and_least_squares_of_any_size(device: Device, form: str, power: int) -> None:
+    """Squares would vanish or overflow: factors are those of the matrix near 1, but for R's size."""
+    values = np.random.default_rng(5).standard_normal((6, 3))
+    near, far = (mp.array(np.ldexp(values, p), form, device) for p in (0, power))
+    q, r = mp.linalg.qr(near)
+    found = mp.linalg.qr(far)
+    unit = near.format.unit_roundoff
+    assert float(abs(found.Q.T @ found.Q - mp.eye(3, dtype=form, device=device)).max()) < 60 * unit
+    size = float(abs(found.Q @ found.R - far).max()) * 2.0**-power
+    assert size < 60 * unit
+    assert float(abs(found.Q - q).max()) < 1e3 * unit and float(abs(r).max()) > 0
+    b = np.ldexp(values @ [1.0, -2.0, 3.0], power)
+    x = mp.linalg.lstsq(far, mp.array(b, form, device)).x
+    y = mp.linalg.lstsq(near, mp.array(np.ldexp(b, -power), form, device)).x
+    assert float(abs(x - y).max()) < 1e3 * unit
+    pivoted = mp.linalg.qr(far, pivoting=True)
+    taken = far.to_limbs()[0][:, pivoted.P.to_numpy()]
+    assert float(abs(pivoted.Q @ pivoted.R - mp.array(taken, form, device)).max()) < np.ldexp(
+        60 * unit, power
+    )
+
+
+def test_norms_are_scaled_each_by_itself(device: Device) -> None:
+    x = mp.array([[3e200, 4e200], [3e-200, 4e-200], [0, 0]], "dd", device)
+    found = mp.linalg.norm(x, axis=1).to_float64()
+    np.testing.assert_allclose(found, [5e200, 5e-200, 0], rtol=1e-15)
+    x = mp.array([[3e200, 4e200], [np.inf, 0], [np.nan, 1]], "dd", device)
+    found = mp.linalg.norm(x, axis=1).to_float64()
+    assert found[1] == np.inf and np.isnan(found[2]) and abs(found[0] / 5e200 - 1) < 1e-15
+    stack = mp.array([[[1e200]], [[1e-200]]], "dd", device)
+    np.testing.assert_allclose(mp.linalg.matrix_norm(stack).to_float64(), [1e200, 1e-200])

@@ -22,7 +22,8 @@ def bincount(x: AnyArray, /, weights: None = None, minlength: int = 0) -> Any:
 
     NumPy's *weights* are not here.
     """
-    view = manipulation.checked(x, "x").planes
+    x = manipulation.checked(x, "x")
+    view = x.planes
     if weights is not None:
         raise ArgumentError("weights: given, bincount counts without them")
     if not isinstance(view, Numbers) or view.dtype == "bool" or view.ndim != 1:

@@ -8,7 +8,7 @@ import numpy as np
 
 from portmp.arrays.array import Array, zeros
 from portmp.errors import ArgumentError, ShapeError
-from portmp.linalg import operands
+from portmp.linalg import operands, scaling
 from portmp.linalg.norms import diagonal, norm, norm_estimate
 from portmp.linalg.operands import By
 from portmp.linalg.qr import eliminated
@@ -48,7 +48,9 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
         raise ArgumentError(f"lstsq: rcond {rcond!r} given, a number from 0 to 1 is needed")
     limit = max(m, n) * matrix.format.unit_roundoff if rcond is None else float(rcond)
     by = operands.by(method, matrix.format, "lstsq")
-    x, rank = _smallest(matrix, sides, limit, by)
+    left, right = scaling.for_squares(matrix), scaling.for_squares(sides)
+    x, rank = _smallest(left.x, right.x, limit, by)
+    x = scaling.times_power(x, right.powers - left.powers)
     rest = sides - matrix @ x if n else sides.copy()
     squares = (rest * rest).sum(axis=0)
     return LeastSquares(x[:, 0] if vector else x, squares[0] if vector else squares, rank)
@@ -57,8 +59,8 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
 def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:
     """x (n, r) and the rank."""
     m, n = a.shape
-    if not a.size or not b.size:
-        return zeros((n, b.shape[1]), a.format, a.queue), 0 if not a.size else min(m, n)
+    if not a.size:
+        return zeros((n, b.shape[1]), a.format, a.queue), 0
     tall = m >= n
     count = min(m, n)
     w = operands.stacked(a if tall else a.T)

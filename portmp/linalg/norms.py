@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy as np
 from portmp import definition
 from portmp.arrays import manipulation
 from portmp.arrays.array import Array, array, operand, zeros
-from portmp.arrays.blas import nrm2, scal
+from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
@@ -118,31 +119,40 @@ def _one(kinds: dict[Any, Any], ord: Order, what: str, known: str) -> Any:
 
 
 def euclidean(x: Array, axes: tuple[int, ...]) -> Array:
-    """The root of the sum of squares along axes (from 0 on), scaled by a power of two."""
-    largest = float(abs(x).max().to_limbs()[0]) if x.size else 0.0
-    exponent = definition.norm_exponent(x.format.word, largest) or 0
-    scaled = scal(math.ldexp(1.0, -exponent), x)
+    """The root of the sum of squares along axes (from 0 on), each scaled by a power of two."""
+    if not x.size:
+        none: Array = (x * x).sum(axes)
+        return none
+    largest = abs(x).max(axes, keepdims=True).to_limbs()[0].astype(np.float64)
+    exponents = np.vectorize(partial(_exponent, x.format.word), otypes=[float])(largest)
+    scaled = x * array(np.ldexp(1.0, -exponents.astype(int)), x.format, x.queue)
     squares = scaled * scaled
     for axis in sorted(axes, reverse=True):
         squares = squares.sum(axis)
-    return scal(math.ldexp(1.0, exponent), sqrt(squares))
+    powers = array(np.ldexp(1.0, exponents.astype(int)), x.format, x.queue)
+    found: Array = sqrt(squares) * powers.reshape(squares.shape)
+    return found
 
 
-def cond(a: Array, p: Order = 1, *, method: By = "direct") -> float:
-    """The condition number of one matrix a (n, n) in the 1-norm, or with *p* inf in that one.
+def _exponent(word: str, largest: float) -> int:
+    return definition.norm_exponent(word, largest) or 0
 
-    With *p* 2 or -2, of any matrix: the largest singular value over the smallest one, or the
-    smallest over the largest. Else |a| is taken exactly as ``norm`` does; |a^-1| is estimated from
+
+def cond(a: Array, p: Order = None, *, method: By = "direct") -> float:
+    """The condition number of one matrix a: its largest singular value over the smallest one.
+
+    *p* None or 2; with -2 the smallest over the largest. With 1 or inf, of (n, n), in that norm,
+    which takes fewer operations: |a| is taken exactly as ``norm`` does; |a^-1| is estimated from
     below by Hager's and Higham's method, from the factors of a: at most five steps of two systems,
     and one more; seldom less than a third of it. inf for a singular matrix, NaN where a holds NaN.
     """
-    matrix = operands.matrix(a, "cond", square=p not in (2, -2))
+    if not isinstance(p, (int, float, type(None))) or p not in (None, 1, 2, -2, math.inf):
+        raise ArgumentError(f"cond: p {p!r} given, None, 1, 2, -2 and inf are allowed")
+    matrix = operands.matrix(a, "cond", square=p in (1, math.inf))
     if matrix.ndim != 2:
         raise ShapeError(f"cond: a {matrix.shape} given, one matrix is needed")
-    if p not in (1, 2, -2, math.inf):
-        raise ArgumentError(f"cond: p {p!r} given, 1, 2, -2 and inf are allowed")
-    if p in (2, -2):
-        return _by_singular_values(matrix, p == 2, method)
+    if p in (None, 2, -2):
+        return _by_singular_values(matrix, p != -2, method)
     if p == math.inf:
         matrix = operands.turned(matrix)
     n = matrix.shape[0]

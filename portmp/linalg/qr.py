@@ -9,7 +9,7 @@ import numpy as np
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import ArgumentError, ShapeError, suggestion
-from portmp.linalg import operands
+from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
 from portmp.routines import qr as routine
 from portmp.routines import triangular
@@ -40,8 +40,10 @@ def qr(
 
     ``reduced``: Q (..., m, k), R (..., k, n); ``complete``: Q (..., m, m), R (..., m, n); ``r``: R
     alone, (..., k, n). Signs of R's diagonal are as they come: that opposite to the element's that
-    it replaces. *method* as in ``lu_factor``. Columns whose squares overflow or vanish need scaling
-    first; an infinity or NaN gives NaN. Backward stable: |a - Q R| and |Q^T Q - 1| are at most
+    it replaces. *method* as in ``lu_factor``. A matrix whose squares might overflow or vanish is
+    scaled by a power of two, exactly; single columns that are much smaller than the largest element
+    are not. An infinity or NaN gives NaN. Waits for the device. Backward stable: |a - Q R| and
+    |Q^T Q - 1| are at most
     about m u^N times a small number, columnwise.
 
     With *pivoting*, of one matrix: each column is the one that is largest of those left, the first
@@ -56,14 +58,16 @@ def qr(
     by = operands.by(method, matrix.format, "qr")
     (m, n), batch = matrix.shape[-2:], matrix.shape[:-2]
     rows = m if mode == "complete" else min(m, n)
+    if pivoting and batch:
+        raise ShapeError(f"qr: a {matrix.shape} given, pivoting takes one matrix")
+    matrix, powers = scaling.for_squares(matrix)
     w = operands.stacked(matrix)
     if pivoting:
-        if batch:
-            raise ShapeError(f"qr: a {matrix.shape} given, pivoting takes one matrix")
-        return _pivoted(Array(w), mode, rows, by)
+        found = _pivoted(Array(w), mode, rows, by)
+        return found._replace(R=scaling.times_power(found.R, powers))
     factors = routine.factor(w, by)
     upper = triangular.copied_triangle(w, lower=False, unit=False, rows=rows)
-    r = operands.unstacked(upper, batch)
+    r = scaling.times_power(operands.unstacked(upper, batch), powers)
     if mode == "r":
         return r
     return QR(_orthogonal([factors], matrix, (*batch, m, rows), by), r)

@@ -36,6 +36,25 @@ def near_one(x: Array, routine: str, argument: str = "a") -> Scaled:
     return Scaled(times_power(x, -powers), powers)
 
 
+_SQUARES = {"float32": (2.0**-24, 2.0**48), "float64": (2.0**-400, 2.0**480)}
+"""Sizes whose squares, and sums of some of them, neither overflow nor lose limbs, by word."""
+
+
+def for_squares(x: Array) -> Scaled:
+    """Each matrix of a stack whose squares might overflow or vanish brought near 1.
+
+    Others stay as they are, as do those with infinities or NaN. Reads a number of each.
+    """
+    batch = x.shape[:-2]
+    if not x.size:
+        return Scaled(x, np.zeros(batch, np.int64))
+    sizes = abs(x).max(axis=(-2, -1)).to_limbs()[0].astype(np.float64)
+    low, high = _SQUARES[x.format.word]
+    outside = np.isfinite(sizes) & (sizes > 0) & ((sizes < low) | (sizes > high))
+    powers = np.where(outside, np.frexp(np.where(outside, sizes, 1.0))[1], 0).astype(np.int64)
+    return Scaled(times_power(x, -powers), powers)
+
+
 def times_power(x: Array, powers: Powers) -> Array:
     """Each entry of a stack (the first axes of x) times a power of two, in steps within range."""
     limit = 120 if x.format.word == "float32" else 1000
