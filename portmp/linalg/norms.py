@@ -178,7 +178,7 @@ def _by_singular_values(a: Array, large: bool, method: By) -> float:
     s = svdvals(a, method=method)
     ends = (s[0], s[-1]) if large else (s[-1], s[0])
     if not float(s[-1]):
-        return math.nan if not float(s[0]) else math.inf if large else 0.0
+        return math.inf if large or not float(s[0]) else 0.0  # as NumPy has it
     return float(ends[0] / ends[1])
 
 
