@@ -872,7 +872,7 @@ FAULTS = (
     ),
     Fault(
         "products are added with one sign",
-        "templates/exact/accumulate.mako",
+        "templates/exact/words.mako",
         "${x}_negative${i} != ${y}_negative${j}",
         "${x}_negative${i}",
         "test_exact.py",
