@@ -8,13 +8,14 @@ works on a copy of them.
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import numpy as np
 
 from portmp.arrays import numpy_names
 from portmp.arrays.viewed import AnyArray, Viewed
-from portmp.errors import UnsupportedError
+from portmp.errors import ArgumentError, UnsupportedError
 from portmp.runtime.planes import Numbers
 
 
@@ -80,7 +81,21 @@ def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
             return func(*_copied(args), **_copied(kwargs))
         raise _missing(f"np.{name}", {})
     kept = {k: v for k, v in kwargs.items() if not numpy_names.is_default(k, v)}
-    return own(*args, **kept)
+    try:
+        return own(*args, **kept)
+    except TypeError:
+        _check_names(f"np.{name}", own, args, kept)
+        raise
+
+
+def _check_names(name: str, own: Any, args: Any, kwargs: Any) -> None:
+    """ArgumentError for arguments of NumPy's that a function does not have."""
+    known = inspect.signature(own)
+    try:
+        known.bind(*args, **kwargs)
+    except TypeError as error:
+        there = ", ".join(known.parameters)
+        raise ArgumentError(f"{name}: {error}; here it takes {there}") from None
 
 
 def _missing(name: str, options: dict[str, Any]) -> UnsupportedError:
