@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from slow import slow
+from slow import mostly_slow, slow
 from test_linalg import MATRICES
 
 import portmp as mp
@@ -385,3 +385,36 @@ def test_matrix_norms_by_singular_values(device: Device, order: Any) -> None:
     assert found.shape == (2, 1, 1)
     wanted = [[[np.linalg.norm(one, order)]] for one in a]
     np.testing.assert_allclose(found.to_float64(), wanted, rtol=1e-13)
+
+
+def _low_ranks(n: int) -> dict[str, np.ndarray[Any, Any]]:
+    rng = np.random.default_rng(n)
+    left, right = rng.integers(-3, 4, (n, 2)), rng.integers(-3, 4, (2, n))
+    some = rng.standard_normal((n, n))
+    some[:, n // 2] = some[0] = 0
+    graph = np.tile([[0, 1, 0], [1, 0, 1], [0, 1, 0]], (-(-n // 3), -(-n // 3)))[:n, :n]
+    return {
+        "ones": np.ones((n, n)),
+        "rank 2": (left @ right).astype(float),
+        "graph": graph.astype(float),
+        "zeros in rows and columns": some,
+        "counted": np.arange(float(n * n)).reshape(n, n),
+    }
+
+
+@pytest.mark.parametrize("n", mostly_slow((3, 6, 24, 64), (3, 24), "sizes seldom fail apart"))
+@pytest.mark.parametrize("form", ["float64", "dd", "ds"])
+def test_low_rank(device: Device, form: str, n: int) -> None:
+    """Columns of rounding errors have no directions; U and V are orthogonal all the same."""
+    unit = mp.zeros((), form, device).format.unit_roundoff
+    eye = mp.eye(n, dtype=form, device=device)
+    for what, values in _low_ranks(n).items():
+        a = mp.array(values, form, device)
+        u, s, vh = linalg.svd(a)
+        size = np.abs(values).sum()
+        assert float(abs((u * s) @ vh - a).max()) <= 20 * n * unit * size, what
+        for q in (u, vh.T):
+            assert float(abs(q.T @ q - eye).max()) <= 20 * n * unit, what
+        assert linalg.matrix_rank(a) == np.linalg.matrix_rank(values), what
+        inverse = linalg.pinv(a)
+        assert float(abs(a @ inverse @ a - a).max()) <= 1e4 * n * unit * size, what

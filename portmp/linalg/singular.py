@@ -194,7 +194,7 @@ def _tall(
             f"{name}: a: Jacobi's method does not converge{where}: {found.left[entry]} pairs of "
             "columns are not orthogonal"
         )
-    lengths, units = _lengths(operands.turned(Array(found.b)))
+    lengths, units = _lengths(operands.turned(Array(found.b)), found.negligible)
     places = sorting.argsort(lengths, axis=-1, descending=True)
     s = manipulation.take_along_axis(lengths, places, axis=-1).reshape((*batch, n))
     if found.v is None:
@@ -213,8 +213,11 @@ class _Lengths(NamedTuple):
     units: Array
 
 
-def _lengths(rows: Array) -> _Lengths:
-    """Lengths of rows (batch, n, m), each scaled by a power of two, and rows of length 1 or 0."""
+def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> _Lengths:
+    """Lengths of rows (batch, n, m), each scaled by a power of two, and rows of length 1 or 0.
+
+    Rows are 0 up to a *negligible* length, of each entry.
+    """
     if not rows.size:
         return _Lengths(zeros(rows.shape[:-1], rows.format, rows.queue), rows)
     sizes = abs(rows).max(axis=-1).to_limbs()[0].astype(np.float64)
@@ -222,7 +225,10 @@ def _lengths(rows: Array) -> _Lengths:
     near = scaling.times_power(rows, -powers)
     length = elementwise.sqrt((near * near).sum(axis=-1))
     divisor = elementwise.where(length > 0, length, 1)
-    return _Lengths(scaling.times_power(length, powers), near / divisor[..., None])
+    lengths = scaling.times_power(length, powers)
+    units = near / divisor[..., None]
+    least = array(negligible[:, None], rows.format, rows.queue)
+    return _Lengths(lengths, elementwise.where((lengths > least)[..., None], units, 0))
 
 
 def _orthonormal(u: Array, method: Method) -> Array:

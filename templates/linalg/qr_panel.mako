@@ -16,7 +16,7 @@
     barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
-    at_once = 8 if threads > 1 else 1
+    at_once = 8 if threads > 1 and not w.format.scalar else 1
 %>
 <%def name="kept(memory, index, value, pad)">
 % for k in w.limbs:

@@ -32,6 +32,8 @@ from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
+PATIENCE = 8
+"""Turns (of large matrices sweeps) in which products are taken down to the smallest."""
 INNER = 30
 """Sweeps, at most, over the products of up to ``definition.ROTATED`` columns."""
 
@@ -39,20 +41,40 @@ INNER = 30
 class Orthogonal(NamedTuple):
     """``b`` (batch, m, n) with orthogonal columns and ``v`` (batch, n, n) that made it.
 
-    ``left``: of each matrix how many pairs of columns are not orthogonal.
+    ``left``: of each matrix how many pairs of columns are not orthogonal. ``negligible``: the
+    length up to which columns may be anything, as rounding errors are.
     """
 
     b: Planes
     v: Planes | None
     left: np.ndarray[Any, Any]
+    negligible: np.ndarray[Any, Any]
 
 
-def rule_of(form: Format, m: int) -> Rule:
-    """What counts as orthogonal."""
+def rule_of(form: Format, m: int, turns: int) -> Rule:
+    """What counts as orthogonal after so many turns.
+
+    Columns that are nothing but rounding errors, as those of matrices of low rank become, shrink
+    without end: late turns leave products alone that are below rounding errors of the longest.
+    """
     word = np.dtype(form.word).type
     width = 2.0 ** (3 + math.ceil(math.log2(max(m, 1)) / 2))
-    small = 2.0**-140 if "float32" in form.planes else 2.0**-1064
-    return Rule(word(width * form.unit_roundoff), word(m * small))
+    least = m * _smallest(form, turns >= PATIENCE)
+    return Rule(word(width * form.unit_roundoff), word(least))
+
+
+def _smallest(form: Format, late: bool) -> float:
+    """Products of columns near 1 that are left alone, for each row."""
+    single = "float32" in form.planes
+    if late:
+        return max(2.0**-110 if single else 2.0**-1000, form.unit_roundoff**2)
+    return 2.0**-140 if single else 2.0**-1064
+
+
+def _negligible(b: Planes, late: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Eight times the length of columns whose products are left alone, of each matrix."""
+    first, then = (math.sqrt(_smallest(b.format, end)) for end in (False, True))
+    return 8 * math.sqrt(b.shape[-2]) * np.where(late, then, first)
 
 
 def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orthogonal:
@@ -63,11 +85,11 @@ def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orth
     batch, _, n = b.shape
     if not b.size:
         v = parts.filled(b, (batch, n, n), 1.0) if vectors else None
-        return Orthogonal(b, v, np.zeros(batch, int))
+        return Orthogonal(b, v, np.zeros(batch, int), np.zeros(batch))
     if n <= definition.ROTATED:
         return _small(b, vectors)
     v = allocate(b.format, (batch, n, n), b.queue) if vectors else None
-    left = np.zeros(batch, int)
+    left, late = np.zeros(batch, int), np.zeros(batch, bool)
     for each in range(batch):
         one = base.matrix_of(b, (each,))
         begin = _begun(one, method) if begun and begins_short(b.format) else None
@@ -75,24 +97,28 @@ def orthogonal(b: Planes, *, vectors: bool, method: Method, begun: bool) -> Orth
         parts.copy(found.b, one)
         if v is not None and found.v is not None:
             parts.copy(found.v, base.matrix_of(v, (each,)))
-        left[each] = found.left
-    return Orthogonal(b, v, left)
+        left[each], late[each] = found.left, found.late
+    return Orthogonal(b, v, left, _negligible(b, late))
 
 
 def _small(b: Planes, vectors: bool) -> Orthogonal:
     batch, m, n = b.shape
-    rule, direct = rule_of(b.format, m), OnDevice(b.format, None)
+    direct = OnDevice(b.format, None)
     v = parts.filled(b, (batch, n, n), 1.0) if vectors else None
     g, u = (allocate(b.format, (batch, n, n), b.queue) for _ in range(2))
+    late = np.zeros(batch, bool)
     for turn in range(blocks.SWEEPS + 1):
         direct.multiply(parts.turned(b), b, g, "set")
+        rule = rule_of(b.format, m, turn)
         left = measured(g, rule).counts
+        if turn == PATIENCE - 1:
+            late = left > 0
         if not left.any() or turn == blocks.SWEEPS:
             break
         turned(g, rule, sweeps=INNER, v=u, counted=False)
         b = _times(b, u, left, direct)
         v = None if v is None else _times(v, u, left, direct)
-    return Orthogonal(b, v, left)
+    return Orthogonal(b, v, left, _negligible(b, late))
 
 
 def _times(x: Planes, u: Planes, left: np.ndarray[Any, Any], multiply: OnDevice) -> Planes:
@@ -110,12 +136,12 @@ class _One(NamedTuple):
     b: Planes
     v: Planes | None
     left: int
+    late: bool
 
 
 def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
     """Of one matrix; x: vectors to begin with."""
     m, n = b.shape
-    rule = rule_of(b.format, m)
     w = blocks.padded(b, rows=m)
     other = allocate(w.format, w.shape, w.queue)
     v = spare = None
@@ -126,6 +152,7 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
     made = 0
     while True:
         parts.multiply(parts.turned(w), w, g, "set", method)
+        rule = rule_of(b.format, m, made)
         left = int(measured(parts.stack(g), rule).counts[0])
         if not left or made == blocks.SWEEPS:
             break
@@ -142,7 +169,7 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
                 blocks.times(pairs, v, u, spare)
                 v, spare = spare, v
     found = None if v is None else blocks.in_order(v, n, made)
-    return _One(blocks.in_order(w, n, made), found, left)
+    return _One(blocks.in_order(w, n, made), found, left, made >= PATIENCE)
 
 
 class _Begun(NamedTuple):
@@ -157,7 +184,7 @@ def _begun(b: Planes, method: Method) -> _Begun | None:
     n = b.shape[1]
     x, one = parts.filled(b, (n, n)), parts.filled(b, (n, n), 1.0)
     parts.copy(first.v, parts.first_limbs(x))
-    m, rule = b.shape[0], rule_of(b.format, b.shape[0])
+    m, rule = b.shape[0], rule_of(b.format, b.shape[0], 0)
     r, g = (allocate(b.format, (n, n), b.queue) for _ in range(2))
     product, before = allocate(b.format, (m, n), b.queue), math.inf
     for _ in range(CORRECTIONS):
