@@ -96,7 +96,7 @@ def started(x0: object, b: Array, name: str) -> Array | None:
 
 def check_number(name: str, argument: str, value: float | None, most: float) -> None:
     """ArgumentError unless *value* is None or a float between 0 and *most*."""
-    if value is not None and not (isinstance(value, float) and 0 < value < most):
+    if value is not None and not (isinstance(value, (float, np.floating)) and 0 < value < most):
         raise ArgumentError(
             f"{name}: {argument} {value!r} given, a float between 0 and {most} is needed"
         )
@@ -104,7 +104,8 @@ def check_number(name: str, argument: str, value: float | None, most: float) -> 
 
 def check_count(name: str, argument: str, value: int | None) -> None:
     """ArgumentError unless *value* is None or at least 1."""
-    if value is not None and not (type(value) is int and value >= 1):
+    whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if value is not None and not (whole and value >= 1):
         raise ArgumentError(f"{name}: {argument} {value!r} given, a whole number is needed")
 
 

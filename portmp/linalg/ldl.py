@@ -69,7 +69,7 @@ def solve_symmetric(a: Array, b: Array, *, lower: bool = False, method: By = "di
     near = operands.stacked(operands.unstacked(left, own), batch, own=False)
     solve(near, x, lower=True, unit=True, method=by)
     inner = operands.unstacked(w, own)
-    x = _divided(inner, found.kinds.reshape(*own, n), operands.unstacked(x, batch))
+    x = _divided(inner, found.kinds.reshape(*own, n), operands.unstacked(x, batch), lower)
     solve(near.transposed((0, 2, 1)), x, lower=False, unit=True, method=by)
     x = ordered(x, np.argsort(order, axis=1))
     result = operands.unstacked(x, batch)
@@ -123,7 +123,9 @@ def _blocks(w: Planes, found: routine.Factored) -> Planes:
     return planes
 
 
-def _divided(w: Array, kinds: np.ndarray[tuple[int, ...], np.dtype[np.int32]], b: Array) -> Planes:
+def _divided(
+    w: Array, kinds: np.ndarray[tuple[int, ...], np.dtype[np.int32]], b: Array, lower: bool
+) -> Planes:
     """The x of d x = b, b (..., n, r): of an element, or of a pair by the inverse of 2 x 2.
 
     With e beside the diagonal, o the other element on it and z the other row of b: x = (o/e b/e -
@@ -138,8 +140,9 @@ def _divided(w: Array, kinds: np.ndarray[tuple[int, ...], np.dtype[np.int32]], b
         at = np.argwhere(flags)[0]
         entry = int(np.ravel_multi_index(at[:-1], kinds.shape[:-1])) if kinds.ndim > 1 else 0
         stack = f" in entry {entry} of the stack" if kinds.ndim > 1 else ""
+        step = int(at[-1]) if lower else n - 1 - int(at[-1])  # the upper triangle goes backwards
         raise ArgumentError(
-            f"solve: a: the matrix is singular{stack}: d has a zero in its step {int(at[-1])}"
+            f"solve: a: the matrix is singular{stack}: d has a zero in its step {step}"
         )
     if not (kinds == 1).any():
         return operands.stacked(b / own[..., None], b.shape[:-2])

@@ -33,8 +33,8 @@ FLAT = 1024
 def gmres(
     a: Linear,
     b: Array,
-    *,
     x0: Array | None = None,
+    *,
     rtol: float | None = None,
     restart: int | None = None,
     maxiter: int | None = None,
@@ -71,8 +71,8 @@ def gmres(
 def minres(
     a: Linear,
     b: Array,
-    *,
     x0: Array | None = None,
+    *,
     rtol: float | None = None,
     maxiter: int | None = None,
     M: Linear | None = None,

@@ -83,8 +83,9 @@ def matrix_rank(
 
     *tol* is *rtol* times the largest one, *rtol* max(m, n) u^N. An int, of stacks integers (...).
     """
-    given = A if not isinstance(A, Array) or A.ndim >= 2 else A[None, :]
-    matrix = operands.matrix(given, "matrix_rank", argument="A")
+    if isinstance(A, Array) and A.ndim < 2:
+        return int(not bool((A == 0).all()))
+    matrix = operands.matrix(A, "matrix_rank", argument="A")
     if tol is not None and rtol is not None:
         raise ArgumentError("matrix_rank: tol and rtol given, one is allowed")
     if not matrix.size:
