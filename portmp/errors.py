@@ -6,6 +6,8 @@ command line prints it as one line.
 
 from __future__ import annotations
 
+import numpy as np
+
 
 class PortmpError(Exception):
     """Base class of all errors of portmp."""
@@ -53,6 +55,10 @@ class ShapeError(PortmpError, ValueError):
 
 class ArgumentError(PortmpError, ValueError):
     """Any other argument that is not allowed."""
+
+
+class LinAlgError(ArgumentError, np.linalg.LinAlgError):
+    """A matrix that is singular or not positive definite, or an iteration that does not end."""
 
 
 class UnsupportedError(PortmpError, TypeError):

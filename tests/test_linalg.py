@@ -632,3 +632,13 @@ def test_norms_are_scaled_each_by_itself(device: Device) -> None:
     assert found[1] == np.inf and np.isnan(found[2]) and abs(found[0] / 5e200 - 1) < 1e-15
     stack = mp.array([[[1e200]], [[1e-200]]], "dd", device)
     np.testing.assert_allclose(mp.linalg.matrix_norm(stack).to_float64(), [1e200, 1e-200])
+
+
+def test_errors_are_numpys(device: Device) -> None:
+    zeros = mp.zeros((2, 2), "dd", device)
+    calls = (mp.linalg.inv, mp.linalg.cholesky, lambda a: mp.linalg.solve(a, a, assume_a="sym"))
+    for call in calls:
+        with pytest.raises(np.linalg.LinAlgError) as caught:
+            call(zeros)
+        assert isinstance(caught.value, mp.linalg.LinAlgError)
+        assert isinstance(caught.value, ArgumentError)

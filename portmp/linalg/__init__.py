@@ -1,5 +1,6 @@
 """Linear algebra that users build on: systems, factorisations, iterative methods."""
 
+from portmp.errors import LinAlgError
 from portmp.linalg.certified import Certificate, Certified
 from portmp.linalg.cholesky import cholesky, cholesky_solve
 from portmp.linalg.conjugate_gradients import cg
@@ -51,6 +52,7 @@ __all__ = [
     "Eigh",
     "Ldl",
     "LeastSquares",
+    "LinAlgError",
     "Lu",
     "LuFactors",
     "PivotedQR",

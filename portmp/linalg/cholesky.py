@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from portmp.arrays.array import Array
-from portmp.errors import ArgumentError
+from portmp.errors import LinAlgError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.routines import cholesky as routine
@@ -46,7 +46,7 @@ def _factored(a: Array, method: By, name: str) -> Array:
     if failed.any():
         entry = int(np.flatnonzero(failed)[0])
         where = f" in entry {entry} of the stack" if a.ndim > 2 else ""
-        raise ArgumentError(
+        raise LinAlgError(
             f"{name}: a: the matrix is not positive definite{where}: its leading minor of order "
             f"{failed[entry]} is not positive"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from portmp.arrays import elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array
 from portmp.arrays.plain import plain_array
-from portmp.errors import ArgumentError, ShapeError, suggestion
+from portmp.errors import ArgumentError, LinAlgError, ShapeError, suggestion
 from portmp.linalg import operands, scaling
 from portmp.linalg.cholesky import cholesky
 from portmp.linalg.operands import By
@@ -143,7 +143,7 @@ def _eigen(a: Array, vectors: bool, method: By, name: str) -> Eigh:
         entry = int(np.flatnonzero(found.left)[0])
         where = f" in entry {entry} of the stack" if batch else ""
         size = found.left[entry] * 2.0 ** float(powers.reshape(-1)[entry])
-        raise ArgumentError(
+        raise LinAlgError(
             f"{name}: a: Jacobi's method does not converge{where}: an element beside the diagonal "
             f"of {size:.2e} is left"
         )

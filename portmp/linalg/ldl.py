@@ -9,7 +9,7 @@ import numpy as np
 from portmp.arrays.array import Array, zeros
 from portmp.arrays.elementwise import where
 from portmp.arrays.plain import PlainArray, plain_array
-from portmp.errors import ArgumentError
+from portmp.errors import LinAlgError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.routines import ldl as routine
@@ -141,7 +141,7 @@ def _divided(
         entry = int(np.ravel_multi_index(at[:-1], kinds.shape[:-1])) if kinds.ndim > 1 else 0
         stack = f" in entry {entry} of the stack" if kinds.ndim > 1 else ""
         step = int(at[-1]) if lower else n - 1 - int(at[-1])  # the upper triangle goes backwards
-        raise ArgumentError(
+        raise LinAlgError(
             f"solve: a: the matrix is singular{stack}: d has a zero in its step {step}"
         )
     if not (kinds == 1).any():

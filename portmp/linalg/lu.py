@@ -10,7 +10,7 @@ import numpy as np
 from portmp.arrays.array import Array, array, from_limbs, zeros
 from portmp.arrays.functions import log
 from portmp.arrays.plain import PlainArray, plain_array
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, LinAlgError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.networks import ieee
@@ -189,7 +189,7 @@ def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
     if singular.any():
         entry = int(np.flatnonzero(singular)[0])
         where = f" in entry {entry} of the stack" if a.ndim > 2 else ""
-        raise ArgumentError(
+        raise LinAlgError(
             f"{name}: a: the matrix is singular{where}: the pivot of column "
             f"{singular[entry] - 1} is zero or NaN"
         )

@@ -10,7 +10,7 @@ import numpy as np
 from portmp import definition
 from portmp.arrays.array import Array, array, operand, zeros
 from portmp.arrays.blas import scal
-from portmp.errors import ArgumentError, ShapeError, UnsupportedError
+from portmp.errors import ArgumentError, LinAlgError, ShapeError, UnsupportedError
 from portmp.linalg import operands
 from portmp.routines import base, qr
 from portmp.routines.schur import Unfinished, iterate
@@ -190,7 +190,7 @@ def _hessenberg(h: Planes, vectors: bool) -> Planes | None:
 def _refuse(unfinished: Unfinished | None, a: Array, name: str) -> None:
     if unfinished is not None:
         where = f" in entry {unfinished.entry} of the stack" if a.ndim > 2 else ""
-        raise ArgumentError(
+        raise LinAlgError(
             f"{name}: not converged{where}: {unfinished.left} of {a.shape[-1]} eigenvalues are left"
         )
 

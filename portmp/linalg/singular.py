@@ -9,7 +9,7 @@ import numpy as np
 from portmp import definition
 from portmp.arrays import elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array, array, zeros
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, LinAlgError
 from portmp.linalg import operands, scaling
 from portmp.linalg.eigen import eigh
 from portmp.linalg.operands import By
@@ -191,7 +191,7 @@ def _tall(
     if found.left.any():
         entry = int(np.flatnonzero(found.left)[0])
         where = f" in entry {entry} of the stack" if batch else ""
-        raise ArgumentError(
+        raise LinAlgError(
             f"{name}: a: Jacobi's method does not converge{where}: {found.left[entry]} pairs of "
             "columns are not orthogonal"
         )
