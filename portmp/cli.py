@@ -419,8 +419,13 @@ def _eigh(args: Args) -> int:
     _check_files(args, args.vectors)
     a, b = read(args.a), None if args.b is None else read(args.b)
     subset = None if args.subset is None else tuple(args.subset)
+    if subset and not 0 <= subset[0] <= subset[1] < a.shape[-1]:
+        raise ArgumentError(
+            f"--subset: {subset[0]} {subset[1]} given, two numbers in order from 0 to "
+            f"{a.shape[-1] - 1} are needed"
+        )
     options: dict[str, Any] = {"UPLO": "U" if args.upper else "L", "subset_by_index": subset}
-    with _lasting("eigh", a):
+    with _waiting("eigh", a):
         if args.vectors is None:
             return _finish(args, mp.linalg.eigvalsh(a, b, **options))
         values, vectors = mp.linalg.eigh(a, b, **options)
@@ -432,8 +437,10 @@ def _svd(args: Args) -> int:
 
     read = _prepare(args, args.a)
     _check_files(args, args.left, args.right)
+    if args.full and args.left is None and args.right is None:
+        raise ArgumentError("--full: is about vectors: give --left or --right")
     a = read(args.a)
-    with _lasting("svd", a):
+    with _waiting("svd", a):
         if args.left is None and args.right is None:
             return _finish(args, mp.linalg.svdvals(a, relative=args.relative))
         u, s, vh = mp.linalg.svd(a, args.full, relative=args.relative)
@@ -443,10 +450,12 @@ def _svd(args: Args) -> int:
 
 def _check_files(args: Args, *names: str | None) -> None:
     """Refuse a further output that cannot be written, before anything is computed."""
+    from pathlib import Path
+
     from portmp import files, formats
 
     given = [name for name in (args.output, *names) if name is not None]
-    if len(set(given)) < len(given):
+    if len({Path(name).resolve() for name in given}) < len(given):
         raise ArgumentError(f"{given[-1]}: is given for two outputs")
     form = formats.get(
         args.format or _stored_format([n for n in (args.a, getattr(args, "b", None)) if n])
@@ -464,14 +473,6 @@ def _written(outputs: Mapping[str, tuple[str | None, Array]]) -> dict[str, str]:
     for name, array in found.values():
         files.write(name, array)
     return {what: name for what, (name, _) in found.items()}
-
-
-def _lasting(what: str, a: Array) -> AbstractContextManager[None]:
-    """Tell that work goes on, on any device."""
-    from portmp.progress import lasting
-
-    size = " x ".join(map(str, a.shape))
-    return lasting(f"{what} of {size} {a.format} on {a.device.name}", sys.stderr.isatty())
 
 
 def _demo(args: Args) -> int:

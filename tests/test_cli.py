@@ -164,7 +164,7 @@ def test_eigh(run: Run) -> None:
     found = json.loads(run("eigh", "a.csv", "b.csv", "--json")[1])
     assert np.allclose(np.array(found["values"], float), [0.5, 1.5])
     for words, message in (
-        (("a.csv", "--subset", "1", "2"), "subset_by_index (1, 2)"),
+        (("a.csv", "--subset", "1", "2"), "--subset: 1 2 given"),
         (("a.csv", "--vectors", "no/v.csv"), "does not exist"),
         (("a.csv", "--vectors", "v.csv", "-o", "v.csv"), "two outputs"),
     ):

@@ -15,6 +15,7 @@ import numpy as np
 from portmp.arrays import dtypes, indexing
 from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
+from portmp.codegen.answers import TESTS
 from portmp.errors import ArgumentError, FormatError, InputError, PortmpError
 from portmp.formats import Format
 from portmp.formats.parse import parse_number
@@ -148,7 +149,7 @@ def together(
 class Function(NamedTuple):
     """What a function is on values and on plain numbers.
 
-    ``values``: an operator, or one of the routine's TESTS, whose answers are truth values.
+    ``values``: an operator, or one of TESTS, whose answers are truth values.
     ``plain``: an operation on plain numbers; ``_FLOATS``: they become values; a truth value: the
     answer for all of them. ``logical``: operands count as truth values. ``kinds``: the kinds of
     plain dtypes that are taken, as NumPy's letters.
@@ -227,7 +228,7 @@ def _finished(name: str, function: Function, kind: Dtype, given: Operands, out: 
     place = None if out is None else target(out)
     if isinstance(kind, Format):
         assert function.values is not None
-        if function.values in routine.TESTS:
+        if function.values in TESTS:
             return given_back(routine.tested(function.values, given, place), out)
         if place is not None and place.elements is not kind:
             raise FormatError(f"out: {place.elements} given, the result is {kind}")

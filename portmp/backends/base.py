@@ -411,8 +411,6 @@ class Device(ABC):
     """Whether it runs no kernels: its memory is the host's, where routines run by references."""
     most_blocks: Dim3 = (2**31 - 1, 65535, 65535)
     """Blocks that a grid may have along each axis."""
-    blocks_wait: bool = False
-    """Whether blocks of a kernel may wait for each other."""
     fragile: bool = False
     """Whether its driver may crash the process: such a device is probed in another one."""
     dlpack_type: int = 0
@@ -467,6 +465,11 @@ class Device(ABC):
         free, total = self.free_memory(), self.properties.memory
         known = "" if free is None else f", {min(free, total)} of them free"
         return f"{self.name} has {total} bytes{known}"
+
+    @property
+    def blocks_wait(self) -> bool:
+        """Whether blocks of a kernel may wait for each other."""
+        return False
 
     def together(self, kernel: Kernel, threads: int) -> int:
         """How many blocks of a kernel in which blocks wait for each other may be launched."""

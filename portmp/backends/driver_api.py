@@ -631,7 +631,7 @@ class GpuDevice(Device):
         return self.driver.memory()[0]
 
     @property
-    def blocks_wait(self) -> bool:  # type: ignore[override]
+    def blocks_wait(self) -> bool:
         """Whether blocks of a kernel may wait for each other."""
         return bool(self.driver.names.launch_together)
 

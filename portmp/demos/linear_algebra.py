@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from pathlib import Path
 from typing import Any
 
-from portmp import discovery
 from portmp.backends.base import Device
 from portmp.demos import ill_conditioned
 from portmp.demos.ill_conditioned import Outcome, Say
+from portmp.demos.presented import presented
 from portmp.errors import ArgumentError
-from portmp.files import pictures, target
+from portmp.files import pictures
 from portmp.progress import Progress
 
 SITES = 1000
@@ -127,25 +125,9 @@ def command(args: Any) -> int:
     """``portmp demo linalg``: 0 if td and dd have the digits that they must, else 1."""
     if args.format is not None:
         raise ArgumentError("--format: belongs to portmp demo storage")
-    sites = SITES if args.size is None else args.size
-    if not ALLOWED[0] <= sites <= ALLOWED[1]:
-        raise ArgumentError(f"--size: {sites} given, {ALLOWED[0]} to {ALLOWED[1]} are allowed")
-    output, picture = (Path(name) if name else None for name in (args.output, args.plot))
-    if output:
-        target.check_place(output)
-    if picture:
-        pictures.check(picture)
-    progress = Progress(sys.stderr.isatty())
-    progress.show("opening the device (the first time it is probed, which takes some seconds)")
-    device = discovery.get(args.device)
-    if not device.properties.float64:
-        raise ArgumentError(f"--device: {device.name} has no float64, which this needs")
-    found = run(device, sites, progress.show)
-    progress.clear()
-    text = json.dumps(as_json(device, found), indent=1)
-    if output:
-        target.replace(output, (text + "\n").encode())
-    print(text if args.json else table(device, found))
-    if picture:
-        plot(picture, found)
+
+    def solved(device: Device, sites: int, progress: Progress) -> list[Outcome]:
+        return run(device, sites, progress.show)
+
+    found = presented(args, SITES, ALLOWED, solved, table, as_json, plot)
     return 0 if passed(found) else 1

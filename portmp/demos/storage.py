@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from portmp import discovery, formats
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.demos import storage_accuracy
+from portmp.demos.presented import presented
 from portmp.demos.storage_accuracy import Attempt, DotError, Solve
 from portmp.errors import ArgumentError
-from portmp.files import pictures, target
+from portmp.files import pictures
 from portmp.formats import Format
 from portmp.progress import Progress
 
@@ -162,25 +161,9 @@ def _forms(text: str | None) -> list[Format]:
 def command(args: Any) -> int:
     """``portmp demo storage``: 0 if all formats converged that should, else 1."""
     forms = _forms(args.format)
-    size = SIZE if args.size is None else args.size
-    if not SIZES[0] <= size <= SIZES[1]:
-        raise ArgumentError(f"--size: {size} given, {SIZES[0]} to {SIZES[1]} are allowed")
-    output, picture = (Path(name) if name else None for name in (args.output, args.plot))
-    if output:
-        target.check_place(output)
-    if picture:
-        pictures.check(picture)
-    progress = Progress(sys.stderr.isatty())
-    progress.show("opening the device (the first time it is probed, which takes some seconds)")
-    device = discovery.get(args.device)
-    if not device.properties.float64:
-        raise ArgumentError(f"--device: {device.name} has no float64, which this needs")
-    found = run(device, size, forms, progress)
-    progress.clear()
-    text = json.dumps(as_json(device, found), indent=1)
-    if output:
-        target.replace(output, (text + "\n").encode())
-    print(text if args.json else table(device, found))
-    if picture:
-        plot(picture, found)
+
+    def measured(device: Device, size: int, progress: Progress) -> Findings:
+        return run(device, size, forms, progress)
+
+    found = presented(args, SIZE, SIZES, measured, table, as_json, plot)
     return 0 if found.passed else 1

@@ -40,12 +40,19 @@ def cholesky_solve(factor: Array, b: Array, *, upper: bool = False, method: By =
     return found[..., 0] if vector else found
 
 
+def solve_positive(a: Array, b: Array, *, lower: bool = False, method: By = "direct") -> Array:
+    """``solve`` of a positive definite matrix, of which one triangle is read, as *lower* says."""
+    matrix = operands.matrix(a, "solve", square=True)
+    factor = _factored(matrix if lower else operands.turned(matrix), method, "solve")
+    return cholesky_solve(factor, b, method=method)
+
+
 def _factored(a: Array, method: By, name: str) -> Array:
     w = operands.stacked(a)
     failed = routine.factor(w, operands.by(method, a.format, name))
     if failed.any():
         entry = int(np.flatnonzero(failed)[0])
-        where = f" in entry {entry} of the stack" if a.ndim > 2 else ""
+        where = operands.in_stack(entry, a.shape[:-2])
         raise LinAlgError(
             f"{name}: a: the matrix is not positive definite{where}: its leading minor of order "
             f"{failed[entry]} is not positive"

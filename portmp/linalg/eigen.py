@@ -141,7 +141,7 @@ def _eigen(a: Array, vectors: bool, method: By, name: str) -> Eigh:
     found = symmetric.spectrum(operands.stacked(near), vectors=vectors, method=by)
     if found.left.any():
         entry = int(np.flatnonzero(found.left)[0])
-        where = f" in entry {entry} of the stack" if batch else ""
+        where = operands.in_stack(entry, batch)
         size = found.left[entry] * 2.0 ** float(powers.reshape(-1)[entry])
         raise LinAlgError(
             f"{name}: a: Jacobi's method does not converge{where}: an element beside the diagonal "

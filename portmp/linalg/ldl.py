@@ -139,7 +139,7 @@ def _divided(
         flags = (own.to_limbs()[0] == 0) & (kinds == 0)
         at = np.argwhere(flags)[0]
         entry = int(np.ravel_multi_index(at[:-1], kinds.shape[:-1])) if kinds.ndim > 1 else 0
-        stack = f" in entry {entry} of the stack" if kinds.ndim > 1 else ""
+        stack = operands.in_stack(entry, kinds.shape[:-1])
         step = int(at[-1]) if lower else n - 1 - int(at[-1])  # the upper triangle goes backwards
         raise LinAlgError(
             f"solve: a: the matrix is singular{stack}: d has a zero in its step {step}"

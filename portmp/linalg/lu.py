@@ -188,7 +188,7 @@ def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
     """ArgumentError for the first matrix that is singular."""
     if singular.any():
         entry = int(np.flatnonzero(singular)[0])
-        where = f" in entry {entry} of the stack" if a.ndim > 2 else ""
+        where = operands.in_stack(entry, a.shape[:-2])
         raise LinAlgError(
             f"{name}: a: the matrix is singular{where}: the pivot of column "
             f"{singular[entry] - 1} is zero or NaN"

@@ -102,7 +102,7 @@ def _reduced(a: Array, name: str, vectors: bool, balance: bool = True) -> _Reduc
     lead = Array(w).to_limbs()[0].astype(np.float64)
     if not np.isfinite(lead).all():
         entry = int(np.flatnonzero(~np.isfinite(lead).all(axis=(1, 2)))[0])
-        where = f" in entry {entry} of the stack" if a.ndim > 2 else ""
+        where = operands.in_stack(entry, a.shape[:-2])
         raise ArgumentError(f"{name}: a holds infinities or NaN{where}: finite numbers are needed")
     for entry in range(batch):
         sizes = np.abs(lead[entry])
@@ -189,7 +189,7 @@ def _hessenberg(h: Planes, vectors: bool) -> Planes | None:
 
 def _refuse(unfinished: Unfinished | None, a: Array, name: str) -> None:
     if unfinished is not None:
-        where = f" in entry {unfinished.entry} of the stack" if a.ndim > 2 else ""
+        where = operands.in_stack(unfinished.entry, a.shape[:-2])
         raise LinAlgError(
             f"{name}: not converged{where}: {unfinished.left} of {a.shape[-1]} eigenvalues are left"
         )

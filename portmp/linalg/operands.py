@@ -64,6 +64,11 @@ def batch_of(a: Array, b: Array, routine: str) -> tuple[int, ...]:
         ) from None
 
 
+def in_stack(entry: int, batch: tuple[int, ...]) -> str:
+    """Words for which matrix of a stack of shape *batch* is meant; none of a single one."""
+    return f" in entry {entry} of the stack" if batch else ""
+
+
 def stacked(a: Array, batch: tuple[int, ...] | None = None, *, own: bool = True) -> Planes:
     """Matrices as (entries, rows, columns); *own*: in memory of their own, to be overwritten."""
     planes = a.planes

@@ -13,7 +13,7 @@ from typing import Any
 from portmp import definition
 from portmp.arrays import blas
 from portmp.arrays.array import Array, zeros
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, UnsupportedError
 from portmp.formats import Format
 from portmp.linalg.sparse import csr_array
 from portmp.routines import base, reduce
@@ -59,7 +59,13 @@ class Operator:
     def image(self, x: Array) -> Array:
         """The function of x, checked."""
         assert self.function is not None
-        found = self.function(x)
+        try:
+            found = self.function(x)
+        except UnsupportedError as error:
+            raise ArgumentError(
+                f"{self.called}: it computes in NumPy, as SciPy's sums, products and matrices as "
+                f"operators do; give a function of portmp's arrays ({error})"
+            ) from error
         if not isinstance(found, Array):
             raise ArgumentError(
                 f"{self.called}: the function gave {type(found).__name__}, an Array is needed"

@@ -8,6 +8,7 @@ import numpy as np
 
 from portmp.arrays.array import Array, array
 from portmp.errors import ArgumentError
+from portmp.linalg.operands import in_stack
 
 Powers = np.ndarray[Any, np.dtype[np.int64]]
 
@@ -30,7 +31,7 @@ def near_one(x: Array, routine: str, argument: str = "a") -> Scaled:
     sizes = abs(x).max(axis=(-2, -1)).to_limbs()[0].astype(np.float64)
     if not np.isfinite(sizes).all():
         entry = int(np.flatnonzero(~np.isfinite(sizes).reshape(-1))[0])
-        where = f" in entry {entry} of the stack" if batch else ""
+        where = in_stack(entry, batch)
         raise ArgumentError(f"{routine}: {argument} holds infinities or NaN{where}")
     powers = np.frexp(sizes)[1].astype(np.int64)
     return Scaled(times_power(x, -powers), powers)

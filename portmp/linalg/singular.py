@@ -190,7 +190,7 @@ def _tall(
     found = columns.orthogonal(square, vectors=vectors, method=method, begun=not relative)
     if found.left.any():
         entry = int(np.flatnonzero(found.left)[0])
-        where = f" in entry {entry} of the stack" if batch else ""
+        where = operands.in_stack(entry, batch)
         raise LinAlgError(
             f"{name}: a: Jacobi's method does not converge{where}: {found.left[entry]} pairs of "
             "columns are not orthogonal"

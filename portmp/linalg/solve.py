@@ -7,13 +7,14 @@ from typing import Literal, overload
 from portmp.arrays.array import Array
 from portmp.errors import ArgumentError, suggestion
 from portmp.linalg.certified import Certified, certified
-from portmp.linalg.cholesky import cholesky, cholesky_solve
+from portmp.linalg.cholesky import solve_positive
 from portmp.linalg.ldl import solve_symmetric
 from portmp.linalg.lu import solve_directly
 from portmp.linalg.operands import By
 from portmp.linalg.refinement import Refined, refined
 
-ASSUMED = ("gen", "sym", "pos")
+ASSUMED = {"general": "gen", "symmetric": "sym", "positive definite": "pos"}
+"""SciPy's long and short names of what a matrix may be taken as."""
 
 
 @overload
@@ -78,21 +79,22 @@ def solve(
     *assume_a*, SciPy's: ``sym`` takes a as symmetric, by L D L^T (``ldl``), ``pos`` as positive
     definite, by Cholesky. Of both only the upper triangle is read, with *lower* the lower one.
     """
-    if assume_a not in ASSUMED:
-        near = suggestion(str(assume_a), list(ASSUMED))
+    assumed = ASSUMED.get(str(assume_a), assume_a)
+    if assumed not in ASSUMED.values():
+        known = [*ASSUMED.values(), *ASSUMED]
+        near = suggestion(str(assume_a), known)
         raise ArgumentError(
-            f"solve: assume_a {assume_a!r} given{near}; allowed are {', '.join(ASSUMED)}"
+            f"solve: assume_a {assume_a!r} given{near}; allowed are {', '.join(known)}"
         )
-    if assume_a != "gen":
+    if assumed != "gen":
         if refine or certify:
             asked = "refine" if refine else "certify"
             raise ArgumentError(
                 f"solve: assume_a {assume_a!r} given with {asked}, for which it must be 'gen'"
             )
-        if assume_a == "sym":
+        if assumed == "sym":
             return solve_symmetric(a, b, lower=lower, method=method)
-        factor = cholesky(a, upper=not lower, method=method)
-        return cholesky_solve(factor, b, upper=not lower, method=method)
+        return solve_positive(a, b, lower=lower, method=method)
     if certify:
         return certified(a, b, method)
     if refine:

@@ -8,6 +8,7 @@ every device. SciPy itself is not needed.
 from __future__ import annotations
 
 import importlib
+import operator
 from functools import cached_property
 from typing import Any, cast
 
@@ -18,13 +19,14 @@ from portmp.arrays.blas import scal, scalar
 from portmp.arrays.creation import Where
 from portmp.arrays.plain import PlainArray
 from portmp.backends.base import Device, Queue
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, FormatError, ShapeError, UnsupportedError
 from portmp.formats import Format
 from portmp.routines import sparse as routine
 
 __all__ = ["csr_array"]
 
 Indices = np.ndarray[Any, np.dtype[np.int64]]
+_AXES = ("rows", "columns")
 MOST = 2**31 - 1
 """Columns at most: their numbers are int32 on the device."""
 
@@ -36,7 +38,8 @@ class csr_array:
     indptr)`` as SciPy has them, with *data* an Array or whatever ``portmp.array`` takes; or a dense
     matrix, of which elements that are not zero are stored. *format*, *device* and *rounding* are
     those of ``portmp.array``; elements may be in a storage format of that of vectors. *shape* (m,
-    n) is needed where columns at the end are empty.
+    n) is needed where columns at the end are empty. Or ``(data, (rows, columns))``: elements by
+    their places, in any order.
 
     Elements of a row are put in order of their columns. An element that is given twice, indices
     outside the matrix and borders of rows that do not fit raise ArgumentError. NaN and infinities
@@ -57,7 +60,9 @@ class csr_array:
         shape: tuple[int, int] | None = None,
         rounding: str | None = None,
     ) -> None:
-        data, given, borders, known = _taken(source, shape)
+        if device is None and isinstance(source, PlainArray):
+            device = source.queue
+        data, given, borders, known = _taken(source, None if shape is None else _pair(shape))
         size = data.shape if isinstance(data, Array) else np.shape(data)
         columns, starts, whole, order = _checked(given, borders, known, size)
         if order is not None:
@@ -261,6 +266,29 @@ class csr_array:
         """Each element by a number."""
         return self._with(self.data / _number(number))
 
+    def __add__(self, other: Any) -> csr_array:
+        raise UnsupportedError(
+            "+: sums of sparse matrices are not offered; to_scipy() has them, rounded to float64"
+        )
+
+    __radd__ = __sub__ = __rsub__ = __add__
+
+    def __getitem__(self, key: Any) -> Any:
+        raise UnsupportedError(
+            "[]: parts of sparse matrices are not offered; toarray() and to_scipy() have them"
+        )
+
+
+def _pair(shape: Any) -> tuple[int, int]:
+    """Two lengths; ShapeError for anything else."""
+    try:
+        m, n = (operator.index(length) for length in shape)
+    except (TypeError, ValueError):
+        m = n = -1
+    if min(m, n) < 0:
+        raise ShapeError(f"csr_array: shape {shape!r:.60} given, two lengths (m, n) are needed")
+    return m, n
+
 
 def _number(value: Any) -> Any:
     if isinstance(value, csr_array) or (isinstance(value, Array) and value.shape):
@@ -281,9 +309,12 @@ def _taken(
             raise ShapeError(f"csr_array: shape {shape} given for a matrix {own}")
         return source.data, source._columns, source._starts, own
     if isinstance(source, tuple):
+        if len(source) == 2 and isinstance(source[1], tuple):
+            return _coordinates(*source, shape)
         if len(source) != 3:
             raise ArgumentError(
-                f"csr_array: a tuple of {len(source)} given; (data, indices, indptr) is needed"
+                f"csr_array: a tuple of {len(source)} given; (data, indices, indptr) or (data, "
+                "(rows, columns)) is needed"
             )
         data = source[0]
         return data if isinstance(data, Array) else _elements(data), *source[1:], shape
@@ -297,9 +328,43 @@ def _taken(
     return _dense(source, shape)
 
 
+def _coordinates(
+    data: Any, places: tuple[Any, ...], shape: tuple[int, int] | None
+) -> tuple[Any, Any, Any, tuple[int, int]]:
+    """The same of elements by their rows and columns, in any order."""
+    if len(places) != 2:
+        raise ArgumentError(
+            f"csr_array: data with {len(places)} arrays of places given; two are needed: (rows, "
+            "columns)"
+        )
+    rows, columns = (_places(place, what) for place, what in zip(places, _AXES, strict=True))
+    values = data if isinstance(data, Array) else _elements(data)
+    if not values.shape == rows.shape == columns.shape:
+        raise ShapeError(
+            f"csr_array: data {values.shape}, rows {rows.shape} and columns {columns.shape} given, "
+            "vectors of one length are needed"
+        )
+    m, n = shape or (int(place.max(initial=-1)) + 1 for place in (rows, columns))
+    if rows.size and not (rows.min() >= 0 and rows.max() < m):
+        raise ArgumentError(f"csr_array: rows: numbers from 0 to {m - 1} are needed")
+    order = np.argsort(rows, kind="stable")
+    starts = np.concatenate([[0], np.cumsum(np.bincount(rows, minlength=m))])
+    return values[order], columns[order], starts, (m, n)
+
+
+def _places(given: Any, what: str) -> Indices:
+    found = given.to_numpy() if isinstance(given, PlainArray) else np.asarray(given)
+    if found.ndim != 1 or (found.size and found.dtype.kind not in "iu"):
+        raise ArgumentError(f"csr_array: {what}: a vector of integers is needed")
+    return found.astype(np.int64)
+
+
 def _elements(data: Any) -> Any:
     """Elements as NumPy's array, whose order can be changed; texts and exact numbers too."""
-    found = np.asarray(data)
+    try:
+        found = np.asarray(data)
+    except ValueError:
+        raise ShapeError("csr_array: rows of different lengths given") from None
     if found.dtype.kind in "c":
         raise FormatError(f"csr_array: data: {found.dtype} given; complex numbers have no format")
     # NumPy would make floats of exact numbers that it does not know.

@@ -2,7 +2,7 @@
 ## w: Writer, networks["operator"], unit: bytes of the largest word that divides an element, threads
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
-    from portmp.bench.papers.slfp.layouts import joined, pieces
+    from portmp.codegen.interleaved import joined, pieces
     from portmp.codegen.writer import SCALAR
 %>
 <%

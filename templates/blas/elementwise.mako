@@ -1,7 +1,7 @@
 ## One elementwise operator over any strided operands.
 ## w: Writer, networks["operator"], operands: [(name, access)], rank, s: the schedule, flag ("", or what is asked of the result)
 <%!
-    from portmp.routines.elementwise.launch import TESTS
+    from portmp.codegen.answers import TESTS
 %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!

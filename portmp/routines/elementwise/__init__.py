@@ -2,7 +2,6 @@
 
 from portmp.routines.elementwise.launch import (
     NAMES,
-    TESTS,
     Operand,
     apply,
     axpy,
@@ -17,7 +16,6 @@ from portmp.routines.elementwise.launch import (
 
 __all__ = [
     "NAMES",
-    "TESTS",
     "Operand",
     "apply",
     "axpy",

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache, partial
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from portmp import formats
 from portmp.backends.base import Argument
+from portmp.codegen.answers import TESTS
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.codegen.writer import Writer
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.routines import axes, base
@@ -36,41 +34,6 @@ NAMES = ("x", "y", "z")
 THREADS = 256
 """Of a block where operands are strided, instead of vectors."""
 Operand = Planes | base.ScalarLimbs
-
-
-class Test(NamedTuple):
-    """A question about numbers: which operator answers it, and how its result *r* is looked at.
-
-    As text of C for a Writer, and with NumPy, of the result's leading words.
-    """
-
-    op: str
-    text: Callable[[Writer, str], str]
-    holds: Callable[[Any], Any]
-
-
-def _signed(w: Writer, r: str) -> str:
-    """The sign bit of a word, NaN's and zero's too."""
-    p = w.platform
-    return f"{p.as_int.format(r, l='') if w.scalar == 'float' else w.bits('high_word', r)} < 0"
-
-
-TESTS = {
-    "equal": Test("compare", lambda w, r: f"{r} == 0", lambda r: r == 0),
-    "not_equal": Test("compare", lambda w, r: f"{r} != 0", lambda r: r != 0),
-    "less": Test("compare", lambda w, r: f"{r} == -1", lambda r: r == -1),
-    "less_equal": Test("compare", lambda w, r: f"{r} <= 0", lambda r: r <= 0),
-    "greater": Test("compare", lambda w, r: f"{r} == 1", lambda r: r == 1),
-    "greater_equal": Test(
-        "compare", lambda w, r: f"{r} == 0 || {r} == 1", lambda r: (r == 0) | (r == 1)
-    ),
-    "nonzero": Test("copy", lambda w, r: f"{r} != 0", lambda r: r != 0),
-    "isnan": Test("copy", lambda w, r: f"{r} != {r}", np.isnan),
-    "isinf": Test("copy", lambda w, r: f"{w.fabs(r)} > {w.largest}", np.isinf),
-    "isfinite": Test("copy", lambda w, r: f"{w.fabs(r)} <= {w.largest}", np.isfinite),
-    "signbit": Test("copy", _signed, np.signbit),
-}
-"""Questions that are answered for each element. Compared are -1, 0, 1, and 2 where unordered."""
 
 
 @cache

@@ -32,8 +32,6 @@ from portmp.bench.runner import Pool
 from portmp.bench.tables import Row
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format, encode
-from portmp.formats.encodings import SIZES as BITS
-from portmp.formats.encodings import Encoding
 from portmp.routines import base
 from portmp.routines.work import ALIGNMENT, ALPHA
 from portmp.runtime import program
@@ -63,25 +61,6 @@ def kernel_spec(form: str, threads: int) -> KernelSpec:
         unit=unit,
         threads=threads,
     )
-
-
-def pieces(encoding: Encoding, unit: int) -> list[range]:
-    """Of each part the places of its words of *unit* bytes in an element, the least one first."""
-    return [
-        range(offset // 8 // unit, (offset + BITS[part]) // 8 // unit)
-        for part, offset in zip(encoding.parts, encoding.offsets, strict=True)
-    ]
-
-
-def joined(operand: str, encoding: Encoding, unit: int) -> list[str]:
-    """The text of each part of an operand's element from its words."""
-    return [
-        " | ".join(
-            f"(unsigned){operand}[at + {at}]" + (f" << {8 * unit * k}" if k else "")
-            for k, at in enumerate(words)
-        )
-        for words in pieces(encoding, unit)
-    ]
 
 
 class Packed:

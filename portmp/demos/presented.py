@@ -1,0 +1,54 @@
+"""What demonstrations share: options checked first, a device, and results that are shown."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+from portmp import discovery
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError
+from portmp.files import pictures, target
+from portmp.progress import Progress
+
+Found = TypeVar("Found")
+
+
+def presented(
+    args: Any,
+    usual: int,
+    allowed: tuple[int, int],
+    run: Callable[[Device, int, Progress], Found],
+    table: Callable[[Device, Found], str],
+    as_json: Callable[[Device, Found], dict[str, Any]],
+    plot: Callable[[Path, Found], None],
+) -> Found:
+    """What *run* finds for the size asked for, shown or written as the options say.
+
+    Sizes are *allowed* from one to the other, *usual* without an option.
+    """
+    size = usual if args.size is None else args.size
+    if not allowed[0] <= size <= allowed[1]:
+        raise ArgumentError(f"--size: {size} given, {allowed[0]} to {allowed[1]} are allowed")
+    output, picture = (Path(name) if name else None for name in (args.output, args.plot))
+    if output:
+        target.check_place(output)
+    if picture:
+        pictures.check(picture)
+    progress = Progress(sys.stderr.isatty())
+    progress.show("opening the device (the first time it is probed, which takes some seconds)")
+    device = discovery.get(args.device)
+    if not device.properties.float64:
+        raise ArgumentError(f"--device: {device.name} has no float64, which this needs")
+    found = run(device, size, progress)
+    progress.clear()
+    text = json.dumps(as_json(device, found), indent=1)
+    if output:
+        target.replace(output, (text + "\n").encode())
+    print(text if args.json else table(device, found))
+    if picture:
+        plot(picture, found)
+    return found
