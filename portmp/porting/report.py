@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import PurePath
@@ -12,6 +12,7 @@ from typing import Any
 
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
+from portmp.porting.hipify import Hip
 from portmp.porting.sources import Source, line_of, text_of, walk
 from portmp.porting.traps import arithmetic, host, kernels, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
@@ -65,6 +66,12 @@ def by_construct() -> dict[str, tuple[Entry, ...]]:
         for name in entry.constructs:
             found.setdefault("<<<" if name == "<<<>>>" else name, []).append(entry)
     return {name: tuple(some) for name, some in found.items()}
+
+
+def after(report: Report, text: Hip) -> Report:
+    """A report with the traps marked that the HIP text of its source has right."""
+    traps = (replace(trap, cured=text.cures(trap)) for trap in report.traps)
+    return replace(report, traps=tuple(traps))
 
 
 def of(source: Source, together: Sequence[str] = ()) -> Report:
@@ -142,7 +149,12 @@ def _counts(facts: Facts, word: Word) -> bool:
     return facts.on_device(word.start) and not _is_variable(facts, word)
 
 
-_MEMBERS = frozenset(("clockRate", "memoryClockRate", "multiProcessorCount", "sharedMemPerBlock"))
+_MEMBERS = host.MEMBERS | {
+    "clockRate",
+    "memoryClockRate",
+    "multiProcessorCount",
+    "sharedMemPerBlock",
+}
 
 
 def _is_variable(facts: Facts, word: Word) -> bool:
@@ -187,6 +199,7 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
     for trap in report.traps:
         if trap.platform == HIP or with_opencl:
             where = "" if trap.platform == HIP else ", OpenCL"
+            where += ", right in the HIP text" if trap.cured else ""
             yield (
                 f"{report.file}:{trap.line}: {trap.certainty}{where}: {trap.words} [{trap.entry}]"
             )
@@ -203,16 +216,19 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
                 yield f"        OpenCL: {one.opencl}"
 
 
-def summary(reports: Iterable[Report]) -> list[str]:
-    """What stands between the sources and AMD."""
-    found = [t for r in reports for t in r.traps if t.certainty != POSSIBLE]
+def summary(reports: Sequence[Report]) -> list[str]:
+    """What stands between the sources, or the HIP texts that were written, and AMD."""
+    left = [t for r in reports for t in r.traps if not t.cured]
+    found = [t for t in left if t.certainty != POSSIBLE]
+    cured = sum(t.cured for r in reports for t in r.traps)
     lines = []
     for platform, title in ((HIP, "AMD, through HIP"), (OPENCL, "OpenCL, beside the host's part")):
         counts: dict[str, Counter[str]] = {}
         for trap in found:
             if trap.platform == platform:
                 counts.setdefault(trap.effect, Counter())[trap.entry] += 1
-        lines.append(f"What stands between this code and {title}:")
+        what = "the HIP text" if cured and platform == HIP else "this code"
+        lines.append(f"What stands between {what} and {title}:")
         if not counts:
             lines.append("    nothing that is known here but names")
         for effect, what in EFFECTS.items():
@@ -223,9 +239,11 @@ def summary(reports: Iterable[Report]) -> list[str]:
                 total = sum(some.values())
                 places = "place that" if total == 1 else "places that"
                 lines.append(f"    {total} {places} {_singular(what, total)}: {about}{more}")
-    possible = sum(t.certainty == POSSIBLE and t.platform == HIP for r in reports for t in r.traps)
+    possible = sum(t.certainty == POSSIBLE and t.platform == HIP for t in left)
     if possible:
         lines.append(f"    {possible} more to look at, which may be right as they are")
+    if cured:
+        lines.append(f"{cured} {'place is' if cured == 1 else 'places are'} right in the HIP text.")
     return lines
 
 

@@ -167,7 +167,7 @@ def blocks_of_cub(facts: Facts) -> Iterator[Trap]:
             text = text_of(node)
             if re.match(r"(WarpReduce|WarpScan)\s*<[^,<>]*>", text):
                 words = "the warp has 64 lanes in hipCUB unless a number says otherwise"
-                yield Trap("libraries/thrust-and-cub", *at(node), "results", LIKELY, words)
+                yield Trap("libraries/cub", *at(node), "results", LIKELY, words)
 
 
 def divisions(facts: Facts) -> Iterator[Trap]:

@@ -57,7 +57,8 @@ class Trap:
     """One place where an entry applies.
 
     ``construct``: the text there, in short; ``effect``: a key of EFFECTS; ``platform``: where it
-    bites, hip (AMD) or opencl; ``words``: what is wrong at this place.
+    bites, hip (AMD) or opencl; ``words``: what is wrong at this place; ``cured``: whether the HIP
+    text that was written with the report has it right.
     """
 
     entry: str
@@ -67,6 +68,7 @@ class Trap:
     certainty: str
     words: str
     platform: str = HIP
+    cured: bool = False
 
 
 @dataclass(frozen=True)
