@@ -161,7 +161,8 @@ def _told(one: Written) -> Iterator[str]:
         yield f"    {one.source}:{change['line']}: {before} -> {change['after']}"
     state = {True: "hipcc compiles it for", False: "hipcc refuses it for", None: "not compiled for"}
     words = one.words.splitlines() or [""]
-    yield f"    {state[one.compiled]} {hipify.ARCHITECTURE}{': ' if words[0] else ''}{words[0]}"
+    how = f"{hipify.ARCHITECTURE} ({hipify.STANDARD})"
+    yield f"    {state[one.compiled]} {how}{': ' if words[0] else ''}{words[0]}"
     yield from (f"        {line}" for line in words[1:])
     for name in hipify.TRANSLATORS:
         yield f"    {name}: {one.compared.get(name, 'is not installed: not compared')}"

@@ -25,6 +25,8 @@ from portmp.porting.words import INCLUDE, Word
 
 HELPER = PACKAGE / "porting/cuda_warps.h"
 ARCHITECTURE = "gfx90a"
+STANDARD = "-std=c++17"
+"""nvcc's default; that of hipcc before ROCm 6 is C++11."""
 _RUNTIME = "hip/hip_runtime.h"
 _OF_WARPS = {name: f"cuda_{name.lstrip('_')}" for name in (*WARP, "__nanosleep")}
 _ANY_CUDA = ("__global__", "__device__", "cudaMalloc", "cudaSetDevice", "<<<")
@@ -127,7 +129,7 @@ def _after(facts: Facts, word: Word, warps: bool, together: Sequence[str]) -> st
     if word.kind == INCLUDE:
         if PurePath(name).name in together:
             return str(PurePath(name).with_name(file_name(name)))
-        return names.HEADERS.get(name, "")
+        return names.header(name)
     if word.kind == "field_identifier" or name in facts.declared:
         return ""
     if name in _OF_WARPS:
@@ -223,7 +225,8 @@ def compiled(file: Path, folders: Sequence[Path] = ()) -> tuple[bool | None, str
     if shutil.which("hipcc") is None:
         return None, "hipcc is not on PATH"
     with paths.temporary_folder("porting") as folder:
-        command = ["hipcc", f"--offload-arch={ARCHITECTURE}", "-c", "-w", str(file.resolve())]
+        command = ["hipcc", f"--offload-arch={ARCHITECTURE}", STANDARD, "-c", "-w"]
+        command.append(str(file.resolve()))
         command += [f"-I{one.resolve()}" for one in folders]
         command += ["-o", str(Path(folder) / "made.o"), "-Wno-unused-command-line-argument"]
         done = subprocess.run(

@@ -159,6 +159,13 @@ WITHOUT_DEFAULTS = {
 """Functions whose last argument CUDA takes for 0, and HIP (of ROCm 5.2) wants: how many it has."""
 
 
+def header(name: str) -> str:
+    """What a header is called in HIP; nothing for one that keeps its name, or has none there."""
+    if re.fullmatch(r"cub/\w+/\w+\.cuh", name):
+        return HEADERS["cub/cub.cuh"]
+    return HEADERS.get(name, "")
+
+
 POINTERS = {"cudaMallocPitch": 0, "cudaHostGetDevicePointer": 0, "cudaGetSymbolAddress": 0}
 """Functions that take a pointer to a pointer to anything in CUDA alone: at which place."""
 

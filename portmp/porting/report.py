@@ -14,11 +14,14 @@ from portmp.porting import entries, names
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
 from portmp.porting.sources import Source, line_of, text_of, walk
-from portmp.porting.traps import arithmetic, host, kernels, opencl, warps
+from portmp.porting.traps import arithmetic, host, kernels, lacking, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
 from portmp.porting.words import INCLUDE, Word
 
-FINDERS = (*warps.TRAPS, *kernels.TRAPS, *opencl.TRAPS, *arithmetic.TRAPS, *host.TRAPS)
+FINDERS = (
+    *(*warps.TRAPS, *kernels.TRAPS, *lacking.TRAPS, *opencl.TRAPS),
+    *(*arithmetic.TRAPS, *host.TRAPS),
+)
 
 _OF_CUDA = re.compile(
     r"(__\w+|(make_)?cu[A-Z]\w*|(make_)?cuda\w+|CU\w*_\w+|cu(blas|fft|rand|sparse|solver|dnn)\w*|nvrtc\w+"
@@ -77,7 +80,12 @@ def after(report: Report, text: Hip) -> Report:
 def of(source: Source, together: Sequence[str] = ()) -> Report:
     """The report of a source; *together*: names of files that are read with it."""
     facts = Facts(source)
-    traps = {_where_compiled(facts, trap): None for find in FINDERS for trap in find(facts)}
+    traps = {
+        _where_compiled(facts, trap): None
+        for find in FINDERS
+        for trap in find(facts)
+        if not any(first < trap.line < last for first, last in facts.dead)
+    }
     order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
     return Report(
         source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts, together))
@@ -102,7 +110,7 @@ def _constructs(facts: Facts) -> Iterator[Construct]:
         lines.setdefault(found, []).append(line)
     for name, where in sorted(lines.items(), key=lambda item: (item[1][0], item[0])):
         about = by_construct().get(name, ())
-        other = names.HEADERS.get(name) or names.hip_name(name)
+        other = names.header(name) or names.hip_name(name)
         if not about and not other:
             continue
         says = first(about)
@@ -137,7 +145,7 @@ def _counts(facts: Facts, word: Word) -> bool:
     if name in _UNSAID or name in facts.declared:
         return False
     if word.kind == INCLUDE:
-        return name in by_construct() or name in names.HEADERS
+        return name in by_construct() or bool(names.header(name))
     if name not in by_construct() and not names.hip_name(name):
         return False
     if word.kind == "field_identifier":
@@ -180,7 +188,13 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
 
 
 def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
-    own = {w.text for w in facts.words if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)}
+    own = {
+        w.text
+        for w in facts.words
+        if w.kind == INCLUDE
+        and re.search(r"\.(cuh|cu)$", w.text)
+        and not w.text.startswith(("cub/", "thrust/"))
+    }
     if missing := sorted(name for name in own if PurePath(name).name not in together):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
     if facts.source.root.has_error:

@@ -19,7 +19,7 @@ from portmp.porting.traps.base import (
 )
 
 _ROUNDED = frozenset(f"__{t}{o}_rn" for t in "df" for o in ("add", "sub", "mul"))
-_PACKED = re.compile(r"__dp[24]a(_lo|_hi)?|__v(add|sub|abs|absdiff|max|min|cmp|avg|sad)\w*[24]\w*")
+_PACKED = re.compile(r"__dp[24]a(_lo|_hi)?|__v[a-z]+[24]|__vib?(add)?(max|min)3?_[su](16x2|32)\w*")
 _DIRECTED = re.compile(r"__[df](add|sub|mul|div|sqrt|rcp)_r[zud]|__fmaf?_r[zud]|__fmaf_r[zud]")
 _FAST = frozenset(
     ("__expf", "__sinf", "__cosf", "__logf", "__log2f", "__log10f", "__exp10f", "__tanf")

@@ -22,6 +22,8 @@ _OWN_ENTRY = (
     (r"cudaThread\w+", "host/removed-functions"),
     (r"cudaStream\w+", "host/default-stream"),
     (r"cudaProfiler\w+|nvtx\w+", "debugging/profiling"),
+    (r"cuda(Device|Thread)?Limit\w*|cuda\w+Limit", "host/limits"),
+    (r"CUDA(RT)?_VERSION", "language/cuda-arch"),
     (r"cudaMem(Location\w*|Prefetch\w*|Advise\w*)", "host/managed"),
     (r"cu[A-Z]\w+|CU\w+", "host/driver-api"),
     (r".*", "host/names"),
@@ -87,6 +89,17 @@ def pointers(facts: Facts) -> Iterator[Trap]:
         if place < len(given) and is_typed(facts, given[place]):
             words = f"HIP wants (void **){short(given[place])}; portmp port --hip writes it"
             yield Trap("host/pointer-to-pointer", *at(call), "compile", CERTAIN, words)
+
+
+def attributes(facts: Facts) -> Iterator[Trap]:
+    """What kind of memory a pointer points to."""
+    declared = set(re.findall(r"\bcudaPointerAttributes\s+(\w+)", facts.source.text))
+    for node in walk(facts.source.root) if declared else ():
+        if node.type == "field_expression":
+            of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
+            if text_of(of) in declared and text_of(field) == "type":
+                words = "the member is called memoryType in ROCm 5"
+                yield Trap("host/pointer-attributes", *at(node), "compile", LIKELY, words)
 
 
 def policies(facts: Facts) -> Iterator[Trap]:
@@ -171,6 +184,7 @@ TRAPS = (
     pointers,
     limits,
     members,
+    attributes,
     policies,
     versions,
     synchronous,

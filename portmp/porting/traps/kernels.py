@@ -333,10 +333,12 @@ def atomics(facts: Facts) -> Iterator[Trap]:
 def _kind(inside: Inside, node: Node | None) -> str:
     """The type of what a pointer points to, where it is easily told."""
     name = next((text_of(n) for n in walk(node) if n.type == "identifier"), "")
-    found = inside.types.get(name, "")
+    found = inside.types.get(name, "") or inside.facts.types.get(name, "")
     if not found.endswith("*") and found and text_of(node)[:1] != "&":
         return ""
-    return re.sub(r"\b(const|volatile|__restrict__|__shared__|extern)\b|\*", "", found).strip()
+    return re.sub(
+        r"\b(const|volatile|__restrict__|__shared__|__device__|extern|static)\b|\*", "", found
+    ).strip()
 
 
 def libcu(facts: Facts) -> Iterator[Trap]:
@@ -371,7 +373,7 @@ def libcu(facts: Facts) -> Iterator[Trap]:
 def matrices(facts: Facts) -> Iterator[Trap]:
     """Tensor cores."""
     for node in walk(facts.source.root):
-        if node.type == "namespace_identifier" and text_of(node) in ("nvcuda",):
+        if node.type in ("namespace_identifier", "identifier") and text_of(node) == "nvcuda":
             words = "rocWMMA has the same functions in the namespace rocwmma"
             yield Trap("arithmetic/tensor-cores", *at(node), "compile", CERTAIN, words)
 

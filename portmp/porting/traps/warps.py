@@ -347,7 +347,10 @@ def groups(facts: Facts) -> Iterator[Trap]:
         elif name in ("coalesced_threads",):
             words = "coalesced_threads is not there in ROCm 5"
             yield Trap("warps/cooperative-groups", *at(call), "compile", LIKELY, words)
-        elif name == "memcpy_async":
+        elif name in ("wait", "wait_prior") and re.match(r"(cg|cooperative_groups)\s*::", whole):
+            words = f"HIP's cooperative groups have no {name}"
+            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
+        elif name == "memcpy_async" and re.match(r"(cg|cooperative_groups)\s*::", whole):
             words = "HIP's cooperative groups have no memcpy_async"
             yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
     for node in walk(facts.source.root):
