@@ -59,13 +59,13 @@ def run(
         reports = [report.after(one, text) for one, text in zip(reports, texts, strict=True)]
     made = list(_written(read, Path(folder), texts, template)) if folder is not None else []
     if as_json:
-        print(json.dumps(_as_json(reports, made), indent=1))
+        print(json.dumps(_as_json(reports, made, hip), indent=1))
     else:
         parts = [report.text(one, with_opencl, not traps_only) for one in reports]
         for lines in (*parts, *map(_told, made)):
             if told := "\n".join(printable(line) for line in lines):
                 print(told, end="\n\n")
-        print("\n".join(report.summary(reports)))
+        print("\n".join(report.summary(reports, hip)))
     return int(_fails(reports, fail_on))
 
 
@@ -76,10 +76,10 @@ def _fails(reports: Sequence[Report], fail_on: str) -> bool:
     )
 
 
-def _as_json(reports: Sequence[Report], made: Sequence[Written]) -> dict[str, Any]:
+def _as_json(reports: Sequence[Report], made: Sequence[Written], hip: bool) -> dict[str, Any]:
     return {
         "files": [one.as_dict() for one in reports],
-        "summary": report.summary(reports),
+        "summary": report.summary(reports, hip),
         "written": [asdict(one) for one in made],
     }
 

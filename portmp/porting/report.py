@@ -230,8 +230,8 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
                 yield f"        OpenCL: {one.opencl}"
 
 
-def summary(reports: Sequence[Report]) -> list[str]:
-    """What stands between the sources, or the HIP texts that were written, and AMD."""
+def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
+    """What stands between the sources, or the HIP texts that were written (*of_hip*), and AMD."""
     left = [t for r in reports for t in r.traps if not t.cured]
     found = [t for t in left if t.certainty != POSSIBLE]
     cured = sum(t.cured for r in reports for t in r.traps)
@@ -241,7 +241,7 @@ def summary(reports: Sequence[Report]) -> list[str]:
         for trap in found:
             if trap.platform == platform:
                 counts.setdefault(trap.effect, Counter())[trap.entry] += 1
-        what = "the HIP text" if cured and platform == HIP else "this code"
+        what = "the HIP text" if of_hip and platform == HIP else "this code"
         lines.append(f"What stands between {what} and {title}:")
         if not counts:
             lines.append("    nothing that is known here but names")

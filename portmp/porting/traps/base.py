@@ -359,18 +359,13 @@ class Inside:
 
     @cached_property
     def ballots(self) -> frozenset[str]:
-        """Variables that hold ballots."""
+        """Variables that hold ballots, or copies of them."""
         found: set[str] = set()
-        for name in BALLOTS:
-            found |= self._depending(name) - {name} if name in self.names_called else set()
-        direct = {
-            n
-            for n in found
-            if any(
-                v.type == "call_expression" and called(v) in BALLOTS for v in self.values.get(n, [])
-            )
-        }
-        return frozenset(direct)
+        while True:
+            more = {n for n, vs in self.values.items() if any(_is_ballot(v, found) for v in vs)}
+            if more <= found:
+                return frozenset(found)
+            found |= more
 
     @staticmethod
     def has(node: Node | None, names: set[str] | frozenset[str]) -> bool:
@@ -404,6 +399,13 @@ class Inside:
             if len(values) == 1 and values[0].type != "identifier":
                 return self.source.value_of(values[0])
         return found
+
+
+def _is_ballot(node: Node, known: set[str]) -> bool:
+    """Whether a value is a ballot, or a variable that holds one."""
+    if node.type == "call_expression":
+        return called(node) in BALLOTS
+    return node.type == "identifier" and text_of(node) in known
 
 
 def enclosing(node: Node, kinds: tuple[str, ...], until: Node) -> Iterator[Node]:
