@@ -149,10 +149,14 @@ def _counts(facts: Facts, word: Word) -> bool:
     if name not in by_construct() and not names.hip_name(name):
         return False
     if word.kind == "field_identifier":
-        return name in _MEMBERS
+        return name in _MEMBERS or (
+            name in _OF_GROUPS and "cooperative_groups" in facts.source.text
+        )
     if word.node is not None and word.node.parent.type == "gnu_asm_qualifier":
         return False
     if _OF_CUDA.match(name) or name in _PLACED or name in _NAMESPACES:
+        return True
+    if facts.source.content[: word.start].endswith(b"cub::"):
         return True
     return facts.on_device(word.start) and not _is_variable(facts, word)
 
@@ -163,6 +167,14 @@ _MEMBERS = host.MEMBERS | {
     "multiProcessorCount",
     "sharedMemPerBlock",
 }
+
+
+_OF_GROUPS = frozenset(
+    (
+        *("meta_group_rank", "meta_group_size", "num_threads", "num_blocks", "block_rank"),
+        *("dim_blocks", "dim_threads"),
+    )
+)
 
 
 def _is_variable(facts: Facts, word: Word) -> bool:

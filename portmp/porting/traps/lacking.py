@@ -71,10 +71,11 @@ def headers(facts: Facts) -> Iterator[Trap]:
 
 def parameters(facts: Facts) -> Iterator[Trap]:
     """``__grid_constant__``, which the syntax tree does not show."""
-    for word in facts.words:
-        if word.text == "__grid_constant__":
+    for one in facts.source.hidden:
+        if one.text == "__grid_constant__":
+            line = facts.source.content.count(b"\n", 0, one.start) + 1
             words = "HIP has no __grid_constant__: leave it out, the parameter is constant as it is"
-            yield Trap("language/grid-constant", word.line, word.text, "compile", CERTAIN, words)
+            yield Trap("language/grid-constant", line, one.text, "compile", CERTAIN, words)
 
 
 def libcu(facts: Facts) -> Iterator[Trap]:
