@@ -544,6 +544,48 @@ def test_the_command(capsys: Any) -> None:
     assert {"name", "lines", "hip", "opencl", "entries"} == set(file["constructs"][0])
 
 
+def test_what_the_hip_text_cures(tmp_path: Path, capsys: Any) -> None:
+    """With --hip the summary and the exit status are about the text that was written."""
+    source = tmp_path / "x.cu"
+    source.write_text(
+        "__constant__ int c[2];\n__device__ unsigned f(int x) {\n"
+        "  unsigned v = __ballot_sync(~0u, x);\n  return v & ((1u << (threadIdx.x & 31)) - 1); }\n"
+        "int main() {\n  float *p; size_t n;\n  cudaMallocPitch(&p, &n, 4, 4);\n"
+        "  cudaMemcpyToSymbol(c, p, 8); }\n"
+    )
+    assert cli.main(["port", str(source)]) == 1
+    assert "2 places that do" not in capsys.readouterr().out
+    command = ["port", "--hip", "-o", str(tmp_path / "out"), str(source)]
+    assert cli.main(command) == 0
+    out = capsys.readouterr().out
+    assert "What stands between the HIP text and AMD, through HIP:\n    nothing" in out
+    assert "x.cu:3: certain, right in the HIP text: unsigned v holds the votes" in out
+    assert "6 places are right in the HIP text." in out
+    text = (tmp_path / "out/x.hip.cpp").read_text()
+    assert "hipMallocPitch((void **)&p, &n, 4, 4)" in text
+    source.write_text(source.read_text() + '__device__ void g() { asm("exit;"); }\n')
+    assert cli.main(command) == 1
+    assert "1 place that does not compile: language/inline-asm (1)" in capsys.readouterr().out
+    assert cli.main([*command, "--json"]) == 1
+    (file,) = json.loads(capsys.readouterr().out)["files"]
+    cured = {(t["line"], t["entry"]): t["cured"] for t in file["traps"] if t["platform"] == "hip"}
+    assert cured[3, "warps/mask-32-bits"] and cured[8, "host/symbols"]
+    assert not cured[9, "language/inline-asm"]
+
+
+def test_names_that_the_program_defines_are_not_cured() -> None:
+    """A function of its own keeps its name, and 64 lanes."""
+    text = (
+        b"__device__ unsigned __ballot_sync(unsigned m, int x) { return __ballot(x); }\n"
+        b"__device__ unsigned f(int x) { unsigned v = __ballot_sync(~0u, x); return __popc(v); }\n"
+    )
+    source = sources.Source("x.cu", text)
+    made = hipify.translated(source)
+    assert b"unsigned v = __ballot_sync(" in made.content
+    after = report.after(report.of(source), made)
+    assert {t.cured for t in after.traps if t.entry == "warps/ballot-64-bits"} == {False}
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [
@@ -823,6 +865,24 @@ def test_a_template_of_integers(every_device: str) -> None:
     bins = mp.plain_zeros((256,), "uint32", every_device)
     kernel(data=mp.plain_array(data, "uint8", every_device), bins=bins, n=3000, blocks=3)
     assert bins.to_numpy().tolist() == np.bincount(data, minlength=256).tolist()
+
+
+def test_a_template_of_a_decomposition(every_device: str) -> None:
+    """A block of LU: two variables in a loop's head, block memory of two dimensions."""
+    made, kernel = begun("lud", "lud_diagonal")
+    assert not made.marks
+    n = 16
+    values = np.array([(i * 7 % 13) / 16 + (16 if i % 17 == 0 else 0) for i in range(n * n)])
+    right = values.astype(np.float32).reshape(n, n)
+    for i in range(n):  # each element by the kernel's own steps, in its order
+        for j in range(n):
+            for k in range(min(i, j)):
+                right[i, j] -= right[i, k] * right[k, j]
+            if i > j:
+                right[i, j] /= right[j, j]
+    m = mp.array(values.tolist(), "float32", every_device)
+    kernel(m=m, dim=n, offset=0, blocks=1)
+    assert [float(v) for v in m.to_fractions()] == right.ravel().tolist()
 
 
 @pytest.mark.parametrize(
