@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from portmp.errors import ArgumentError, InputError, printable
+from portmp.errors import ArgumentError, printable
 from portmp.files import target
 from portmp.porting import hipify, report, sources, templates
 from portmp.porting.hipify import Hip
@@ -88,10 +88,7 @@ def _written(
     read: Sequence[Source], folder: Path, hip: Sequence[Hip], template: bool
 ) -> Iterator[Written]:
     """HIP texts and templates in a folder, all or none; then compiled and compared."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
+    target.make_folder(folder)
     texts: dict[str, bytes] = {}
     made: list[tuple[Source, Written]] = []
     for place, source in enumerate(read):
