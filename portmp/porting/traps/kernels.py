@@ -230,7 +230,7 @@ def textures(facts: Facts) -> Iterator[Trap]:
         for call, _, _ in inside.of_calls(_TEXTURES):
             if line_of(call) not in seen:
                 seen.add(line_of(call))
-                words = "MI300 has no texture units, MI200 has no filtering of all kinds"
+                words = "MI300 has no texture units"
                 yield Trap("memory/texture-object", *at(call), "support", LIKELY, words)
 
 
