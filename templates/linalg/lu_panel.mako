@@ -23,14 +23,32 @@
     tree = p.warp_barrier or barrier
 %>
 <%def name="better(value, place)">${value} > value || (${value} == value && ${place} < spot)</%def>
-## Of what some threads found the best, for all threads.
-<%def name="first_of_all()">
+## Of what *count* threads found the best, for all threads.
+<%def name="first_of_all(count)">
 % if threads > 1:
-        if (thread < ${searchers}) {
+        if (thread < ${count}) {
             best_value[thread] = value;
             best_place[thread] = spot;
             best_row[thread] = row;
         }
+% if count > searchers:
+        ${barrier}
+        if (thread < ${searchers}) {
+            ${p.unroll}
+            for (int other = thread + ${searchers}; other < ${count}; other += ${searchers}) {
+                const ${w.scalar} theirs = best_value[other];
+                const int where = best_place[other], which = best_row[other];
+                if (${better("theirs", "where")}) {
+                    value = theirs;
+                    spot = where;
+                    row = which;
+                }
+            }
+            best_value[thread] = value;
+            best_place[thread] = spot;
+            best_row[thread] = row;
+        }
+% endif
         for (int reach = ${searchers // 2}; reach > 0; reach /= 2) {
             ${tree}
             if (thread < reach) {
@@ -104,9 +122,9 @@ ${matrix(w, "w", const=False)}\
     ${integers}arrived)
 {
 % if threads > 1:
-    ${p.shared} ${w.scalar} best_value[${searchers}];
-    ${p.shared} int best_place[${searchers}];
-    ${p.shared} int best_row[${searchers}];
+    ${p.shared} ${w.scalar} best_value[${threads}];
+    ${p.shared} int best_place[${threads}];
+    ${p.shared} int best_row[${threads}];
 % endif
     ${p.shared} int spots[${rows}];
 % for k in w.limbs:
@@ -154,7 +172,8 @@ ${read(held)}\
         int spot = (int)m, row = 0;
         if (step > 0) {
             const ${long} set = (entry * 2 + (col & 1)) * blocks;
-            for (${long} b = thread; b < (thread < ${searchers} ? blocks : 0); b += ${searchers}) {
+            /* every thread reads one or few: they come from far, one after the other */
+            for (${long} b = thread; b < blocks; b += ${threads}) {
                 const ${w.scalar} other = candidates[set + b];
                 const int where = candidate_places[set + b], which = candidate_rows[set + b];
                 if (${better("other", "where")}) {
@@ -163,7 +182,7 @@ ${read(held)}\
                     row = which;
                 }
             }
-${first_of_all()}\
+${first_of_all(threads)}\
             const ${long} top = base + row * w_row;
             const ${long} pivot = top + col * w_col;
 % if stay:
@@ -246,7 +265,7 @@ ${update(at_once)}\
                     row = i;
                 }
             }
-${first_of_all()}\
+${first_of_all(searchers)}\
             if (thread == 0) {
                 const ${long} mine = (entry * 2 + (step & 1)) * blocks + block;
                 candidates[mine] = value;
