@@ -4,7 +4,8 @@
 ## rows whose place is above the diagonal are done. A block of threads has ${rows} rows. A step ends
 ## the column before (its pivot is known from all blocks' candidates) and finds candidates for its
 ## own; so blocks need to wait for each other once a step: by launches of a step each or, where
-## blocks have a barrier, within one. One block takes all steps in one launch.
+## blocks have a barrier, within one. One block takes all steps in one launch. Where elements stay in
+## registers each block shows the row that may become the pivot's.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/linalg/panel.mako" import="ended"/>
@@ -101,6 +102,9 @@
 % endfor
                     }
 % endfor
+</%def>
+## What was computed, where it is below the diagonal.
+<%def name="written(count)">
 % for u in range(count):
                     if (part + ${u * apart} < last && spots[part + ${u * apart} - first] > col) {
                         const int i = part + ${u * apart};
@@ -117,7 +121,7 @@ ${p.kernel.format(threads)} lu_panel(
     const ${long} m, const int width, const int first_step, const int end_step,
     const ${long} blocks, const int origin, const int pivot_count,
 ${matrix(w, "w", const=False)}\
-    ${p.pointer.format(w.scalar)}candidates, ${integers}candidate_places, ${integers}candidate_rows,
+    ${w.planes("tops", const=False)}, ${p.pointer.format(w.scalar)}candidates, ${integers}candidate_places, ${integers}candidate_rows,
     ${integers}places, ${integers}chosen, ${integers}pivots, ${integers}singular,
     ${integers}arrived)
 {
@@ -183,14 +187,16 @@ ${read(held)}\
                 }
             }
 ${first_of_all(threads)}\
-            const ${long} top = base + row * w_row;
-            const ${long} pivot = top + col * w_col;
 % if stay:
+            const ${long} top = (set + row / ${rows}) * ${most}, pivot = top + col;
             ${w.value} y = ${w.zero()};
             if (j > col && j < width) {
-                const ${long} above = top + j * w_col;
-                y = ${w.element("w", "above")};
+                const ${long} above = top + j;
+                y = ${w.element("tops", "above")};
             }
+% else:
+            const ${long} top = base + row * w_row;
+            const ${long} pivot = top + col * w_col;
 % endif
             for (int i = first + thread; i < last; i += ${threads}) {
                 const int before = spots[i - first], now = i == row ? col : before == col ? spot : before;
@@ -199,7 +205,7 @@ ${first_of_all(threads)}\
                     spots[i - first] = now;
                 }
                 if (now > col) {
-                    const ${w.value} divisor = ${w.element("w", "pivot")};
+                    const ${w.value} divisor = ${w.element("tops" if stay else "w", "pivot")};
                     ${w.value} l = ${element("next", "i - first")};
                     if (${w.word_of("divisor", 0)} != 0) {
                         const ${long} at = base + i * w_row + col * w_col;
@@ -236,6 +242,11 @@ ${kept("next", "i - first", "z")}
 % elif stay:
             if (j > col && j < width) {
 ${update(held)}\
+                if (j == step) {
+% for u in range(held):
+${kept("next", f"part + {u * apart} - first", f"own[{u}]")}\
+% endfor
+                }
             }
 % else:
             const int j = thread % ${most};
@@ -246,6 +257,7 @@ ${update(held)}\
                     ${w.value} own[${at_once}];
 ${read(at_once)}\
 ${update(at_once)}\
+${written(at_once)}\
                 }
             }
 % endif
@@ -266,6 +278,19 @@ ${update(at_once)}\
                 }
             }
 ${first_of_all(searchers)}\
+% if stay:
+            /* this block's candidate for the pivot's row, for all */
+            if (value > -3 && j < width) {
+                const ${long} to = ((entry * 2 + (step & 1)) * blocks + block) * ${most} + j;
+% for u in range(held):
+                if (part + ${u * apart} == row) {
+% for k in w.limbs:
+                    ${w.store("tops", k, "to", w.word_of(f"own[{u}]", k))}
+% endfor
+                }
+% endfor
+            }
+% endif
             if (thread == 0) {
                 const ${long} mine = (entry * 2 + (step & 1)) * blocks + block;
                 candidates[mine] = value;
@@ -275,4 +300,16 @@ ${first_of_all(searchers)}\
         }
 ${ended(w, together, fence)}\
     }
+% if stay:
+## Of rows that became pivots' all from the diagonal on, of others what comes after the last step.
+% for u in range(held):
+    if (part + ${u * apart} < last && j < width) {
+        const int i = part + ${u * apart}, where = spots[i - first];
+        if (j >= (where < end_step - 1 ? where : end_step - 1)) {
+            const ${long} at = base + i * w_row + j * w_col;
+${put("at", f"own[{u}]")}
+        }
+    }
+% endfor
+% endif
 }

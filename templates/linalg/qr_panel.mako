@@ -97,17 +97,18 @@ ${kept("next", "i", "z", " " * 8)}
     ${barrier}
     const int mine = thread / ${lanes}, lane = thread % ${lanes}, here = last - start;
     ${w.value} own[${count}];
-    ${p.unroll}
-    for (int u = 0; u < ${count}; ++u) {
-        const int i = lane + u * ${lanes};
+% for u in range(count):
+    {
+        const int i = lane + ${u * lanes};
         const ${long} at = base + (start + i) * a_row + mine * a_col;
-        own[u] = ${w.zero()};
+        own[${u}] = ${w.zero()};
         if (i < here && mine < width)
-            own[u] = ${w.element("a", "at")};
+            own[${u}] = ${w.element("a", "at")};
         if (mine == first_step - 1) {
-${kept("next", "i", "own[u]", " " * 12)}\
+${kept("next", "i", f"own[{u}]", " " * 12)}\
         }
     }
+% endfor
     ${barrier}
 % endif
     for (int step = first_step; step < end_step; ++step) {
@@ -216,30 +217,33 @@ ${kept("next", "i - start", "z", " " * 24)}
 % elif stay:
             /* what was divided goes back to those who have it; columns on the right change */
             if (mine == col) {
-                ${p.unroll}
-                for (int u = 0; u < ${count}; ++u) {
-                    const int i = lane + u * ${lanes};
+% for u in range(count):
+                {
+                    const int i = lane + ${u * lanes};
                     if (start + i > col && i < here)
-                        own[u] = ${f["neg"]}(${held("factor", "i")});
+                        own[${u}] = ${f["neg"]}(${held("factor", "i")});
                 }
+% endfor
             } else if (mine > col && mine < width) {
                 const ${w.value} y = ${held("share", "mine")};
-                ${p.unroll}
-                for (int u = 0; u < ${count}; ++u) {
-                    const int i = lane + u * ${lanes};
-                    const ${w.value} z = ${f["fma"]}(${held("factor", "i")}, y, own[u]);
+% for u in range(count):
+                {
+                    const int i = lane + ${u * lanes};
+                    const ${w.value} z = ${f["fma"]}(${held("factor", "i")}, y, own[${u}]);
                     if (start + i > col) {
 % for k in w.limbs:
-                        ${w.word_of("own[u]", k)} = ${w.narrow(k, w.word_of("z", k))};
+                        ${w.word_of(f"own[{u}]", k)} = ${w.narrow(k, w.word_of("z", k))};
 % endfor
                     }
                 }
+% endfor
                 if (mine == step) {
-                    ${p.unroll}
-                    for (int u = 0; u < ${count}; ++u) {
-                        const int i = lane + u * ${lanes};
-${kept("next", "i", "own[u]", " " * 24)}\
+% for u in range(count):
+                    {
+                        const int i = lane + ${u * lanes};
+${kept("next", "i", f"own[{u}]", " " * 24)}\
                     }
+% endfor
                 }
             }
 % else:
@@ -293,11 +297,11 @@ ${stored("next", "i - start", "z", " " * 16)}
 % if stay:
             if (block == 0 && lane == step % ${lanes} && mine < width) {
                 const ${long} to = (entry * 2 + (step & 1)) * ${most} + mine;
-                ${p.unroll}
-                for (int u = 0; u < ${most // lanes}; ++u)
-                    if (u == step / ${lanes}) {
-${kept("saved", "to", "own[u]", " " * 24)}\
+% for u in range(most // lanes):
+                    if (${u} == step / ${lanes}) {
+${kept("saved", "to", f"own[{u}]", " " * 24)}\
                     }
+% endfor
             }
 % else:
             if (block == 0) {
@@ -329,12 +333,13 @@ ${kept("lane", "e", "z", " " * 16)}
             {
                 ${w.type(state)} sum = ${w.zero(state)};
                 if (mine < width) {
-                    ${p.unroll}
-                    for (int u = 0; u < ${count}; ++u) {
-                        const int i = lane + u * ${lanes};
+% for u in range(count):
+                    {
+                        const int i = lane + ${u * lanes};
                         if (start + i > step && i < here)
-                            sum = ${f["accumulate"]}(sum, ${held("next", "i")}, own[u]);
+                            sum = ${f["accumulate"]}(sum, ${held("next", "i")}, own[${u}]);
                     }
+% endfor
                 }
                 const ${w.value} z = ${f["finish"] + "(sum)"};
                 const int e = lane * ${most} + mine;
@@ -387,13 +392,14 @@ ${ended(w, together, fence)}\
     }
 % if stay:
 ## Rows of R and vectors are written as they come.
-    ${p.unroll}
-    for (int u = 0; u < ${count}; ++u) {
-        const int i = lane + u * ${lanes};
+% for u in range(count):
+    {
+        const int i = lane + ${u * lanes};
         if (i < here && start + i > end_step - 2 && mine > end_step - 2 && mine < width) {
             const ${long} at = base + (start + i) * a_row + mine * a_col;
-${put("a", "at", "own[u]", " " * 12)}\
+${put("a", "at", f"own[{u}]", " " * 12)}\
         }
     }
+% endfor
 % endif
 }

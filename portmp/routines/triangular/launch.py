@@ -24,7 +24,7 @@ from portmp.routines import base, gemm
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.triangular import reference
-from portmp.routines.triangular.steps import Method, Steps, factors
+from portmp.routines.triangular.steps import Method, Run, Steps, factors
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 from portmp.schedules.base import widths
@@ -38,8 +38,8 @@ LAYOUTS = {
     "narrow": {"tile": 4, "across": 1, "down": 4, "depth": 8},
     "wide": {"tile": TILE, "across": 2, "down": 2, "depth": 16},
 }
-"""Of a system's blocks of threads: right-hand sides; a thread's columns and rows of a product; steps
-of it that are kept at once."""
+"""Of a system's blocks of threads: right-hand sides; of a product a thread's columns and rows, and
+the steps that are kept at once."""
 SYSTEM = 256
 """Unknowns that GPUs find in one launch, products between their blocks included."""
 COPYING = 64
@@ -76,7 +76,9 @@ def system_spec(form: str, threads: int = THREADS, layout: str = "narrow") -> Ke
     """Systems of at most SYSTEM unknowns whole, for many right-hand sides and matrices."""
     f = formats.get(form)
     accumulator = f.accumulator("accurate")
-    roles = accumulator.networks | {op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")}
+    roles = accumulator.networks | {
+        op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")
+    }
     sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, **LAYOUTS[layout]}
     sums: dict[str, Any] = {"slab": definition.SLAB, "period": accumulator.period}
     path = "linalg/triangular_system.mako"
@@ -156,6 +158,24 @@ class OnDevice(Steps[Planes]):
             slices.gemm(a, b, **options, method=method)
         else:
             residues.gemm(a, b, **options, method=method)
+
+    def multiply_run(self, a: Planes, c: Planes, run: Run, kind: str) -> None:
+        """Direct products of one matrix's blocks in one launch."""
+        rows, columns = (v.stop - v.start for v in run[:2])
+        k = a.shape[2]
+        if run.blocks == 1 or a.shape[0] > 1 or self.method_for(rows, columns, k) is not None:
+            super().multiply_run(a, c, run, kind)
+            return
+        down, across = a.strides[1:]
+        left, right = (
+            a.view((run.blocks, v.stop - v.start, k), (run.apart * down, down, across), start)
+            for v, start in ((v, a.start + v.start * down) for v in run[:2])
+        )
+        down, across = c.strides[1:]
+        start = c.start + run.rows.start * down + run.columns.start * across
+        strides = (run.apart * (down + across), down, across)
+        target = c.view((run.blocks, rows, columns), strides, start)
+        self.multiply(left, self.turned(right), target, kind)
 
     def solve(self, a: Planes, b: Planes, *, lower: bool, unit: bool) -> None:
         """Overwrite b; of few unknowns in one launch where the device has such a kernel."""
