@@ -332,15 +332,14 @@ ${kept("lane", "e", "z", " " * 16)}
 % elif stay:
             {
                 ${w.type(state)} sum = ${w.zero(state)};
-                if (mine < width) {
+## Rows that do not count are left out at the end of each step, so that none waits for the one before.
 % for u in range(count):
-                    {
-                        const int i = lane + ${u * lanes};
-                        if (start + i > step && i < here)
-                            sum = ${f["accumulate"]}(sum, ${held("next", "i")}, own[${u}]);
-                    }
-% endfor
+                {
+                    const int i = lane + ${u * lanes}, counts = start + i > step && i < here;
+                    const ${w.type(state)} z = ${f["accumulate"]}(sum, ${held("next", "i")}, own[${u}]);
+                    sum = counts ? z : sum;
                 }
+% endfor
                 const ${w.value} z = ${f["finish"] + "(sum)"};
                 const int e = lane * ${most} + mine;
 ${kept("lane", "e", "z", " " * 16)}

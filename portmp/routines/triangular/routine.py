@@ -42,7 +42,11 @@ class Triangular(Routine):
         """What ``portmp verify`` compares by digests."""
         if form.coded:
             return
-        for name, n, r in (("ordinary-7x3", 7, 3), ("blocks-45x2", 45, 2)):
+        for name, n, r in (
+            ("ordinary-7x3", 7, 3),
+            ("blocks-45x2", 45, 2),
+            ("halves-150x5", 150, 5),
+        ):
             a, b = dominant(form, n, f"triangular {name}"), inputs.ordinary(form, (n, r), name)
             for lower in (True, False):
                 for unit in (True, False):
