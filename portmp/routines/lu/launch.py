@@ -97,6 +97,7 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
 
         most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
+        self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)
         self.where = [integers(2 * batch * most) for _ in range(2)]
         self.places, self.chosen = integers(batch * m), integers(batch * definition.BLOCK)
         self.pivots, self.singular = integers(batch * self.count), integers(batch)
@@ -110,6 +111,7 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             np.int32(first),
             np.int32(self.count),
             *base.batched(mine),
+            *self.tops.buffers,
             *self.candidates.buffers,
             *(b for numbers in self.where for b in numbers.buffers),
             *self.places.buffers,

@@ -39,6 +39,7 @@ class Lu(Routine):
             ("ordinary-7x7", (7, 7)),
             ("blocks-39x37", (39, 37)),
             ("wide-5x41", (5, 41)),
+            ("tall-150x7", (150, 7)),
         ):
             a = inputs.ordinary(form, shape, f"lu {name}")
             yield Case("lu", name, form, (a,), "linalg.lu_factor", reference.packed)
