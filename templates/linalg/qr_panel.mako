@@ -62,6 +62,7 @@ ${p.kernel.format(threads)} qr_panel(
     const ${long} m, const int width, const int first_step, const int end_step, const ${long} blocks,
 ${matrix(w, "a", const=False)}\
 ${matrix(w, "t", const=False)}\
+    const ${w.word} negligible,
     ${w.planes("sums", const=False, compute=True)}, ${w.planes("saved", const=False, compute=True)},
     ${p.pointer.format("int")}arrived)
 {
@@ -149,7 +150,7 @@ ${tree()}
             for (int j = thread; j < width; j += ${threads}) {
                 const ${w.value} alpha = ${held("top", "col")};
                 const ${w.value} size = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), ${held("lane", "col")}));
-                const int zero = ${w.word_of("size", 0)} == 0;
+                const int zero = ${w.word_of("size", 0)} <= negligible;
                 const ${w.value} minus = ${f["neg"]}(size);
                 const ${w.value} beta = ${w.word_of("alpha", 0)} < 0 ? size : minus;
                 const ${w.value} v = ${f["sub"]}(alpha, beta);

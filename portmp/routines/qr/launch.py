@@ -24,6 +24,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
@@ -77,8 +79,9 @@ class Factored(NamedTuple):
 
 
 class _OnDevice(OnDevice, QrSteps[Planes]):
-    def __init__(self, like: Planes, method: Method) -> None:
+    def __init__(self, like: Planes, method: Method, negligible: float = 0.0) -> None:
         super().__init__(like.format, method)
+        self.negligible = negligible
         self.batch = like.shape[0]
         name, threads = like.format.name, threads_of(like.device, THREADS)
 
@@ -92,7 +95,8 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         blocks = base.blocks(m, definition.ROWS)
         sums = allocate(self.form.compute, (2 * batch * blocks, definition.BLOCK), a.queue)
         saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
-        own = [*base.batched(a), *base.batched(t), *sums.buffers, *saved.buffers]
+        least = np.dtype(self.form.word).type(self.negligible)
+        own = [*base.batched(a), *base.batched(t), least, *sums.buffers, *saved.buffers]
         self.panels.run(batch, m, width, own)
 
     def empty(self, rows: int, columns: int, like: Planes) -> Planes:
@@ -102,8 +106,11 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         elementwise.apply("copy", [source], target)
 
 
-def factor(a: Planes, method: Method) -> Factored:
-    """Overwrite the upper triangles of a (batch, m, n) by R; the factors of Q."""
+def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factored:
+    """Overwrite the upper triangles of a (batch, m, n) by R; the factors of Q.
+
+    Columns of which others leave at most *negligible*, a length, count as zero.
+    """
     if not a.size:
         return Factored([], [])
     if a.device.by_reference:
@@ -111,14 +118,14 @@ def factor(a: Planes, method: Method) -> Factored:
         for each in range(a.shape[0]):
 
             def factored(planes: Host) -> Host:
-                packed, reflectors = reference.factor(a.format, planes, method)
+                packed, reflectors = reference.factor(a.format, planes, method, negligible)
                 found.append(reflectors)
                 return packed
 
             mine = base.matrix_of(a, (each,))
             base.on_host(mine, factored, mine)
         return Factored([], found)
-    return Factored(_OnDevice(a, method).factor(a), [])
+    return Factored(_OnDevice(a, method, negligible).factor(a), [])
 
 
 def applied(factors: Factored, c: Planes, *, transposed: bool, method: Method) -> None:
