@@ -103,9 +103,16 @@ def root(norm: Planes, largest: float, square: Pair, count: int, exponent: int |
     total = _of("add", _of("div", error, size), _of("mul", size, relative))
     total = _of("mul", total, RAISED * math.ldexp(1.0, exponent))
     total = _of("add", total, _up((form.limbs + 1) * unit, form.word))
-    if form.limbs > 1 and form.compute is not form:
-        total = _of("add", total, _cut(form, _leading(norm)))
-    return total
+    leading = _leading(norm)
+    if form.compute is form:
+        # Not a number where lower limbs may be lost near overflow.
+        twice = _of("add", leading, leading)
+        return _of("add", total, _of("sub", twice, twice))
+    if form.limbs > 1:
+        return _of("add", total, _cut(form, leading))
+    # What is cut off at the largest number is more than a rounding.
+    away = _of("sub", _of("mul", size, math.ldexp(1.0, exponent)), leading)
+    return _of("add", total, _of("mul", _of("abs", away), RAISED))
 
 
 def _of(op: str, x: Planes, *others: Planes | float) -> Planes:
