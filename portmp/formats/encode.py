@@ -23,7 +23,7 @@ IMAGE: dict[str, Any] = {"float32": np.uint32, "float64": np.uint64}
 
 def encoded(words: Plane, encoding: Encoding, rounding: str = "nearest") -> list[Plane]:
     """The parts of words; ``rounding``: ``nearest`` or ``toward_zero``."""
-    words = np.ascontiguousarray(words, encoding.word)
+    words = np.asarray(words, encoding.word, order="C")
     if encoding.plain or not encoding.parts:
         return [words][: len(encoding.parts)]
     truncates = rounding == "toward_zero"
@@ -139,7 +139,7 @@ def rounded(values: Plane, rest: Plane, encoding: Encoding, rounding: str) -> Pl
 
 def interleaved(form: Format, parts: Sequence[Plane]) -> Plane:
     """Parts of one value behind another: bytes (..., itemsize), least significant part last."""
-    planes = [np.ascontiguousarray(p)[..., None].view(np.uint8) for p in parts]
+    planes = [np.asarray(p, order="C")[..., None].view(np.uint8) for p in parts]
     return np.concatenate(planes, axis=-1)
 
 
@@ -153,7 +153,7 @@ def planar(form: Format, content: Plane) -> list[Plane]:
     parts, at = [], 0
     for dtype in form.parts:
         size = SIZES[dtype] // 8
-        part = np.ascontiguousarray(content[..., at : at + size]).view(dtype)[..., 0]
+        part = np.asarray(content[..., at : at + size], order="C").view(dtype)[..., 0]
         parts.append(part)
         at += size
     return parts

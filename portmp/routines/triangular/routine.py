@@ -32,7 +32,9 @@ class Triangular(Routine):
         if launch.whole(device, threads):
             for layout in launch.LAYOUTS:
                 yield f"triangular_{layout}", (launch.system_spec(form.name, threads, layout),)
-        else:
+        if device is None:  # as text, that of CPUs too
+            yield "triangular", (launch.kernel_spec(form.name, 1),)
+        elif not launch.whole(device, threads):
             width = launch.width_for(form, device)
             yield "triangular", (launch.kernel_spec(form.name, threads, width),)
         copying = base.threads(device, launch.COPYING)
