@@ -38,13 +38,20 @@ def _part(device: str, form: str, routine: str | None) -> tuple[dict[str, Any], 
     """A process's report of a format, or why there is none."""
     words = ["verify", "--device", device, "--format", form, "--json"]
     words += ["--routine", routine] if routine else []
+    # -P: a file in the current folder must not stand in for a package.
     ended = subprocess.run(
-        [sys.executable, "-c", MAIN, *words], capture_output=True, text=True, check=False
+        [sys.executable, "-P", "-c", MAIN, *words],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
     )
     try:
-        return json.loads(ended.stdout)[0], ""
-    except (ValueError, IndexError):
-        last = (ended.stderr.strip().splitlines() or ["it printed nothing"])[-1]
+        (found,) = json.loads(ended.stdout[ended.stdout.index("[\n") :])
+        return {"digests": dict(found["digests"]), "failures": list(found["failures"])}, ""
+    except (ValueError, TypeError, KeyError):
+        told = ended.stderr.strip().splitlines() or ended.stdout.strip().splitlines()
+        last = told[-1][:200] if told else "it printed nothing"
         return {}, f"the process for {form} ended with status {ended.returncode}: {last}"
 
 

@@ -207,11 +207,11 @@ ${first_of_all(threads)}\
                 if (now > col) {
                     const ${w.value} divisor = ${w.element("tops" if stay else "w", "pivot")};
                     ${w.value} l = ${element("next", "i - first")};
-                    if (${w.word_of("divisor", 0)} != 0) {
-                        const ${long} at = base + i * w_row + col * w_col;
+                    if (${w.word_of("divisor", 0)} != 0)
                         l = ${div}(l, divisor);
+                    /* undivided too: memory may hold what was there before the first step */
+                    const ${long} at = base + i * w_row + col * w_col;
 ${put("at", "l")}
-                    }
                     l = ${neg}(l);
 ${kept("factor", "i - first", "l")}
                 }

@@ -95,7 +95,7 @@ ${kept("next", "i", "z", " " * 8)}
     }
 % endif
 % if stay:
-    ${barrier}
+    ${fence}
     const int mine = thread / ${lanes}, lane = thread % ${lanes}, here = last - start;
     ${w.value} own[${count}];
 % for u in range(count):
@@ -110,7 +110,7 @@ ${kept("next", "i", f"own[{u}]", " " * 12)}\
         }
     }
 % endfor
-    ${barrier}
+    ${fence}
 % endif
     for (int step = first_step; step < end_step; ++step) {
         const int col = step - 1;

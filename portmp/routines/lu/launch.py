@@ -60,10 +60,16 @@ def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
     return spec("lu_swap", "linalg/lu_swap.mako", formats.get(form), {}, **sizes)
 
 
+def threads_for(device: Device | None) -> int:
+    """Threads of a block: at least one for each column of a panel, or a single one."""
+    threads = threads_of(device, THREADS)
+    return threads if threads >= definition.BLOCK else 1
+
+
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     """The kernel of a panel."""
     rows = ROWS[device.properties.kind if device else "gpu"][0]
-    return (panel_spec(form.name, threads_of(device, THREADS), rows),)
+    return (panel_spec(form.name, threads_for(device), rows),)
 
 
 class Factored(NamedTuple):
@@ -82,7 +88,7 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         super().__init__(w.format, method)
         batch, m, n = w.shape
         self.count = min(m, n)
-        self.threads = threads_of(w.device, THREADS)
+        self.threads = threads_for(w.device)
         rows = ROWS[w.device.properties.kind]
         form, threads = w.format.name, self.threads
 

@@ -40,6 +40,8 @@ LAYOUTS = {
 }
 """Of a system's blocks of threads: right-hand sides; of a product a thread's columns and rows, and
 the steps that are kept at once."""
+MEMORY = 32768
+"""Bytes of block memory that every GPU has."""
 SYSTEM = 256
 """Unknowns that GPUs find in one launch, products between their blocks included."""
 COPYING = 64
@@ -80,6 +82,9 @@ def system_spec(form: str, threads: int = THREADS, layout: str = "narrow") -> Ke
         op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")
     }
     sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, **LAYOUTS[layout]}
+    kept = threads * sizes["across"] * sizes["down"] // sizes["tile"] + 1 + sizes["tile"]
+    while sizes["depth"] * kept * f.limbs * np.dtype(f.word).itemsize > MEMORY:
+        sizes["depth"] //= 2
     sums: dict[str, Any] = {"slab": definition.SLAB, "period": accumulator.period}
     path = "linalg/triangular_system.mako"
     return spec("triangular_system", path, f, roles, **sizes, **sums)
