@@ -17,10 +17,11 @@
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
     at_once = 8 if threads > 1 and not w.format.scalar else 1
-    ## Elements that stay in registers from step to step: a thread has a lane of one column.
+    ## Elements that stay in registers from step to step: a thread has a lane of one column, where
+    ## blocks are full.
     count = rows // lanes
     words = w.format.limbs * (2 if w.scalar == "double" else 1)
-    stay = threads == lanes * most and words <= 4
+    stay = many and threads == lanes * most and words <= 4
 %>
 <%def name="kept(memory, index, value, pad)">
 % for k in w.limbs:

@@ -92,7 +92,7 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         rows = ROWS[w.device.properties.kind]
         form, threads = w.format.name, self.threads
 
-        def stepped(rows: int, together: bool) -> KernelSpec:
+        def stepped(rows: int, _: bool, together: bool) -> KernelSpec:
             return panel_spec(form, threads, rows, together)
 
         self.panels = Panels(w.queue, stepped, rows, threads)

@@ -43,8 +43,10 @@ THREADS = 256
 
 
 @cache
-def panel_spec(form: str, threads: int = THREADS, together: bool = False) -> KernelSpec:
-    """Steps of a panel; *together*: whose blocks wait for each other between them."""
+def panel_spec(
+    form: str, threads: int = THREADS, many: bool = True, together: bool = False
+) -> KernelSpec:
+    """Steps of a panel, of *many* blocks or one; *together*: which wait for each other."""
     f = formats.get(form)
     nets = f.accumulator().networks
     roles = {role: nets[role] for role in ("accumulate", "finish")}
@@ -54,6 +56,7 @@ def panel_spec(form: str, threads: int = THREADS, together: bool = False) -> Ker
         "rows": definition.ROWS,
         "lanes": definition.ROW_LANES,
         "most": definition.BLOCK,
+        "many": many,
         "together": together,
     }
     return spec("qr_panel", "linalg/qr_panel.mako", f, roles, **sizes)
@@ -85,8 +88,8 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         self.batch = like.shape[0]
         name, threads = like.format.name, threads_of(like.device, THREADS)
 
-        def stepped(_: int, together: bool) -> KernelSpec:
-            return panel_spec(name, threads, together)
+        def stepped(_: int, many: bool, together: bool) -> KernelSpec:
+            return panel_spec(name, threads, many, together)
 
         self.panels = Panels(like.queue, stepped, (definition.ROWS,), threads)
 
