@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
 from typing import Any
 
+import portmp
 from portmp.progress import Progress
 from portmp.routines.case import Case
 from portmp.verify.cases import recorded
@@ -36,23 +40,26 @@ def run(
 
 def _part(device: str, form: str, routine: str | None) -> tuple[dict[str, Any], str]:
     """A process's report of a format, or why there is none."""
-    words = ["verify", "--device", device, "--format", form, "--json"]
+    words = ["verify", "--device", device, "--format", form]
     words += ["--routine", routine] if routine else []
-    # -P: a file in the current folder must not stand in for a package.
-    ended = subprocess.run(
-        [sys.executable, "-P", "-c", MAIN, *words],
-        capture_output=True,
-        text=True,
-        errors="replace",
-        check=False,
-    )
-    try:
-        (found,) = json.loads(ended.stdout[ended.stdout.index("[\n") :])
-        return {"digests": dict(found["digests"]), "failures": list(found["failures"])}, ""
-    except (ValueError, TypeError, KeyError):
-        told = ended.stderr.strip().splitlines() or ended.stdout.strip().splitlines()
-        last = told[-1][:200] if told else "it printed nothing"
-        return {}, f"the process for {form} ended with status {ended.returncode}: {last}"
+    # Of this portmp, whatever the current folder or another installation has.
+    places = [str(Path(portmp.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "report.json"
+        ended = subprocess.run(
+            [sys.executable, "-P", "-c", MAIN, *words, "-o", str(written)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env=environment,
+        )
+        if written.exists():
+            (found,) = json.loads(written.read_text())
+            return found, ""
+    told = ended.stderr.strip().splitlines() or ["it wrote no report"]
+    return {}, f"the process for {form} ended with status {ended.returncode}: {told[-1][:200]}"
 
 
 def _outcomes(keys: Iterable[str], report: dict[str, Any], error: str) -> list[Outcome]:

@@ -43,7 +43,8 @@ the steps that are kept at once."""
 MEMORY = 32768
 """Bytes of block memory that every GPU has."""
 SYSTEM = 256
-"""Unknowns that GPUs find in one launch, products between their blocks included."""
+"""Unknowns that GPUs find in one launch, with the products between their blocks: direct ones."""
+assert SYSTEM // 2 < definition.BY_INTEGERS
 COPYING = 64
 
 
