@@ -803,6 +803,9 @@ def command_line() -> argparse.ArgumentParser:
     )
     verify.add_argument("--format", help="one format only (default: all)")
     verify.add_argument("--routine", help="one routine only (default: all)")
+    verify.add_argument(
+        "--jobs", type=int, default=1, metavar="N", help="processes, a format each (default: 1)"
+    )
     verify.add_argument("-o", "--output", metavar="FILE", help="write the JSON report")
 
     tune = command("tune", _tune, "search for the fastest schedules on a device")

@@ -49,6 +49,17 @@ ROW_LANES = 8
 """... and row i of a chunk belongs to lane i mod ROW_LANES; both combine pairwise."""
 
 
+NEGLIGIBLE = {"float32": (2.0**-60, 2.0**-50, 2.0**-38, 2.0**-60), "float64": (2.0**-420,) * 4}
+"""QR: what others leave of a column counts as zero up to this length, by word and limbs ..."""
+
+COLUMNS = {"float32": (2.0**46, 2.0**48), "float64": (2.0**-200, 2.0**480)}
+"""... once columns whose largest element is beyond these sizes are scaled to just below the upper
+one (float64 words: 1): squares above such a length keep all limbs, but for four of float32
+words ..."""
+
+SQUARES_EXACT = {"float32": (0.0, 0.0, 0.0, 2.0**-26), "float64": (0.0,) * 4}
+"""... of which a column of less than this length is factored near 1, and so all of its matrix."""
+
 SPARSE_LANES = 8
 """Sparse rows: stored element i of a chunk belongs to lane i mod SPARSE_LANES ..."""
 

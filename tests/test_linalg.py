@@ -623,6 +623,17 @@ def test_qr_and_least_squares_of_any_size(device: Device, form: str, power: int)
     assert rest < 60 * unit
 
 
+def test_norms_of_nothing(device: Device) -> None:
+    """The largest of no sizes is 0 as NumPy has it, the smallest is refused."""
+    for shape in ((0, 3), (3, 0), (0, 0)):
+        x = mp.zeros(shape, "dd", device)
+        for kind in (None, "fro", "nuc", 1, 2, math.inf):
+            assert float(mp.linalg.norm(x, kind)) == np.linalg.norm(np.zeros(shape), kind) == 0
+        with pytest.raises(ShapeError, match="norm: x: there is no smallest"):
+            mp.linalg.norm(x, -2)
+    assert float(mp.linalg.norm(mp.zeros(0, "dd", device), math.inf)) == 0
+
+
 def test_norms_are_scaled_each_by_itself(device: Device) -> None:
     x = mp.array([[3e200, 4e200], [3e-200, 4e-200], [0, 0]], "dd", device)
     found = mp.linalg.norm(x, axis=1).to_float64()

@@ -107,6 +107,23 @@ def test_scaled(device: Device, power: int) -> None:
     assert (x == mp.linalg.solve(a, b, assume_a="sym")).all()
 
 
+@pytest.mark.parametrize("form, power", [("ts", 100), ("qs", 100), ("td", 960), ("qd", 960)])
+def test_near_the_ends_of_the_range(device: Device, form: str, power: int) -> None:
+    """Inverses of elements keep their limbs; the triangle that is not read has no part in it."""
+    given = np.random.default_rng(7).integers(-99, 100, (17, 17)).astype(float)
+    given = np.ldexp(np.tril(given) + np.tril(given, -1).T, power - 8)
+    a = mp.array(given, form, device)
+    check(a, mp.linalg.ldl(a))
+    x = mp.array(np.arange(1, 18), form, device)
+    b = a @ x
+    found = mp.linalg.solve(a, b, assume_a="sym")
+    assert float(abs(found - x).max()) <= 1e6 * a.format.unit_roundoff
+    half = a.copy()
+    half[0, 1:] = math.nan
+    for one, other in zip(mp.linalg.ldl(half)[:2], mp.linalg.ldl(a)[:2], strict=True):
+        assert (one == other).all()
+
+
 def test_ties_zeros_and_nan(device: Device) -> None:
     """The first of equal rows; singular matrices go on; NaN is never larger than a number."""
     a = mp.array([[0, 1, 1], [1, 0, 1], [1, 1, 0]], "dd", device)

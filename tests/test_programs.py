@@ -164,8 +164,13 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     ):
         assert cli.main(["render", *words, "--standalone", "-o", str(tmp_path)]) == 2
         assert message in capsys.readouterr().err
-    assert cli.main(["render", "add", "--standalone", "-o", str(tmp_path / "none")]) == 2
-    assert "does not exist" in capsys.readouterr().err
+    new = tmp_path / "two" / "new"
+    assert cli.main(["render", "add", "--standalone", "-o", str(new)]) == 0
+    assert len(list(new.iterdir())) == 3
+    capsys.readouterr()
+    inside_a_file = str(tmp_path / "add_d_s.c" / "none")
+    assert cli.main(["render", "add", "--standalone", "-o", inside_a_file]) == 2
+    assert "cannot be made: Not a directory" in capsys.readouterr().err
     assert cli.main(["render", "add", "-o", str(tmp_path)]) == 2
     assert "-o: give --standalone" in capsys.readouterr().err
 

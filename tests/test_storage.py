@@ -61,6 +61,13 @@ def test_every_number_survives(name: str) -> None:
         assert np.isnan(encode.decoded(again, encoding)[~number]).all()
 
 
+@pytest.mark.parametrize("name", formats.STORED)
+def test_single_numbers_have_no_axis(name: str) -> None:
+    """A number in a storage format is an array of shape () as in others."""
+    x = mp.array("0.5", name)
+    assert x.shape == () and float(x) == 0.5 and all(p.shape == () for p in x.to_limbs())
+
+
 def test_binary16_is_numpys() -> None:
     """All 2^16 numbers decoded, and a million floats encoded, as NumPy does it."""
     (encoding,) = formats.get("float16").encodings

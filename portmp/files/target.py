@@ -10,6 +10,15 @@ from portmp import paths
 from portmp.errors import InputError
 
 
+def make_folder(folder: Path) -> None:
+    """Make a folder for files that a command writes; InputError where that cannot be."""
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except (OSError, ValueError) as error:  # a NUL in the name
+        reason = error.strerror if isinstance(error, OSError) else error
+        raise InputError(f"{_short(folder)}: cannot be made: {reason}") from None
+
+
 def check_place(file: Path) -> None:
     """Refuse a file that cannot be created where it should be."""
     try:

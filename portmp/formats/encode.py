@@ -141,7 +141,7 @@ def rounded(values: Plane, rest: Plane, encoding: Encoding, rounding: str) -> Pl
 
 def interleaved(form: Format, parts: Sequence[Plane]) -> Plane:
     """Parts of one value behind another: bytes (..., itemsize), least significant part last."""
-    planes = [np.ascontiguousarray(p)[..., None].view(np.uint8) for p in parts]
+    planes = [np.asarray(p, order="C")[..., None].view(np.uint8) for p in parts]
     return np.concatenate(planes, axis=-1)
 
 
@@ -155,7 +155,7 @@ def planar(form: Format, content: Plane) -> list[Plane]:
     parts, at = [], 0
     for dtype in form.parts:
         size = SIZES[dtype] // 8
-        part = np.ascontiguousarray(content[..., at : at + size]).view(dtype)[..., 0]
+        part = np.asarray(content[..., at : at + size], order="C").view(dtype)[..., 0]
         parts.append(part)
         at += size
     return parts

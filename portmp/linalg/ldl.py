@@ -10,7 +10,7 @@ from portmp.arrays.array import Array, zeros
 from portmp.arrays.elementwise import where
 from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import LinAlgError
-from portmp.linalg import operands
+from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
 from portmp.routines import ldl as routine
 from portmp.routines import triangular
@@ -38,10 +38,10 @@ def ldl(a: Array, lower: bool = True) -> Ldl:
     spread. Waits for the device.
     """
     matrix = operands.matrix(a, "ldl", square=True)
-    w, found, batch = _factored(matrix, lower)
+    w, found, batch, powers = _factored(matrix, lower)
     left, order = _unit(w, found), found.order
     near = ordered(left, np.argsort(order, axis=1)) if left.size else left
-    d = operands.unstacked(_blocks(w, found), batch)
+    d = scaling.times_power(operands.unstacked(_blocks(w, found), batch), powers)
     lu = operands.unstacked(near, batch)
     if not lower:
         lu, d = (_backwards(one).copy() for one in (lu, d))
@@ -57,7 +57,7 @@ def solve_symmetric(a: Array, b: Array, *, lower: bool = False, method: By = "di
     sides, vector = operands.right(b, matrix, "solve", n)
     batch = operands.batch_of(matrix, sides, "solve")
     by = operands.by(method, matrix.format, "solve")
-    w, found, own = _factored(matrix, lower)
+    w, found, own, powers = _factored(matrix, lower)
     left = _unit(w, found)
     x = operands.stacked(sides if lower else sides[..., ::-1, :], batch, own=False)
     many = np.arange(left.shape[0]).reshape(own)
@@ -72,7 +72,8 @@ def solve_symmetric(a: Array, b: Array, *, lower: bool = False, method: By = "di
     x = _divided(inner, found.kinds.reshape(*own, n), operands.unstacked(x, batch), lower)
     solve(near.transposed((0, 2, 1)), x, lower=False, unit=True, method=by)
     x = ordered(x, np.argsort(order, axis=1))
-    result = operands.unstacked(x, batch)
+    powers = np.broadcast_to(powers, batch)
+    result = scaling.times_power(operands.unstacked(x, batch), -powers)
     if not lower:
         result = result[..., ::-1, :].copy()
     return result[..., 0] if vector else result
@@ -82,9 +83,19 @@ def _backwards(a: Array) -> Array:
     return a[..., ::-1, ::-1]
 
 
-def _factored(matrix: Array, lower: bool) -> tuple[Planes, routine.Factored, tuple[int, ...]]:
-    w = operands.stacked(matrix if lower else _backwards(matrix))
-    return w, routine.factor(w), matrix.shape[:-2]
+def _factored(
+    matrix: Array, lower: bool
+) -> tuple[Planes, routine.Factored, tuple[int, ...], scaling.Powers]:
+    """Factors, the stack's shape, and by which powers of two matrices were divided before.
+
+    A pair of rows takes the inverse of an element, whose limbs would be lost near overflow.
+    """
+    kept = np.tri(matrix.shape[-1], dtype=bool)
+    mask = plain_array(kept if lower else kept.T, "bool", matrix.queue)
+    # The other triangle is not read, not even for the scale.
+    near, powers = scaling.for_squares(where(mask, matrix, 0))
+    w = operands.stacked(near if lower else _backwards(near))
+    return w, routine.factor(w), matrix.shape[:-2], powers
 
 
 def _beside(w: Planes) -> Array:

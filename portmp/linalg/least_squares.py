@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands, scaling
 from portmp.linalg.norms import diagonal, norm, norm_estimate
 from portmp.linalg.operands import By
-from portmp.linalg.qr import eliminated
+from portmp.linalg.qr import eliminated, reflected
 from portmp.linalg.triangular import solve_triangular
 from portmp.routines import qr as routine
 from portmp.routines import triangular
@@ -63,18 +64,16 @@ def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]
         return zeros((n, b.shape[1]), a.format, a.queue), 0
     tall = m >= n
     count = min(m, n)
-    w = operands.stacked(a if tall else a.T)
-    factors = routine.factor(w, by)
-    r = operands.unstacked(triangular.copied_triangle(w, lower=False, unit=False, rows=count), ())
+    q, r = reflected(a if tall else a.T, by, count)
     if not _full(r, limit):
         return _deficient(a, b, limit, by)
     if tall:
         c = operands.stacked(b)
-        routine.applied(factors, c, transposed=True, method=by)
+        q.applied(c, transposed=True, method=by)
         return solve_triangular(r, Array(c)[0, :n], method=_as(by)), count
     x = zeros((n, b.shape[1]), a.format, a.queue)
     x[:m] = solve_triangular(r, b, trans=True, method=_as(by))
-    routine.applied(factors, operands.stacked(x, own=False), transposed=False, method=by)
+    q.applied(operands.stacked(x, own=False), transposed=False, method=by)
     return x, count
 
 
@@ -89,7 +88,9 @@ def _full(r: Array, limit: float) -> bool:
     inverse = norm_estimate(
         lambda x: solve_triangular(r, x), lambda x: solve_triangular(r, x, trans=True), r
     )
-    return not float(norm(r, 1)) * inverse * limit >= 1
+    # What overflows in the estimate is a small diagonal's.
+    size = float(norm(r, 1))
+    return not math.isfinite(size) or size * inverse * limit < 1
 
 
 def _deficient(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:
@@ -104,10 +105,8 @@ def _deficient(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int
     for one in found.factors:
         routine.applied(one, c, transposed=True, method=by)
     top = triangular.copied_triangle(found.w.planes, lower=False, unit=False, rows=rank)
-    w = operands.stacked(operands.unstacked(top, ()).T)
-    factors = routine.factor(w, by)
-    s = operands.unstacked(triangular.copied_triangle(w, lower=False, unit=False, rows=rank), ())
+    q, s = reflected(operands.unstacked(top, ()).T, by, rank)
     x[:rank] = solve_triangular(s, Array(c)[0, :rank], trans=True, method=_as(by))
-    routine.applied(factors, operands.stacked(x, own=False), transposed=False, method=by)
+    q.applied(operands.stacked(x, own=False), transposed=False, method=by)
     placed = np.argsort(found.order).reshape(1, n)
     return Array(ordered(x.planes.view_as((1, *x.shape)), placed))[0], rank

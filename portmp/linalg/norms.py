@@ -39,8 +39,8 @@ def norm(
     p: (sum |x|^p)^(1/p); of matrices None or ``fro``, 1 and inf (the largest sum of a column's or
     row's magnitudes), -1 and -inf (the smallest), 2, -2 and ``nuc`` (the largest, the smallest and
     the sum of the singular values). Without *axis*: None flattens, else x has one or
-    two axes. Euclidean norms neither overflow nor vanish in between. Reads a number from
-    the device where x is scaled.
+    two axes. The largest of nothing is 0. Euclidean norms neither overflow nor vanish in between.
+    Reads a number from the device where x is scaled.
     """
     given = operand(x, "norm: x")
     if axis is None:
@@ -73,8 +73,8 @@ def _vectors(x: Array, ord: Order, axis: int) -> Array:
         None: lambda: euclidean(x, (axis,)),
         2: lambda: euclidean(x, (axis,)),
         1: lambda: abs(x).sum(axis),
-        math.inf: lambda: abs(x).max(axis),
-        -math.inf: lambda: abs(x).min(axis),
+        math.inf: lambda: _extreme(abs(x), axis, "max"),
+        -math.inf: lambda: _extreme(abs(x), axis, "min"),
         0: lambda: array((x != 0).sum(axis), x.format, x.queue),
     }
     if isinstance(ord, (int, float)) and ord not in kinds and math.isfinite(ord):
@@ -89,17 +89,15 @@ def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
 
     def sums(along: int, other: int, kind: str) -> Array:
         reduced: Array = abs(x).sum(along)
-        at = other - (along < other)
-        found: Array = reduced.max(at) if kind == "max" else reduced.min(at)
-        return found
+        return _extreme(reduced, other - (along < other), kind)
 
     def singular() -> Array:
         found: Array = svdvals(manipulation.moveaxis(x, axes, (-2, -1)))
         return found
 
     kinds: dict[Any, Callable[[], Array]] = {
-        2: lambda: singular().max(-1),
-        -2: lambda: singular().min(-1),
+        2: lambda: _extreme(singular(), -1, "max"),
+        -2: lambda: _extreme(singular(), -1, "min"),
         "nuc": lambda: singular().sum(-1),
         None: lambda: euclidean(x, axes),
         "fro": lambda: euclidean(x, axes),
@@ -109,6 +107,17 @@ def _matrices(x: Array, ord: Order, axes: tuple[int, ...]) -> Array:
         -math.inf: lambda: sums(column, row, "min"),
     }
     found: Array = _one(kinds, ord, "matrices", MATRIX)()
+    return found
+
+
+def _extreme(sizes: Array, axis: int, kind: str) -> Array:
+    """The largest or smallest of sizes along an axis; of none the largest one is 0."""
+    if not sizes.shape[axis]:
+        if kind == "min":
+            raise ShapeError("norm: x: there is no smallest one of an empty axis")
+        none: Array = sizes.sum(axis)
+        return none
+    found: Array = sizes.max(axis) if kind == "max" else sizes.min(axis)
     return found
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from portmp import definition
 from portmp.arrays.array import Array, array, zeros
+from portmp.arrays.manipulation import diagonal
 from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import ArgumentError, ShapeError, suggestion
 from portmp.linalg import operands, scaling
@@ -14,6 +16,7 @@ from portmp.linalg.operands import By
 from portmp.routines import qr as routine
 from portmp.routines import triangular
 from portmp.routines.triangular.steps import Method
+from portmp.runtime.planes import Planes
 
 MODES = ("reduced", "complete", "r")
 
@@ -40,11 +43,9 @@ def qr(
 
     ``reduced``: Q (..., m, k), R (..., k, n); ``complete``: Q (..., m, m), R (..., m, n); ``r``: R
     alone, (..., k, n). Signs of R's diagonal are as they come: that opposite to the element's that
-    it replaces. *method* as in ``lu_factor``. A matrix whose squares might overflow or vanish is
-    scaled by a power of two, exactly; single columns that are much smaller than the largest element
-    are not. An infinity or NaN gives NaN. Waits for the device. Backward stable: |a - Q R| and
-    |Q^T Q - 1| are at most
-    about m u^N times a small number, columnwise.
+    it replaces. *method* as in ``lu_factor``. Columns whose squares might overflow or vanish are
+    scaled by powers of two, exactly. An infinity or NaN gives NaN. Waits for the device. Backward
+    stable: |a - Q R| and |Q^T Q - 1| are at most about m u^N times a small number, columnwise.
 
     With *pivoting*, of one matrix: each column is the one that is largest of those left, the first
     of equals, in what the others' directions leave of it; the result has SciPy's third field, P
@@ -60,29 +61,80 @@ def qr(
     rows = m if mode == "complete" else min(m, n)
     if pivoting and batch:
         raise ShapeError(f"qr: a {matrix.shape} given, pivoting takes one matrix")
-    matrix, powers = scaling.for_squares(matrix)
-    w = operands.stacked(matrix)
     if pivoting:
-        found = _pivoted(Array(w), mode, rows, by)
+        scaled, powers = scaling.for_squares(matrix)
+        found = _pivoted(Array(operands.stacked(scaled)), mode, rows, by)
         return found._replace(R=scaling.times_power(found.R, powers))
-    factors = routine.factor(w, by)
-    upper = triangular.copied_triangle(w, lower=False, unit=False, rows=rows)
-    r = scaling.times_power(operands.unstacked(upper, batch), powers)
+    q, r = reflected(matrix, by, rows)
     if mode == "r":
         return r
-    return QR(_orthogonal([factors], matrix, (*batch, m, rows), by), r)
+    return QR(_orthogonal(q, matrix, (*batch, m, rows), by), r)
 
 
-def _orthogonal(
-    factors: list[routine.Factored], like: Array, shape: tuple[int, ...], by: Method
-) -> Array:
+class Reflections(NamedTuple):
+    """Q of each matrix of a stack: the number of its first matrix, of how many, and factors."""
+
+    parts: list[tuple[int, int, list[routine.Factored]]]
+
+    def applied(self, c: Planes, *, transposed: bool, method: Method) -> None:
+        """Overwrite c (batch, m, r) by q c, or q^T c."""
+        for first, count, factors in self.parts:
+            mine = c.view((count, *c.shape[1:]), c.strides, c.start + first * c.strides[0])
+            for one in factors if transposed else reversed(factors):
+                routine.applied(one, mine, transposed=transposed, method=method)
+
+
+class Reflected(NamedTuple):
+    """Q, and the first rows of R (..., rows, n)."""
+
+    q: Reflections
+    r: Array
+
+
+def reflected(a: Array, by: Method, rows: int) -> Reflected:
+    """QR of matrices (..., m, n) with columns scaled where their squares might overflow or vanish.
+
+    What others leave of a column counts as zero where its squares could vanish, which is far below
+    the column's own rounding errors.
+    """
+    near, powers = scaling.columns(a)
+    w = operands.stacked(near)
+    least = definition.NEGLIGIBLE[a.format.word][a.format.limbs - 1]
+    q = Reflections([(0, w.shape[0], [routine.factor(w, by, least)])])
+    exact = definition.SQUARES_EXACT[a.format.word][a.format.limbs - 1]
+    if exact > least and w.size:
+        ends = abs(diagonal(Array(w))).to_limbs()[0]
+        close = ((ends > 0) & (ends < exact)).any(axis=1)
+        if close.any():
+            q = _each(operands.stacked(near), w, close, by, least)
+    upper = triangular.copied_triangle(w, lower=False, unit=False, rows=rows)
+    r = operands.unstacked(upper, a.shape[:-2])
+    return Reflected(q, scaling.times_power(r, powers))
+
+
+def _each(
+    source: Planes, w: Planes, close: np.ndarray[Any, np.dtype[np.bool_]], by: Method, least: float
+) -> Reflections:
+    """Matrices one by one: *close* ones by columns that are near 1 meanwhile, from *source*."""
+    parts = []
+    for each, careful in enumerate(close):
+        own, mine = Array(source)[each : each + 1], Array(w)[each : each + 1]
+        if careful:
+            factors = eliminated(own, by, pivoting=False).factors
+        else:
+            factors = [routine.factor(own.planes, by, least)]
+        mine[...] = own
+        parts.append((each, 1, factors))
+    return Reflections(parts)
+
+
+def _orthogonal(q_of: Reflections, like: Array, shape: tuple[int, ...], by: Method) -> Array:
     """The first columns of a product of reflections."""
     q = zeros(shape, like.format, like.queue)
     if q.size:
         q[...] = array(np.eye(shape[-2], shape[-1]), like.format, like.queue)
         stack = operands.stacked(q, own=False)
-        for one in reversed(factors):
-            routine.applied(one, stack, transposed=False, method=by)
+        q_of.applied(stack, transposed=False, method=by)
     return q
 
 
@@ -96,8 +148,8 @@ class Reduced(NamedTuple):
     rank: int
 
 
-def eliminated(w: Array, by: Method, rcond: float = 0.0) -> Reduced:
-    """Overwrite w (1, m, n) by R with column pivoting.
+def eliminated(w: Array, by: Method, rcond: float = 0.0, *, pivoting: bool = True) -> Reduced:
+    """Overwrite w (1, m, n) by R with column pivoting, or by that of all columns in their order.
 
     Ends where the largest column left is at most *rcond* times the first one, by leading limbs.
     """
@@ -106,24 +158,33 @@ def eliminated(w: Array, by: Method, rcond: float = 0.0) -> Reduced:
     factors: list[routine.Factored] = []
     largest = 0.0
     for k in range(min(m, n)):
-        rest = w[0, k:, k:]
+        rest = w[0, k:, k:] if pivoting else w[0, k:, k : k + 1]
         scale = float(abs(rest).max().to_limbs()[0])
         sizes = _sizes(rest, scale)
         at = int(np.argmax(sizes))
         size = float(sizes[at])
         largest = size if k == 0 else largest
-        if not size > rcond * largest:
+        if pivoting and not size > rcond * largest:
             return Reduced(w, factors, order, k)
         if at:
             held = w[0, :, k].copy()
             w[0, :, k] = w[0, :, k + at]
             w[0, :, k + at] = held
             order[[k, k + at]] = order[[k + at, k]]
-        one = routine.factor(w[:, k:, k : k + 1].planes, by)
+        one = _one(w[0, k:, k : k + 1], size, by)
         factors.append(one.moved(k))
         if k + 1 < n:
             routine.applied(one, w[:, k:, k + 1 :].planes, transposed=True, method=by)
     return Reduced(w, factors, order, min(m, n))
+
+
+def _one(column: Array, size: float, by: Method) -> routine.Factored:
+    """QR of a column (m, 1) of about this length, near 1 meanwhile: in place."""
+    power = np.array(np.frexp(size)[1] if np.isfinite(size) else 0, np.int64)
+    column[...] = scaling.times_power(column, -power)
+    factors = routine.factor(operands.stacked(column, own=False), by)
+    column[0] = scaling.times_power(column[0], power)
+    return factors
 
 
 def _sizes(x: Array, largest: float) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -131,15 +192,15 @@ def _sizes(x: Array, largest: float) -> np.ndarray[tuple[int], np.dtype[np.float
     if not np.isfinite(largest) or largest == 0:
         return np.zeros(x.shape[1])
     exponent = int(np.frexp(largest)[1])
-    scaled = x * 2.0**-exponent
+    scaled = scaling.times_power(x, np.array(-exponent, np.int64))
     squares = (scaled * scaled).sum(axis=0).to_limbs()[0].astype(np.float64)
-    return np.asarray(np.sqrt(np.nan_to_num(squares)) * 2.0**exponent)
+    return np.asarray(np.ldexp(np.sqrt(np.nan_to_num(squares)), exponent))
 
 
 def _pivoted(w: Array, mode: str, rows: int, by: Method) -> PivotedQR:
     found = eliminated(w, by)
     upper = triangular.copied_triangle(w.planes, lower=False, unit=False, rows=rows)
     shape = (w.shape[1], 0 if mode == "r" else rows)
-    q = _orthogonal(found.factors, w, shape, by)
+    q = _orthogonal(Reflections([(0, 1, found.factors)]), w, shape, by)
     p = plain_array(found.order.astype(np.int32), "int32", w.queue)
     return PivotedQR(q, operands.unstacked(upper, ()), p)

@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from portmp import definition
 from portmp.arrays.array import Array, array
 from portmp.errors import ArgumentError
 from portmp.linalg.operands import in_stack
@@ -34,6 +35,22 @@ def near_one(x: Array, routine: str, argument: str = "a") -> Scaled:
         where = in_stack(entry, batch)
         raise ArgumentError(f"{routine}: {argument} holds infinities or NaN{where}")
     powers = np.frexp(sizes)[1].astype(np.int64)
+    return Scaled(times_power(x, -powers), powers)
+
+
+def columns(x: Array) -> Scaled:
+    """Columns of matrices whose squares might overflow or vanish, also those of what other columns
+    leave of them, brought to ``definition.COLUMNS``; powers (..., 1, n).
+
+    Others stay as they are, as do those with infinities or NaN. Reads a number of each.
+    """
+    if not x.size:
+        return Scaled(x, np.zeros((*x.shape[:-2], 1, x.shape[-1]), np.int64))
+    sizes = abs(x).max(axis=-2, keepdims=True).to_limbs()[0].astype(np.float64)
+    low, high = definition.COLUMNS[x.format.word]
+    outside = np.isfinite(sizes) & (sizes > 0) & ((sizes < low) | (sizes > high))
+    aim = int(np.frexp(high)[1]) - 1 if x.format.word == "float32" else 0
+    powers = np.where(outside, np.frexp(np.where(outside, sizes, 1.0))[1] - aim, 0).astype(np.int64)
     return Scaled(times_power(x, -powers), powers)
 
 

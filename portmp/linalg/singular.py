@@ -13,8 +13,7 @@ from portmp.errors import ArgumentError, LinAlgError
 from portmp.linalg import operands, scaling
 from portmp.linalg.eigen import eigh
 from portmp.linalg.operands import By
-from portmp.routines import qr as qr_routine
-from portmp.routines import triangular
+from portmp.linalg.qr import Reflections, reflected
 from portmp.routines.jacobi import columns, parts, symmetric
 from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
@@ -182,11 +181,12 @@ def _tall(
 ) -> _Tall:
     """*by_left*: signs go by the left vectors."""
     batch, (m, n) = a.shape[:-2], a.shape[-2:]
-    w = operands.stacked(a)
-    factors, square = None, w
-    if m > n:
-        factors = qr_routine.factor(w, method)
-        square = triangular.copied_triangle(w, lower=False, unit=False, rows=n)
+    factors = None
+    if m == n:
+        square = operands.stacked(a)
+    else:
+        factors, r = reflected(a, method, n)
+        square = operands.stacked(r, own=False)
     found = columns.orthogonal(square, vectors=vectors, method=method, begun=not relative)
     if found.left.any():
         entry = int(np.flatnonzero(found.left)[0])
@@ -242,12 +242,11 @@ def _orthonormal(u: Array, method: Method) -> Array:
     n = u.shape[-1]
     if n > definition.ROTATED and _is_orthonormal(u, method):
         return u
-    w = operands.stacked(u)
-    factors = qr_routine.factor(w, method)
-    minus = manipulation.diagonal(Array(w)) < 0
+    reflections, r = reflected(u, method, n)
+    minus = manipulation.diagonal(r) < 0
     q = zeros(u.shape, u.format, u.queue)
     q[...] = array(np.eye(n), u.format, u.queue)
-    qr_routine.applied(factors, q.planes, transposed=False, method=method)
+    reflections.applied(q.planes, transposed=False, method=method)
     found: Array = elementwise.where(minus[..., None, :], -q, q)
     return found
 
@@ -277,7 +276,7 @@ def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Ar
     return left, elementwise.where(minus, -right, right)
 
 
-def _applied(factors: qr_routine.Factored, u: Array, count: int, m: int, method: Method) -> Array:
+def _applied(factors: Reflections, u: Array, count: int, m: int, method: Method) -> Array:
     """The first columns of q times u beside the identity: (batch, m, count)."""
     batch, n, _ = u.shape
     made = zeros((batch, m, count), u.format, u.queue)
@@ -285,5 +284,5 @@ def _applied(factors: qr_routine.Factored, u: Array, count: int, m: int, method:
     if count > n:
         made[:, n:, n:] = array(np.eye(m - n), u.format, u.queue)
     planes: Planes = made.planes
-    qr_routine.applied(factors, planes, transposed=False, method=method)
+    factors.applied(planes, transposed=False, method=method)
     return made

@@ -8,9 +8,10 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path, PurePath
 from typing import Any
 
-from portmp.errors import ArgumentError, InputError, printable
+from portmp.errors import ArgumentError, printable
 from portmp.files import target
 from portmp.porting import hipify, report, sources, templates
+from portmp.porting.hipify import Hip
 from portmp.porting.report import Report
 from portmp.porting.sources import Source
 from portmp.porting.traps.base import CERTAINTIES, HIP, Facts, Inside
@@ -44,7 +45,8 @@ def run(
 ) -> int:
     """Print the report, write what is asked for; the exit status.
 
-    1 where a trap of at least the certainty *fail_on* stands between the sources and AMD.
+    1 where a trap of at least the certainty *fail_on* stands between the sources and AMD; with
+    *hip*, between the texts that were written and AMD.
     """
     if (hip or template) != (folder is not None):
         what = "--hip and --template write into a folder: -o DIR"
@@ -52,43 +54,46 @@ def run(
     read = sources.together([sources.read(name) for name in files])
     together = [PurePath(source.name).name for source in read]
     reports = [report.of(source, together) for source in read]
-    made = list(_written(read, Path(folder), hip, template)) if folder is not None else []
+    texts = [hipify.translated(source, together) for source in read] if hip else []
+    if hip:
+        reports = [report.after(one, text) for one, text in zip(reports, texts, strict=True)]
+    made = list(_written(read, Path(folder), texts, template)) if folder is not None else []
     if as_json:
-        print(json.dumps(_as_json(reports, made), indent=1))
+        print(json.dumps(_as_json(reports, made, hip), indent=1))
     else:
         parts = [report.text(one, with_opencl, not traps_only) for one in reports]
         for lines in (*parts, *map(_told, made)):
             if told := "\n".join(printable(line) for line in lines):
                 print(told, end="\n\n")
-        print("\n".join(report.summary(reports)))
+        print("\n".join(report.summary(reports, hip)))
     return int(_fails(reports, fail_on))
 
 
 def _fails(reports: Sequence[Report], fail_on: str) -> bool:
     grave = CERTAINTIES[: CERTAINTIES.index(fail_on) + 1] if fail_on in CERTAINTIES else ()
-    return any(t.platform == HIP and t.certainty in grave for r in reports for t in r.traps)
+    return any(
+        t.platform == HIP and t.certainty in grave and not t.cured for r in reports for t in r.traps
+    )
 
 
-def _as_json(reports: Sequence[Report], made: Sequence[Written]) -> dict[str, Any]:
+def _as_json(reports: Sequence[Report], made: Sequence[Written], hip: bool) -> dict[str, Any]:
     return {
         "files": [one.as_dict() for one in reports],
-        "summary": report.summary(reports),
+        "summary": report.summary(reports, hip),
         "written": [asdict(one) for one in made],
     }
 
 
-def _written(read: Sequence[Source], folder: Path, hip: bool, template: bool) -> Iterator[Written]:
+def _written(
+    read: Sequence[Source], folder: Path, hip: Sequence[Hip], template: bool
+) -> Iterator[Written]:
     """HIP texts and templates in a folder, all or none; then compiled and compared."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{folder}: cannot be made: {error.strerror or error}") from None
-    together = [PurePath(source.name).name for source in read]
+    target.make_folder(folder)
     texts: dict[str, bytes] = {}
     made: list[tuple[Source, Written]] = []
-    for source in read:
+    for place, source in enumerate(read):
         if hip:
-            text = hipify.translated(source, together)
+            text = hip[place]
             _add(texts, text.file, text.content, source)
             if text.helper:
                 texts[hipify.HELPER.name] = hipify.HELPER.read_bytes()
@@ -153,7 +158,8 @@ def _told(one: Written) -> Iterator[str]:
         yield f"    {one.source}:{change['line']}: {before} -> {change['after']}"
     state = {True: "hipcc compiles it for", False: "hipcc refuses it for", None: "not compiled for"}
     words = one.words.splitlines() or [""]
-    yield f"    {state[one.compiled]} {hipify.ARCHITECTURE}{': ' if words[0] else ''}{words[0]}"
+    how = f"{hipify.ARCHITECTURE} ({hipify.STANDARD})"
+    yield f"    {state[one.compiled]} {how}{': ' if words[0] else ''}{words[0]}"
     yield from (f"        {line}" for line in words[1:])
     for name in hipify.TRANSLATORS:
         yield f"    {name}: {one.compared.get(name, 'is not installed: not compared')}"

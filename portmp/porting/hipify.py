@@ -18,15 +18,37 @@ from pathlib import Path, PurePath
 from portmp import paths
 from portmp.paths import PACKAGE
 from portmp.porting import names
-from portmp.porting.sources import Source, arguments, called, line_of, text_of
-from portmp.porting.traps.base import WARP, Facts
+from portmp.porting.sources import Node, Source, arguments, called, line_of, text_of
+from portmp.porting.traps.base import HIP, UNDEFINED, WARP, Facts, Trap
+from portmp.porting.traps.host import is_typed
 from portmp.porting.words import INCLUDE, Word
 
 HELPER = PACKAGE / "porting/cuda_warps.h"
 ARCHITECTURE = "gfx90a"
+STANDARD = "-std=c++17"
+"""nvcc's default; that of hipcc before ROCm 6 is C++11."""
 _RUNTIME = "hip/hip_runtime.h"
 _OF_WARPS = {name: f"cuda_{name.lstrip('_')}" for name in (*WARP, "__nanosleep")}
 _ANY_CUDA = ("__global__", "__device__", "cudaMalloc", "cudaSetDevice", "<<<")
+
+
+_BY_THE_HELPER = frozenset(
+    ("warps/hard-coded-32", "warps/lane-mask", "warps/popc-of-ballot", "warps/warp-size-constant")
+)
+"""Entries about 64 lanes, of which functions of warps know nothing in a text with the helper."""
+_BY_NAMES = {
+    "warps/mask-32-bits": WARP,
+    "warps/ballot-64-bits": WARP,
+    "warps/activemask": WARP,
+    "warps/syncwarp": WARP,
+    "warps/match-any": WARP,
+    "warps/reduce-sync": WARP,
+    "warps/shuffle-width": WARP,
+    "warps/independent-scheduling": frozenset(("__nanosleep",)),
+    "language/cuda-arch": frozenset(("__CUDACC__", "__NVCC__")),
+    "libraries/thrust": frozenset(("cuda",)),
+}
+"""Entries that do not apply where one of these names was changed."""
 
 
 @dataclass(frozen=True)
@@ -41,12 +63,28 @@ class Change:
 
 @dataclass(frozen=True)
 class Hip:
-    """The HIP text of a source, the file's name, its changes, and whether it needs the helper."""
+    """The HIP text of a source, the file's name, its changes, and whether it needs the helper.
+
+    ``rewritten``: lines of calls whose arguments were changed, with the entry that wants it.
+    """
 
     file: str
     content: bytes
     changes: tuple[Change, ...]
     helper: bool
+    rewritten: frozenset[tuple[int, str]] = frozenset()
+
+    def cures(self, trap: Trap) -> bool:
+        """Whether a trap of the source does not bite in this text."""
+        if trap.platform != HIP:
+            return False
+        if (trap.line, trap.entry) in self.rewritten:
+            return True
+        if trap.entry in _BY_THE_HELPER:
+            return self.helper
+        changed = {c.before for c in self.changes if c.line == trap.line and c.kind == "name"}
+        left = any(re.search(rf"\b{name}\b", trap.construct) for name in UNDEFINED)
+        return bool(changed & _BY_NAMES.get(trap.entry, frozenset())) and not left
 
 
 def file_name(name: str) -> str:
@@ -65,7 +103,10 @@ def translated(source: Source, together: Sequence[str] = ()) -> Hip:
         if after and after != word.text:
             kind = "header" if word.kind == INCLUDE else "name"
             edits.append((word.start, word.end, Change(word.line, word.text, after, kind)))
-    edits += _arguments(facts)
+    rewritten = set()
+    for call, entry, edit in _arguments(facts):
+        edits.append(edit)
+        rewritten.add((line_of(call), entry))
     edits.sort(key=lambda edit: edit[:2])
     content, end, parts = source.content, 0, []
     for first, last, change in edits:
@@ -80,7 +121,7 @@ def translated(source: Source, together: Sequence[str] = ()) -> Hip:
         head = b"".join(f"#include {name}\n".encode() for name in added)
         text = mark + head + text[len(mark) :]
         changes = [Change(1, "", f"#include {name}", "added") for name in added] + changes
-    return Hip(file_name(source.name), text, tuple(changes), warps)
+    return Hip(file_name(source.name), text, tuple(changes), warps, frozenset(rewritten))
 
 
 def _after(facts: Facts, word: Word, warps: bool, together: Sequence[str]) -> str:
@@ -88,13 +129,15 @@ def _after(facts: Facts, word: Word, warps: bool, together: Sequence[str]) -> st
     if word.kind == INCLUDE:
         if PurePath(name).name in together:
             return str(PurePath(name).with_name(file_name(name)))
-        return names.HEADERS.get(name, "")
+        return names.header(name)
     if word.kind == "field_identifier" or name in facts.declared:
         return ""
     if name in _OF_WARPS:
         return _OF_WARPS[name]
     if name == "warpSize" and warps:
         return "cuda_warp_size"
+    if name == "cuda" and facts.source.content[: word.start].rstrip().endswith(b"thrust::"):
+        return "hip"
     if name == "cub" and word.kind not in ("namespace_identifier", "identifier"):
         return ""
     return names.hip_name(name) or ""
@@ -111,23 +154,54 @@ _SYMBOLS = {
 _FUNCTIONS = {"cudaFuncSetAttribute": 0, "cudaFuncSetCacheConfig": 0, "cudaFuncGetAttributes": 1}
 
 
-def _arguments(facts: Facts) -> Iterator[tuple[int, int, Change]]:
-    """Symbols in HIP_SYMBOL, kernels as addresses, and arguments that have no default in HIP."""
+_Edit = tuple[int, int, Change]
+
+
+def _arguments(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
+    """Arguments that HIP wants otherwise: the call, the entry about it, and the change.
+
+    Symbols in HIP_SYMBOL, kernels and pointers to pointers with casts, arguments that have no
+    default in HIP.
+    """
     for call in facts.calls:
         name, given = called(call), arguments(call)
         if len(given) == names.WITHOUT_DEFAULTS.get(name, 0) - 1:
             end = call.end_byte
-            yield end - 1, end, Change(int(call.end_point[0]) + 1, ")", ", 0)", "argument")
-        for table, before in ((_SYMBOLS, "HIP_SYMBOL("), (_FUNCTIONS, "(const void *)")):
+            change = Change(int(call.end_point[0]) + 1, ")", ", 0)", "argument")
+            yield call, "host/default-arguments", (end - 1, end, change)
+        for table, entry, written in _WRITTEN:
             place = table.get(name)
             if place is None or place >= len(given):
                 continue
-            text = text_of(given[place])
-            if not re.fullmatch(r"\w+(<.*>)?", text):
-                continue
-            after = f"{before}{text}{')' if before.endswith('(') and '_' in before else ''}"
-            change = Change(line_of(given[place]), text, after, "argument")
-            yield given[place].start_byte, given[place].end_byte, change
+            one = given[place]
+            after = written(facts, one)
+            if after:
+                change = Change(line_of(one), text_of(one), after, "argument")
+                yield call, entry, (one.start_byte, one.end_byte, change)
+
+
+def _symbol(_: Facts, node: Node) -> str:
+    text = text_of(node)
+    return f"HIP_SYMBOL({text})" if re.fullmatch(r"\w+(<.*>)?", text) else ""
+
+
+def _kernel(_: Facts, node: Node) -> str:
+    text = text_of(node)
+    return f"(const void *){text}" if re.fullmatch(r"\w+(<.*>)?", text) else ""
+
+
+def _pointer(facts: Facts, node: Node) -> str:
+    if not is_typed(facts, node):
+        return ""
+    text = text_of(node)
+    return f"(void **){text}" if re.fullmatch(r"&?\s*[\w.\[\]]+", text) else f"(void **)({text})"
+
+
+_WRITTEN = (
+    (_SYMBOLS, "host/symbols", _symbol),
+    (_FUNCTIONS, "launch/shared-opt-in", _kernel),
+    (names.POINTERS, "host/pointer-to-pointer", _pointer),
+)
 
 
 def _added(facts: Facts, text: bytes, warps: bool) -> list[str]:
@@ -151,7 +225,8 @@ def compiled(file: Path, folders: Sequence[Path] = ()) -> tuple[bool | None, str
     if shutil.which("hipcc") is None:
         return None, "hipcc is not on PATH"
     with paths.temporary_folder("porting") as folder:
-        command = ["hipcc", f"--offload-arch={ARCHITECTURE}", "-c", "-w", str(file.resolve())]
+        command = ["hipcc", f"--offload-arch={ARCHITECTURE}", STANDARD, "-c", "-w"]
+        command.append(str(file.resolve()))
         command += [f"-I{one.resolve()}" for one in folders]
         command += ["-o", str(Path(folder) / "made.o"), "-Wno-unused-command-line-argument"]
         done = subprocess.run(

@@ -51,11 +51,14 @@ HEADERS = {
     "cusparse_v2.h": "hipsparse/hipsparse.h",
     "cusolverDn.h": "hipsolver/hipsolver.h",
     "cub/cub.cuh": "hipcub/hipcub.hpp",
+    "thrust/system/cuda/execution_policy.h": "thrust/system/hip/execution_policy.h",
+    "thrust/system/cuda/error.h": "thrust/system/hip/error.h",
+    "thrust/system/cuda/vector.h": "thrust/system/hip/vector.h",
     "nccl.h": "rccl/rccl.h",
     "nvToolsExt.h": "roctracer/roctx.h",
     "nvtx3/nvToolsExt.h": "roctracer/roctx.h",
 }
-"""Headers that have another name in HIP; those of Thrust and of C++ keep theirs."""
+"""Headers that have another name in HIP; other headers of Thrust and of C++ keep theirs."""
 
 _CALLED_OTHERWISE = {
     "cudaMallocHost": "hipHostMalloc",
@@ -154,6 +157,17 @@ WITHOUT_DEFAULTS = {
     "cudaWaitExternalSemaphoresAsync": 4,
 }
 """Functions whose last argument CUDA takes for 0, and HIP (of ROCm 5.2) wants: how many it has."""
+
+
+def header(name: str) -> str:
+    """What a header is called in HIP; nothing for one that keeps its name, or has none there."""
+    if re.fullmatch(r"cub/\w+/\w+\.cuh", name):
+        return HEADERS["cub/cub.cuh"]
+    return HEADERS.get(name, "")
+
+
+POINTERS = {"cudaMallocPitch": 0, "cudaHostGetDevicePointer": 0, "cudaGetSymbolAddress": 0}
+"""Functions that take a pointer to a pointer to anything in CUDA alone: at which place."""
 
 
 @cache

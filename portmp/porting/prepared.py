@@ -37,7 +37,7 @@ _BEFORE_PARENTHESES = frozenset(
 _ALONE = frozenset(
     (
         *("CUDART_CB", "CUDA_CB", "CUDARTAPI", "CUDAAPI", "CUBLASWINAPI", "CURANDAPI", "CUFFTAPI"),
-        *("__grid_constant__", "__CUDA_CB"),
+        *("__grid_constant__", "__CUDA_CB", "__restrict"),
     )
 )
 _NONE: frozenset[str] = frozenset()
@@ -339,8 +339,11 @@ _DIRECTIVE = re.compile(rb"^[ \t]*#[ \t]*(if|ifdef|ifndef|elif|else|endif)\b[^\n
 
 
 def _other_branches(content: bytes) -> Iterator[tuple[int, int]]:
-    """What is left out where branches of the preprocessor open braces: all but the first."""
+    """What is left out where branches of the preprocessor open braces, or stand in parentheses:
+    all but the first.
+    """
     left: list[list[tuple[int, int]]] = []
+    inside = _in_parentheses(content)
     for found in _DIRECTIVE.finditer(content):
         if found[1].startswith(b"if"):
             left.append([found.span()])
@@ -349,9 +352,24 @@ def _other_branches(content: bytes) -> Iterator[tuple[int, int]]:
         if found[1] == b"endif" and left:
             group = left.pop()
             parts = [content[a[1] : b[0]] for a, b in pairwise(group)]
-            if len(parts) > 1 and not all(map(_balanced, parts)):
+            unlike = len(parts) > 1 and not all(map(_balanced, parts))
+            if unlike or group[0][0] in inside:
                 yield group[0]
                 yield group[1][0], group[-1][1]
+
+
+def _in_parentheses(content: bytes) -> frozenset[int]:
+    """Directives that stand between parentheses, as in a list of parameters: where they begin."""
+    found, depth = set(), 0
+    for token in _PLACES.finditer(content):
+        sign = token[0]
+        if sign in b"{}":
+            depth = 0
+        elif sign in b"()":
+            depth = max(0, depth + (1 if sign == b"(" else -1))
+        elif depth and sign.lstrip().startswith(b"#"):
+            found.add(token.start())
+    return frozenset(found)
 
 
 def _balanced(part: bytes) -> bool:
@@ -360,6 +378,12 @@ def _balanced(part: bytes) -> bool:
 
 
 _NO_CODE = re.compile(rb"""//[^\n]*|/\*.*?\*/|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'""", re.DOTALL)
+
+
+_PLACES = re.compile(
+    rb"^[ \t]*\#(?:[^\n]*\\\r?\n)*[^\n]*$|[(){}]|" + _NO_CODE.pattern, re.DOTALL | re.MULTILINE
+)
+"""Directives, comments, texts and brackets."""
 
 
 def qualifiers(hidden: Sequence[Hidden], first: int, last: int) -> frozenset[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from pathlib import PurePath
@@ -12,12 +12,16 @@ from typing import Any
 
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
+from portmp.porting.hipify import Hip
 from portmp.porting.sources import Source, line_of, text_of, walk
-from portmp.porting.traps import arithmetic, host, kernels, opencl, warps
+from portmp.porting.traps import arithmetic, host, kernels, lacking, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
 from portmp.porting.words import INCLUDE, Word
 
-FINDERS = (*warps.TRAPS, *kernels.TRAPS, *opencl.TRAPS, *arithmetic.TRAPS, *host.TRAPS)
+FINDERS = (
+    *(*warps.TRAPS, *kernels.TRAPS, *lacking.TRAPS, *opencl.TRAPS),
+    *(*arithmetic.TRAPS, *host.TRAPS),
+)
 
 _OF_CUDA = re.compile(
     r"(__\w+|(make_)?cu[A-Z]\w*|(make_)?cuda\w+|CU\w*_\w+|cu(blas|fft|rand|sparse|solver|dnn)\w*|nvrtc\w+"
@@ -67,10 +71,21 @@ def by_construct() -> dict[str, tuple[Entry, ...]]:
     return {name: tuple(some) for name, some in found.items()}
 
 
+def after(report: Report, text: Hip) -> Report:
+    """A report with the traps marked that the HIP text of its source has right."""
+    traps = (replace(trap, cured=text.cures(trap)) for trap in report.traps)
+    return replace(report, traps=tuple(traps))
+
+
 def of(source: Source, together: Sequence[str] = ()) -> Report:
     """The report of a source; *together*: names of files that are read with it."""
     facts = Facts(source)
-    traps = {_where_compiled(facts, trap): None for find in FINDERS for trap in find(facts)}
+    traps = {
+        _where_compiled(facts, trap): None
+        for find in FINDERS
+        for trap in find(facts)
+        if not any(first < trap.line < last for first, last in facts.dead)
+    }
     order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
     return Report(
         source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts, together))
@@ -95,7 +110,7 @@ def _constructs(facts: Facts) -> Iterator[Construct]:
         lines.setdefault(found, []).append(line)
     for name, where in sorted(lines.items(), key=lambda item: (item[1][0], item[0])):
         about = by_construct().get(name, ())
-        other = names.HEADERS.get(name) or names.hip_name(name)
+        other = names.header(name) or names.hip_name(name)
         if not about and not other:
             continue
         says = first(about)
@@ -130,19 +145,36 @@ def _counts(facts: Facts, word: Word) -> bool:
     if name in _UNSAID or name in facts.declared:
         return False
     if word.kind == INCLUDE:
-        return name in by_construct() or name in names.HEADERS
+        return name in by_construct() or bool(names.header(name))
     if name not in by_construct() and not names.hip_name(name):
         return False
     if word.kind == "field_identifier":
-        return name in _MEMBERS
+        return name in _MEMBERS or (
+            name in _OF_GROUPS and "cooperative_groups" in facts.source.text
+        )
     if word.node is not None and word.node.parent.type == "gnu_asm_qualifier":
         return False
     if _OF_CUDA.match(name) or name in _PLACED or name in _NAMESPACES:
         return True
+    if facts.source.content[: word.start].endswith(b"cub::"):
+        return True
     return facts.on_device(word.start) and not _is_variable(facts, word)
 
 
-_MEMBERS = frozenset(("clockRate", "memoryClockRate", "multiProcessorCount", "sharedMemPerBlock"))
+_MEMBERS = host.MEMBERS | {
+    "clockRate",
+    "memoryClockRate",
+    "multiProcessorCount",
+    "sharedMemPerBlock",
+}
+
+
+_OF_GROUPS = frozenset(
+    (
+        *("meta_group_rank", "meta_group_size", "num_threads", "num_blocks", "block_rank"),
+        *("dim_blocks", "dim_threads"),
+    )
+)
 
 
 def _is_variable(facts: Facts, word: Word) -> bool:
@@ -168,7 +200,13 @@ def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
 
 
 def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
-    own = {w.text for w in facts.words if w.kind == INCLUDE and re.search(r"\.(cuh|cu)$", w.text)}
+    own = {
+        w.text
+        for w in facts.words
+        if w.kind == INCLUDE
+        and re.search(r"\.(cuh|cu)$", w.text)
+        and not w.text.startswith(("cub/", "thrust/"))
+    }
     if missing := sorted(name for name in own if PurePath(name).name not in together):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
     if facts.source.root.has_error:
@@ -187,6 +225,7 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
     for trap in report.traps:
         if trap.platform == HIP or with_opencl:
             where = "" if trap.platform == HIP else ", OpenCL"
+            where += ", right in the HIP text" if trap.cured else ""
             yield (
                 f"{report.file}:{trap.line}: {trap.certainty}{where}: {trap.words} [{trap.entry}]"
             )
@@ -203,16 +242,19 @@ def text(report: Report, with_opencl: bool, with_constructs: bool = True) -> Ite
                 yield f"        OpenCL: {one.opencl}"
 
 
-def summary(reports: Iterable[Report]) -> list[str]:
-    """What stands between the sources and AMD."""
-    found = [t for r in reports for t in r.traps if t.certainty != POSSIBLE]
+def summary(reports: Sequence[Report], of_hip: bool = False) -> list[str]:
+    """What stands between the sources, or the HIP texts that were written (*of_hip*), and AMD."""
+    left = [t for r in reports for t in r.traps if not t.cured]
+    found = [t for t in left if t.certainty != POSSIBLE]
+    cured = sum(t.cured for r in reports for t in r.traps)
     lines = []
     for platform, title in ((HIP, "AMD, through HIP"), (OPENCL, "OpenCL, beside the host's part")):
         counts: dict[str, Counter[str]] = {}
         for trap in found:
             if trap.platform == platform:
                 counts.setdefault(trap.effect, Counter())[trap.entry] += 1
-        lines.append(f"What stands between this code and {title}:")
+        what = "the HIP text" if of_hip and platform == HIP else "this code"
+        lines.append(f"What stands between {what} and {title}:")
         if not counts:
             lines.append("    nothing that is known here but names")
         for effect, what in EFFECTS.items():
@@ -223,9 +265,11 @@ def summary(reports: Iterable[Report]) -> list[str]:
                 total = sum(some.values())
                 places = "place that" if total == 1 else "places that"
                 lines.append(f"    {total} {places} {_singular(what, total)}: {about}{more}")
-    possible = sum(t.certainty == POSSIBLE and t.platform == HIP for r in reports for t in r.traps)
+    possible = sum(t.certainty == POSSIBLE and t.platform == HIP for t in left)
     if possible:
         lines.append(f"    {possible} more to look at, which may be right as they are")
+    if cured:
+        lines.append(f"{cured} {'place is' if cured == 1 else 'places are'} right in the HIP text.")
     return lines
 
 

@@ -115,7 +115,7 @@ class Function:
         """Its name; a lambda is called by its place."""
         if self.node.type == _LAMBDA:
             return f"lambda of line {line_of(self.node)}"
-        return declared_name(self.node) or ""
+        return declared_name(self.node) or _conversion(self.node)
 
     @cached_property
     def qualifiers(self) -> frozenset[str]:
@@ -184,6 +184,12 @@ class Function:
                     if name:
                         found[name] = value.child_by_field_name("value") if value else None
         return found
+
+
+def _conversion(node: Node) -> str:
+    """What an operator of conversion is called."""
+    found = node.child_by_field_name("declarator")
+    return text_of(found) if found is not None and found.type == "operator_cast" else ""
 
 
 _QUALIFIERS = ("__global__", "__device__", "__host__")

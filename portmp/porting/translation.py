@@ -353,11 +353,23 @@ class Writer:
                 raise CannotSay("a loop over this")
             first = lines[0].rstrip(";")
         elif begin is not None:
-            first = self._effect(begin).rstrip(";")
+            first = self._step(begin)
         test = self._condition(condition) if condition is not None else ""
-        step = self._effect(update).rstrip(";") if update is not None else ""
+        step = self._step(update) if update is not None else ""
         yield f"{pad}for ({first}; {test}; {step})"
         yield from self._block(node.child_by_field_name("body"), depth)
+
+    def _step(self, node: Node) -> str:
+        """What stands in a loop's head: assignments to integers, with commas between them."""
+        if node.type == "comma_expression":
+            return ", ".join(self._step(child) for child in node.named_children)
+        if node.type == "assignment_expression":
+            left = node.child_by_field_name("left")
+            if left is None or left.type != "identifier" or self.expression(left).kind == VALUE:
+                raise CannotSay("a loop with this step")
+        elif node.type != "update_expression":
+            raise CannotSay("a loop with this step")
+        return self._effect(node).rstrip(";")
 
     def _condition(self, node: Node | None) -> str:
         if node is None:

@@ -23,7 +23,17 @@ _KEYWORDS = frozenset(
     (
         *("__global__", "__device__", "__host__", "__shared__", "__constant__", "__managed__"),
         *("__launch_bounds__", "asm", "__asm__", "volatile", "template", "class", "operator"),
-        *("auto", "nullptr", "virtual", "new", "delete", "<<<", "__restrict__"),
+        *(
+            "__forceinline__",
+            "__noinline__",
+            "auto",
+            "nullptr",
+            "virtual",
+            "new",
+            "delete",
+            "<<<",
+            "__restrict__",
+        ),
     )
 )
 

@@ -16,8 +16,8 @@ from portmp.codegen.kernel_spec import KernelSpec
 from portmp.runtime import program
 from portmp.runtime.planes import allocate_numbers
 
-Spec = Callable[[int, bool], KernelSpec]
-"""The kernel for so many rows a block, with a barrier among blocks or without."""
+Spec = Callable[[int, bool, bool], KernelSpec]
+"""The kernel for so many rows a block, of many blocks or of one, whose blocks wait or do not."""
 
 
 class Panels:
@@ -37,7 +37,7 @@ class Panels:
         if blocks > 1 and device.blocks_wait:
             rows, every = self._together(device, batch, height, width)
         blocks = -(-height // rows)
-        kernel = self._kernel(rows, blocks > 1 and every > 1)
+        kernel = self._kernel(rows, blocks > 1, blocks > 1 and every > 1)
         for step in range(0, width + 1, every):
             numbers: list[Argument] = [
                 height,
@@ -57,10 +57,10 @@ class Panels:
         """Rows of a block, and how many steps a launch has."""
         for rows in self.rows:
             blocks = batch * -(-height // rows)
-            if blocks <= device.together(self._kernel(rows, True), self.threads):
+            if blocks <= device.together(self._kernel(rows, True, True), self.threads):
                 return rows, width + 1
         return self.rows[0], 1
 
-    def _kernel(self, rows: int, together: bool) -> Kernel:
-        key = self.spec(rows, together)
+    def _kernel(self, rows: int, many: bool, together: bool) -> Kernel:
+        key = self.spec(rows, many, together)
         return program.kernels(self.queue.device, key)[key.name]

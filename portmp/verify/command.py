@@ -8,7 +8,6 @@ import platform as host_platform
 import sys
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,29 +15,16 @@ import portmp as mp
 from portmp import definition, discovery
 from portmp.backends.base import Device
 from portmp.codegen import render
-from portmp.errors import PortmpError
+from portmp.errors import ArgumentError, PortmpError
 from portmp.files import target as targets
 from portmp.progress import Progress
 from portmp.routines.case import Case
 from portmp.runtime.digests import digest
+from portmp.verify import together
 from portmp.verify.cases import REFERENCE, device_result, recorded, selected
+from portmp.verify.outcome import Outcome
 
 # --- running ------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A case's digest on a device, the recorded one, or the error that prevented it."""
-
-    key: str
-    digest: str
-    expected: str
-    error: str = ""
-
-    @property
-    def ok(self) -> bool:
-        """Whether the bits are the recorded ones."""
-        return not self.error and self.digest == self.expected
 
 
 def run(
@@ -146,9 +132,17 @@ def command(args: Any) -> int:
     target = Path(args.output) if args.output else None
     if target:
         targets.check_place(target)
+    if args.jobs < 1:
+        raise ArgumentError(f"--jobs: {args.jobs} given, 1 or more are allowed")
     reports = []
     for device, refusal in _targets(args.device):
-        outcomes = [] if refusal else run(device, chosen, Progress(sys.stderr.isatty()))
+        outcomes: list[Outcome] = []
+        progress = Progress(sys.stderr.isatty())
+        if not refusal and args.jobs > 1:
+            name = device.name if device else REFERENCE
+            outcomes = together.run(name, chosen, args.routine, args.jobs, progress)
+        elif not refusal:
+            outcomes = run(device, chosen, progress)
         refused = {"total": len(chosen), "refusal": refusal} if refusal else {}
         reports.append(report(device, outcomes) | refused)
         if not args.json:

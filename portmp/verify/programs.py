@@ -126,13 +126,14 @@ def file_name(routine: str, form: str) -> str:
 
 
 def write(routine: str, form: str, on: Sequence[str], folder: Path) -> list[Path]:
-    """Programs for platforms in a folder; their files."""
+    """Programs for platforms in a folder, which is made if it is not there; their files."""
     texts = {}
     for platform in on:
         ending = host_programs.get(platform).ending
         texts[folder / f"{file_name(routine, form)}{ending}"] = program(
             routine, form, platform
         ).text
+    target.make_folder(folder)
     for file in texts:
         target.check_place(file)
     for file, text in texts.items():

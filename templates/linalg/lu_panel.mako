@@ -4,7 +4,8 @@
 ## rows whose place is above the diagonal are done. A block of threads has ${rows} rows. A step ends
 ## the column before (its pivot is known from all blocks' candidates) and finds candidates for its
 ## own; so blocks need to wait for each other once a step: by launches of a step each or, where
-## blocks have a barrier, within one. One block takes all steps in one launch.
+## blocks have a barrier, within one. One block takes all steps in one launch. Where elements stay in
+## registers each block shows the row that may become the pivot's.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace file="/linalg/panel.mako" import="ended"/>
@@ -18,19 +19,37 @@
     apart = max(threads // most, 1)
     held = rows // apart
     ## Elements that stay in registers from step to step; a thread has one column of them.
-    stay = threads > 1 and held <= 8
+    stay = threads > 1 and held * w.format.limbs * (2 if w.scalar == "double" else 1) <= 64
     at_once = min(held, 8)
     tree = p.warp_barrier or barrier
 %>
 <%def name="better(value, place)">${value} > value || (${value} == value && ${place} < spot)</%def>
-## Of what some threads found the best, for all threads.
-<%def name="first_of_all()">
+## Of what *count* threads found the best, for all threads.
+<%def name="first_of_all(count)">
 % if threads > 1:
-        if (thread < ${searchers}) {
+        if (thread < ${count}) {
             best_value[thread] = value;
             best_place[thread] = spot;
             best_row[thread] = row;
         }
+% if count > searchers:
+        ${barrier}
+        if (thread < ${searchers}) {
+            ${p.unroll}
+            for (int other = thread + ${searchers}; other < ${count}; other += ${searchers}) {
+                const ${w.scalar} theirs = best_value[other];
+                const int where = best_place[other], which = best_row[other];
+                if (${better("theirs", "where")}) {
+                    value = theirs;
+                    spot = where;
+                    row = which;
+                }
+            }
+            best_value[thread] = value;
+            best_place[thread] = spot;
+            best_row[thread] = row;
+        }
+% endif
         for (int reach = ${searchers // 2}; reach > 0; reach /= 2) {
             ${tree}
             if (thread < reach) {
@@ -83,6 +102,9 @@
 % endfor
                     }
 % endfor
+</%def>
+## What was computed, where it is below the diagonal.
+<%def name="written(count)">
 % for u in range(count):
                     if (part + ${u * apart} < last && spots[part + ${u * apart} - first] > col) {
                         const int i = part + ${u * apart};
@@ -99,14 +121,14 @@ ${p.kernel.format(threads)} lu_panel(
     const ${long} m, const int width, const int first_step, const int end_step,
     const ${long} blocks, const int origin, const int pivot_count,
 ${matrix(w, "w", const=False)}\
-    ${p.pointer.format(w.scalar)}candidates, ${integers}candidate_places, ${integers}candidate_rows,
+    ${w.planes("tops", const=False)}, ${p.pointer.format(w.scalar)}candidates, ${integers}candidate_places, ${integers}candidate_rows,
     ${integers}places, ${integers}chosen, ${integers}pivots, ${integers}singular,
     ${integers}arrived)
 {
 % if threads > 1:
-    ${p.shared} ${w.scalar} best_value[${searchers}];
-    ${p.shared} int best_place[${searchers}];
-    ${p.shared} int best_row[${searchers}];
+    ${p.shared} ${w.scalar} best_value[${threads}];
+    ${p.shared} int best_place[${threads}];
+    ${p.shared} int best_row[${threads}];
 % endif
     ${p.shared} int spots[${rows}];
 % for k in w.limbs:
@@ -154,7 +176,8 @@ ${read(held)}\
         int spot = (int)m, row = 0;
         if (step > 0) {
             const ${long} set = (entry * 2 + (col & 1)) * blocks;
-            for (${long} b = thread; b < (thread < ${searchers} ? blocks : 0); b += ${searchers}) {
+            /* every thread reads one or few: they come from far, one after the other */
+            for (${long} b = thread; b < blocks; b += ${threads}) {
                 const ${w.scalar} other = candidates[set + b];
                 const int where = candidate_places[set + b], which = candidate_rows[set + b];
                 if (${better("other", "where")}) {
@@ -163,15 +186,17 @@ ${read(held)}\
                     row = which;
                 }
             }
-${first_of_all()}\
-            const ${long} top = base + row * w_row;
-            const ${long} pivot = top + col * w_col;
+${first_of_all(threads)}\
 % if stay:
+            const ${long} top = (set + row / ${rows}) * ${most}, pivot = top + col;
             ${w.value} y = ${w.zero()};
             if (j > col && j < width) {
-                const ${long} above = top + j * w_col;
-                y = ${w.element("w", "above")};
+                const ${long} above = top + j;
+                y = ${w.element("tops", "above")};
             }
+% else:
+            const ${long} top = base + row * w_row;
+            const ${long} pivot = top + col * w_col;
 % endif
             for (int i = first + thread; i < last; i += ${threads}) {
                 const int before = spots[i - first], now = i == row ? col : before == col ? spot : before;
@@ -180,13 +205,13 @@ ${first_of_all()}\
                     spots[i - first] = now;
                 }
                 if (now > col) {
-                    const ${w.value} divisor = ${w.element("w", "pivot")};
+                    const ${w.value} divisor = ${w.element("tops" if stay else "w", "pivot")};
                     ${w.value} l = ${element("next", "i - first")};
-                    if (${w.word_of("divisor", 0)} != 0) {
-                        const ${long} at = base + i * w_row + col * w_col;
+                    if (${w.word_of("divisor", 0)} != 0)
                         l = ${div}(l, divisor);
+                    /* undivided too: memory may hold what was there before the first step */
+                    const ${long} at = base + i * w_row + col * w_col;
 ${put("at", "l")}
-                    }
                     l = ${neg}(l);
 ${kept("factor", "i - first", "l")}
                 }
@@ -217,6 +242,11 @@ ${kept("next", "i - first", "z")}
 % elif stay:
             if (j > col && j < width) {
 ${update(held)}\
+                if (j == step) {
+% for u in range(held):
+${kept("next", f"part + {u * apart} - first", f"own[{u}]")}\
+% endfor
+                }
             }
 % else:
             const int j = thread % ${most};
@@ -227,6 +257,7 @@ ${update(held)}\
                     ${w.value} own[${at_once}];
 ${read(at_once)}\
 ${update(at_once)}\
+${written(at_once)}\
                 }
             }
 % endif
@@ -246,7 +277,20 @@ ${update(at_once)}\
                     row = i;
                 }
             }
-${first_of_all()}\
+${first_of_all(searchers)}\
+% if stay:
+            /* this block's candidate for the pivot's row, for all */
+            if (value > -3 && j < width) {
+                const ${long} to = ((entry * 2 + (step & 1)) * blocks + block) * ${most} + j;
+% for u in range(held):
+                if (part + ${u * apart} == row) {
+% for k in w.limbs:
+                    ${w.store("tops", k, "to", w.word_of(f"own[{u}]", k))}
+% endfor
+                }
+% endfor
+            }
+% endif
             if (thread == 0) {
                 const ${long} mine = (entry * 2 + (step & 1)) * blocks + block;
                 candidates[mine] = value;
@@ -256,4 +300,16 @@ ${first_of_all()}\
         }
 ${ended(w, together, fence)}\
     }
+% if stay:
+## Of rows that became pivots' all from the diagonal on, of others what comes after the last step.
+% for u in range(held):
+    if (part + ${u * apart} < last && j < width) {
+        const int i = part + ${u * apart}, where = spots[i - first];
+        if (j >= (where < end_step - 1 ? where : end_step - 1)) {
+            const ${long} at = base + i * w_row + j * w_col;
+${put("at", f"own[{u}]")}
+        }
+    }
+% endfor
+% endif
 }

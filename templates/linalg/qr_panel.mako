@@ -17,6 +17,11 @@
     f = {role: w.function(net) for role, net in networks.items()}
     state = networks["accumulate"].result
     at_once = 8 if threads > 1 and not w.format.scalar else 1
+    ## Elements that stay in registers from step to step: a thread has a lane of one column, where
+    ## blocks are full.
+    count = rows // lanes
+    words = w.format.limbs * (2 if w.scalar == "double" else 1)
+    stay = many and threads == lanes * most and words <= 4
 %>
 <%def name="kept(memory, index, value, pad)">
 % for k in w.limbs:
@@ -58,6 +63,7 @@ ${p.kernel.format(threads)} qr_panel(
     const ${long} m, const int width, const int first_step, const int end_step, const ${long} blocks,
 ${matrix(w, "a", const=False)}\
 ${matrix(w, "t", const=False)}\
+    const ${w.word} negligible,
     ${w.planes("sums", const=False, compute=True)}, ${w.planes("saved", const=False, compute=True)},
     ${p.pointer.format("int")}arrived)
 {
@@ -84,7 +90,28 @@ ${matrix(w, "t", const=False)}\
     for (int i = thread; i < ${rows}; i += ${threads}) {
         const ${w.value} z = ${w.zero()};
 ${kept("factor", "i", "z", " " * 8)}
+% if stay:
+${kept("next", "i", "z", " " * 8)}
+% endif
     }
+% endif
+% if stay:
+    ${fence}
+    const int mine = thread / ${lanes}, lane = thread % ${lanes}, here = last - start;
+    ${w.value} own[${count}];
+% for u in range(count):
+    {
+        const int i = lane + ${u * lanes};
+        const ${long} at = base + (start + i) * a_row + mine * a_col;
+        own[${u}] = ${w.zero()};
+        if (i < here && mine < width)
+            own[${u}] = ${w.element("a", "at")};
+        if (mine == first_step - 1) {
+${kept("next", "i", f"own[{u}]", " " * 12)}\
+        }
+    }
+% endfor
+    ${fence}
 % endif
     for (int step = first_step; step < end_step; ++step) {
         const int col = step - 1;
@@ -93,7 +120,22 @@ ${kept("factor", "i", "z", " " * 8)}
             for (int e = thread; e < ${lanes * most}; e += ${threads}) {
                 const int j = e % ${most};
                 ${w.value} z = ${w.zero()};
-                for (${long} b = e / ${most}; b < blocks; b += ${lanes}) {
+                ${long} b = e / ${most};
+% if at_once > 1:
+                for (; b + ${(at_once - 1) * lanes} < blocks; b += ${at_once * lanes}) {
+                    ${w.value} sum[${at_once}];
+% for u in range(at_once):
+                    {
+                        const ${long} at = (set + b + ${u * lanes}) * ${most} + j;
+                        sum[${u}] = ${held("sums", "at")};
+                    }
+% endfor
+% for u in range(at_once):
+                    z = ${f["add"]}(z, sum[${u}]);
+% endfor
+                }
+% endif
+                for (; b < blocks; b += ${lanes}) {
                     const ${long} at = (set + b) * ${most} + j;
                     z = ${f["add"]}(z, ${held("sums", "at")});
                 }
@@ -109,7 +151,7 @@ ${tree()}
             for (int j = thread; j < width; j += ${threads}) {
                 const ${w.value} alpha = ${held("top", "col")};
                 const ${w.value} size = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), ${held("lane", "col")}));
-                const int zero = ${w.word_of("size", 0)} == 0;
+                const int zero = ${w.word_of("size", 0)} <= negligible;
                 const ${w.value} minus = ${f["neg"]}(size);
                 const ${w.value} beta = ${w.word_of("alpha", 0)} < 0 ? size : minus;
                 const ${w.value} v = ${f["sub"]}(alpha, beta);
@@ -152,7 +194,7 @@ ${put("a", "at", "z", " " * 24)}
                     const ${long} at = base + i * a_row + col * a_col;
                     ${w.value} z = ${w.zero()};
                     if (!none[0])
-                        z = ${f["div"]}(${w.element("a", "at")}, ${held("first", "0")});
+                        z = ${f["div"]}(${held("next", "i - start") if stay else w.element("a", "at")}, ${held("first", "0")});
 ${put("a", "at", "z", " " * 20)}
                     z = ${f["neg"]}(z);
 ${stored("factor", "i - start", "z", " " * 20)}
@@ -172,6 +214,38 @@ ${put("a", "at", "z", " " * 24)}
                         const ${w.value} z = ${w.element("a", "at")};
 ${kept("next", "i - start", "z", " " * 24)}
                     }
+                }
+            }
+% elif stay:
+            /* what was divided goes back to those who have it; columns on the right change */
+            if (mine == col) {
+% for u in range(count):
+                {
+                    const int i = lane + ${u * lanes};
+                    if (start + i > col && i < here)
+                        own[${u}] = ${f["neg"]}(${held("factor", "i")});
+                }
+% endfor
+            } else if (mine > col && mine < width) {
+                const ${w.value} y = ${held("share", "mine")};
+% for u in range(count):
+                {
+                    const int i = lane + ${u * lanes};
+                    const ${w.value} z = ${f["fma"]}(${held("factor", "i")}, y, own[${u}]);
+                    if (start + i > col) {
+% for k in w.limbs:
+                        ${w.word_of(f"own[{u}]", k)} = ${w.narrow(k, w.word_of("z", k))};
+% endfor
+                    }
+                }
+% endfor
+                if (mine == step) {
+% for u in range(count):
+                    {
+                        const int i = lane + ${u * lanes};
+${kept("next", "i", f"own[{u}]", " " * 24)}\
+                    }
+% endfor
                 }
             }
 % else:
@@ -222,6 +296,16 @@ ${stored("next", "i - start", "z", " " * 16)}
         }
         ${fence}
         if (step < width) {
+% if stay:
+            if (block == 0 && lane == step % ${lanes} && mine < width) {
+                const ${long} to = (entry * 2 + (step & 1)) * ${most} + mine;
+% for u in range(most // lanes):
+                    if (${u} == step / ${lanes}) {
+${kept("saved", "to", f"own[{u}]", " " * 24)}\
+                    }
+% endfor
+            }
+% else:
             if (block == 0) {
                 for (int j = thread; j < width; j += ${threads}) {
                     const ${long} at = base + step * a_row + j * a_col;
@@ -230,6 +314,7 @@ ${stored("next", "i - start", "z", " " * 16)}
 ${kept("saved", "to", "z", " " * 20)}
                 }
             }
+% endif
 % if threads == 1:
             /* all columns of a row at once, as they lie in memory */
             for (int e = 0; e < ${lanes * most}; ++e)
@@ -244,6 +329,21 @@ ${kept("saved", "to", "z", " " * 20)}
             }
             for (int e = 0; e < ${lanes * most}; ++e) {
                 const ${w.value} z = ${f["finish"] + "(states[e])"};
+${kept("lane", "e", "z", " " * 16)}
+            }
+% elif stay:
+            {
+                ${w.type(state)} sum = ${w.zero(state)};
+## Rows that do not count are left out at the end of each step, so that none waits for the one before.
+% for u in range(count):
+                {
+                    const int i = lane + ${u * lanes}, counts = start + i > step && i < here;
+                    const ${w.type(state)} z = ${f["accumulate"]}(sum, ${held("next", "i")}, own[${u}]);
+                    sum = counts ? z : sum;
+                }
+% endfor
+                const ${w.value} z = ${f["finish"] + "(sum)"};
+                const int e = lane * ${most} + mine;
 ${kept("lane", "e", "z", " " * 16)}
             }
 % else:
@@ -291,4 +391,16 @@ ${kept("sums", "at", "z", " " * 16)}
         }
 ${ended(w, together, fence)}\
     }
+% if stay:
+## Rows of R and vectors are written as they come.
+% for u in range(count):
+    {
+        const int i = lane + ${u * lanes};
+        if (i < here && start + i > end_step - 2 && mine > end_step - 2 && mine < width) {
+            const ${long} at = base + (start + i) * a_row + mine * a_col;
+${put("a", "at", f"own[{u}]", " " * 12)}\
+        }
+    }
+% endfor
+% endif
 }

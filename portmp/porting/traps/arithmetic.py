@@ -19,8 +19,9 @@ from portmp.porting.traps.base import (
 )
 
 _ROUNDED = frozenset(f"__{t}{o}_rn" for t in "df" for o in ("add", "sub", "mul"))
-_PACKED = re.compile(r"__dp[24]a(_lo|_hi)?|__v(add|sub|abs|absdiff|max|min|cmp|avg|sad)\w*[24]\w*")
+_PACKED = re.compile(r"__dp[24]a(_lo|_hi)?|__v[a-z]+[24]|__vib?(add)?(max|min)3?_[su](16x2|32)\w*")
 _DIRECTED = re.compile(r"__[df](add|sub|mul|div|sqrt|rcp)_r[zud]|__fmaf?_r[zud]|__fmaf_r[zud]")
+_CONVERTED = re.compile(r"__(double|u?int|u?ll)2float_r[zud]|__u?ll2double_r[zud]")
 _FAST = frozenset(
     ("__expf", "__sinf", "__cosf", "__logf", "__log2f", "__log10f", "__exp10f", "__tanf")
 )
@@ -114,6 +115,9 @@ def functions(facts: Facts) -> Iterator[Trap]:
             if _DIRECTED.fullmatch(name):
                 words = f"HIP has no {name} by default"
                 yield Trap("arithmetic/directed-rounding", *at(call), "compile", CERTAIN, words)
+            elif _CONVERTED.fullmatch(name):
+                words = f"{name} rounds to nearest in ROCm 5.2"
+                yield Trap("arithmetic/directed-conversions", *at(call), "bits", LIKELY, words)
             elif name == "__frsqrt_rn":
                 words = "correctly rounded on NVIDIA, the bare estimate on AMD"
                 yield Trap("arithmetic/frsqrt-rn", *at(call), "bits", CERTAIN, words)
@@ -167,7 +171,7 @@ def blocks_of_cub(facts: Facts) -> Iterator[Trap]:
             text = text_of(node)
             if re.match(r"(WarpReduce|WarpScan)\s*<[^,<>]*>", text):
                 words = "the warp has 64 lanes in hipCUB unless a number says otherwise"
-                yield Trap("libraries/thrust-and-cub", *at(node), "results", LIKELY, words)
+                yield Trap("libraries/cub", *at(node), "results", LIKELY, words)
 
 
 def divisions(facts: Facts) -> Iterator[Trap]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -50,6 +50,9 @@ BARRIERS = frozenset(
 
 
 _TEMPLATE = "template_declaration"
+_SCOPES = frozenset(
+    ("translation_unit", "namespace_definition", "declaration_list", "linkage_specification")
+)
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,8 @@ class Trap:
     """One place where an entry applies.
 
     ``construct``: the text there, in short; ``effect``: a key of EFFECTS; ``platform``: where it
-    bites, hip (AMD) or opencl; ``words``: what is wrong at this place.
+    bites, hip (AMD) or opencl; ``words``: what is wrong at this place; ``cured``: whether the HIP
+    text that was written with the report has it right.
     """
 
     entry: str
@@ -67,6 +71,7 @@ class Trap:
     certainty: str
     words: str
     platform: str = HIP
+    cured: bool = False
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,28 @@ class Facts:
         ]
 
     @cached_property
+    def types(self) -> dict[str, str]:
+        """Types of variables at file scope and in namespaces."""
+        left, found = [self.source.root], list[Node]()
+        while left:
+            one = left.pop()
+            if one.type == "declaration":
+                found.append(one)
+            elif one.type in _SCOPES or one.type.startswith("preproc_"):
+                left.extend(reversed(one.named_children))
+        return _types(found)
+
+    @cached_property
+    def dead(self) -> list[tuple[int, int]]:
+        """Lines between which no compiler reads: #if 0, and what else goes with #if 1."""
+        return [
+            lines
+            for node in walk(self.source.root)
+            if node.type == "preproc_if"
+            for lines in _dead(node)
+        ]
+
+    @cached_property
     def calls(self) -> list[Node]:
         """All calls of the source."""
         return [node for node in walk(self.source.root) if node.type == "call_expression"]
@@ -160,6 +187,30 @@ class Facts:
             if function.name in self.warp_functions:
                 found |= function.names_called
         return frozenset(found)
+
+
+def _types(nodes: Iterable[Node]) -> dict[str, str]:
+    """Types of what is declared, as written, with * for pointers and arrays."""
+    found: dict[str, str] = {}
+    for node in nodes:
+        if node.type not in _DECLARATIONS:
+            continue
+        kind = text_of(node.child_by_field_name("type"))
+        before = [text_of(c) for c in node.children if c.type == "type_qualifier"]
+        for one in node.children_by_field_name("declarator"):
+            name = declared_name(one)
+            inner = [n.type for n in walk(one.child_by_field_name("declarator") or one)]
+            stars = "*" * sum(t in ("pointer_declarator", "array_declarator") for t in inner)
+            if one.type in ("pointer_declarator", "array_declarator") and not stars:
+                stars = "*"
+            if name:
+                found.setdefault(name, " ".join([*before, kind]) + stars)
+    return found
+
+
+_DECLARATIONS = frozenset(
+    ("declaration", "parameter_declaration", "optional_parameter_declaration")
+)
 
 
 def _whole(node: Node) -> tuple[int, int]:
@@ -197,6 +248,16 @@ def _left_out(node: Node) -> Iterator[tuple[int, int, str]]:
         yield line_of(node), int(end) + 1, name
     elif other is not None:
         yield line_of(other), int(other.end_point[0]) + 1, name
+
+
+def _dead(node: Node) -> Iterator[tuple[int, int]]:
+    condition = text_of(node.child_by_field_name("condition"))
+    other = node.child_by_field_name("alternative")
+    end = int(node.end_point[0]) + 1
+    if condition == "0":
+        yield line_of(node), line_of(other) if other is not None else end
+    elif condition == "1" and other is not None:
+        yield line_of(other), end
 
 
 @dataclass(frozen=True)
@@ -261,26 +322,7 @@ class Inside:
     @cached_property
     def types(self) -> dict[str, str]:
         """Types of parameters and variables, as written, with * for pointers and arrays."""
-        found: dict[str, str] = {}
-        for node in self.nodes:
-            if node.type in (
-                "declaration",
-                "parameter_declaration",
-                "optional_parameter_declaration",
-            ):
-                kind = text_of(node.child_by_field_name("type"))
-                before = [text_of(c) for c in node.children if c.type == "type_qualifier"]
-                for one in node.children_by_field_name("declarator"):
-                    name = declared_name(one)
-                    inner = [n.type for n in walk(one.child_by_field_name("declarator") or one)]
-                    stars = "*" * sum(
-                        t in ("pointer_declarator", "array_declarator") for t in inner
-                    )
-                    if one.type in ("pointer_declarator", "array_declarator") and not stars:
-                        stars = "*"
-                    if name:
-                        found.setdefault(name, " ".join([*before, kind]) + stars)
-        return found
+        return _types(self.nodes)
 
     @cached_property
     def values(self) -> dict[str, list[Node]]:
@@ -317,18 +359,13 @@ class Inside:
 
     @cached_property
     def ballots(self) -> frozenset[str]:
-        """Variables that hold ballots."""
+        """Variables that hold ballots, or copies of them."""
         found: set[str] = set()
-        for name in BALLOTS:
-            found |= self._depending(name) - {name} if name in self.names_called else set()
-        direct = {
-            n
-            for n in found
-            if any(
-                v.type == "call_expression" and called(v) in BALLOTS for v in self.values.get(n, [])
-            )
-        }
-        return frozenset(direct)
+        while True:
+            more = {n for n, vs in self.values.items() if any(_is_ballot(v, found) for v in vs)}
+            if more <= found:
+                return frozenset(found)
+            found |= more
 
     @staticmethod
     def has(node: Node | None, names: set[str] | frozenset[str]) -> bool:
@@ -362,6 +399,13 @@ class Inside:
             if len(values) == 1 and values[0].type != "identifier":
                 return self.source.value_of(values[0])
         return found
+
+
+def _is_ballot(node: Node, known: set[str]) -> bool:
+    """Whether a value is a ballot, or a variable that holds one."""
+    if node.type == "call_expression":
+        return called(node) in BALLOTS
+    return node.type == "identifier" and text_of(node) in known
 
 
 def enclosing(node: Node, kinds: tuple[str, ...], until: Node) -> Iterator[Node]:

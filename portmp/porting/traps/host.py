@@ -22,6 +22,8 @@ _OWN_ENTRY = (
     (r"cudaThread\w+", "host/removed-functions"),
     (r"cudaStream\w+", "host/default-stream"),
     (r"cudaProfiler\w+|nvtx\w+", "debugging/profiling"),
+    (r"cuda(Device|Thread)?Limit\w*|cuda\w+Limit", "host/limits"),
+    (r"CUDA(RT)?_VERSION", "language/cuda-arch"),
     (r"cudaMem(Location\w*|Prefetch\w*|Advise\w*)", "host/managed"),
     (r"cu[A-Z]\w+|CU\w+", "host/driver-api"),
     (r".*", "host/names"),
@@ -71,6 +73,82 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             yield Trap("host/managed", *at(call), "speed", LIKELY, words)
 
 
+def is_typed(facts: Facts, node: Node) -> bool:
+    """Whether an argument points to a pointer to something other than void."""
+    if node.type == "cast_expression":
+        return False
+    name = next((text_of(n) for n in walk(node) if n.type == "identifier"), "")
+    return not re.search(rf"\bvoid\s*\*+\s*{re.escape(name)}\b", facts.source.text)
+
+
+def pointers(facts: Facts) -> Iterator[Trap]:
+    """Pointers to pointers that HIP takes as void ** alone."""
+    for call in facts.calls:
+        name, given = called(call), arguments(call)
+        place = names.POINTERS.get(name, len(given))
+        if place < len(given) and is_typed(facts, given[place]):
+            words = f"HIP wants (void **){short(given[place])}; portmp port --hip writes it"
+            yield Trap("host/pointer-to-pointer", *at(call), "compile", CERTAIN, words)
+
+
+def attributes(facts: Facts) -> Iterator[Trap]:
+    """What kind of memory a pointer points to."""
+    declared = set(re.findall(r"\bcudaPointerAttributes\s+(\w+)", facts.source.text))
+    for node in walk(facts.source.root) if declared else ():
+        if node.type == "field_expression":
+            of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
+            if text_of(of) in declared and text_of(field) == "type":
+                words = "the member is called memoryType in ROCm 5"
+                yield Trap("host/pointer-attributes", *at(node), "compile", LIKELY, words)
+
+
+def policies(facts: Facts) -> Iterator[Trap]:
+    """Thrust on a device or a stream of CUDA's by name."""
+    for node in walk(facts.source.root):
+        if node.type == "qualified_identifier" and re.match(
+            r"thrust\s*::\s*cuda\s*::", text_of(node)
+        ):
+            words = "rocThrust's policies are in thrust::hip; portmp port --hip writes it"
+            yield Trap("libraries/thrust", *at(node), "compile", CERTAIN, words)
+
+
+_LIMITS = frozenset(("cudaDeviceSetLimit", "cudaThreadSetLimit"))
+
+
+def limits(facts: Facts) -> Iterator[Trap]:
+    """Limits of the device: of its heap, its stacks, its printf."""
+    for call in facts.calls:
+        if (name := called(call)) in _LIMITS and name not in facts.declared:
+            words = "hipDeviceSetLimit is not there in ROCm 5.2, and knows three of CUDA's limits"
+            yield Trap("host/limits", *at(call), "compile", LIKELY, words)
+
+
+MEMBERS = frozenset(
+    (
+        *("asyncEngineCount", "deviceOverlap", "globalL1CacheSupported", "localL1CacheSupported"),
+        *("hostNativeAtomicSupported", "hostRegisterSupported", "maxBlocksPerMultiProcessor"),
+        *("persistingL2CacheMaxSize", "regsPerMultiprocessor", "sharedMemPerBlockOptin"),
+        *("reservedSharedMemPerBlock", "sharedMemPerMultiprocessor", "streamPrioritiesSupported"),
+        *("singleToDoublePrecisionPerfRatio", "surfaceAlignment", "unifiedAddressing"),
+        *("unifiedFunctionPointers", "uuid", "luid", "computePreemptionSupported"),
+        *("memoryPoolsSupported", "maxTexture1DLayered", "maxTexture2DLayered"),
+        *("maxTexture2DGather", "maxTextureCubemap", "maxSurface1D", "maxSurface2D"),
+        *("maxSurface3D", "accessPolicyMaxWindowSize", "canUseHostPointerForRegisteredMem"),
+    )
+)
+"""Members of cudaDeviceProp that hipDeviceProp_t of ROCm 5.2 has not."""
+
+
+def members(facts: Facts) -> Iterator[Trap]:
+    """Properties that were missing in HIP."""
+    if "cudaDeviceProp" not in facts.source.text:
+        return
+    for word in facts.words:
+        if word.kind == "field_identifier" and word.text in MEMBERS:
+            words = f"hipDeviceProp_t has no {word.text} in ROCm 5"
+            yield Trap("host/property-members", word.line, word.text, "compile", LIKELY, words)
+
+
 def _location(facts: Facts, given: list[Node]) -> bool:
     return any(text_of(g) in facts.locations for g in given)
 
@@ -100,4 +178,14 @@ def synchronous(facts: Facts) -> Iterator[Trap]:
             yield Trap("debugging/error-checks", *at(call), "compile", LIKELY, words)
 
 
-TRAPS = (missing_names, changed_arguments, versions, synchronous)
+TRAPS = (
+    missing_names,
+    changed_arguments,
+    pointers,
+    limits,
+    members,
+    attributes,
+    policies,
+    versions,
+    synchronous,
+)

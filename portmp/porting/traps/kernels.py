@@ -60,6 +60,8 @@ def assembly(facts: Facts) -> Iterator[Trap]:
                 continue
             entry = "language/inline-asm"
             text = text_of(node)
+            if re.match(r'(__)?asm(__)?\s*((__)?volatile(__)?)?\s*\(\s*""', text):
+                continue  # a barrier for the compiler, in every dialect
             if re.search(r"%laneid|lanemask", text):
                 entry = "warps/lane-id"
             elif re.search(r"\bbar(rier)?\.", text):
@@ -228,7 +230,7 @@ def textures(facts: Facts) -> Iterator[Trap]:
         for call, _, _ in inside.of_calls(_TEXTURES):
             if line_of(call) not in seen:
                 seen.add(line_of(call))
-                words = "MI300 has no texture units, MI200 has no filtering of all kinds"
+                words = "MI300 has no texture units"
                 yield Trap("memory/texture-object", *at(call), "support", LIKELY, words)
 
 
@@ -333,10 +335,12 @@ def atomics(facts: Facts) -> Iterator[Trap]:
 def _kind(inside: Inside, node: Node | None) -> str:
     """The type of what a pointer points to, where it is easily told."""
     name = next((text_of(n) for n in walk(node) if n.type == "identifier"), "")
-    found = inside.types.get(name, "")
+    found = inside.types.get(name, "") or inside.facts.types.get(name, "")
     if not found.endswith("*") and found and text_of(node)[:1] != "&":
         return ""
-    return re.sub(r"\b(const|volatile|__restrict__|__shared__|extern)\b|\*", "", found).strip()
+    return re.sub(
+        r"\b(const|volatile|__restrict__|__shared__|__device__|extern|static)\b|\*", "", found
+    ).strip()
 
 
 def libcu(facts: Facts) -> Iterator[Trap]:
@@ -371,7 +375,7 @@ def libcu(facts: Facts) -> Iterator[Trap]:
 def matrices(facts: Facts) -> Iterator[Trap]:
     """Tensor cores."""
     for node in walk(facts.source.root):
-        if node.type == "namespace_identifier" and text_of(node) in ("nvcuda",):
+        if node.type in ("namespace_identifier", "identifier") and text_of(node) == "nvcuda":
             words = "rocWMMA has the same functions in the namespace rocwmma"
             yield Trap("arithmetic/tensor-cores", *at(node), "compile", CERTAIN, words)
 

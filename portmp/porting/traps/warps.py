@@ -336,6 +336,9 @@ def groups(facts: Facts) -> Iterator[Trap]:
         "exclusive_scan",
         "labeled_partition",
         "binary_partition",
+        "invoke_one",
+        "invoke_one_broadcast",
+        "this_thread",
     )
     has_groups = "cooperative_groups" in facts.source.text
     for call in facts.calls if has_groups else []:
@@ -344,10 +347,10 @@ def groups(facts: Facts) -> Iterator[Trap]:
         if name in lacking and "::" in whole and "std" not in whole:
             words = f"HIP's cooperative groups have no {name}"
             yield Trap("warps/cooperative-groups", *at(call), "compile", CERTAIN, words)
-        elif name in ("coalesced_threads",):
-            words = "coalesced_threads is not there in ROCm 5"
-            yield Trap("warps/cooperative-groups", *at(call), "compile", LIKELY, words)
-        elif name == "memcpy_async":
+        elif name in ("wait", "wait_prior") and re.match(r"(cg|cooperative_groups)\s*::", whole):
+            words = f"HIP's cooperative groups have no {name}"
+            yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
+        elif name == "memcpy_async" and re.match(r"(cg|cooperative_groups)\s*::", whole):
             words = "HIP's cooperative groups have no memcpy_async"
             yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
     for node in walk(facts.source.root):
@@ -357,6 +360,36 @@ def groups(facts: Facts) -> Iterator[Trap]:
             name = text_of(node.child_by_field_name("path")).strip('<>"')
             words = f"HIP has no {name}"
             yield Trap("warps/cooperative-groups", line_of(node), name, "compile", CERTAIN, words)
+
+
+_GROUP = r"thread_block_tile\s*<[^;{}]*?>|thread_block|grid_group|thread_group|coalesced_group"
+_DECLARED = re.compile(
+    rf"\b(?:{_GROUP})\s*&?\s*(\w+)|\bauto\s*&?\s*(\w+)\s*=\s*[\w:]*"
+    r"\b(?:tiled_partition|this_thread_block|this_grid|coalesced_threads)\b"
+)
+_MEMBERS = frozenset(
+    (
+        *("num_threads", "meta_group_rank", "meta_group_size", "any", "all", "ballot"),
+        *("match_any", "match_all", "group_dim", "dim_threads", "barrier_arrive", "barrier_wait"),
+        *("num_blocks", "block_rank", "dim_blocks", "block_index"),
+    )
+)
+"""Members of groups that ROCm 5.2 has not."""
+
+
+def members(facts: Facts) -> Iterator[Trap]:
+    """Functions of groups that HIP got later."""
+    if "cooperative_groups" not in facts.source.text:
+        return
+    found = {name for pair in _DECLARED.findall(facts.source.text) for name in pair if name}
+    for call in facts.calls:
+        function = call.child_by_field_name("function")
+        if function is None or function.type != "field_expression":
+            continue
+        name = text_of(function.child_by_field_name("field"))
+        if name in _MEMBERS and text_of(function.child_by_field_name("argument")) in found:
+            words = f"groups have no {name} in ROCm 5.2"
+            yield Trap("warps/group-members", *at(call), "compile", LIKELY, words)
 
 
 TRAPS = (
@@ -371,4 +404,5 @@ TRAPS = (
     spinning,
     half_empty,
     groups,
+    members,
 )

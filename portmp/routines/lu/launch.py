@@ -60,10 +60,16 @@ def swap_spec(form: str, threads: int = THREADS) -> KernelSpec:
     return spec("lu_swap", "linalg/lu_swap.mako", formats.get(form), {}, **sizes)
 
 
+def threads_for(device: Device | None) -> int:
+    """Threads of a block: at least one for each column of a panel, or a single one."""
+    threads = threads_of(device, THREADS)
+    return threads if threads >= definition.BLOCK else 1
+
+
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     """The kernel of a panel."""
     rows = ROWS[device.properties.kind if device else "gpu"][0]
-    return (panel_spec(form.name, threads_of(device, THREADS), rows),)
+    return (panel_spec(form.name, threads_for(device), rows),)
 
 
 class Factored(NamedTuple):
@@ -82,11 +88,11 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         super().__init__(w.format, method)
         batch, m, n = w.shape
         self.count = min(m, n)
-        self.threads = threads_of(w.device, THREADS)
+        self.threads = threads_for(w.device)
         rows = ROWS[w.device.properties.kind]
         form, threads = w.format.name, self.threads
 
-        def stepped(rows: int, together: bool) -> KernelSpec:
+        def stepped(rows: int, _: bool, together: bool) -> KernelSpec:
             return panel_spec(form, threads, rows, together)
 
         self.panels = Panels(w.queue, stepped, rows, threads)
@@ -97,6 +103,7 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
 
         most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
+        self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)
         self.where = [integers(2 * batch * most) for _ in range(2)]
         self.places, self.chosen = integers(batch * m), integers(batch * definition.BLOCK)
         self.pivots, self.singular = integers(batch * self.count), integers(batch)
@@ -110,6 +117,7 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             np.int32(first),
             np.int32(self.count),
             *base.batched(mine),
+            *self.tops.buffers,
             *self.candidates.buffers,
             *(b for numbers in self.where for b in numbers.buffers),
             *self.places.buffers,

@@ -59,10 +59,10 @@ def factor(form: Format, a: Host, method: Method = None) -> Factors:
 
 def swapped(pivots: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
     """Which row comes where once rows were swapped in order."""
-    order = np.arange(rows)
-    for i, row in enumerate(pivots):
-        order[[i, row]] = order[[row, i]]
-    return order
+    order = list(range(rows))
+    for i, row in enumerate(pivots.tolist()):
+        order[i], order[row] = order[row], order[i]
+    return np.array(order, np.int64)
 
 
 def packed(form: Format, a: Host, method: Method = None) -> Host:

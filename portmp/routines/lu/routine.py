@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import ClassVar
 
+import numpy as np
+
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
 from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
-from portmp.routines.triangular.launch import COPYING, threads_of
+from portmp.routines.triangular.launch import COPYING
 from portmp.runtime.program import CompilationUnit
 
 
@@ -27,7 +29,7 @@ class Lu(Routine):
         """Panels and their swaps; rows in another order."""
         if not form.coded:
             yield "lu", launch.unit(form, device)
-            threads = threads_of(device, launch.THREADS)
+            threads = launch.threads_for(device)
             yield "lu_swap", (launch.swap_spec(form.name, threads),)
             yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
 
@@ -39,8 +41,12 @@ class Lu(Routine):
             ("ordinary-7x7", (7, 7)),
             ("blocks-39x37", (39, 37)),
             ("wide-5x41", (5, 41)),
+            ("tall-150x7", (150, 7)),
         ):
             a = inputs.ordinary(form, shape, f"lu {name}")
             yield Case("lu", name, form, (a,), "linalg.lu_factor", reference.packed)
+        for m, n in ((39, 37), (70, 5)):  # columns that become zero
+            a = [np.full((m, n), 0 if i else 1, form.dtype(i)) for i in range(len(form.planes))]
+            yield Case("lu", f"ones-{m}x{n}", form, (a,), "linalg.lu_factor", reference.packed)
         a, b = inputs.ordinary(form, (7, 7), "solve a"), inputs.ordinary(form, (7, 2), "solve b")
         yield Case("solve", "ordinary-7x2", form, (a, b), "linalg.solve", reference.solve)

@@ -24,6 +24,8 @@ from __future__ import annotations
 from functools import cache
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
@@ -41,8 +43,10 @@ THREADS = 256
 
 
 @cache
-def panel_spec(form: str, threads: int = THREADS, together: bool = False) -> KernelSpec:
-    """Steps of a panel; *together*: whose blocks wait for each other between them."""
+def panel_spec(
+    form: str, threads: int = THREADS, many: bool = True, together: bool = False
+) -> KernelSpec:
+    """Steps of a panel, of *many* blocks or one; *together*: which wait for each other."""
     f = formats.get(form)
     nets = f.accumulator().networks
     roles = {role: nets[role] for role in ("accumulate", "finish")}
@@ -52,6 +56,7 @@ def panel_spec(form: str, threads: int = THREADS, together: bool = False) -> Ker
         "rows": definition.ROWS,
         "lanes": definition.ROW_LANES,
         "most": definition.BLOCK,
+        "many": many,
         "together": together,
     }
     return spec("qr_panel", "linalg/qr_panel.mako", f, roles, **sizes)
@@ -77,13 +82,14 @@ class Factored(NamedTuple):
 
 
 class _OnDevice(OnDevice, QrSteps[Planes]):
-    def __init__(self, like: Planes, method: Method) -> None:
+    def __init__(self, like: Planes, method: Method, negligible: float = 0.0) -> None:
         super().__init__(like.format, method)
+        self.negligible = negligible
         self.batch = like.shape[0]
         name, threads = like.format.name, threads_of(like.device, THREADS)
 
-        def stepped(_: int, together: bool) -> KernelSpec:
-            return panel_spec(name, threads, together)
+        def stepped(_: int, many: bool, together: bool) -> KernelSpec:
+            return panel_spec(name, threads, many, together)
 
         self.panels = Panels(like.queue, stepped, (definition.ROWS,), threads)
 
@@ -92,7 +98,8 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         blocks = base.blocks(m, definition.ROWS)
         sums = allocate(self.form.compute, (2 * batch * blocks, definition.BLOCK), a.queue)
         saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
-        own = [*base.batched(a), *base.batched(t), *sums.buffers, *saved.buffers]
+        least = np.dtype(self.form.word).type(self.negligible)
+        own = [*base.batched(a), *base.batched(t), least, *sums.buffers, *saved.buffers]
         self.panels.run(batch, m, width, own)
 
     def empty(self, rows: int, columns: int, like: Planes) -> Planes:
@@ -102,8 +109,11 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         elementwise.apply("copy", [source], target)
 
 
-def factor(a: Planes, method: Method) -> Factored:
-    """Overwrite the upper triangles of a (batch, m, n) by R; the factors of Q."""
+def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factored:
+    """Overwrite the upper triangles of a (batch, m, n) by R; the factors of Q.
+
+    Columns of which others leave at most *negligible*, a length, count as zero.
+    """
     if not a.size:
         return Factored([], [])
     if a.device.by_reference:
@@ -111,14 +121,14 @@ def factor(a: Planes, method: Method) -> Factored:
         for each in range(a.shape[0]):
 
             def factored(planes: Host) -> Host:
-                packed, reflectors = reference.factor(a.format, planes, method)
+                packed, reflectors = reference.factor(a.format, planes, method, negligible)
                 found.append(reflectors)
                 return packed
 
             mine = base.matrix_of(a, (each,))
             base.on_host(mine, factored, mine)
         return Factored([], found)
-    return Factored(_OnDevice(a, method).factor(a), [])
+    return Factored(_OnDevice(a, method, negligible).factor(a), [])
 
 
 def applied(factors: Factored, c: Planes, *, transposed: bool, method: Method) -> None:

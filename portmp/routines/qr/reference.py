@@ -15,6 +15,10 @@ from portmp.routines.triangular.steps import Method
 
 
 class _OnHost(OnHost, QrSteps[Host]):
+    def __init__(self, form: Format, method: Method, negligible: float = 0.0) -> None:
+        super().__init__(form, method)
+        self.negligible = negligible
+
     def panel(self, a: Host, t: Host) -> None:
         ar, width = self.ar, a[0].shape[1]
         with ieee.quiet():
@@ -24,7 +28,7 @@ class _OnHost(OnHost, QrSteps[Host]):
                 alpha, g = (tuple(w[:, k : k + 1] for w in x) for x in (row, sums))
                 square = ar.operator("add", ar.operator("mul", alpha, alpha), g)
                 size = ar.operator("sqrt", square)
-                zero = bool(size[0][0, 0] == 0)
+                zero = bool(size[0][0, 0] <= self.negligible)
                 beta = size if alpha[0][0, 0] < 0 else ar.operator("neg", size)
                 p = ar.operator("sub", alpha, beta)
                 y = row if zero else ar.operator("add", row, ar.operator("div", sums, wide(p, row)))
@@ -88,10 +92,12 @@ def _tree(ar: Arithmetic, parts: list[Value]) -> Value:
     return parts[0]
 
 
-def factor(form: Format, a: Host, method: Method = None) -> tuple[Host, list[Reflectors[Host]]]:
+def factor(
+    form: Format, a: Host, method: Method = None, negligible: float = 0.0
+) -> tuple[Host, list[Reflectors[Host]]]:
     """a (m, n) with R in its upper triangle, and the factors of Q."""
     w = copied(a)
-    return w, _OnHost(form, method).factor(w)
+    return w, _OnHost(form, method, negligible).factor(w)
 
 
 def applied(

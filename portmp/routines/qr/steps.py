@@ -23,7 +23,12 @@ class Reflectors(NamedTuple, Generic[M]):
 
 
 class QrSteps(Steps[M]):
-    """What QR takes beside products and triangular systems."""
+    """What QR takes beside products and triangular systems.
+
+    ``negligible``: what others leave of a column counts as zero up to this length.
+    """
+
+    negligible = 0.0
 
     @abstractmethod
     def panel(self, a: M, t: M) -> None:

@@ -24,7 +24,7 @@ from portmp.routines import base, gemm
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.triangular import reference
-from portmp.routines.triangular.steps import Method, Steps, factors
+from portmp.routines.triangular.steps import Method, Run, Steps, factors
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 from portmp.schedules.base import widths
@@ -32,6 +32,19 @@ from portmp.schedules.base import widths
 THREADS = 128
 TILE = 16
 """Right-hand sides of a block of threads."""
+WIDE = 2048
+"""So many right-hand sides keep a GPU busy by tiles of that many; fewer are shared out."""
+LAYOUTS = {
+    "narrow": {"tile": 4, "across": 1, "down": 4, "depth": 8},
+    "wide": {"tile": TILE, "across": 2, "down": 2, "depth": 16},
+}
+"""Of a system's blocks of threads: right-hand sides; of a product a thread's columns and rows, and
+the steps that are kept at once."""
+MEMORY = 32768
+"""Bytes of block memory that every GPU has."""
+SYSTEM = 256
+"""Unknowns that GPUs find in one launch, with the products between their blocks: direct ones."""
+assert SYSTEM // 2 < definition.BY_INTEGERS
 COPYING = 64
 
 
@@ -49,9 +62,7 @@ def kernel_spec(form: str, threads: int = THREADS, width: int = 1) -> KernelSpec
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
     template = "triangular" if width == 1 else "triangular_vectors"
-    shared = threads >= TILE
-    path = f"linalg/{template}.mako"
-    return spec("triangular_solve", path, f, roles, width=width, shared=shared, **sizes)
+    return spec("triangular_solve", f"linalg/{template}.mako", f, roles, width=width, **sizes)
 
 
 def width_for(form: Format, device: Device | None) -> int:
@@ -61,6 +72,28 @@ def width_for(form: Format, device: Device | None) -> int:
     if any(plane != form.word for plane in form.planes):
         return 1
     return max(width for width in widths(form, device) if TILE % width == 0)
+
+
+@cache
+def system_spec(form: str, threads: int = THREADS, layout: str = "narrow") -> KernelSpec:
+    """Systems of at most SYSTEM unknowns whole, for many right-hand sides and matrices."""
+    f = formats.get(form)
+    accumulator = f.accumulator("accurate")
+    roles = accumulator.networks | {
+        op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")
+    }
+    sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, **LAYOUTS[layout]}
+    kept = threads * sizes["across"] * sizes["down"] // sizes["tile"] + 1 + sizes["tile"]
+    while sizes["depth"] * kept * f.limbs * np.dtype(f.word).itemsize > MEMORY:
+        sizes["depth"] //= 2
+    sums: dict[str, Any] = {"slab": definition.SLAB, "period": accumulator.period}
+    path = "linalg/triangular_system.mako"
+    return spec("triangular_system", path, f, roles, **sizes, **sums)
+
+
+def whole(device: Device | None, threads: int) -> bool:
+    """Whether systems are solved whole: not on CPUs, whose threads take turns at barriers."""
+    return threads >= TILE and (device is None or device.properties.kind != "cpu")
 
 
 @cache
@@ -131,6 +164,47 @@ class OnDevice(Steps[Planes]):
             slices.gemm(a, b, **options, method=method)
         else:
             residues.gemm(a, b, **options, method=method)
+
+    def multiply_run(self, a: Planes, c: Planes, run: Run, kind: str) -> None:
+        """Direct products of one matrix's blocks in one launch."""
+        rows, columns = (v.stop - v.start for v in run[:2])
+        k = a.shape[2]
+        if run.blocks == 1 or a.shape[0] > 1 or self.method_for(rows, columns, k) is not None:
+            super().multiply_run(a, c, run, kind)
+            return
+        down, across = a.strides[1:]
+        left, right = (
+            a.view((run.blocks, v.stop - v.start, k), (run.apart * down, down, across), start)
+            for v, start in ((v, a.start + v.start * down) for v in run[:2])
+        )
+        down, across = c.strides[1:]
+        start = c.start + run.rows.start * down + run.columns.start * across
+        strides = (run.apart * (down + across), down, across)
+        target = c.view((run.blocks, rows, columns), strides, start)
+        self.multiply(left, self.turned(right), target, kind)
+
+    def solve(self, a: Planes, b: Planes, *, lower: bool, unit: bool) -> None:
+        """Overwrite b; of few unknowns in one launch where the device has such a kernel."""
+        threads = threads_of(b.device, THREADS)
+        if not b.size or a.shape[1] > SYSTEM or not whole(b.device, threads):
+            super().solve(a, b, lower=lower, unit=unit)
+            return
+        batch, n, columns = b.shape
+        layout = "wide" if batch * columns >= WIDE and columns >= TILE else "narrow"
+        key = system_spec(self.form.name, threads, layout)
+        tiles = base.blocks(columns, LAYOUTS[layout]["tile"])
+        if not lower:
+            a, b = self.backwards(a, True), self.backwards(b, False)
+        b.queue.launch(
+            program.kernels(b.device, key)[key.name],
+            (batch * tiles, 1, 1),
+            (threads, 1, 1),
+            [
+                *(n, columns, tiles, np.int32(unit), np.int32(not lower)),
+                *base.batched(a),
+                *base.batched(b),
+            ],
+        )
 
     def solve_block(self, a: Planes, b: Planes, unit: bool) -> None:
         threads = threads_of(b.device, THREADS)

@@ -25,12 +25,18 @@ class Triangular(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Blocks of unknowns; copies of triangles."""
+        """Systems, on CPUs blocks of unknowns; copies of triangles."""
         if form.coded:
             return
         threads = launch.threads_of(device, launch.THREADS)
-        width = launch.width_for(form, device)
-        yield "triangular", (launch.kernel_spec(form.name, threads, width),)
+        if launch.whole(device, threads):
+            for layout in launch.LAYOUTS:
+                yield f"triangular_{layout}", (launch.system_spec(form.name, threads, layout),)
+        if device is None:  # as text, that of CPUs too
+            yield "triangular", (launch.kernel_spec(form.name, 1),)
+        elif not launch.whole(device, threads):
+            width = launch.width_for(form, device)
+            yield "triangular", (launch.kernel_spec(form.name, threads, width),)
         copying = base.threads(device, launch.COPYING)
         yield "triangle", (launch.copy_spec(form.name, copying),)
 
@@ -38,7 +44,11 @@ class Triangular(Routine):
         """What ``portmp verify`` compares by digests."""
         if form.coded:
             return
-        for name, n, r in (("ordinary-7x3", 7, 3), ("blocks-45x2", 45, 2)):
+        for name, n, r in (
+            ("ordinary-7x3", 7, 3),
+            ("blocks-45x2", 45, 2),
+            ("halves-150x5", 150, 5),
+        ):
             a, b = dominant(form, n, f"triangular {name}"), inputs.ordinary(form, (n, r), name)
             for lower in (True, False):
                 for unit in (True, False):

@@ -7,7 +7,8 @@ kernel on devices and NumPy's on the host, which share nothing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Generic, TypeVar
+from collections.abc import Iterable, Iterator
+from typing import Generic, NamedTuple, TypeVar
 
 from portmp import definition
 from portmp.formats import Format
@@ -117,21 +118,59 @@ class Steps(ABC, Generic[M]):
     def square(self, a: M, c: M, kind: str, lower: bool = True) -> None:
         """The triangle of c as ``multiply(a, a^T, c, kind)`` gives it.
 
-        Beyond the diagonal too where a block is small. Elements do not depend on blocks.
+        Beyond the diagonal too where a block is small. Elements do not depend on blocks, but for
+        how products are made (``method_for``).
         """
-        n, k = self.shape(a)
-        if n <= WHOLE:
-            self.multiply(a, self.turned(a), c, kind)
-            return
-        h = definition.half(n)
-        first, last, steps = slice(0, h), slice(h, n), slice(0, k)
-        top, bottom = self.part(a, first, steps), self.part(a, last, steps)
-        self.square(top, self.part(c, first, first), kind, lower)
-        if lower:
-            self.multiply(bottom, self.turned(top), self.part(c, last, first), kind)
+        for run in runs(blocks_of_square(self.shape(a)[0])):
+            self.multiply_run(a, c, run if lower else run.turned(), kind)
+
+    def multiply_run(self, a: M, c: M, run: Run, kind: str) -> None:
+        """Blocks of c by rows of a and, transposed, rows of a: ``square``'s, one by one."""
+        steps = slice(0, self.shape(a)[1])
+        for i in range(run.blocks):
+            first, last = (slice(v.start + i * run.apart, v.stop + i * run.apart) for v in run[:2])
+            left, right = self.part(a, first, steps), self.part(a, last, steps)
+            self.multiply(left, self.turned(right), self.part(c, first, last), kind)
+
+
+class Run(NamedTuple):
+    """Blocks of one size along a diagonal: the first one, how many, and how far apart."""
+
+    rows: slice
+    columns: slice
+    blocks: int = 1
+    apart: int = 0
+
+    def turned(self) -> Run:
+        """The same of the transposed matrix."""
+        return self._replace(rows=self.columns, columns=self.rows)
+
+
+def blocks_of_square(n: int, first: int = 0) -> Iterator[Run]:
+    """Blocks that cover the lower triangle of n rows and columns."""
+    if n <= WHOLE:
+        if n:
+            yield Run(slice(first, first + n), slice(first, first + n))
+        return
+    middle, end = first + definition.half(n), first + n
+    yield Run(slice(middle, end), slice(first, middle))
+    yield from blocks_of_square(middle - first, first)
+    yield from blocks_of_square(end - middle, middle)
+
+
+def runs(blocks: Iterable[Run]) -> list[Run]:
+    """The same blocks, those that follow each other along a diagonal together."""
+    found: dict[tuple[int, ...], list[Run]] = {}
+    for block in blocks:
+        (top, bottom), (left, right) = ((v.start, v.stop) for v in block[:2])
+        mine = found.setdefault((bottom - top, right - left, top - left), [])
+        last = mine[-1] if mine else None
+        apart = 0 if last is None else top - last.rows.start - (last.blocks - 1) * last.apart
+        if last is not None and (last.blocks == 1 or apart == last.apart):
+            mine[-1] = last._replace(blocks=last.blocks + 1, apart=apart)
         else:
-            self.multiply(top, self.turned(bottom), self.part(c, first, last), kind)
-        self.square(bottom, self.part(c, last, last), kind, lower)
+            mine.append(block)
+    return [run for mine in found.values() for run in mine]
 
 
 WHOLE = 128

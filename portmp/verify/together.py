@@ -1,0 +1,76 @@
+"""Cases of all formats in several processes, a format each: compilers work side by side."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any
+
+import portmp
+from portmp.progress import Progress
+from portmp.routines.case import Case
+from portmp.verify.cases import recorded
+from portmp.verify.outcome import Outcome
+
+MAIN = "import sys; from portmp.cli import main; sys.exit(main(sys.argv[1:]))"
+
+
+def run(
+    device: str, chosen: Sequence[Case], routine: str | None, jobs: int, progress: Progress
+) -> list[Outcome]:
+    """The cases' outcomes on a device, by at most *jobs* processes at once."""
+    formats = list(dict.fromkeys(case.form.name for case in chosen))
+    found: dict[str, Outcome] = {}
+    with ThreadPoolExecutor(max_workers=jobs) as pool:
+        waiting = {pool.submit(_part, device, form, routine): form for form in formats}
+        for done, part in enumerate(as_completed(waiting), 1):
+            form = waiting[part]
+            keys = [case.key for case in chosen if case.form.name == form]
+            found |= {one.key: one for one in _outcomes(keys, *part.result())}
+            progress.show(f"verify {device}: {done}/{len(formats)} formats, {form} done")
+    progress.clear()
+    return [found[case.key] for case in chosen]
+
+
+def _part(device: str, form: str, routine: str | None) -> tuple[dict[str, Any], str]:
+    """A process's report of a format, or why there is none."""
+    words = ["verify", "--device", device, "--format", form]
+    words += ["--routine", routine] if routine else []
+    # Of this portmp, whatever the current folder or another installation has.
+    places = [str(Path(portmp.__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, places))}
+    with tempfile.TemporaryDirectory() as folder:
+        written = Path(folder) / "report.json"
+        ended = subprocess.run(
+            [sys.executable, "-P", "-c", MAIN, *words, "-o", str(written)],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            env=environment,
+        )
+        if written.exists():
+            (found,) = json.loads(written.read_text())
+            return found, ""
+    told = ended.stderr.strip().splitlines() or ["it wrote no report"]
+    return {}, f"the process for {form} ended with status {ended.returncode}: {told[-1][:200]}"
+
+
+def _outcomes(keys: Iterable[str], report: dict[str, Any], error: str) -> list[Outcome]:
+    errors = {one["key"]: one["error"] for one in report.get("failures", ())}
+    digests = report.get("digests", {})
+    return [
+        Outcome(
+            key,
+            digests.get(key, ""),
+            recorded().get(key, ""),
+            error or errors.get(key, "") or ("" if key in digests else "no result"),
+        )
+        for key in keys
+    ]

@@ -1,0 +1,291 @@
+## Triangular systems whole, a tile of right-hand sides a block of threads: blocks of unknowns and the
+## products between them, in the order that halving gives.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
+<%
+    p, long = w.platform, w.platform.index
+    fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
+    state, settle = networks["accumulate"].result, networks.get("renormalise")
+    lanes = threads // tile
+    ## Of a product a thread has ${down} rows, as far apart as threads go, and ${across} columns.
+    abreast = threads * across // tile
+    span = abreast * down
+    pitch = span + 1
+    held = {"left": max(most * (most + 1) // 2, depth * pitch), "known": max(2, depth) * tile}
+    batch = min(8, most * most // threads)
+    fetched_left, fetched_known = span * depth // threads, -(-depth * tile // threads)
+    ## With few rows a thread leaves out those that are none.
+    versions = [1 << i for i in range(down.bit_length())] if across == 1 else [down]
+%>
+<%def name="put(name, index, value)">
+% for k in w.limbs:
+            ${w.store(name, k, index, w.word_of(value, k))}
+% endfor
+</%def>
+## A value as memory would give it back.
+<%def name="stored(value)">
+% for k in w.limbs:
+% if w.format.planes[k] != w.format.word:
+                ${w.word_of(value, k)} = ${w.narrow(k, w.word_of(value, k))};
+% endif
+% endfor
+</%def>
+<%def name="kept(memory, index, value)">
+% for k in w.limbs:
+                ${memory}${k}[${index}] = ${w.word_of(value, k)};
+% endfor
+</%def>
+<% there = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
+${arithmetic(w, list(networks.values()))}
+${leading_chain(w, slab)}
+/* a x = b, a lower triangular with n rows, x in b's place; unknowns in ascending order. With upper,
+   a is an upper one turned round: its first block of rows is the one that may be smaller */
+${p.kernel.format(threads)} triangular_system(
+    const ${long} n, const ${long} columns, const ${long} tiles, const int unit, const int upper,
+${matrix(w, "a")}\
+${matrix(w, "b", const=False, end=")")}\
+{
+% for memory, count in held.items():
+% for k in w.limbs:
+    ${p.shared} ${w.word} ${memory}${k}[${count}];
+% endfor
+% endfor
+    const int thread = (int)${p.axis(p.local_id, 0)}, size = (int)n;
+    const ${long} group = ${p.axis(p.group_id, 0)};
+    const ${long} begin = group % tiles * ${tile}, entry = group / tiles;
+    const int width = (int)(columns - begin < ${tile} ? columns - begin : ${tile});
+    const ${long} a_at = a_start + entry * a_batch;
+    const ${long} b_at = b_start + entry * b_batch + begin * b_col;
+    const int blocks = (size + ${most - 1}) / ${most};
+## Of what a warp reads neighbours lie side by side, whichever way a matrix is stored.
+    const int by_rows = (b_row < 0 ? -b_row : b_row) < (b_col < 0 ? -b_col : b_col);
+    const int a_by_rows = (a_row < 0 ? -a_row : a_row) < (a_col < 0 ? -a_col : a_col);
+    const int lane = by_rows ? thread % ${lanes} : thread / ${tile};
+    const int j = by_rows ? thread / ${lanes} : thread % ${tile};
+    const int row_of = by_rows ? thread % ${abreast} : thread / ${tile // across};
+    const int column_of = by_rows ? thread / ${abreast} : thread % ${tile // across};
+
+    for (int block = 0; block < blocks; ++block) {
+        const int first = ${edge("block")}, end = ${edge("block + 1")}, rows = end - first;
+        {
+## Eight elements are read before they are kept; beyond the triangle and below its rows others are
+## read, which nobody uses.
+            const ${long} corner = a_at + first * (a_row + a_col);
+            for (int e = thread; e < ${most * most}; e += ${batch * threads}) {
+                ${w.value} read[${batch}];
+% for u in range(batch):
+                {
+                    const int at_once = e + ${u * threads};
+                    const int i = a_by_rows ? at_once % ${most} : at_once / ${most};
+                    const int column = a_by_rows ? at_once / ${most} : at_once % ${most};
+                    const int row = i < rows ? i : rows - 1;
+                    const ${long} at = corner + row * a_row + (column < row ? column : row) * a_col;
+                    read[${u}] = ${w.element("a", "at")};
+                }
+% endfor
+% for u in range(batch):
+                {
+                    const int at_once = e + ${u * threads};
+                    const int i = a_by_rows ? at_once % ${most} : at_once / ${most};
+                    const int column = a_by_rows ? at_once / ${most} : at_once % ${most};
+                    if (column <= i) {
+                        ${w.value} l = read[${u}];
+                        if (column < i)
+                            l = ${neg}(l);
+${kept("left", "i * (i + 1) / 2 + column", "l")}
+                    }
+                }
+% endfor
+            }
+            ${w.value} mine[${most // lanes}];
+            const ${long} side = b_at + first * b_row + j * b_col;
+% for u in range(most // lanes):
+            if (lane + ${u * lanes} < rows && j < width) {
+                const ${long} at = side + (lane + ${u * lanes}) * b_row;
+                mine[${u}] = ${w.element("b", "at")};
+            } else {
+                mine[${u}] = ${w.zero()};
+            }
+% endfor
+            ${p.barrier}
+            for (int i = 0; i < rows; ++i) {
+                const int spot = (i & 1) * ${tile} + j;
+                if (i % ${lanes} == lane && j < width) {
+% for u in range(most // lanes):
+                    if (i == lane + ${u * lanes}) {
+                        if (!unit) {
+                            mine[${u}] = ${div}(mine[${u}], ${there("left", "i * (i + 3) / 2")});
+${stored(f"mine[{u}]")}\
+                        }
+${kept("known", "spot", f"mine[{u}]")}\
+                    }
+% endfor
+                }
+                ${p.barrier}
+                if (j < width) {
+                    const ${w.value} x = ${there("known", "spot")};
+## All rows, so that none waits for another; only those below keep what they get.
+% for u in range(most // lanes):
+                    {
+                        const int row = lane + ${u * lanes}, below = row > i, at = row * (row + 1) / 2 + i;
+                        ${w.value} z = ${fma}(${there("left", "at")}, x, mine[${u}]);
+${stored("z")}\
+% for k in w.limbs:
+                        ${w.word_of(f"mine[{u}]", k)} = below ? ${w.word_of("z", k)} : ${w.word_of(f"mine[{u}]", k)};
+% endfor
+                    }
+% endfor
+                }
+            }
+% for u in range(most // lanes):
+            if (lane + ${u * lanes} < rows && j < width) {
+                const ${long} at = side + (lane + ${u * lanes}) * b_row;
+${put("b", "at", f"mine[{u}]")}
+            }
+% endfor
+        }
+        if (block + 1 == blocks)
+            break;
+        ${p.device_barrier}
+
+        /* unknowns from low on, found by now, leave the rows below that the same halving has */
+        int low = 0, high = blocks, middle = (blocks + upper) / 2;
+        while (middle != block + 1) {
+            if (middle > block)
+                high = middle;
+            else
+                low = middle;
+            middle = low + (high - low + upper) / 2;
+        }
+        const int from = ${edge("low")}, below = ${edge("high")}, k = end - from;
+        /* in the order of the matrix as it was given */
+        const int origin = upper ? end - 1 : from;
+        const ${long} a_next = upper ? -a_col : a_col, b_next = upper ? -b_row : b_row;
+        const ${long} x_at = b_at + origin * b_row;
+        for (int top = end; top < below; top += ${span}) {
+            const int there = below - top;
+            const ${long} l_at = a_at + top * a_row + origin * a_col;
+            ${w.type(state)} sum[${down}][${across}];
+            ${w.value} next_left[${fetched_left}], next_known[${fetched_known}];
+
+            ${p.unroll}
+            for (int u = 0; u < ${down}; ++u) {
+                ${p.unroll}
+                for (int v = 0; v < ${across}; ++v)
+                    sum[u][v] = ${w.zero(state)};
+            }
+${fetched("0")}
+            for (int done = 0; done < k; done += ${depth}) {
+                const int steps = k - done < ${depth} ? k - done : ${depth};
+                ${p.barrier}
+% for u in range(fetched_left):
+                {
+                    const int e = thread + ${u * threads};
+                    const int at = a_by_rows ? e / ${span} * ${pitch} + e % ${span} : e % ${depth} * ${pitch} + e / ${depth};
+${kept("left", "at", f"next_left[{u}]")}\
+                }
+% endfor
+% for u in range(fetched_known):
+                if (thread < ${depth * tile - u * threads}) {
+                    const int e = thread + ${u * threads};
+                    const int at = by_rows ? e % ${depth} * ${tile} + e / ${depth} : e;
+${kept("known", "at", f"next_known[{u}]")}\
+                }
+% endfor
+                ${p.barrier}
+                if (done + ${depth} < k) {
+${fetched(f"done + {depth}")}
+                }
+% for count in versions:
+                ${"" if loop.first else "else "}${"" if loop.last else f"if (there <= {count * abreast}) "}{
+${multiplied(count)}
+                }
+% endfor
+            }
+            ${p.unroll}
+            for (int u = 0; u < ${down}; ++u) {
+                ${p.unroll}
+                for (int v = 0; v < ${across}; ++v) {
+                    const int row = row_of + u * ${abreast}, column = column_of + v * ${tile // across};
+                    const ${long} at = b_at + (top + row) * b_row + column * b_col;
+                    if (row >= there || column >= width)
+                        continue;
+% for factor, value in (("alpha", -1), ("beta", 1)):
+% for k in w.limbs:
+                    const ${w.word} ${factor}${k} = ${w.literal(0 if k else value)};
+% endfor
+% endfor
+                    const int alpha_is_one = 0, beta_kind = 1;
+                    ${w.value} z = ${w.function(networks["finish"])}(sum[u][v]);
+                    if (!(${w.fabs(w.word_of("z", 0))} <= ${w.largest})) {
+                        const ${w.scalar} chain = leading_chain(
+                            ${w.leading("a", pass_on=True)}, l_at + row * a_row, a_next,
+                            ${w.leading("b", pass_on=True)}, x_at + column * b_col, b_next, k);
+                        z = ${w.alone("chain")};
+                    }
+${scaled(w, networks, "z", w.element("b", "at"), " " * 20)}
+${put("b", "at", "z")}
+                }
+            }
+        }
+        ${p.device_barrier}
+    }
+}
+## The first row of a block.
+<%def name="edge(block)">\
+<% of = f"({block})" %>\
+(upper ? (size > (blocks - ${of}) * ${most} ? size - (blocks - ${of}) * ${most} : 0) : (size < ${of} * ${most} ? size : ${of} * ${most}))\
+</%def>
+## What a thread has of the next steps of both operands; zeros beyond them.
+<%def name="fetched(start)">
+% for u in range(fetched_left):
+                {
+                    const int e = thread + ${u * threads};
+                    const int row = a_by_rows ? e % ${span} : e / ${depth};
+                    const int step = ${start} + (a_by_rows ? e / ${span} : e % ${depth});
+                    const ${w.platform.index} at = l_at + row * a_row + step * a_next;
+                    next_left[${u}] = ${w.zero()};
+                    if (row < there && step < k)
+                        next_left[${u}] = ${w.element("a", "at")};
+                }
+% endfor
+% for u in range(fetched_known):
+                {
+                    const int e = thread + ${u * threads};
+                    const int step = ${start} + (by_rows ? e % ${depth} : e / ${tile});
+                    const int column = by_rows ? e / ${depth} : e % ${tile};
+                    const ${w.platform.index} at = x_at + step * b_next + column * b_col;
+                    next_known[${u}] = ${w.zero()};
+                    if (column < width && step < k)
+                        next_known[${u}] = ${w.element("b", "at")};
+                }
+% endfor
+</%def>
+<%def name="multiplied(count)">
+<% p = w.platform %>
+                    for (int step = 0; step < steps; ++step) {
+                        ${w.value} x[${across}];
+                        ${p.unroll}
+                        for (int v = 0; v < ${across}; ++v)
+                            x[v] = ${there("known", f"step * {tile} + column_of + v * {tile // across}")};
+                        ${p.unroll}
+                        for (int u = 0; u < ${count}; ++u) {
+                            const ${w.value} l = ${there("left", f"step * {pitch} + row_of + u * {abreast}")};
+                            ${p.unroll}
+                            for (int v = 0; v < ${across}; ++v)
+                                sum[u][v] = ${w.function(networks["accumulate"])}(sum[u][v], l, x[v]);
+                        }
+                    }
+% if settle is not None:
+                    if (steps == ${depth} && (done + ${depth}) % ${period} == 0) {
+                        ${p.unroll}
+                        for (int u = 0; u < ${count}; ++u) {
+                            ${p.unroll}
+                            for (int v = 0; v < ${across}; ++v)
+                                sum[u][v] = ${w.function(settle)}(sum[u][v]);
+                        }
+                    }
+% endif
+</%def>
