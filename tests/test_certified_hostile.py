@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -15,7 +16,10 @@ import pytest
 import portmp as mp
 from portmp import formats
 from portmp.arrays.array import Array
+from portmp.backends.base import Device
+from portmp.errors import ArgumentError
 from portmp.formats import Format, convert, inputs
+from tests.slow import mostly_slow
 
 OPTIMISED = False
 HOST = "host:0"
@@ -415,3 +419,78 @@ def test_hostile_sums(name: str, form: str) -> None:
     known = list(check(CASES[name](formats.get(form)), form, HOST))
     beyond = RANGE | (SHORT_RANGE if form.startswith("float16") else set())
     assert name in beyond or all(known)
+
+
+@pytest.mark.parametrize("form", ["float64", "ts"])
+@pytest.mark.parametrize("name", LONG)
+def test_hostile_sums_of_several_slabs(name: str, form: str) -> None:
+    """Sums just below, at and above the lengths at which slabs end."""
+    assert all(check(LONG[name](formats.get(form)), form, HOST))
+
+
+@pytest.mark.parametrize("form", mostly_slow(["dd", "ts"], ["dd"], "the same kernels"))
+def test_hostile_sums_on_devices(device: Device, form: str) -> None:
+    """Kernels, which have the bits of the host."""
+    for name, make in CASES.items():
+        known = list(check(make(formats.get(form)), form, device))
+        assert name in RANGE or all(known), name
+
+
+@pytest.mark.parametrize("form", ["float16", "slfp32in16b", "dd", "tsin80b"])
+def test_views_and_batches(form: str) -> None:
+    """Backwards, every other element, transposed, and one row for all."""
+    f = formats.get(form)
+    x, y = (inputs.ordinary(f, s, "hostile views") for s in ((3, 8, 14), (14, 8)))
+    a, b = mp.from_limbs(x, f, HOST)[:, ::-2, ::2], mp.from_limbs(y, f, HOST)[::2, ::-1]
+    rows = mp.broadcast_to(a[:1, :1], (3, 4, 7))
+    for left in (a, a[0], rows):
+        for right, turned in ((b, False), (b.transpose(1, 0), True)):
+            sums = np.matmul(exact(left.copy()), exact(b.copy()))
+            pair = mp.gemm(left, right, trans_b=turned, bound=True)
+            assert within(pair, mp.gemm(left, right, trans_b=turned), sums)
+            rounded(mp.gemm(left, right, trans_b=turned, rounding="correct"), sums)
+    totals = exact(a.copy()).sum(axis=(0, 2))
+    assert within(a.sum(axis=(0, 2), bound=True), a.sum(axis=(0, 2)), totals)
+    rounded(a.sum(axis=(0, 2), rounding="correct"), totals)
+
+
+@pytest.mark.parametrize("form", ["float64", "dd", "qs", "float16_rz"])
+def test_one_infinity_or_nan(form: str) -> None:
+    """It takes the bound of its row, no other, and is refused where roundings are correct."""
+    for bad in (math.inf, -math.inf, math.nan):
+        a = mp.array([[1.0, 2.0, 3.0], [4.0, bad, 6.0]], form, HOST)
+        b = mp.array([[1.0, -1.0], [0.0, 2.0], [3.0, 1.0]], form, HOST)
+        limits = mp.gemm(a, b, bound=True)[1].to_limbs()[0]
+        assert np.isfinite(limits[0]).all() and not np.isfinite(limits[1]).any()
+        limits = a.sum(axis=1, bound=True)[1].to_limbs()[0]
+        assert np.isfinite(limits[0]) and not np.isfinite(limits[1])
+        assert not np.isfinite(mp.nrm2(a, bound=True)[1].to_limbs()[0])
+        with pytest.raises(ArgumentError, match="finite"):
+            mp.gemm(a, b, rounding="correct")
+
+
+@pytest.mark.parametrize("form", ["float16", "float16_rz", "fp64infp32", "fp64infp32_rz"])
+def test_norms_beyond_the_largest_number(form: str) -> None:
+    """Toward zero they end at the largest number, which may be far from them."""
+    f = formats.get(form)
+    x = mp.array([biggest(f)] * 9, f, HOST)
+    norm, limit = (float(v.to_limbs()[0]) for v in mp.nrm2(x, bound=True))
+    assert limit >= 1.99 * float(biggest(f))
+    assert norm == (float(biggest(f)) if form.endswith("_rz") else math.inf)
+
+
+def test_norms_near_overflow_have_no_bound() -> None:
+    """As other results near the largest number."""
+    for values in ([1.7e308] * 3, [1.7e308, 0.0]):
+        x = mp.array(values, "dd", HOST)
+        assert not np.isfinite(mp.nrm2(x, bound=True)[1].to_limbs()[0])
+
+
+@pytest.mark.parametrize("form", ["float16", "float16_rz", "bfloat16", "fp64infp32", "tsin80b"])
+def test_single_numbers_in_storage_formats(form: str) -> None:
+    """They have no axis, and are stored without a warning from NumPy."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = [mp.array(v, form, HOST) for v in (0.0, 1e-6, 1.5, -3.0)]
+    assert [x.shape for x in found] == [()] * 4
+    assert [float(x.to_float64()) for x in found[2:]] == [1.5, -3.0]

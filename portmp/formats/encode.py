@@ -23,15 +23,17 @@ IMAGE: dict[str, Any] = {"float32": np.uint32, "float64": np.uint64}
 
 def encoded(words: Plane, encoding: Encoding, rounding: str = "nearest") -> list[Plane]:
     """The parts of words; ``rounding``: ``nearest`` or ``toward_zero``."""
-    words = np.asarray(words, encoding.word, order="C")
+    shape = np.shape(words)
+    # A single number becomes a vector here: as a scalar, NumPy warns of integers that wrap around.
+    words = np.ascontiguousarray(words, encoding.word)
     if encoding.plain or not encoding.parts:
-        return [words][: len(encoding.parts)]
+        return [words.reshape(shape)][: len(encoding.parts)]
     truncates = rounding == "toward_zero"
     if encoding.native:
-        return [_narrowed(words, truncates)]
-    kept = _image(words, encoding, truncates)
+        return [_narrowed(words, truncates).reshape(shape)]
+    kept = _image(words, encoding, truncates).reshape(shape)
     return [
-        (kept >> kept.dtype.type(shift)).astype(dtype)
+        np.asarray(kept >> kept.dtype.type(shift)).astype(dtype)
         for dtype, shift in zip(encoding.parts, encoding.shifts, strict=True)
     ]
 

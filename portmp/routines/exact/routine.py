@@ -12,7 +12,7 @@ import numpy as np
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
 from portmp.routines import base
-from portmp.routines.case import BETA, Case, scalar
+from portmp.routines.case import ALPHA, BETA, Case, scalar
 from portmp.routines.exact import launch, reference
 from portmp.routines.reference import Host
 from portmp.routines.routine import Routine
@@ -63,6 +63,24 @@ class Exact(Routine):
             "gemm",
             lambda f, a, b: reference.gemm(f, a, b, scalar(f, BETA), c),
             CORRECT | {"beta": BETA, "c": c},
+        )
+        yield Case(
+            "exact_gemm",
+            "alpha-5x70x3",
+            form,
+            (a, b),
+            "gemm",
+            lambda f, a, b: reference.gemm(f, a, b, alpha=scalar(f, ALPHA)),
+            CORRECT | {"alpha": ALPHA},
+        )
+        yield Case(
+            "exact_gemm",
+            "alpha-beta-5x70x3",
+            form,
+            (a, b),
+            "gemm",
+            lambda f, a, b: reference.gemm(f, a, b, scalar(f, BETA), c, scalar(f, ALPHA)),
+            CORRECT | {"alpha": ALPHA, "beta": BETA, "c": c},
         )
 
 
