@@ -8,7 +8,7 @@ from typing import Any
 from portmp.arrays import creation, dtypes, elementwise, functions, manipulation
 from portmp.arrays.viewed import AnyArray, wrapped
 from portmp.errors import FormatError
-from portmp.formats import constants
+from portmp.formats import Format, constants
 from portmp.runtime.planes import Numbers, Planes
 
 
@@ -54,6 +54,18 @@ def _bits(view: Planes) -> Numbers:
     """The same memory as integers."""
     dtype = {"float32": "int32", "float64": "int64"}[view.format.word]
     return Numbers(dtype, view.shape, view.strides, view.start, view.buffers, view.queue)
+
+
+def powers_of_two(exponents: Any, word: Format) -> Any:
+    """2 to the power of integers for which it is a normal number of a word."""
+    found = creation.empty(exponents.shape, word, exponents.queue)
+    bits = wrapped(_bits(found.planes))
+    bits[...] = (exponents + _BIASES[word.name]).astype(bits.dtype) * 2 ** (word.bits - 1)
+    return found
+
+
+_BIASES = {"float32": 127, "float64": 1023}
+"""What is added to exponents in a word."""
 
 
 def radians(x: AnyArray, /) -> Any:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -12,20 +13,18 @@ import numpy as np
 from portmp.arrays import creation, dtypes, elementwise, manipulation, numerics, sorting, statistics
 from portmp.arrays.numerics import Axis
 from portmp.arrays.viewed import AnyArray, Viewed, integers
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format, foreign
 from portmp.runtime.planes import Numbers
 
 
-def bincount(x: AnyArray, /, weights: None = None, minlength: int = 0) -> Any:
+def bincount(x: AnyArray, /, weights: Any = None, minlength: int = 0) -> Any:
     """How often each integer from 0 on is in a vector of integers (int64). A wait.
 
-    NumPy's *weights* are not here.
+    With *weights*, as many: the sums of those of each integer.
     """
     x = manipulation.checked(x, "x")
     view = x.planes
-    if weights is not None:
-        raise ArgumentError("weights: given, bincount counts without them")
     if not isinstance(view, Numbers) or view.dtype == "bool" or view.ndim != 1:
         raise ArgumentError("bincount: a vector of integers is needed")
     (count,) = integers((minlength,), "minlength")
@@ -37,19 +36,73 @@ def bincount(x: AnyArray, /, weights: None = None, minlength: int = 0) -> Any:
                 f"bincount: {int(x.min())} is among the integers, 0 or more allowed"
             )
         count = max(count, int(x.max()) + 1)
-    edges = creation.arange(count + 1, dtype=x.dtype, device=x.queue)
-    return statistics.diff(sorting.searchsorted(sorting.sort(x), edges))
+    # Edges lie between integers of their own: count may be more than the dtype holds.
+    whole = x.astype("int64") if view.dtype != "uint64" else x
+    edges = creation.arange(count + 1, dtype=whole.dtype, device=x.queue)
+    if weights is None:
+        return statistics.diff(sorting.searchsorted(sorting.sort(whole), edges))
+    order = sorting.argsort(whole)
+    ends = sorting.searchsorted(whole[order], edges)
+    return _sums(_weights(weights, x, "bincount")[order], ends)
+
+
+def _weights(weights: Any, x: AnyArray, what: str) -> Any:
+    """A vector of a format with a weight for each element."""
+    given = numerics._values(manipulation.checked(weights, f"{what}: weights"))
+    if given.shape != x.shape:
+        raise ShapeError(f"{what}: weights {given.shape} given, x has {x.shape}")
+    if given.format.coded:
+        given = given.astype(given.format.arithmetic)
+    return manipulation.ravel(given)
+
+
+def _sums(values: AnyArray, ends: Any) -> Any:
+    """Sums of the values between places that follow each other, each by a reduction of its own."""
+    places = np.asarray(ends).tolist()
+    found = creation.zeros((len(places) - 1,), values.dtype, values.queue)
+    for i, (first, last) in enumerate(itertools.pairwise(places)):
+        if last > first:
+            found[i] = statistics.sum(values[first:last])
+    return found
 
 
 def histogram(
-    x: AnyArray, /, bins: Any = 10, range: tuple[Any, Any] | None = None
+    x: AnyArray,
+    /,
+    bins: Any = 10,
+    range: tuple[Any, Any] | None = None,
+    density: bool | None = None,
+    weights: Any = None,
 ) -> tuple[Any, Any]:
     """How many elements lie in each of some bins (int64), and the bins' edges. A wait.
 
     *bins*: how many of the same width, from the least element to the largest or over *range*, or a
     vector of edges in order. An element on an edge counts above it, on the last one below. Of
-    storage formats edges have the format that computes.
+    storage formats edges have the format that computes. With *weights*, as many as elements: their
+    sums. *density*: these numbers divided by widths and by their sum, so that the integral is 1.
     """
+    given = manipulation.checked(x, "x")
+    edges = histogram_bin_edges(given, bins, range)
+    values = numerics._values(manipulation.ravel(given)).astype(edges.dtype, copy=False)
+    order = sorting.argsort(values)
+    ordered = values[order]
+    below = sorting.searchsorted(ordered, edges)
+    last = sorting.searchsorted(ordered, edges[-1:], side="right")
+    ends = manipulation.concat([below[:-1], last])
+    if weights is None:
+        found = statistics.diff(ends)
+    else:
+        found = _sums(_weights(weights, given, "histogram")[order], ends)
+    if density:
+        found = found.astype(edges.dtype, copy=False)
+        found = found / statistics.diff(edges) / statistics.sum(found)
+    return found, edges
+
+
+def histogram_bin_edges(
+    x: AnyArray, /, bins: Any = 10, range: tuple[Any, Any] | None = None, weights: Any = None
+) -> Any:
+    """The edges of the bins that ``histogram`` takes; *weights* change nothing."""
     values = numerics._values(manipulation.ravel(manipulation.checked(x, "x")))
     form = dtypes.of_view(values.planes)
     if isinstance(form, Format) and form.coded:
@@ -72,44 +125,104 @@ def histogram(
         if not bool(low < high) or not bool(elementwise.isfinite(high - low)):
             raise ArgumentError(f"range: {low} to {high} given, finite ends in order are needed")
         edges = creation.linspace(low, high, int(bins) + 1, dtype=form, device=values.queue)
-    ordered = sorting.sort(values)
-    below = sorting.searchsorted(ordered, edges)
-    last = sorting.searchsorted(ordered, edges[-1:], side="right")
-    return statistics.diff(manipulation.concat([below[:-1], last])), edges
+    return edges
 
 
-def quantile(x: AnyArray, /, q: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def quantile(
+    x: AnyArray, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
     """What lies at the share q (an exact scalar from 0 to 1, or some) of the elements in order.
 
     With a at place i and b at i + 1 about q (n - 1) = i + f: a + (b - a) f, f rounded once. NaN
-    where there is one.
+    where there is one. *method*: one of NumPy's, whose place is another, or which take a or b.
     """
-    return _at_shares(x, q, 1, axis, keepdims, "quantile")
+    return _at_shares(x, q, 1, axis, keepdims, method, "quantile")
 
 
-def percentile(x: AnyArray, /, q: Any, axis: Axis = None, *, keepdims: bool = False) -> Any:
+def percentile(
+    x: AnyArray, /, q: Any, axis: Axis = None, *, method: str = "linear", keepdims: bool = False
+) -> Any:
     """``quantile`` of q / 100, which is exact."""
-    return _at_shares(x, q, 100, axis, keepdims, "percentile")
+    return _at_shares(x, q, 100, axis, keepdims, method, "percentile")
 
 
-def _at_shares(x: AnyArray, q: Any, whole: int, axis: Axis, keepdims: bool, name: str) -> Any:
+BETWEEN: dict[str, tuple[Fraction, Fraction]] = {
+    "linear": (Fraction(1), Fraction(1)),
+    "interpolated_inverted_cdf": (Fraction(0), Fraction(1)),
+    "hazen": (Fraction(1, 2), Fraction(1, 2)),
+    "weibull": (Fraction(0), Fraction(0)),
+    "median_unbiased": (Fraction(1, 3), Fraction(1, 3)),
+    "normal_unbiased": (Fraction(3, 8), Fraction(3, 8)),
+}
+"""Methods that take a point between two elements: alpha and beta of Hyndman and Fan (1996), whose
+place, from 0 on, is n q + alpha + q (1 - alpha - beta) - 1."""
+
+
+def _of_steps(n: int, q: Fraction) -> int:
+    """The least place with n q elements up to it."""
+    return math.ceil(n * q) - 1
+
+
+def _averaged(n: int, q: Fraction) -> Fraction:
+    """The same, or half-way to the next where n q is an integer."""
+    return n * q - Fraction(1, 2) if (n * q).denominator == 1 else Fraction(_of_steps(n, q))
+
+
+def _nearest_of_steps(n: int, q: Fraction) -> int:
+    """The element nearest to n q, counted from 1; of two the even one."""
+    return round(n * q) - 1
+
+
+AT_PLACES: dict[str, Callable[[int, Fraction], Fraction | int]] = {
+    "lower": lambda n, q: math.floor(q * (n - 1)),
+    "higher": lambda n, q: math.ceil(q * (n - 1)),
+    "nearest": lambda n, q: round(q * (n - 1)),
+    "midpoint": lambda n, q: Fraction(math.floor(q * (n - 1)) + math.ceil(q * (n - 1)), 2),
+    "inverted_cdf": _of_steps,
+    "averaged_inverted_cdf": _averaged,
+    "closest_observation": _nearest_of_steps,
+}
+"""Methods that take elements, or the middle of two: their places of n elements from 0 on."""
+
+
+def _place(method: str, n: int, share: Fraction, name: str) -> Fraction:
+    if method in BETWEEN:
+        alpha, beta = BETWEEN[method]
+        place = n * share + alpha + share * (1 - alpha - beta) - 1
+    elif method in AT_PLACES:
+        place = Fraction(AT_PLACES[method](n, share))
+    else:
+        allowed = ", ".join((*BETWEEN, *AT_PLACES))
+        raise ArgumentError(f"{name}: method: {method!r} given, allowed are {allowed}")
+    return min(max(place, Fraction(0)), Fraction(n - 1))
+
+
+def is_many(q: Any) -> bool:
+    """Whether shares are several."""
+    if isinstance(q, (np.ndarray, Viewed)):
+        return bool(q.ndim)
+    return isinstance(q, Sequence) and not isinstance(q, str)
+
+
+def _at_shares(
+    x: AnyArray, q: Any, whole: int, axis: Axis, keepdims: bool, method: str, name: str
+) -> Any:
     ordered, kept = numerics._in_order(x, axis, keepdims, name)
-    many = isinstance(q, Sequence) and not isinstance(q, str)
-    if many or (isinstance(q, (np.ndarray, Viewed)) and q.ndim):
-        found = [_at_share(ordered, one, whole, name).reshape(kept) for one in q]
+    if is_many(q):
+        found = [_at_share(ordered, one, whole, method, name).reshape(kept) for one in q]
         empty = creation.zeros((0, *kept), dtype=ordered.dtype, device=ordered.queue)
         return manipulation.stack(found) if found else empty
-    return _at_share(ordered, q, whole, name).reshape(kept)
+    return _at_share(ordered, q, whole, method, name).reshape(kept)
 
 
-def _at_share(ordered: AnyArray, q: Any, whole: int, name: str) -> Any:
+def _at_share(ordered: AnyArray, q: Any, whole: int, method: str, name: str) -> Any:
     """Of elements in order along the last axis."""
     exact = foreign.exact(q.tolist() if isinstance(q, Viewed) else q, f"{name}: q")
     share = None if isinstance(exact, float) and not math.isfinite(exact) else Fraction(exact)
     if share is None or not 0 <= share <= whole:
         raise ArgumentError(f"{name}: q: {q!r:.60} given, numbers from 0 to {whole} are allowed")
     n = ordered.shape[-1]
-    place = share / whole * (n - 1)
+    place = _place(method, n, share / whole, name)
     low, rest = math.floor(place), place - math.floor(place)
     found = ordered[..., low]
     if rest:

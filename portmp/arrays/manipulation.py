@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
 from typing import Any
 
@@ -39,14 +39,18 @@ def reshape(
     return found.copy() if copy and viewed else found
 
 
-def ravel(x: AnyArray) -> Any:
-    """The elements as a vector, in C order: a view where possible."""
+def ravel(x: AnyArray, order: str = "C") -> Any:
+    """The elements as a vector, in C order: a view where possible; or in Fortran's (F)."""
+    x = checked(x, "x")
+    if order not in ("C", "F"):
+        raise ArgumentError(f"ravel: order: {order!r} given, 'C' and 'F' are allowed")
+    x = x.T if order == "F" else x
     return x.reshape(-1) if x.size else x.reshape(0)
 
 
-def flatten(x: AnyArray) -> Any:
-    """The elements as a vector in memory of its own, in C order."""
-    return ravel(x).copy()
+def flatten(x: AnyArray, order: str = "C") -> Any:
+    """The elements as a vector in memory of its own, in C order or in Fortran's (F)."""
+    return ravel(x, order).copy()
 
 
 def squeeze(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
@@ -80,7 +84,7 @@ def permute_dims(x: AnyArray, /, axes: Sequence[int]) -> Any:
 
 def transpose(x: AnyArray, axes: Sequence[int] | None = None) -> Any:
     """The view with the axes reversed, or in the given order."""
-    return x.transpose(*(axes or ()))
+    return checked(x, "x").transpose(*(axes or ()))
 
 
 def matrix_transpose(x: AnyArray, /) -> Any:
@@ -403,10 +407,26 @@ def diagonal(x: AnyArray, /, offset: int = 0) -> Any:
 
 
 def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values: Any = 0) -> Any:
-    """The array with *constant_values* around it: so many before and after it along each axis."""
-    if mode != "constant":
-        raise ArgumentError(f"pad: mode: {mode!r} given, 'constant' is allowed")
+    """The array with elements around it: so many before and after it along each axis.
+
+    *mode*: ``constant_values``, or by ``edge`` the last elements, by ``wrap`` those of the other
+    end, by ``reflect`` and ``symmetric`` those in front of the end, without and with itself.
+    """
+    x = checked(x, "x")
     widths = np.broadcast_to(np.asarray(pad_width, int), (x.ndim, 2)).tolist()
+    if any(width < 0 for pair in widths for width in pair):
+        raise ArgumentError(f"pad: pad_width: {pad_width!r:.50} given, 0 or more is needed")
+    if mode in _AROUND:
+        for along, (before, after) in enumerate(widths):
+            n = x.shape[along]
+            if before or after:
+                if not n:
+                    raise ShapeError(f"pad: mode: {mode!r} given, axis {along} is empty")
+                x = take(x, _AROUND[mode](np.arange(-before, n + after), n), axis=along)
+        return x if any(map(any, widths)) else x.copy()
+    if mode != "constant":
+        allowed = ", ".join(map(repr, ("constant", *_AROUND)))
+        raise ArgumentError(f"pad: mode: {mode!r} given, allowed are {allowed}")
     shape = [n + a + b for n, (a, b) in zip(x.shape, widths, strict=True)]
     made = moves.like(x.planes, tuple(shape))
     fill = elementwise.number(constant_values, dtypes.of_view(x.planes), "constant_values")
@@ -414,3 +434,12 @@ def pad(x: AnyArray, pad_width: Any, mode: str = "constant", *, constant_values:
     found = wrapped(made)
     found[tuple(slice(a, a + n) for n, (a, _) in zip(x.shape, widths, strict=True))] = x
     return found
+
+
+_AROUND: dict[str, Callable[[Any, int], Any]] = {
+    "edge": lambda i, n: np.clip(i, 0, n - 1),
+    "wrap": lambda i, n: i % n,
+    "symmetric": lambda i, n: np.minimum(i % (2 * n), 2 * n - 1 - i % (2 * n)),
+    "reflect": lambda i, n: (n - 1) - np.abs(i % max(2 * n - 2, 1) - (n - 1)),
+}
+"""Which of n elements stands at places before and after them."""

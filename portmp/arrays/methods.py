@@ -19,6 +19,7 @@ def _cumulative(function: Any) -> Any:
     """Running results of all elements in C order where no axis is named, as NumPy has them."""
 
     def method(x: Any, axis: int | None = None, **options: Any) -> Any:
+        x = manipulation.checked(x, "x")
         if axis is None:
             return function(manipulation.ravel(x), axis=0, **options)
         return function(x, axis=axis, **options)

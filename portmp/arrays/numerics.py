@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from portmp.arrays import creation, dtypes, elementwise, manipulation, sorting, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, ShapeError
@@ -59,49 +61,105 @@ def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -
     return statistics.sum(step * (upper + lower), axis) / 2
 
 
-def gradient(y: AnyArray, dx: Any = 1, axis: int | None = None) -> Any:
-    """Slopes at equal distances dx: central differences, at the ends differences of neighbours.
+def gradient(
+    y: AnyArray, *distances: Any, axis: Any = None, edge_order: int = 1, dx: Any = None
+) -> Any:
+    """Slopes: central differences, at the ends differences of neighbours, or of second order.
 
-    Along an axis; of several axes a list, where none is named.
+    *distances*: a number, or a vector of coordinates; one for all axes, or one for each. Along an
+    axis; of several axes a list, where none is named. *dx* is a distance by name.
     """
     values = _values(y)
-    if axis is None and values.ndim > 1:
-        return [gradient(values, dx, i) for i in range(values.ndim)]
-    (along,) = axes.named(0 if axis is None else axis, values.ndim)
-    if values.shape[along] < 2:
-        raise ShapeError(f"gradient: two elements at least are needed, shape {y.shape} given")
-    made = creation.empty_like(values)
-
-    def at(key: Any) -> tuple[Any, ...]:
-        return _along(along, values.ndim, key)
-
-    inner = values[at(slice(2, None))] - values[at(slice(None, -2))]
-    made[at(slice(1, -1))] = inner / dx / 2
-    made[at(slice(0, 1))] = (values[at(slice(1, 2))] - values[at(slice(0, 1))]) / dx
-    made[at(slice(-1, None))] = (values[at(slice(-1, None))] - values[at(slice(-2, -1))]) / dx
-    return made
+    over = axes.named(axis, values.ndim)
+    given = distances or (1 if dx is None else dx,)
+    if len(given) not in (1, len(over)) or (distances and dx is not None):
+        raise ArgumentError(
+            f"gradient: {len(distances)} distances given for {len(over)} axes: one, or as many"
+        )
+    if edge_order not in (1, 2):
+        raise ArgumentError(f"gradient: edge_order: {edge_order!r} given, 1 and 2 are allowed")
+    each = given * len(over) if len(given) == 1 else given
+    found = [_slopes(values, d, i, edge_order) for d, i in zip(each, over, strict=True)]
+    return found[0] if len(found) == 1 else found
 
 
-def interp(x: AnyArray, xp: AnyArray, fp: AnyArray) -> Any:
-    """Values at x of the broken line through points (xp, fp), xp ascending; beyond it its ends."""
+def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any:
+    """Of one axis, at equal distances or between coordinates."""
+    n = values.shape[along]
+    if n < edge_order + 1:
+        raise ShapeError(
+            f"gradient: {edge_order + 1} elements at least are needed, shape {values.shape} given"
+        )
+    y = manipulation.moveaxis(values, along, -1)
+    made = creation.empty_like(y)
+    if isinstance(distance, (list, tuple, np.ndarray)) and np.ndim(distance):
+        distance = creation.asarray(distance, dtype=values.dtype, device=values.queue)
+    if not isinstance(distance, Viewed) or not distance.ndim:
+        d = distance
+        made[..., 1:-1] = (y[..., 2:] - y[..., :-2]) / d / 2
+        made[..., 0], made[..., -1] = (y[..., 1] - y[..., 0]) / d, (y[..., -1] - y[..., -2]) / d
+        if edge_order == 2:
+            made[..., 0] = (4 * y[..., 1] - 3 * y[..., 0] - y[..., 2]) / d / 2
+            made[..., -1] = (3 * y[..., -1] - 4 * y[..., -2] + y[..., -3]) / d / 2
+        return manipulation.moveaxis(made, -1, along)
+    if distance.shape != (n,):
+        raise ShapeError(f"gradient: coordinates {distance.shape} given, ({n},) are needed")
+    # Slopes of the two neighbouring lines: between them by distances, at the ends beyond them.
+    h = statistics.diff(_values(distance))
+    line = statistics.diff(y) / h
+    before, after = h[:-1], h[1:]
+    made[..., 1:-1] = (line[..., :-1] * after + line[..., 1:] * before) / (before + after)
+    made[..., 0], made[..., -1] = line[..., 0], line[..., -1]
+    if edge_order == 2:
+        bend = (line[..., 1:] - line[..., :-1]) / (before + after)
+        made[..., 0] = line[..., 0] - bend[..., 0] * h[0]
+        made[..., -1] = line[..., -1] + bend[..., -1] * h[-1]
+    return manipulation.moveaxis(made, -1, along)
+
+
+def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any:
+    """Values at x of the broken line through points (xp, fp), xp ascending.
+
+    Beyond it its ends, or *left* and *right*.
+    """
+    known = next((v for v in (x, xp, fp) if isinstance(v, Viewed)), None)
+    x, xp, fp = (_beside(v, known) for v in (x, xp, fp))
     if xp.ndim != 1 or xp.shape != fp.shape or not xp.size:
         raise ShapeError(
             f"interp: vectors of one length are needed, {xp.shape} and {fp.shape} given"
         )
     where, known, values = elementwise.views("interp", [_values(x), _values(xp), _values(fp)])
+    low_end = values[0] if left is None else left
+    high_end = values[-1] if right is None else right
     if known.size == 1:
-        return elementwise.where(elementwise.isnan(where), where, values[0])
+        found = elementwise.where(elementwise.isnan(where), where, values[0])
+        found = elementwise.where(where < known[0], low_end, found)
+        return elementwise.where(where > known[0], high_end, found)
     places = sorting.searchsorted(known, where, side="right") - 1
     places = elementwise.clip(places, 0, known.size - 2)
-    left, low = known[places], values[places]
-    slope = (values[places + 1] - low) / (known[places + 1] - left)
-    found = low + slope * (where - left)
-    found = elementwise.where(where <= known[0], values[0], found)
-    return elementwise.where(where >= known[-1], values[-1], found)
+    start, low = known[places], values[places]
+    slope = (values[places + 1] - low) / (known[places + 1] - start)
+    found = low + slope * (where - start)
+    found = elementwise.where(where == known[-1], values[-1], found)
+    found = elementwise.where(where == known[0], values[0], found)
+    found = elementwise.where(where < known[0], low_end, found)
+    return elementwise.where(where > known[-1], high_end, found)
 
 
-def convolve(a: AnyArray, v: AnyArray, mode: str = "full") -> Any:
+def _beside(value: Any, known: AnyArray | None) -> AnyArray:
+    """An array, of a format like another where it is none."""
+    if isinstance(value, Viewed) or known is None:
+        return _values(value)
+    form = dtypes.of_view(_values(known).planes)
+    found: AnyArray = creation.asarray(value, dtype=form, device=known.queue)
+    return found
+
+
+def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """The products of two polynomials' coefficients, summed; *mode* as in NumPy."""
+    known = next((x for x in (a, v) if isinstance(x, Viewed)), None)
+    if not (isinstance(a, Viewed) and isinstance(v, Viewed)):
+        a, v = _beside(a, known), _beside(v, known)
     if a.ndim != 1 or v.ndim != 1 or not a.size or not v.size:
         raise ShapeError(f"convolve: vectors with elements are needed, {a.shape}, {v.shape} given")
     if mode not in ("full", "same", "valid"):
@@ -146,3 +204,48 @@ def median(x: AnyArray, axis: Axis = None, *, keepdims: bool = False) -> Any:
     middle = (low + high) / 2 if n % 2 == 0 else low
     last = ordered[..., n - 1]
     return elementwise.where(elementwise.isnan(last), last, middle).reshape(shape)
+
+
+def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: Any = None) -> Any:
+    """Covariances of variables, the rows of m (or its columns) and of y: a matrix, of one a number.
+
+    Sums of products of differences from means, divided by n - 1, by n with *bias*, or n - *ddof*.
+    """
+    found = _rows(m, rowvar, "cov: m")
+    if y is not None:
+        found = manipulation.concat([found, _rows(_beside(y, found), rowvar, "cov: y")])
+    n = found.shape[1]
+    left = n - (ddof if ddof is not None else int(not bias))
+    apart = found - statistics.mean(found, 1, keepdims=True)
+    made = (apart @ apart.T) / (left if left > 0 else 0)
+    return manipulation.squeeze(made)
+
+
+def _rows(x: Any, rowvar: bool, what: str) -> AnyArray:
+    given = _values(manipulation.checked(x, what))
+    if given.ndim > 2:
+        raise ShapeError(f"{what}: a vector or a matrix is needed, shape {given.shape} given")
+    rows: AnyArray = manipulation.atleast_2d(given)
+    return rows if rowvar or given.ndim < 2 else rows.T
+
+
+def corrcoef(x: Any, y: Any = None, rowvar: bool = True) -> Any:
+    """Correlations: covariances divided by both deviations, cut to -1 to 1."""
+    found = cov(x, y, rowvar)
+    if not found.ndim:
+        return found / found
+    deviation = elementwise.sqrt(manipulation.diagonal(found))
+    return elementwise.clip(found / deviation[:, None] / deviation[None, :], -1, 1)
+
+
+def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+    """Differences of neighbours in C order, between others where these are given."""
+    given = manipulation.ravel(manipulation.checked(x, "x"))
+    parts = [to_begin, statistics.diff(given), to_end]
+    kind = dtypes.of_view(given.planes)
+    arrays = [
+        manipulation.ravel(creation.asarray(p, dtype=kind, device=given.queue))
+        for p in parts
+        if p is not None
+    ]
+    return manipulation.concat(arrays)

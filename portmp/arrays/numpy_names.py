@@ -9,8 +9,12 @@ from typing import Any
 import numpy as np
 
 from portmp.arrays import (
+    applied,
+    arranging,
+    choosing,
     closeness,
     composed,
+    contraction,
     counting,
     creation,
     dtypes,
@@ -18,11 +22,14 @@ from portmp.arrays import (
     functions,
     manipulation,
     methods,
+    missing,
     numerics,
+    polynomials,
     powers,
     products,
     sorting,
     statistics,
+    ufunc_methods,
 )
 
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
@@ -41,6 +48,12 @@ MODULES: tuple[ModuleType, ...] = (
     closeness,
     numerics,
     counting,
+    applied,
+    arranging,
+    choosing,
+    contraction,
+    missing,
+    polynomials,
     dtypes,
 )
 """Where functions are looked for by their names."""
@@ -57,20 +70,6 @@ UFUNCS = functions.NUMPY | {
     "true_divide": "divide",
 }
 """Universal functions that have another name here."""
-
-METHODS: dict[str, dict[str, Callable[..., Any]]] = {
-    "reduce": {
-        "add": statistics.sum,
-        "multiply": statistics.prod,
-        "maximum": statistics.max,
-        "minimum": statistics.min,
-        "logical_and": statistics.all,
-        "logical_or": statistics.any,
-    },
-    "accumulate": {"add": statistics.cumulative_sum, "multiply": statistics.cumulative_prod},
-    "outer": {"multiply": products.outer},
-}
-"""What universal functions' own methods are; reduce and accumulate go along axis 0."""
 
 OTHERS: dict[str, Callable[..., Any]] = {
     "amax": statistics.max,
@@ -122,10 +121,7 @@ def ufunc(name: str, method: str) -> Callable[..., Any] | None:
     """The function that a universal function, or one of its methods, is; None if there is none."""
     if method == "__call__":
         return _own(UFUNCS.get(name, name))
-    found = METHODS.get(method, {}).get(name)
-    if found is None or method == "outer":
-        return found
-    return lambda x, axis=0, **options: found(x, axis=axis, **options)
+    return ufunc_methods.METHODS.get(method, {}).get(UFUNCS.get(name, name))
 
 
 def function(name: str) -> Callable[..., Any] | None:

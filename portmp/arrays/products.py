@@ -182,6 +182,14 @@ def inner(x1: AnyArray, x2: AnyArray) -> Any:
     return tensordot(x1, x2, axes=((-1,), (-1,)))
 
 
+def vdot(x1: Any, x2: Any, /) -> Any:
+    """The sum of products of all elements of two arrays of one size, in C order."""
+    a, b = (manipulation.ravel(manipulation.checked(x, "vdot")) for x in (x1, x2))
+    if a.size != b.size:
+        raise ShapeError(f"vdot: arrays of one size are needed, {a.size} and {b.size} given")
+    return dot(a, b)
+
+
 def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The products of all elements of one with all of the other, as a matrix."""
     return manipulation.ravel(x1)[:, None] * manipulation.ravel(x2)[None, :]
@@ -226,6 +234,7 @@ def diag(x: AnyArray, k: int = 0) -> Any:
 
 def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> Any:
     """Powers of a vector's elements as columns, from n - 1 to 0, or the other way round."""
+    x = manipulation.checked(x, "x")
     if x.ndim != 1:
         raise ShapeError(f"vander: a vector is needed, shape {x.shape} given")
     count = x.size if n is None else n

@@ -6,10 +6,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from portmp.arrays import elementwise, indexing, manipulation
+from portmp.arrays import creation, dtypes, elementwise, indexing, manipulation
 from portmp.arrays.dtypes import BOOL
-from portmp.arrays.viewed import AnyArray, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.errors import ArgumentError, ShapeError
+from portmp.formats import Format
 from portmp.routines import axes, moves, order, plain, scan
 from portmp.runtime.planes import Numbers, View, allocate_numbers
 
@@ -47,6 +48,7 @@ def argsort(
 
     Always stable: equal elements keep their places. NaN is greater than all.
     """
+    x = manipulation.checked(x, "x")
     x = manipulation.ravel(x) if axis is None else x
     _, places, along = _ordered(x, axis, descending)
     return _turned(places, x, along)
@@ -62,6 +64,7 @@ def sort(
     kind: str | None = None,
 ) -> Any:
     """The elements in order along an axis, in memory of their own."""
+    x = manipulation.checked(x, "x")
     x = manipulation.ravel(x) if axis is None else x
     rows, places, along = _ordered(x, axis, descending)
     return _turned(_in_order(rows, places), x, along)
@@ -74,18 +77,26 @@ def _in_order(rows: View[Any], places: Numbers) -> View[Any]:
     return moves.gathered(rows, steps, rows.shape, (rows.strides[0], 0))
 
 
-def searchsorted(
-    x1: AnyArray, x2: Any, /, side: str = "left", *, sorter: AnyArray | None = None
-) -> Any:
+def _beside(x: Any, other: Any) -> Any:
+    """Lists as arrays of an array's dtype, or of what suits them where that holds integers."""
+    if not isinstance(x, (list, tuple)) or not isinstance(other, Viewed):
+        return x
+    kind = dtypes.of_view(other.planes)
+    form = kind if isinstance(kind, Format) else None
+    return creation.asarray(x, dtype=form, device=other.queue)
+
+
+def searchsorted(x1: Any, x2: Any, /, side: str = "left", *, sorter: AnyArray | None = None) -> Any:
     """How many elements of the sorted vector x1 (or sorted by *sorter*) stand before each of x2.
 
     *side*: ``left``, or ``right``, where equal ones count, too.
     """
     if side not in ("left", "right"):
         raise ArgumentError(f"searchsorted: side: {side!r} given, allowed are 'left' and 'right'")
+    x1 = manipulation.checked(_beside(x1, x2), "x1")
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1: a vector is needed, shape {x1.shape} given")
-    first, second = elementwise.views("searchsorted", [x1, x2])
+    first, second = elementwise.views("searchsorted", [x1, _beside(x2, x1)])
     known = first if sorter is None else first[sorter]
     return wrapped(order.searchsorted(known.planes, second.planes, side == "right"))
 
@@ -203,9 +214,17 @@ def unique(
     return (found.values, *more) if more else found.values
 
 
+def _pair(x1: Any, x2: Any) -> list[Any]:
+    """Two arrays, lists of which become such as the other one is."""
+    first = _beside(x1, x2)
+    if isinstance(first, (list, tuple)):
+        first = manipulation.checked(first, "x1")
+    return [first, _beside(x2, first)]
+
+
 def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     """Which elements of x1 are among those of x2."""
-    first, second = elementwise.views("isin", [x1, x2])
+    first, second = elementwise.views("isin", _pair(x1, x2))
     known = sort(manipulation.ravel(second))
     places = searchsorted(known, first)
     if not known.size:
@@ -216,21 +235,54 @@ def isin(x1: Any, x2: Any, /, *, invert: bool = False) -> Any:
     return elementwise.logical_not(found) if invert else found
 
 
-def union1d(x1: AnyArray, x2: AnyArray, /) -> Any:
+def union1d(x1: Any, x2: Any, /) -> Any:
     """The values that one of two arrays has, in order. A wait."""
-    first, second = elementwise.views("union1d", [x1, x2])
+    first, second = elementwise.views("union1d", _pair(x1, x2))
     return unique_values(manipulation.concat([first, second], axis=None))
 
 
-def intersect1d(x1: AnyArray, x2: AnyArray, /) -> Any:
+def intersect1d(x1: Any, x2: Any, /) -> Any:
     """The values that both of two arrays have, in order. A wait."""
-    first, second = elementwise.views("intersect1d", [x1, x2])
+    first, second = elementwise.views("intersect1d", _pair(x1, x2))
     found = unique_values(first)
     return found[isin(found, second)]
 
 
-def setdiff1d(x1: AnyArray, x2: AnyArray, /) -> Any:
+def setdiff1d(x1: Any, x2: Any, /) -> Any:
     """The values of the first array that the second has not, in order. A wait."""
-    first, second = elementwise.views("setdiff1d", [x1, x2])
+    first, second = elementwise.views("setdiff1d", _pair(x1, x2))
     found = unique_values(first)
     return found[isin(found, second, invert=True)]
+
+
+def setxor1d(x1: Any, x2: Any, /) -> Any:
+    """The values that exactly one of two arrays has, in order. A wait."""
+    first, second = map(unique_values, elementwise.views("setxor1d", _pair(x1, x2)))
+    return union1d(setdiff1d(first, second), setdiff1d(second, first))
+
+
+# --- orders by NumPy's names ----------------------------------------------------------------------
+
+
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """The indices (int64) that sort by the last key, equal ones by the one before it, and so on."""
+    arrays = [manipulation.checked(key, "lexsort: keys") for key in keys]
+    if not arrays or any(x.shape != arrays[0].shape for x in arrays):
+        raise ShapeError(
+            f"lexsort: keys of one shape are needed, {[x.shape for x in arrays]} given"
+        )
+    found = argsort(arrays[0], axis)
+    for key in arrays[1:]:
+        step = argsort(manipulation.take_along_axis(key, found, axis=axis), axis)
+        found = manipulation.take_along_axis(found, step, axis=axis)
+    return found
+
+
+def partition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
+    """``sort``: what is smaller stands before the kth element, what is larger behind it."""
+    return sort(x, axis)
+
+
+def argpartition(x: Any, kth: Any, /, axis: int | None = -1) -> Any:
+    """``argsort``, likewise."""
+    return argsort(x, axis)

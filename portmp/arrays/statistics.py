@@ -6,7 +6,7 @@ from typing import Any
 
 from portmp.arrays import dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
-from portmp.arrays.viewed import AnyArray, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.routines import axes, base, certified, exact, moves, order, reduce, scan
@@ -334,16 +334,27 @@ def cumulative_prod(
     return _running("mul", x, axis, dtype, include_initial, out)
 
 
+def _edge(end: Any, x: AnyArray, axis: int) -> Any:
+    """An array beside another along an axis: a number has length 1 there."""
+    if end is None or (isinstance(end, Viewed) and end.ndim):
+        return end
+    (along,) = axes.named(axis, x.ndim)
+    shape = tuple(1 if i == along else n for i, n in enumerate(x.shape))
+    if isinstance(end, Viewed):
+        return manipulation.broadcast_to(end, shape)
+    limbs = elementwise.number(end, dtypes.of_view(x.planes), "diff")
+    return manipulation.broadcast_to(wrapped(elementwise.like_number(limbs, x.planes)), shape)
+
+
 def diff(
-    x: AnyArray,
-    /,
-    *,
-    axis: int = -1,
-    n: int = 1,
-    prepend: AnyArray | None = None,
-    append: AnyArray | None = None,
+    x: AnyArray, /, n: int = 1, axis: int = -1, prepend: Any = None, append: Any = None
 ) -> Any:
-    """Differences of neighbours along an axis, n times."""
+    """Differences of neighbours along an axis, n times.
+
+    *prepend*, *append*: what stands before and after, arrays or numbers.
+    """
+    x = manipulation.checked(x, "x")
+    prepend, append = (_edge(end, x, axis) for end in (prepend, append))
     if n < 0:
         raise ArgumentError(f"diff: n: {n} given, a number from 0 on is needed")
     parts = [part for part in (prepend, x, append) if part is not None]

@@ -11,7 +11,7 @@ import numpy as np
 
 from portmp import definition
 from portmp.arrays import manipulation
-from portmp.arrays.array import Array, array, operand, zeros
+from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
 from portmp.errors import ArgumentError, ShapeError
@@ -42,7 +42,7 @@ def norm(
     two axes. The largest of nothing is 0. Euclidean norms neither overflow nor vanish in between.
     Reads a number from the device where x is scaled.
     """
-    given = operand(x, "norm: x")
+    given = operands.values(x, "norm: x")
     if axis is None:
         if ord is None:
             return _kept(nrm2(given), given.ndim, keepdims)

@@ -7,7 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from portmp.arrays import creation, dtypes
 from portmp.arrays.array import Array, operand
+from portmp.arrays.plain import PlainArray
 from portmp.errors import ArgumentError, ShapeError, suggestion
 from portmp.formats import Format
 from portmp.routines import base, elementwise
@@ -20,9 +22,22 @@ By = str | Ozaki1 | Ozaki2
 """How large products within a factorisation are made: ``direct``, ``ozaki1``, ``ozaki2``."""
 
 
+def values(value: object, argument: str, like: Array | None = None) -> Array:
+    """*value*, an Array; lists, NumPy's arrays and integers become one of the default format.
+
+    Or of the format, and on the device, of another.
+    """
+    if isinstance(value, (list, tuple, np.ndarray, PlainArray)):
+        form = dtypes.default() if like is None else like.format
+        where = None if like is None or isinstance(value, PlainArray) else like.queue
+        made: Array = creation.array(value, form, where)
+        return made
+    return operand(value, argument)
+
+
 def matrix(value: object, routine: str, *, square: bool = False, argument: str = "a") -> Array:
     """*value*, an Array of one matrix or a stack of them in a format that computes."""
-    a = operand(value, f"{routine}: {argument}")
+    a = values(value, f"{routine}: {argument}")
     if a.ndim < 2:
         raise ShapeError(f"{routine}: {argument} needs two axes at least, {a.shape} given")
     if square and a.shape[-1] != a.shape[-2]:
@@ -40,7 +55,7 @@ class Right(NamedTuple):
 
 def right(value: object, a: Array, routine: str, rows: int) -> Right:
     """Right-hand sides of *rows* rows: one vector, or (stacks of) matrices as a has them."""
-    b = operand(value, f"{routine}: b")
+    b = values(value, f"{routine}: b", a)
     base.same(a.format, a=a.planes, b=b.planes)
     vector = b.ndim == 1
     sides = b[:, None] if vector else b

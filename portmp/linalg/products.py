@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from portmp.arrays import blas, creation, elementwise, manipulation, statistics
@@ -22,6 +22,7 @@ __all__ = [
     "matmul",
     "matrix_norm",
     "matrix_transpose",
+    "multi_dot",
     "outer",
     "tensordot",
     "trace",
@@ -90,3 +91,43 @@ def matrix_norm(x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> 
     sums = statistics.sum(elementwise.abs(x), over, keepdims=True)
     largest = statistics.max if ord > 0 else statistics.min
     return largest(sums, (-2, -1), keepdims=keepdims)
+
+
+def multi_dot(arrays: Sequence[Any]) -> Any:
+    """The product of matrices, in the order that needs the fewest multiplications.
+
+    The first may be a row and the last one a column.
+    """
+    given = [manipulation.checked(x, "multi_dot: arrays") for x in arrays]
+    if len(given) < 2:
+        raise ArgumentError(f"multi_dot: arrays: {len(given)} given, two at least are needed")
+    middle = given[1:-1]
+    if any(x.ndim != 2 for x in middle) or any(x.ndim not in (1, 2) for x in given):
+        raise ShapeError(
+            f"multi_dot: matrices are needed, vectors only at the ends, {[x.shape for x in given]} "
+            "given"
+        )
+    sizes = [1 if given[0].ndim == 1 else given[0].shape[0], *(x.shape[0] for x in given[1:])]
+    sizes.append(1 if given[-1].ndim == 1 else given[-1].shape[1])
+    return _product(given, _split(sizes), 0, len(given) - 1)
+
+
+def _split(sizes: list[int]) -> dict[tuple[int, int], int]:
+    """After which factor products of factors i to j are cut, for the fewest multiplications."""
+    n = len(sizes) - 1
+    cost, cut = {(i, i): 0 for i in range(n)}, {}
+    for length in range(1, n):
+        for i in range(n - length):
+            j = i + length
+            cost[i, j], cut[i, j] = min(
+                (cost[i, k] + cost[k + 1, j] + sizes[i] * sizes[k + 1] * sizes[j + 1], k)
+                for k in range(i, j)
+            )
+    return cut
+
+
+def _product(given: list[Any], cut: dict[tuple[int, int], int], i: int, j: int) -> Any:
+    if i == j:
+        return given[i]
+    k = cut[i, j]
+    return matmul(_product(given, cut, i, k), _product(given, cut, k + 1, j))

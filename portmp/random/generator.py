@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes
+from portmp.arrays import creation, dtypes, functions
 from portmp.arrays import elementwise as elementwise_arrays
 from portmp.arrays.array import Array, operand
 from portmp.arrays.creation import Where
@@ -125,6 +125,45 @@ class Generator:
             raise ArgumentError(f"scale: {scale} given, numbers from 0 on are allowed")
         return _scaled(self._drawn("normal", target, None), deviation, mean, out)
 
+    def exponential(
+        self,
+        scale: Any = 1,
+        size: Size = None,
+        format: str | Format | None = None,
+        device: Where = None,
+        *,
+        dtype: Any = None,
+        out: Array | None = None,
+    ) -> Array:
+        """-scale log1p(-x), with x as ``random`` gives it: exponential of mean *scale*.
+
+        *scale*: an exact scalar or an Array, not below zero.
+        """
+        target = _settled(size, format, dtype, device, out, scale=scale)
+        mean = _given(target.form, "scale", scale)
+        if isinstance(mean, tuple) and not _exact(mean) >= 0:
+            raise ArgumentError(f"scale: {scale} given, numbers from 0 on are allowed")
+        drawn = Array(self._drawn("uniform", target, None))
+        waiting = -functions.log1p(-drawn)
+        place = None if out is None else out.planes
+        return Array(elementwise.apply("mul", [waiting.planes, mean], place))
+
+    def lognormal(
+        self,
+        mean: Any = 0,
+        sigma: Any = 1,
+        size: Size = None,
+        format: str | Format | None = None,
+        device: Where = None,
+        *,
+        dtype: Any = None,
+        out: Array | None = None,
+    ) -> Array:
+        """e^z, with z as ``normal`` gives it of the same arguments."""
+        found = self.normal(mean, sigma, size, format, device, dtype=dtype, out=out)
+        made: Array = functions.exp(found, out=out)
+        return made
+
     def integers(
         self,
         low: int,
@@ -187,9 +226,15 @@ class Generator:
         )
 
     def shuffle(self, x: Any, axis: int = 0) -> None:
-        """Put the parts of an array along an axis into a random order, in its own memory."""
+        """Put the parts of an array along an axis into a random order, in its own memory.
+
+        Of a list its items.
+        """
+        if isinstance(x, list):
+            x[:] = [x[i] for i in self.permutation(len(x)).tolist()]
+            return
         if not isinstance(x, Viewed):
-            raise ArgumentError(f"x: {type(x).__name__} given, an array of portmp is needed")
+            raise ArgumentError(f"x: {type(x).__name__} given, an array or a list is needed")
         samples.put_back(x, samples.arranged(self.bit_generator, x, axis))
 
     def choice(
@@ -213,11 +258,22 @@ class Generator:
             self.bit_generator, self.random, a, shape, bool(replace), p, axis, device
         )
 
+    def __getattr__(self, name: str) -> Any:
+        """NumPy's other distributions are refused by name."""
+        if callable(getattr(np.random.Generator, name, None)):
+            raise AttributeError(
+                f"Generator has no {name}: it has random, uniform, normal, lognormal, exponential, "
+                "integers and choice, of which others are made in full format (by inverting "
+                "distribution functions, or with products of linalg.cholesky)"
+            )
+        raise AttributeError(f"'Generator' object has no attribute {name!r}")
+
     # --- parts ------------------------------------------------------------------------------------
 
     def _elements(self, x: Any, device: Where) -> Any:
         """An array of what may be one; None for a number."""
-        if isinstance(x, (list, tuple, np.ndarray)):
+        if isinstance(x, (list, tuple, range, np.ndarray)):
+            x = list(x) if isinstance(x, range) else x
             return creation.asarray(x, device=device)
         return x if isinstance(x, Viewed) else None
 

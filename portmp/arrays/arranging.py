@@ -1,0 +1,389 @@
+"""More arrangements of elements by NumPy's names: stacks, blocks, turns, grids, parts left out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp.arrays import creation, dtypes, elementwise, functions, manipulation, powers
+from portmp.arrays.creation import Where
+from portmp.arrays.viewed import AnyArray, Viewed, integers
+from portmp.errors import ArgumentError, ShapeError
+from portmp.routines import axes
+
+
+def _arrays(given: Any, what: str) -> list[Any]:
+    """Arrays of a sequence, or of an array's first axis."""
+    if not isinstance(given, (list, tuple, Viewed)):
+        raise ArgumentError(f"{what}: {type(given).__name__} given, a list of arrays is needed")
+    made = creation.asarray(given) if _of_numbers(given) else given
+    return [x if isinstance(x, Viewed) else creation.asarray(x) for x in made]
+
+
+def _of_numbers(given: Any) -> bool:
+    return isinstance(given, (list, tuple)) and all(map(elementwise.is_number, given))
+
+
+def copy(a: Any) -> Any:
+    """A dense copy."""
+    return manipulation.checked(a, "a").copy()
+
+
+def atleast_3d(x: Any) -> Any:
+    """The view with three axes at least: vectors as (1, n, 1), matrices as (m, n, 1)."""
+    given = manipulation.checked(x, "x")
+    if given.ndim < 2:
+        return given.reshape(1, given.size, 1)
+    return given[:, :, None] if given.ndim == 2 else given
+
+
+def dstack(arrays: Any) -> Any:
+    """Arrays one after the other along the third axis."""
+    return manipulation.concat([atleast_3d(x) for x in _arrays(arrays, "dstack")], axis=2)
+
+
+def hsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
+    """Parts along the second axis, of vectors along the only one."""
+    return manipulation.split(x, parts, 1 if x.ndim > 1 else 0)
+
+
+def vsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
+    """Parts along the first axis."""
+    return manipulation.split(x, parts, 0)
+
+
+def dsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
+    """Parts along the third axis."""
+    return manipulation.split(x, parts, 2)
+
+
+def block(arrays: Any) -> Any:
+    """Nested lists of arrays as one: the innermost along the last axis, and so on outwards."""
+
+    def depth(given: Any) -> int:
+        return 1 + max(map(depth, given)) if isinstance(given, list) and given else 0
+
+    def joined(given: Any, level: int) -> Any:
+        if level == 0:
+            found = manipulation.checked(given, "block")
+            return found.reshape((1,) * (most - found.ndim) + found.shape)
+        if not isinstance(given, list) or not given:
+            raise ArgumentError("block: lists of one depth are needed, none of them empty")
+        return manipulation.concat([joined(x, level - 1) for x in given], axis=-level)
+
+    levels = depth(arrays)
+
+    def widest(given: Any) -> int:
+        if isinstance(given, list):
+            return max(map(widest, given))
+        found: int = manipulation.checked(given, "block").ndim
+        return found
+
+    most = max(levels, widest(arrays))
+    return joined(arrays, levels)
+
+
+def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
+    """The array turned k times by 90 degrees in the plane of two axes, from the first to the
+    second: a view.
+    """
+    (turns,) = integers((k,), "k")
+    first, second = axes
+    if turns % 2:
+        turned = manipulation.swapaxes(x, first, second)
+        return manipulation.flip(turned, axis=first if turns % 4 == 1 else second)
+    return manipulation.flip(x, axis=(first, second)) if turns % 4 else x
+
+
+def rollaxis(x: AnyArray, axis: int, start: int = 0) -> Any:
+    """The view with an axis moved before that at *start*."""
+    (along,) = axes.named(axis, x.ndim)
+    there = start + x.ndim if start < 0 else start
+    if not 0 <= there <= x.ndim:
+        raise ShapeError(f"rollaxis: start: {start} given, from {-x.ndim} to {x.ndim} is allowed")
+    return manipulation.moveaxis(x, along, there - (along < there))
+
+
+def resize(x: Any, new_shape: int | Sequence[int]) -> Any:
+    """The elements in C order, again and again, as an array of another shape."""
+    given = manipulation.ravel(manipulation.checked(x, "x"))
+    shape = tuple(integers((new_shape,), "new_shape"))
+    if any(n < 0 for n in shape):
+        raise ShapeError(f"resize: new_shape: {shape} given, lengths from 0 on are allowed")
+    count = math.prod(shape)
+    if not given.size:
+        return creation.zeros(shape, given.dtype, given.queue)
+    return manipulation.tile(given, -(-count // given.size))[:count].reshape(shape)
+
+
+def trim_zeros(x: Any, trim: str = "fb") -> Any:
+    """A vector without zeros at its front (*trim* has f), its back (b), or both: a view. A wait."""
+    given = manipulation.checked(x, "x")
+    if given.ndim != 1:
+        raise ShapeError(f"trim_zeros: a vector is needed, shape {given.shape} given")
+    kept = np.flatnonzero(np.asarray(elementwise.not_equal(given, 0)))
+    if not len(kept):
+        return given[:0]
+    first = int(kept[0]) if "f" in trim.lower() else 0
+    last = int(kept[-1]) + 1 if "b" in trim.lower() else given.size
+    return given[first:last]
+
+
+def delete(x: Any, obj: Any, axis: int | None = None) -> Any:
+    """A copy without the parts along an axis that integers, a slice or truth values name.
+
+    Without an axis of all elements in C order.
+    """
+    given, along = _along(x, axis, "delete")
+    kept = np.delete(np.arange(given.shape[along]), _key(obj))
+    return manipulation.take(given, kept, axis=along)
+
+
+def insert(x: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
+    """A copy with *values* before the places along an axis that an integer, or some, name.
+
+    Places are those of x. Without an axis of all elements in C order.
+    """
+    given, along = _along(x, axis, "insert")
+    n, key = given.shape[along], _key(obj)
+    more = creation.asarray(values, dtype=dtypes.of_view(given.planes), device=given.queue)
+    more = more.reshape((1,) * (given.ndim - more.ndim) + more.shape)
+    one = not isinstance(key, slice) and np.ndim(key) == 0
+    if one:
+        # At one place a list's items are parts one after the other.
+        more = manipulation.moveaxis(more, 0, along)
+    if one:
+        count = more.shape[along]
+    else:
+        count = np.arange(n)[key].size if _is_choice(key) else np.size(key)
+    shape = tuple(count if i == along else m for i, m in enumerate(given.shape))
+    both = manipulation.concat([given, manipulation.broadcast_to(more, shape)], axis=along)
+    placed = np.insert(np.arange(n), key, np.arange(n, n + count))
+    return manipulation.take(both, placed, axis=along)
+
+
+def _key(obj: Any) -> Any:
+    """Places on the host."""
+    return np.asarray(obj) if isinstance(obj, Viewed) else obj
+
+
+def _is_choice(key: Any) -> bool:
+    """Whether a key chooses among places by a slice or by truth values."""
+    return isinstance(key, slice) or np.asarray(key).dtype == bool
+
+
+def _along(x: Any, axis: int | None, what: str) -> tuple[Any, int]:
+    """An array and the axis that is meant; without one its elements as a vector."""
+    given = manipulation.checked(x, f"{what}: x")
+    if axis is None:
+        return manipulation.ravel(given), 0
+    return given, axes.named(axis, given.ndim)[0]
+
+
+def tri(
+    n: int, m: int | None = None, k: int = 0, dtype: Any = None, *, device: Where = None
+) -> Any:
+    """Ones on and below a diagonal, the k-th above the main one, zeros above it."""
+    kind = creation.chosen(None, dtype)
+    return creation.tril(creation.ones((n, n if m is None else m), kind, device), k=k)
+
+
+def diagflat(v: Any, k: int = 0) -> Any:
+    """The matrix with these elements, in C order, on its k-th diagonal."""
+    given = manipulation.ravel(manipulation.checked(v, "v"))
+    n = given.size + abs(k)
+    found = creation.zeros((n, n), given.dtype, given.queue)
+    manipulation.diagonal(found, offset=k)[...] = given
+    return found
+
+
+def fill_diagonal(a: AnyArray, val: Any) -> None:
+    """Set the main diagonal of a matrix, or of a cube of any number of axes, in its memory."""
+    if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
+        raise ShapeError(
+            f"fill_diagonal: a: a matrix or equal axes are needed, shape {a.shape} given"
+        )
+    n = min(a.shape)
+    places = np.arange(n)
+    more = val
+    if not elementwise.is_number(val):
+        more = manipulation.ravel(creation.asarray(val, device=a.queue))
+        more = resize(more, n)
+    a[(places,) * a.ndim] = more
+
+
+# --- grids ----------------------------------------------------------------------------------------
+
+
+def ix_(*vectors: Any) -> tuple[Any, ...]:
+    """Vectors of indices, each along an axis of its own: ``a[ix_(rows, columns)]``."""
+    found = []
+    for i, given in enumerate(vectors):
+        x = given if isinstance(given, Viewed) else np.asarray(given)
+        x = np.asarray(x)
+        x = np.flatnonzero(x) if x.dtype == bool else x.astype(np.int64) if not x.size else x
+        if x.ndim != 1 or x.dtype.kind not in "iu":
+            raise ArgumentError(f"ix_: argument {i}: integers or truths in a vector are needed")
+        found.append(x.reshape([x.size if j == i else 1 for j in range(len(vectors))]))
+    return tuple(map(creation.asarray, found))
+
+
+def indices(
+    dimensions: Sequence[int], dtype: Any = int, sparse: bool = False, *, device: Where = None
+) -> Any:
+    """The indices of all elements of a shape: an array of those of each axis, or open grids."""
+    sizes = integers((tuple(dimensions),), "dimensions")
+    kind = dtypes.resolved(dtype)
+    lines = [creation.arange(n, dtype=kind, device=device) for n in sizes]
+    opened = [
+        x.reshape([x.size if j == i else 1 for j in range(len(sizes))]) for i, x in enumerate(lines)
+    ]
+    if sparse:
+        return tuple(opened)
+    if not opened:
+        return creation.zeros((0,), kind, device)
+    return manipulation.stack([manipulation.broadcast_to(x, sizes) for x in opened])
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Sequence[int], *, dtype: Any = None, **options: Any
+) -> Any:
+    """What a function gives of the indices of all elements, as arrays of the default format."""
+    kind = dtypes.default() if dtype is None else dtypes.resolved(dtype)
+    return function(*indices(shape, kind), **options)
+
+
+def fromiter(values: Iterable[Any], dtype: Any = None, count: int = -1) -> Any:
+    """A vector of what comes one by one: all, or the first *count*."""
+    items = [x for _, x in zip(range(count), values, strict=False)] if count >= 0 else list(values)
+    if count > len(items):
+        raise ArgumentError(f"fromiter: count: {count} asked for, {len(items)} came")
+    return creation.array(items, creation.chosen(None, dtype))
+
+
+def logspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    base: Any = 10,
+    dtype: Any = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """Powers of *base* whose exponents ``linspace`` gives."""
+    exponents = creation.linspace(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
+    return powers.power(base, exponents)
+
+
+def geomspace(
+    start: Any,
+    stop: Any,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: Any = None,
+    *,
+    device: Where = None,
+) -> Any:
+    """*num* numbers of equal ratios from *start* to *stop*, which are of one sign: by logarithms.
+
+    Element i is start e^(i log(stop / start) / d), d as of ``linspace``; the ends are exact.
+    """
+    ends = creation.linspace(start, stop, 2, dtype=dtype, device=device)
+    first, last = ends[0], ends[1]
+    ratio = last / first
+    if not bool(elementwise.greater(ratio, 0)) or not bool(elementwise.isfinite(ratio)):
+        raise ArgumentError(
+            f"geomspace: start, stop: {start!s:.40}, {stop!s:.40} given, finite numbers of one "
+            "sign are needed"
+        )
+    steps = creation.linspace(
+        elementwise.multiply(ratio, 0), functions.log(ratio), num, endpoint=endpoint
+    )
+    found = first * functions.exp(steps)
+    if num > 0:
+        found[0] = first
+    if num > 1 and endpoint:
+        found[-1] = last
+    return found
+
+
+class _Grid:
+    """``mgrid[0:3, 0:1:5j]``: coordinates of all points of a grid; ``ogrid``: open ones.
+
+    A slice with a step i n has n points, both ends among them.
+    """
+
+    def __init__(self, sparse: bool) -> None:
+        self._sparse = sparse
+
+    def __getitem__(self, key: Any) -> Any:
+        lines = [_line(one) for one in (key if isinstance(key, tuple) else (key,))]
+        if not isinstance(key, tuple):
+            return lines[0]
+        kind = dtypes.of_view(lines[0].planes)
+        for other in lines[1:]:
+            kind = dtypes.promoted(kind, dtypes.of_view(other.planes), "grid")
+        opened = [
+            x.astype(kind).reshape([x.size if j == i else 1 for j in range(len(lines))])
+            for i, x in enumerate(lines)
+        ]
+        if self._sparse:
+            return tuple(opened)
+        shape = [x.size for x in lines]
+        return manipulation.stack([manipulation.broadcast_to(x, shape) for x in opened])
+
+
+def _line(key: Any) -> Any:
+    """The points of one axis."""
+    if not isinstance(key, slice) or key.stop is None:
+        raise ArgumentError(f"grid: {key!r} given, slices with an end are needed")
+    start = 0 if key.start is None else key.start
+    if isinstance(key.step, complex):
+        return creation.linspace(start, key.stop, int(abs(key.step)))
+    return creation.arange(start, key.stop, 1 if key.step is None else key.step)
+
+
+mgrid, ogrid = _Grid(False), _Grid(True)
+
+
+class _Joined:
+    """``r_[a, 1, 2:5]``: parts one after the other; ``c_[a, b]``: as columns."""
+
+    def __init__(self, columns: bool) -> None:
+        self._columns = columns
+
+    def __getitem__(self, key: Any) -> Any:
+        parts = key if isinstance(key, tuple) else (key,)
+        if any(isinstance(part, str) for part in parts):
+            raise ArgumentError("r_, c_: a text given; concat and stack have axes as arguments")
+        known = next((x for x in parts if isinstance(x, Viewed)), None)
+        found = [_part(part, known) for part in parts]
+        kind = dtypes.of_view(found[0].planes)
+        for other in found[1:]:
+            kind = dtypes.promoted(kind, dtypes.of_view(other.planes), "r_")
+        alike = [x.astype(kind, copy=False) for x in found]
+        if not self._columns:
+            return manipulation.concat([manipulation.atleast_1d(x) for x in alike])
+        columns = [x if x.ndim > 1 else x.reshape(-1, 1) for x in alike]
+        return manipulation.concat(columns, axis=-1)
+
+
+def _part(part: Any, known: AnyArray | None) -> Any:
+    if isinstance(part, Viewed):
+        return part
+    if isinstance(part, slice):
+        return _line(part)
+    if known is None:
+        return creation.asarray(part)
+    own = dtypes.of_view(known.planes)
+    whole = creation.asarray(part, device=known.queue)
+    if isinstance(own, np.dtype) or isinstance(dtypes.of_view(whole.planes), np.dtype):
+        return whole
+    return creation.asarray(part, dtype=own, device=known.queue)
+
+
+r_, c_ = _Joined(False), _Joined(True)

@@ -1,0 +1,319 @@
+"""Elements chosen by conditions and places, and numbers taken apart, by NumPy's names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from portmp import formats
+from portmp.arrays import (
+    composed,
+    creation,
+    dtypes,
+    elementwise,
+    functions,
+    manipulation,
+    powers,
+    sorting,
+    statistics,
+)
+from portmp.arrays.viewed import AnyArray, Viewed
+from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.formats import Format, constants
+
+# --- by conditions --------------------------------------------------------------------------------
+
+
+def select(condlist: Sequence[AnyArray], choicelist: Sequence[Any], default: Any = 0) -> Any:
+    """For each element the choice of the first condition that is true, else *default*."""
+    if len(condlist) != len(choicelist) or not condlist:
+        raise ArgumentError(
+            f"select: {len(condlist)} conditions and {len(choicelist)} choices given: as many of "
+            "both are needed, one at least"
+        )
+    if not any(isinstance(x, Viewed) for x in choicelist):
+        choicelist = [creation.asarray(choicelist[0]), *choicelist[1:]]
+    found: Any = default
+    for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
+        found = _either(condition, choice, found)
+    return found
+
+
+def _either(condition: Any, yes: Any, no: Any) -> Any:
+    """``where``, of two numbers, too."""
+    if not isinstance(yes, Viewed) and not isinstance(no, Viewed):
+        yes = creation.asarray(yes, device=manipulation.checked(condition, "condition").queue)
+    return elementwise.where(condition, yes, no)
+
+
+def piecewise(
+    x: Any, condlist: Any, funclist: Sequence[Any], *arguments: Any, **options: Any
+) -> Any:
+    """What functions (or numbers) give of the elements for which the conditions are true.
+
+    Of several the last one counts; with one function more than conditions that is for the rest.
+    """
+    given = manipulation.checked(x, "piecewise: x")
+    conditions = list(condlist) if isinstance(condlist, (list, tuple)) else [condlist]
+    if len(funclist) == len(conditions) + 1:
+        rest = conditions[0]
+        for other in conditions[1:]:
+            rest = elementwise.logical_or(rest, other)
+        conditions.append(elementwise.logical_not(rest))
+    if len(funclist) != len(conditions):
+        raise ArgumentError(
+            f"piecewise: {len(condlist)} conditions and {len(funclist)} functions given"
+        )
+    found = creation.zeros_like(given)
+    for condition, function in zip(conditions, funclist, strict=True):
+        there = manipulation.broadcast_to(condition, given.shape)
+        value = function(given[there], *arguments, **options) if callable(function) else function
+        found[there] = value
+    return found
+
+
+def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Any:
+    """For each integer the element of that choice, with broadcasting.
+
+    *mode*: an IndexError for integers without a choice, ``wrap`` (modulo) or ``clip``.
+    """
+    index = manipulation.checked(a, "choose: a")
+    arrays = [manipulation.checked(x, "choose: choices") for x in choices]
+    if not arrays:
+        raise ArgumentError("choose: choices: none given")
+    if mode not in ("raise", "wrap", "clip"):
+        raise ArgumentError(f"choose: mode: {mode!r} given, allowed are 'raise', 'wrap', 'clip'")
+    n = len(arrays)
+    if mode == "raise" and index.size and not 0 <= int(index.min()) <= int(index.max()) < n:
+        raise IndexError(f"choose: a: from {int(index.min())} to {int(index.max())}, {n} choices")
+    index = powers.remainder(index, n) if mode == "wrap" else elementwise.clip(index, 0, n - 1)
+    found = arrays[0]
+    for i, choice in enumerate(arrays[1:], 1):
+        found = elementwise.where(elementwise.equal(index, i), choice, found)
+    return manipulation.broadcast_to(
+        found, manipulation.broadcast_shapes(found.shape, index.shape)
+    ).copy()
+
+
+def extract(condition: Any, x: Any) -> Any:
+    """The elements for which a condition of the same size is true, in C order. A wait."""
+    kept = manipulation.ravel(manipulation.checked(condition, "condition"))
+    return manipulation.ravel(manipulation.checked(x, "x"))[elementwise.not_equal(kept, 0)]
+
+
+def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
+    """The parts along an axis for which truth values are true; without one of all elements."""
+    kept = np.flatnonzero(np.asarray(condition))
+    return manipulation.take(manipulation.checked(x, "x"), kept, axis=axis)
+
+
+def copyto(dst: AnyArray, src: Any, where: Any = True) -> None:
+    """Set the elements of an array, all or those where a condition is true, to others."""
+    if where is True:
+        dst[...] = src
+        return
+    kept = manipulation.broadcast_to(manipulation.checked(where, "where"), dst.shape)
+    dst[...] = _either(kept, src, dst)
+
+
+def putmask(a: AnyArray, mask: Any, values: Any) -> None:
+    """Set elements where a mask is true to values, which are repeated over all elements."""
+    there = manipulation.checked(mask, "mask")
+    dst = manipulation.ravel(a)
+    more = _repeated(values, a, a.size)
+    a[...] = elementwise.where(manipulation.ravel(there), more, dst).reshape(a.shape)
+
+
+def place(a: AnyArray, mask: Any, vals: Any) -> None:
+    """Set elements where a mask is true to values, one after the other, again and again."""
+    there = manipulation.checked(mask, "mask")
+    count = int(statistics.count_nonzero(there))
+    if count:
+        a[elementwise.not_equal(there, 0).reshape(a.shape)] = _repeated(vals, a, count)
+
+
+def put(a: AnyArray, ind: Any, v: Any) -> None:
+    """Set elements by their places in C order."""
+    places = np.asarray(ind).ravel()
+    if places.size and not (-a.size <= places.min() and places.max() < a.size):
+        raise IndexError(f"put: ind: from {places.min()} to {places.max()}, size {a.size}")
+    if places.size:
+        index = np.unravel_index(np.where(places < 0, places + a.size, places), a.shape)
+        a[index] = _repeated(v, a, places.size)
+
+
+def _repeated(values: Any, like: AnyArray, count: int) -> Any:
+    """A vector of so many values of an array's dtype."""
+    more = creation.asarray(values, dtype=dtypes.of_view(like.planes), device=like.queue)
+    flat = manipulation.ravel(more)
+    if not flat.size:
+        raise ShapeError("values: none given")
+    return manipulation.tile(flat, -(-count // flat.size))[:count]
+
+
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Which bin of edges in order, rising or falling, each element lies in, from 0 (int64)."""
+    given = manipulation.checked(x, "x")
+    own = dtypes.of_view(given.planes)
+    form = own if isinstance(own, Format) else None
+    edges = creation.asarray(bins, dtype=form, device=given.queue)
+    if edges.ndim != 1:
+        raise ShapeError(f"digitize: bins: a vector is needed, shape {edges.shape} given")
+    rises = not edges.size or bool((edges[1:] >= edges[:-1]).all())
+    if not rises and not bool((edges[1:] <= edges[:-1]).all()):
+        raise ArgumentError("digitize: bins: edges in order are needed")
+    if rises:
+        return sorting.searchsorted(edges, given, side="left" if right else "right")
+    turned = manipulation.flip(edges)
+    return edges.size - sorting.searchsorted(turned, given, side="left" if right else "right")
+
+
+def nan_to_num(x: Any, nan: Any = 0, posinf: Any = None, neginf: Any = None) -> Any:
+    """The array with numbers for NaN and infinities, these by default the format's largest."""
+    given = manipulation.checked(x, "x")
+    form = dtypes.of_view(given.planes)
+    if not isinstance(form, Format):
+        return given.copy()
+    largest = dtypes.finfo(form).max
+    high, low = (largest if posinf is None else posinf), (-largest if neginf is None else neginf)
+    found = elementwise.where(elementwise.isnan(given), nan, given)
+    found = elementwise.where(isposinf(given), high, found)
+    return elementwise.where(isneginf(given), low, found)
+
+
+# --- of numbers -----------------------------------------------------------------------------------
+
+
+def fmax(x1: Any, x2: Any, /) -> Any:
+    """The larger; NaN only where both are."""
+    return _but_nan(elementwise.maximum, *elementwise.views("fmax", [x1, x2]))
+
+
+def fmin(x1: Any, x2: Any, /) -> Any:
+    """The smaller; NaN only where both are."""
+    return _but_nan(elementwise.minimum, *elementwise.views("fmin", [x1, x2]))
+
+
+def _but_nan(chosen: Callable[..., Any], first: AnyArray, second: AnyArray) -> Any:
+    found = chosen(first, second)
+    found = elementwise.where(elementwise.isnan(first), second, found)
+    return elementwise.where(elementwise.isnan(second), first, found)
+
+
+fabs, fix = elementwise.abs, functions.trunc
+
+
+def isposinf(x: Any, /) -> Any:
+    """Whether x is +inf."""
+    return elementwise.logical_and(elementwise.isinf(x), elementwise.greater(x, 0))
+
+
+def isneginf(x: Any, /) -> Any:
+    """Whether x is -inf."""
+    return elementwise.logical_and(elementwise.isinf(x), elementwise.less(x, 0))
+
+
+def heaviside(x1: Any, x2: Any, /) -> Any:
+    """0 for negative x1, 1 for positive, x2 for zeros; NaN stays."""
+    first, second = elementwise.views("heaviside", [x1, x2])
+    step = (elementwise.sign(first) + 1) / 2
+    return elementwise.where(elementwise.equal(first, 0), second, step)
+
+
+def exp2(x: Any, /) -> Any:
+    """2^x."""
+    return powers.power(2, _values(x))
+
+
+def logaddexp2(x1: Any, x2: Any, /) -> Any:
+    """log2(2^x1 + 2^x2): the larger one, plus log2(1 + 2^(the smaller one less it))."""
+    first, second = elementwise.views("logaddexp2", [_values(x1), x2])
+    larger, smaller = elementwise.maximum(first, second), elementwise.minimum(first, second)
+    apart = larger + functions.log1p(exp2(smaller - larger)) / constants.ln2
+    return elementwise.where(elementwise.equal(first, second), first + 1, apart)
+
+
+def float_power(x1: Any, x2: Any, /) -> Any:
+    """x1 to the power of x2, of values."""
+    return powers.power(*(x if elementwise.is_number(x) else _values(x) for x in (x1, x2)))
+
+
+def ldexp(x1: Any, x2: Any, /) -> Any:
+    """x1 2^x2 for integers x2: exact, where no limb underflows."""
+    given, power = _values(x1), manipulation.checked(x2, "ldexp: x2")
+    if isinstance(dtypes.of_view(power.planes), Format):
+        raise FormatError("ldexp: x2: values given, integers are needed")
+    form = given.format
+    found = given.astype(form.arithmetic, copy=False)
+    word = formats.get(found.format.word)
+    span = _SPANS[word.name]
+    # In three steps, each by a power of two that the word has, where the whole one may be none.
+    left = elementwise.clip(power.astype("int64"), -3 * span, 3 * span)
+    for _ in range(3):
+        part = elementwise.clip(left, -span, span)
+        found = found * composed.powers_of_two(part, word).astype(found.format)
+        left = left - part
+    return found.astype(form, copy=False)
+
+
+_SPANS = {"float32": 120, "float64": 1000}
+"""Powers of two that are normal numbers of a word."""
+
+
+def modf(x: Any, /) -> tuple[Any, Any]:
+    """What follows the point, and the integer before it, both with the sign of x; exact."""
+    given = _values(x)
+    whole = functions.trunc(given)
+    rest = elementwise.where(elementwise.isinf(given), 0, given - whole)
+    return elementwise.copysign(rest, given), whole
+
+
+def divmod(x1: Any, x2: Any, /) -> tuple[Any, Any]:
+    """``floor_divide`` and ``remainder``."""
+    return powers.floor_divide(x1, x2), powers.remainder(x1, x2)
+
+
+def sinc(x: Any, /) -> Any:
+    """sin(pi x) / (pi x), 1 at 0.
+
+    With pi x rounded, as NumPy has it: errors grow with |x|.
+    """
+    given = _values(x)
+    zero = elementwise.equal(given, 0)
+    y = elementwise.where(zero, 1, given) * constants.pi
+    return elementwise.where(zero, 1, functions.sin(y) / y)
+
+
+def angle(x: Any, deg: bool = False) -> Any:
+    """0 for positive numbers and zeros, pi (or 180) for those with a minus."""
+    given = _values(x)
+    half = elementwise.where(elementwise.signbit(given), 180 if deg else constants.pi, given * 0)
+    return elementwise.where(elementwise.isnan(given), given, half)
+
+
+def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = None) -> Any:
+    """Angles along an axis without jumps: *period* (2 pi) is added where one is more than half.
+
+    *discont*: jumps below it stay as they are.
+    """
+    given = _values(p)
+    whole = 2 * constants.pi if period is None else period
+    step = statistics.diff(given, axis=axis)
+    half = elementwise.multiply(creation.ones((), given.dtype, given.queue), whole) / 2
+    turned = powers.remainder(step + half, whole) - half
+    both = elementwise.logical_and(elementwise.equal(turned, -half), elementwise.greater(step, 0))
+    turned = elementwise.where(both, half, turned)
+    limit = half if discont is None else elementwise.maximum(half, discont)
+    shift = elementwise.where(elementwise.less(elementwise.abs(step), limit), 0, turned - step)
+    moved = manipulation.moveaxis(given.copy(), axis, -1)
+    moved[..., 1:] += statistics.cumulative_sum(manipulation.moveaxis(shift, axis, -1), axis=-1)
+    return manipulation.moveaxis(moved, -1, axis)
+
+
+def _values(x: Any) -> AnyArray:
+    """Integers as values of the default format."""
+    given: AnyArray = manipulation.checked(x, "x")
+    own = dtypes.of_view(given.planes)
+    return given if isinstance(own, Format) else given.astype(dtypes.default())

@@ -1,0 +1,134 @@
+"""Einstein's sums: products of arrays, summed over the axes whose letters do not stay."""
+
+from __future__ import annotations
+
+import math
+import string
+from typing import Any
+
+from portmp.arrays import dtypes, elementwise, manipulation, products, statistics
+from portmp.arrays.viewed import AnyArray
+from portmp.errors import ArgumentError, ShapeError
+
+Labels = list[str]
+
+
+def einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
+    """``einsum("ij,jk->ik", a, b)``: sums of products by letters of axes, as NumPy has them.
+
+    Products are taken from the left to the right, two at a time, each a matrix product of this
+    library (``matmul``) where axes are summed over, else elementwise. *optimize* is there for
+    NumPy's sake: the order is always this.
+    """
+    if not isinstance(subscripts, str):
+        raise ArgumentError(
+            f"einsum: subscripts: {type(subscripts).__name__} given, a text such as 'ij,jk->ik' "
+            "is needed"
+        )
+    arrays = [manipulation.checked(x, f"einsum: operand {i}") for i, x in enumerate(operands)]
+    given, wanted = _parsed(subscripts, arrays)
+    sizes: dict[str, int] = {}
+    for labels, x in zip(given, arrays, strict=True):
+        for label, n in zip(labels, x.shape, strict=True):
+            if sizes.setdefault(label, n) != n:
+                if 1 not in (n, sizes[label]):
+                    raise ShapeError(
+                        f"einsum: {subscripts!r}: axes {label} have lengths {sizes[label]} and {n}"
+                    )
+                sizes[label] = max(n, sizes[label])
+    parts = [_once(x, labels, sizes) for x, labels in zip(arrays, given, strict=True)]
+    found, labels = parts[0]
+    for i, (x, theirs) in enumerate(parts[1:], 1):
+        later = set(wanted).union(*(names for _, names in parts[i + 1 :]))
+        found, labels = _two(found, labels, x, theirs, later)
+    found, labels = _summed(found, labels, set(wanted))
+    return found.transpose(*(labels.index(label) for label in wanted)) if wanted else found
+
+
+def _parsed(subscripts: str, arrays: list[Any]) -> tuple[list[Labels], Labels]:
+    """The letters of each operand's axes and those of the result; those of ``...`` are numbers."""
+    text = subscripts.replace(" ", "")
+    left, arrow, right = text.partition("->")
+    names = left.split(",")
+    if len(names) != len(arrays):
+        raise ArgumentError(f"einsum: {len(arrays)} operands given for {subscripts!r}")
+    most = max(
+        (
+            x.ndim - len(name.replace("...", ""))
+            for name, x in zip(names, arrays, strict=True)
+            if "..." in name
+        ),
+        default=0,
+    )
+    given = []
+    for name, x in zip(names, arrays, strict=True):
+        open_ = x.ndim - len(name.replace("...", ""))
+        if open_ < 0 or ("..." not in name and open_):
+            raise ShapeError(f"einsum: {name!r} given for an array of shape {x.shape}")
+        given.append(_letters(name, [str(i) for i in range(most - open_, most)], subscripts))
+    if arrow:
+        wanted = _letters(right, [str(i) for i in range(most)], subscripts)
+        known = {label for labels in given for label in labels}
+        if len(set(wanted)) != len(wanted) or not known.issuperset(wanted):
+            raise ArgumentError(f"einsum: the result of {subscripts!r} has other or equal letters")
+        return given, wanted
+    every = [label for labels in given for label in labels]
+    alone = sorted(x for x in set(every) if every.count(x) == 1 and not x.isdigit())
+    return given, [*(str(i) for i in range(most)), *alone]
+
+
+def _letters(name: str, open_: Labels, subscripts: str) -> Labels:
+    before, dots, after = name.partition("...")
+    if not all(c in string.ascii_letters for c in before + after):
+        raise ArgumentError(f"einsum: {subscripts!r} given; letters, commas, ... and -> are needed")
+    return [*before, *(open_ if dots else []), *after]
+
+
+def _once(x: AnyArray, labels: Labels, sizes: dict[str, int]) -> tuple[AnyArray, Labels]:
+    """The view whose axes have different letters, without axes of length 1 that are repeated."""
+    labels = list(labels)
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first = labels.index(label)
+            second = labels.index(label, first + 1)
+            x = manipulation.diagonal(manipulation.moveaxis(x, (first, second), (-2, -1)))
+            labels = [n for i, n in enumerate(labels) if i not in (first, second)] + [label]
+    gone = [i for i, n in enumerate(labels) if x.shape[i] == 1 and sizes[n] != 1]
+    kept = [n for i, n in enumerate(labels) if i not in gone]
+    return (manipulation.squeeze(x, axis=gone) if gone else x), kept
+
+
+def _summed(x: AnyArray, labels: Labels, kept: set[str]) -> tuple[AnyArray, Labels]:
+    """The sum over axes whose letters are not kept; integers stay of their dtype."""
+    over = tuple(i for i, n in enumerate(labels) if n not in kept)
+    if not over:
+        return x, labels
+    found = statistics.sum(x, over, dtype=dtypes.of_view(x.planes))
+    return found, [n for n in labels if n in kept]
+
+
+def _two(
+    a: AnyArray, first: Labels, b: AnyArray, second: Labels, later: set[str]
+) -> tuple[AnyArray, Labels]:
+    """The product of two, summed over the letters that come in no later operand."""
+    a, first = _summed(a, first, later.union(second))
+    b, second = _summed(b, second, later.union(first))
+    both = [n for n in first if n in second and n in later]
+    over = [n for n in first if n in second and n not in later]
+    left = [n for n in first if n not in second]
+    right = [n for n in second if n not in first]
+    a = a.transpose(*(first.index(n) for n in (*both, *left, *over))) if first else a
+    b = b.transpose(*(second.index(n) for n in (*both, *over, *right))) if second else b
+    k = len(both)
+    shape = (*a.shape[:k], *a.shape[k : k + len(left)], *b.shape[k + len(over) :])
+    labels = [*both, *left, *right]
+    if not over:
+        open_ = a.reshape((*a.shape, *[1] * len(right)))
+        apart = b.reshape((*shape[:k], *[1] * len(left), *shape[k + len(left) :]))
+        return elementwise.multiply(open_, apart), labels
+    batch, m = math.prod(a.shape[:k]), math.prod(a.shape[k : k + len(left)])
+    inner, n = math.prod(a.shape[k + len(left) :]), math.prod(b.shape[k + len(over) :])
+    pair = (a.reshape(batch, m, inner), b.reshape(batch, inner, n))
+    if not k:
+        pair = (pair[0][0], pair[1][0])
+    return products.matmul(*pair).reshape(shape), labels

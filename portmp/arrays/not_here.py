@@ -1,0 +1,53 @@
+"""What NumPy has, and portmp has not: what to use instead."""
+
+from __future__ import annotations
+
+import numpy as np
+
+_TEXT = "a.to_strings(digits) and portmp.array(strings, format) keep all digits; portmp.save, too"
+_SHOWN = "str(a), f'{x:.30e}' and a.to_strings(digits) have all digits"
+_STATE = "no state of the process changes what is computed: NaN and infinities are results"
+_COEFFICIENTS = (
+    "polyval, polymul, polyder, polyint and roots take vectors of coefficients, linalg.eigvalsh "
+    "gives the nodes of Gauss' rules"
+)
+
+INSTEAD: dict[str, str] = {
+    **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
+    **dict.fromkeys(("savez", "savez_compressed"), "portmp.save(file, a, name=b) keeps all digits"),
+    **dict.fromkeys(("array2string", "array_str", "array_repr"), _SHOWN),
+    **dict.fromkeys(("set_printoptions", "printoptions", "get_printoptions"), _SHOWN),
+    **dict.fromkeys(("format_float_positional", "format_float_scientific"), _SHOWN),
+    **dict.fromkeys(("seterr", "errstate", "geterr"), _STATE),
+    **dict.fromkeys(("poly1d", "polynomial"), _COEFFICIENTS),
+    "fft": "transforms are complex, which portmp is not; convolve and correlate take vectors",
+    **dict.fromkeys(("complex64", "complex128", "complexfloating"), "formats are real"),
+    "float16": "portmp.formats.get('float16') is a storage format",
+    "matrix": "arrays have @",
+    "bmat": "block takes nested lists of arrays",
+    "frexp": "ldexp is there; finfo(format) has what a format holds",
+    "spacing": "finfo(format).eps is the distance at 1; nextafter is for formats of one limb",
+    "euler_gamma": "portmp.array(mpmath.mp.euler, format), with mpmath's precision as large",
+    "i0": "portmp's functions are listed in docs/functions.md",
+    "gcd": "of plain numbers math.gcd; of arrays of integers np.gcd gives NumPy's",
+    "lcm": "of plain numbers math.lcm; of arrays of integers np.lcm gives NumPy's",
+    "trapz": "trapezoid",
+    "row_stack": "vstack",
+    "in1d": "isin",
+    "product": "prod",
+    "round_": "round",
+    "nested_iters": "ndindex and ndenumerate go through indices",
+}
+"""By names; what stands here for none of them is said of all others."""
+
+
+def said(name: str) -> str | None:
+    """What an error says about a name of NumPy's that is not here; None for other names."""
+    if name.startswith("_") or not (name in INSTEAD or hasattr(np, name)):
+        return None
+    found = INSTEAD.get(name)
+    if found is not None:
+        return f"portmp has no {name}: {found}"
+    return (
+        f"portmp has no {name}: a.to_float64() gives NumPy arrays for np.{name}, rounded to float64"
+    )

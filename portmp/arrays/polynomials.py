@@ -1,0 +1,138 @@
+"""Polynomials as vectors of coefficients, the highest power's first, by NumPy's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from portmp.arrays import arranging, creation, dtypes, elementwise, manipulation, numerics
+from portmp.arrays.viewed import AnyArray, Viewed, integers
+from portmp.errors import ArgumentError, ShapeError
+
+
+def _coefficients(*given: Any, what: str) -> list[AnyArray]:
+    """Vectors of one format; numbers are constants."""
+    arrays = [x for x in given if isinstance(x, Viewed)]
+    found = []
+    for x in given:
+        if isinstance(x, Viewed) or not arrays:
+            made = numerics._values(x)
+        else:
+            own = dtypes.of_view(numerics._values(arrays[0]).planes)
+            made = creation.asarray(x, dtype=own, device=arrays[0].queue)
+        made = manipulation.atleast_1d(made)
+        if made.ndim != 1:
+            raise ShapeError(f"{what}: vectors are needed, shape {made.shape} given")
+        found.append(made)
+    return found
+
+
+def _trimmed(p: AnyArray) -> AnyArray:
+    """Without leading zeros, but for one. A wait."""
+    found: AnyArray = arranging.trim_zeros(p, "f")
+    return found if found.size else p[-1:]
+
+
+def poly(roots: Any) -> Any:
+    """The coefficients of the polynomial with these roots and 1 for the highest power.
+
+    Of a square matrix those of its characteristic polynomial are not offered: ``linalg.eigvals``
+    gives its roots.
+    """
+    given = numerics._values(roots)
+    if given.ndim != 1:
+        raise ShapeError(
+            f"poly: a vector of roots is needed, shape {given.shape} given; linalg.eigvals gives "
+            "the roots of a matrix' characteristic polynomial"
+        )
+    found = creation.ones((1,), given.dtype, given.queue)
+    for root in given:
+        longer = manipulation.pad(found, (0, 1))
+        longer[1:] -= found * root
+        found = longer
+    return found
+
+
+def polyadd(a1: Any, a2: Any) -> Any:
+    """The sum of two polynomials."""
+    return _both(elementwise.add, a1, a2, "polyadd")
+
+
+def polysub(a1: Any, a2: Any) -> Any:
+    """The difference of two polynomials."""
+    return _both(elementwise.subtract, a1, a2, "polysub")
+
+
+def _both(function: Any, a1: Any, a2: Any, what: str) -> Any:
+    first, second = _coefficients(a1, a2, what=what)
+    n = max(first.size, second.size)
+    return function(*(manipulation.pad(x, (n - x.size, 0)) for x in (first, second)))
+
+
+def polymul(a1: Any, a2: Any) -> Any:
+    """The product of two polynomials."""
+    first, second = (_trimmed(x) for x in _coefficients(a1, a2, what="polymul"))
+    return numerics.convolve(first, second)
+
+
+def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
+    """The quotient and the remainder of two polynomials: one coefficient after the other. A wait.
+
+    Leading coefficients of the remainder that are zero are left out.
+    """
+    over, by = _coefficients(u, v, what="polydiv")
+    by = _trimmed(by)
+    if by.size == 1 and bool(by[0] == 0):
+        raise ArgumentError("polydiv: v: zero given, another polynomial is needed")
+    rest, n = over.copy(), by.size
+    count = max(over.size - n + 1, 1)
+    quotient = creation.zeros((count,), over.dtype, over.queue)
+    steps = max(over.size - n + 1, 0)
+    for k in range(steps):
+        quotient[k] = rest[k] / by[0]
+        rest[k : k + n] -= quotient[k] * by
+        rest[k] = 0
+    return quotient, _trimmed(rest[steps:] if steps < over.size else rest[-1:])
+
+
+def polyder(p: Any, m: int = 1) -> Any:
+    """The m-th derivative."""
+    (found,) = _coefficients(p, what="polyder")
+    (count,) = integers((m,), "m")
+    if count < 0:
+        raise ArgumentError(f"polyder: m: {m} given, a number from 0 on is needed")
+    for _ in range(count):
+        n = found.size - 1
+        found = (
+            found[:-1] * creation.arange(n, 0, -1, dtype=found.dtype, device=found.queue)
+            if n > 0
+            else found[:0]
+        )
+    return found
+
+
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    """The m-th antiderivative, with constants *k* (0 by default), the first integral's first."""
+    (found,) = _coefficients(p, what="polyint")
+    (count,) = integers((m,), "m")
+    if count < 0:
+        raise ArgumentError(f"polyint: m: {m} given, a number from 0 on is needed")
+    if k is None:
+        k = [0] * count
+    constants = [k] * count if elementwise.is_number(k) else list(k)
+    if len(constants) == 1:
+        constants *= count
+    if len(constants) != count:
+        raise ArgumentError(f"polyint: k: {len(constants)} constants given, {count} are needed")
+    for constant in constants:
+        powers = creation.arange(found.size, 0, -1, dtype=found.dtype, device=found.queue)
+        found = manipulation.pad(found / powers, (0, 1))
+        found[-1] = constant
+    return found
+
+
+def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
+    """Sums of a[n + k] v[n] over n for all shifts k: ``convolve`` with v turned round."""
+    first, second = _coefficients(a, v, what="correlate")
+    if first.size < second.size:
+        return manipulation.flip(correlate(second, first, mode))
+    return numerics.convolve(first, manipulation.flip(second), mode)

@@ -1,0 +1,156 @@
+"""``add.reduce``, ``maximum.accumulate``, ``subtract.outer``, ``add.at``: as NumPy's functions
+have them.
+
+``reduce`` is there where the order of the operations is defined: sums, products, extrema, truth.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from portmp.arrays import creation, elementwise, manipulation, powers, statistics
+from portmp.arrays.viewed import AnyArray, Viewed
+from portmp.errors import ArgumentError, ShapeError
+from portmp.routines import axes
+
+REDUCED: dict[str, Callable[..., Any]] = {
+    "add": statistics.sum,
+    "multiply": statistics.prod,
+    "maximum": statistics.max,
+    "minimum": statistics.min,
+    "logical_and": statistics.all,
+    "logical_or": statistics.any,
+}
+"""What ``reduce`` is, along axis 0 where no other is named."""
+RUNNING: dict[str, Callable[..., Any]] = {
+    "add": statistics.cumulative_sum,
+    "multiply": statistics.cumulative_prod,
+}
+"""What ``accumulate`` is; of extrema it is worked out here."""
+EXTREMA = ("maximum", "minimum")
+BINARY: dict[str, Callable[..., Any]] = {
+    name: getattr(elementwise, name)
+    for name, row in elementwise.FUNCTIONS.items()
+    if row.arity == 2
+} | {"floor_divide": powers.floor_divide, "remainder": powers.remainder, "power": powers.power}
+"""Functions of two operands, which have ``outer`` and ``at``."""
+
+
+def reduced(name: str) -> Callable[..., Any]:
+    """The reduction by a function."""
+
+    def reduce(x: Any, axis: Any = 0, *, dtype: Any = None, keepdims: bool = False) -> Any:
+        given = manipulation.checked(x, f"{name}.reduce: x")
+        options = {} if dtype is None else {"dtype": dtype}
+        return REDUCED[name](given, axis=axis, keepdims=keepdims, **options)
+
+    return _named(reduce, name)
+
+
+def running(name: str) -> Callable[..., Any]:
+    """The running results of a function along an axis."""
+
+    def accumulate(x: Any, axis: int = 0, *, dtype: Any = None) -> Any:
+        given = manipulation.checked(x, f"{name}.accumulate: x")
+        if name in RUNNING:
+            return RUNNING[name](given, axis=axis, dtype=dtype)
+        if not given.ndim:
+            raise ShapeError(f"{name}.accumulate: one axis at least is needed")
+        if dtype is not None:
+            given = given.astype(dtype)
+        return _extremes(BINARY[name], given, axes.named(axis, given.ndim)[0])
+
+    return _named(accumulate, name)
+
+
+def _extremes(function: Callable[..., Any], x: AnyArray, along: int) -> Any:
+    """Running extrema: each step looks twice as far back, and none of them rounds."""
+    found = manipulation.moveaxis(x.copy(), along, -1)
+    reach = 1
+    while reach < found.shape[-1]:
+        further = found.copy()
+        further[..., reach:] = function(found[..., reach:], found[..., :-reach])
+        found, reach = further, 2 * reach
+    return manipulation.moveaxis(found, -1, along)
+
+
+def outer(name: str) -> Callable[..., Any]:
+    """A function of all elements of one operand with all of another."""
+
+    def outer(x1: Any, x2: Any) -> Any:
+        first, second = (manipulation.checked(x, f"{name}.outer") for x in (x1, x2))
+        return BINARY[name](first.reshape((*first.shape, *[1] * second.ndim)), second)
+
+    return _named(outer, name)
+
+
+def at(name: str) -> Callable[..., Any]:
+    """A function in place at indices, of which one may come several times, in their order."""
+
+    def at(a: AnyArray, indices: Any, b: Any) -> None:
+        if not hasattr(a, "planes"):
+            raise ArgumentError(f"{name}.at: a: {type(a).__name__} given, an array is needed")
+        key = indices if isinstance(indices, tuple) else (indices,)
+        if not all(_whole(part) for part in key):
+            # Slices and truth values name an element once.
+            a[indices] = BINARY[name](a[indices], b)
+            return
+        lists = np.broadcast_arrays(*(np.asarray(part) for part in key))
+        if len(lists) > a.ndim:
+            raise IndexError(f"{name}.at: {len(lists)} indices given, a has {a.ndim} axes")
+        for part, n in zip(lists, a.shape, strict=False):
+            if part.size and not (-n <= part.min() and part.max() < n):
+                raise IndexError(f"{name}.at: indices from {part.min()} to {part.max()}, size {n}")
+        flat = [
+            np.where(part < 0, part + n, part).ravel()
+            for part, n in zip(lists, a.shape, strict=False)
+        ]
+        rest = a.shape[len(flat) :]
+        values = b if isinstance(b, Viewed) else creation.asarray(b, device=a.queue)
+        spread = manipulation.broadcast_to(values, (*lists[0].shape, *rest))
+        spread = spread.reshape((lists[0].size, *rest))
+        if not lists[0].size:
+            return
+        places = np.ravel_multi_index(tuple(flat), a.shape[: len(flat)])
+        for chosen in _rounds(places):
+            there = tuple(part[chosen] for part in flat)
+            a[there] = BINARY[name](a[there], spread[chosen])
+
+    return _named(at, name)
+
+
+def _rounds(places: np.ndarray[Any, Any]) -> list[np.ndarray[Any, Any]]:
+    """Which entries come first at their place, which second, and so on."""
+    order = np.argsort(places, kind="stable")
+    arranged = places[order]
+    starts = np.flatnonzero(np.r_[True, arranged[1:] != arranged[:-1]])
+    turn = np.arange(places.size) - np.repeat(starts, np.diff(np.r_[starts, places.size]))
+    return [order[turn == k] for k in range(int(turn.max()) + 1)]
+
+
+def _whole(part: Any) -> bool:
+    """Whether a part of a key is an integer, or an array or a list of them."""
+    if isinstance(part, (slice, type(None), type(Ellipsis))):
+        return False
+    return np.asarray(part).dtype.kind in "iu"
+
+
+def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
+    function.__qualname__ = f"{name}.{function.__name__}"
+    return function
+
+
+METHODS: dict[str, dict[str, Callable[..., Any]]] = {
+    "reduce": {name: reduced(name) for name in REDUCED},
+    "accumulate": {name: running(name) for name in (*RUNNING, *EXTREMA)},
+    "outer": {name: outer(name) for name in BINARY},
+    "at": {name: at(name) for name in BINARY},
+}
+"""All methods by their names."""
+
+for _method, _functions in METHODS.items():
+    for _name, _function in _functions.items():
+        setattr(BINARY[_name], _method, _function)
