@@ -466,7 +466,7 @@ def test_choice(device: Device) -> None:
         (lambda r: r.permutation(-1), ArgumentError, "integer from 0"),
         (lambda r: r.permutation(mp.array("1")), ShapeError, "one axis"),
         (lambda r: r.permuted(3), ArgumentError, "array"),
-        (lambda r: r.shuffle([1, 2]), ArgumentError, "array of portmp"),
+        (lambda r: r.shuffle((1, 2)), ArgumentError, "array or a list"),
     ],
 )
 def test_samples_refused(draw: Any, error: type[Exception], words: str) -> None:
