@@ -17,6 +17,7 @@ from slow import slow
 
 import portmp as mp
 from portmp.backends.base import Device
+from portmp.errors import ArgumentError
 
 strict = pytest.importorskip("array_api_strict")
 strict.set_array_api_strict_flags(api_version="2024.12")
@@ -477,7 +478,7 @@ def test_namespace(device: Device) -> None:
     info = mp.__array_namespace_info__()
     assert info.default_dtypes()["real floating"] == mp.dd
     assert info.default_dtypes()["integral"] == mp.int64
-    assert {"dd", "qd", "float64", "int8", "bool"} <= set(info.dtypes())
+    assert {"float64", "int8", "bool"} <= set(info.dtypes()) <= set(dir(strict))
     assert set(info.dtypes(kind="unsigned integer")) == {"uint8", "uint16", "uint32", "uint64"}
     assert device.name in [d.name for d in info.devices()]
     assert info.capabilities()["boolean indexing"]
@@ -493,3 +494,27 @@ def test_finfo_holds(form: str, device: Device) -> None:
         assert bool((one + mp.array([info.eps], form, device) / 4 == one).all())
     assert bool(mp.isfinite(mp.array([info.max, info.min], form, device)).all())
     assert info.dtype == mp.result_type(one)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int64", "uint64"])
+def test_integers_are_whole_already(dtype: str, device: Device) -> None:
+    """floor, ceil, trunc and round keep their dtype; tens are rounded as NumPy rounds them."""
+    given = [5, 15, 25, 14, 16, 0, 99] + ([-5, -15, -14] if dtype[0] == "i" else [])
+    x = mp.asarray(given, dtype=dtype, device=device)
+    for name in ("floor", "ceil", "trunc", "round"):
+        found = getattr(mp, name)(x)
+        assert found.dtype == dtype and found.tolist() == given
+    wanted = np.round(np.array(given, dtype), -1)
+    assert mp.round(x, -1).dtype == dtype and mp.round(x, -1).tolist() == wanted.tolist()
+    assert mp.round(x, 2).tolist() == given and not mp.round(x, -30).any()
+
+
+def test_methods_that_the_standard_names(device: Device) -> None:
+    """Of arrays of both kinds, also where they refuse."""
+    for x in (mp.ones((2, 2), "dd", device), mp.asarray([[1, 2], [3, 4]], device=device)):
+        assert x.to_device(x.device) is x
+        assert (x.__rmatmul__(x) == x @ x).all()
+        with pytest.raises(TypeError, match="indices"):
+            x.__index__()
+        with pytest.raises(ArgumentError, match="stream"):
+            x.to_device(x.device, stream=7)

@@ -386,7 +386,9 @@ def linspace(
     formats = [found for x in given if isinstance(found := dtypes.of_view(x.planes), Format)]
     kind = chosen(None, dtype, formats[0] if formats else None)
     if not isinstance(kind, Format):
-        raise FormatError(f"linspace: {kind} asked for, a format is needed")
+        raise FormatError(
+            f"linspace: {kind} asked for, a format is needed; astype({kind.name!r}) cuts it"
+        )
     queue = opened(kind, given[0].queue if device is None and given else device)
     first, last = (_point(x, kind, queue) for x in (start, stop))
     index = wrapped(elementwise.as_dtype(plain.counted(0, 1, count, "int64", queue), kind))

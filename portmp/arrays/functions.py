@@ -29,6 +29,15 @@ def _applied(name: str, out: AnyArray | None, **given: Any) -> Any:
     return elementwise.given_back(found, out)
 
 
+def _whole(name: str, x: Any, out: AnyArray | None) -> Any:
+    """A function to integers, which stay integers of their dtype."""
+    given = elementwise.arrayed(x, "x")
+    kind = dtypes.of_view(given.planes)
+    if isinstance(kind, Format) or kind.kind == "b":
+        return _applied(name, out, x=given)
+    return elementwise.positive(given, out=out)
+
+
 def exp(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """e^x."""
     return _applied("exp", out, x=x)
@@ -161,17 +170,17 @@ def lgamma(x: AnyArray, *, out: AnyArray | None = None) -> Any:
 
 def floor(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The largest integer that is not above x."""
-    return _applied("floor", out, x=x)
+    return _whole("floor", x, out)
 
 
 def ceil(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The smallest integer that is not below x."""
-    return _applied("ceil", out, x=x)
+    return _whole("ceil", x, out)
 
 
 def trunc(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The integer part, toward zero."""
-    return _applied("trunc", out, x=x)
+    return _whole("trunc", x, out)
 
 
 def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any:
@@ -182,8 +191,11 @@ def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any
     """
     if isinstance(decimals, bool) or not isinstance(decimals, (int, np.integer)):
         raise ArgumentError(f"decimals: {decimals!r:.60} given, an integer is needed")
+    x = elementwise.arrayed(x, "x")
     if not decimals or (decimals > 0 and not isinstance(x.dtype, Format)):
-        return _applied("round", out, x=x)
+        return _whole("round", x, out)
+    if not isinstance(x.dtype, Format):
+        return elementwise.given_back(_to_tens(x, -int(decimals)).planes, out)
     power = Fraction(10 ** min(abs(int(decimals)), 400))
     scaled = x * power if decimals > 0 else x / power
     near = _applied("round", None, x=scaled)
@@ -194,6 +206,21 @@ def round(x: AnyArray, decimals: int = 0, *, out: AnyArray | None = None) -> Any
     found = elementwise.where(elementwise.equal(x, 0), x, found)
     found = elementwise.where(small, found, x) if decimals > 0 else found
     return elementwise.given_back(found.planes, out)
+
+
+def _to_tens(x: AnyArray, places: int) -> Any:
+    """Integers rounded to a multiple of 10^places, ties to even multiples, in their dtype."""
+    own = x.dtype
+    wide = x.astype("uint64" if own == "uint64" else "int64")
+    if 10**places >= 2**63:
+        return x * 0
+    unit = 10**places
+    count, rest = wide // unit, wide % unit
+    odd = elementwise.equal(count % 2, 1)
+    further = unit - rest
+    tie = elementwise.logical_and(elementwise.equal(rest, further), odd)
+    up = elementwise.logical_or(elementwise.greater(rest, further), tie)
+    return ((count + up.astype(wide.dtype)) * unit).astype(own)
 
 
 def fmod(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:

@@ -40,10 +40,13 @@ class Info:
         }
 
     def dtypes(self, *, device: Any = None, kind: Any = None) -> dict[str, Dtype]:
-        """All dtypes by name, or those of a kind: the standard's formats and integers."""
+        """The standard's dtypes by name, or those of a kind.
+
+        Formats that the standard does not know are in ``portmp.formats``.
+        """
         known: dict[str, Dtype] = {"bool": BOOL}
         known |= {name: np.dtype(name) for name in (*dtypes.SIGNED, *dtypes.UNSIGNED)}
-        known |= {name: formats.get(name) for name in formats.STANDARD}
+        known |= {name: formats.get(name) for name in ("float32", "float64")}
         if device is not None and not discovery.get(device).properties.float64:
             known = {n: d for n, d in known.items() if getattr(d, "word", "float32") == "float32"}
         return {n: d for n, d in known.items() if kind is None or dtypes.isdtype(d, kind)}

@@ -8,7 +8,7 @@ import numpy as np
 
 from portmp.arrays import elementwise, functions, manipulation, products, sorting, statistics
 from portmp.arrays.operators import Operators
-from portmp.errors import ShapeError
+from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import moves
 from portmp.runtime.planes import View
 
@@ -84,6 +84,15 @@ class Methods(Operators[V]):
     def fill(self, value: Any) -> None:
         """Set all elements to a number."""
         self[...] = value
+
+    def to_device(self, device: Any, /, *, stream: Any = None) -> Any:
+        """``to``, by the array API standard's name; *stream* is None."""
+        if stream is not None:
+            raise ArgumentError(f"stream: {stream!r:.60} given, None is needed: devices wait")
+        return self.to(device)  # type: ignore[attr-defined]
+
+    def __index__(self) -> int:
+        raise TypeError("only integers of shape () are indices")
 
     def __float__(self) -> float:
         return float(self._only("float"))

@@ -120,6 +120,9 @@ class Operators(Viewed[V]):
     def __matmul__(self, other: Any) -> Any:
         return products.matmul(self, other) if isinstance(other, Viewed) else NotImplemented
 
+    def __rmatmul__(self, other: Any) -> Any:
+        return products.matmul(other, self) if isinstance(other, Viewed) else NotImplemented
+
     def __imatmul__(self, other: Any) -> Any:
         if not isinstance(other, Viewed):
             return NotImplemented
