@@ -71,7 +71,7 @@ def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
 
 
 def tensordot(
-    x1: AnyArray, x2: AnyArray, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2
+    x1: AnyArray, x2: AnyArray, /, axes: int | tuple[Sequence[int], Sequence[int]] = 2
 ) -> Any:
     """Sums of products over pairs of axes: the last of x1 with the first of x2, or those named."""
     a, b = _pair("tensordot", x1, x2)
