@@ -7,7 +7,7 @@ of several dtypes to one is here, too. Functions of no operator of their own are
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -275,7 +275,7 @@ def into(found: View[Any], target: View[Any]) -> None:
     moves.copied(found, target)
 
 
-def _defined(name: str) -> Callable[..., Any]:
+def _defined(name: str) -> Any:
     """The public function of a row of the table."""
     row = FUNCTIONS[name]
     names = ["x"] if row.arity == 1 else [f"x{i + 1}" for i in range(row.arity)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Generic, Self, TypeVar
 
@@ -56,9 +57,9 @@ class Viewed(Generic[V]):
     def __init__(self, planes: V) -> None:
         self.planes = planes
 
+    @abstractmethod
     def tolist(self) -> Any:
         """The elements as nested lists of Python's numbers, or one number."""
-        raise NotImplementedError
 
     @property
     def shape(self) -> tuple[int, ...]:

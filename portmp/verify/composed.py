@@ -6,6 +6,7 @@ What they give by definition is what they give on the host device, whose routine
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from operator import attrgetter
 from typing import Any
 
@@ -60,6 +61,43 @@ def minimal_residuals(a: mp.Array, b: mp.Array) -> mp.Array:
     return mp.linalg.minres(mp.sparse.csr_array(a), b, maxiter=4).x
 
 
+def fitted(x: mp.Array, y: mp.Array) -> Any:
+    """A parabola's coefficients, and below them their covariances."""
+    found, spread = mp.polyfit(x, y, 2, cov=True)
+    return mp.concat([found[None], spread])
+
+
+def quantiles(x: mp.Array) -> Any:
+    """Between elements and at them."""
+    shares = [Fraction(1, 3), Fraction(9, 10)]
+    return mp.concat([mp.quantile(x, shares, method=m) for m in ("linear", "weibull", "lower")])
+
+
+def drawn(x: mp.Array) -> Any:
+    """Elements by chance, with and without coming back, and by weights."""
+    rng = mp.random.default_rng(26)
+    weights = [Fraction(1, 8), Fraction(1, 8), Fraction(1, 4), Fraction(1, 2), 0, 0, 0]
+    parts = [rng.choice(x, 5), rng.choice(x, 4, replace=False), rng.choice(x, 3, p=weights)]
+    return mp.concat(parts)
+
+
+def densities(x: mp.Array, weights: mp.Array) -> Any:
+    """A histogram's, and the edges of its bins."""
+    return mp.concat(mp.histogram(x, 3, density=True, weights=abs(weights)))
+
+
+def contracted(a: mp.Array, b: mp.Array) -> Any:
+    """Einstein's sum over matrices that share an axis, and over one alone."""
+    return mp.concat([mp.einsum("ij,kj->ki", a, b).ravel(), mp.einsum("ij,ij->i", a, a)])
+
+
+def scattered(x: mp.Array) -> Any:
+    """Added in their order at places that come several times; running extrema."""
+    sums = mp.zeros_like(x[:3])
+    mp.add.at(sums, [0, 2, 0, 0, 2, 1, 0], x)
+    return mp.concat([sums, mp.maximum.accumulate(x), mp.nanvar(x)[None]])
+
+
 def cases(form: Format) -> Iterator[Case]:
     """What ``portmp verify`` compares by digests beside the routines' own cases."""
     if form.coded:
@@ -82,3 +120,15 @@ def cases(form: Format) -> Iterator[Case]:
     )
     for name, matrix, method in iterations:
         yield Case(name, "ordinary-5", form, (matrix, b), method, on_host(method))
+    x, y = (inputs.ordinary(form, (7,), f"vector {name}") for name in "xy")
+    a, b = (inputs.ordinary(form, (n, 4), f"contracted {n}") for n in (2, 3))
+    functions: tuple[tuple[str, Callable[..., Any], tuple[Host, ...]], ...] = (
+        ("polyfit", fitted, (x, y)),
+        ("quantile", quantiles, (x,)),
+        ("choice", drawn, (x,)),
+        ("histogram", densities, (x, y)),
+        ("einsum", contracted, (a, b)),
+        ("scattered", scattered, (x,)),
+    )
+    for name, function, operands in functions:
+        yield Case(name, "ordinary", form, operands, function, on_host(function))
