@@ -18,10 +18,9 @@
     state = networks["accumulate"].result
     at_once = 8 if threads > 1 and not w.format.scalar else 1
     ## Elements that stay in registers from step to step: a thread has a lane of one column, where
-    ## blocks are full.
+    ## blocks are full. With more limbs the arithmetic of a whole lane is too long to be written out.
     count = rows // lanes
-    words = w.format.limbs * (2 if w.scalar == "double" else 1)
-    stay = many and threads == lanes * most and words <= 4
+    stay = many and threads == lanes * most and w.format.limbs <= 2
 %>
 <%def name="kept(memory, index, value, pad)">
 % for k in w.limbs:
