@@ -40,6 +40,8 @@ LAYOUTS = {
 }
 """Of a system's blocks of threads: right-hand sides; of a product a thread's columns and rows, and
 the steps that are kept at once."""
+LONG = 200
+"""Operations of a step, from which on a thread has one row: more would be too long, written out."""
 MEMORY = 32768
 """Bytes of block memory that every GPU has."""
 SYSTEM = 256
@@ -75,6 +77,13 @@ def width_for(form: Format, device: Device | None) -> int:
 
 
 @cache
+def layouts(form: str) -> tuple[str, ...]:
+    """Which layouts a format has: with long operations the narrow one alone."""
+    cost = formats.get(form).accumulator("accurate").networks["accumulate"].cost
+    return ("narrow",) if sum(cost.values()) > LONG else tuple(LAYOUTS)
+
+
+@cache
 def system_spec(form: str, threads: int = THREADS, layout: str = "narrow") -> KernelSpec:
     """Systems of at most SYSTEM unknowns whole, for many right-hand sides and matrices."""
     f = formats.get(form)
@@ -83,6 +92,8 @@ def system_spec(form: str, threads: int = THREADS, layout: str = "narrow") -> Ke
         op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")
     }
     sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, **LAYOUTS[layout]}
+    if layouts(form) == ("narrow",):
+        sizes["down"] = 1
     kept = threads * sizes["across"] * sizes["down"] // sizes["tile"] + 1 + sizes["tile"]
     while sizes["depth"] * kept * f.limbs * np.dtype(f.word).itemsize > MEMORY:
         sizes["depth"] //= 2
@@ -190,7 +201,8 @@ class OnDevice(Steps[Planes]):
             super().solve(a, b, lower=lower, unit=unit)
             return
         batch, n, columns = b.shape
-        layout = "wide" if batch * columns >= WIDE and columns >= TILE else "narrow"
+        wide = batch * columns >= WIDE and columns >= TILE
+        layout = layouts(self.form.name)[-1 if wide else 0]
         key = system_spec(self.form.name, threads, layout)
         tiles = base.blocks(columns, LAYOUTS[layout]["tile"])
         if not lower:

@@ -30,7 +30,7 @@ class Triangular(Routine):
             return
         threads = launch.threads_of(device, launch.THREADS)
         if launch.whole(device, threads):
-            for layout in launch.LAYOUTS:
+            for layout in launch.layouts(form.name):
                 yield f"triangular_{layout}", (launch.system_spec(form.name, threads, layout),)
         if device is None:  # as text, that of CPUs too
             yield "triangular", (launch.kernel_spec(form.name, 1),)
