@@ -629,12 +629,14 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["solve", "lstsq"])
 def test_linear_algebra_names_what_is_no_array(name: str) -> None:
-    """Lists are refused with the way to an Array."""
+    """What is neither an array nor a list is refused with the way to an Array; lists are taken."""
     routine = getattr(mp.linalg, name)
     good = mp.array([[1]])
-    for a, b, argument in (([[1]], [1], "a"), (good, [1], "b"), (np.eye(1), good, "a")):
+    for a, b, argument in ((None, [1], "a"), (good, {1: 1}, "b"), ("1", good, "a")):
         with pytest.raises(ArgumentError, match=rf"{name}: {argument}: .*portmp.array"):
             routine(a, b)
+    found = routine([[2]], [1])
+    assert float(found if isinstance(found, mp.Array) else found[0]) == 0.5
 
 
 def test_progress_names_the_step(capsys: pytest.CaptureFixture[str]) -> None:
