@@ -69,7 +69,10 @@ def reference() -> dict[str, str]:
     pages = {}
     for module, names in groups.items():
         if module != "portmp.errors":
-            pages[module.rpartition(".")[2]] = page(importlib.import_module(module), names)
+            room, _, own = module.removeprefix("portmp.").rpartition(".")
+            pages[f"{room}-{own}" if own in pages else own] = page(
+                importlib.import_module(module), names
+            )
     for name in modules:
         found = getattr(portmp, name)
         pages[name] = page(found, [f"portmp.{name}.{one}" for one in public(found)])
