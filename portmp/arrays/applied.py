@@ -5,7 +5,7 @@ names.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -148,10 +148,14 @@ def unravel_index(indices: Any, shape: Sequence[int]) -> tuple[Any, ...]:
     return _like(found, indices)
 
 
-def ravel_multi_index(multi_index: Sequence[Any], dims: Sequence[int], mode: str = "raise") -> Any:
+def ravel_multi_index(
+    multi_index: Sequence[Any],
+    dims: Sequence[int],
+    mode: Literal["raise", "wrap", "clip"] = "raise",
+) -> Any:
     """The places in C order (int64) of indices along each axis."""
     arrays = tuple(np.asarray(i) for i in multi_index)
-    found = np.ravel_multi_index(arrays, tuple(dims), mode=mode)  # type: ignore[call-overload]
+    found = np.ravel_multi_index(arrays, tuple(dims), mode)
     known = next((i for i in multi_index if isinstance(i, Viewed)), None)
     return _like((found,), known)[0]
 

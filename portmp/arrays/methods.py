@@ -89,7 +89,7 @@ class Methods(Operators[V]):
         """``to``, by the array API standard's name; *stream* is None."""
         if stream is not None:
             raise ArgumentError(f"stream: {stream!r:.60} given, None is needed: devices wait")
-        return self.to(device)  # type: ignore[attr-defined]
+        return self.to(device)
 
     def __index__(self) -> int:
         raise TypeError("only integers of shape () are indices")

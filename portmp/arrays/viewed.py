@@ -58,6 +58,10 @@ class Viewed(Generic[V]):
         self.planes = planes
 
     @abstractmethod
+    def to(self, device: Any) -> Self:
+        """The array on another device, or in another queue."""
+
+    @abstractmethod
     def tolist(self) -> Any:
         """The elements as nested lists of Python's numbers, or one number."""
 

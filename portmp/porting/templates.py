@@ -119,6 +119,9 @@ def _sizes_of(facts: Facts, text: str) -> list[int]:
     return [number(piece, facts.source.constants) or 0 for piece in pieces]
 
 
+_IMPORT = "import portmp as mp"
+
+
 def _file(writer: Writer, lines: list[str], extent: str, block: str) -> str:
     name = writer.inside.name
     about = f"{name}, from {writer.facts.source.name.rpartition('/')[2]}"
@@ -128,7 +131,7 @@ def _file(writer: Writer, lines: list[str], extent: str, block: str) -> str:
     body = re.sub(r"^    ( *#error)", r"\1", body, flags=re.MULTILINE)
     return f'''"""{about}: a first template, written by portmp port.{rest}"""
 
-import portmp as mp
+{_IMPORT}
 
 {name} = mp.Kernel(
     r"""
