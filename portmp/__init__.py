@@ -4,383 +4,389 @@
 >>> a = mp.array([["1.1", "2.2"], ["3.3", "4.4"]], "qd")
 >>> c = a @ a
 
-Functions on arrays have the names of the array API standard and of NumPy.
+Functions on arrays have the names of the array API standard and of NumPy. They are loaded when one
+is first used, so that ``import portmp`` and ``portmp --help`` are quick.
 """
 
-import importlib
+import importlib.util
 from typing import TYPE_CHECKING, Any
 
 from portmp import errors
-from portmp.arrays import not_here, numpy_names
-from portmp.arrays.applied import (
-    apply_along_axis,
-    apply_over_axes,
-    ascontiguousarray,
-    iscomplexobj,
-    isrealobj,
-    isscalar,
-    iterable,
-    may_share_memory,
-    ndenumerate,
-    ndim,
-    ndindex,
-    nditer,
-    ravel_multi_index,
-    shape,
-    shares_memory,
-    size,
-    unravel_index,
-    vectorize,
-)
-from portmp.arrays.arranging import (
-    atleast_3d,
-    block,
-    c_,
-    copy,
-    delete,
-    diagflat,
-    dsplit,
-    dstack,
-    fill_diagonal,
-    fromfunction,
-    fromiter,
-    geomspace,
-    hsplit,
-    indices,
-    insert,
-    ix_,
-    logspace,
-    mgrid,
-    ogrid,
-    r_,
-    resize,
-    rollaxis,
-    rot90,
-    tri,
-    trim_zeros,
-    vsplit,
-)
-from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
-from portmp.arrays.blas import axpy, gemm, gemv, nrm2, scal
-from portmp.arrays.choosing import (
-    angle,
-    choose,
-    compress,
-    copyto,
-    digitize,
-    divmod,
-    exp2,
-    extract,
-    fabs,
-    fix,
-    float_power,
-    fmax,
-    fmin,
-    heaviside,
-    isneginf,
-    isposinf,
-    ldexp,
-    logaddexp2,
-    modf,
-    nan_to_num,
-    piecewise,
-    place,
-    put,
-    putmask,
-    select,
-    sinc,
-    unwrap,
-)
-from portmp.arrays.closeness import allclose, array_equal, array_equiv, isclose
-from portmp.arrays.composed import (
-    conj,
-    deg2rad,
-    degrees,
-    imag,
-    logaddexp,
-    nextafter,
-    rad2deg,
-    radians,
-    real,
-)
-from portmp.arrays.contraction import einsum
-from portmp.arrays.counting import bincount, histogram, histogram_bin_edges, percentile, quantile
-from portmp.arrays.creation import (
-    arange,
-    asarray,
-    empty,
-    empty_like,
-    eye,
-    full,
-    full_like,
-    identity,
-    linspace,
-    meshgrid,
-    ones,
-    ones_like,
-    tril,
-    triu,
-    zeros_like,
-)
-from portmp.arrays.dtypes import can_cast, default_format, finfo, iinfo, isdtype, result_type
-from portmp.arrays.elementwise import (
-    abs,
-    add,
-    bitwise_and,
-    bitwise_invert,
-    bitwise_left_shift,
-    bitwise_or,
-    bitwise_right_shift,
-    bitwise_xor,
-    clip,
-    copysign,
-    divide,
-    equal,
-    fma,
-    greater,
-    greater_equal,
-    isfinite,
-    isinf,
-    isnan,
-    less,
-    less_equal,
-    logical_and,
-    logical_not,
-    logical_or,
-    logical_xor,
-    maximum,
-    minimum,
-    multiply,
-    negative,
-    not_equal,
-    positive,
-    reciprocal,
-    sign,
-    signbit,
-    sqrt,
-    square,
-    subtract,
-)
-from portmp.arrays.exchange import from_dlpack
-from portmp.arrays.functions import (
-    acos,
-    acosh,
-    asin,
-    asinh,
-    atan,
-    atan2,
-    atanh,
-    cbrt,
-    ceil,
-    cos,
-    cosh,
-    erf,
-    erfc,
-    exp,
-    expm1,
-    floor,
-    fmod,
-    gamma,
-    hypot,
-    lgamma,
-    log,
-    log1p,
-    log2,
-    log10,
-    round,
-    sin,
-    sinh,
-    tan,
-    tanh,
-    trunc,
-)
-from portmp.arrays.inspection import __array_api_version__, __array_namespace_info__
-from portmp.arrays.manipulation import (
-    array_split,
-    astype,
-    atleast_1d,
-    atleast_2d,
-    broadcast_arrays,
-    broadcast_shapes,
-    broadcast_to,
-    column_stack,
-    concat,
-    diagonal,
-    expand_dims,
-    flatten,
-    flip,
-    fliplr,
-    flipud,
-    hstack,
-    matrix_transpose,
-    moveaxis,
-    pad,
-    permute_dims,
-    ravel,
-    repeat,
-    reshape,
-    roll,
-    split,
-    squeeze,
-    stack,
-    swapaxes,
-    take,
-    take_along_axis,
-    tile,
-    transpose,
-    unstack,
-    vstack,
-)
-from portmp.arrays.missing import (
-    nanargmax,
-    nanargmin,
-    nancumprod,
-    nancumsum,
-    nanmax,
-    nanmean,
-    nanmedian,
-    nanmin,
-    nanpercentile,
-    nanprod,
-    nanquantile,
-    nanstd,
-    nansum,
-    nanvar,
-)
-from portmp.arrays.names import (
-    absolute,
-    amax,
-    amin,
-    arccos,
-    arccosh,
-    arcsin,
-    arcsinh,
-    arctan,
-    arctan2,
-    arctanh,
-    around,
-    bool,
-    bool_,
-    concatenate,
-    cumprod,
-    cumsum,
-    dd,
-    dps,
-    ds,
-    float32,
-    float64,
-    inf,
-    int8,
-    int16,
-    int32,
-    int64,
-    invert,
-    left_shift,
-    mod,
-    nan,
-    newaxis,
-    pow,
-    qd,
-    qs,
-    right_shift,
-    rint,
-    td,
-    true_divide,
-    ts,
-    uint8,
-    uint16,
-    uint32,
-    uint64,
-)
-from portmp.arrays.numerics import (
-    append,
-    convolve,
-    corrcoef,
-    cov,
-    ediff1d,
-    gradient,
-    interp,
-    median,
-    trapezoid,
-)
-from portmp.arrays.plain import PlainArray, plain_array, plain_full, plain_zeros
-from portmp.arrays.polynomials import (
-    correlate,
-    poly,
-    polyadd,
-    polyder,
-    polydiv,
-    polyint,
-    polymul,
-    polysub,
-)
-from portmp.arrays.powers import floor_divide, power, remainder
-from portmp.arrays.products import (
-    cross,
-    diag,
-    dot,
-    inner,
-    kron,
-    matmul,
-    outer,
-    polyval,
-    tensordot,
-    trace,
-    vander,
-    vdot,
-    vecdot,
-)
-from portmp.arrays.queues import Graph, graph, memory, pinned, queue
-from portmp.arrays.sorting import (
-    argpartition,
-    argsort,
-    argwhere,
-    flatnonzero,
-    intersect1d,
-    isin,
-    lexsort,
-    nonzero,
-    partition,
-    searchsorted,
-    setdiff1d,
-    setxor1d,
-    sort,
-    union1d,
-    unique,
-    unique_all,
-    unique_counts,
-    unique_inverse,
-    unique_values,
-    where,
-)
-from portmp.arrays.statistics import (
-    all,
-    any,
-    argmax,
-    argmin,
-    average,
-    count_nonzero,
-    cumulative_prod,
-    cumulative_sum,
-    diff,
-    max,
-    mean,
-    min,
-    prod,
-    ptp,
-    std,
-    sum,
-    var,
-)
 from portmp.definition import __version__
-from portmp.discovery import device, devices
 from portmp.errors import PortmpError
-from portmp.formats.constants import e, ln2, pi
 
 if TYPE_CHECKING:
     from portmp import linalg, nbody, random
     from portmp.arrays import testing
+    from portmp.arrays.applied import (
+        apply_along_axis,
+        apply_over_axes,
+        ascontiguousarray,
+        iscomplexobj,
+        isrealobj,
+        isscalar,
+        iterable,
+        may_share_memory,
+        ndenumerate,
+        ndim,
+        ndindex,
+        nditer,
+        ravel_multi_index,
+        shape,
+        shares_memory,
+        size,
+        unravel_index,
+        vectorize,
+    )
+    from portmp.arrays.arranging import (
+        atleast_3d,
+        block,
+        c_,
+        copy,
+        delete,
+        diagflat,
+        dsplit,
+        dstack,
+        fill_diagonal,
+        fromfunction,
+        fromiter,
+        geomspace,
+        hsplit,
+        indices,
+        insert,
+        ix_,
+        logspace,
+        mgrid,
+        ogrid,
+        r_,
+        resize,
+        rollaxis,
+        rot90,
+        tri,
+        trim_zeros,
+        vsplit,
+    )
+    from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
+    from portmp.arrays.blas import axpy, gemm, gemv, nrm2, scal
+    from portmp.arrays.choosing import (
+        angle,
+        choose,
+        compress,
+        copyto,
+        digitize,
+        divmod,
+        exp2,
+        extract,
+        fabs,
+        fix,
+        float_power,
+        fmax,
+        fmin,
+        heaviside,
+        isneginf,
+        isposinf,
+        ldexp,
+        logaddexp2,
+        modf,
+        nan_to_num,
+        piecewise,
+        place,
+        put,
+        putmask,
+        select,
+        sinc,
+        unwrap,
+    )
+    from portmp.arrays.closeness import allclose, array_equal, array_equiv, isclose
+    from portmp.arrays.composed import (
+        conj,
+        deg2rad,
+        degrees,
+        imag,
+        logaddexp,
+        nextafter,
+        rad2deg,
+        radians,
+        real,
+    )
+    from portmp.arrays.contraction import einsum
+    from portmp.arrays.counting import (
+        bincount,
+        histogram,
+        histogram_bin_edges,
+        percentile,
+        quantile,
+    )
+    from portmp.arrays.creation import (
+        arange,
+        asarray,
+        empty,
+        empty_like,
+        eye,
+        full,
+        full_like,
+        identity,
+        linspace,
+        meshgrid,
+        ones,
+        ones_like,
+        tril,
+        triu,
+        zeros_like,
+    )
+    from portmp.arrays.dtypes import can_cast, default_format, finfo, iinfo, isdtype, result_type
+    from portmp.arrays.elementwise import (
+        abs,
+        add,
+        bitwise_and,
+        bitwise_invert,
+        bitwise_left_shift,
+        bitwise_or,
+        bitwise_right_shift,
+        bitwise_xor,
+        clip,
+        copysign,
+        divide,
+        equal,
+        fma,
+        greater,
+        greater_equal,
+        isfinite,
+        isinf,
+        isnan,
+        less,
+        less_equal,
+        logical_and,
+        logical_not,
+        logical_or,
+        logical_xor,
+        maximum,
+        minimum,
+        multiply,
+        negative,
+        not_equal,
+        positive,
+        reciprocal,
+        sign,
+        signbit,
+        sqrt,
+        square,
+        subtract,
+    )
+    from portmp.arrays.exchange import from_dlpack
+    from portmp.arrays.functions import (
+        acos,
+        acosh,
+        asin,
+        asinh,
+        atan,
+        atan2,
+        atanh,
+        cbrt,
+        ceil,
+        cos,
+        cosh,
+        erf,
+        erfc,
+        exp,
+        expm1,
+        floor,
+        fmod,
+        gamma,
+        hypot,
+        lgamma,
+        log,
+        log1p,
+        log2,
+        log10,
+        round,
+        sin,
+        sinh,
+        tan,
+        tanh,
+        trunc,
+    )
+    from portmp.arrays.inspection import __array_api_version__, __array_namespace_info__
+    from portmp.arrays.manipulation import (
+        array_split,
+        astype,
+        atleast_1d,
+        atleast_2d,
+        broadcast_arrays,
+        broadcast_shapes,
+        broadcast_to,
+        column_stack,
+        concat,
+        diagonal,
+        expand_dims,
+        flatten,
+        flip,
+        fliplr,
+        flipud,
+        hstack,
+        matrix_transpose,
+        moveaxis,
+        pad,
+        permute_dims,
+        ravel,
+        repeat,
+        reshape,
+        roll,
+        split,
+        squeeze,
+        stack,
+        swapaxes,
+        take,
+        take_along_axis,
+        tile,
+        transpose,
+        unstack,
+        vstack,
+    )
+    from portmp.arrays.missing import (
+        nanargmax,
+        nanargmin,
+        nancumprod,
+        nancumsum,
+        nanmax,
+        nanmean,
+        nanmedian,
+        nanmin,
+        nanpercentile,
+        nanprod,
+        nanquantile,
+        nanstd,
+        nansum,
+        nanvar,
+    )
+    from portmp.arrays.names import (
+        absolute,
+        amax,
+        amin,
+        arccos,
+        arccosh,
+        arcsin,
+        arcsinh,
+        arctan,
+        arctan2,
+        arctanh,
+        around,
+        bool,
+        bool_,
+        concatenate,
+        cumprod,
+        cumsum,
+        dd,
+        dps,
+        ds,
+        float32,
+        float64,
+        inf,
+        int8,
+        int16,
+        int32,
+        int64,
+        invert,
+        left_shift,
+        mod,
+        nan,
+        newaxis,
+        pow,
+        qd,
+        qs,
+        right_shift,
+        rint,
+        td,
+        true_divide,
+        ts,
+        uint8,
+        uint16,
+        uint32,
+        uint64,
+    )
+    from portmp.arrays.numerics import (
+        append,
+        convolve,
+        corrcoef,
+        cov,
+        ediff1d,
+        gradient,
+        interp,
+        median,
+        trapezoid,
+    )
+    from portmp.arrays.plain import PlainArray, plain_array, plain_full, plain_zeros
+    from portmp.arrays.polynomials import (
+        correlate,
+        poly,
+        polyadd,
+        polyder,
+        polydiv,
+        polyint,
+        polymul,
+        polysub,
+    )
+    from portmp.arrays.powers import floor_divide, power, remainder
+    from portmp.arrays.products import (
+        cross,
+        diag,
+        dot,
+        inner,
+        kron,
+        matmul,
+        outer,
+        polyval,
+        tensordot,
+        trace,
+        vander,
+        vdot,
+        vecdot,
+    )
+    from portmp.arrays.queues import Graph, graph, memory, pinned, queue
+    from portmp.arrays.sorting import (
+        argpartition,
+        argsort,
+        argwhere,
+        flatnonzero,
+        intersect1d,
+        isin,
+        lexsort,
+        nonzero,
+        partition,
+        searchsorted,
+        setdiff1d,
+        setxor1d,
+        sort,
+        union1d,
+        unique,
+        unique_all,
+        unique_counts,
+        unique_inverse,
+        unique_values,
+        where,
+    )
+    from portmp.arrays.statistics import (
+        all,
+        any,
+        argmax,
+        argmin,
+        average,
+        count_nonzero,
+        cumulative_prod,
+        cumulative_sum,
+        diff,
+        max,
+        mean,
+        min,
+        prod,
+        ptp,
+        std,
+        sum,
+        var,
+    )
+    from portmp.discovery import device, devices
     from portmp.files.saved import load, save
+    from portmp.formats.constants import e, ln2, pi
     from portmp.kernels import Kernel, Module
     from portmp.linalg import sparse
     from portmp.linalg.nonsymmetric import roots
@@ -388,47 +394,123 @@ if TYPE_CHECKING:
     from portmp.nbody import particles, system
     from portmp.routines import ozaki
 
-_LATER = {
-    "Kernel": "portmp.kernels",
-    "Module": "portmp.kernels",
-    "linalg": "portmp",
-    "load": "portmp.files.saved",
-    "nbody": "portmp",
-    "ozaki": "portmp.routines",
-    "particles": "portmp.nbody",
-    "polyfit": "portmp.linalg.polynomials",
-    "random": "portmp",
-    "roots": "portmp.linalg.nonsymmetric",
-    "save": "portmp.files.saved",
-    "sparse": "portmp.linalg",
-    "system": "portmp.nbody",
-    "testing": "portmp.arrays",
+_WHERE = {
+    "portmp.arrays.applied": (
+        "apply_along_axis apply_over_axes ascontiguousarray iscomplexobj isrealobj isscalar "
+        "iterable may_share_memory ndenumerate ndim ndindex nditer ravel_multi_index shape "
+        "shares_memory size unravel_index vectorize"
+    ),
+    "portmp.arrays.arranging": (
+        "atleast_3d block c_ copy delete diagflat dsplit dstack fill_diagonal fromfunction "
+        "fromiter geomspace hsplit indices insert ix_ logspace mgrid ogrid r_ resize rollaxis "
+        "rot90 tri trim_zeros vsplit"
+    ),
+    "portmp.arrays.array": "Array array from_limbs from_parts zeros",
+    "portmp.arrays.blas": "axpy gemm gemv nrm2 scal",
+    "portmp.arrays.choosing": (
+        "angle choose compress copyto digitize divmod exp2 extract fabs fix float_power fmax "
+        "fmin heaviside isneginf isposinf ldexp logaddexp2 modf nan_to_num piecewise place put "
+        "putmask select sinc unwrap"
+    ),
+    "portmp.arrays.closeness": "allclose array_equal array_equiv isclose",
+    "portmp.arrays.composed": (
+        "conj deg2rad degrees imag logaddexp nextafter rad2deg radians real"
+    ),
+    "portmp.arrays.contraction": "einsum",
+    "portmp.arrays.counting": "bincount histogram histogram_bin_edges percentile quantile",
+    "portmp.arrays.creation": (
+        "arange asarray empty empty_like eye full full_like identity linspace meshgrid ones "
+        "ones_like tril triu zeros_like"
+    ),
+    "portmp.arrays.dtypes": "can_cast default_format finfo iinfo isdtype result_type",
+    "portmp.arrays.elementwise": (
+        "abs add bitwise_and bitwise_invert bitwise_left_shift bitwise_or bitwise_right_shift "
+        "bitwise_xor clip copysign divide equal fma greater greater_equal isfinite isinf isnan "
+        "less less_equal logical_and logical_not logical_or logical_xor maximum minimum "
+        "multiply negative not_equal positive reciprocal sign signbit sqrt square subtract"
+    ),
+    "portmp.arrays.exchange": "from_dlpack",
+    "portmp.arrays.functions": (
+        "acos acosh asin asinh atan atan2 atanh cbrt ceil cos cosh erf erfc exp expm1 floor "
+        "fmod gamma hypot lgamma log log10 log1p log2 round sin sinh tan tanh trunc"
+    ),
+    "portmp.arrays.inspection": "__array_api_version__ __array_namespace_info__",
+    "portmp.arrays.manipulation": (
+        "array_split astype atleast_1d atleast_2d broadcast_arrays broadcast_shapes "
+        "broadcast_to column_stack concat diagonal expand_dims flatten flip fliplr flipud "
+        "hstack matrix_transpose moveaxis pad permute_dims ravel repeat reshape roll split "
+        "squeeze stack swapaxes take take_along_axis tile transpose unstack vstack"
+    ),
+    "portmp.arrays.missing": (
+        "nanargmax nanargmin nancumprod nancumsum nanmax nanmean nanmedian nanmin "
+        "nanpercentile nanprod nanquantile nanstd nansum nanvar"
+    ),
+    "portmp.arrays.names": (
+        "absolute amax amin arccos arccosh arcsin arcsinh arctan arctan2 arctanh around bool "
+        "bool_ concatenate cumprod cumsum dd dps ds float32 float64 inf int16 int32 int64 int8 "
+        "invert left_shift mod nan newaxis pow qd qs right_shift rint td true_divide ts uint16 "
+        "uint32 uint64 uint8"
+    ),
+    "portmp.arrays.numerics": (
+        "append convolve corrcoef cov ediff1d gradient interp median trapezoid"
+    ),
+    "portmp.arrays.plain": "PlainArray plain_array plain_full plain_zeros",
+    "portmp.arrays.polynomials": "correlate poly polyadd polyder polydiv polyint polymul polysub",
+    "portmp.arrays.powers": "floor_divide power remainder",
+    "portmp.arrays.products": (
+        "cross diag dot inner kron matmul outer polyval tensordot trace vander vdot vecdot"
+    ),
+    "portmp.arrays.queues": "Graph graph memory pinned queue",
+    "portmp.arrays.sorting": (
+        "argpartition argsort argwhere flatnonzero intersect1d isin lexsort nonzero partition "
+        "searchsorted setdiff1d setxor1d sort union1d unique unique_all unique_counts "
+        "unique_inverse unique_values where"
+    ),
+    "portmp.arrays.statistics": (
+        "all any argmax argmin average count_nonzero cumulative_prod cumulative_sum diff max "
+        "mean min prod ptp std sum var"
+    ),
+    "portmp.discovery": "device devices",
+    "portmp.files.saved": "load save",
+    "portmp.formats.constants": "e ln2 pi",
+    "portmp.kernels": "Kernel Module",
+    "portmp.linalg.nonsymmetric": "roots",
+    "portmp.linalg.polynomials": "polyfit",
 }
-"""What is loaded when it is first used, and where it is."""
-_MODULES = ("linalg", "nbody", "ozaki", "particles", "random", "sparse", "system", "testing")
-"""Those that are modules themselves."""
+"""The functions, and what else is public, by the modules that have them."""
+
+_LATER = {name: module for module, names in _WHERE.items() for name in names.split()}
+_MODULES = {
+    "linalg": "portmp.linalg",
+    "nbody": "portmp.nbody",
+    "ozaki": "portmp.routines.ozaki",
+    "particles": "portmp.nbody.particles",
+    "random": "portmp.random",
+    "sparse": "portmp.linalg.sparse",
+    "system": "portmp.nbody.system",
+    "testing": "portmp.arrays.testing",
+}
+"""What is a module itself."""
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _LATER:
-        said = not_here.said(name)
-        raise AttributeError(said or f"module 'portmp' has no attribute {name!r}")
+    found = _found(name)
+    globals()[name] = found
+    return found
+
+
+def _found(name: str) -> Any:
+    if name in _LATER:
+        return getattr(importlib.import_module(_LATER[name]), name)
     if name in _MODULES:
-        return importlib.import_module(f"{_LATER[name]}.{name}")
-    return getattr(importlib.import_module(_LATER[name]), name)
+        return importlib.import_module(_MODULES[name])
+    if name.startswith("_"):
+        raise AttributeError(f"module 'portmp' has no attribute {name!r}")
+    if importlib.util.find_spec(f"portmp.{name}"):
+        return importlib.import_module(f"portmp.{name}")
+    from portmp.arrays import not_here
 
-
-def _polyfit(*given: Any, **options: Any) -> Any:
-    return __getattr__("polyfit")(*given, **options)
-
-
-def _roots(p: Any) -> Any:
-    return __getattr__("roots")(p)
-
-
-numpy_names.OTHERS |= {"polyfit": _polyfit, "roots": _roots}
-numpy_names.BELOW["portmp"] = lambda: importlib.import_module(__name__)
-numpy_names.BELOW["linalg"] = lambda: importlib.import_module("portmp.linalg")
+    raise AttributeError(not_here.said(name) or f"module 'portmp' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

@@ -82,7 +82,8 @@ class _OneLineParser(argparse.ArgumentParser):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    args = command_line().parse_args(_attached(sys.argv[1:] if argv is None else argv))
+    words = _attached(sys.argv[1:] if argv is None else argv)
+    args = command_line(words).parse_args(words)
     try:
         status: int = args.run(args)
         sys.stdout.flush()
@@ -763,7 +764,8 @@ def _linear_options(command: Command) -> None:
     _matrix_options(svd)
 
 
-def command_line() -> argparse.ArgumentParser:
+def command_line(words: Sequence[str] | None = None) -> argparse.ArgumentParser:
+    """The parser of all commands, or the one that suffices for *words*: benchmarks load much."""
     parser = _OneLineParser(
         prog="portmp", description="Arithmetic beyond float64 on GPUs, the same bits everywhere."
     )
@@ -813,7 +815,9 @@ def command_line() -> argparse.ArgumentParser:
 
     _nbody_options(command("nbody", _nbody, "move particles under gravity, in several formats"))
 
-    _bench_parsers(command("bench", _bench, "measure routines, or compare two measurements"))
+    bench = command("bench", _bench, "measure routines, or compare two measurements")
+    if words is None or "bench" in words:
+        _bench_parsers(bench)
 
     _report_options(command("report", _report, "a page of measured results, or of what changed"))
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import portmp
 
+PACKAGE = Path(portmp.__file__).parent
 HEAVY = (
     "pyopencl",
     "cuda",
@@ -43,6 +44,55 @@ def test_import_is_light() -> None:
     assert not loaded & set(HEAVY)
 
 
+LIGHT = {"portmp", "portmp.errors", "portmp.definition"}
+"""What `import portmp` loads of portmp itself."""
+
+
+def loaded_by(code: str) -> set[str]:
+    """The modules that a process has loaded after *code*."""
+    said = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout.splitlines()[-1]))
+
+
+def of_portmp(modules: set[str]) -> set[str]:
+    return {name for name in modules if name.partition(".")[0] == "portmp"}
+
+
+def test_functions_are_loaded_when_they_are_used() -> None:
+    """So that the import costs little more than NumPy's; its protocol loads a table itself."""
+    assert of_portmp(loaded_by("import portmp")) == LIGHT
+    some = loaded_by("import portmp as mp\nmp.array")
+    assert "portmp.arrays.array" in some
+    assert not some & {"portmp.arrays.numpy_names", "portmp.arrays.choosing", "portmp.linalg"}
+    called = "import numpy as np, portmp as mp\nnp.add(mp.ones(2, dtype='dd', device='host'), 1)"
+    assert "portmp.arrays.numpy_names" in loaded_by(called)
+
+
+def test_help_loads_the_command_line_alone() -> None:
+    """Benchmarks' options are made only where the words name them."""
+    code = "from portmp import cli\ntry: cli.main(['--help'])\nexcept SystemExit: pass"
+    assert of_portmp(loaded_by(code)) == LIGHT | {"portmp.cli"}
+
+
+def test_public_names_are_where_the_face_says() -> None:
+    """What type checkers read (the imports), what is loaded later, and what is offered agree."""
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    checked = next(n for n in tree.body if isinstance(n, ast.If))
+    said: dict[str, str] = {}
+    for node in checked.body:
+        assert isinstance(node, ast.ImportFrom)
+        assert node.module is not None
+        for alias in node.names:
+            whole = f"{node.module}.{alias.name}"
+            said[alias.name] = whole if alias.name in portmp._MODULES else node.module
+    assert said == portmp._LATER | portmp._MODULES
+    assert set(portmp.__all__) == {*said, "PortmpError", "__version__", "errors"}
+    for name in portmp.__all__:
+        assert getattr(portmp, name) is getattr(portmp, name)
+    assert portmp.formats.get("dd").name == "dd"
+
+
 def test_naming_a_format_needs_no_device() -> None:
     """Formats, networks and rendering work without any GPU package."""
     code = (
@@ -56,9 +106,6 @@ def test_naming_a_format_needs_no_device() -> None:
     size, loaded = json.loads(done.stdout)
     assert size > 10000
     assert not set(loaded) & {"pyopencl", "cuda", "hip"}
-
-
-PACKAGE = Path(portmp.__file__).parent
 
 
 def room(module: str) -> str:

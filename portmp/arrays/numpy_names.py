@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -31,9 +32,6 @@ from portmp.arrays import (
     statistics,
     ufunc_methods,
 )
-
-VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
-"""Versions of the array API standard."""
 
 MODULES: tuple[ModuleType, ...] = (
     creation,
@@ -104,9 +102,10 @@ OTHER_RESULTS = ("linalg.cond", "linalg.lstsq")
 """Functions of NumPy's that give something else than those of these names here."""
 
 
-BELOW: dict[str, Callable[[], ModuleType]] = {}
-"""What gives ``portmp``, and its modules that answer for NumPy's of these names: they build on
-arrays, and ``portmp`` puts them here."""
+ANSWERING = {"": "portmp", "linalg": "portmp.linalg"}
+"""Modules that answer for NumPy's of these names: they build on arrays, and are named here."""
+ABOVE = ("polyfit", "roots")
+"""Functions that build on arrays too, and are in ``portmp``."""
 
 
 def _own(name: str) -> Callable[..., Any] | None:
@@ -129,10 +128,11 @@ def function(name: str) -> Callable[..., Any] | None:
     if name in OTHERS:
         return OTHERS[name]
     module, _, rest = name.rpartition(".")
-    if module in BELOW:
-        found = getattr(BELOW[module](), rest, None)
+    if module or name in ABOVE:
+        answering = ANSWERING.get(module)
+        found = answering and getattr(importlib.import_module(answering), rest, None)
         return found if callable(found) else None
-    return None if module or name in _NOT_THESE else _own(name)
+    return None if name in _NOT_THESE else _own(name)
 
 
 def is_default(name: str, value: Any) -> bool:

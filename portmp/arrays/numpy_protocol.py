@@ -8,24 +8,25 @@ works on a copy of them.
 
 from __future__ import annotations
 
+import importlib
 import inspect
 from typing import Any
 
 import numpy as np
 
-from portmp.arrays import numpy_names
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, UnsupportedError
 from portmp.runtime.planes import Numbers
 
+VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
+"""Versions of the array API standard."""
+
 
 def namespace(x: AnyArray, *, api_version: str | None = None) -> Any:
     """The module whose functions work on arrays: portmp, by the array API standard 2024.12."""
-    if api_version not in (None, *numpy_names.VERSIONS):
-        raise ValueError(
-            f"api_version: {api_version!r} given, portmp has {', '.join(numpy_names.VERSIONS)}"
-        )
-    return numpy_names.BELOW["portmp"]()
+    if api_version not in (None, *VERSIONS):
+        raise ValueError(f"api_version: {api_version!r} given, portmp has {', '.join(VERSIONS)}")
+    return importlib.import_module("portmp")
 
 
 def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]:
@@ -46,6 +47,8 @@ def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]
 
 def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any) -> Any:
     """A universal function of NumPy's on arrays of portmp's."""
+    from portmp.arrays import numpy_names
+
     name = function.__name__
     own = numpy_names.ufunc(name, method)
     out = options.pop("out", None)
@@ -68,6 +71,8 @@ _OPTIONS = {"reduce": {"axis", "keepdims", "dtype"}, "accumulate": {"axis", "dty
 
 def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
     """A function of NumPy's on arrays of portmp's."""
+    from portmp.arrays import numpy_names
+
     module = func.__module__.removeprefix("numpy").removeprefix(".")
     name = f"{module}.{func.__name__}" if module else func.__name__
     if name in numpy_names.OTHER_RESULTS and not _lossless((args, kwargs)):
