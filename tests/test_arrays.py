@@ -140,7 +140,8 @@ def test_values_that_a_format_cannot_hold_are_refused(device: Device) -> None:
         np.float16(1),
         np.zeros(2, np.float16),
         1j,
-        np.zeros(2, complex),
+        np.full(2, 1 + 1j),
+        np.array([1, complex(0, math.nan)]),
         True,
         [None],
     ]
@@ -151,6 +152,26 @@ def test_values_that_a_format_cannot_hold_are_refused(device: Device) -> None:
         mp.array(["1", "one"], "dd", device)
     with pytest.raises(ShapeError, match="ragged"):
         mp.array([[1, 2], [3]], "dd", device)
+
+
+def test_complex_numbers_that_are_real_are_taken(device: Device) -> None:
+    """With all their digits, and only where every imaginary part is 0."""
+    for given in (0j, complex(0.1, -0.0), np.complex64(0.1), np.array([0.1, 3]) + 0j):
+        real = np.real(given)
+        assert np.array_equal(mp.array(given, "dd", device).to_float64(), real)
+        assert np.array_equal(mp.asarray(given, device=device).to_float64(), real)
+    assert mp.asarray(0j, device=device).dtype == mp.asarray(0.0, device=device).dtype
+
+
+def test_large_integers_beside_small_ones_keep_their_digits(device: Device) -> None:
+    """NumPy makes floats of such lists."""
+    given = [3, 2**63 + 2049, 2**64 - 1]
+    assert mp.asarray(given, dtype="uint64", device=device).tolist() == given
+    assert mp.asarray([1.0, -2, 3], dtype="int8", device=device).tolist() == [1, -2, 3]
+    with pytest.raises(FormatError, match="18446744073709551615"):
+        mp.asarray(given, dtype="int64", device=device)
+    with pytest.raises(FormatError, match="integers"):
+        mp.asarray([1, 1.5], dtype="int8", device=device)
 
 
 def test_unknown_names_suggest_known_ones(device: Device) -> None:

@@ -30,7 +30,7 @@ def nextafter(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
 
     FormatError for others: between two of their values lie more, with smaller lower limbs.
     """
-    first, second = elementwise.views("nextafter", [x1, x2])
+    first, second = manipulation.broadcast_arrays(*elementwise.views("nextafter", [x1, x2]))
     view = first.planes
     if not isinstance(view, Planes) or view.format.limbs > 1 or view.format.coded:
         raise FormatError(f"nextafter: {dtypes.of_view(view)} has no next number")
@@ -38,7 +38,7 @@ def nextafter(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     bits = wrapped(_bits(moved.planes))
     # Bits of positive numbers are in their order, those of negative ones in the reverse order.
     away = elementwise.less(first, second) == elementwise.greater(first, 0)
-    bits += away.astype(bits.dtype) * 2 - 1
+    bits[...] = bits + (away.astype(bits.dtype) * 2 - 1)
     tiny = elementwise.copysign(_SMALLEST[view.format.word], second)
     found = elementwise.where(elementwise.equal(first, 0), tiny, moved)
     found = elementwise.where(elementwise.equal(first, second), second, found)

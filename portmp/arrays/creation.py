@@ -88,8 +88,8 @@ def array(
 
     *data*: nested sequences or NumPy arrays of decimal strings (correctly rounded), ints,
     Fractions, Decimals, floats (exact, as far as the format holds them), mpmath, gmpy2 and
-    python-flint numbers, or arrays (which are copied; nested ones are stacked). Without a format:
-    that of arrays, else dd. *dtype* is another name for the format, and may also be one of integers
+    python-flint numbers, or arrays (which are copied; nested ones are stacked). Complex numbers are
+    taken where their imaginary parts are all 0. Without a format: that of arrays, else dd. *dtype* is another name for the format, and may also be one of integers
     or truth values. *rounding*: how a storage format rounds, ``nearest`` (ties to even) or
     ``toward_zero``; results in the array's format are rounded so, too.
     """
@@ -108,15 +108,32 @@ def array(
 
 
 def _on_device(data: Any) -> Any:
-    """The arrays of GPU libraries as arrays over the same memory; all else as it is."""
+    """The arrays of GPU libraries as arrays over the same memory; all else as it is.
+
+    Complex numbers of NumPy and Python become real where nothing is lost.
+    """
+    if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind == "c":
+        return _real(data)
     if isinstance(data, (Viewed, np.ndarray, np.generic, list, tuple, str, int, float)):
         return data
+    if isinstance(data, complex):
+        return _real(data)
     told = getattr(data, "__dlpack_device__", None)
     if told is None and not hasattr(data, cuda_array.NAME):
         return data
     if told is not None and int(told()[0]) == dlpack.CPU:
         return data
     return wrapped(borrowed.taken(data))
+
+
+def _real(data: Any) -> Any:
+    """Complex numbers whose imaginary parts are 0 as the real ones that they are."""
+    if np.any(np.imag(data) != 0):
+        raise FormatError(
+            "data: complex numbers are not accepted where imaginary parts are not 0: real and "
+            "imaginary parts are arrays of their own here"
+        )
+    return np.real(data)
 
 
 def rounded(kind: Dtype, rounding: str | None) -> Dtype:
@@ -214,6 +231,8 @@ def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, A
     """*data* as a C-contiguous NumPy array of plain numbers of *dtype*, with the same values."""
     try:
         given = np.asarray(data)
+        if given.dtype.kind == "f" and not hasattr(data, "dtype"):
+            given = np.asarray(data, object)  # small and large integers make floats of each other
     except (ValueError, OverflowError) as error:
         raise ArgumentError(f"{argument}: no array of numbers: {error}") from None
     if dtype is None and given.dtype.kind in "iub":
@@ -248,7 +267,10 @@ def host_plane(plane: Any) -> np.ndarray[Any, Any]:
 def _whole(given: np.ndarray[Any, Any]) -> bool:
     """Whether numbers of Python or of float dtypes are integers."""
     if given.dtype.kind == "O":
-        return all(isinstance(x, (int, np.integer)) for x in given.ravel())
+        return all(
+            isinstance(x, (int, np.integer)) or (isinstance(x, (float, np.floating)) and x % 1 == 0)
+            for x in given.ravel()
+        )
     return given.dtype.kind == "f" and bool(np.all(np.isfinite(given) & (given == np.floor(given))))
 
 
