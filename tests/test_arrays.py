@@ -600,7 +600,7 @@ def test_broadcasting_is_numpys(device: Device) -> None:
 
 
 def test_operands_that_do_not_fit_are_refused(device: Device) -> None:
-    """Formats are never mixed, and sequences are no scalars."""
+    """Formats are never mixed; sets, and arrays that would be rounded, are no operands."""
     x = mp.zeros(3, "dd", device)
     other = mp.zeros(3, "td", device)
     calls: list[Callable[[], Any]] = [
@@ -619,7 +619,7 @@ def test_operands_that_do_not_fit_are_refused(device: Device) -> None:
     for call in calls:
         with pytest.raises(FormatError, match=r"astype"):
             call()
-    for wrong in ([1, 2, 3], np.ones(3), (1,)):
+    for wrong in ({1, 2, 3}, np.ones(3, np.longdouble), np.ones(3, np.float16), {1: 2}):
         for mixed in (lambda w=wrong: x + w, lambda w=wrong: w * x, lambda w=wrong: x < w):
             with pytest.raises(ArgumentError, match="make it an array first"):
                 mixed()
@@ -632,6 +632,55 @@ def test_operands_that_do_not_fit_are_refused(device: Device) -> None:
         x + 1j
     with pytest.raises(ShapeError, match="use \\*"):
         x @ x[0]
+
+
+def test_lists_and_numpys_arrays_are_operands(device: Device) -> None:
+    """In the array's format where it holds all of them; on either side, and in place."""
+    x = mp.array([1, 2, 3], "dd", device)
+    tenths = np.array([0.1, 0.2, 0.3])
+    wanted = [Fraction(v) * (i + 1) for i, v in enumerate(tenths.tolist())]
+    for found in (x * tenths, tenths * x, x * tenths.tolist(), tenths.tolist() * x):
+        assert found.format is x.format and found.device is x.device
+        assert list(found.to_fractions()) == wanted
+    assert (
+        mp.add(x, ["0.1", Fraction(1, 2), 1]).tolist() == (x + mp.array(["0.1", "0.5", 1])).tolist()
+    )
+    assert (x == [1, 0, 3]).tolist() == [True, False, True]
+    assert (x <= (2, 2, 2)).tolist() == [True, True, False]
+    for found in (x @ [1, 2, 3], [1, 2, 3] @ x, np.array([1.0, 2, 3]) @ x, x @ np.arange(1, 4)):
+        assert found == 14
+    assert (x ** [1, 2, 3]).tolist() == (x ** np.arange(1, 4)).tolist() == [1, 4, 27]
+    whole = mp.asarray([1, 2, 3], device=device)
+    assert (whole * [1, 2, 3]).dtype == "int64"
+    assert (whole * [0.5, 1, 2]).tolist() == [0.5, 2, 6]
+    y = x.copy()
+    y += [1, 1, 1]
+    y *= np.array([1.0, 2, 3])
+    assert y.tolist() == [2, 6, 12]
+    with pytest.raises(FormatError, match=r"float64 given, ds does not hold.*rounds"):
+        mp.array([1, 2, 3], "ds", device) * tenths
+    assert (mp.array([1, 2, 3], "ds", device) * tenths.astype(np.float32)).dtype.name == "ds"
+    with pytest.raises(ShapeError, match="broadcast"):
+        x - [1, 2]
+
+
+@pytest.mark.parametrize("value", [2.5, -1234567.125, 0.0, 1e-9, 1e22])
+def test_format_strings_are_those_of_floats(value: float) -> None:
+    """Fillers, signs, widths that count exponents, groups: of numbers that floats hold."""
+    x = mp.array(value, "dd", "host")
+    parts = (
+        ("", "<", "^", "*>", "0="),
+        ("", "+", " "),
+        ("", "0"),
+        ("", "3", "14"),
+        ("", ",", "_"),
+        ("", ".2", ".10"),
+        ("e", "f", "g", "E"),
+    )
+    for chosen in itertools.product(*parts):
+        spec = "".join(chosen)
+        assert format(x, spec) == format(value, spec), spec
+    assert f"{mp.array('0.1', 'qd', 'host'):+10.33f}" == f"+0.1{'0' * 32}"
 
 
 def test_operands_on_two_devices_are_refused(device: Device) -> None:

@@ -89,9 +89,10 @@ def array(
     *data*: nested sequences or NumPy arrays of decimal strings (correctly rounded), ints,
     Fractions, Decimals, floats (exact, as far as the format holds them), mpmath, gmpy2 and
     python-flint numbers, or arrays (which are copied; nested ones are stacked). Complex numbers are
-    taken where their imaginary parts are all 0. Without a format: that of arrays, else dd. *dtype* is another name for the format, and may also be one of integers
-    or truth values. *rounding*: how a storage format rounds, ``nearest`` (ties to even) or
-    ``toward_zero``; results in the array's format are rounded so, too.
+    taken where their imaginary parts are all 0. Without a format: that of arrays, else dd. *dtype*
+    is another name for the format, and may also be one of integers or truth values. *rounding*:
+    how a storage format rounds, ``nearest`` (ties to even) or ``toward_zero``; results in the
+    array's format are rounded so, too.
     """
     data = _on_device(data)
     kind = None if format is None and dtype is None else chosen(format, dtype)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
+from portmp import formats
 from portmp.arrays import dtypes, indexing
 from portmp.arrays.dtypes import BOOL, Dtype
 from portmp.arrays.viewed import AnyArray, Viewed, made, wrapped
@@ -78,19 +79,34 @@ def arrayed(value: Any, argument: str) -> AnyArray:
 def beside(operands: Sequence[Any]) -> Sequence[Any]:
     """Operands of which one at least is an array: if none is, the first becomes one.
 
-    NumPy's arrays of plain numbers go to the device of the first array.
+    NumPy's arrays and lists become arrays on the device of the first array: in its format, which
+    must hold all that they hold (numbers in lists are exact scalars), but for integers, which keep
+    their dtype.
     """
-    known = next((o.queue for o in operands if isinstance(o, Viewed)), None)
+    known = next((o for o in operands if isinstance(o, Viewed)), None)
     if known is None:
         return [arrayed(operands[0], "operand"), *operands[1:]]
-    if not any(isinstance(o, np.ndarray) for o in operands):
-        return operands
-    return [
-        wrapped(indexing.uploaded(o, known))
-        if isinstance(o, np.ndarray) and o.ndim and o.dtype.kind in "iub"
-        else o
-        for o in operands
-    ]
+    return [o if isinstance(o, Viewed) else _joining(o, known) for o in operands]
+
+
+def _joining(value: Any, known: AnyArray) -> Any:
+    """A list, or NumPy's array, as an array beside another; other things as they are."""
+    if isinstance(value, (list, tuple)):
+        kind = dtypes.of_view(known.planes)
+        return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+    if not isinstance(value, np.ndarray) or not value.ndim:
+        return value
+    if value.dtype.kind in "iub":
+        return wrapped(indexing.uploaded(value, known.queue))
+    if value.dtype.kind != "f" or value.dtype.name not in ("float32", "float64"):
+        return value
+    kind, own = dtypes.of_view(known.planes), formats.get(value.dtype.name)
+    if isinstance(kind, Format) and not dtypes.fits(own, kind):
+        raise FormatError(
+            f"operand: an array of {own.name} given, {kind.name} does not hold all of it: "
+            f"portmp.array(x, {kind.name!r}) rounds"
+        )
+    return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
 
 
 def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:

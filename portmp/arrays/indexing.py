@@ -40,7 +40,10 @@ def _item(item: Any) -> Any:
     planes = getattr(item, "planes", None)
     if isinstance(planes, View):
         if not isinstance(planes, Numbers):
-            raise IndexError("index: an array of integers or truth values is needed")
+            raise IndexError(
+                "index: an array of integers or truth values is needed, values given: "
+                "portmp.asarray([0, 2]), or array(..., dtype=int), makes integers"
+            )
         return planes if planes.ndim or planes.dtype == "bool" else int(planes.read_span())
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)

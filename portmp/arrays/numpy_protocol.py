@@ -39,7 +39,8 @@ def as_numpy(x: AnyArray, dtype: Any, copy: bool | None) -> np.ndarray[Any, Any]
     if x.format.limbs > 1:
         raise UnsupportedError(
             f"NumPy has no {x.format.name}: a.to_float64() gives values rounded to float64, "
-            "a.to_limbs() the limbs, a.tolist() exact numbers; portmp's functions keep all digits"
+            "a.to_limbs() the limbs, a.tolist() exact numbers; portmp's functions keep all digits: "
+            "portmp.array takes lists of arrays, portmp.testing has numpy.testing's assertions"
         )
     values: np.ndarray[Any, Any] = x.to_limbs()[0]
     return values if wanted is None else values.astype(wanted)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+import numpy as np
+
 from portmp.arrays import creation, dtypes, elementwise, indexing, powers, products
 from portmp.arrays.viewed import Viewed
 from portmp.errors import FormatError, ShapeError
@@ -78,6 +80,14 @@ def _of(function: Binary) -> tuple[Binary, Binary, Binary]:
     return forward, reflected, _in_place(function)
 
 
+def _product(x: Any, other: Any, turned: bool) -> Any:
+    """x @ other, or other @ x; a list, or an array of NumPy's, becomes an array beside x."""
+    if not isinstance(other, (Viewed, list, tuple, np.ndarray)):
+        return NotImplemented
+    operands = elementwise.beside([x, other])
+    return products.matmul(*(reversed(operands) if turned else operands))
+
+
 def _value(view: View[Any], value: Any) -> View[Any]:
     """What is written to a view's elements, in their dtype."""
     kind = dtypes.of_view(view)
@@ -118,10 +128,10 @@ class Operators(Viewed[V]):
     __rshift__, __rrshift__, __irshift__ = _three("bitwise_right_shift")
 
     def __matmul__(self, other: Any) -> Any:
-        return products.matmul(self, other) if isinstance(other, Viewed) else NotImplemented
+        return _product(self, other, turned=False)
 
     def __rmatmul__(self, other: Any) -> Any:
-        return products.matmul(other, self) if isinstance(other, Viewed) else NotImplemented
+        return _product(self, other, turned=True)
 
     def __imatmul__(self, other: Any) -> Any:
         if not isinstance(other, Viewed):

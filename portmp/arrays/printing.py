@@ -17,9 +17,13 @@ SHOWN = 1000
 ENDS = 3
 """So many elements at each end."""
 
-_SPEC = re.compile(r"(?:.?[<>=^])?[-+ ]?#?0?[0-9]*[_,]?(\.[0-9]+)?([eEfFgG%]?)", re.DOTALL)
+_SPEC = re.compile(
+    r"((?:.?[<>=^])?)([-+ ]?)(#?)(0?)([0-9]*)([_,]?)((?:\.[0-9]+)?)([eEfFgG%]?)", re.DOTALL
+)
+"""Filler and alignment, sign, zeros kept, zeros, width, groups, precision, kind."""
 
-_SHORT = re.compile(r"([eE])([-+])([0-9])(?![0-9])")
+_NUMBER = re.compile(r"([-+ ]?)([0-9]+)((?:\.[0-9]+)?)(?:([eE])([-+])([0-9]+))?(%?)")
+"""Sign, whole digits, the others, exponent, percent."""
 
 
 def shown(x: Any) -> str:
@@ -66,11 +70,30 @@ def formatted(x: Any, spec: str) -> str:
     limbs = [float(plane.ravel()[0]) for plane in x.to_limbs()]
     if not all(map(math.isfinite, limbs)) or not any(limbs):
         return format(sum(limbs) if math.isfinite(limbs[0]) else limbs[0], spec)
-    precision, kind = match.groups()
-    if precision is None and kind:
-        spec = f"{spec.removesuffix(kind)}.6{kind}"
-    # Exponents have two digits at least, as those of floats.
-    return _SHORT.sub(r"\1\g<2>0\3", format(_exact(limbs), spec))
+    aligned, sign, kept, zeros, width, groups, precision, kind = match.groups()
+    precision = precision or (".6" if kind else "")
+    plain = _NUMBER.fullmatch(format(_exact(limbs), f"{sign}{precision}{kind}"))
+    assert plain is not None
+    first, whole, rest, e, way, power, percent = plain.groups()
+    if kind in ("g", "G") and not kept:
+        rest = rest.rstrip("0").rstrip(".")
+    if e:  # two digits at least, as those of floats
+        rest += f"{e}{way}{power:0>2}"
+    fill, side = aligned[:-1] or ("0" if zeros else " "), aligned[-1:] or ("=" if zeros else ">")
+    if side != "=":
+        return format(f"{first}{_grouped(whole, groups)}{rest}{percent}", f"{fill}{side}{width}")
+    room = int(width or 0) - len(first + rest + percent)
+    while fill == "0" and len(_grouped(whole, groups)) < room:
+        whole = f"0{whole}"
+    return f"{first}{_grouped(whole, groups).rjust(room, fill)}{rest}{percent}"
+
+
+def _grouped(digits: str, by: str) -> str:
+    """Digits in groups of three from the right."""
+    if not by:
+        return digits
+    starts = range(len(digits) % 3, len(digits), 3)
+    return by.join(filter(None, [digits[: len(digits) % 3], *(digits[i : i + 3] for i in starts)]))
 
 
 def _exact(limbs: list[float]) -> standard.Decimal:

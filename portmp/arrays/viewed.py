@@ -38,9 +38,9 @@ def makes_arrays(function: Callable[..., Any]) -> Callable[..., Any]:
     return function
 
 
-def made(numbers: Any) -> Any:
+def made(numbers: Any, **options: Any) -> Any:
     """An array of numbers, as ``asarray`` makes it."""
-    return _MAKERS[0](numbers)
+    return _MAKERS[0](numbers, **options)
 
 
 class Viewed(Generic[V]):
