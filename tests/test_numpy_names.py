@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
+from portmp.arrays import statistics
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, PortmpError, ShapeError
 
@@ -446,6 +447,30 @@ def test_errors_of_sums_are_those_of_the_format(form: str, device: Device) -> No
     for i in places:
         order[0] += v[i]
     assert exact(total) == exact(order)
+
+
+def test_weights_are_summed_in_as_many_launches_as_there_are_lengths(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each sum has the bits that ``sum`` has of its values in order."""
+    draw = np.random.default_rng(3)
+    places = draw.integers(0, 12, size=90)
+    x = mp.array(draw.normal(size=90), "dd", device) / 3
+    wanted = [x[np.flatnonzero(places == k)].sum().to_limbs() for k in range(12)]
+    calls = []
+    summed = statistics.sum
+    monkeypatch.setattr(
+        statistics, "sum", lambda *a, **named: calls.append(a) or summed(*a, **named)
+    )
+    found = mp.bincount(mp.plain_array(places, device=device), weights=x)
+    assert [[float(v) for v in limbs] for limbs in zip(*found.to_limbs(), strict=True)] == [
+        [float(v) for v in limbs] for limbs in wanted
+    ]
+    assert len(calls) == len(set(np.bincount(places).tolist()) - {0}) < 12
+    counted, edges = mp.histogram(x, 4, weights=x)
+    ordered = mp.sort(x)
+    inside = [(ordered >= edges[k]) & (ordered < edges[k + 1]) for k in range(3)]
+    assert all(counted[k] == ordered[mask].sum() for k, mask in enumerate(inside))
 
 
 def test_places_beside_nan_are_those_of_numbers(device: Device) -> None:

@@ -16,7 +16,11 @@ from portmp.routines import axes
 
 
 def apply_along_axis(function: Callable[..., Any], axis: int, x: Any, *args: Any, **kw: Any) -> Any:
-    """What a function gives of each vector along an axis, in that axis' place: one by one."""
+    """What a function gives of each vector along an axis, in that axis' place.
+
+    It is called for one vector after the other, so that each launches kernels of its own. Where the
+    function takes an axis itself (``sum``, ``sort``, ``linalg.norm``), give it that: one launch.
+    """
     given = manipulation.checked(x, "apply_along_axis: x")
     (along,) = axes.named(axis, given.ndim)
     turned = manipulation.moveaxis(given, along, -1)
@@ -47,8 +51,9 @@ def apply_over_axes(function: Callable[..., Any], x: Any, axes: int | Sequence[i
 class vectorize:
     """A function of numbers as one of arrays, which broadcast: called for each element in turn.
 
-    It gets elements as arrays of shape (), with all their digits. Functions that take arrays need
-    no ``vectorize`` and are faster without.
+    It gets elements as arrays of shape (), with all their digits, and launches its kernels for each
+    of them. Functions that take arrays need no ``vectorize``; ``where`` chooses between what two of
+    them give, ``piecewise`` and ``select`` among several: in few launches.
     """
 
     def __init__(self, pyfunc: Callable[..., Any], otypes: Any = None, doc: str | None = None):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -57,12 +56,17 @@ def _weights(weights: Any, x: AnyArray, what: str) -> Any:
 
 
 def _sums(values: AnyArray, ends: Any) -> Any:
-    """Sums of the values between places that follow each other, each by a reduction of its own."""
-    places = np.asarray(ends).tolist()
-    found = creation.zeros((len(places) - 1,), values.dtype, values.queue)
-    for i, (first, last) in enumerate(itertools.pairwise(places)):
-        if last > first:
-            found[i] = statistics.sum(values[first:last])
+    """Sums of the values between places that follow each other, each in the order of ``sum``.
+
+    Those of as many values are rows of one reduction: of n values at most sqrt(2 n) are launched.
+    """
+    places = np.asarray(ends)
+    lengths = np.diff(places)
+    found = creation.zeros((lengths.size,), values.dtype, values.queue)
+    for n in np.unique(lengths[lengths > 0]):
+        which = np.flatnonzero(lengths == n)
+        rows = values[places[which][:, None] + np.arange(n)]
+        found[which] = statistics.sum(rows, axis=1)
     return found
 
 
