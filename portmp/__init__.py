@@ -390,7 +390,7 @@ if TYPE_CHECKING:
     from portmp.kernels import Kernel, Module
     from portmp.linalg import sparse
     from portmp.linalg.nonsymmetric import roots
-    from portmp.linalg.polynomials import polyfit
+    from portmp.linalg.polynomials import poly1d, polyfit
     from portmp.nbody import particles, system
     from portmp.routines import ozaki
 
@@ -475,7 +475,7 @@ _WHERE = {
     "portmp.formats.constants": "e ln2 pi",
     "portmp.kernels": "Kernel Module",
     "portmp.linalg.nonsymmetric": "roots",
-    "portmp.linalg.polynomials": "polyfit",
+    "portmp.linalg.polynomials": "poly1d polyfit",
 }
 """The functions, and what else is public, by the modules that have them."""
 
@@ -794,6 +794,7 @@ __all__ = [
     "plain_full",
     "plain_zeros",
     "poly",
+    "poly1d",
     "polyadd",
     "polyder",
     "polydiv",

@@ -534,7 +534,7 @@ def test_lists_and_ranges_of_generators() -> None:
     ("module", "name", "words"),
     [
         ("", "savetxt", "to_strings"),
-        ("", "poly1d", "polyval"),
+        ("", "polynomial", "poly1d"),
         ("", "fft", "complex"),
         ("", "busday_count", "to_float64"),
         ("random", "seed", "default_rng"),

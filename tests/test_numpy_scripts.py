@@ -134,6 +134,34 @@ def image(xp: Any) -> list[Any]:
     return [*found, xp.setdiff1d(count, xp.arange(3)), xp.moveaxis(cx[None], 0, -1), xp.flip(cx)]
 
 
+def polynomials(xp: Any) -> list[Any]:
+    """As objects, and all that a fit tells."""
+    p, q = xp.poly1d([1.0, -6, 11, -6]), xp.poly1d([2.0, 0.5])
+    x = xp.linspace(-1, 2, 20)
+    found = [p(x), p(0.25), p(q).c, (p + q).c, (p - 1).c, (1 - p).c, (3 * p * q).c, (q**3).c]
+    found += [(p / 2).c, *(one.c for one in p / q), p.deriv().c, p.integ(2, k=[1, 2]).c, p[1], p[9]]
+    found += [xp.poly1d([1, 2], r=True).c, p.order, len(p), (-p).coeffs, list(p)[1], p.deriv(9).c]
+    q[3] = 4
+    found += [q.c, p == xp.poly1d(p), p != q, xp.sort(xp.poly1d([1.0, -3, 2]).r.real)]
+    y = xp.cos(x)
+    for options in ({}, {"w": x * x + 1}):
+        found += xp.polyfit(x, y, 3, full=True, **options)[:4]
+    return [*found, *xp.polyfit(x[:4], xp.stack([y, x], axis=1)[:4], 3, full=True)[:4]]
+
+
+def systems(xp: Any) -> list[Any]:
+    """As NumPy's lines unpack them; between arrays of more axes."""
+    a = xp.reshape(xp.cos(xp.arange(12.0) ** 2), (4, 3))
+    x, _, rank, values = xp.linalg.lstsq(a, xp.arange(4.0), rcond=None)
+    more = xp.reshape(xp.cos(xp.arange(36.0) ** 2), (2, 3, 6))
+    sides = xp.reshape(xp.arange(6.0), (2, 3))
+    turned = xp.moveaxis(more, 2, 0)
+    return [
+        *(x, rank, values, xp.linalg.tensorsolve(more, sides), xp.linalg.tensorinv(more)),
+        xp.linalg.tensorsolve(turned, sides, axes=(0,)),
+    ]
+
+
 def plain(found: Any) -> Any:
     """Numbers as NumPy has them, of arrays and lists of any kind."""
     if isinstance(found, (list, tuple)):
@@ -150,7 +178,8 @@ def near(found: Any, wanted: Any) -> bool:
 
 
 @pytest.mark.parametrize(
-    "script", [polynomial_fit, eigen_iteration, gram_schmidt, ode_steps, sums, image]
+    "script",
+    [polynomial_fit, eigen_iteration, gram_schmidt, ode_steps, sums, image, polynomials, systems],
 )
 def test_scripts_run_with_another_module(script: Script) -> None:
     """NumPy's own results, as far as float64 has them."""
@@ -199,6 +228,11 @@ def test_rounding_to_decimals() -> None:
         (lambda x: mp.quantile(x[:0], 0.5), ShapeError, "empty"),
         (lambda x: mp.polyfit(x, x, -1), ArgumentError, "deg"),
         (lambda x: mp.polyfit(x, x[:1], 1), ShapeError, "polyfit"),
+        (lambda x: mp.poly1d(x) ** -1, ArgumentError, "power"),
+        (lambda x: mp.poly1d(x[None]), ShapeError, "poly1d"),
+        (lambda x: mp.linalg.tensorinv(x[None], 0), ArgumentError, "ind"),
+        (lambda x: mp.linalg.tensorinv(x[None]), ShapeError, "as many"),
+        (lambda x: mp.linalg.tensorsolve(x[None], x), ShapeError, "as many"),
         (lambda x: mp.where(x > 0, x), ArgumentError, "one of x1 and x2"),
         (lambda x: mp.round(x, 0.5), ArgumentError, "decimals"),
     ],

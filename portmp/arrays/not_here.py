@@ -8,8 +8,8 @@ _TEXT = "a.to_strings(digits) and portmp.array(strings, format) keep all digits;
 _SHOWN = "str(a), f'{x:.30e}' and a.to_strings(digits) have all digits"
 _STATE = "no state of the process changes what is computed: NaN and infinities are results"
 _COEFFICIENTS = (
-    "polyval, polymul, polyder, polyint and roots take vectors of coefficients, linalg.eigvalsh "
-    "gives the nodes of Gauss' rules"
+    "poly1d is there; polyval, polymul, polyder, polyint and roots take vectors of coefficients, "
+    "linalg.eigvalsh gives the nodes of Gauss' rules"
 )
 
 INSTEAD: dict[str, str] = {
@@ -19,7 +19,7 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(("set_printoptions", "printoptions", "get_printoptions"), _SHOWN),
     **dict.fromkeys(("format_float_positional", "format_float_scientific"), _SHOWN),
     **dict.fromkeys(("seterr", "errstate", "geterr"), _STATE),
-    **dict.fromkeys(("poly1d", "polynomial"), _COEFFICIENTS),
+    "polynomial": _COEFFICIENTS,
     "fft": "transforms are complex, which portmp is not; convolve and correlate take vectors",
     **dict.fromkeys(("complex64", "complex128", "complexfloating"), "formats are real"),
     "float16": "portmp.formats.get('float16') is a storage format",

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +16,7 @@ from portmp.linalg import operands, scaling
 from portmp.linalg.norms import diagonal, norm, norm_estimate
 from portmp.linalg.operands import By
 from portmp.linalg.qr import eliminated, reflected
+from portmp.linalg.singular import svdvals
 from portmp.linalg.triangular import solve_triangular
 from portmp.routines import qr as routine
 from portmp.routines import triangular
@@ -20,12 +24,34 @@ from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
 
 
-class LeastSquares(NamedTuple):
-    """``x``; ``residuals``, sums of squares of b - a x, one for each right-hand side; ``rank``."""
+@dataclass(frozen=True, eq=False)
+class LeastSquares:
+    """``x``; ``residuals``, sums of squares of b - a x, one for each right-hand side; ``rank``.
+
+    A sequence of four as NumPy's, whose last are the singular values of a, descending: they cost
+    much more than x, and are worked out when they are asked for, or when four are unpacked.
+    """
 
     x: Array
     residuals: Array
     rank: int
+    _matrix: Array = field(repr=False)
+
+    @cached_property
+    def singular_values(self) -> Array:
+        """Those of a: ``svdvals(a)``."""
+        return svdvals(self._matrix)
+
+    def __iter__(self) -> Iterator[Any]:
+        yield from (self.x, self.residuals, self.rank)
+        yield self.singular_values
+
+    def __len__(self) -> int:
+        return 4
+
+    def __getitem__(self, index: int) -> Any:
+        place = range(4)[index]
+        return self.singular_values if place == 3 else (self.x, self.residuals, self.rank)[place]
 
 
 def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direct") -> LeastSquares:
@@ -54,7 +80,8 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     x = scaling.times_power(x, right.powers - left.powers)
     rest = sides - matrix @ x if n else sides.copy()
     squares = (rest * rest).sum(axis=0)
-    return LeastSquares(x[:, 0] if vector else x, squares[0] if vector else squares, rank)
+    found = (x[:, 0], squares[0]) if vector else (x, squares)
+    return LeastSquares(*found, rank, matrix)
 
 
 def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import inspect
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -25,6 +27,49 @@ from portmp.routines.random.layout import BLOCK, draw
 from portmp.runtime.planes import Numbers, Planes
 
 Size = int | Sequence[int] | None
+
+
+class Target(NamedTuple):
+    """What values a draw makes, and where: in *out*, if that is given."""
+
+    form: Format
+    shape: tuple[int, ...]
+    device: Where
+    out: Array | None
+
+
+def _draws(function: Callable[..., Array]) -> Callable[..., Array]:
+    """A method that draws values: after its own arguments it has those that all of them have."""
+    first, _, *own = inspect.signature(function).parameters.values()
+    signature = inspect.Signature([first, *own, *_TARGET], return_annotation="Array")
+
+    @functools.wraps(function)
+    def method(*args: Any, **named: Any) -> Array:
+        try:
+            bound = signature.bind(*args, **named)
+        except TypeError as error:
+            raise TypeError(f"{function.__name__}: {error}") from None
+        bound.apply_defaults()
+        given = {p.name: bound.arguments[p.name] for p in own}
+        where = {p.name: bound.arguments[p.name] for p in _TARGET}
+        return function(args[0], _settled(**where, **given), **given)
+
+    method.__signature__ = signature  # type: ignore[attr-defined]
+    return method
+
+
+def _target(
+    size: Size = None,
+    format: str | Format | None = None,
+    device: Where = None,
+    *,
+    dtype: Any = None,
+    out: Array | None = None,
+) -> None:
+    """The arguments that all methods have which draw values."""
+
+
+_TARGET = tuple(inspect.signature(_target).parameters.values())
 
 
 class Generator:
@@ -50,38 +95,20 @@ class Generator:
         """So many generators with keys of their own, as NumPy's SeedSequence gives them."""
         return [Generator(child) for child in self.bit_generator.spawn(n_children)]
 
-    def random(
-        self,
-        size: Size = None,
-        format: str | Format | None = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-        out: Array | None = None,
-    ) -> Array:
+    @_draws
+    def random(self, target: Target) -> Array:
         """Uniform in [0, 1): multiples of 2^-b, as likely each, b the bits that the format stores.
 
         That is 53 for float64, 106 for dd, 212 for qd.
         """
-        target = _settled(size, format, dtype, device, out)
-        return Array(self._drawn("uniform", target, out))
+        return Array(self._drawn("uniform", target, target.out))
 
-    def uniform(
-        self,
-        low: Any = 0,
-        high: Any = 1,
-        size: Size = None,
-        format: str | Format | None = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-        out: Array | None = None,
-    ) -> Array:
+    @_draws
+    def uniform(self, target: Target, low: Any = 0, high: Any = 1) -> Array:
         """low + (high - low) x, with x as ``random`` gives it; by rounding it may be *high*.
 
         Bounds are exact scalars or Arrays, which broadcast.
         """
-        target = _settled(size, format, dtype, device, out, low=low, high=high)
         form = target.form
         start, end = _given(form, "low", low), _given(form, "high", high)
         width: elementwise.Operand
@@ -89,79 +116,39 @@ class Generator:
             width = base.scalar_limbs(form, _exact(end) - _exact(start), "high - low")
         else:
             width = elementwise.apply("sub", [end, start], None, ("high", "low"))
-        return _scaled(self._drawn("uniform", target, None), width, start, out)
+        return _scaled(self._drawn("uniform", target, None), width, start, target.out)
 
-    def standard_normal(
-        self,
-        size: Size = None,
-        format: str | Format | None = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-        out: Array | None = None,
-    ) -> Array:
+    @_draws
+    def standard_normal(self, target: Target) -> Array:
         """Normal numbers of mean 0 and variance 1, in full width: by Box and Muller's method."""
-        target = _settled(size, format, dtype, device, out)
-        return Array(self._drawn("normal", target, out))
+        return Array(self._drawn("normal", target, target.out))
 
-    def normal(
-        self,
-        loc: Any = 0,
-        scale: Any = 1,
-        size: Size = None,
-        format: str | Format | None = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-        out: Array | None = None,
-    ) -> Array:
+    @_draws
+    def normal(self, target: Target, loc: Any = 0, scale: Any = 1) -> Array:
         """loc + scale z, with z as ``standard_normal`` gives it.
 
         *loc* and *scale* are exact scalars or Arrays, which broadcast; *scale* is not below zero.
         """
-        target = _settled(size, format, dtype, device, out, loc=loc, scale=scale)
-        mean, deviation = _given(target.form, "loc", loc), _given(target.form, "scale", scale)
-        if isinstance(deviation, tuple) and not _exact(deviation) >= 0:
-            raise ArgumentError(f"scale: {scale} given, numbers from 0 on are allowed")
-        return _scaled(self._drawn("normal", target, None), deviation, mean, out)
+        mean, deviation = _given(target.form, "loc", loc), _spread(target.form, "scale", scale)
+        return _scaled(self._drawn("normal", target, None), deviation, mean, target.out)
 
-    def exponential(
-        self,
-        scale: Any = 1,
-        size: Size = None,
-        format: str | Format | None = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-        out: Array | None = None,
-    ) -> Array:
+    @_draws
+    def exponential(self, target: Target, scale: Any = 1) -> Array:
         """-scale log1p(-x), with x as ``random`` gives it: exponential of mean *scale*.
 
         *scale*: an exact scalar or an Array, not below zero.
         """
-        target = _settled(size, format, dtype, device, out, scale=scale)
-        mean = _given(target.form, "scale", scale)
-        if isinstance(mean, tuple) and not _exact(mean) >= 0:
-            raise ArgumentError(f"scale: {scale} given, numbers from 0 on are allowed")
-        drawn = Array(self._drawn("uniform", target, None))
-        waiting = -functions.log1p(-drawn)
-        place = None if out is None else out.planes
+        mean = _spread(target.form, "scale", scale)
+        waiting = -functions.log1p(-Array(self._drawn("uniform", target, None)))
+        place = None if target.out is None else target.out.planes
         return Array(elementwise.apply("mul", [waiting.planes, mean], place))
 
-    def lognormal(
-        self,
-        mean: Any = 0,
-        sigma: Any = 1,
-        size: Size = None,
-        format: str | Format | None = None,
-        device: Where = None,
-        *,
-        dtype: Any = None,
-        out: Array | None = None,
-    ) -> Array:
+    @_draws
+    def lognormal(self, target: Target, mean: Any = 0, sigma: Any = 1) -> Array:
         """e^z, with z as ``normal`` gives it of the same arguments."""
-        found = self.normal(mean, sigma, size, format, device, dtype=dtype, out=out)
-        made: Array = functions.exp(found, out=out)
+        middle, deviation = _given(target.form, "mean", mean), _spread(target.form, "sigma", sigma)
+        z = _scaled(self._drawn("normal", target, None), deviation, middle, target.out)
+        made: Array = functions.exp(z, out=target.out)
         return made
 
     def integers(
@@ -290,14 +277,6 @@ class Generator:
         return planes
 
 
-class Target(NamedTuple):
-    """What values a draw makes, and where."""
-
-    form: Format
-    shape: tuple[int, ...]
-    device: Where
-
-
 def _settled(
     size: Size,
     format: str | Format | None,
@@ -315,15 +294,15 @@ def _settled(
     if not isinstance(form, Format):
         raise FormatError(f"dtype: {form} given, a format is needed; integers makes integers")
     if first is None:
-        return Target(form, sizes(size), device)
+        return Target(form, sizes(size), device, out)
     if form is not first.format:
         raise FormatError(f"format: {form} given, {name} has {first.format}")
     if device is not None and discovery.queue_of(device) is not first.queue:
         raise ArgumentError(f"device: {device} given, {name} is elsewhere")
     if size is None:
         shapes = [a.shape for a in ([out] if out is not None else arrays.values())]
-        return Target(form, np.broadcast_shapes(*shapes), first.queue)
-    return Target(form, sizes(size), first.queue)
+        return Target(form, np.broadcast_shapes(*shapes), first.queue, out)
+    return Target(form, sizes(size), first.queue, out)
 
 
 def _given(form: Format, name: str, value: Any) -> elementwise.Operand:
@@ -336,6 +315,14 @@ def _given(form: Format, name: str, value: Any) -> elementwise.Operand:
             f"{name}.astype({form.name!r})"
         )
     return value.planes
+
+
+def _spread(form: Format, name: str, value: Any) -> elementwise.Operand:
+    """A parameter that is not below zero."""
+    found = _given(form, name, value)
+    if isinstance(found, tuple) and not _exact(found) >= 0:
+        raise ArgumentError(f"{name}: {value} given, numbers from 0 on are allowed")
+    return found
 
 
 def _scaled(
