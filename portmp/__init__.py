@@ -44,6 +44,8 @@ if TYPE_CHECKING:
         c_,
         copy,
         delete,
+        diag_indices,
+        diag_indices_from,
         diagflat,
         dsplit,
         dstack,
@@ -63,7 +65,11 @@ if TYPE_CHECKING:
         rollaxis,
         rot90,
         tri,
+        tril_indices,
+        tril_indices_from,
         trim_zeros,
+        triu_indices,
+        triu_indices_from,
         vsplit,
     )
     from portmp.arrays.array import Array, array, from_limbs, from_parts, zeros
@@ -82,6 +88,7 @@ if TYPE_CHECKING:
         float_power,
         fmax,
         fmin,
+        frexp,
         heaviside,
         isneginf,
         isposinf,
@@ -113,6 +120,7 @@ if TYPE_CHECKING:
     from portmp.arrays.counting import (
         bincount,
         histogram,
+        histogram2d,
         histogram_bin_edges,
         percentile,
         quantile,
@@ -365,6 +373,7 @@ if TYPE_CHECKING:
         unique_values,
         where,
     )
+    from portmp.arrays.states import errstate, seterr
     from portmp.arrays.statistics import (
         all,
         any,
@@ -386,7 +395,7 @@ if TYPE_CHECKING:
     )
     from portmp.discovery import device, devices
     from portmp.files.saved import load, save
-    from portmp.formats.constants import e, ln2, pi
+    from portmp.formats.constants import e, euler_gamma, ln2, pi
     from portmp.kernels import Kernel, Module
     from portmp.linalg import sparse
     from portmp.linalg.nonsymmetric import roots
@@ -401,23 +410,26 @@ _WHERE = {
         "shares_memory size unravel_index vectorize"
     ),
     "portmp.arrays.arranging": (
-        "atleast_3d block c_ copy delete diagflat dsplit dstack fill_diagonal fromfunction "
-        "fromiter geomspace hsplit indices insert ix_ logspace mgrid ogrid r_ resize rollaxis "
-        "rot90 tri trim_zeros vsplit"
+        "atleast_3d block c_ copy delete diag_indices diag_indices_from diagflat dsplit dstack "
+        "fill_diagonal fromfunction fromiter geomspace hsplit indices insert ix_ logspace "
+        "mgrid ogrid r_ resize rollaxis rot90 tri tril_indices tril_indices_from trim_zeros "
+        "triu_indices triu_indices_from vsplit"
     ),
     "portmp.arrays.array": "Array array from_limbs from_parts zeros",
     "portmp.arrays.blas": "axpy gemm gemv nrm2 scal",
     "portmp.arrays.choosing": (
         "angle choose compress copyto digitize divmod exp2 extract fabs fix float_power fmax "
-        "fmin heaviside isneginf isposinf ldexp logaddexp2 modf nan_to_num piecewise place put "
-        "putmask select sinc unwrap"
+        "fmin frexp heaviside isneginf isposinf ldexp logaddexp2 modf nan_to_num piecewise "
+        "place put putmask select sinc unwrap"
     ),
     "portmp.arrays.closeness": "allclose array_equal array_equiv isclose",
     "portmp.arrays.composed": (
         "conj deg2rad degrees imag logaddexp nextafter rad2deg radians real"
     ),
     "portmp.arrays.contraction": "einsum",
-    "portmp.arrays.counting": "bincount histogram histogram_bin_edges percentile quantile",
+    "portmp.arrays.counting": (
+        "bincount histogram histogram2d histogram_bin_edges percentile quantile"
+    ),
     "portmp.arrays.creation": (
         "arange asarray empty empty_like eye full full_like identity linspace meshgrid ones "
         "ones_like tril triu zeros_like"
@@ -466,13 +478,14 @@ _WHERE = {
         "searchsorted setdiff1d setxor1d sort union1d unique unique_all unique_counts "
         "unique_inverse unique_values where"
     ),
+    "portmp.arrays.states": "errstate seterr",
     "portmp.arrays.statistics": (
         "all any argmax argmin average count_nonzero cumulative_prod cumulative_sum diff max "
         "mean min prod ptp std sum var"
     ),
     "portmp.discovery": "device devices",
     "portmp.files.saved": "load save",
-    "portmp.formats.constants": "e ln2 pi",
+    "portmp.formats.constants": "e euler_gamma ln2 pi",
     "portmp.kernels": "Kernel Module",
     "portmp.linalg.nonsymmetric": "roots",
     "portmp.linalg.polynomials": "poly1d polyfit",
@@ -619,6 +632,8 @@ __all__ = [
     "device",
     "devices",
     "diag",
+    "diag_indices",
+    "diag_indices_from",
     "diagflat",
     "diagonal",
     "diff",
@@ -639,6 +654,8 @@ __all__ = [
     "erf",
     "erfc",
     "errors",
+    "errstate",
+    "euler_gamma",
     "exp",
     "exp2",
     "expand_dims",
@@ -663,6 +680,7 @@ __all__ = [
     "fmax",
     "fmin",
     "fmod",
+    "frexp",
     "from_dlpack",
     "from_limbs",
     "from_parts",
@@ -680,6 +698,7 @@ __all__ = [
     "greater_equal",
     "heaviside",
     "histogram",
+    "histogram2d",
     "histogram_bin_edges",
     "hsplit",
     "hstack",
@@ -839,6 +858,7 @@ __all__ = [
     "searchsorted",
     "select",
     "setdiff1d",
+    "seterr",
     "setxor1d",
     "shape",
     "shares_memory",
@@ -873,8 +893,12 @@ __all__ = [
     "trapezoid",
     "tri",
     "tril",
+    "tril_indices",
+    "tril_indices_from",
     "trim_zeros",
     "triu",
+    "triu_indices",
+    "triu_indices_from",
     "true_divide",
     "trunc",
     "ts",

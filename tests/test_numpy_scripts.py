@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, UnsupportedError
 
 Script = Callable[[Any], list[Any]]
 
@@ -162,6 +163,26 @@ def systems(xp: Any) -> list[Any]:
     ]
 
 
+def places(xp: Any) -> list[Any]:
+    """Triangles, elements one after the other, parts of sums, points in rectangles."""
+    a = xp.reshape(xp.cos(xp.arange(16.0) ** 2), (4, 4))
+    found = [a[xp.triu_indices(4, 1)], a[xp.tril_indices(4)], a[xp.diag_indices(4)]]
+    found += [a[xp.triu_indices_from(a)], a[xp.tril_indices_from(a, -1)]]
+    found += [a.flat[5], a.flat[3:9:2], len(a.flat), a[xp.diag_indices_from(a)]]
+    b = a.copy()
+    b[xp.tril_indices(4, -1)] = 0
+    b.flat[[1, -1]] = 7
+    b.T.flat[2] = 5
+    found += [b, xp.add.reduceat(a, [0, 2, 1, 1]), xp.maximum.reduceat(a, [1, 3], axis=1)]
+    found += [*xp.histogram2d(a[0], a[1], bins=2), *xp.histogram2d(a[2], a[3], [2, 3])]
+    ends = [[-1, 1], [-0.5, 0.5]]
+    line = a.ravel()
+    found += [*xp.histogram2d(line, line[::-1], 3, ends, density=True, weights=line**2)]
+    with xp.errstate(divide="ignore", invalid="ignore"):
+        found += [xp.isnan(0 / (a * 0)).sum(), *xp.frexp(a * 1e20), *xp.frexp(a / 1e20)]
+    return [*found, *xp.frexp(xp.array([1.0, 0.5, -3.0, 0.0, 1e-310])), xp.euler_gamma * a[0]]
+
+
 def plain(found: Any) -> Any:
     """Numbers as NumPy has them, of arrays and lists of any kind."""
     if isinstance(found, (list, tuple)):
@@ -179,7 +200,17 @@ def near(found: Any, wanted: Any) -> bool:
 
 @pytest.mark.parametrize(
     "script",
-    [polynomial_fit, eigen_iteration, gram_schmidt, ode_steps, sums, image, polynomials, systems],
+    [
+        polynomial_fit,
+        eigen_iteration,
+        gram_schmidt,
+        ode_steps,
+        sums,
+        image,
+        polynomials,
+        systems,
+        places,
+    ],
 )
 def test_scripts_run_with_another_module(script: Script) -> None:
     """NumPy's own results, as far as float64 has them."""
@@ -196,6 +227,32 @@ def test_fits_have_the_formats_digits() -> None:
     for row, exact in zip(found.to_fractions(), wanted, strict=True):
         assert all(abs(a - b) < Fraction(1, 10**29) for a, b in zip(row, exact, strict=True))
     assert (np.polyfit(x, y[:, 0], 3) == mp.polyfit(x, y[:, 0], 3)).all()
+
+
+@pytest.mark.parametrize("form", ["dd", "qs", "float32", "td"])
+def test_parts_of_numbers_are_exact(form: str) -> None:
+    """m 2^e is the number, also beside powers of two, where a logarithm is rounded."""
+    numbers = [Fraction(1), 1 - Fraction(1, 2**40), Fraction(1, 3), Fraction(-5), Fraction(2**60)]
+    x = (
+        mp.array([str(float(v)) for v in numbers], form)
+        if form == "float32"
+        else mp.array(numbers, form)
+    )
+    m, e = mp.frexp(x)
+    for given, part, power in zip(x.to_fractions(), m.to_fractions(), e.tolist(), strict=True):
+        assert part * Fraction(2) ** power == given and Fraction(1, 2) <= abs(part) < 1
+    special = mp.array([float("inf"), float("nan"), 0.0], form)
+    m, e = mp.frexp(special)
+    assert e.tolist() == [0, 0, 0] and str(m) == str(special)
+
+
+def test_eulers_constant_has_all_bits() -> None:
+    """Beside MPFR's."""
+    gmpy2 = pytest.importorskip("gmpy2")
+    with gmpy2.context(precision=1800):
+        wanted = Fraction(*map(int, gmpy2.const_euler().as_integer_ratio()))
+    assert abs(mp.euler_gamma - wanted) < Fraction(1, 2**1727)
+    assert pickle.loads(pickle.dumps(mp.euler_gamma)) is mp.euler_gamma
 
 
 def test_quantiles_are_exact_where_they_can_be() -> None:
@@ -228,6 +285,12 @@ def test_rounding_to_decimals() -> None:
         (lambda x: mp.quantile(x[:0], 0.5), ShapeError, "empty"),
         (lambda x: mp.polyfit(x, x, -1), ArgumentError, "deg"),
         (lambda x: mp.polyfit(x, x[:1], 1), ShapeError, "polyfit"),
+        (lambda x: mp.errstate(divide="raise").__enter__(), UnsupportedError, "raise"),
+        (lambda x: mp.seterr(all="warn"), UnsupportedError, "warn"),
+        (mp.triu_indices_from, ShapeError, "matrix"),
+        (mp.diag_indices_from, ShapeError, "one length"),
+        (lambda x: mp.add.reduceat(x, [2]), IndexError, "size 2"),
+        (lambda x: mp.histogram2d(x, x[:1]), ShapeError, "histogram2d"),
         (lambda x: mp.poly1d(x) ** -1, ArgumentError, "power"),
         (lambda x: mp.poly1d(x[None]), ShapeError, "poly1d"),
         (lambda x: mp.linalg.tensorinv(x[None], 0), ArgumentError, "ind"),

@@ -387,3 +387,51 @@ def _part(part: Any, known: AnyArray | None) -> Any:
 
 
 r_, c_ = _Joined(False), _Joined(True)
+
+
+# --- places of triangles and diagonals ------------------------------------------------------------
+
+
+def _places(found: Sequence[np.ndarray[Any, Any]], device: Where) -> tuple[Any, ...]:
+    """Arrays of integers, on the device of what they are for."""
+    return tuple(creation.asarray(one, dtype="int64", device=device) for one in found)
+
+
+def tril_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
+    """Rows and columns of a lower triangle of a matrix (n, m or n), up to the k-th diagonal."""
+    return _places(np.tril_indices(n, k, m), device)
+
+
+def triu_indices(n: int, k: int = 0, m: int | None = None, device: Where = None) -> Any:
+    """Those of an upper triangle, from the k-th diagonal on."""
+    return _places(np.triu_indices(n, k, m), device)
+
+
+def diag_indices(n: int, ndim: int = 2, device: Where = None) -> Any:
+    """The places of the diagonal of an array of *ndim* axes of length n."""
+    return _places(np.diag_indices(n, ndim), device)
+
+
+def _of_matrix(x: AnyArray, what: str) -> tuple[int, int]:
+    if x.ndim != 2:
+        raise ShapeError(f"{what}: a matrix is needed, shape {x.shape} given")
+    return x.shape  # type: ignore[no-any-return]
+
+
+def tril_indices_from(x: AnyArray, k: int = 0) -> Any:
+    """``tril_indices`` for a matrix, on its device."""
+    n, m = _of_matrix(x, "tril_indices_from")
+    return tril_indices(n, k, m, x.queue)
+
+
+def triu_indices_from(x: AnyArray, k: int = 0) -> Any:
+    """``triu_indices`` for a matrix, on its device."""
+    n, m = _of_matrix(x, "triu_indices_from")
+    return triu_indices(n, k, m, x.queue)
+
+
+def diag_indices_from(x: AnyArray) -> Any:
+    """``diag_indices`` for an array whose axes have one length, on its device."""
+    if x.ndim < 2 or len(set(x.shape)) != 1:
+        raise ShapeError(f"diag_indices_from: axes of one length are needed, {x.shape} given")
+    return diag_indices(x.shape[0], x.ndim, x.queue)

@@ -258,6 +258,23 @@ def ldexp(x1: Any, x2: Any, /) -> Any:
     return found.astype(form, copy=False)
 
 
+def frexp(x: Any, /) -> tuple[Any, Any]:
+    """m and integers e (int64) with x = m 2^e, exactly, and 1/2 <= |m| < 1.
+
+    0, infinities and NaN are their own m, with e = 0.
+    """
+    given = _values(x)
+    size = elementwise.abs(given)
+    usual = elementwise.logical_and(elementwise.isfinite(given), elementwise.not_equal(size, 0))
+    size = elementwise.where(usual, size, 1)
+    power = functions.floor(functions.log2(size)).astype("int64") + 1
+    # A rounded logarithm may be that of a neighbour of a power of two.
+    part = ldexp(size, -power)
+    power = power + elementwise.greater_equal(part, 1) - elementwise.less(part, 0.5)
+    power = elementwise.where(usual, power, 0)
+    return elementwise.where(usual, ldexp(given, -power), given), power
+
+
 _SPANS = {"float32": 120, "float64": 1000}
 """Powers of two that are normal numbers of a word."""
 

@@ -103,6 +103,44 @@ def histogram(
     return found, edges
 
 
+def histogram2d(
+    x: Any,
+    y: Any,
+    bins: Any = 10,
+    range: Any = None,
+    density: bool | None = None,
+    weights: Any = None,
+) -> tuple[Any, Any, Any]:
+    """How many points (x, y) lie in each of some rectangles (int64), and the edges of both axes.
+
+    *bins* and *range*: as ``histogram`` has them, for both axes, or a pair of them (two integers,
+    two vectors of edges). *weights* and *density* as there, of rectangles. A wait.
+    """
+    known = next((v for v in (x, y) if isinstance(v, Viewed)), None)
+    points = [manipulation.ravel(numerics._beside(v, known)) for v in (x, y)]
+    if points[0].size != points[1].size:
+        raise ShapeError(f"histogram2d: {points[0].size} x and {points[1].size} y given")
+    pair = isinstance(bins, (list, tuple)) and len(bins) == 2
+    each = zip(points, bins if pair else (bins, bins), range or (None, None), strict=True)
+    edges = [histogram_bin_edges(v, number, ends) for v, number, ends in each]
+    places, inside = [], creation.ones(points[0].shape, dtype="bool", device=points[0].queue)
+    for v, ends in zip(points, edges, strict=True):
+        held = v.astype(ends.dtype, copy=False)
+        place = sorting.searchsorted(ends, held, side="right") - 1
+        place = place - (held == ends[-1])
+        places.append(place)
+        inside = inside & (place >= 0) & (held <= ends[-1])
+    shape = tuple(ends.size - 1 for ends in edges)
+    cells = (places[0] * shape[1] + places[1])[inside]
+    given = None if weights is None else _weights(weights, points[0], "histogram2d")[inside]
+    found = bincount(cells, given, math.prod(shape)).reshape(shape)
+    if density:
+        found = found.astype(edges[0].dtype, copy=False)
+        widths = [statistics.diff(ends) for ends in edges]
+        found = found / widths[0][:, None] / widths[1] / statistics.sum(found)
+    return found, edges[0], edges[1]
+
+
 def histogram_bin_edges(
     x: AnyArray, /, bins: Any = 10, range: tuple[Any, Any] | None = None, weights: Any = None
 ) -> Any:

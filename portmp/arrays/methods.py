@@ -12,6 +12,28 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import moves
 from portmp.runtime.planes import View
 
+
+class Flat:
+    """The elements of an array in C order, as if it had one axis: ``a.flat[3]``, ``a.flat = 0``."""
+
+    def __init__(self, array: Any) -> None:
+        self._array = array
+
+    def __len__(self) -> int:
+        return int(self._array.size)
+
+    def __iter__(self) -> Any:
+        return iter(manipulation.ravel(self._array))
+
+    def __getitem__(self, key: Any) -> Any:
+        return manipulation.ravel(self._array)[key]
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        line = manipulation.ravel(self._array).copy()
+        line[key] = value
+        self._array[...] = line.reshape(self._array.shape)
+
+
 V = TypeVar("V", bound=View[Any])
 
 
@@ -57,9 +79,9 @@ class Methods(Operators[V]):
     diagonal = manipulation.diagonal
 
     @property
-    def flat(self) -> Any:
-        """The elements in C order, one by one."""
-        return iter(manipulation.ravel(self))
+    def flat(self) -> Flat:
+        """The elements in C order: to go through, to read and to set by one index."""
+        return Flat(self)
 
     @property
     def nbytes(self) -> int:

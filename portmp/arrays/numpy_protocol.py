@@ -67,7 +67,11 @@ def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any)
     return own(*inputs, **known) if out is None else own(*inputs, out=out, **known)
 
 
-_OPTIONS = {"reduce": {"axis", "keepdims", "dtype"}, "accumulate": {"axis", "dtype"}}
+_OPTIONS = {
+    "reduce": {"axis", "keepdims", "dtype"},
+    "accumulate": {"axis", "dtype"},
+    "reduceat": {"axis", "dtype"},
+}
 
 
 def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:

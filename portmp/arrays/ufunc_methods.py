@@ -1,5 +1,5 @@
-"""``add.reduce``, ``maximum.accumulate``, ``subtract.outer``, ``add.at``: as NumPy's functions
-have them.
+"""``add.reduce``, ``maximum.accumulate``, ``add.reduceat``, ``subtract.outer``, ``add.at``: as
+NumPy's functions have them.
 
 ``reduce`` is there where the order of the operations is defined: sums, products, extrema, truth.
 """
@@ -77,6 +77,32 @@ def _extremes(function: Callable[..., Any], x: AnyArray, along: int) -> Any:
     return manipulation.moveaxis(found, -1, along)
 
 
+def parts(name: str) -> Callable[..., Any]:
+    """The reductions of parts of an axis."""
+
+    def reduceat(x: Any, indices: Any, axis: int = 0, *, dtype: Any = None) -> Any:
+        """The reductions from each index to the next, the last to the end; of one that is not
+        below the next the element there. Each is a launch of its own."""
+        given = manipulation.checked(x, f"{name}.reduceat: x")
+        (along,) = axes.named(axis, given.ndim)
+        starts, n = np.asarray(indices), given.shape[along]
+        if starts.ndim != 1 or starts.dtype.kind not in "iu" or not starts.size:
+            raise ArgumentError(f"{name}.reduceat: indices: a vector of integers is needed")
+        if not 0 <= starts.min() <= starts.max() < n:
+            raise IndexError(
+                f"{name}.reduceat: indices from {starts.min()} to {starts.max()}, size {n}"
+            )
+        turned = manipulation.moveaxis(given, along, 0)
+        ends = np.append(starts[1:], n)
+        found = [
+            reduced(name)(turned[first : max(first + 1, last)], dtype=dtype)
+            for first, last in zip(starts.tolist(), ends.tolist(), strict=True)
+        ]
+        return manipulation.moveaxis(manipulation.stack(found), 0, along)
+
+    return _named(reduceat, name)
+
+
 def outer(name: str) -> Callable[..., Any]:
     """A function of all elements of one operand with all of another."""
 
@@ -151,6 +177,7 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 METHODS: dict[str, dict[str, Callable[..., Any]]] = {
     "reduce": {name: reduced(name) for name in REDUCED},
     "accumulate": {name: running(name) for name in (*RUNNING, *EXTREMA)},
+    "reduceat": {name: parts(name) for name in REDUCED},
     "outer": {name: outer(name) for name in BINARY},
     "at": {name: at(name) for name in BINARY},
 }

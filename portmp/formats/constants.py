@@ -1,4 +1,4 @@
-"""pi, e and the logarithm of 2 as exact scalars, for any format.
+"""pi, e, the logarithm of 2 and Euler's constant as exact scalars, for any format.
 
 They are Fractions that agree with the constants to 1728 bits, more than any format has: an array
 made of one, or a product with one, has it correctly rounded.
@@ -7,6 +7,7 @@ made of one, or a product with one, has it correctly rounded.
 from __future__ import annotations
 
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from portmp.networks import constants
@@ -45,9 +46,33 @@ e = Constant("e", constants.exp(constants.ONE))
 ln2 = Constant("ln2", constants.ln2())
 
 CONSTANTS = {constant.name: constant for constant in (pi, e, ln2)}
-"""All constants by name."""
+"""Those that are known at once, by name."""
+
+
+@cache
+def _euler() -> Constant:
+    """Euler's constant, 0.577 ..., by the first algorithm of Brent and McMillan (1980).
+
+    With n = 320 its error is about e^(-4 n), 2^-1846.
+    """
+    n = 320
+    a, b = -constants.log(constants.real(n)), constants.ONE
+    above, below, k = a, b, 0
+    while a > 0 or b > 0 or k < n:
+        k += 1
+        b = b * n * n // (k * k)
+        a = (a * n * n // k + b) // k
+        above, below = above + a, below + b
+    return Constant("euler_gamma", above * constants.ONE // below)
+
+
+def __getattr__(name: str) -> Constant:
+    """Euler's constant, which takes longer, is worked out when it is asked for."""
+    if name == "euler_gamma":
+        return _euler()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def _named(name: str) -> Constant:
     """The constant that a pickle names."""
-    return CONSTANTS[name]
+    return CONSTANTS[name] if name in CONSTANTS else __getattr__(name)
