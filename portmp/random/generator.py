@@ -54,6 +54,8 @@ def _draws(function: Callable[..., Array]) -> Callable[..., Array]:
         where = {p.name: bound.arguments[p.name] for p in _TARGET}
         return function(args[0], _settled(**where, **given), **given)
 
+    # The signature is the one above: nobody is to read it off the wrapped function's text.
+    del method.__wrapped__
     method.__signature__ = signature  # type: ignore[attr-defined]
     return method
 
