@@ -18,7 +18,7 @@ import pytest
 
 import portmp as mp
 from portmp.backends.base import Device
-from portmp.errors import PortmpError, UnsupportedError
+from portmp.errors import ArgumentError, PortmpError, UnsupportedError
 
 MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.linalg")
 
@@ -164,3 +164,62 @@ def test_what_float64_would_hide(device: Device, tmp_path: Any) -> None:
     assert np.asarray(one).tolist() == [0.5, 1.5]
     with pytest.raises(ValueError, match="copy"):
         np.asarray(one, copy=False)
+
+
+REDUCTIONS = (np.add, np.multiply, np.maximum, np.minimum)
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, None, (0, 1)])
+@pytest.mark.parametrize("keepdims", [True, False])
+def test_reductions_by_universal_functions_take_all_options(
+    axis: Any, keepdims: bool, device: Device
+) -> None:
+    """None is no option that was not given."""
+    host = np.arange(6.0).reshape(2, 3) + 1
+    x = mp.array(host, "dd", device)
+    for function in REDUCTIONS:
+        found = function.reduce(x, axis=axis, keepdims=keepdims)
+        wanted = function.reduce(host, axis=axis, keepdims=keepdims)
+        assert found.shape == wanted.shape
+        assert np.array_equal(found.to_float64(), wanted)
+
+
+def test_no_axis_is_all_axes(device: Device) -> None:
+    """Also of functions whose usual axis is another."""
+    host = np.array([[3.0, 1.0, 2.0], [0.0, 5.0, 4.0]])
+    x = mp.array(host, "dd", device)
+    calls: list[Callable[[Any], Any]] = [
+        lambda a: np.sort(a, axis=None),
+        lambda a: np.argsort(a, axis=None),
+        lambda a: np.concatenate([a, a], axis=None),
+        lambda a: np.cumsum(a, axis=None),
+        lambda a: np.flip(a, axis=None),
+        lambda a: np.cross(a, a[::-1], axis=None),
+        lambda a: np.std(a, axis=None, ddof=1),
+        lambda a: np.transpose(a, axes=None),
+        lambda a: np.median(a, axis=None),
+    ]
+    for call in calls:
+        found, wanted = call(x), call(host)
+        assert found.shape == wanted.shape
+        values = found.to_float64() if isinstance(found, mp.Array) else np.asarray(found)
+        np.testing.assert_allclose(values, wanted, rtol=1e-15)
+
+
+def test_options_that_are_not_here_are_refused(device: Device) -> None:
+    """By name, and not left out."""
+    x = mp.array([[1.0, 2.0], [3.0, 4.0]], "dd", device)
+    mask = np.array([True, False])
+    calls: dict[str, Callable[[], Any]] = {
+        "where": lambda: np.add(x, 1, where=mask),
+        "initial": lambda: np.add.reduce(x, initial=3),
+        "dtype": lambda: np.add(x, 1, dtype=float),
+        "casting": lambda: np.add(x, 1, casting="no"),
+        "'initial'": lambda: np.sum(x, initial=3),
+        "'where'": lambda: np.sum(x, where=mask),
+        "'mean'": lambda: np.std(x, mean=1),
+        "'order'": lambda: np.sort(x, order="a"),
+    }
+    for name, call in calls.items():
+        with pytest.raises((ArgumentError, UnsupportedError), match=name):
+            call()

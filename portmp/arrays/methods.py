@@ -6,7 +6,15 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from portmp.arrays import elementwise, functions, manipulation, products, sorting, statistics
+from portmp.arrays import (
+    creation,
+    elementwise,
+    functions,
+    manipulation,
+    products,
+    sorting,
+    statistics,
+)
 from portmp.arrays.operators import Operators
 from portmp.errors import ArgumentError, ShapeError
 from portmp.routines import moves
@@ -99,9 +107,16 @@ class Methods(Operators[V]):
         """The array itself: numbers are real."""
         return self
 
+    @property
+    def imag(self) -> Any:
+        """Zeros: numbers are real."""
+        return creation.zeros_like(self)
+
     def conj(self) -> Any:
         """The array itself: numbers are real."""
         return self
+
+    conjugate = conj
 
     def fill(self, value: Any) -> None:
         """Set all elements to a number."""

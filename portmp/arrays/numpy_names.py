@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import inspect
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
@@ -135,11 +136,23 @@ def function(name: str) -> Callable[..., Any] | None:
     return None if name in _NOT_THESE else _own(name)
 
 
-def is_default(name: str, value: Any) -> bool:
-    """Whether an option says what NumPy does anyhow."""
-    if value is np._NoValue or value is None:
+def is_default(function: Any, own: Any, name: str, value: Any) -> bool:
+    """Whether an option of NumPy's function says what it does anyhow, and portmp's too."""
+    if value is np._NoValue:
         return True
+    if value is None:  # along no axis is along all, where another is usual
+        usual, other = (_usual(one, name) for one in (function, own))
+        return usual is None or other in (None, inspect.Parameter.empty)
     return (name, value) in _DEFAULTS if isinstance(value, (bool, str, int)) else False
+
+
+def _usual(function: Any, name: str) -> Any:
+    """The default of a parameter; empty where there is no such parameter."""
+    try:
+        known = inspect.signature(function).parameters
+    except ValueError:
+        return inspect.Parameter.empty
+    return known[name].default if name in known else inspect.Parameter.empty
 
 
 _DEFAULTS = {

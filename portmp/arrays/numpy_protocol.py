@@ -59,12 +59,20 @@ def ufunc(x: AnyArray, function: Any, method: str, *inputs: Any, **options: Any)
         raise UnsupportedError(
             f"np.{name}: out: {type(out).__name__} given, an array of portmp's is needed"
         )
-    known = {k: v for k, v in options.items() if v is not None and v is not True}
+    known = {k: v for k, v in options.items() if not _as_usual(k, v)}
     if own is None or known.keys() - _OPTIONS.get(method, set()):
         if _lossless(inputs) and out is None:
             return getattr(function, method)(*map(_copied, inputs), **options)
         raise _missing(f"np.{name}" + ("" if method == "__call__" else f".{method}"), known)
     return own(*inputs, **known) if out is None else own(*inputs, out=out, **known)
+
+
+def _as_usual(name: str, value: Any) -> bool:
+    """Whether an option of a universal function is as if it were not there."""
+    if name in ("where", "subok"):
+        return value is True
+    # Along no axis is along all, where along the first is usual.
+    return value is np._NoValue or (value is None and name != "axis")
 
 
 _OPTIONS = {
@@ -90,7 +98,7 @@ def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         if _lossless((args, kwargs)):
             return func(*_copied(args), **_copied(kwargs))
         raise _missing(f"np.{name}", {})
-    kept = {k: v for k, v in kwargs.items() if not numpy_names.is_default(k, v)}
+    kept = {k: v for k, v in kwargs.items() if not numpy_names.is_default(func, own, k, v)}
     try:
         return own(*args, **kept)
     except TypeError:
