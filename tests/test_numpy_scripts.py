@@ -183,6 +183,19 @@ def places(xp: Any) -> list[Any]:
     return [*found, *xp.frexp(xp.array([1.0, 0.5, -3.0, 0.0, 1e-310])), xp.euler_gamma * a[0]]
 
 
+def keywords(xp: Any) -> list[Any]:
+    """That NumPy's users write."""
+    a = xp.linspace(0, 2, 5)
+    same = xp.array(a, copy=True)
+    same += 1
+    grid, step = xp.linspace(0, 1, 5, retstep=True)
+    rows = xp.linspace(xp.array([0.0, 1.0]), xp.array([1.0, 3.0]), 3)
+    found = [a, same, grid, step, rows, xp.linspace(0.0, rows[1], 4, endpoint=False)]
+    found += [*xp.meshgrid(a, a[:2], sparse=True), xp.clip(a, a_min=0.5, a_max=1), a.imag]
+    found += [xp.average(a, weights=[1, 2, 3, 4, 5]), xp.average(rows, axis=1, weights=[1, 3])]
+    return [*found, a * [1, 2, 3, 4, 5], a + np.arange(5), np.arange(5.0) * a, a.conjugate()]
+
+
 def plain(found: Any) -> Any:
     """Numbers as NumPy has them, of arrays and lists of any kind."""
     if isinstance(found, (list, tuple)):
@@ -210,6 +223,7 @@ def near(found: Any, wanted: Any) -> bool:
         polynomials,
         systems,
         places,
+        keywords,
     ],
 )
 def test_scripts_run_with_another_module(script: Script) -> None:

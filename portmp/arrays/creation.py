@@ -83,6 +83,7 @@ def array(
     rounding: str | None = None,
     *,
     dtype: Any = None,
+    copy: bool | None = True,
 ) -> Any:
     """An array of *data* on *device*.
 
@@ -92,7 +93,8 @@ def array(
     taken where their imaginary parts are all 0. Without a format: that of arrays, else dd. *dtype*
     is another name for the format, and may also be one of integers or truth values. *rounding*:
     how a storage format rounds, ``nearest`` (ties to even) or ``toward_zero``; results in the
-    array's format are rounded so, too.
+    array's format are rounded so, too. *copy*: None or False for an array itself where nothing is
+    to be changed, as of ``asarray``.
     """
     data = _on_device(data)
     kind = None if format is None and dtype is None else chosen(format, dtype)
@@ -101,9 +103,13 @@ def array(
     if isinstance(data, Viewed):
         own = dtypes.of_view(data.planes)
         wanted = rounded(kind or (own if isinstance(own, Format) else dtypes.default()), rounding)
+        if copy is not True:
+            return asarray(data, dtype=wanted, device=device, copy=copy)
         found = wrapped(elementwise.as_dtype(data.planes, wanted))
         found = found.copy() if found.planes is data.planes else found
         return found if device is None else found.to(device)
+    if copy is False:
+        raise ValueError("array: copy=False given, numbers of the host must be copied")
     wanted = rounded(kind or dtypes.default(), rounding)
     return wrapped(_of_host(data, wanted, device))
 
@@ -395,12 +401,14 @@ def linspace(
     dtype: Any = None,
     device: Where = None,
     endpoint: bool = True,
+    retstep: bool = False,
 ) -> Any:
     """*num* numbers at equal distances from *start* to *stop*, which is the last one (or left out).
 
     Element i is start + i (stop - start) / d, where d is num - 1, or num without the end point: the
     difference, the product, the quotient and the sum, each an operation of the format. The last one
-    is *stop* itself. Without a dtype and a device those of *start* or *stop*, if one is an array.
+    is *stop* itself. Without a dtype and a device those of *start* or *stop*, if one is an array;
+    between arrays with axes as many rows. *retstep*: a pair, with the distance.
     """
     (count,) = integers((num,), "num")
     if count < 0:
@@ -416,10 +424,11 @@ def linspace(
     first, last = (_point(x, kind, queue) for x in (start, stop))
     index = wrapped(elementwise.as_dtype(plain.counted(0, 1, count, "int64", queue), kind))
     parts = count - 1 if endpoint else count
-    found = first + index * (last - first) / max(parts, 1)
+    apart = last - first
+    found = first + index.reshape(count, *[1] * apart.ndim) * apart / max(parts, 1)
     if endpoint and count > 1:
         found[-1] = last
-    return found
+    return (found, apart / max(parts, 1)) if retstep else found
 
 
 def _point(value: Any, kind: Format, queue: Queue) -> Any:
@@ -482,10 +491,11 @@ def triu(x: AnyArray, /, k: int = 0) -> Any:
     return _triangle(x, k, "triu")
 
 
-def meshgrid(*arrays: AnyArray, indexing: str = "xy") -> list[Any]:
+def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> list[Any]:
     """Coordinates of a grid from vectors of them: copies of one shape, an axis each.
 
-    *indexing*: ``xy``, where the first two axes are exchanged, or ``ij``.
+    *indexing*: ``xy``, where the first two axes are exchanged, or ``ij``. *sparse*: the vectors,
+    each along its axis, which broadcast to that shape.
     """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing: {indexing!r} given, allowed are 'xy' and 'ij'")
@@ -498,5 +508,6 @@ def meshgrid(*arrays: AnyArray, indexing: str = "xy") -> list[Any]:
     for i, x in enumerate(arrays):
         ends = [1] * count
         ends[order.index(i)] = x.size
-        found.append(manipulation.broadcast_to(x.reshape(ends), shape).copy())
+        line = x.reshape(ends)
+        found.append(line.copy() if sparse else manipulation.broadcast_to(line, shape).copy())
     return found

@@ -383,8 +383,21 @@ def like_number(value: Any, like: V) -> V:
     return made
 
 
-def clip(x: AnyArray, /, min: Any = None, max: Any = None, *, out: AnyArray | None = None) -> Any:
-    """x, at least *min* and at most *max*, where they are given; NaN propagates."""
+def clip(
+    x: AnyArray,
+    /,
+    min: Any = None,
+    max: Any = None,
+    *,
+    out: AnyArray | None = None,
+    a_min: Any = None,
+    a_max: Any = None,
+) -> Any:
+    """x, at least *min* and at most *max*, where they are given; NaN propagates.
+
+    *a_min* and *a_max* are NumPy's older names of them.
+    """
+    min, max = a_min if min is None else min, a_max if max is None else max
     found = positive(x) if min is None and max is None else x
     for end, cut in ((min, maximum), (max, minimum)):
         if end is not None:

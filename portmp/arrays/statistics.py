@@ -373,10 +373,11 @@ def ptp(x: AnyArray, axis: Axis = None, *, keepdims: bool = False) -> Any:
     return max(x, axis, keepdims=keepdims) - min(x, axis, keepdims=keepdims)
 
 
-def average(x: AnyArray, axis: Axis = None, weights: AnyArray | None = None) -> Any:
+def average(x: AnyArray, axis: Axis = None, weights: Any = None) -> Any:
     """The mean, or that with weights, which broadcast with x."""
     if weights is None:
         return mean(x, axis)
+    (x, weights) = elementwise.beside([manipulation.checked(x, "x"), weights])
     if weights.shape != x.shape and weights.ndim == 1 and isinstance(axis, int):
         ends = [1] * x.ndim
         ends[axis] = weights.size
