@@ -8,6 +8,8 @@ host's reference answers, so that no kernel is compiled; other devices have its 
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -445,3 +447,115 @@ def test_dtypes(data: Any) -> None:
     if np.dtype(one).kind == np.dtype(other).kind:
         expected = strict.can_cast(getattr(strict, one), getattr(strict, other))
         assert mp.can_cast(getattr(mp, one), getattr(mp, other)) == expected
+
+
+# --- what is not drawn ----------------------------------------------------------------------------
+
+SPECIAL = [math.nan, math.inf, -math.inf, 0.0, -0.0, 1, -1, 0.5, -0.5, 1.5, 2, -2, 3, -3, 2.5]
+OPEN = {"maximum", "minimum"}
+"""What the standard leaves open is which zero they give."""
+
+
+@pytest.mark.parametrize("name", sorted({*UNARY, *BINARY} - OPEN))
+def test_special_values(name: str) -> None:
+    """Each beside each: infinities, NaN, both zeros, integers and halves."""
+    dtypes, ulps = (UNARY | BINARY)[name]
+    if "float64" not in dtypes:
+        return
+    pairs = np.array(list(itertools.product(SPECIAL, SPECIAL)))
+    operands = [pairs[:, 0], pairs[:, 1]] if name in BINARY else [np.array(SPECIAL)]
+    own, theirs = zip(*map(both, operands), strict=True)
+    found, expected = getattr(mp, name)(*own), getattr(strict, name)(*theirs)
+    agree(found, expected, ulps)
+    if expected.dtype == strict.float64:
+        zeros = np.asarray(expected) == 0
+        signs = [np.signbit(np.asarray(x))[zeros].tolist() for x in (found, expected)]
+        assert signs[0] == signs[1]
+
+
+@pytest.mark.parametrize("name", sorted(BINARY))
+def test_numbers_beside_arrays(name: str) -> None:
+    """On either side they have the array's dtype."""
+    dtypes, ulps = BINARY[name]
+    for kind in dtypes:
+        number = {"b": True, "f": 2.5}.get(np.dtype(kind).kind, 2)
+        own, theirs = both(np.array([1, 2, 3]).astype(kind))
+        agree(getattr(mp, name)(own, number), getattr(strict, name)(theirs, number), ulps)
+        agree(getattr(mp, name)(number, own), getattr(strict, name)(number, theirs), ulps)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        ([0, 2], 1, [3, 4]),
+        ([[0], [1]], [1, 2], 0),
+        (1, [0, 3], 2),
+        ([2, 0], [3, 1], [4, 4]),
+        ([0, -1], ...),
+    ],
+    ids=str,
+)
+def test_arrays_of_integers_beside_integers(key: Any) -> None:
+    x = np.arange(60).reshape(3, 4, 5)
+    places = tuple(mp.asarray(k) if isinstance(k, list) else k for k in key)
+    agree(mp.asarray(x)[places], strict.asarray(x[key]))
+
+
+SQUARE = [[[4.0, 1, 2], [1, 3, 0], [2, 0, 5]], [[5.0, 1, 1], [1, 6, 2], [1, 2, 7]]]
+TALL = [[1.0, 2], [3, 4], [5, 6.5]]
+Linalg = Callable[[Any, Any, Any], Any]
+LINALG: dict[str, Linalg] = {
+    "cholesky": lambda f, a, t: [f(a), f(a, upper=True)],
+    "cross": lambda f, a, t: [f(a, a[:, ::-1, :]), f(a, a[:, ::-1, :], axis=-2)],
+    "det": lambda f, a, t: f(a),
+    "diagonal": lambda f, a, t: [f(a), f(t, offset=-1)],
+    "eigh": lambda f, a, t: [f(a).eigenvalues, f(a)._fields],
+    "eigvalsh": lambda f, a, t: f(a),
+    "inv": lambda f, a, t: f(a),
+    "matmul": lambda f, a, t: [f(a, t), f(a, a)],
+    "matrix_norm": lambda f, a, t: [
+        f(x, ord=ord, keepdims=kept)
+        for x in (a, t)
+        for ord in ("fro", "nuc", 1, -1, 2, -2, np.inf, -np.inf)
+        for kept in (True, False)
+    ],
+    "matrix_power": lambda f, a, t: [f(a, n) for n in (0, 1, 3, -2)],
+    "matrix_rank": lambda f, a, t: [f(a), f(t), f(a, rtol=0.4)],
+    "matrix_transpose": lambda f, a, t: [f(a), f(t)],
+    "outer": lambda f, a, t: f(t[0, :], t[:, 1]),
+    "pinv": lambda f, a, t: [f(a), f(t), f(t, rtol=0.2)],
+    "qr": lambda f, a, t: [[abs(x) for x in f(t)], f(a)._fields, f(t, mode="complete")[0].shape],
+    "slogdet": lambda f, a, t: f(a),
+    "solve": lambda f, a, t: [f(a, t), f(a, t[:, 0])],
+    "svd": lambda f, a, t: [f(t).S, f(a)._fields, [x.shape for x in f(t, full_matrices=False)]],
+    "svdvals": lambda f, a, t: [f(a), f(t)],
+    "tensordot": lambda f, a, t: f(a, t, axes=((2,), (0,))),
+    "trace": lambda f, a, t: [f(a), f(t, offset=-1), f(a, dtype=a.dtype)],
+    "vecdot": lambda f, a, t: [f(a, t[:, 0]), f(t, t, axis=-2)],
+    "vector_norm": lambda f, a, t: [
+        f(a, ord=ord, axis=axis, keepdims=kept)
+        for ord in (0, 1, -1, 2, 3, 0.5, np.inf, -np.inf)
+        for axis in (None, 0, (0, -1))
+        for kept in (True, False)
+    ],
+}
+"""Calls of the extension for linear algebra, with a stack of matrices and with a tall one."""
+
+
+@pytest.mark.parametrize("name", sorted(LINALG))
+@pytest.mark.parametrize("kind", FLOATS)
+def test_linear_algebra(name: str, kind: str) -> None:
+    """Options, dtypes, shapes and fields are the standard's; values as far as rounding goes."""
+    a, t = (both(np.array(x, kind)) for x in (SQUARE, TALL))
+    found = LINALG[name](getattr(mp.linalg, name), a[0], t[0])
+    agree(found, LINALG[name](getattr(strict.linalg, name), a[1], t[1]), 200)
+
+
+def test_every_function_of_linear_algebra_is_called() -> None:
+    own = {n for n, f in vars(strict.linalg).items() if f.__class__.__name__ == "function"}
+    assert {n for n in strict.linalg.__all__ if n in own} <= {*LINALG, "vecdot"}
+
+
+def test_transforms_are_refused_by_name() -> None:
+    with pytest.raises(AttributeError, match="complex"):
+        _ = mp.fft

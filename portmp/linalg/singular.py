@@ -80,15 +80,15 @@ def matrix_rank(
 ) -> Any:
     """How many singular values are above *tol*, of a vector whether it is not zero.
 
-    *tol* is *rtol* times the largest one, *rtol* max(m, n) u^N. An int, of stacks integers (...).
+    *tol* is *rtol* times the largest one, *rtol* max(m, n) u^N. Integers, of a stack's shape (...).
     """
     if isinstance(A, Array) and A.ndim < 2:
-        return int(not bool((A == 0).all()))
+        return statistics.any(A != 0).astype("int64")
     matrix = operands.matrix(A, "matrix_rank", argument="A")
     if tol is not None and rtol is not None:
         raise ArgumentError("matrix_rank: tol and rtol given, one is allowed")
     if not matrix.size:
-        return 0 if matrix.ndim == 2 else statistics.sum(abs(matrix) > 0, (-2, -1))
+        return statistics.sum(abs(matrix) > 0, (-2, -1))
     s = svd(matrix, compute_uv=False, hermitian=hermitian, method=method)
     assert isinstance(s, Array)
     limit = tol
@@ -96,8 +96,7 @@ def matrix_rank(
         limit = s.max(-1, keepdims=True) * _rtol(matrix, rtol, "matrix_rank", "rtol")
     elif isinstance(limit, Array) and limit.ndim:
         limit = limit[..., None]
-    found = statistics.count_nonzero(s > limit, axis=-1)
-    return int(found) if matrix.ndim == 2 else found
+    return statistics.count_nonzero(s > limit, axis=-1)
 
 
 def pinv(
