@@ -7,7 +7,9 @@
 On a CPU both run on one core, by turns: the OpenCL driver has one thread (PoCL), QD is called in a
 loop by a program that the system's C++ compiler makes (package libqd-dev). Printed and compared is
 the least time of the turns, since a machine may have other work too. On a GPU it is the median by
-the device's clock, and what does not fit the seconds is left out, by name. Operands are uniform,
+the device's clock, and what does not fit the seconds is left out, by name. ``--elements`` says
+how many values both take on a CPU, where QD's loop has 16384 of dd and 1024 of qd else; ``copy`` is
+what reading and writing them costs. Operands are uniform,
 with all limbs full. Operations are the networks', guards included, without what is seldom computed.
 """
 
@@ -77,8 +79,10 @@ CASES: dict[str, tuple[float, float, str]] = {
     "trunc": (-1e6, 1e6, "aint(x)"),
     "round": (-1e6, 1e6, "nint(x)"),
     "fmod": (1, 1e4, "fmod(x, y)"),
+    "copy": (-10, 10, "x"),
 }
 """Range of the operands, and how QD says it."""
+COPY = "copy"
 DRAWS = ("random", "standard_normal")
 """What is drawn by a generator."""
 
@@ -86,6 +90,7 @@ PROGRAM = r"""
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <random>
 #include <vector>
 #include <qd/fpu.h>
@@ -118,25 +123,25 @@ template <class T> static void all(const char *form, int n)
     (void)n;
 CALLS}
 
-int main()
+int main(int, char **words)
 {
     unsigned old;
     fpu_fix_start(&old);
-    all<dd_real>("dd", 16384);
-    all<qd_real>("qd", 1024);
+    all<dd_real>("dd", std::atoi(words[1]));
+    all<qd_real>("qd", std::atoi(words[2]));
 }
 """
 
 
-def qd_program(folder: Path) -> Path | None:
-    """The compiled program; None where QD or a compiler is not installed."""
+def qd_program(folder: Path, names: list[str]) -> Path | None:
+    """The compiled program for some functions; None where QD or a compiler is not installed."""
     if shutil.which("g++") is None:
         return None
     calls = "".join(
         f'    timed<T>("{name}", form, {low}, {high}, n, '
         f"[](const T &x, const T &y) {{ (void)y; return {text}; }});\n"
         for name, (low, high, text) in CASES.items()
-        if text
+        if text and name in names
     )
     source, program = folder / "qd.cpp", folder / "qd"
     source.write_text(PROGRAM.replace("CALLS", calls))
@@ -147,9 +152,10 @@ def qd_program(folder: Path) -> Path | None:
     return program if made.returncode == 0 else None
 
 
-def qd_times(program: Path) -> dict[tuple[str, str], float]:
+def qd_times(program: Path, count: int | None) -> dict[tuple[str, str], float]:
     """Nanoseconds a call, by function and format."""
-    said = subprocess.run([str(program)], capture_output=True, text=True, check=True).stdout
+    counts = [str(count or usual) for usual in (16384, 1024)]
+    said = subprocess.run([program, *counts], capture_output=True, text=True, check=True).stdout
     return {(name, form): float(ns) for name, form, ns in map(str.split, said.splitlines())}
 
 
@@ -159,7 +165,7 @@ def operands(name: str, form: str, device: str, count: int) -> list[Any]:
     draw = np.random.default_rng(1)
     kind = np.float32 if formats.get(form).word == "float32" else np.float64
     found = []
-    for _ in range(ARITY[name]):
+    for _ in range(1 if name == COPY else ARITY[name]):
         plain = mp.array(draw.uniform(low, high, count).astype(kind), form, device)
         found.append(plain / 3 * mp.array(2.9999995, form, device))
     return found
@@ -191,6 +197,7 @@ def main() -> int:
     parser.add_argument("--device", default="opencl:0")
     parser.add_argument("--formats", default="float64,ds,dd,td,qd")
     parser.add_argument("--functions", default=",".join((*CASES, *DRAWS)))
+    parser.add_argument("--elements", type=int, metavar="N", help="values, on a CPU")
     parser.add_argument("--seconds", type=float, default=100, help="on a GPU (100)")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     args = parser.parse_args()
@@ -205,16 +212,16 @@ def main() -> int:
         return on_gpu(device, names, forms, args)
     for name in names:
         for form in forms:
-            cases[name, form] = prepared(name, form, args.device, COUNT["cpu"])
+            cases[name, form] = prepared(name, form, args.device, args.elements or COUNT["cpu"])
     own: dict[tuple[str, str], list[float]] = {case: [] for case in cases}
     other: dict[tuple[str, str], list[float]] = {}
     with tempfile.TemporaryDirectory() as folder:
-        program = qd_program(Path(folder))
+        program = qd_program(Path(folder), names)
         for _ in range(TURNS):
             for case, (call, out) in cases.items():
                 own[case].append(own_time(call, out))
             if program:
-                for case, ns in qd_times(program).items():
+                for case, ns in qd_times(program, args.elements).items():
                     other.setdefault(case, []).append(ns)
     rows = []
     for (name, form), times in own.items():
@@ -226,7 +233,7 @@ def main() -> int:
         rows.append(row)
         ratio = f"{row['qd_ns']['least']:10.1f} {row['ratio']:7.1f}" if theirs else ""
         print(f"{name:16}{form:8}{row['operations']:7}{row['ns']['least']:9.2f}{ratio}")
-    write(args.output, device, rows, {"turns": TURNS})
+    write(args.output, device, rows, {"turns": TURNS, "elements": args.elements or COUNT["cpu"]})
     return 0
 
 
@@ -236,6 +243,9 @@ def prepared(name: str, form: str, device: str, count: int) -> tuple[Callable[[]
         given = operands(name, form, device, count)
         out = FUNCTIONS[name](*given)
         return partial(FUNCTIONS[name], *given, out=out), out
+    if name == COPY:
+        (x,) = operands(name, form, device, count)
+        return partial(mp.positive, x, out=x.copy()), x
     rng, out = mp.random.default_rng(1), mp.zeros(count, form, device)
     drawn = getattr(rng, name)
     return partial(drawn, out=drawn(out=out)), out
