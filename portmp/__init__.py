@@ -22,7 +22,9 @@ if TYPE_CHECKING:
         apply_along_axis,
         apply_over_axes,
         ascontiguousarray,
+        iscomplex,
         iscomplexobj,
+        isreal,
         isrealobj,
         isscalar,
         iterable,
@@ -99,6 +101,7 @@ if TYPE_CHECKING:
         piecewise,
         place,
         put,
+        put_along_axis,
         putmask,
         select,
         sinc,
@@ -279,34 +282,45 @@ if TYPE_CHECKING:
         arctan2,
         arctanh,
         around,
+        asanyarray,
+        bitwise_not,
         bool,
         bool_,
         concatenate,
+        conjugate,
         cumprod,
         cumsum,
         dd,
+        double,
         dps,
         ds,
         float32,
         float64,
+        index_exp,
         inf,
         int8,
         int16,
         int32,
         int64,
+        int_,
+        intp,
         invert,
         left_shift,
         mod,
         nan,
+        ndarray,
         newaxis,
         pow,
         qd,
         qs,
         right_shift,
         rint,
+        s_,
+        single,
         td,
         true_divide,
         ts,
+        uint,
         uint8,
         uint16,
         uint32,
@@ -405,9 +419,9 @@ if TYPE_CHECKING:
 
 _WHERE = {
     "portmp.arrays.applied": (
-        "apply_along_axis apply_over_axes ascontiguousarray iscomplexobj isrealobj isscalar "
-        "iterable may_share_memory ndenumerate ndim ndindex nditer ravel_multi_index shape "
-        "shares_memory size unravel_index vectorize"
+        "apply_along_axis apply_over_axes ascontiguousarray iscomplex iscomplexobj isreal "
+        "isrealobj isscalar iterable may_share_memory ndenumerate ndim ndindex nditer "
+        "ravel_multi_index shape shares_memory size unravel_index vectorize"
     ),
     "portmp.arrays.arranging": (
         "atleast_3d block c_ copy delete diag_indices diag_indices_from diagflat dsplit dstack "
@@ -420,7 +434,7 @@ _WHERE = {
     "portmp.arrays.choosing": (
         "angle choose compress copyto digitize divmod exp2 extract fabs fix float_power fmax "
         "fmin frexp heaviside isneginf isposinf ldexp logaddexp2 modf nan_to_num piecewise "
-        "place put putmask select sinc unwrap"
+        "place put put_along_axis putmask select sinc unwrap"
     ),
     "portmp.arrays.closeness": "allclose array_equal array_equiv isclose",
     "portmp.arrays.composed": (
@@ -458,10 +472,11 @@ _WHERE = {
         "nanpercentile nanprod nanquantile nanstd nansum nanvar"
     ),
     "portmp.arrays.names": (
-        "absolute amax amin arccos arccosh arcsin arcsinh arctan arctan2 arctanh around bool "
-        "bool_ concatenate cumprod cumsum dd dps ds float32 float64 inf int16 int32 int64 int8 "
-        "invert left_shift mod nan newaxis pow qd qs right_shift rint td true_divide ts uint16 "
-        "uint32 uint64 uint8"
+        "absolute amax amin arccos arccosh arcsin arcsinh arctan arctan2 arctanh around "
+        "asanyarray bitwise_not bool bool_ concatenate conjugate cumprod cumsum dd double dps "
+        "ds float32 float64 index_exp inf int16 int32 int64 int8 int_ intp invert left_shift "
+        "mod nan ndarray newaxis pow qd qs right_shift rint s_ single td true_divide ts uint "
+        "uint16 uint32 uint64 uint8"
     ),
     "portmp.arrays.numerics": (
         "append convolve corrcoef cov ediff1d gradient interp median trapezoid"
@@ -572,6 +587,7 @@ __all__ = [
     "array_equal",
     "array_equiv",
     "array_split",
+    "asanyarray",
     "asarray",
     "ascontiguousarray",
     "asin",
@@ -589,6 +605,7 @@ __all__ = [
     "bitwise_and",
     "bitwise_invert",
     "bitwise_left_shift",
+    "bitwise_not",
     "bitwise_or",
     "bitwise_right_shift",
     "bitwise_xor",
@@ -609,6 +626,7 @@ __all__ = [
     "concat",
     "concatenate",
     "conj",
+    "conjugate",
     "convolve",
     "copy",
     "copysign",
@@ -641,6 +659,7 @@ __all__ = [
     "divide",
     "divmod",
     "dot",
+    "double",
     "dps",
     "ds",
     "dsplit",
@@ -706,6 +725,7 @@ __all__ = [
     "identity",
     "iinfo",
     "imag",
+    "index_exp",
     "indices",
     "inf",
     "inner",
@@ -714,10 +734,13 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "int_",
     "interp",
     "intersect1d",
+    "intp",
     "invert",
     "isclose",
+    "iscomplex",
     "iscomplexobj",
     "isdtype",
     "isfinite",
@@ -726,6 +749,7 @@ __all__ = [
     "isnan",
     "isneginf",
     "isposinf",
+    "isreal",
     "isrealobj",
     "isscalar",
     "iterable",
@@ -785,6 +809,7 @@ __all__ = [
     "nansum",
     "nanvar",
     "nbody",
+    "ndarray",
     "ndenumerate",
     "ndim",
     "ndindex",
@@ -828,6 +853,7 @@ __all__ = [
     "prod",
     "ptp",
     "put",
+    "put_along_axis",
     "putmask",
     "qd",
     "qs",
@@ -853,6 +879,7 @@ __all__ = [
     "roots",
     "rot90",
     "round",
+    "s_",
     "save",
     "scal",
     "searchsorted",
@@ -866,6 +893,7 @@ __all__ = [
     "signbit",
     "sin",
     "sinc",
+    "single",
     "sinh",
     "size",
     "sort",
@@ -902,6 +930,7 @@ __all__ = [
     "true_divide",
     "trunc",
     "ts",
+    "uint",
     "uint8",
     "uint16",
     "uint32",

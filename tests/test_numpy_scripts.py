@@ -193,6 +193,12 @@ def keywords(xp: Any) -> list[Any]:
     found = [a, same, grid, step, rows, xp.linspace(0.0, rows[1], 4, endpoint=False)]
     found += [*xp.meshgrid(a, a[:2], sparse=True), xp.clip(a, a_min=0.5, a_max=1), a.imag]
     found += [xp.average(a, weights=[1, 2, 3, 4, 5]), xp.average(rows, axis=1, weights=[1, 3])]
+    found += [isinstance(a, xp.ndarray), isinstance(a > 1, xp.ndarray), xp.isreal(a)]
+    found += [xp.iscomplex(a), a[xp.s_[1:4]], xp.asanyarray(a), xp.bitwise_not(a > 1)]
+    places = xp.argmax(rows, axis=1, keepdims=True)
+    xp.put_along_axis(rows, places, 9.0, axis=1)
+    xp.put_along_axis(grid, xp.arange(2), xp.linspace(5, 6, 2), axis=0)
+    found += [rows, grid, xp.zeros(3, dtype=xp.int_), xp.conjugate(a)]
     return [*found, a * [1, 2, 3, 4, 5], a + np.arange(5), np.arange(5.0) * a, a.conjugate()]
 
 
@@ -305,6 +311,9 @@ def test_rounding_to_decimals() -> None:
         (mp.diag_indices_from, ShapeError, "one length"),
         (lambda x: mp.add.reduceat(x, [2]), IndexError, "size 2"),
         (lambda x: mp.histogram2d(x, x[:1]), ShapeError, "histogram2d"),
+        (lambda x: mp.put_along_axis(x, [[0]], 1, 0), ShapeError, "as many"),
+        (lambda x: mp.put_along_axis(x, [0.5], 1, 0), ArgumentError, "integers"),
+        (lambda x: mp.issubdtype, AttributeError, "isdtype"),
         (lambda x: mp.poly1d(x) ** -1, ArgumentError, "power"),
         (lambda x: mp.poly1d(x[None]), ShapeError, "poly1d"),
         (lambda x: mp.linalg.tensorinv(x[None], 0), ArgumentError, "ind"),

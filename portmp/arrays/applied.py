@@ -100,6 +100,16 @@ def size(a: Any, axis: int | None = None) -> int:
     return a.size if axis is None else a.shape[axis]
 
 
+def isreal(x: Any) -> Any:
+    """True for each element: numbers are real."""
+    return creation.ones_like(manipulation.checked(x, "isreal: x"), dtype="bool")
+
+
+def iscomplex(x: Any) -> Any:
+    """False for each element: numbers are real."""
+    return creation.zeros_like(manipulation.checked(x, "iscomplex: x"), dtype="bool")
+
+
 def isscalar(element: Any) -> bool:
     """Whether something is a number or a text, and no array, not even one of shape ()."""
     return elementwise.is_number(element) and not isinstance(element, np.ndarray)

@@ -22,6 +22,7 @@ from portmp.arrays import (
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format, constants
+from portmp.routines import axes
 
 # --- by conditions --------------------------------------------------------------------------------
 
@@ -116,6 +117,27 @@ def copyto(dst: AnyArray, src: Any, where: Any = True) -> None:
         return
     kept = manipulation.broadcast_to(manipulation.checked(where, "where"), dst.shape)
     dst[...] = _either(kept, src, dst)
+
+
+def put_along_axis(x: AnyArray, indices: Any, values: Any, axis: int | None) -> None:
+    """Set the elements that ``take_along_axis`` takes to values, which broadcast with indices.
+
+    Without an axis those of all elements in C order.
+    """
+    places = np.asarray(indices)
+    if places.dtype.kind not in "iu":
+        raise ArgumentError("put_along_axis: indices: integers are needed")
+    if axis is None:
+        put(x, places, values)
+        return
+    (along,) = axes.named(axis, x.ndim)
+    if places.ndim != x.ndim:
+        raise ShapeError(
+            f"put_along_axis: indices have {places.ndim} axes, x has {x.ndim}: as many are needed"
+        )
+    lines = list(np.ogrid[tuple(slice(n) for n in x.shape)])
+    lines[along] = places
+    x[tuple(lines)] = values
 
 
 def putmask(a: AnyArray, mask: Any, values: Any) -> None:

@@ -5,7 +5,17 @@ import math
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import elementwise, functions, manipulation, methods, powers, statistics
+from portmp.arrays import (
+    composed,
+    creation,
+    elementwise,
+    functions,
+    manipulation,
+    methods,
+    powers,
+    statistics,
+)
+from portmp.arrays.viewed import Viewed
 
 float32, float64 = formats.get("float32"), formats.get("float64")
 ds, ts, qs = formats.get("ds"), formats.get("ts"), formats.get("qs")
@@ -13,6 +23,8 @@ dd, td, qd, dps = formats.get("dd"), formats.get("td"), formats.get("qd"), forma
 int8, int16, int32, int64 = (np.dtype(f"int{n}") for n in (8, 16, 32, 64))
 uint8, uint16, uint32, uint64 = (np.dtype(f"uint{n}") for n in (8, 16, 32, 64))
 bool = bool_ = np.dtype("bool")
+int_ = intp = int64
+uint, single, double = uint64, float32, float64
 inf, nan, newaxis = math.inf, math.nan, None
 
 absolute, concatenate = elementwise.abs, manipulation.concat
@@ -24,3 +36,8 @@ cumsum, cumprod = methods.cumsum, methods.cumprod
 arcsin, arccos, arctan, arctan2 = functions.asin, functions.acos, functions.atan, functions.atan2
 arcsinh, arccosh, arctanh = functions.asinh, functions.acosh, functions.atanh
 rint = around = functions.round
+bitwise_not = elementwise.bitwise_invert
+asanyarray, conjugate = creation.asarray, composed.conj
+s_, index_exp = np.s_, np.index_exp
+ndarray = Viewed
+"""What arrays of both kinds are: for ``isinstance`` and annotations."""

@@ -12,6 +12,9 @@ _COEFFICIENTS = (
     "linalg.eigvalsh gives the nodes of Gauss' rules"
 )
 
+_KINDS = "isdtype(a.dtype, 'real floating'), 'integral', 'bool' ... tells of dtypes"
+_WINDOWS = "windows are sums of cos(2 pi i / n): cos, arange and pi are there"
+
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
     **dict.fromkeys(("savez", "savez_compressed"), "portmp.save(file, a, name=b) keeps all digits"),
@@ -22,6 +25,13 @@ INSTEAD: dict[str, str] = {
     "polynomial": _COEFFICIENTS,
     "fft": "transforms are complex, which portmp is not; convolve and correlate take vectors",
     **dict.fromkeys(("complex64", "complex128", "complexfloating"), "formats are real"),
+    **dict.fromkeys(("issubdtype", "dtype", "generic", "number", "inexact"), _KINDS),
+    **dict.fromkeys(("floating", "integer", "signedinteger", "unsignedinteger"), _KINDS),
+    **dict.fromkeys(("promote_types", "common_type", "min_scalar_type"), "result_type"),
+    **dict.fromkeys(("hanning", "hamming", "blackman", "bartlett", "kaiser"), _WINDOWS),
+    **dict.fromkeys(("longdouble", "float128"), "formats dd, td and qd have more digits"),
+    "frombuffer": "portmp.array(numpy.frombuffer(...), format)",
+    "typing": "portmp.ndarray is for annotations",
     "float16": "portmp.formats.get('float16') is a storage format",
     "matrix": "arrays have @",
     "bmat": "block takes nested lists of arrays",
