@@ -349,6 +349,7 @@ if TYPE_CHECKING:
         polysub,
     )
     from portmp.arrays.powers import floor_divide, power, remainder
+    from portmp.arrays.printing import get_printoptions, printoptions, set_printoptions
     from portmp.arrays.products import (
         cross,
         diag,
@@ -484,6 +485,7 @@ _WHERE = {
     "portmp.arrays.plain": "PlainArray plain_array plain_full plain_zeros",
     "portmp.arrays.polynomials": "correlate poly polyadd polyder polydiv polyint polymul polysub",
     "portmp.arrays.powers": "floor_divide power remainder",
+    "portmp.arrays.printing": "get_printoptions printoptions set_printoptions",
     "portmp.arrays.products": (
         "cross diag dot inner kron matmul outer polyval tensordot trace vander vdot vecdot"
     ),
@@ -711,6 +713,7 @@ __all__ = [
     "gemm",
     "gemv",
     "geomspace",
+    "get_printoptions",
     "gradient",
     "graph",
     "greater",
@@ -850,6 +853,7 @@ __all__ = [
     "positive",
     "pow",
     "power",
+    "printoptions",
     "prod",
     "ptp",
     "put",
@@ -884,6 +888,7 @@ __all__ = [
     "scal",
     "searchsorted",
     "select",
+    "set_printoptions",
     "setdiff1d",
     "seterr",
     "setxor1d",

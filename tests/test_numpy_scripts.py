@@ -266,6 +266,30 @@ def test_parts_of_numbers_are_exact(form: str) -> None:
     assert e.tolist() == [0, 0, 0] and str(m) == str(special)
 
 
+def test_printing_can_be_set() -> None:
+    """Digits after the point, ends, and back again; numbers stay what they are."""
+    x = mp.array(["3.14159265358979323846264338", "-0.5", "1e-20", "1e30", "nan"], "dd")
+    before, options = str(x), mp.get_printoptions()
+    with mp.printoptions(precision=3, edgeitems=1) as held:
+        assert held["precision"] == 3
+        assert str(x) == "[3.142, -0.5, 1e-20, 1e+30, nan]"
+        assert f"{x[0]}" == "3.142" and f"{x[0]:.10f}" == "3.1415926536"
+        with mp.printoptions(suppress=True, threshold=2):
+            assert str(x) == "[3.142, ..., nan]"
+            assert str(x[2:3]) == "[0.0]"
+        assert str(mp.arange(3)) == "[0, 1, 2]"
+    assert str(x) == before and mp.get_printoptions() == options
+    mp.set_printoptions(precision=0)
+    try:
+        assert str(x[:2]) == "[3.0, -5e-1]"
+    finally:
+        mp.set_printoptions(precision=None)
+    with pytest.raises(UnsupportedError, match="floatmode"):
+        mp.set_printoptions(floatmode="fixed")
+    with pytest.raises(ArgumentError, match="precision"):
+        mp.set_printoptions(precision=-1)
+
+
 def test_eulers_constant_has_all_bits() -> None:
     """Beside MPFR's."""
     gmpy2 = pytest.importorskip("gmpy2")

@@ -19,7 +19,6 @@ INSTEAD: dict[str, str] = {
     **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
     **dict.fromkeys(("savez", "savez_compressed"), "portmp.save(file, a, name=b) keeps all digits"),
     **dict.fromkeys(("array2string", "array_str", "array_repr"), _SHOWN),
-    **dict.fromkeys(("set_printoptions", "printoptions", "get_printoptions"), _SHOWN),
     **dict.fromkeys(("format_float_positional", "format_float_scientific"), _SHOWN),
     "geterr": _STATE,
     "polynomial": _COEFFICIENTS,

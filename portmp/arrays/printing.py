@@ -5,17 +5,75 @@ from __future__ import annotations
 import decimal as standard
 import math
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, UnsupportedError
 from portmp.formats import convert, decimal
 
 SHOWN = 1000
 """Of arrays with more elements only the ends of the axes are printed."""
-ENDS = 3
-"""So many elements at each end."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How arrays are printed, by NumPy's names.
+
+    *precision*: digits after the point, at most (None: those that give the numbers back);
+    *threshold*: of more elements only *edgeitems* at each end; *linewidth*: characters of a line;
+    *suppress*: no exponents, where a precision is set.
+    """
+
+    precision: int | None = None
+    threshold: int = SHOWN
+    edgeitems: int = 3
+    linewidth: int = 100
+    suppress: bool = False
+
+
+_options: ContextVar[Options] = ContextVar("printing", default=Options())
+
+
+def get_printoptions() -> dict[str, Any]:
+    """How arrays are printed (``set_printoptions``)."""
+    return asdict(_options.get())
+
+
+def set_printoptions(**options: Any) -> None:
+    """Print arrays otherwise from now on, by NumPy's names: *precision* (digits after the point, at
+    most; None for those that give the numbers back), *threshold*, *edgeitems*, *linewidth* and
+    *suppress* (no exponents, where a precision is set). Numbers stay what they are.
+    """
+    known = get_printoptions()
+    for name, value in options.items():
+        if name not in known:
+            raise UnsupportedError(
+                f"set_printoptions: {name} given, there are {', '.join(known)}; "
+                "a.to_strings(digits) and format strings have all digits"
+            )
+        whole = isinstance(value, (int, np.integer)) and value >= 0
+        if not (whole or (name == "precision" and value is None)):
+            raise ArgumentError(
+                f"set_printoptions: {name}: {value!r:.60} given, a number from 0 on is needed"
+            )
+    _options.set(replace(_options.get(), **options))
+
+
+@contextmanager
+def printoptions(**options: Any) -> Iterator[dict[str, Any]]:
+    """``set_printoptions`` for the lines of a ``with``."""
+    before = get_printoptions()
+    set_printoptions(**options)
+    try:
+        yield get_printoptions()
+    finally:
+        set_printoptions(**before)
+
 
 _SPEC = re.compile(
     r"((?:.?[<>=^])?)([-+ ]?)(#?)(0?)([0-9]*)([_,]?)((?:\.[0-9]+)?)([eEfFgG%]?)", re.DOTALL
@@ -28,17 +86,17 @@ _NUMBER = re.compile(r"([-+ ]?)([0-9]+)((?:\.[0-9]+)?)(?:([eE])([-+])([0-9]+))?(
 
 def shown(x: Any) -> str:
     """The elements: values with the digits that give them back, but no more than the format has."""
-    return _laid_out(_texts(x)) if x.size <= SHOWN else _abridged(x)
+    return _laid_out(_texts(x)) if x.size <= _options.get().threshold else _abridged(x)
 
 
 def _abridged(x: Any) -> str:
     """The elements at the ends of each axis."""
-    n = len(x)
-    chosen = range(n) if n <= 2 * ENDS else (*range(ENDS), *range(n - ENDS, n))
+    n, ends = len(x), _options.get().edgeitems
+    chosen = range(n) if n <= 2 * ends else (*range(ends), *range(n - ends, n))
     deep = x.ndim > 1
     parts = [_abridged(x[i]) for i in chosen] if deep else list(map(str, _texts(x[list(chosen)])))
-    if n > 2 * ENDS:
-        parts.insert(ENDS, "...")
+    if n > 2 * ends:
+        parts.insert(ends, "...")
     text = (",\n" if deep else ", ").join(parts).replace("\n", "\n ")
     return f"[{text}]"
 
@@ -46,13 +104,35 @@ def _abridged(x: Any) -> str:
 def _texts(x: Any) -> np.ndarray[Any, Any]:
     """The elements as an array of texts, or as plain numbers."""
     if hasattr(x, "to_limbs"):
-        return decimal.to_strings(x.to_limbs(), x.format, "shown")
+        texts = decimal.to_strings(x.to_limbs(), x.format, "shown")
+        precision = _options.get().precision
+        if precision is None:
+            return texts
+        cut = [_cut(text, precision) for text in texts.ravel()]
+        return convert.object_array(cut, texts.shape)
     found: np.ndarray[Any, Any] = x.to_numpy()
     return found
 
 
+def _cut(text: str, precision: int) -> str:
+    """A number's text with so many digits after the point, at most."""
+    number = standard.Decimal(text)
+    if not number.is_finite():
+        return text
+    fixed = f"{number:.{precision}f}"
+    plain = _options.get().suppress or (
+        "e" not in text.lower() and (any(c in "123456789" for c in fixed) or not number)
+    )
+    digits, power = fixed, ""
+    if not plain:
+        digits, _, power = f"{number:.{precision}e}".partition("e")
+    if "." in digits:
+        digits = digits.rstrip("0").rstrip(".")
+    return f"{digits}e{power}" if power else digits if "." in digits else f"{digits}.0"
+
+
 def _laid_out(texts: np.ndarray[Any, Any]) -> str:
-    options: dict[str, Any] = {"separator": ", ", "max_line_width": 100}
+    options: dict[str, Any] = {"separator": ", ", "max_line_width": _options.get().linewidth}
     if texts.dtype == object:
         options["formatter"] = {"all": str}
     return np.array2string(texts, threshold=texts.size + 1, **options)
