@@ -279,7 +279,7 @@ def test_printing_can_be_set() -> None:
             assert str(x[2:3]) == "[0.0]"
         assert str(mp.arange(3)) == "[0, 1, 2]"
     assert str(x) == before and mp.get_printoptions() == options
-    mp.set_printoptions(precision=0)
+    mp.set_printoptions(0)
     try:
         assert str(x[:2]) == "[3.0, -5e-1]"
     finally:

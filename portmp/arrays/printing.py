@@ -36,7 +36,10 @@ class Options:
     suppress: bool = False
 
 
-_options: ContextVar[Options] = ContextVar("printing", default=Options())
+_USUAL = Options()
+_options: ContextVar[Options] = ContextVar("printing", default=_USUAL)
+_KEPT: Any = object()
+"""For a precision that is not given."""
 
 
 def get_printoptions() -> dict[str, Any]:
@@ -44,12 +47,14 @@ def get_printoptions() -> dict[str, Any]:
     return asdict(_options.get())
 
 
-def set_printoptions(**options: Any) -> None:
+def set_printoptions(precision: int | None = _KEPT, **options: Any) -> None:
     """Print arrays otherwise from now on, by NumPy's names: *precision* (digits after the point, at
     most; None for those that give the numbers back), *threshold*, *edgeitems*, *linewidth* and
     *suppress* (no exponents, where a precision is set). Numbers stay what they are.
     """
     known = get_printoptions()
+    if precision is not _KEPT:
+        options["precision"] = precision
     for name, value in options.items():
         if name not in known:
             raise UnsupportedError(
@@ -65,10 +70,10 @@ def set_printoptions(**options: Any) -> None:
 
 
 @contextmanager
-def printoptions(**options: Any) -> Iterator[dict[str, Any]]:
+def printoptions(precision: int | None = _KEPT, **options: Any) -> Iterator[dict[str, Any]]:
     """``set_printoptions`` for the lines of a ``with``."""
     before = get_printoptions()
-    set_printoptions(**options)
+    set_printoptions(precision, **options)
     try:
         yield get_printoptions()
     finally:
