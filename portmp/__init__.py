@@ -4,11 +4,13 @@
 >>> a = mp.array([["1.1", "2.2"], ["3.3", "4.4"]], "qd")
 >>> c = a @ a
 
-Functions on arrays have the names of the array API standard and of NumPy. They are loaded when one
+Functions on arrays have the names of the array API standard and of NumPy. All are loaded when one
 is first used, so that ``import portmp`` and ``portmp --help`` are quick.
 """
 
+import functools
 import importlib.util
+import threading
 from typing import TYPE_CHECKING, Any
 
 from portmp import errors
@@ -523,6 +525,10 @@ _MODULES = {
 """What is a module itself."""
 
 
+_lock = threading.RLock()
+"""One thread loads at a time: others would find modules half loaded, whose imports cross theirs."""
+
+
 def __getattr__(name: str) -> Any:
     found = _found(name)
     globals()[name] = found
@@ -530,10 +536,12 @@ def __getattr__(name: str) -> Any:
 
 
 def _found(name: str) -> Any:
-    if name in _LATER:
-        return getattr(importlib.import_module(_LATER[name]), name)
-    if name in _MODULES:
-        return importlib.import_module(_MODULES[name])
+    if name in _LATER or name in _MODULES:
+        with _lock:
+            _load_arrays()
+            if name in _MODULES:
+                return importlib.import_module(_MODULES[name])
+            return getattr(importlib.import_module(_LATER[name]), name)
     if name.startswith("_"):
         raise AttributeError(f"module 'portmp' has no attribute {name!r}")
     if importlib.util.find_spec(f"portmp.{name}"):
@@ -541,6 +549,14 @@ def _found(name: str) -> Any:
     from portmp.arrays import not_here
 
     raise AttributeError(not_here.said(name) or f"module 'portmp' has no attribute {name!r}")
+
+
+@functools.cache
+def _load_arrays() -> None:
+    """All functions on arrays, so that no thread has to load some of them later."""
+    for module in ("portmp.arrays.numpy_names", *_WHERE):
+        if module.startswith("portmp.arrays."):
+            importlib.import_module(module)
 
 
 def __dir__() -> list[str]:

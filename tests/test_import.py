@@ -60,13 +60,31 @@ def of_portmp(modules: set[str]) -> set[str]:
 
 
 def test_functions_are_loaded_when_they_are_used() -> None:
-    """So that the import costs little more than NumPy's; its protocol loads a table itself."""
+    """So that the import costs little more than NumPy's; then all on arrays, and nothing else."""
     assert of_portmp(loaded_by("import portmp")) == LIGHT
     some = loaded_by("import portmp as mp\nmp.array")
     assert "portmp.arrays.array" in some
-    assert not some & {"portmp.arrays.numpy_names", "portmp.arrays.choosing", "portmp.linalg"}
-    called = "import numpy as np, portmp as mp\nnp.add(mp.ones(2, dtype='dd', device='host'), 1)"
-    assert "portmp.arrays.numpy_names" in loaded_by(called)
+    assert not some & set(HEAVY)
+    assert "portmp.arrays" not in of_portmp(loaded_by("import portmp as mp\nmp.formats.get('dd')"))
+
+
+def test_threads_load_functions_once() -> None:
+    """Functions and modules that are asked for at the same time, before any was."""
+    names = ["array", "linalg", "sparse", "random", "poly1d", "testing", "interp", "system", "save"]
+    code = f"""
+import threading, portmp as mp
+names, found = {names} * 2, []
+barrier = threading.Barrier(len(names))
+def ask(name):
+    barrier.wait()
+    found.append(getattr(mp, name))
+threads = [threading.Thread(target=ask, args=(name,)) for name in names]
+for one in threads: one.start()
+for one in threads: one.join()
+assert len(found) == len(names) and callable(mp.linalg.solve), found
+"""
+    for _ in range(3):
+        loaded_by(code)
 
 
 def test_help_loads_the_command_line_alone() -> None:

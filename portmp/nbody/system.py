@@ -17,12 +17,13 @@ from typing import Any
 
 import numpy as np
 
-from portmp import files, formats, nbody
+from portmp import files, formats
 from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
 from portmp.arrays.products import dot
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, ShapeError, suggestion
 from portmp.formats import convert, parse
+from portmp.nbody import energy, squared
 from portmp.routines import base, elementwise, gravity
 from portmp.runtime.planes import allocate
 
@@ -95,7 +96,7 @@ class System:
         self._velocity = velocity.copy()
         self._eps, self._root = exact(eps, "eps"), root
         self.time, self.steps = exact(time, "time"), _count(steps, "steps")
-        self._eps2 = nbody.squared(eps, form)
+        self._eps2 = squared(eps, form)
         self._acceleration = Array(allocate(form, (n, 3), position.planes.queue))
         self._current = False
 
@@ -195,7 +196,7 @@ class System:
     def energy(self) -> Array:
         """Kinetic and potential energy, of shape (): see nbody.energy."""
         r, m = self._bodies[:, :3], self._bodies[:, 3]
-        return nbody.energy(r, self._velocity, m, eps=self._eps, root=self._root)
+        return energy(r, self._velocity, m, eps=self._eps, root=self._root)
 
     def angular_momentum(self) -> list[Array]:
         """Sum of m r x v: three arrays of shape ()."""
