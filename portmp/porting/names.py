@@ -39,6 +39,8 @@ HEADERS = {
     "cuda_bf16.h": "hip/hip_bf16.h",
     "cuComplex.h": "hip/hip_complex.h",
     "cooperative_groups.h": "hip/hip_cooperative_groups.h",
+    "cooperative_groups/reduce.h": "hip/hip_cooperative_groups.h",
+    "cooperative_groups/scan.h": "hip/hip_cooperative_groups.h",
     "math_constants.h": "hip/hip_math_constants.h",
     "math_functions.h": "hip/math_functions.h",
     "nvrtc.h": "hip/hiprtc.h",
@@ -74,6 +76,8 @@ _CALLED_OTHERWISE = {
     "cudaThreadGetCacheConfig": "hipDeviceGetCacheConfig",
     "cudaThreadSetLimit": "hipDeviceSetLimit",
     "CUDART_CB": "/* CUDART_CB */",
+    "__trap": "__builtin_trap",
+    "__brkpt": "__builtin_debugtrap",
     "__CUDACC__": "__HIPCC__",
     "__NVCC__": "__HIPCC__",
     "cudaDeviceProp": "hipDeviceProp_t",
@@ -105,8 +109,34 @@ _CALLED_OTHERWISE = {
     "nvtxMark": "roctxMark",
     "nvtxMarkA": "roctxMarkA",
     "cub": "hipcub",
-    "cublasStatus_t": "hipblasStatus_t",
-    "cublasHandle_t": "hipblasHandle_t",
+    "CUFFT_INVERSE": "HIPFFT_BACKWARD",
+    "cudaDataType": "hipDataType",
+    "cudaDataType_t": "hipDataType",
+}
+
+_TYPES_OF_LIBRARIES = {
+    "blas": ("Status_t", "Handle_t", "Operation_t", "FillMode_t", "DiagType_t", "SideMode_t"),
+    "fft": ("Handle", "Result", "Type", "Complex", "DoubleComplex", "Real", "DoubleReal"),
+    "rand": ("Generator_t", "Status_t", "RngType_t"),
+    "sparse": (
+        "Handle_t",
+        "Status_t",
+        "MatDescr_t",
+        "SpMatDescr_t",
+        "DnVecDescr_t",
+        "DnMatDescr_t",
+    ),
+    "solver": ("Handle_t", "Status_t", "DnHandle_t"),
+}
+_CALLED_OTHERWISE |= {
+    f"cu{library}{kind}": f"hip{library}{kind}"
+    for library, kinds in _TYPES_OF_LIBRARIES.items()
+    for kind in kinds
+}
+_CALLED_OTHERWISE |= {
+    f"CUDA_{part}_{bits}": f"HIP_{part}_{bits}"
+    for part in "RC"
+    for bits in ("8I", "8U", "16F", "16BF", "32F", "64F", "32I", "32U")
 }
 
 _COMPLEX = ("Cadd", "Csub", "Cmul", "Cdiv", "Cabs", "Creal", "Cimag", "Conj", "Cfma")
@@ -152,6 +182,7 @@ _PREFIXES = (
 WITHOUT_DEFAULTS = {
     "cudaStreamWaitEvent": 3,
     "cudaMalloc3DArray": 4,
+    "cudaGraphInstantiate": 3,
     "cudaGraphInstantiateWithFlags": 3,
     "cudaSignalExternalSemaphoresAsync": 4,
     "cudaWaitExternalSemaphoresAsync": 4,

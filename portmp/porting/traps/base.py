@@ -170,9 +170,20 @@ class Facts:
         return [node for node in walk(self.source.root) if node.type == "call_expression"]
 
     @cached_property
+    def _of_warps(self) -> frozenset[str]:
+        """Functions of warps, and macros of the source's own whose text calls one."""
+        macros = {
+            text_of(node.child_by_field_name("name"))
+            for node in walk(self.source.root)
+            if node.type == "preproc_function_def"
+            and set(re.findall(r"\w+", text_of(node.child_by_field_name("value")))) & WARP
+        }
+        return WARP | macros
+
+    @cached_property
     def warp_functions(self) -> frozenset[str]:
         """Names of functions whose lanes tell each other something, by others too."""
-        found = {f.name for f in self.functions if f.names_called & WARP or f.uses_tiles}
+        found = {f.name for f in self.functions if f.names_called & self._of_warps or f.uses_tiles}
         while True:
             more = {f.name for f in self.functions if f.names_called & found} | found
             if more == found:
@@ -359,7 +370,7 @@ class Inside:
 
     @cached_property
     def ballots(self) -> frozenset[str]:
-        """Variables that hold ballots, or copies of them."""
+        """Variables that hold ballots or matches, or copies of them."""
         found: set[str] = set()
         while True:
             more = {n for n, vs in self.values.items() if any(_is_ballot(v, found) for v in vs)}
@@ -402,9 +413,9 @@ class Inside:
 
 
 def _is_ballot(node: Node, known: set[str]) -> bool:
-    """Whether a value is a ballot, or a variable that holds one."""
+    """Whether a value is a ballot or a match, or a variable that holds one."""
     if node.type == "call_expression":
-        return called(node) in BALLOTS
+        return called(node) in BALLOTS | MATCHES
     return node.type == "identifier" and text_of(node) in known
 
 

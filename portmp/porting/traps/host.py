@@ -15,7 +15,8 @@ _OWN_ENTRY = (
     (r"cuda\w*(Texture|Tex)\w*|cudaBind\w+|cudaUnbind\w+", "memory/texture-reference"),
     (r"cudaGraph\w+", "host/graphs"),
     (
-        r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*",
+        r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*"
+        r"|CU_TENSOR_MAP\w*|PFN_cuTensorMap\w*",
         "launch/clusters",
     ),
     (r"cudaError\w+", "host/errors"),
@@ -60,7 +61,7 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             words = f"HIP wants (const void *){short(given[0])}; portmp port --hip writes it"
             yield Trap("launch/shared-opt-in", *at(call), "compile", CERTAIN, words)
         elif name == "cudaGraphInstantiate" and len(given) in (2, 3):
-            words = "HIP has the five arguments of CUDA 11"
+            words = "HIP has the five arguments of CUDA 11; portmp port --hip writes ...WithFlags"
             yield Trap("host/graphs", *at(call), "compile", CERTAIN, words)
         elif name in ("cudaMemPrefetchAsync", "cudaMemAdvise") and _location(facts, given):
             words = "HIP takes a device's number, as CUDA before version 13 did"

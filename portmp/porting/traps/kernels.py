@@ -350,6 +350,7 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             "memory/async-copy",
             "HIP has no such header",
         ),
+        r"cuda/ptx": ("language/inline-asm", "PTX is NVIDIA's, also as functions"),
         r"cuda/.*": ("synchronisation/cuda-atomic", "libcu++ is not a part of ROCm"),
         r"mma\.h": ("arithmetic/tensor-cores", "rocWMMA has another header and namespace"),
         r"helper_(cuda|functions|string|timer|image)\.h|exception\.h": (

@@ -62,10 +62,14 @@ def votes(facts: Facts) -> Iterator[Trap]:
         for call, name, given in inside.of_calls(_BITS):
             of_ballot = given and (
                 inside.has(given[0], inside.ballots)
-                or any(called(n) in BALLOTS for n in walk(given[0]) if n.type == "call_expression")
+                or any(
+                    called(n) in BALLOTS | MATCHES
+                    for n in walk(given[0])
+                    if n.type == "call_expression"
+                )
             )
             if of_ballot:
-                words = f"{name} looks at 32 of a ballot's 64 bits"
+                words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
                 yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
         for call, _, _ in inside.of_calls(frozenset(("__activemask",))):
             words = "__activemask is not there before ROCm 6.2, and has 64 bits then"
@@ -132,7 +136,9 @@ _BY_SIGN = {"&": _WARP - 1, ">>": 5, "/": _WARP, "%": _WARP}
 
 def _counts_threads(inside: Inside, node: Node | None) -> bool:
     """Whether an expression is a thread's number, or how many there are."""
-    text = text_of(node)
+    text = _IN_GRID.sub("", text_of(node))
+    if _LANE.search(text):
+        return True
     plain = re.fullmatch(r"\(*(threadIdx\.x|blockDim\.x|\w+)\)*", text)
     if plain is None:
         return bool(re.search(r"\bthreadIdx\b|\bblockDim\b|thread_rank", text)) and "*" not in text
@@ -145,10 +151,77 @@ def _counts_threads(inside: Inside, node: Node | None) -> bool:
     )
 
 
+_IN_GRID = re.compile(r"\bblockIdx\.\w\s*\*\s*blockDim\.\w|\bblockDim\.\w\s*\*\s*blockIdx\.\w")
+"""What a thread's number in the grid begins with."""
+_LANE = re.compile(r"\b(lane|lane_?id)\b", re.IGNORECASE)
+
+
+def constants(facts: Facts) -> Iterator[Trap]:
+    """Numbers of lanes, or of warps by 32, that a name at file scope holds."""
+    if not any(inside.for_warps or _by_tags(inside) for inside in facts.functions):
+        return
+    for node in walk(facts.source.root):
+        if node.type == "preproc_def":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        elif node.type == "init_declarator" and not facts.on_device(node.start_byte):
+            name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        else:
+            continue
+        if not re.search(r"warp|lane", text_of(name), re.IGNORECASE) or value is None:
+            continue
+        of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?size\w*)\b", text_of(value), re.IGNORECASE)
+        if of_warps or facts.source.value_of(value) == _WARP:
+            words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, words)
+
+
+def last_lanes(facts: Facts) -> Iterator[Trap]:
+    """The last lane by its number, and steps of a warp's width."""
+    for inside in facts.functions:
+        if not inside.for_warps:
+            continue
+        for node in inside.nodes:
+            words, sure = _last_lane(inside, node) or _steps_by_32(inside, node)
+            if words:
+                yield Trap("warps/hard-coded-32", *at(node), "results", sure, words)
+
+
+_NOTHING = ("", "")
+
+
+def _last_lane(inside: Inside, node: Node) -> tuple[str, str] | None:
+    """lane == 31: wrong where the lane is counted by warpSize."""
+    if node.type != "binary_expression":
+        return None
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    sign = text_of(node.child_by_field_name("operator"))
+    if sign not in ("==", "!=", "<") or not _LANE.search(text_of(left)):
+        return None
+    if inside.number(right) != _WARP - 1:
+        return None
+    wide = any("warpSize" in text_of(v) for v in inside.values.get(text_of(left), []))
+    words = "31 is a warp's last lane; that of a wave of MI100, MI200, MI300 is 63"
+    return words, CERTAIN if wide else POSSIBLE
+
+
+def _steps_by_32(inside: Inside, node: Node) -> tuple[str, str]:
+    """for (i = lane; i < n; i += 32)."""
+    if node.type != "assignment_expression" or node.parent is None:
+        return _NOTHING
+    if node.parent.type != "for_statement" or text_of(node.child_by_field_name("operator")) != "+=":
+        return _NOTHING
+    if inside.number(node.child_by_field_name("right")) != _WARP:
+        return _NOTHING
+    begins = text_of(node.parent.child_by_field_name("initializer"))
+    if not _LANE.search(begins):
+        return _NOTHING
+    return "the lanes of a warp step by 32; a wave of MI100, MI200, MI300 has 64", LIKELY
+
+
 def hard_coded(facts: Facts) -> Iterator[Trap]:
     """Lanes and warps counted by 32, where lanes tell each other something."""
     for inside in facts.functions:
-        if not inside.for_warps:
+        if not inside.for_warps and not _by_tags(inside):
             continue
         mixed = bool(re.search(r"\bwarpSize\b", inside.text))
         for node in _thirty_two(inside):
@@ -239,6 +312,36 @@ def implicit(facts: Facts) -> Iterator[Trap]:
                 yield Trap(
                     "synchronisation/volatile-warp", line, text, "results", sure, words, platform
                 )
+
+
+def tags(facts: Facts) -> Iterator[Trap]:
+    """do { p[i] = x; } while (p[i] != x) through volatile: lanes take turns without atomics."""
+    for inside in facts.functions:
+        for node in _by_tags(inside):
+            words = (
+                "lanes of a warp write to one place until each has seen its own value: that needs "
+                "a warp of 32 lanes in lockstep; an atomic does not"
+            )
+            for platform in ("hip", "opencl"):
+                yield Trap(
+                    "synchronisation/volatile-warp", *at(node), "results", LIKELY, words, platform
+                )
+
+
+def _by_tags(inside: Inside) -> list[Node]:
+    """Conditions of such loops, of a function or of one that it calls."""
+    found = []
+    for node in inside.nodes:
+        condition = node.child_by_field_name("condition") if node.type == "do_statement" else None
+        for one in walk(condition):
+            left = one.child_by_field_name("left") if one.type == "binary_expression" else None
+            if left is None or left.type != "subscript_expression":
+                continue
+            array = text_of(left).split("[")[0].strip()
+            different = text_of(one.child_by_field_name("operator")) == "!="
+            if different and "volatile" in inside.types.get(array, ""):
+                found.append(one)
+    return found
 
 
 def _is_step(inside: Inside, node: Node) -> bool:
@@ -394,6 +497,9 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 TRAPS = (
     masks,
+    constants,
+    last_lanes,
+    tags,
     votes,
     shuffles,
     hard_coded,

@@ -2,7 +2,7 @@
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cuda.h>
-#define WARPSIZE 32
+#define WARPSIZE 32 // expect: warps/hard-coded-32
 #define MAXDEPTH 32
 using namespace cooperative_groups;
 __device__ int gathered(int *ptr)
