@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from portmp.porting.sources import Node, called, line_of, number, text_of, walk
+from portmp.porting.sources import Node, called, line_of, number, text_of, walk, without_comments
 from portmp.porting.traps.base import (
     BALLOTS,
     BARRIERS,
@@ -44,6 +44,26 @@ def masks(facts: Facts) -> Iterator[Trap]:
                 else f"{name} is not there before ROCm 6.2, which wants 64 bits for {what}"
             )
             yield Trap("warps/mask-32-bits", *at(call), "compile", CERTAIN, words)
+
+
+def in_macros(facts: Facts) -> Iterator[Trap]:
+    """The same and others of their kind in macros' texts, which have no tree of their own."""
+    for word in facts.words:
+        if word.node is None and word.text in _OF_MACROS and word.text not in facts.declared:
+            entry, words = _OF_MACROS[word.text]
+            words = f"{words.format(word.text)} (in a macro's text)"
+            yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
+
+
+_MASKED = "{} is not there before ROCm 6.2, which wants a mask of 64 bits"
+_OF_MACROS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED)),
+    "__ballot_sync": ("warps/mask-32-bits", _MASKED),
+    **dict.fromkeys(MATCHES, ("warps/match-any", "{} is not there before ROCm 6.2")),
+    **dict.fromkeys(REDUCTIONS, ("warps/reduce-sync", "{} is not there before ROCm 7")),
+    "__syncwarp": ("warps/syncwarp", "{} is not there before ROCm 7"),
+    "__activemask": ("warps/activemask", "{} is not there before ROCm 6.2, and has 64 bits then"),
+}
 
 
 def votes(facts: Facts) -> Iterator[Trap]:
@@ -169,8 +189,9 @@ def constants(facts: Facts) -> Iterator[Trap]:
             continue
         if not re.search(r"warp|lane", text_of(name), re.IGNORECASE) or value is None:
             continue
-        of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?size\w*)\b", text_of(value), re.IGNORECASE)
-        if of_warps or facts.source.value_of(value) == _WARP:
+        text = without_comments(value)
+        of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?size\w*)\b", text, re.IGNORECASE)
+        if of_warps or number(text, facts.source.constants) == _WARP:
             words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
             yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, words)
 
@@ -497,6 +518,7 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 TRAPS = (
     masks,
+    in_macros,
     constants,
     last_lanes,
     tags,
