@@ -63,6 +63,26 @@ def missing(result: Result) -> str:
 
 # --- evidence -------------------------------------------------------------------------------
 
+_QUOTED = re.compile(
+    r"\b(error|warning|undeclared|undefined|unknown|expected|ambiguous|incomplete)\b"
+    r"|file not found|no (matching|member|known)|(can|may|is|are) ?not |requires "
+)
+"""Quotations that are words of a compiler's."""
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_messages_are_proved(name: str) -> None:
+    """A message that the text quotes is one that a compiler here gave, or has its source."""
+    entry = EVERY[name]
+    shown = " ".join(
+        f"{getattr(claim, 'says', '')} {getattr(claim, 'what', '')}" for claim in entry.claims
+    )
+    for quoted in re.findall(r"`([^`]+)`", entry.sees):
+        plain = re.sub(r"^((fatal |catastrophic )?error|warning|clang): (error: )?", "", quoted)
+        if _QUOTED.search(quoted):
+            assert plain in shown, quoted
+
+
 _unchecked: Counter[str] = Counter()
 
 

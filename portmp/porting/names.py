@@ -157,6 +157,18 @@ _CALLED_OTHERWISE |= {
     **{f"curandStatePhilox4_32_10{n}": f"hiprandStatePhilox4_32_10{n}" for n in ("", "_t")},
 }
 
+_NUMBERS = (
+    *("INF", "NAN", "MIN_DENORM", "NEG_ZERO", "ZERO", "ONE", "SQRT_HALF", "SQRT_TWO", "THIRD"),
+    *("PIO4", "PIO2", "3PIO4", "2_OVER_PI", "PI", "L2E", "L2T", "LG2", "LGE", "LN2", "LNT", "LNPI"),
+)
+_CALLED_OTHERWISE |= {
+    f"CUDART_{n}{kind}": f"HIP_{n}{kind}" for n in _NUMBERS for kind in ("", "_F")
+}
+_CALLED_OTHERWISE |= {
+    f"CUDART_{n}": f"HIP_{n}"
+    for n in ("MAX_NORMAL_F", "SQRT_2_OVER_PI_F", "TWOTHIRD", "SQRT_2PI", "SQRT_2OPI", "SQRT_PIO2")
+}
+
 _CALLED_OTHERWISE |= {f"make_cuda{n}": f"make_hip{n}" for n in ("Extent", "Pos", "PitchedPtr")}
 
 _PREFIXES = (

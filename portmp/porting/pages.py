@@ -92,6 +92,11 @@ def _evidence(entry: Entry) -> Iterator[str]:
             yield line + note
 
 
+def _compiles(entry: Entry, claim: entries.Compiles) -> Iterator[str]:
+    options = "".join(f" `{option}`" for option in claim.options)
+    yield f"{toolchains.get(claim.by).about}{options} takes {_name(claim.text)} without a word"
+
+
 def _message(entry: Entry, claim: entries.Message) -> Iterator[str]:
     lines = [line.strip() for line in claim.says.strip().splitlines()]
     what = " ".join(filter(None, [_name(claim.text), *(f"`{o}`" for o in claim.options)]))
@@ -166,6 +171,7 @@ def _stated(entry: Entry, claim: entries.Stated) -> Iterator[str]:
 
 
 _ABOUT: Mapping[str, Any] = {
+    "compiles": _compiles,
     "message": _message,
     "run": _run,
     "count": _count,
@@ -213,13 +219,23 @@ def by_construct() -> str:
     return f"{_MADE}# By construct\n\n[All pages](index.md)\n\n" + "\n".join(lines) + "\n"
 
 
+def said(claim: entries.Claim) -> list[str]:
+    """Lines of a compiler's message, without those of the text that it shows."""
+    if not isinstance(claim, entries.Message):
+        return []
+    lines = [line.strip() for line in claim.says.strip().splitlines()]
+    return lines[:1] + [line for line in lines[1:] if _SENTENCE.search(line)]
+
+
+_SENTENCE = re.compile(r"\berror\b|\w+ \w+ \w+")
+
+
 def by_message() -> str:
     """Messages of compilers, as they were seen."""
     found: dict[str, list[str]] = {}
     for entry in entries.every().values():
         for claim in entry.claims:
-            if isinstance(claim, entries.Message):
-                line = claim.says.strip().splitlines()[0].strip()
+            for line in said(claim):
                 where = found.setdefault(f"`{line}` ({toolchains.get(claim.by).about})", [])
                 if link(entry) not in where:
                     where.append(link(entry))
@@ -235,10 +251,9 @@ def messages() -> dict[str, str]:
     found: dict[str, str] = {}
     for entry in entries.every().values():
         for claim in entry.claims:
-            if isinstance(claim, entries.Message):
-                line = claim.says.strip().splitlines()[0].strip().removeprefix("error: ")
+            for line in said(claim):
                 if _NAMED.search(line):
-                    found.setdefault(line, entry.name)
+                    found.setdefault(line.removeprefix("error: "), entry.name)
     for name, about in report.by_construct().items():
         one = report.first(about)
         if re.fullmatch(r"(__|cuda)\w+", name) and one:
@@ -293,8 +308,9 @@ python -m portmp.porting.evidence warps atomics/float-add
 Seen with NVRTC 13.5, hiprtc and hipcc of ROCm 5.2, clang 19 with portmp's prelude, PoCL 3.1, and
 names from cuda-bindings 13.5 and hip-python of HIP 7; nvcc 13.0 (not in CI). Results of NVIDIA's:
 {about}. Results of AMD's are of compiled code that the [interpreter](../emulator.md) ran: nothing
-here was executed on an AMD GPU. There the approximate instructions for reciprocals and roots are
-taken for correctly rounded. What is marked "not checked here" has a source instead.
+here was executed on an AMD GPU. There the approximate instructions (reciprocals, roots, powers
+and logarithms of 2, sines) are taken for correctly rounded: errors of functions that use them are
+the least that hardware can have. What is marked "not checked here" has a source instead.
 """
 
 

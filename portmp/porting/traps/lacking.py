@@ -60,7 +60,13 @@ name that CUDA 13.0's headers declare.
 """
 _ALL = re.compile("|".join(f"(?:{pattern})" for pattern, _, _, _ in _FUNCTIONS))
 
-_HEADERS = {"cuda_bf16.h": ("language/bfloat16", "hip/hip_bf16.h is not there in ROCm 5.2")}
+_HEADERS = {
+    "cuda_bf16.h": ("language/bfloat16", "hip/hip_bf16.h is not there in ROCm 5.2"),
+    "math_constants.h": (
+        "compilation/limits-of-types",
+        "hip/hip_math_constants.h is not there in ROCm 5.2",
+    ),
+}
 
 
 def functions(facts: Facts) -> Iterator[Trap]:
