@@ -219,12 +219,13 @@ def by_construct() -> str:
     return f"{_MADE}# By construct\n\n[All pages](index.md)\n\n" + "\n".join(lines) + "\n"
 
 
-def said(claim: entries.Claim) -> list[str]:
-    """Lines of a compiler's message, without those of the text that it shows."""
-    if not isinstance(claim, entries.Message):
-        return []
-    lines = [line.strip() for line in claim.says.strip().splitlines()]
-    return lines[:1] + [line for line in lines[1:] if _SENTENCE.search(line)]
+def said(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Lines of compilers' messages, without those of the text that they show; and whose."""
+    for claim in entry.claims:
+        if isinstance(claim, entries.Message):
+            lines = [line.strip() for line in claim.says.strip().splitlines()]
+            for line in lines[:1] + [line for line in lines[1:] if _SENTENCE.search(line)]:
+                yield line, toolchains.get(claim.by).about
 
 
 _SENTENCE = re.compile(r"\berror\b|\w+ \w+ \w+")
@@ -234,11 +235,10 @@ def by_message() -> str:
     """Messages of compilers, as they were seen."""
     found: dict[str, list[str]] = {}
     for entry in entries.every().values():
-        for claim in entry.claims:
-            for line in said(claim):
-                where = found.setdefault(f"`{line}` ({toolchains.get(claim.by).about})", [])
-                if link(entry) not in where:
-                    where.append(link(entry))
+        for line, by in said(entry):
+            where = found.setdefault(f"`{line}` ({by})", [])
+            if link(entry) not in where:
+                where.append(link(entry))
     lines = [f"- {message}: {'; '.join(found[message])}" for message in sorted(found)]
     return f"{_MADE}# By message\n\n[All pages](index.md)\n\n" + "\n".join(lines) + "\n"
 
@@ -250,10 +250,9 @@ def messages() -> dict[str, str]:
     """Messages that name something, with the first entry about them: for compile errors."""
     found: dict[str, str] = {}
     for entry in entries.every().values():
-        for claim in entry.claims:
-            for line in said(claim):
-                if _NAMED.search(line):
-                    found.setdefault(line.removeprefix("error: "), entry.name)
+        for line, _ in said(entry):
+            if _NAMED.search(line):
+                found.setdefault(line.removeprefix("error: "), entry.name)
     for name, about in report.by_construct().items():
         one = report.first(about)
         if re.fullmatch(r"(__|cuda)\w+", name) and one:
