@@ -125,11 +125,13 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _end(text: str, width: int) -> int:
-    """Where a piece of at most *width* characters ends: behind a blank, if there is a late one."""
+    """Where a piece of at most *width* characters ends: behind a blank, if there is a late one,
+    or else behind a bracket or a comma.
+    """
     if len(text) <= width:
         return len(text)
-    blank = text.rfind(" ", width // 2, width) + 1
-    return blank or width
+    ends = (text.rfind(sign, width // 2, width) + 1 for sign in " (,")
+    return next(filter(None, ends), width)
 
 
 _STYLE = """\
