@@ -261,10 +261,12 @@ def messages() -> dict[str, str]:
 
 
 def by_trap() -> str:
-    """What one sees who does not know it."""
-    parts = [f"{_MADE}# By what you see\n\n[All pages](index.md)\n"]
+    """What one sees who does not know it: what programs do first, then what compilers say."""
+    groups = ", ".join(f"[{title}](#{anchor(title)})" for title in GROUPS.values())
+    parts = [f"{_MADE}# By what you see\n\n[All pages](index.md)\n\n{groups}\n"]
     for group, title in GROUPS.items():
         mine = [entry for entry in entries.every().values() if entry.group == group]
+        mine.sort(key=lambda entry: bool(re.match(r"(\w[\w+, .]*: )?`", entry.sees)))
         lines = "\n".join(f"- {entry.sees} {link(entry)}" for entry in mine)
         parts.append(f"## {title}\n\n{lines}\n")
     return "\n".join(parts)
