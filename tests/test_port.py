@@ -538,7 +538,8 @@ def test_line_ends_and_marks(ending: str, mark: str) -> None:
         (t.line, t.entry) for t in reported(PROGRAMS["mining"]).traps
     ]
     made = hipify.translated(other).content
-    assert made.startswith(mark.encode() + b'#include "cuda_warps.h"\n')
+    assert made.startswith(mark.encode() + f'#include "cuda_warps.h"{ending}'.encode())
+    assert made.count(b"\n") == made.count(ending.encode())
     assert made.count(b"\xef\xbb\xbf") == len(mark)
 
 
@@ -560,6 +561,14 @@ def test_files_that_are_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     binary.write_bytes("int x;".encode("utf-16"))
     with pytest.raises(InputError, match="is UTF-16"):
         sources.read(binary)
+
+
+def test_a_file_without_cuda() -> None:
+    """Nothing in it, or C++ alone: it is said."""
+    for text in (b"", b"int main() { return 0; }\n"):
+        assert report.of(sources.Source("x.cu", text)).remarks == (
+            "nothing of CUDA was found in it",
+        )
 
 
 def test_without_the_parser(monkeypatch: pytest.MonkeyPatch, capsys: Any) -> None:
