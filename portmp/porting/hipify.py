@@ -139,8 +139,8 @@ def translated(source: Source, together: Sequence[str] = ()) -> Hip:
     changes = [change for _, _, change in edits]
     if added := _added(facts, text, helpers):
         mark = b"\xef\xbb\xbf" if text.startswith(b"\xef\xbb\xbf") else b""
-        end = "\r\n" if b"\r\n" in text else "\n"
-        head = b"".join(f"#include {name}{end}".encode() for name in added)
+        ending = "\r\n" if b"\r\n" in text else "\n"
+        head = b"".join(f"#include {name}{ending}".encode() for name in added)
         text = mark + head + text[len(mark) :]
         changes = [Change(1, "", f"#include {name}", "added") for name in added] + changes
     return Hip(file_name(source.name), text, tuple(changes), helpers, frozenset(rewritten))

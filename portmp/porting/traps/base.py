@@ -170,7 +170,7 @@ class Facts:
         return [node for node in walk(self.source.root) if node.type == "call_expression"]
 
     @cached_property
-    def _of_warps(self) -> frozenset[str]:
+    def of_warps(self) -> frozenset[str]:
         """Functions of warps, and macros of the source's own whose text calls one."""
         macros = {
             text_of(node.child_by_field_name("name"))
@@ -183,7 +183,11 @@ class Facts:
     @cached_property
     def warp_functions(self) -> frozenset[str]:
         """Names of functions whose lanes tell each other something, by others too."""
-        found = {f.name for f in self.functions if f.names_called & self._of_warps or f.uses_tiles}
+        found = {
+            f.name
+            for f in self.functions
+            if f.names_called & self.of_warps or f.uses_tiles or f.by_tags
+        }
         while True:
             more = {f.name for f in self.functions if f.names_called & found} | found
             if more == found:
@@ -319,6 +323,22 @@ class Inside:
         return bool(
             re.search(r"\b(tiled_partition|thread_block_tile|coalesced_threads)\b", self.text)
         )
+
+    @cached_property
+    def by_tags(self) -> list[Node]:
+        """Conditions of loops that write to a place until they read there what they wrote."""
+        found = []
+        for node in self.nodes:
+            loop = node.type == "do_statement"
+            for one in walk(node.child_by_field_name("condition") if loop else None):
+                left = one.child_by_field_name("left") if one.type == "binary_expression" else None
+                if left is None or left.type != "subscript_expression":
+                    continue
+                array = text_of(left).split("[")[0].strip()
+                different = text_of(one.child_by_field_name("operator")) == "!="
+                if different and "volatile" in self.types.get(array, ""):
+                    found.append(one)
+        return found
 
     @property
     def in_warps(self) -> bool:

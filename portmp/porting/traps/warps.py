@@ -178,7 +178,7 @@ _LANE = re.compile(r"\b(lane|lane_?id)\b", re.IGNORECASE)
 
 def constants(facts: Facts) -> Iterator[Trap]:
     """Numbers of lanes, or of warps by 32, that a name at file scope holds."""
-    if not any(inside.for_warps or _by_tags(inside) for inside in facts.functions):
+    if not any(inside.for_warps for inside in facts.functions):
         return
     for node in walk(facts.source.root):
         if node.type == "preproc_def":
@@ -242,15 +242,25 @@ def _steps_by_32(inside: Inside, node: Node) -> tuple[str, str]:
 def hard_coded(facts: Facts) -> Iterator[Trap]:
     """Lanes and warps counted by 32, where lanes tell each other something."""
     for inside in facts.functions:
-        if not inside.for_warps and not _by_tags(inside):
+        if not inside.for_warps:
             continue
         mixed = bool(re.search(r"\bwarpSize\b", inside.text))
         for node in _thirty_two(inside):
-            certainty = CERTAIN if mixed else LIKELY
+            certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
             words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
             if mixed:
                 words += ", and warpSize stands beside it"
             yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
+
+
+def _is_of_warps(inside: Inside, node: Node) -> bool:
+    """Whether a function that counts by 32 has functions of warps, or names what it counts so."""
+    around = next(enclosing(node, ("init_declarator", "assignment_expression"), inside.node), node)
+    named = re.search(r"lane|warp|wid", text_of(around), re.IGNORECASE)
+    compared = re.search(r"[=!]=\s*\(?\s*(0|31)\b", text_of(node.parent))
+    return bool(
+        named or compared or inside.names_called & inside.facts.of_warps or inside.uses_tiles
+    )
 
 
 _WITHOUT_UPPER = re.compile(
@@ -338,7 +348,7 @@ def implicit(facts: Facts) -> Iterator[Trap]:
 def tags(facts: Facts) -> Iterator[Trap]:
     """do { p[i] = x; } while (p[i] != x) through volatile: lanes take turns without atomics."""
     for inside in facts.functions:
-        for node in _by_tags(inside):
+        for node in inside.by_tags:
             words = (
                 "lanes of a warp write to one place until each has seen its own value: that needs "
                 "a warp of 32 lanes in lockstep; an atomic does not"
@@ -347,22 +357,6 @@ def tags(facts: Facts) -> Iterator[Trap]:
                 yield Trap(
                     "synchronisation/volatile-warp", *at(node), "results", LIKELY, words, platform
                 )
-
-
-def _by_tags(inside: Inside) -> list[Node]:
-    """Conditions of such loops, of a function or of one that it calls."""
-    found = []
-    for node in inside.nodes:
-        condition = node.child_by_field_name("condition") if node.type == "do_statement" else None
-        for one in walk(condition):
-            left = one.child_by_field_name("left") if one.type == "binary_expression" else None
-            if left is None or left.type != "subscript_expression":
-                continue
-            array = text_of(left).split("[")[0].strip()
-            different = text_of(one.child_by_field_name("operator")) == "!="
-            if different and "volatile" in inside.types.get(array, ""):
-                found.append(one)
-    return found
 
 
 def _is_step(inside: Inside, node: Node) -> bool:
