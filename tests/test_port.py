@@ -120,7 +120,7 @@ CONSTRUCTS = {
 }
 """What stands in each program, by hand; ~ for a space."""
 
-REFUSED_HERE = {"branches", "globals", "unified"}
+REFUSED_HERE = {"branches", "globals", "relax", "unified"}
 """Programs that hipcc of ROCm 5.2 refuses, where the report calls what stops it likely."""
 
 
