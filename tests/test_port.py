@@ -1035,6 +1035,27 @@ def test_a_template_that_is_whole(every_device: str) -> None:
     ]
 
 
+def test_a_template_of_a_grid_of_rows(every_device: str) -> None:
+    """Blocks of one axis in a grid of two: the block has one axis too."""
+    text = (
+        b"__global__ void rows(const float *a, float *out, int n) {\n"
+        b"  __shared__ float part[256];\n  int i = threadIdx.x;\n"
+        b"  part[i] = a[(blockIdx.y * gridDim.x + blockIdx.x) * n + i];\n  __syncthreads();\n"
+        b"  if (i == 0) {\n    float sum = 0;\n    for (int k = 0; k < 256; k++) sum += part[k];\n"
+        b"    out[blockIdx.y * gridDim.x + blockIdx.x] = sum; } }\n"
+    )
+    facts = Facts(sources.Source("rows.cu", text))
+    made = templates.of(facts, facts.functions[0])
+    assert not made.marks
+    space: dict[str, Any] = {}
+    exec(made.text, space)
+    given = np.arange(6 * 256.0) % 7
+    out = mp.zeros(6, "float32", device=every_device)
+    a = mp.array(given, "float32", device=every_device)
+    space["rows"](a=a, out=out, n=256, blocks_x=3, blocks_y=2)
+    assert out.to_float64().tolist() == given.reshape(6, 256).sum(1).tolist()
+
+
 def test_a_template_of_integers(every_device: str) -> None:
     """A histogram: atomics in block memory and in an array."""
     made, kernel = begun("histogram", "histogram")
