@@ -26,6 +26,7 @@ SLOW = [
     *(("gemm", "ts"), ("gemv", "dd"), ("axpy", "ds"), ("reduce_sum", "td"), ("sort", "dd")),
     *(("cumulative_sum", "qs"), ("random_uniform", "dd"), ("fma", "d+s"), ("nbody", "dd")),
     *(("gemm_ozaki1", "dd"), ("sin", "ts"), ("gamma", "dd"), ("div", "float32")),
+    *(("sort", "td"), ("mul", "qs"), ("erfc", "float64"), ("random_words", "float32")),
 ]
 CASES = mostly_slow([*FAST, *SLOW], FAST, "a few stand for the others")
 
@@ -78,7 +79,11 @@ def test_a_wrong_bit_fails(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "add_dd: device: there are not so many\n")
 
 
-HIP = mostly_slow([("gemm", "dd"), ("exp", "ts")], [("gemm", "dd")], "another run of hipcc")
+HIP_CASES = [
+    *(("gemm", "dd"), ("exp", "ts"), ("sort", "td"), ("sqrt", "qs"), ("nbody", "float64")),
+    *(("scattered", "ds"), ("random_words", "float32"), ("cbrt", "qd")),
+]
+HIP = mostly_slow(HIP_CASES, HIP_CASES[:1], "each is another run of hipcc")
 
 
 @pytest.mark.parametrize(("name", "form"), HIP)
@@ -109,7 +114,8 @@ def interpreted(run: programs.Run, every: list[programs.Run], code: bytes) -> st
     names = {}
     for one in run.launches:
         module, name = texts.index(one.kernel.text), one.kernel.name
-        mangled = f"_ZN7module{module}{len(name)}{name}E"
+        inside = f"module{module}"
+        mangled = f"_ZN{len(inside)}{inside}{len(name)}{name}E"
         names[one.kernel] = next(n for n in loaded if n == name or n.startswith(mangled))
     kernels = device.load(code, list(names.values()))
     memories = device.allocate_parts([len(memory) for memory in run.memories])
@@ -138,11 +144,17 @@ def interpreted(run: programs.Run, every: list[programs.Run], code: bytes) -> st
     return digest(planes)
 
 
-def test_cuda_programs_build(tmp_path: Path) -> None:
+CUDA_CASES = [("gemm", "dd"), ("sort", "td"), ("mul", "qs"), ("erfc", "float64")]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), mostly_slow(CUDA_CASES, CUDA_CASES[:1], "each is another run of nvcc")
+)
+def test_cuda_programs_build(name: str, form: str, tmp_path: Path) -> None:
     """nvcc takes them, where it is installed."""
     if shutil.which("nvcc") is None:
         pytest.skip("nvcc is not on PATH")
-    (source,) = programs.write("gemm", "dd", ["cuda"], tmp_path)
+    (source,) = programs.write(name, form, ["cuda"], tmp_path)
     build = host_programs.get("cuda").build.format(source.stem).split()
     done = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
