@@ -1089,8 +1089,8 @@ FAULTS = (
     entry(
         "a worst error that is none",
         "mathematics/power",
-        'reference = "pow"\nlow = 0.5\nhigh = 8\nworst = { h200 = 0.71, pocl = 0.78 }',
-        'reference = "pow"\nlow = 0.5\nhigh = 8\nworst = { h200 = 0.71, pocl = 0.5 }',
+        "worst = { h200 = 0.71, gfx90a = 1.03, gfx1100 = 1.03, pocl = 0.78 }",
+        "worst = { h200 = 0.71, gfx90a = 1.03, gfx1100 = 1.03, pocl = 0.5 }",
     ),
     entry(
         "a program that prints something else", "host/pointer-arithmetic", "4096: 0", "4096: -13"
