@@ -226,6 +226,11 @@ SMALL = {
         "  if (i < 7) {\n    __syncthreads();\n  }\n}",
         {(4, "synchronisation/divergent-barrier", "likely")},
     ),
+    "a barrier in a loop of as many steps for all": (
+        "__global__ void k(int *p) {\n  auto mine = part(p, threadIdx.x);\n  int n = size(mine);\n"
+        "  for (int i = 0; i < n; i++)\n    __syncthreads();\n}",
+        {(5, "synchronisation/divergent-barrier", POSSIBLE)},
+    ),
     "a barrier in a branch of whole blocks": (
         "__global__ void k(int *p) {\n  if (blockIdx.x < 7) __syncthreads();\n}",
         set(),

@@ -372,12 +372,17 @@ class Inside:
                 found.setdefault(name, []).append(value)
         return found
 
-    def _depending(self, on: str) -> frozenset[str]:
-        """Variables whose values are made from a word, directly or through others."""
+    def _depending(self, on: str, by_calls: bool = True) -> frozenset[str]:
+        """Variables whose values are made from a word, directly or through others.
+
+        *by_calls*: also by what functions make of it.
+        """
         found: set[str] = {on}
         while True:
             more = {
-                n for n, vs in self.values.items() if any(self.has(v, found) for v in vs)
+                n
+                for n, vs in self.values.items()
+                if any(self.has(v, found) and (by_calls or not _calls(v)) for v in vs)
             } | found
             if more == found:
                 return frozenset(found)
@@ -387,6 +392,11 @@ class Inside:
     def of_thread(self) -> frozenset[str]:
         """Words that differ from thread to thread: threadIdx, and what is made of it."""
         return self._depending("threadIdx")
+
+    @cached_property
+    def plainly_of_thread(self) -> frozenset[str]:
+        """Those of them that no function had a part in: sizes of a thread's own are often equal."""
+        return self._depending("threadIdx", by_calls=False)
 
     @cached_property
     def ballots(self) -> frozenset[str]:
@@ -430,6 +440,10 @@ class Inside:
             if len(values) == 1 and values[0].type != "identifier":
                 return self.source.value_of(values[0])
         return found
+
+
+def _calls(node: Node) -> bool:
+    return any(n.type == "call_expression" for n in walk(node))
 
 
 def _is_ballot(node: Node, known: set[str]) -> bool:

@@ -268,7 +268,8 @@ def barriers(facts: Facts) -> Iterator[Trap]:
                 if not inside.has(condition, inside.of_thread) or _held(branch, condition, call):
                     continue
                 words = f"threads for which {short(condition)} is false miss the barrier"
-                yield Trap("synchronisation/divergent-barrier", *at(call), "hang", LIKELY, words)
+                sure = LIKELY if inside.has(condition, inside.plainly_of_thread) else POSSIBLE
+                yield Trap("synchronisation/divergent-barrier", *at(call), "hang", sure, words)
                 break
         if inside.function.is_kernel and calls:
             yield from _returns(inside, max(call.start_byte for call in calls))
