@@ -526,12 +526,10 @@ def _report(args: Args) -> int:
 
 
 def _rendered(args: Args, name: str, device: Device | None) -> str:
-    from portmp import formats
-    from portmp.codegen import kernel_spec, platform
-    from portmp.routines import compilation_units
+    from portmp.codegen import platform
+    from portmp.verify import programs
 
-    module = compilation_units.find(formats.get(args.format).name, args.routine, device)
-    text = kernel_spec.rendered(module, name, device.traits if device else None).text
+    text = programs.text(args.routine, args.format, name, device)
     return platform.get(name).standalone + text if args.standalone else text
 
 

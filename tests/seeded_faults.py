@@ -1089,8 +1089,8 @@ FAULTS = (
     entry(
         "a worst error that is none",
         "mathematics/power",
-        'reference = "pow"\nlow = 0.5\nhigh = 8\nworst = { h200 = 0.71, pocl = 0.78 }',
-        'reference = "pow"\nlow = 0.5\nhigh = 8\nworst = { h200 = 0.71, pocl = 0.5 }',
+        "worst = { h200 = 0.71, gfx90a = 1.03, gfx1100 = 1.03, pocl = 0.78 }",
+        "worst = { h200 = 0.71, gfx90a = 1.03, gfx1100 = 1.03, pocl = 0.5 }",
     ),
     entry(
         "a program that prints something else", "host/pointer-arithmetic", "4096: 0", "4096: -13"
@@ -1106,6 +1106,38 @@ FAULTS = (
         "host/pinned",
         'lacks = ["hipHostAllocMapped", ',
         'lacks = ["hipHostMalloc", ',
+    ),
+    Fault(
+        "entry: a message that nobody gave",
+        f"{ENTRIES}/warps/match-any.toml",
+        "sees = \"`error: use of undeclared identifier '__match_any_sync'`\"",
+        "sees = \"`error: no matching function for call to '__match_any_sync'`\"",
+        "test_porting_entries.py",
+        "test_messages_are_proved and warps/match-any",
+    ),
+    Fault(
+        "port: a scan of a group takes the next thread in",
+        "portmp/porting/cuda_groups.h",
+        "if (rank <= mine)",
+        "if (rank <= mine + 1)",
+        "test_port.py",
+        "test_groups",
+    ),
+    Fault(
+        "port: a comment behind a macro's value counts",
+        "portmp/porting/sources.py",
+        'return re.sub(r"//.*|/\\*.*?\\*/", " ", text_of(node), flags=re.DOTALL).strip()',
+        "return text_of(node).strip()",
+        "test_port.py",
+        "test_small_sources",
+    ),
+    Fault(
+        "port: a function of the driver by the name of the runtime's",
+        "portmp/porting/names.py",
+        '    "cuLaunchCooperativeKernel": "hipModuleLaunchCooperativeKernel",\n',
+        "",
+        "test_port.py",
+        "test_names_of_the_bindings",
     ),
     Fault(
         "port: words in macros are not seen",

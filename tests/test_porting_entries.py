@@ -63,6 +63,26 @@ def missing(result: Result) -> str:
 
 # --- evidence -------------------------------------------------------------------------------
 
+_QUOTED = re.compile(
+    r"\b(error|warning|undeclared|undefined|unknown|expected|ambiguous|incomplete)\b"
+    r"|file not found|no (matching|member|known)|(can|may|is|are) ?not |requires "
+)
+"""Quotations that are words of a compiler's."""
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_messages_are_proved(name: str) -> None:
+    """A message that the text quotes is one that a compiler here gave, or has its source."""
+    entry = EVERY[name]
+    shown = " ".join(
+        f"{getattr(claim, 'says', '')} {getattr(claim, 'what', '')}" for claim in entry.claims
+    )
+    for quoted in re.findall(r"`([^`]+)`", entry.sees):
+        plain = re.sub(r"^(clang: )?((fatal |catastrophic )?error|warning): ", "", quoted)
+        if _QUOTED.search(quoted):
+            assert plain in shown, quoted
+
+
 _unchecked: Counter[str] = Counter()
 
 
@@ -221,7 +241,7 @@ def test_records(monkeypatch: pytest.MonkeyPatch) -> None:
         ({key: [0, 1, 2, 3]}, HOLDS, "recorded once"),
         ({key: [0, 1, 2, 9]}, FAILS, "[0, 1, 2, 9]"),
         ({"warps/small 0123456789ab": [0, 1, 2, 3]}, FAILS, "another text"),
-        ({}, UNCHECKED, "nothing is recorded"),
+        ({}, UNCHECKED, "has no record of this"),
     ):
         record = {"h200": {"about": "once", "results": results}}
         monkeypatch.setattr(checks, "recorded", lambda record=record: record)

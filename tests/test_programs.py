@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shutil
@@ -25,6 +26,7 @@ SLOW = [
     *(("gemm", "ts"), ("gemv", "dd"), ("axpy", "ds"), ("reduce_sum", "td"), ("sort", "dd")),
     *(("cumulative_sum", "qs"), ("random_uniform", "dd"), ("fma", "d+s"), ("nbody", "dd")),
     *(("gemm_ozaki1", "dd"), ("sin", "ts"), ("gamma", "dd"), ("div", "float32")),
+    *(("sort", "td"), ("mul", "qs"), ("erfc", "float64"), ("random_words", "float32")),
 ]
 CASES = mostly_slow([*FAST, *SLOW], FAST, "a few stand for the others")
 
@@ -77,7 +79,11 @@ def test_a_wrong_bit_fails(tmp_path: Path) -> None:
     assert (done.returncode, done.stderr) == (2, "add_dd: device: there are not so many\n")
 
 
-HIP = mostly_slow([("gemm", "dd"), ("exp", "ts")], [("gemm", "dd")], "another run of hipcc")
+HIP_CASES = [
+    *(("gemm", "dd"), ("exp", "ts"), ("sort", "td"), ("sqrt", "qs"), ("nbody", "float64")),
+    *(("scattered", "ds"), ("random_words", "float32"), ("cbrt", "qd")),
+]
+HIP = mostly_slow(HIP_CASES, HIP_CASES[:1], "each is another run of hipcc")
 
 
 @pytest.mark.parametrize(("name", "form"), HIP)
@@ -108,7 +114,8 @@ def interpreted(run: programs.Run, every: list[programs.Run], code: bytes) -> st
     names = {}
     for one in run.launches:
         module, name = texts.index(one.kernel.text), one.kernel.name
-        mangled = f"_ZN7module{module}{len(name)}{name}E"
+        inside = f"module{module}"
+        mangled = f"_ZN{len(inside)}{inside}{len(name)}{name}E"
         names[one.kernel] = next(n for n in loaded if n == name or n.startswith(mangled))
     kernels = device.load(code, list(names.values()))
     memories = device.allocate_parts([len(memory) for memory in run.memories])
@@ -132,16 +139,22 @@ def interpreted(run: programs.Run, every: list[programs.Run], code: bytes) -> st
         whole = np.zeros(len(run.memories[part.memory]), np.uint8)
         device.queue.read(memories[part.memory], whole)
         shape = eval(run.shape)  # a tuple of numbers that digests write
-        kind = f"f{run.words}" if run.words else "u8"
+        kind = f"f{run.words}" if run.words else f"u{part.nbytes // math.prod(shape)}"
         planes.append(whole[part.offset :][: part.nbytes].view(kind).reshape(shape))
     return digest(planes)
 
 
-def test_cuda_programs_build(tmp_path: Path) -> None:
+CUDA_CASES = [("gemm", "dd"), ("sort", "td"), ("mul", "qs"), ("erfc", "float64")]
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), mostly_slow(CUDA_CASES, CUDA_CASES[:1], "each is another run of nvcc")
+)
+def test_cuda_programs_build(name: str, form: str, tmp_path: Path) -> None:
     """nvcc takes them, where it is installed."""
     if shutil.which("nvcc") is None:
         pytest.skip("nvcc is not on PATH")
-    (source,) = programs.write("gemm", "dd", ["cuda"], tmp_path)
+    (source,) = programs.write(name, form, ["cuda"], tmp_path)
     build = host_programs.get("cuda").build.format(source.stem).split()
     done = subprocess.run(build, cwd=tmp_path, capture_output=True, text=True, check=False)
     assert not done.returncode, done.stderr
@@ -158,7 +171,8 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for words, message in (
         (["solve"], "computes on the host between kernels"),
         (["compare"], "the result is made on the host"),
-        (["gem"], "no cases of 'gem' in dd are recorded (did you mean 'gemv'?)"),
+        (["gem"], "unknown 'gem' (did you mean 'gemv'?); routines: abs, acos"),
+        (["lu_swap"], "'lu_swap' is a part of routines and has no recorded cases of its own"),
         (["add", "--platform", "metal"], "'metal' given, programs are written for cuda"),
         (["add", "--diff", "cuda"], "no --diff, no --device"),
     ):
@@ -173,6 +187,41 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert "cannot be made: Not a directory" in capsys.readouterr().err
     assert cli.main(["render", "add", "-o", str(tmp_path)]) == 2
     assert "-o: give --standalone" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("form", ["dd", "float32"])
+def test_one_set_of_names(form: str) -> None:
+    """Each name that a program or a text is made by is known to the other."""
+    for name in programs.names(form):
+        for made in (programs.text, programs.runs):
+            try:
+                assert made(name, form, "opencl")
+            except ArgumentError as error:
+                assert "unknown" not in str(error), name
+                assert re.search(
+                    "the host works between|computes on the host|made on the host|a part of"
+                    "|too large|memory",
+                    str(error),
+                ), error
+
+
+def test_texts_of_several_kernels(capsys: pytest.CaptureFixture[str]) -> None:
+    """sort has no unit of its own: its text is that of the kernels in its program."""
+    assert cli.main(["render", "sort", "--format", "ts", "--platform", "cuda"]) == 0
+    text = capsys.readouterr().out
+    launched = {one.kernel for run in programs.runs("sort", "ts", "cuda") for one in run.launches}
+    for kernel in launched:
+        assert kernel.text.strip() in text
+        assert re.search(rf"__global__ void[^;]*\b{kernel.name}\(", text), kernel.name
+    assert cli.main(["render", "convert", "--diff", "cuda"]) == 0
+    assert "__global__" in capsys.readouterr().out
+    for words, message in (
+        (["eigh"], "'eigh' is made of other routines, and the host works between their kernels"),
+        (["sort", "--device", "opencl:0"], "--device: 'sort' is made of several texts"),
+        (["sorted"], "unknown 'sorted' (did you mean 'sort'?)"),
+    ):
+        assert cli.main(["render", *words]) == 2
+        assert message in capsys.readouterr().err
 
 
 def test_what_has_no_program() -> None:

@@ -125,24 +125,30 @@ def _wrapped(line: str, width: int) -> list[str]:
 
 
 def _end(text: str, width: int) -> int:
-    """Where a piece of at most *width* characters ends: behind a blank, if there is a late one."""
+    """Where a piece of at most *width* characters ends: behind a blank, if there is a late one,
+    or else behind a bracket or a comma.
+    """
     if len(text) <= width:
         return len(text)
-    blank = text.rfind(" ", width // 2, width) + 1
-    return blank or width
+    ends = (text.rfind(sign, width // 2, width) + 1 for sign in " (,")
+    return next(filter(None, ends), width)
 
 
 _STYLE = """\
 body { font: 14px/1.4 sans-serif; margin: 1em; }
 div { overflow-x: auto; }
-table { border-collapse: collapse; }
+table { border-collapse: collapse; table-layout: fixed; width: 100%; }
 th { text-align: left; position: sticky; top: 0; background: #fff; }
-td { font: 12px/1.35 monospace; white-space: pre; vertical-align: top; padding: 0 1em 0 0.4em;
-     border-left: 1px solid #ccc; tab-size: 4; }
+td { font: 12px/1.35 monospace; white-space: pre-wrap; overflow-wrap: anywhere;
+     vertical-align: top; padding: 0 1em 0 0.4em; border-left: 1px solid #ccc; tab-size: 4; }
 tr.differs td { background: #f6f3e8; }
 td.none { background: #eee; }
 mark { background: #f3d98b; }
 """
+
+
+_NARROW = 42
+"""Characters of a column of the page at least: a narrow screen is moved sideways."""
 
 
 def page(rows: Sequence[Row], names: Sequence[str], title: str) -> str:
@@ -153,7 +159,9 @@ def page(rows: Sequence[Row], names: Sequence[str], title: str) -> str:
         f'<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>{html.escape(title)}</title>\n<style>\n{_STYLE}</style>\n</head>\n<body>\n"
-        f"<h1>{html.escape(title)}</h1>\n<div>\n<table>\n<thead><tr>{head}</tr></thead>\n<tbody>\n"
+        f"<h1>{html.escape(title)}</h1>\n<div>\n"
+        f'<table style="min-width: {_NARROW * len(names)}ch">\n'
+        f"<thead><tr>{head}</tr></thead>\n<tbody>\n"
         f"{body}\n</tbody>\n</table>\n</div>\n</body>\n</html>\n"
     )
 

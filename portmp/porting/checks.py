@@ -178,7 +178,7 @@ def _from_record(entry: Entry, key: str, device: str, problem: Exception) -> Any
         return of["results"][key]
     if any(other.split()[0] == entry.name for other in of["results"]):
         raise _Wrong(f"what is recorded of {device} is of another text: {key}") from None
-    raise BackendUnavailable(f"{problem}; nothing is recorded of {device}") from None
+    raise BackendUnavailable(f"{problem}; {device} has no record of this") from None
 
 
 def _run(entry: Entry, claim: entries.Run) -> Looks:

@@ -95,8 +95,7 @@ def _written(
         if hip:
             text = hip[place]
             _add(texts, text.file, text.content, source)
-            if text.helper:
-                texts[hipify.HELPER.name] = hipify.HELPER.read_bytes()
+            texts |= {helper.name: helper.read_bytes() for helper in text.helpers}
             changes = [asdict(change) for change in text.changes]
             made.append((source, Written(source.name, str(folder / text.file), "hip", changes)))
         if template:

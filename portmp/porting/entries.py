@@ -11,8 +11,8 @@ CUDA's), and others that claims are about. Each of the three is compiled by all 
 dialect, but for those that ``not_by`` names with a reason; ``programs = true`` says that they are
 whole programs. ``[options]`` holds options for a compiler.
 
-Claims are tables in lists: ``message``, ``run``, ``count``, ``prints``, ``names``, ``error`` and
-``stated``; the classes below say what they hold.
+Claims are tables in lists: ``compiles``, ``message``, ``run``, ``count``, ``prints``, ``names``,
+``error`` and ``stated``; the classes below say what they hold.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ class Stated(Claim):
     source: str
 
 
-CLAIMS = {c.kind: c for c in (Message, Run, Count, Uses, Prints, Names, Error, Stated)}
+CLAIMS = {c.kind: c for c in (Compiles, Message, Run, Count, Uses, Prints, Names, Error, Stated)}
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 Nothing else is changed, and every change is told. Functions of warps keep their meaning, which is
 of 32 lanes: they get other names, which ``cuda_warps.h`` defines; it is written beside the text.
+``cuda_groups.h`` defines reductions and scans of cooperative groups, under CUDA's names.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from portmp.porting.traps.host import is_typed
 from portmp.porting.words import INCLUDE, Word
 
 HELPER = PACKAGE / "porting/cuda_warps.h"
+GROUPS = PACKAGE / "porting/cuda_groups.h"
+"""What is written beside a text that uses functions of warps, and collective ones of groups."""
 ARCHITECTURE = "gfx90a"
 STANDARD = "-std=c++17"
 """nvcc's default; that of hipcc before ROCm 6 is C++11."""
@@ -47,8 +50,15 @@ _BY_NAMES = {
     "warps/independent-scheduling": frozenset(("__nanosleep",)),
     "language/cuda-arch": frozenset(("__CUDACC__", "__NVCC__")),
     "libraries/thrust": frozenset(("cuda",)),
+    "host/graphs": frozenset(("cudaGraphInstantiate",)),
+    "language/assert": frozenset(("__trap", "__brkpt")),
 }
 """Entries that do not apply where one of these names was changed."""
+_COLLECTIVE = ("cooperative_groups/reduce.h", "cooperative_groups/scan.h")
+_BY_GROUPS = re.compile(
+    r"cooperative_groups/(reduce|scan)\.h$|([\w ]+::)?\s*(reduce|(in|ex)clusive_scan)\b"
+)
+"""Places of warps/cooperative-groups that GROUPS has."""
 
 
 @dataclass(frozen=True)
@@ -63,15 +73,16 @@ class Change:
 
 @dataclass(frozen=True)
 class Hip:
-    """The HIP text of a source, the file's name, its changes, and whether it needs the helper.
+    """The HIP text of a source, the file's name, its changes, and the headers that it needs.
 
-    ``rewritten``: lines of calls whose arguments were changed, with the entry that wants it.
+    ``helpers``: of HELPER and GROUPS. ``rewritten``: lines of calls whose arguments were changed,
+    with the entry that wants it.
     """
 
     file: str
     content: bytes
     changes: tuple[Change, ...]
-    helper: bool
+    helpers: tuple[Path, ...]
     rewritten: frozenset[tuple[int, str]] = frozenset()
 
     def cures(self, trap: Trap) -> bool:
@@ -81,10 +92,20 @@ class Hip:
         if (trap.line, trap.entry) in self.rewritten:
             return True
         if trap.entry in _BY_THE_HELPER:
-            return self.helper
+            return HELPER in self.helpers
+        if trap.entry == "warps/cooperative-groups":
+            return GROUPS in self.helpers and bool(_BY_GROUPS.match(trap.construct))
         changed = {c.before for c in self.changes if c.line == trap.line and c.kind == "name"}
         left = any(re.search(rf"\b{name}\b", trap.construct) for name in UNDEFINED)
         return bool(changed & _BY_NAMES.get(trap.entry, frozenset())) and not left
+
+
+def _helpers(facts: Facts) -> tuple[Path, ...]:
+    """Headers of portmp's that the HIP text of a source needs."""
+    found = {w.text for w in facts.words}
+    warps = bool(found & (set(_OF_WARPS) - facts.declared))
+    groups = any(w.kind == INCLUDE and w.text in _COLLECTIVE for w in facts.words)
+    return (HELPER,) * warps + (GROUPS,) * groups
 
 
 def file_name(name: str) -> str:
@@ -97,9 +118,9 @@ def translated(source: Source, together: Sequence[str] = ()) -> Hip:
     """The HIP text; *together*: names of files that are translated with it and may be included."""
     facts = Facts(source)
     edits: list[tuple[int, int, Change]] = []
-    warps = bool({w.text for w in facts.words} & (set(_OF_WARPS) - facts.declared))
+    helpers = _helpers(facts)
     for word in facts.words:
-        after = _after(facts, word, warps, together)
+        after = _after(facts, word, HELPER in helpers, together)
         if after and after != word.text:
             kind = "header" if word.kind == INCLUDE else "name"
             edits.append((word.start, word.end, Change(word.line, word.text, after, kind)))
@@ -116,12 +137,13 @@ def translated(source: Source, together: Sequence[str] = ()) -> Hip:
         end = last
     text = b"".join([*parts, content[end:]])
     changes = [change for _, _, change in edits]
-    if added := _added(facts, text, warps):
+    if added := _added(facts, text, helpers):
         mark = b"\xef\xbb\xbf" if text.startswith(b"\xef\xbb\xbf") else b""
-        head = b"".join(f"#include {name}\n".encode() for name in added)
+        ending = "\r\n" if b"\r\n" in text else "\n"
+        head = b"".join(f"#include {name}{ending}".encode() for name in added)
         text = mark + head + text[len(mark) :]
         changes = [Change(1, "", f"#include {name}", "added") for name in added] + changes
-    return Hip(file_name(source.name), text, tuple(changes), warps, frozenset(rewritten))
+    return Hip(file_name(source.name), text, tuple(changes), helpers, frozenset(rewritten))
 
 
 def _after(facts: Facts, word: Word, warps: bool, together: Sequence[str]) -> str:
@@ -136,11 +158,19 @@ def _after(facts: Facts, word: Word, warps: bool, together: Sequence[str]) -> st
         return _OF_WARPS[name]
     if name == "warpSize" and warps:
         return "cuda_warp_size"
+    if name == "cudaGraphInstantiate" and _with_flags(word):
+        return "hipGraphInstantiateWithFlags"
     if name == "cuda" and facts.source.content[: word.start].rstrip().endswith(b"thrust::"):
         return "hip"
     if name == "cub" and word.kind not in ("namespace_identifier", "identifier"):
         return ""
     return names.hip_name(name) or ""
+
+
+def _with_flags(word: Word) -> bool:
+    """Whether a graph is instantiated with the arguments of CUDA 12: two, or three."""
+    call = word.node.parent if word.node is not None else None
+    return call is not None and call.type == "call_expression" and len(arguments(call)) in (2, 3)
 
 
 _SYMBOLS = {
@@ -166,9 +196,10 @@ def _arguments(facts: Facts) -> Iterator[tuple[Node, str, _Edit]]:
     for call in facts.calls:
         name, given = called(call), arguments(call)
         if len(given) == names.WITHOUT_DEFAULTS.get(name, 0) - 1:
+            entry = "host/graphs" if "Graph" in name else "host/default-arguments"
             end = call.end_byte
             change = Change(int(call.end_point[0]) + 1, ")", ", 0)", "argument")
-            yield call, "host/default-arguments", (end - 1, end, change)
+            yield call, entry, (end - 1, end, change)
         for table, entry, written in _WRITTEN:
             place = table.get(name)
             if place is None or place >= len(given):
@@ -204,15 +235,18 @@ _WRITTEN = (
 )
 
 
-def _added(facts: Facts, text: bytes, warps: bool) -> list[str]:
-    """Headers that nvcc includes by itself, and the helper."""
+def _added(facts: Facts, text: bytes, helpers: Sequence[Path]) -> list[str]:
+    """Headers that nvcc includes by itself, and portmp's own."""
     is_header = PurePath(facts.source.name).suffix in (".h", ".cuh", ".hpp", ".inl")
-    found = []
+    found = [f'"{helper.name}"' for helper in helpers]
     is_cuda = any(w.text in _ANY_CUDA for w in facts.words)
     first = re.search(rb"#\s*include\s*<(hip/[^>]*)>", text)
-    if warps:
-        found.append(f'"{HELPER.name}"')
-    elif is_cuda and not is_header and (first is None or first[1] != _RUNTIME.encode()):
+    if (
+        not helpers
+        and is_cuda
+        and not is_header
+        and (first is None or first[1] != _RUNTIME.encode())
+    ):
         found.append(f"<{_RUNTIME}>")  # ROCm 5's other headers want it before them
     return found
 

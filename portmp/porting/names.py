@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -39,14 +39,19 @@ HEADERS = {
     "cuda_bf16.h": "hip/hip_bf16.h",
     "cuComplex.h": "hip/hip_complex.h",
     "cooperative_groups.h": "hip/hip_cooperative_groups.h",
+    "cooperative_groups/reduce.h": "hip/hip_cooperative_groups.h",
+    "cooperative_groups/scan.h": "hip/hip_cooperative_groups.h",
     "math_constants.h": "hip/hip_math_constants.h",
     "math_functions.h": "hip/math_functions.h",
     "nvrtc.h": "hip/hiprtc.h",
     "cublas.h": "hipblas/hipblas.h",
     "cublas_v2.h": "hipblas/hipblas.h",
+    "cublasLt.h": "hipblaslt/hipblaslt.h",
     "cufft.h": "hipfft/hipfft.h",
+    "cufftXt.h": "hipfft/hipfftXt.h",
     "curand.h": "hiprand/hiprand.h",
     "curand_kernel.h": "hiprand/hiprand_kernel.h",
+    "curand_mtgp32_host.h": "hiprand/hiprand_mtgp32_host.h",
     "cusparse.h": "hipsparse/hipsparse.h",
     "cusparse_v2.h": "hipsparse/hipsparse.h",
     "cusolverDn.h": "hipsolver/hipsolver.h",
@@ -57,6 +62,7 @@ HEADERS = {
     "nccl.h": "rccl/rccl.h",
     "nvToolsExt.h": "roctracer/roctx.h",
     "nvtx3/nvToolsExt.h": "roctracer/roctx.h",
+    "nvtx3/nvtx3.hpp": "roctracer/roctx.h",
 }
 """Headers that have another name in HIP; other headers of Thrust and of C++ keep theirs."""
 
@@ -74,6 +80,8 @@ _CALLED_OTHERWISE = {
     "cudaThreadGetCacheConfig": "hipDeviceGetCacheConfig",
     "cudaThreadSetLimit": "hipDeviceSetLimit",
     "CUDART_CB": "/* CUDART_CB */",
+    "__trap": "__builtin_trap",
+    "__brkpt": "__builtin_debugtrap",
     "__CUDACC__": "__HIPCC__",
     "__NVCC__": "__HIPCC__",
     "cudaDeviceProp": "hipDeviceProp_t",
@@ -83,7 +91,44 @@ _CALLED_OTHERWISE = {
     "cudaStreamPerThread": "hipStreamPerThread",
     "cuMemAlloc": "hipMalloc",
     "cuMemFree": "hipFree",
+    "cuMemAllocManaged": "hipMallocManaged",
+    "cuMemAllocAsync": "hipMallocAsync",
+    "cuMemAllocFromPoolAsync": "hipMallocFromPoolAsync",
+    "cuMemFreeAsync": "hipFreeAsync",
+    "cuMemHostAlloc": "hipHostMalloc",
+    "cuMemFreeHost": "hipHostFree",
+    "cuMemHostRegister": "hipHostRegister",
+    "cuMemHostUnregister": "hipHostUnregister",
+    "cuMemHostGetDevicePointer": "hipHostGetDevicePointer",
+    "cuMemcpy2D": "hipMemcpyParam2D",
+    "cuMemcpy2DAsync": "hipMemcpyParam2DAsync",
+    "cuMemcpy2DUnaligned": "hipDrvMemcpy2DUnaligned",
+    "cuMemcpy3D": "hipDrvMemcpy3D",
+    "cuMemcpy3DAsync": "hipDrvMemcpy3DAsync",
+    "CUDA_MEMCPY2D": "hip_Memcpy2D",
+    "CUDA_MEMCPY3D": "HIP_MEMCPY3D",
+    "CUBLAS_GEMM_DEFAULT_TENSOR_OP": "HIPBLAS_GEMM_DEFAULT",
+    "cuDeviceGetCount": "hipGetDeviceCount",
+    "cuStreamCreate": "hipStreamCreateWithFlags",
+    "cuEventCreate": "hipEventCreateWithFlags",
+    "cuGetErrorString": "hipDrvGetErrorString",
+    "cuGetErrorName": "hipDrvGetErrorName",
     "cuLaunchKernel": "hipModuleLaunchKernel",
+    "cuLaunchCooperativeKernel": "hipModuleLaunchCooperativeKernel",
+    "nvrtcGetPTX": "hiprtcGetCode",
+    "nvrtcGetPTXSize": "hiprtcGetCodeSize",
+    "nvrtcGetCUBIN": "hiprtcGetCode",
+    "nvrtcGetCUBINSize": "hiprtcGetCodeSize",
+    "cudaError": "hipError_t",
+    "cudaUUID_t": "hipUUID",
+    "cudaLimit": "hipLimit_t",
+    "cudaFuncCache": "hipFuncCache_t",
+    "cudaDeviceAttr": "hipDeviceAttribute_t",
+    "cudaDevAttrMaxSharedMemoryPerBlockOptin": "hipDeviceAttributeMaxSharedMemoryPerBlock",
+    "cudaDevAttrGlobalMemoryBusWidth": "hipDeviceAttributeMemoryBusWidth",
+    "CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH": "hipDeviceAttributeMemoryBusWidth",
+    "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES": "hipFuncAttributeMaxDynamicSharedMemorySize",
+    "CUmem_advise": "hipMemoryAdvise",
     "CUdeviceptr": "hipDeviceptr_t",
     "CUmodule": "hipModule_t",
     "CUfunction": "hipFunction_t",
@@ -104,17 +149,56 @@ _CALLED_OTHERWISE = {
     "nvtxRangePop": "roctxRangePop",
     "nvtxMark": "roctxMark",
     "nvtxMarkA": "roctxMarkA",
+    "nvtxRangeStart": "roctxRangeStart",
+    "nvtxRangeStartA": "roctxRangeStartA",
+    "nvtxRangeEnd": "roctxRangeStop",
+    "nvtxRangeId_t": "roctx_range_id_t",
     "cub": "hipcub",
-    "cublasStatus_t": "hipblasStatus_t",
-    "cublasHandle_t": "hipblasHandle_t",
+    "CUFFT_INVERSE": "HIPFFT_BACKWARD",
+    "cudaDataType": "hipDataType",
+    "cudaDataType_t": "hipDataType",
 }
+
+_TYPES_OF_LIBRARIES = {
+    "blas": ("Status_t", "Handle_t", "Operation_t", "FillMode_t", "DiagType_t", "SideMode_t"),
+    "fft": ("Handle", "Result", "Type", "Complex", "DoubleComplex", "Real", "DoubleReal"),
+    "rand": ("Generator_t", "Status_t", "RngType_t"),
+    "sparse": (
+        "Handle_t",
+        "Status_t",
+        "MatDescr_t",
+        "SpMatDescr_t",
+        "DnVecDescr_t",
+        "DnMatDescr_t",
+    ),
+    "solver": ("Handle_t", "Status_t", "DnHandle_t"),
+}
+_CALLED_OTHERWISE |= {
+    f"cu{library}{kind}": f"hip{library}{kind}"
+    for library, kinds in _TYPES_OF_LIBRARIES.items()
+    for kind in kinds
+}
+_CALLED_OTHERWISE |= {
+    f"CU_SHARED_MEM_CONFIG_{n}_BANK_SIZE": f"hipSharedMemBankSize{other}"
+    for n, other in (("DEFAULT", "Default"), ("FOUR_BYTE", "FourByte"), ("EIGHT_BYTE", "EightByte"))
+}
+_OCCUPANCY = (
+    *("MaxActiveBlocksPerMultiprocessor", "MaxActiveBlocksPerMultiprocessorWithFlags"),
+    *("MaxPotentialBlockSize", "MaxPotentialBlockSizeWithFlags"),
+)
+_CALLED_OTHERWISE |= {f"cuOccupancy{n}": f"hipModuleOccupancy{n}" for n in _OCCUPANCY}
 
 _COMPLEX = ("Cadd", "Csub", "Cmul", "Cdiv", "Cabs", "Creal", "Cimag", "Conj", "Cfma")
 _CALLED_OTHERWISE |= {f"cu{n}{f}": f"hip{n}{f}" for n in _COMPLEX for f in ("", "f")}
 
 _RANDOM_KERNELS = (
-    *("init", "uniform", "uniform2", "uniform4", "uniform_double", "normal", "normal2", "normal4"),
-    *("normal_double", "log_normal", "log_normal_double", "poisson", "discrete"),
+    *("init", "poisson", "poisson4", "discrete", "discrete4"),
+    *(
+        f"{kind}{count}{double}"
+        for kind in ("uniform", "normal", "log_normal")
+        for count in ("", "2", "4")
+        for double in ("", "_double")
+    ),
 )
 _CALLED_OTHERWISE |= {f"curand_{n}": f"hiprand_{n}" for n in _RANDOM_KERNELS}
 _CALLED_OTHERWISE |= {
@@ -122,9 +206,21 @@ _CALLED_OTHERWISE |= {
     "curand4": "hiprand4",
     **{
         f"curandState{n}": f"hiprandState{n}"
-        for n in ("", "_t", "XORWOW", "XORWOW_t", "MRG32k3a", "MRG32k3a_t")
+        for n in ("", "_t", "XORWOW", "XORWOW_t", "MRG32k3a", "MRG32k3a_t", "Sobol32_t", "Mtgp32_t")
     },
     **{f"curandStatePhilox4_32_10{n}": f"hiprandStatePhilox4_32_10{n}" for n in ("", "_t")},
+}
+
+_NUMBERS = (
+    *("INF", "NAN", "MIN_DENORM", "NEG_ZERO", "ZERO", "ONE", "SQRT_HALF", "SQRT_TWO", "THIRD"),
+    *("PIO4", "PIO2", "3PIO4", "2_OVER_PI", "PI", "L2E", "L2T", "LG2", "LGE", "LN2", "LNT", "LNPI"),
+)
+_CALLED_OTHERWISE |= {
+    f"CUDART_{n}{kind}": f"HIP_{n}{kind}" for n in _NUMBERS for kind in ("", "_F")
+}
+_CALLED_OTHERWISE |= {
+    f"CUDART_{n}": f"HIP_{n}"
+    for n in ("MAX_NORMAL_F", "SQRT_2_OVER_PI_F", "TWOTHIRD", "SQRT_2PI", "SQRT_2OPI", "SQRT_PIO2")
 }
 
 _CALLED_OTHERWISE |= {f"make_cuda{n}": f"make_hip{n}" for n in ("Extent", "Pos", "PitchedPtr")}
@@ -132,6 +228,7 @@ _CALLED_OTHERWISE |= {f"make_cuda{n}": f"make_hip{n}" for n in ("Extent", "Pos",
 _PREFIXES = (
     (r"cudaDevAttr(?=[A-Z])", "hipDeviceAttribute"),
     (r"CU_DEVICE_ATTRIBUTE(?=_)", "hipDeviceAttribute"),
+    (r"CU_JIT(?=_)", "hipJitOption"),
     (r"cuda(?=[A-Z])", "hip"),
     (r"CUBLAS(?=_)", "HIPBLAS"),
     (r"cublas(?=[A-Z])", "hipblas"),
@@ -152,6 +249,7 @@ _PREFIXES = (
 WITHOUT_DEFAULTS = {
     "cudaStreamWaitEvent": 3,
     "cudaMalloc3DArray": 4,
+    "cudaGraphInstantiate": 3,
     "cudaGraphInstantiateWithFlags": 3,
     "cudaSignalExternalSemaphoresAsync": 4,
     "cudaWaitExternalSemaphoresAsync": 4,
@@ -161,8 +259,12 @@ WITHOUT_DEFAULTS = {
 
 def header(name: str) -> str:
     """What a header is called in HIP; nothing for one that keeps its name, or has none there."""
-    if re.fullmatch(r"cub/\w+/\w+\.cuh", name):
+    if re.fullmatch(r"cub/(\w+/)?\w+\.cuh", name):
         return HEADERS["cub/cub.cuh"]
+    if re.fullmatch(
+        r"curand_(discrete2?|globals|lognormal|mrg32k3a|normal|poisson|uniform)\.h", name
+    ):
+        return HEADERS["curand_kernel.h"]
     return HEADERS.get(name, "")
 
 
@@ -173,7 +275,20 @@ POINTERS = {"cudaMallocPitch": 0, "cudaHostGetDevicePointer": 0, "cudaGetSymbolA
 @cache
 def _known() -> Mapping[str, Any]:
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
-    return found | {"hip": {_plain(n): n for n in found["hip"]}, "cuda": frozenset(found["cuda"])}
+    return found | {"hip": _by_plain(found["hip"]), "cuda": frozenset(found["cuda"])}
+
+
+def _by_plain(some: Iterable[str]) -> dict[str, str]:
+    """Names by how they are compared, and by their letters alone where no two have the same."""
+    some = list(some)
+    loose: dict[str, list[str]] = {}
+    for name in some:
+        loose.setdefault(_letters(name), []).append(name)
+    return {f"~{k}": n[0] for k, n in loose.items() if len(n) == 1} | {_plain(n): n for n in some}
+
+
+def _letters(name: str) -> str:
+    return name.lower().replace("_", "")
 
 
 def _plain(name: str) -> str:
@@ -185,11 +300,19 @@ def _renamed(name: str, known: Mapping[str, str]) -> str:
     """By the change of a prefix, if HIP has that name; else nothing."""
     for prefix, other in _PREFIXES:
         changed = re.sub(f"^{prefix}", other, name)
-        if prefix.startswith("CU_"):
-            changed = changed.replace("_", "")
-        if changed != name and _plain(changed) in known:
-            return known[_plain(changed)]
-    return ""
+        key = f"~{_letters(changed)}" if prefix.startswith("CU_") else _plain(changed)
+        if changed != name and key in known:
+            return known[key]
+    return _by_letters(name, known)
+
+
+def _by_letters(name: str, known: Mapping[str, str]) -> str:
+    """Constants and types of the driver's: CU_STREAM_NON_BLOCKING, CUmemLocation."""
+    found = re.match(r"CUDA_(?=[A-Z]+[_0-9])|CU_|CU(?=[a-z])", name)
+    if not found:
+        return ""
+    rest = _letters(name[found.end() :])
+    return next((known[key] for key in (f"~hip{rest}", f"~hip{rest}t") if key in known), "")
 
 
 @cache
@@ -199,6 +322,10 @@ def hip_name(name: str) -> str | None:
     """
     if name in _CALLED_OTHERWISE:
         return _CALLED_OTHERWISE[name]
+    if re.match(r"CUBLASLT_|cublasLt[A-Z]", name):  # no bindings for Python tell of them
+        return re.sub("^cu", "hip", re.sub("^CU", "HIP", name))
+    if re.fullmatch(r"cu(blas)?[A-Z]\w*_v2", name):
+        return hip_name(name.removesuffix("_v2"))
     known = _known()
     found = known["by_value"].get(name) or _renamed(name, known["hip"])
     return found or ("" if name in known["cuda"] else None)
@@ -210,7 +337,7 @@ def made() -> dict[str, Any]:
 
     hip, cuda = bound_names("hip"), bound_names("cuda")
     wanted = re.compile(r"(hip|HIP)[A-Za-z_]")
-    names = {_plain(n): n for n in hip if wanted.match(n) and not n.endswith("_st")}
+    names = _by_plain(n for n in hip if wanted.match(n) and not n.endswith("_st"))
     errors = {v: n for n, v in hip.items() if n.startswith("hipError") and isinstance(v, int)}
     by_value, missing = {}, []
     for name, value in cuda.items():
@@ -218,12 +345,12 @@ def made() -> dict[str, Any]:
             continue
         if _renamed(name, names):
             continue
-        if name.startswith("cudaError") and errors.get(value) in names:
+        if name.startswith(("cudaError", "CUDA_ERROR_")) and errors.get(value) in names:
             by_value[name] = errors[value]
         else:
             missing.append(name)
     return {
-        "hip": sorted(names.values()),
+        "hip": sorted(set(names.values())),
         "cuda": sorted(missing),
         "by_value": dict(sorted(by_value.items())),
     }

@@ -92,6 +92,11 @@ def _evidence(entry: Entry) -> Iterator[str]:
             yield line + note
 
 
+def _compiles(entry: Entry, claim: entries.Compiles) -> Iterator[str]:
+    options = "".join(f" `{option}`" for option in claim.options)
+    yield f"{toolchains.get(claim.by).about}{options} takes {_name(claim.text)} without a word"
+
+
 def _message(entry: Entry, claim: entries.Message) -> Iterator[str]:
     lines = [line.strip() for line in claim.says.strip().splitlines()]
     what = " ".join(filter(None, [_name(claim.text), *(f"`{o}`" for o in claim.options)]))
@@ -166,6 +171,7 @@ def _stated(entry: Entry, claim: entries.Stated) -> Iterator[str]:
 
 
 _ABOUT: Mapping[str, Any] = {
+    "compiles": _compiles,
     "message": _message,
     "run": _run,
     "count": _count,
@@ -213,16 +219,26 @@ def by_construct() -> str:
     return f"{_MADE}# By construct\n\n[All pages](index.md)\n\n" + "\n".join(lines) + "\n"
 
 
+def said(entry: Entry) -> Iterator[tuple[str, str]]:
+    """Lines of compilers' messages, without those of the text that they show; and whose."""
+    for claim in entry.claims:
+        if isinstance(claim, entries.Message):
+            lines = [line.strip() for line in claim.says.strip().splitlines()]
+            for line in lines[:1] + [line for line in lines[1:] if _SENTENCE.search(line)]:
+                yield line, toolchains.get(claim.by).about
+
+
+_SENTENCE = re.compile(r"\berror\b|\w+ \w+ \w+")
+
+
 def by_message() -> str:
     """Messages of compilers, as they were seen."""
     found: dict[str, list[str]] = {}
     for entry in entries.every().values():
-        for claim in entry.claims:
-            if isinstance(claim, entries.Message):
-                line = claim.says.strip().splitlines()[0].strip()
-                where = found.setdefault(f"`{line}` ({toolchains.get(claim.by).about})", [])
-                if link(entry) not in where:
-                    where.append(link(entry))
+        for line, by in said(entry):
+            where = found.setdefault(f"`{line}` ({by})", [])
+            if link(entry) not in where:
+                where.append(link(entry))
     lines = [f"- {message}: {'; '.join(found[message])}" for message in sorted(found)]
     return f"{_MADE}# By message\n\n[All pages](index.md)\n\n" + "\n".join(lines) + "\n"
 
@@ -234,11 +250,9 @@ def messages() -> dict[str, str]:
     """Messages that name something, with the first entry about them: for compile errors."""
     found: dict[str, str] = {}
     for entry in entries.every().values():
-        for claim in entry.claims:
-            if isinstance(claim, entries.Message):
-                line = claim.says.strip().splitlines()[0].strip().removeprefix("error: ")
-                if _NAMED.search(line):
-                    found.setdefault(line, entry.name)
+        for line, _ in said(entry):
+            if _NAMED.search(line):
+                found.setdefault(line.removeprefix("error: "), entry.name)
     for name, about in report.by_construct().items():
         one = report.first(about)
         if re.fullmatch(r"(__|cuda)\w+", name) and one:
@@ -247,10 +261,12 @@ def messages() -> dict[str, str]:
 
 
 def by_trap() -> str:
-    """What one sees who does not know it."""
-    parts = [f"{_MADE}# By what you see\n\n[All pages](index.md)\n"]
+    """What one sees who does not know it: what programs do first, then what compilers say."""
+    groups = ", ".join(f"[{title}](#{anchor(title)})" for title in GROUPS.values())
+    parts = [f"{_MADE}# By what you see\n\n[All pages](index.md)\n\n{groups}\n"]
     for group, title in GROUPS.items():
         mine = [entry for entry in entries.every().values() if entry.group == group]
+        mine.sort(key=lambda entry: bool(re.match(r"(\w[\w+, .]*: )?`", entry.sees)))
         lines = "\n".join(f"- {entry.sees} {link(entry)}" for entry in mine)
         parts.append(f"## {title}\n\n{lines}\n")
     return "\n".join(parts)
@@ -293,8 +309,9 @@ python -m portmp.porting.evidence warps atomics/float-add
 Seen with NVRTC 13.5, hiprtc and hipcc of ROCm 5.2, clang 19 with portmp's prelude, PoCL 3.1, and
 names from cuda-bindings 13.5 and hip-python of HIP 7; nvcc 13.0 (not in CI). Results of NVIDIA's:
 {about}. Results of AMD's are of compiled code that the [interpreter](../emulator.md) ran: nothing
-here was executed on an AMD GPU. There the approximate instructions for reciprocals and roots are
-taken for correctly rounded. What is marked "not checked here" has a source instead.
+here was executed on an AMD GPU. There the approximate instructions (reciprocals, roots, powers
+and logarithms of 2, sines) are taken for correctly rounded: errors of functions that use them are
+the least that hardware can have. What is marked "not checked here" has a source instead.
 """
 
 

@@ -87,9 +87,10 @@ def of(source: Source, together: Sequence[str] = ()) -> Report:
         if not any(first < trap.line < last for first, last in facts.dead)
     }
     order = sorted(traps, key=lambda t: (t.line, CERTAINTIES.index(t.certainty), t.entry))
-    return Report(
-        source.name, tuple(_constructs(facts)), tuple(order), tuple(_remarks(facts, together))
-    )
+    constructs, remarks = tuple(_constructs(facts)), tuple(_remarks(facts, together))
+    if not constructs:
+        remarks += ("nothing of CUDA was found in it",)
+    return Report(source.name, constructs, tuple(order), remarks)
 
 
 def _where_compiled(facts: Facts, trap: Trap) -> Trap:

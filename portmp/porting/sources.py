@@ -79,7 +79,7 @@ class Source:
         found: dict[str, str] = {}
         for node in walk(self.root):
             if node.type == "preproc_def" and (value := node.child_by_field_name("value")):
-                found[text_of(node.child_by_field_name("name"))] = text_of(value).strip()
+                found[text_of(node.child_by_field_name("name"))] = without_comments(value)
             elif node.type == "init_declarator" and _is_constant(node):
                 name = declared_name(node)
                 value = node.child_by_field_name("value")
@@ -230,6 +230,11 @@ def walk(node: Node | None) -> Iterator[Node]:
 def text_of(node: Node | None) -> str:
     """A node's text."""
     return "" if node is None else node.text.decode("utf-8", "surrogateescape")
+
+
+def without_comments(node: Node) -> str:
+    """A node's text without comments: those after a macro's value are a part of it in the tree."""
+    return re.sub(r"//.*|/\*.*?\*/", " ", text_of(node), flags=re.DOTALL).strip()
 
 
 def line_of(node: Node) -> int:

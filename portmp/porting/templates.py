@@ -105,7 +105,8 @@ def _block(facts: Facts, inside: Inside) -> str:
         sizes = _sizes_of(facts, parts[1].strip())
         if sizes and all(sizes):
             return str(sizes[0]) if len(sizes) == 1 else f"({', '.join(map(str, sizes))})"
-    return "256" if len(_axes(inside)) == 1 else "(16, 16)"
+    flat = not re.search(r"\b(threadIdx|blockDim)\s*\.\s*[yz]\b", inside.text)
+    return "256" if flat else "(16, 16)"
 
 
 def _sizes_of(facts: Facts, text: str) -> list[int]:

@@ -52,6 +52,11 @@ def kernels(form: str) -> dict[str, KernelSpec]:
     return found
 
 
+def names(form: str, device: Device | None = None) -> list[str]:
+    """What ``find`` knows."""
+    return list({**units(form, device), **_on_request(form, device)})
+
+
 def find(form: str, routine: str, device: Device | None = None) -> CompilationUnit:
     """The unit of a routine: ``gemm``, ``dot``, ``add`` ..."""
     known = {**units(form, device), **_on_request(form, device)}

@@ -1,4 +1,7 @@
-"""A routine as a program in one file: it runs recorded cases and compares their bits."""
+"""A routine as a program in one file: it runs recorded cases and compares their bits.
+
+And the text of a routine, by the same names: what ``portmp render`` prints.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +11,15 @@ from pathlib import Path
 
 import numpy as np
 
+from portmp.backends.base import Device
+from portmp.codegen import kernel_spec, render
 from portmp.codegen import platform as platforms
-from portmp.codegen import render
 from portmp.codegen.render import RenderedSource
 from portmp.compilers import host_programs
 from portmp.errors import ArgumentError, suggestion
 from portmp.files import target
 from portmp.formats import registry
+from portmp.routines import compilation_units
 from portmp.routines.case import Case
 from portmp.verify import cases
 from portmp.verify.capture import CaptureDevice, Launched, Result, cannot
@@ -60,17 +65,29 @@ def run_of(case: Case, platform: str) -> Run:
     )
 
 
+def names(form: str) -> list[str]:
+    """What may be rendered: routines with recorded cases, and texts that are compiled at once."""
+    name = registry.get(form).name
+    return sorted({case.routine for case in cases.cases(name)} | set(compilation_units.names(name)))
+
+
+def _cases(routine: str, form: str) -> list[Case]:
+    """The cases of a routine; none for a part of one. ArgumentError for an unknown name."""
+    name = registry.get(form).name
+    found = [case for case in cases.cases(name) if case.routine == routine]
+    if not found and routine not in (known := names(name)):
+        near = suggestion(routine, known)
+        raise ArgumentError(f"routine: unknown {routine!r}{near}; routines: {', '.join(known)}")
+    return found
+
+
 def runs(routine: str, form: str, platform: str) -> list[Run]:
     """The cases of a routine whose input fits a program's text."""
-    name = registry.get(form).name
-    every = cases.cases(name)
-    mine = [case for case in every if case.routine == routine]
+    mine = _cases(routine, form)
     if not mine:
-        known = sorted({case.routine for case in every})
-        near = suggestion(routine, known)
         raise ArgumentError(
-            f"--standalone: no cases of {routine!r} in {name} are recorded{near}; "
-            f"there are {', '.join(known)}"
+            f"--standalone: {routine!r} is a part of routines and has no recorded cases of its "
+            "own, so that no program could check it; without -o its text is printed"
         )
     found = []
     why: ArgumentError | None = None
@@ -85,6 +102,42 @@ def runs(routine: str, form: str, platform: str) -> list[Run]:
     if not found:
         raise why or cannot("its cases are too large for a program's text")
     return found
+
+
+def text(routine: str, form: str, platform: str, on: Device | None = None) -> str:
+    """The source text of a routine for a platform, or exactly what a device compiles.
+
+    That of a routine that is compiled at once, or else the texts of the kernels that its recorded
+    cases launch. ArgumentError for an unknown name, and where the host decides between kernels
+    which ones follow.
+    """
+    name = registry.get(form).name
+    if routine in compilation_units.names(name, on):
+        unit = compilation_units.find(name, routine, on)
+        return kernel_spec.rendered(unit, platform, on.traits if on else None).text
+    mine = _cases(routine, name)
+    if on:
+        raise ArgumentError(
+            f"--device: {routine!r} is made of several texts, which are told for platforms: "
+            "give --platform"
+        )
+    texts: dict[str, None] = {}
+    begun: dict[str, None] = {}
+    for case in mine:
+        device = CaptureDevice(platform)
+        try:
+            cases.device_result(case, device)
+        except ArgumentError:
+            begun |= dict.fromkeys(one.kernel.name for one in device.notes.launches)
+            continue
+        texts |= dict.fromkeys(one.kernel.text for one in device.notes.launches)
+    if not texts:
+        first = f" It begins with {', '.join(begun)}." if begun else ""
+        raise ArgumentError(
+            f"routine: {routine!r} is made of other routines, and the host works between their "
+            f"kernels: it has no text of its own.{first}"
+        )
+    return "\n".join(texts)
 
 
 def program(routine: str, form: str, platform: str) -> RenderedSource:

@@ -170,9 +170,24 @@ class Facts:
         return [node for node in walk(self.source.root) if node.type == "call_expression"]
 
     @cached_property
+    def of_warps(self) -> frozenset[str]:
+        """Functions of warps, and macros of the source's own whose text calls one."""
+        macros = {
+            text_of(node.child_by_field_name("name"))
+            for node in walk(self.source.root)
+            if node.type == "preproc_function_def"
+            and set(re.findall(r"\w+", text_of(node.child_by_field_name("value")))) & WARP
+        }
+        return WARP | macros
+
+    @cached_property
     def warp_functions(self) -> frozenset[str]:
         """Names of functions whose lanes tell each other something, by others too."""
-        found = {f.name for f in self.functions if f.names_called & WARP or f.uses_tiles}
+        found = {
+            f.name
+            for f in self.functions
+            if f.names_called & self.of_warps or f.uses_tiles or f.by_tags
+        }
         while True:
             more = {f.name for f in self.functions if f.names_called & found} | found
             if more == found:
@@ -309,6 +324,22 @@ class Inside:
             re.search(r"\b(tiled_partition|thread_block_tile|coalesced_threads)\b", self.text)
         )
 
+    @cached_property
+    def by_tags(self) -> list[Node]:
+        """Conditions of loops that write to a place until they read there what they wrote."""
+        found = []
+        for node in self.nodes:
+            loop = node.type == "do_statement"
+            for one in walk(node.child_by_field_name("condition") if loop else None):
+                left = one.child_by_field_name("left") if one.type == "binary_expression" else None
+                if left is None or left.type != "subscript_expression":
+                    continue
+                array = text_of(left).split("[")[0].strip()
+                different = text_of(one.child_by_field_name("operator")) == "!="
+                if different and "volatile" in self.types.get(array, ""):
+                    found.append(one)
+        return found
+
     @property
     def in_warps(self) -> bool:
         """Whether lanes tell each other something in it or in a function that it calls."""
@@ -341,12 +372,17 @@ class Inside:
                 found.setdefault(name, []).append(value)
         return found
 
-    def _depending(self, on: str) -> frozenset[str]:
-        """Variables whose values are made from a word, directly or through others."""
+    def _depending(self, on: str, by_calls: bool = True) -> frozenset[str]:
+        """Variables whose values are made from a word, directly or through others.
+
+        *by_calls*: also by what functions make of it.
+        """
         found: set[str] = {on}
         while True:
             more = {
-                n for n, vs in self.values.items() if any(self.has(v, found) for v in vs)
+                n
+                for n, vs in self.values.items()
+                if any(self.has(v, found) and (by_calls or not _calls(v)) for v in vs)
             } | found
             if more == found:
                 return frozenset(found)
@@ -358,8 +394,13 @@ class Inside:
         return self._depending("threadIdx")
 
     @cached_property
+    def plainly_of_thread(self) -> frozenset[str]:
+        """Those of them that no function had a part in: sizes of a thread's own are often equal."""
+        return self._depending("threadIdx", by_calls=False)
+
+    @cached_property
     def ballots(self) -> frozenset[str]:
-        """Variables that hold ballots, or copies of them."""
+        """Variables that hold ballots or matches, or copies of them."""
         found: set[str] = set()
         while True:
             more = {n for n, vs in self.values.items() if any(_is_ballot(v, found) for v in vs)}
@@ -401,10 +442,14 @@ class Inside:
         return found
 
 
+def _calls(node: Node) -> bool:
+    return any(n.type == "call_expression" for n in walk(node))
+
+
 def _is_ballot(node: Node, known: set[str]) -> bool:
-    """Whether a value is a ballot, or a variable that holds one."""
+    """Whether a value is a ballot or a match, or a variable that holds one."""
     if node.type == "call_expression":
-        return called(node) in BALLOTS
+        return called(node) in BALLOTS | MATCHES
     return node.type == "identifier" and text_of(node) in known
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from portmp.porting import names
 from portmp.porting.sources import Node, arguments, called, text_of, walk
-from portmp.porting.traps.base import CERTAIN, LIKELY, Facts, Trap, at, short
+from portmp.porting.traps.base import CERTAIN, LIKELY, POSSIBLE, Facts, Trap, at, short
 from portmp.porting.words import INCLUDE
 
 _SYMBOLS = re.compile(r"cuda(Memcpy(To|From)Symbol(Async)?|GetSymbol(Address|Size))")
@@ -15,7 +15,8 @@ _OWN_ENTRY = (
     (r"cuda\w*(Texture|Tex)\w*|cudaBind\w+|cudaUnbind\w+", "memory/texture-reference"),
     (r"cudaGraph\w+", "host/graphs"),
     (
-        r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*",
+        r"cudaLaunch(Attribute\w*|KernelEx\w*|Config_t)|cuTensorMap\w+|CUtensorMap\w*"
+        r"|CU_TENSOR_MAP\w*|PFN_cuTensorMap\w*",
         "launch/clusters",
     ),
     (r"cudaError\w+", "host/errors"),
@@ -54,13 +55,16 @@ def changed_arguments(facts: Facts) -> Iterator[Trap]:
             place = 1 if name.startswith("cudaGetSymbol") else 0
             place = 1 if "FromSymbol" in name else place
             symbol = given[place] if len(given) > place else given[0]
-            words = f"HIP wants HIP_SYMBOL({short(symbol)}); portmp port --hip writes it"
-            yield Trap("host/symbols", *at(call), "compile", CERTAIN, words)
+            words = (
+                f"HIP's guide asks for HIP_SYMBOL({short(symbol)}), which HIP for NVIDIA wants; "
+                "portmp port --hip writes it"
+            )
+            yield Trap("host/symbols", *at(call), "compile", POSSIBLE, words)
         elif name == "cudaFuncSetAttribute" and given and "void" not in text_of(given[0]):
             words = f"HIP wants (const void *){short(given[0])}; portmp port --hip writes it"
             yield Trap("launch/shared-opt-in", *at(call), "compile", CERTAIN, words)
         elif name == "cudaGraphInstantiate" and len(given) in (2, 3):
-            words = "HIP has the five arguments of CUDA 11"
+            words = "HIP has the five arguments of CUDA 11; portmp port --hip writes ...WithFlags"
             yield Trap("host/graphs", *at(call), "compile", CERTAIN, words)
         elif name in ("cudaMemPrefetchAsync", "cudaMemAdvise") and _location(facts, given):
             words = "HIP takes a device's number, as CUDA before version 13 did"

@@ -268,7 +268,8 @@ def barriers(facts: Facts) -> Iterator[Trap]:
                 if not inside.has(condition, inside.of_thread) or _held(branch, condition, call):
                     continue
                 words = f"threads for which {short(condition)} is false miss the barrier"
-                yield Trap("synchronisation/divergent-barrier", *at(call), "hang", LIKELY, words)
+                sure = LIKELY if inside.has(condition, inside.plainly_of_thread) else POSSIBLE
+                yield Trap("synchronisation/divergent-barrier", *at(call), "hang", sure, words)
                 break
         if inside.function.is_kernel and calls:
             yield from _returns(inside, max(call.start_byte for call in calls))
@@ -350,6 +351,7 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             "memory/async-copy",
             "HIP has no such header",
         ),
+        r"cuda/ptx": ("language/inline-asm", "PTX is NVIDIA's, also as functions"),
         r"cuda/.*": ("synchronisation/cuda-atomic", "libcu++ is not a part of ROCm"),
         r"mma\.h": ("arithmetic/tensor-cores", "rocWMMA has another header and namespace"),
         r"helper_(cuda|functions|string|timer|image)\.h|exception\.h": (

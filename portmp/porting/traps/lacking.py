@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from portmp.porting import names
 from portmp.porting.sources import called, line_of, text_of, walk
 from portmp.porting.traps.base import CERTAIN, LIKELY, Facts, Trap, at
 from portmp.porting.words import INCLUDE
@@ -13,7 +14,12 @@ _NEVER = "HIP has no {}"
 _LATER = "{} is not there in ROCm 5.2"
 
 _FUNCTIONS = (
-    (r"__(trap|brkpt)", "language/assert", CERTAIN, "HIP has no {}: __builtin_trap() is clang's"),
+    (
+        r"__(trap|brkpt)",
+        "language/assert",
+        CERTAIN,
+        "HIP has no {}; portmp port --hip writes clang's builtin",
+    ),
     (r"__prof_trigger", "debugging/profiling", CERTAIN, _NEVER),
     (
         r"__is(Global|Shared|Local|Constant|GridConstant|ClusterShared|CtaShared)|__cvta_\w+",
@@ -22,14 +28,21 @@ _FUNCTIONS = (
         _NEVER,
     ),
     (
-        r"__cluster\w+|__threadfence_cluster|cudaGridDependencySynchronize"
+        r"__cluster\w+|__threadfence_cluster|this_cluster|map_shared_rank"
+        r"|cudaGridDependencySynchronize"
         r"|cudaTriggerProgrammaticLaunchCompletion",
         "launch/clusters",
         CERTAIN,
         _NEVER,
     ),
     (r"__mbarrier_\w+|__pipeline_arrive_on", "memory/async-copy", CERTAIN, _NEVER),
-    (r"__fmaf_ieee_r[nzud]", "arithmetic/directed-rounding", CERTAIN, _NEVER),
+    (
+        r"__fmaf_ieee_rn",
+        "arithmetic/subnormals",
+        CERTAIN,
+        "HIP has no {}: fmaf keeps subnormals there",
+    ),
+    (r"__fmaf_ieee_r[zud]", "arithmetic/directed-rounding", CERTAIN, _NEVER),
     (r"__f(add|mul|ma)2_r[nzud]", "arithmetic/directed-rounding", CERTAIN, _NEVER),
     (
         r"__h(max|min)2?(_nan)?|__h(add|sub|mul)2?_rn|__hfma2?_relu|__hcmadd"
@@ -47,7 +60,13 @@ name that CUDA 13.0's headers declare.
 """
 _ALL = re.compile("|".join(f"(?:{pattern})" for pattern, _, _, _ in _FUNCTIONS))
 
-_HEADERS = {"cuda_bf16.h": ("language/bfloat16", "hip/hip_bf16.h is not there in ROCm 5.2")}
+_HEADERS = {
+    "cuda_bf16.h": ("language/bfloat16", "hip/hip_bf16.h is not there in ROCm 5.2"),
+    "math_constants.h": (
+        "compilation/limits-of-types",
+        "hip/hip_math_constants.h is not there in ROCm 5.2",
+    ),
+}
 
 
 def functions(facts: Facts) -> Iterator[Trap]:
@@ -69,13 +88,45 @@ def headers(facts: Facts) -> Iterator[Trap]:
             yield Trap(entry, word.line, word.text, "compile", LIKELY, words)
 
 
-def parameters(facts: Facts) -> Iterator[Trap]:
-    """``__grid_constant__``, which the syntax tree does not show."""
+_WORDS = {
+    "__grid_constant__": (
+        "language/grid-constant",
+        "HIP has no {}: leave it out, the parameter is constant as it is",
+    ),
+    "__cluster_dims__": ("launch/clusters", _NEVER),
+    "__block_size__": ("launch/clusters", _NEVER),
+}
+
+
+def before_declarations(facts: Facts) -> Iterator[Trap]:
+    """``__grid_constant__`` and ``__cluster_dims__(...)``, which the syntax tree does not show."""
     for one in facts.source.hidden:
-        if one.text == "__grid_constant__":
+        name = one.text.partition("(")[0].strip()
+        if name in _WORDS:
             line = facts.source.content.count(b"\n", 0, one.start) + 1
-            words = "HIP has no __grid_constant__: leave it out, the parameter is constant as it is"
-            yield Trap("language/grid-constant", line, one.text, "compile", CERTAIN, words)
+            entry, words = _WORDS[name]
+            yield Trap(entry, line, one.text, "compile", CERTAIN, words.format(name))
+
+
+def extended_launches(facts: Facts) -> Iterator[Trap]:
+    """Launches with attributes."""
+    for call in facts.calls:
+        name = called(call)
+        if name in ("cudaLaunchKernelEx", "cudaLaunchKernelExC") and name not in facts.declared:
+            words = f"{name} is not there in ROCm 5 and 6"
+            yield Trap("launch/clusters", *at(call), "compile", LIKELY, words)
+
+
+def runtime_in_kernels(facts: Facts) -> Iterator[Trap]:
+    """Functions of the runtime that kernels call."""
+    for inside in facts.functions:
+        if "__host__" in inside.function.qualifiers:
+            continue
+        for call in inside.calls:
+            name = called(call)
+            if names.hip_name(name) and re.match(r"cuda[A-Z]", name):
+                words = f"HIP has {names.hip_name(name)} for the host alone"
+                yield Trap("language/launch-in-kernel", *at(call), "compile", CERTAIN, words)
 
 
 def libcu(facts: Facts) -> Iterator[Trap]:
@@ -87,9 +138,13 @@ def libcu(facts: Facts) -> Iterator[Trap]:
             continue
         copies = bool(re.search(r"memcpy_async|pipeline", text))
         entry = "memory/async-copy" if copies else "synchronisation/cuda-atomic"
-        if (line_of(node), entry) not in seen and facts.on_device(node.start_byte):
+        kind = node.parent.type if node.parent is not None else ""
+        named = kind in ("alias_declaration", "namespace_alias_definition", "type_descriptor")
+        if (line_of(node), entry) in seen:
+            continue
+        if named or facts.on_device(node.start_byte):
             seen.add((line_of(node), entry))
             yield Trap(entry, *at(node), "compile", CERTAIN, "libcu++ is not a part of ROCm")
 
 
-TRAPS = (functions, headers, parameters, libcu)
+TRAPS = (functions, headers, before_declarations, extended_launches, runtime_in_kernels, libcu)

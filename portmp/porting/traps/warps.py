@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from portmp.porting.sources import Node, called, line_of, number, text_of, walk
+from portmp.porting.sources import Node, called, line_of, number, text_of, walk, without_comments
 from portmp.porting.traps.base import (
     BALLOTS,
     BARRIERS,
@@ -46,6 +46,26 @@ def masks(facts: Facts) -> Iterator[Trap]:
             yield Trap("warps/mask-32-bits", *at(call), "compile", CERTAIN, words)
 
 
+def in_macros(facts: Facts) -> Iterator[Trap]:
+    """The same and others of their kind in macros' texts, which have no tree of their own."""
+    for word in facts.words:
+        if word.node is None and word.text in _OF_MACROS and word.text not in facts.declared:
+            entry, words = _OF_MACROS[word.text]
+            words = f"{words.format(word.text)} (in a macro's text)"
+            yield Trap(entry, word.line, word.text, "compile", CERTAIN, words)
+
+
+_MASKED = "{} is not there before ROCm 6.2, which wants a mask of 64 bits"
+_OF_MACROS: dict[str, tuple[str, str]] = {
+    **dict.fromkeys(SHUFFLES_SYNC | VOTES_SYNC, ("warps/mask-32-bits", _MASKED)),
+    "__ballot_sync": ("warps/mask-32-bits", _MASKED),
+    **dict.fromkeys(MATCHES, ("warps/match-any", "{} is not there before ROCm 6.2")),
+    **dict.fromkeys(REDUCTIONS, ("warps/reduce-sync", "{} is not there before ROCm 7")),
+    "__syncwarp": ("warps/syncwarp", "{} is not there before ROCm 7"),
+    "__activemask": ("warps/activemask", "{} is not there before ROCm 6.2, and has 64 bits then"),
+}
+
+
 def votes(facts: Facts) -> Iterator[Trap]:
     """Ballots in 32 bits, and bits counted in them."""
     for inside in facts.functions:
@@ -62,10 +82,14 @@ def votes(facts: Facts) -> Iterator[Trap]:
         for call, name, given in inside.of_calls(_BITS):
             of_ballot = given and (
                 inside.has(given[0], inside.ballots)
-                or any(called(n) in BALLOTS for n in walk(given[0]) if n.type == "call_expression")
+                or any(
+                    called(n) in BALLOTS | MATCHES
+                    for n in walk(given[0])
+                    if n.type == "call_expression"
+                )
             )
             if of_ballot:
-                words = f"{name} looks at 32 of a ballot's 64 bits"
+                words = f"{name} looks at 32 of the 64 bits that a ballot or a match has"
                 yield Trap("warps/popc-of-ballot", *at(call), "results", CERTAIN, words)
         for call, _, _ in inside.of_calls(frozenset(("__activemask",))):
             words = "__activemask is not there before ROCm 6.2, and has 64 bits then"
@@ -132,7 +156,9 @@ _BY_SIGN = {"&": _WARP - 1, ">>": 5, "/": _WARP, "%": _WARP}
 
 def _counts_threads(inside: Inside, node: Node | None) -> bool:
     """Whether an expression is a thread's number, or how many there are."""
-    text = text_of(node)
+    text = _IN_GRID.sub("", text_of(node))
+    if _LANE.search(text):
+        return True
     plain = re.fullmatch(r"\(*(threadIdx\.x|blockDim\.x|\w+)\)*", text)
     if plain is None:
         return bool(re.search(r"\bthreadIdx\b|\bblockDim\b|thread_rank", text)) and "*" not in text
@@ -145,6 +171,74 @@ def _counts_threads(inside: Inside, node: Node | None) -> bool:
     )
 
 
+_IN_GRID = re.compile(r"\bblockIdx\.\w\s*\*\s*blockDim\.\w|\bblockDim\.\w\s*\*\s*blockIdx\.\w")
+"""What a thread's number in the grid begins with."""
+_LANE = re.compile(r"\b(lane|lane_?id)\b", re.IGNORECASE)
+
+
+def constants(facts: Facts) -> Iterator[Trap]:
+    """Numbers of lanes, or of warps by 32, that a name at file scope holds."""
+    if not any(inside.for_warps for inside in facts.functions):
+        return
+    for node in walk(facts.source.root):
+        if node.type == "preproc_def":
+            name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
+        elif node.type == "init_declarator" and not facts.on_device(node.start_byte):
+            name, value = node.child_by_field_name("declarator"), node.child_by_field_name("value")
+        else:
+            continue
+        if not re.search(r"warp|lane", text_of(name), re.IGNORECASE) or value is None:
+            continue
+        text = without_comments(value)
+        of_warps = re.search(r"/\s*\(?\s*(32|\w*warp_?size\w*)\b", text, re.IGNORECASE)
+        if of_warps or number(text, facts.source.constants) == _WARP:
+            words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
+            yield Trap("warps/hard-coded-32", *at(node), "results", LIKELY, words)
+
+
+def last_lanes(facts: Facts) -> Iterator[Trap]:
+    """The last lane by its number, and steps of a warp's width."""
+    for inside in facts.functions:
+        if not inside.for_warps:
+            continue
+        for node in inside.nodes:
+            words, sure = _last_lane(inside, node) or _steps_by_32(inside, node)
+            if words:
+                yield Trap("warps/hard-coded-32", *at(node), "results", sure, words)
+
+
+_NOTHING = ("", "")
+
+
+def _last_lane(inside: Inside, node: Node) -> tuple[str, str] | None:
+    """lane == 31: wrong where the lane is counted by warpSize."""
+    if node.type != "binary_expression":
+        return None
+    left, right = node.child_by_field_name("left"), node.child_by_field_name("right")
+    sign = text_of(node.child_by_field_name("operator"))
+    if sign not in ("==", "!=", "<") or not _LANE.search(text_of(left)):
+        return None
+    if inside.number(right) != _WARP - 1:
+        return None
+    wide = any("warpSize" in text_of(v) for v in inside.values.get(text_of(left), []))
+    words = "31 is a warp's last lane; that of a wave of MI100, MI200, MI300 is 63"
+    return words, CERTAIN if wide else POSSIBLE
+
+
+def _steps_by_32(inside: Inside, node: Node) -> tuple[str, str]:
+    """for (i = lane; i < n; i += 32)."""
+    if node.type != "assignment_expression" or node.parent is None:
+        return _NOTHING
+    if node.parent.type != "for_statement" or text_of(node.child_by_field_name("operator")) != "+=":
+        return _NOTHING
+    if inside.number(node.child_by_field_name("right")) != _WARP:
+        return _NOTHING
+    begins = text_of(node.parent.child_by_field_name("initializer"))
+    if not _LANE.search(begins):
+        return _NOTHING
+    return "the lanes of a warp step by 32; a wave of MI100, MI200, MI300 has 64", LIKELY
+
+
 def hard_coded(facts: Facts) -> Iterator[Trap]:
     """Lanes and warps counted by 32, where lanes tell each other something."""
     for inside in facts.functions:
@@ -152,11 +246,21 @@ def hard_coded(facts: Facts) -> Iterator[Trap]:
             continue
         mixed = bool(re.search(r"\bwarpSize\b", inside.text))
         for node in _thirty_two(inside):
-            certainty = CERTAIN if mixed else LIKELY
+            certainty = CERTAIN if mixed else LIKELY if _is_of_warps(inside, node) else POSSIBLE
             words = "lanes or warps are counted by 32; a wave of MI100, MI200, MI300 has 64 lanes"
             if mixed:
                 words += ", and warpSize stands beside it"
             yield Trap("warps/hard-coded-32", *at(node), "results", certainty, words)
+
+
+def _is_of_warps(inside: Inside, node: Node) -> bool:
+    """Whether a function that counts by 32 has functions of warps, or names what it counts so."""
+    around = next(enclosing(node, ("init_declarator", "assignment_expression"), inside.node), node)
+    named = re.search(r"lane|warp|wid", text_of(around), re.IGNORECASE)
+    compared = re.search(r"[=!]=\s*\(?\s*(0|31)\b", text_of(node.parent))
+    return bool(
+        named or compared or inside.names_called & inside.facts.of_warps or inside.uses_tiles
+    )
 
 
 _WITHOUT_UPPER = re.compile(
@@ -238,6 +342,20 @@ def implicit(facts: Facts) -> Iterator[Trap]:
             for platform, sure in (("hip", POSSIBLE if kept else certainty), ("opencl", CERTAIN)):
                 yield Trap(
                     "synchronisation/volatile-warp", line, text, "results", sure, words, platform
+                )
+
+
+def tags(facts: Facts) -> Iterator[Trap]:
+    """do { p[i] = x; } while (p[i] != x) through volatile: lanes take turns without atomics."""
+    for inside in facts.functions:
+        for node in inside.by_tags:
+            words = (
+                "lanes of a warp write to one place until each has seen its own value: that needs "
+                "a warp of 32 lanes in lockstep; an atomic does not"
+            )
+            for platform in ("hip", "opencl"):
+                yield Trap(
+                    "synchronisation/volatile-warp", *at(node), "results", LIKELY, words, platform
                 )
 
 
@@ -394,6 +512,10 @@ def members(facts: Facts) -> Iterator[Trap]:
 
 TRAPS = (
     masks,
+    in_macros,
+    constants,
+    last_lanes,
+    tags,
     votes,
     shuffles,
     hard_coded,

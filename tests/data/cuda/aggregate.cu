@@ -2,7 +2,7 @@
 #include <cooperative_groups.h>
 #include <cstdio>
 #include <cuda.h>
-#define WARPSIZE 32
+#define WARPSIZE 32 // expect: warps/hard-coded-32
 #define MAXDEPTH 32
 using namespace cooperative_groups;
 __device__ int gathered(int *ptr)
@@ -64,7 +64,7 @@ __global__ void walk(const int *__restrict__ children, volatile float4 *const __
     }
     out[0] = total(tile, pos + block.thread_rank() - tile.thread_rank(), tile.shfl_down(1, 2));
 }
-__global__ void count(int *d) { gathered(d + threadIdx.x % 32); } // expect: warps/hard-coded-32
+__global__ void count(int *d) { gathered(d + threadIdx.x % 32); }
 int main()
 {
     int *d;

@@ -7,7 +7,7 @@
 
 typedef unsigned int uint;
 
-#define WARP_SIZE 32
+#define WARP_SIZE 32 // expect: warps/hard-coded-32
 #define BLOCK 512
 #define FULL_MASK 0xffffffffu
 

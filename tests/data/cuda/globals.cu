@@ -38,14 +38,14 @@ int main(int argc, char **)
     cudaMalloc(&x, n * sizeof(float)); cudaMalloc(&y, n * sizeof(float));
     std::array<Params, 4> host{};
     for (auto &[gain, bias, shift, pad] : host) gain = 2, bias = 1, shift = 0, pad = 0;
-    cudaMemcpyToSymbol(params, host.data(), sizeof host); // expect: host/symbols
-    cudaMemcpyToSymbolAsync(weights, host.data(), 36, 0, cudaMemcpyHostToDevice, 0); // expect: host/symbols
+    cudaMemcpyToSymbol(params, host.data(), sizeof host);
+    cudaMemcpyToSymbolAsync(weights, host.data(), 36, 0, cudaMemcpyHostToDevice, 0);
     auto [grid, block] = shape(n);
     apply<<<grid, block>>>(x, y, n, 1);
     int back[2];
-    cudaMemcpyFromSymbol(back, counters, sizeof back); // expect: host/symbols
+    cudaMemcpyFromSymbol(back, counters, sizeof back);
     int *where;
-    cudaGetSymbolAddress((void **)&where, counters); // expect: host/symbols
+    cudaGetSymbolAddress((void **)&where, counters);
     cudaFuncAttributes about;
     cudaFuncGetAttributes(&about, apply);
     std::printf("%d %d %d %llu\n", back[0], back[1], about.numRegs, total);

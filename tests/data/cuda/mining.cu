@@ -78,7 +78,7 @@ int main()
     const uint32_t seed[4] = {1, 2, 3, 5};
     uint32_t k[ROUNDS], *best, host = 0xffffffff;
     long long *cycles;
-    cudaMemcpyFromSymbol(k, K, sizeof k); // expect: host/symbols
+    cudaMemcpyFromSymbol(k, K, sizeof k);
     cudaMalloc((void **)&best, 4);
     cudaMalloc((void **)&cycles, 8);
     cudaMemset(best, 0xff, 4);

@@ -24,15 +24,15 @@ __global__ void quick(unsigned *data, int left, int right, int depth)
     int nright = l - data, nleft = r - data;
     if (left < nleft) {
         cudaStream_t s;
-        cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking);
+        cudaStreamCreateWithFlags(&s, cudaStreamNonBlocking); // expect: language/launch-in-kernel
         quick<<<1, 1, 0, s>>>(data, left, nleft, depth + 1); // expect: language/launch-in-kernel
-        cudaStreamDestroy(s);
+        cudaStreamDestroy(s); // expect: language/launch-in-kernel
     }
     if (nright < right) {
         cudaStream_t s1;
-        cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking);
+        cudaStreamCreateWithFlags(&s1, cudaStreamNonBlocking); // expect: language/launch-in-kernel
         quick<<<1, 1, 0, s1>>>(data, nright, right, depth + 1); // expect: language/launch-in-kernel
-        cudaStreamDestroy(s1);
+        cudaStreamDestroy(s1); // expect: language/launch-in-kernel
     }
 }
 struct List { int value; List *next; };

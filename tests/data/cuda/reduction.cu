@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 
 #define FULL_MASK 0xffffffff
-#define WARP_SIZE 32
+#define WARP_SIZE 32 // expect: warps/hard-coded-32
 #define CHECK(call)                                                                                \
     do {                                                                                           \
         cudaError_t status = (call);                                                               \

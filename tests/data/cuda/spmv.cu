@@ -32,7 +32,7 @@ __global__ void csr_warp(int rows, const int *start, const int *column, const fl
     if (row >= rows)
         return;
     float sum = 0;
-    for (int i = start[row] + lane; i < start[row + 1]; i += 32)
+    for (int i = start[row] + lane; i < start[row + 1]; i += 32) // expect: warps/hard-coded-32
         sum += value[i] * __ldg(x + column[i]);
     sum = warp_reduce(sum);
     if (lane == 0)

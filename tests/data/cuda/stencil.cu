@@ -35,7 +35,7 @@ int main()
         w[k] = k + 1;
     for (int i = 0; i < n; ++i)
         x[i] = i % 16;
-    cudaMemcpyToSymbol(weights, w, sizeof w); // expect: host/symbols
+    cudaMemcpyToSymbol(weights, w, sizeof w);
     cudaFuncSetAttribute(stencil, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes); // expect: launch/shared-opt-in
     cudaMalloc(&a, n * sizeof(float));
     cudaMalloc(&b, n * sizeof(float));

@@ -76,13 +76,13 @@ int main()
     OK(cudaCreateSurfaceObject(&surface, &resource));
 
     const View from = {make_float3(0, 0, 0), 1.0f / side, side};
-    OK(cudaMemcpyToSymbol(view, &from, sizeof from)); // expect: host/symbols
+    OK(cudaMemcpyToSymbol(view, &from, sizeof from));
     const unsigned none = 0;
-    OK(cudaMemcpyToSymbolAsync(rays_done, &none, sizeof none, 0, cudaMemcpyHostToDevice, 0)); // expect: host/symbols
+    OK(cudaMemcpyToSymbolAsync(rays_done, &none, sizeof none, 0, cudaMemcpyHostToDevice, 0));
     cast<<<dim3(width / 16, height / 16), dim3(16, 16)>>>(texture, surface, width, height);
     OK(cudaGetLastError());
     unsigned done = 0;
-    OK(cudaMemcpyFromSymbol(&done, rays_done, sizeof done)); // expect: host/symbols
+    OK(cudaMemcpyFromSymbol(&done, rays_done, sizeof done));
     std::vector<float4> pixels(width * height);
     OK(cudaMemcpy2DFromArray(pixels.data(), width * sizeof(float4), picture, 0, 0,
                              width * sizeof(float4), height, cudaMemcpyDeviceToHost));

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <cuda_runtime.h>
 #define FULL_MASK 0xffffffffu
-static constexpr int WARP_SIZE = 32;
+static constexpr int WARP_SIZE = 32; // expect: warps/hard-coded-32
 __device__ __forceinline__ unsigned lane_id() { unsigned r; asm volatile("mov.u32 %0, %%laneid;" : "=r"(r)); return r; } // expect: warps/lane-id
 __device__ __forceinline__ unsigned lanemask_lt() { unsigned r; asm("mov.u32 %0, %%lanemask_lt;" : "=r"(r)); return r; } // expect: warps/lane-id
 __device__ int aggregated_add(int *counter)
@@ -19,8 +19,8 @@ __global__ void keys(const uint32_t *data, int n, int *histogram, int *counter, 
 {
     for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x) {
         const unsigned peers = __match_any_sync(__activemask(), data[i]); // expect: warps/mask-32-bits, warps/match-any, warps/activemask
-        if ((threadIdx.x & (WARP_SIZE - 1)) == __ffs(peers) - 1) // expect: warps/hard-coded-32
-            atomicAdd(&histogram[data[i]], __popc(peers));
+        if ((threadIdx.x & (WARP_SIZE - 1)) == __ffs(peers) - 1) // expect: warps/hard-coded-32, warps/popc-of-ballot
+            atomicAdd(&histogram[data[i]], __popc(peers)); // expect: warps/popc-of-ballot
         if (data[i] & 1)
             order[aggregated_add(counter)] = i;
     }
