@@ -368,15 +368,19 @@ def _read_wider(form: Format) -> list[Format]:
     if wide is None:
         return []
     bounded = _REGISTRY[f"{wide.name} and its bound"]
+    stored = form.stored or form.planes
+    if form.word == _F64:
+        # What d+s holds lies in memory as this format's number does.
+        stored = tuple("float64infp32" if one == _F32 else one for one in stored)
     return [
         Format(
             f"{form.name} read as {wide.name}",
-            planes=(*form.planes, form.word, form.word),
+            planes=bounded.planes,
             word=form.word,
             networks=bounded.networks,
             accumulators=bounded.accumulators,
             about="values",
-            stored=(*(form.stored or form.planes), "unstored", "unstored"),
+            stored=(*stored, "unstored", "unstored"),
             parent=bounded.name,
             rounding=form.rounding,
             bounded=True,
