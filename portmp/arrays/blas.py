@@ -281,8 +281,10 @@ def gemv(
 
 def _kept(addend: Array | None, out: Array | None) -> Array | None:
     """The addend, or a copy where the output takes its memory."""
-    shared = addend is not None and out is not None and operand(out, "out").planes.overlaps(
-        operand(addend, "the addend").planes
+    shared = (
+        addend is not None
+        and out is not None
+        and operand(out, "out").planes.overlaps(operand(addend, "the addend").planes)
     )
     return addend.copy() if addend is not None and shared else addend
 

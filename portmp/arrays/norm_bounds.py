@@ -25,7 +25,8 @@ def of_rows(norms: Array, x: Array, *, tight: bool) -> Array:
     form = x.format
     formats.with_bound(form)  # refuses a paper's format
     if not x.size:
-        return zeros(norms.shape, form.word, x.queue)
+        none: Array = zeros(norms.shape, form.word, x.queue)
+        return none
     wide = formats.wider(form) if tight else form.compute
     if wide is None:
         return _from_exact_sums(norms.astype(form.compute), x.astype(form.compute))
@@ -33,7 +34,8 @@ def of_rows(norms: Array, x: Array, *, tight: bool) -> Array:
     apart = Array(certified.distance(norms.planes, (value.planes, bound.planes)))
     # Not a number where lower limbs may be lost near overflow.
     twice = leading(norms) * 2
-    return apart + (twice - twice)
+    found: Array = apart + (twice - twice)
+    return found
 
 
 def _with_bound(x: Array) -> tuple[Array, Array]:
@@ -62,16 +64,11 @@ def _from_exact_sums(norms: Array, x: Array) -> Array:
     powers, inverse, largest = _powers(x)
     unit = 2.0 ** SMALLEST[form.word]
     root, scaled = norms * inverse, x * inverse[:, None]
-    left, right = (
-        manipulation.concat([scaled, end[:, None]], axis=1) for end in (root, -root)
-    )
+    left, right = (manipulation.concat([scaled, end[:, None]], axis=1) for end in (root, -root))
     none = zeros((len(norms), 1, 1), form, x.queue)
     zero = np.dtype(form.word).type(0)
     apart = exact.gemm_apart(
-        none.planes,
-        left[:, None, :].planes,
-        right[:, :, None].planes,
-        beta=(zero,) * form.limbs,
+        none.planes, left[:, None, :].planes, right[:, :, None].planes, beta=(zero,) * form.limbs
     )
     error = Array(apart).reshape(len(norms))
     # Scaling loses lower limbs of small entries, and of the norm.
@@ -79,7 +76,8 @@ def _from_exact_sums(norms: Array, x: Array) -> Array:
     size = maximum(leading(root), unit)
     bound = error / maximum(2 * size - error / size, size) * RAISED
     bound = (bound + form.limbs * unit) * (leading(powers) * RAISED)
-    return bound + certified.upwards(unit, form.word)
+    found: Array = bound + certified.upwards(unit, form.word)
+    return found
 
 
 def _powers(x: Array) -> tuple[Array, Array, float]:

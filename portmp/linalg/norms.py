@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from portmp.arrays import manipulation
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
+from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError, ShapeError
-from portmp.linalg import operands
+from portmp.linalg import bounded_norms, operands
 from portmp.linalg.lu import lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
+from portmp.routines import certified
 
 Order = int | float | str | None
 VECTOR = "None, 0, inf, -inf and numbers"
@@ -27,12 +29,39 @@ STEPS = 5
 """The estimate of a norm ends after so many steps."""
 
 
+Axes = int | tuple[int, int] | None
+
+
+@overload
+def norm(
+    x: Array,
+    ord: Order = None,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    bound: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def norm(
+    x: Array,
+    ord: Order = None,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    bound: Literal[True, "tight"],
+) -> tuple[Array, Array]: ...
+
+
 def norm(
     x: Array,
     ord: Order = None,  # NumPy's name
-    axis: int | tuple[int, int] | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
-) -> Array:
+    *,
+    bound: Bound = False,
+) -> Array | tuple[Array, Array]:
     """A norm of vectors or matrices along *axis*; arguments are NumPy's.
 
     Of vectors *ord* may be None or 2 (Euclidean), 1, inf, -inf, 0 (how many are not 0), or another
@@ -41,11 +70,18 @@ def norm(
     the sum of the singular values). Without *axis*: None flattens, else x has one or
     two axes. The largest of nothing is 0. Euclidean norms neither overflow nor vanish in between.
     Reads a number from the device where x is scaled.
+
+    With *bound*, True or ``tight``, two arrays are returned, as by ``gemm``: norms, and what their
+    errors are not above. Norms by singular values, and by other p, have none.
     """
     given = operands.values(x, "norm: x")
+    certified.wanted(bound, given.format)
     if axis is None:
-        if ord is None:
+        if ord is None and not bound:
             return _kept(nrm2(given), given.ndim, keepdims)
+        if ord is None:
+            value, error = nrm2(given, bound="tight" if bound == "tight" else True)
+            return _kept(value, given.ndim, keepdims), _kept(error, given.ndim, keepdims)
         if given.ndim not in (1, 2):
             raise ShapeError(f"norm: x {given.shape} with ord needs an axis, or one or two axes")
         axes = tuple(range(given.ndim))
@@ -58,10 +94,15 @@ def norm(
     axes = tuple(int(a) % given.ndim for a in axes)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"norm: axis {axis!r} given, two different ones are needed")
+    if bound:
+        bounded_norms.check(ord, axes)
     found = _vectors(given, ord, axes[0]) if len(axes) == 1 else _matrices(given, ord, axes)
-    if keepdims:
-        return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(given.shape)))
-    return found
+    kept = tuple(1 if i in axes else n for i, n in enumerate(given.shape))
+    shape = kept if keepdims else found.shape
+    if not bound:
+        return found.reshape(shape)
+    error = bounded_norms.of(found, given, ord, axes, bound)
+    return found.reshape(shape), error.reshape(shape)
 
 
 def _kept(found: Array, ndim: int, keepdims: bool) -> Array:

@@ -212,15 +212,15 @@ def root(norm: Planes, largest: float, square: Pair, count: int, exponent: int |
     total = _of("add", _of("div", error, size), _of("mul", size, relative))
     total = _of("mul", total, RAISED * math.ldexp(1.0, exponent))
     total = _of("add", total, upwards((form.limbs + 1) * unit, form.word))
-    leading = leading(norm)
+    first = leading(norm)
     if form.compute is form:
         # Not a number where lower limbs may be lost near overflow.
-        twice = _of("add", leading, leading)
+        twice = _of("add", first, first)
         return _of("add", total, _of("sub", twice, twice))
     if form.limbs > 1:
-        return _of("add", total, _cut(form, leading))
+        return _of("add", total, _cut(form, first))
     # What is cut off at the largest number is more than a rounding.
-    away = _of("sub", _of("mul", size, math.ldexp(1.0, exponent)), leading)
+    away = _of("sub", _of("mul", size, math.ldexp(1.0, exponent)), first)
     return _of("add", total, _of("mul", _of("abs", away), RAISED))
 
 
@@ -274,10 +274,10 @@ def leading(value: Planes) -> Planes:
     return Planes(word, value.shape, value.strides, value.start, first, value.queue)
 
 
-def _cut(form: Format, leading: Planes) -> Planes:
+def _cut(form: Format, first: Planes) -> Planes:
     """What values of several limbs lose where the last one is stored short."""
     last = [one for one in form.encodings if one.parts][-1]
-    size = _of("abs", leading)
+    size = _of("abs", first)
     lost = _of("mul", size, 2.0 ** (1 - form.bits) * RAISED)
     lost = _of("add", lost, upwards(2.0**last.smallest, form.word))
     if last.word == form.word:
