@@ -41,6 +41,15 @@ class Exact(Routine):
         unit = launch.compilation_unit(form.name, 2, addend=True, threads=threads, scaled=True)
         yield "exact_product_times", unit
 
+    def on_request(
+        self, form: Format, device: Device | None
+    ) -> Iterator[tuple[str, CompilationUnit]]:
+        """How far results are from exact sums and products."""
+        threads = base.threads(device, launch.THREADS)
+        for name, factors in (("exact_product_apart", 2), ("exact_sum_apart", 1)):
+            unit = launch.compilation_unit(form.name, factors, False, threads, distances=True)
+            yield name, unit
+
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
         if form.paper:
