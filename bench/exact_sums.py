@@ -20,6 +20,7 @@ import sys
 import time
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,8 @@ from portmp.errors import ArgumentError, PortmpError
 
 EXACT = 2200
 """Bits that hold every sum of products of doubles of usual size."""
+CHECKED = 100_000
+"""Elements of sums that are compared with the exact ones."""
 SLOW = 100
 """What takes microseconds an element is given a hundredth of them."""
 GROUPS, THREADS, COPIES, BINS, DIGIT, UNITS_DIGIT = 1024, 256, 16, 39, 56, 20
@@ -60,17 +63,17 @@ def cancelling(count: int) -> tuple[Numbers, Numbers]:
     return left[order], right[order]
 
 
-def exact_sum(x: Numbers) -> Fraction:
-    """The sum of all numbers, exactly."""
+def exact_sum(x: Numbers, count: int) -> Fraction:
+    """The sum of the first *count* numbers, exactly."""
     unit = 1074
-    total = sum(n * ((1 << unit) // d) for n, d in map(float.as_integer_ratio, x.tolist()))
+    total = sum(n * ((1 << unit) // d) for n, d in map(float.as_integer_ratio, x[:count].tolist()))
     return Fraction(total, 1 << unit)
 
 
-def exact_dot(x: Numbers, y: Numbers) -> Fraction:
-    """The sum of products, exactly."""
+def exact_dot(x: Numbers, y: Numbers, count: int) -> Fraction:
+    """The sum of the first products, exactly."""
     unit, total = 1 << 1074, 0
-    for a, b in zip(x.tolist(), y.tolist(), strict=True):
+    for a, b in zip(x[:count].tolist(), y[:count].tolist(), strict=True):
         (n, d), (m, e) = a.as_integer_ratio(), b.as_integer_ratio()
         total += n * (unit // d) * m * (unit // e)
     return Fraction(total, unit * unit)
@@ -200,19 +203,14 @@ def main() -> int:
     try:
         device = discovery.get(args.device)
         cases: dict[str, Any] = {}
+        x, y = ordinary(args.count)
+        cases["sum"] = measured(sums(x, device), device, args.seconds)
+        cases["dot"] = measured(dots(x, y, device, args.exblas), device, args.seconds)
         for make in (ordinary, cancelling):
-            x, y = make(args.count)
-            for routine, ways, exact in (
-                ("sum", sums(x, device), lambda n, x=x: exact_sum(x[:n])),
-                (
-                    "dot",
-                    dots(x, y, device, args.exblas),
-                    lambda n, x=x, y=y: exact_dot(x[:n], y[:n]),
-                ),
-            ):
-                if make is ordinary:
-                    cases[routine] = measured(ways, device, args.seconds)
-                compared(ways, exact, cases[routine], f"correct_{make.__name__}")
+            x, y = make(CHECKED)
+            key = f"correct_{make.__name__}"
+            compared(sums(x, device), partial(exact_sum, x), cases["sum"], key)
+            compared(dots(x, y, device, args.exblas), partial(exact_dot, x, y), cases["dot"], key)
     except (PortmpError, OSError) as error:
         print(f"exact_sums: {error}", file=sys.stderr)
         return 2
