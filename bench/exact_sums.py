@@ -3,9 +3,10 @@
 
 Nanoseconds an element, the least of several runs, and whether results are the exact ones rounded:
 of ordinary numbers, and of such that cancel to a part in 10^100. Others are taken where they are
-installed: math.fsum, gmpy2, mpmath, xsum, accupy (from PyPI). ExBLAS is no package: ``--exblas``
-names its OpenCL kernel ExDOT.FPE.EX.8.cl (github.com/riakymch/exblas, src/gpu/blas1); what its
-work-groups add up is merged and rounded on the host.
+installed: math.fsum, gmpy2, mpmath, and from PyPI accupy and xsum (which brings a package called
+tests that hides a checkout's: give it an environment of its own). ExBLAS is no package:
+``--exblas`` names its OpenCL kernel ExDOT.FPE.EX.8.cl (github.com/riakymch/exblas, src/gpu/blas1);
+what its work-groups add up is merged and rounded on the host.
 """
 
 from __future__ import annotations

@@ -856,7 +856,7 @@ FAULTS = (
     ),
     Fault(
         "a sum's ties go up",
-        "templates/exact/round.mako",
+        "templates/exact/rounded.mako",
         "number += below != 0 || (number & 1) != 0;",
         "number += 1;",
         "test_exact.py",
@@ -864,7 +864,7 @@ FAULTS = (
     ),
     Fault(
         "what is far below a tie is not seen",
-        "templates/exact/round.mako",
+        "templates/exact/rounded.mako",
         "for (int i = 0; i < next && below == 0; ++i)",
         "for (int i = 1; i < next && below == 0; ++i)",
         "test_exact.py",
