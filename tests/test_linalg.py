@@ -16,11 +16,15 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import inputs
+from portmp.routines import base
 from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.lu import reference as lu_reference
-from portmp.routines.ozaki.options import Ozaki2
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.qr import reference as qr_reference
 from portmp.routines.reference import Host
+from portmp.routines.triangular import reference as triangular_reference
+from portmp.routines.triangular import steps
 from portmp.routines.triangular.routine import dominant
 
 flint = pytest.importorskip("flint")
@@ -554,6 +558,45 @@ def test_bits_of_products_by_integers(device: Device, monkeypatch: pytest.Monkey
         mp.linalg.solve(a, a, method="auto")
     with pytest.raises(ArgumentError, match="did you mean 'ozaki2'"):
         mp.linalg.solve(a, a, method="ozaki3")
+
+
+@pytest.mark.parametrize("method", [Ozaki2(), Ozaki1(), Ozaki2(workspace=400_000)])
+def test_squares_by_integers_cut_their_rows_once(
+    device: Device, monkeypatch: pytest.MonkeyPatch, method: Ozaki1 | Ozaki2
+) -> None:
+    """As first factors and as second ones, for all blocks; each block anew with little memory."""
+    monkeypatch.setattr(definition, "BY_INTEGERS", 16)
+    monkeypatch.setattr(steps, "WHOLE", 32)
+    cut: list[int] = []
+    operand_cut = ozaki.Operand.cut
+
+    def counted(self: ozaki.Operand, *rest: Any) -> Any:
+        cut.append(self.view.shape[0])
+        return operand_cut(self, *rest)
+
+    monkeypatch.setattr(ozaki.Operand, "cut", counted)
+    form = formats.get("dd")
+    host = [*inputs.wide(form, (150, 40), "squares")]
+    host[0][70, 3] = np.inf
+    a = mp.from_limbs(host, form, device)
+    zero, one = (base.scalar_limbs(form, n, "alpha") for n in (0, 1))
+    zeros = [np.zeros((150, 150)) for _ in host]
+    for lower in (True, False):
+        cut.clear()
+        found = mp.linalg.syrk(a, lower=lower, method=method)
+        whole = triangular_reference.square(
+            form, host, zeros, one, zero, lower=lower, method=method
+        )
+        wanted = triangular_reference.triangle(whole, lower=lower, unit=False)
+        assert bits(found.to_limbs()) == bits(wanted)
+        assert len(cut) > 4 if method.workspace else len(cut) == 2
+    host = dominant(form, 150, "integers")
+    found = mp.linalg.cholesky(
+        mp.from_limbs([np.stack([p, p]) for p in host], form, device), method=method
+    )
+    wanted = cholesky_reference.lower(form, host, method)
+    for one in found:
+        assert bits(one.to_limbs()) == bits(wanted)
 
 
 def test_wrong_arguments(device: Device) -> None:
