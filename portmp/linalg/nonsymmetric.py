@@ -11,7 +11,7 @@ from portmp import definition
 from portmp.arrays.array import Array, array, operand, zeros
 from portmp.arrays.blas import scal
 from portmp.errors import ArgumentError, LinAlgError, ShapeError, UnsupportedError
-from portmp.linalg import operands
+from portmp.linalg import operands, scaling
 from portmp.routines import base, qr
 from portmp.routines.schur import Unfinished, iterate
 from portmp.runtime.planes import Planes
@@ -167,12 +167,19 @@ def balanced(
 
 
 def _hessenberg(h: Planes, vectors: bool) -> Planes | None:
-    """Overwrite h by its Hessenberg form; the product of the reflections, where asked for."""
+    """Overwrite h by its Hessenberg form; the product of the reflections, where asked for.
+
+    Columns are scaled as in QR meanwhile: what a matrix of low rank leaves of them shrinks by the
+    format's roundoff with each column, until its squares vanish.
+    """
     batch, n, _ = h.shape
     w = Array(h)
     factors = []
     for k in range(n - 2):
-        one = qr.factor(w[:, k + 1 :, k : k + 1].planes, None)
+        near, powers = scaling.columns(w[:, k + 1 :, k : k + 1])
+        column = operands.stacked(near)
+        one = qr.factor(column, None)
+        w[:, k + 1 : k + 2, k : k + 1] = scaling.times_power(Array(column)[:, :1], powers)
         qr.applied(one, w[:, k + 1 :, k + 1 :].planes, transposed=True, method=None)
         turned = operands.turned(w[:, :, k + 1 :])
         qr.applied(one, turned.planes, transposed=True, method=None)

@@ -21,7 +21,11 @@ v_3, fma(v_2, v_2, mul(v_1, v_1)))) with v_1's sign, the column becomes -mul(g, 
 add(v_1, g), x_i = div(v_i, g), y_i = div(v_i, v_1). Rows lose t = fma(y_3, h_k+2,j, fma(y_2,
 h_k+1,j, h_kj)): fma(-t, x_i, it); then columns, up to row k + 3, t = fma(x_3, h_i,k+2, fma(x_2,
 h_i,k+1, mul(x_1, h_ik))): add(h_ik, -t), fma(-t, y_i, it); so does z. Only the active block, or
-with Schur's form all of h. About 10 n^3 operations, 25 n^3 with Schur's form.
+with Schur's form all of h. Small shifts are multiplied by a power of two first, with all of the
+first vector (``reference.RAISING``). After ``reference.PATIENCE`` sweeps for an e each begins at
+the largest b up to e - 2 for which |h_b,b-1| ((|v_2| + |v_3|) / f) is below u^N ((|v_1| / f)
+(|h_b-1,b-1| + |h_bb| + |h_b+1,b+1|)), the v being the first vector there; then h_b,b-1 becomes its
+negative. About 10 n^3 operations, 25 n^3 with Schur's form.
 """
 
 from __future__ import annotations
@@ -55,6 +59,8 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
         "small": f.unit_roundoff,
         "least": reference.least(f),
         "most": reference.MOST,
+        "patience": reference.PATIENCE,
+        "raising": reference.RAISING[f.word],
     }
     return spec("schur", "linalg/schur.mako", f, roles, **sizes)
 
