@@ -156,7 +156,7 @@ def _decomposed(
     a: Array, full: bool, vectors: bool, relative: bool, method: By, name: str
 ) -> SVD | Array:
     by = operands.by(method, a.format, name)
-    near, powers = scaling.near_one(a, name)
+    near, powers = scaling.near_one(a, name, lifted=definition.LIFTED[a.format.word])
     m, n = a.shape[-2:]
     wide = m < n
     found = _tall(operands.turned(near) if wide else near, full, vectors, relative, wide, by, name)
