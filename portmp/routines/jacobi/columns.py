@@ -23,6 +23,7 @@ import numpy as np
 
 from portmp import definition
 from portmp.formats import Format
+from portmp.progress import doing
 from portmp.routines import base, moves
 from portmp.routines.jacobi import blocks, parts
 from portmp.routines.jacobi.launch import measured, turned
@@ -162,6 +163,7 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
         if not left or made == blocks.SWEEPS:
             break
         made += 1
+        doing(f"sweep {made} of {w.format.name}, {left} pairs of columns left")
         for pairs in blocks.steps(n):
             squares = allocate(w.format, (pairs.pairs, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)
@@ -198,6 +200,7 @@ def _begun(b: Planes, method: Method) -> _Begun | None:
         parts.multiply(b, x, product, "set", method)
         parts.multiply(parts.turned(product), product, g, "set", method)
         (count,), (largest,), _ = measured(parts.stack(g), rule)
+        doing(f"corrections in {b.format.name}, {int(count)} pairs of columns left")
         far = distance(r)
         if far <= float(rule.tolerance) / 4:
             if not count or largest * 16 > before:

@@ -37,6 +37,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.progress import doing
 from portmp.routines import base
 from portmp.routines.reference import Host
 from portmp.routines.schur import reference
@@ -66,10 +67,14 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
 
 
 class Unfinished(NamedTuple):
-    """A matrix whose iteration does not end: its place in the batch, and eigenvalues not found."""
+    """A matrix whose iteration does not end: its place in the batch, eigenvalues not found.
+
+    ``size``: of the element below the diagonal that does not become small.
+    """
 
     entry: int
     left: int
+    size: float
 
 
 def iterate(h: Planes, z: Planes | None) -> tuple[Planes, Unfinished | None]:
@@ -103,11 +108,19 @@ def iterate(h: Planes, z: Planes | None) -> tuple[Planes, Unfinished | None]:
     while (left[:, 0] >= 0).any():
         h.queue.launch(kernel, (batch, 1, 1), (threads, 1, 1), args)
         left = state.read_parts()[0].reshape(batch, 2)
+        doing(f"{int((left[:, 0] + 1).sum())} eigenvalues left")
         stuck = (left[:, 0] >= 0) & (left[:, 1] >= reference.MOST)
         if stuck.any():
             entry = int(np.flatnonzero(stuck)[0])
-            return values, Unfinished(entry, int(left[entry, 0]) + 1)
+            return values, _unfinished(h, entry, int(left[entry, 0]) + 1)
     return values, None
+
+
+def _unfinished(h: Planes, entry: int, left: int) -> Unfinished:
+    batch, row, column = h.strides
+    at = h.start + entry * batch + (left - 1) * row + max(left - 2, 0) * column
+    element = h.view((1,), (1,), at).read_parts()[0]
+    return Unfinished(entry, left, float(abs(element[0])))
 
 
 def _by_reference(h: Planes, z: Planes | None, values: Planes) -> Unfinished | None:
@@ -117,7 +130,8 @@ def _by_reference(h: Planes, z: Planes | None, values: Planes) -> Unfinished | N
         def found(planes: Host, vectors: Host | None = None, each: int = each) -> list[Host]:
             result = reference.iterate(h.format, planes, vectors)
             if result.left:
-                unfinished.append(Unfinished(each, result.left))
+                size = abs(result.form[0][result.left - 1, max(result.left - 2, 0)])
+                unfinished.append(Unfinished(each, result.left, float(size)))
             outs = [result.values, result.form]
             return outs if result.vectors is None else [*outs, result.vectors]
 
