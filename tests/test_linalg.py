@@ -619,6 +619,9 @@ def test_wrong_arguments(device: Device) -> None:
         (ArgumentError, "reduced, complete, r", lambda: mp.linalg.qr(a, "raw")),
         (ArgumentError, "ord 3", lambda: mp.linalg.norm(a, 3)),
         (ArgumentError, "p 3 given", lambda: mp.linalg.cond(a, 3)),
+        (ArgumentError, "ind 0 given", lambda: mp.linalg.tensorinv(a, 0)),
+        (ShapeError, "no square matrix", lambda: mp.linalg.tensorinv(wide, 1)),
+        (ShapeError, "does not fit b", lambda: mp.linalg.tensorsolve(wide, a[0])),
         (ArgumentError, "rcond", lambda: mp.linalg.lstsq(a, a, rcond=2.0)),
         (ArgumentError, "whole number", lambda: mp.linalg.matrix_power(a, 0.5)),  # type: ignore[arg-type]
         (ArgumentError, "trans 2", lambda: mp.linalg.lu_solve(mp.linalg.lu_factor(a), a, trans=2)),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import Any, overload
 
 import numpy as np
 
@@ -13,6 +15,7 @@ from portmp.linalg import operands, scaling
 from portmp.linalg.norms import diagonal, norm, norm_estimate
 from portmp.linalg.operands import By
 from portmp.linalg.qr import eliminated, reflected
+from portmp.linalg.singular import svdvals
 from portmp.linalg.triangular import solve_triangular
 from portmp.routines import qr as routine
 from portmp.routines import triangular
@@ -20,12 +23,39 @@ from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
 
 
-class LeastSquares(NamedTuple):
-    """``x``; ``residuals``, sums of squares of b - a x, one for each right-hand side; ``rank``."""
+class LeastSquares(Sequence[Any]):
+    """``x``; ``residuals``, sums of squares of b - a x, one for each right-hand side; ``rank``; and
+    ``s``, the singular values of a, computed when they are asked for.
 
-    x: Array
-    residuals: Array
-    rank: int
+    A sequence of these four, as NumPy's function gives them.
+    """
+
+    _FIELDS = ("x", "residuals", "rank", "s")
+
+    def __init__(self, x: Array, residuals: Array, rank: int, values: Callable[[], Array]) -> None:
+        self.x, self.residuals, self.rank, self._values = x, residuals, rank, values
+
+    @cached_property
+    def s(self) -> Array:
+        """The singular values of a (k,), descending."""
+        return self._values()
+
+    def __len__(self) -> int:
+        return len(self._FIELDS)
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return tuple(getattr(self, name) for name in self._FIELDS[index])
+        return getattr(self, self._FIELDS[index])
+
+    def __repr__(self) -> str:
+        return f"LeastSquares(x={self.x!r}, residuals={self.residuals!r}, rank={self.rank})"
 
 
 def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direct") -> LeastSquares:
@@ -36,7 +66,8 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     condition number of R (1-norm) is 1 / *rcond* or more, the rank is that of a QR with column
     pivoting, which ends where all columns left are at most *rcond* times the largest; then x is the
     smallest of all that minimise. *rcond* is max(m, n) u^N by default, and a float from 0 to 1.
-    The residuals are of the x that is returned, computed in its format.
+    The residuals are of the x that is returned, computed in its format; NumPy leaves them out where
+    columns depend on each other or there are no more equations than unknowns.
     """
     matrix = operands.matrix(a, "lstsq")
     if matrix.ndim != 2:
@@ -54,7 +85,8 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     x = scaling.times_power(x, right.powers - left.powers)
     rest = sides - matrix @ x if n else sides.copy()
     squares = (rest * rest).sum(axis=0)
-    return LeastSquares(x[:, 0] if vector else x, squares[0] if vector else squares, rank)
+    values = partial(svdvals, matrix, method=method)
+    return LeastSquares(x[:, 0] if vector else x, squares, rank, values)
 
 
 def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:
