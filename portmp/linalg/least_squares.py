@@ -65,7 +65,8 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     errors are about those of data changed by n m u^N relative to a column. Where the estimated
     condition number of R (1-norm) is 1 / *rcond* or more, the rank is that of a QR with column
     pivoting, which ends where all columns left are at most *rcond* times the largest; then x is the
-    smallest of all that minimise. *rcond* is max(m, n) u^N by default, and a float from 0 to 1.
+    smallest of all that minimise. *rcond* is max(m, n) u^N by default, a number from 0 to 1, or -1,
+    which means u^N as in NumPy.
     The residuals are of the x that is returned, computed in its format; NumPy leaves them out where
     columns depend on each other or there are no more equations than unknowns.
     """
@@ -76,9 +77,12 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     sides, vector = operands.right(b, matrix, "lstsq", m)
     if sides.ndim != 2:
         raise ShapeError(f"lstsq: b {b.shape} given, one or two axes are needed")
+    unit = matrix.format.unit_roundoff
+    if isinstance(rcond, (int, float)) and rcond == -1:
+        rcond = unit
     if rcond is not None and not (isinstance(rcond, (int, float)) and 0 <= rcond <= 1):
-        raise ArgumentError(f"lstsq: rcond {rcond!r} given, a number from 0 to 1 is needed")
-    limit = max(m, n) * matrix.format.unit_roundoff if rcond is None else float(rcond)
+        raise ArgumentError(f"lstsq: rcond {rcond!r} given, a number from 0 to 1, or -1, is needed")
+    limit = max(m, n) * unit if rcond is None else float(rcond)
     by = operands.by(method, matrix.format, "lstsq")
     left, right = scaling.for_squares(matrix), scaling.for_squares(sides)
     x, rank = _smallest(left.x, right.x, limit, by)
