@@ -123,24 +123,26 @@ def solve_directly(
     method: By = "direct",
     overwrite_a: bool = False,
     overwrite_b: bool = False,
+    name: str = "solve",
 ) -> Array:
     """``solve`` without refinement."""
-    matrix = operands.matrix(a, "solve", square=True)
-    sides = operands.right(b, matrix, "solve", matrix.shape[-1]).sides
-    operands.batch_of(matrix, sides, "solve")
+    matrix = operands.matrix(a, name, square=True)
+    sides = operands.right(b, matrix, name, matrix.shape[-1]).sides
+    operands.batch_of(matrix, sides, name)
     if overwrite_a or overwrite_b:
-        operands.kept_apart(matrix, sides, "solve")
-    w, found = _factored(matrix, method, "solve", overwrite_a)
-    refuse(found.singular, matrix, "solve")
+        operands.kept_apart(matrix, sides, name)
+    w, found = _factored(matrix, method, name, overwrite_a)
+    refuse(found.singular, matrix, name)
     lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
-    return _solved(lower, found.pivots, b, False, method, "solve", overwrite_b)
+    return _solved(lower, found.pivots, b, False, method, name, overwrite_b)
 
 
 def inv(a: Array, *, method: By = "direct") -> Array:
     """The inverse of a (..., n, n), column by column the solution of a x = e."""
     matrix = operands.matrix(a, "inv", square=True)
     n = matrix.shape[-1]
-    return solve_directly(matrix, array(np.eye(n), matrix.format, matrix.queue), method=method)
+    identity = array(np.eye(n), matrix.format, matrix.queue)
+    return solve_directly(matrix, identity, method=method, name="inv")
 
 
 def det(a: Array, *, method: By = "direct") -> Array:

@@ -97,7 +97,6 @@ def solve(
             "solve: overwrite_a or overwrite_b given, which assume_a 'sym', refine and certify do "
             "not take"
         )
-    overwrite: dict[str, bool] = {"overwrite_a": overwrite_a, "overwrite_b": overwrite_b}
     if assumed != "gen":
         if refine or certify:
             asked = "refine" if refine else "certify"
@@ -106,9 +105,11 @@ def solve(
             )
         if assumed == "sym":
             return solve_symmetric(a, b, lower=lower, method=method)
-        return solve_positive(a, b, lower=lower, method=method, **overwrite)
+        return solve_positive(
+            a, b, lower=lower, method=method, overwrite_a=overwrite_a, overwrite_b=overwrite_b
+        )
     if certify:
         return certified(a, b, method)
     if refine:
         return refined(a, b, method)
-    return solve_directly(a, b, method=method, **overwrite)
+    return solve_directly(a, b, method=method, overwrite_a=overwrite_a, overwrite_b=overwrite_b)
