@@ -41,6 +41,7 @@ from portmp.linalg.qr import QR, PivotedQR, qr
 from portmp.linalg.refinement import Refined, Refinement
 from portmp.linalg.singular import SVD, matrix_rank, pinv, svd, svdvals
 from portmp.linalg.solve import solve
+from portmp.linalg.tensors import tensorinv, tensorsolve
 from portmp.linalg.triangular import solve_triangular, syrk, trmm
 from portmp.linalg.trust import Trust, trust
 
@@ -102,6 +103,8 @@ __all__ = [
     "svdvals",
     "syrk",
     "tensordot",
+    "tensorinv",
+    "tensorsolve",
     "trace",
     "trmm",
     "trust",

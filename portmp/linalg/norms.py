@@ -17,7 +17,7 @@ from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import bounded_norms, operands
-from portmp.linalg.lu import lu_factor, lu_solve
+from portmp.linalg.lu import inv, lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
 from portmp.routines import certified
@@ -25,6 +25,7 @@ from portmp.routines import certified
 Order = int | float | str | None
 VECTOR = "None, 0, inf, -inf and numbers"
 MATRIX = "None, 'fro', 'nuc', 1, -1, 2, -2, inf, -inf"
+CONDITIONS = (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 STEPS = 5
 """The estimate of a norm ends after so many steps."""
 
@@ -188,30 +189,38 @@ def _exponent(word: str, largest: float) -> int:
     return definition.norm_exponent(word, largest) or 0
 
 
-def cond(a: Array, p: Order = None, *, method: By = "direct") -> float:
-    """The condition number of one matrix a: its largest singular value over the smallest one.
+def cond(a: Array, p: Order = None, *, method: By = "direct") -> Any:
+    """The condition number of a (..., m, n): its largest singular value over the smallest one.
 
-    *p* None or 2; with -2 the smallest over the largest. With 1 or inf, of (n, n), in that norm,
-    which takes fewer operations: |a| is taken exactly as ``norm`` does; |a^-1| is estimated from
-    below by Hager's and Higham's method, from the factors of a: at most five steps of two systems,
-    and one more; seldom less than a third of it. inf for a singular matrix, NaN where a holds NaN.
+    A float, of stacks an Array (...) of them. *p* None or 2; with -2 the smallest over the largest.
+    In other norms of ``norm``, of square matrices, |a| |a^-1|. With 1 and inf |a^-1| is estimated
+    from below by Hager's and Higham's method, from the factors of a: at most five steps of two
+    systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
+    for a singular matrix, NaN where a holds NaN.
     """
-    if not isinstance(p, (int, float, type(None))) or p not in (None, 1, 2, -2, math.inf):
-        raise ArgumentError(f"cond: p {p!r} given, None, 1, 2, -2 and inf are allowed")
-    matrix = operands.matrix(a, "cond", square=p in (1, math.inf))
-    if matrix.ndim != 2:
-        raise ShapeError(f"cond: a {matrix.shape} given, one matrix is needed")
-    if p in (None, 2, -2):
+    if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
+        raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
+    by_values = p in (None, 2, -2)
+    matrix = operands.matrix(a, "cond", square=not by_values)
+    if matrix.ndim > 2:
+        batch = matrix.shape[:-2]
+        found = np.empty(batch)
+        for each in np.ndindex(*batch):
+            found[each] = cond(matrix[each], p, method=method)
+        return array(found, matrix.format, matrix.queue)
+    if by_values:
         return _by_singular_values(matrix, p != -2, method)
-    if p == math.inf:
-        matrix = operands.turned(matrix)
-    n = matrix.shape[0]
-    if n == 0:
+    if matrix.shape[0] == 0:
         return 0.0
-    size = float(norm(matrix, 1))
+    if isinstance(p, float) and math.isinf(p):
+        matrix = operands.turned(matrix)
+        p = math.copysign(1, p)
+    size = float(norm(matrix, p))
     factors = lu_factor(matrix, method=method)
     if math.isnan(size) or bool((diagonal(factors.lu) == 0).any()):
         return math.nan if math.isnan(size) else math.inf
+    if p != 1:
+        return size * float(norm(inv(matrix, method=method), p))
     inverse = norm_estimate(
         lambda x: lu_solve(factors, x, method=method),
         lambda x: lu_solve(factors, x, trans=1, method=method),

@@ -140,6 +140,11 @@ def cases(form: Format) -> Iterator[Case]:
     a = inputs.ordinary(form, (4, 4), "eigenvalues")
     yield Case("eigvals", "real-4", form, (a,), real_parts, on_host(real_parts))
     yield Case("schur", "form-4", form, (a,), "linalg.schur", on_host("linalg.schur"))
+    ones = [np.full((5, 5), 0.0 if i else 1.0, p.dtype) for i, p in enumerate(a)]
+    yield Case("schur", "ones-5", form, (ones,), "linalg.schur", on_host("linalg.schur"))
+    short = inputs.ordinary(form, (6, 6), "short columns")
+    graded = [plane * np.ldexp(1.0, -10 * np.arange(6)).astype(plane.dtype) for plane in short]
+    yield Case("svd", "graded-6", form, (graded,), "linalg.svdvals", on_host("linalg.svdvals"))
     b = inputs.ordinary(form, (5,), "iterative b")
     a = inputs.ordinary(form, (5, 5), "iterative a")
     mirrored = [np.triu(plane) + np.triu(plane, 1).T for plane in a]

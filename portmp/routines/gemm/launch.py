@@ -235,7 +235,7 @@ def operands(
 def default(target: Planes, k: int, accuracy: str) -> Schedule:
     """The schedule of a product over k steps with this output."""
     m, n = target.shape[-2:]
-    s = schedules.gemm(target.format, target.device, accuracy, m, n)
+    s = schedules.gemm(target.format, target.device, accuracy, m, n).fitting(m, n)
     copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
     return shared_out(_spread(s, m, n, copies, target.device.properties.compute_units), target)
 
