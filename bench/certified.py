@@ -142,7 +142,11 @@ def main() -> int:
                     del ways["correct"]
                 found = measured(device, form, ways, args.seconds)
                 cases[f"{routine}/{form}/{size}"] = found
-                told = [f"{name} {v:.3g} times" for name, v in found.items() if "_over_" in name]
+                told = [
+                    f"{name.replace('_', ' ')} {v:.3g} times"
+                    for name, v in found.items()
+                    if "_over_" in name
+                ]
                 print(
                     f"{routine:5} {form:8} {size:8}  plain {found['seconds']['plain']:.3e} s, "
                     f"{', '.join(told)}",
