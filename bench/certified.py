@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-import math
 import sys
 import time
 from collections.abc import Callable
@@ -39,10 +38,12 @@ def size_of(routine: str, form: str) -> int:
 
 
 Works = dict[str, Callable[[], object]]
+BASES = {"bound": "plain", "fast bound": "fast", "tight": "plain", "correct": "plain"}
+"""What is compared, and with what; of products whose sums are exact with a quarter of the sizes."""
 
 
 def works(routine: str, form: str, size: int, device: Device) -> Works:
-    """The routine plain, with its bound, and correctly rounded (of GEMM a quarter of the sizes)."""
+    """The routine plain and fast, with bounds, tight ones too, and correctly rounded."""
     f = formats.get(form)
 
     def made(*shape: int, seed: str = "a") -> mp.Array:
@@ -51,38 +52,35 @@ def works(routine: str, form: str, size: int, device: Device) -> Works:
         planes = [plane.repeat(times, axis=0)[: shape[0]] for plane in block]
         return mp.from_limbs(planes, f, device)
 
+    def ways(call: Callable[..., object]) -> Works:
+        found: Works = {"plain": call, "bound": lambda: call(bound=True)}
+        if f.limbs > 1 and routine != "sum":
+            found["fast"] = lambda: call(accuracy="fast")
+            found["fast bound"] = lambda: call(accuracy="fast", bound=True)
+        found["tight"] = lambda: call(bound="tight")
+        found["correct"] = lambda: call(rounding="correct")
+        return found
+
     if routine == "gemm":
         a, b = made(size, size), made(size, size, seed="b")
         less = size // 4
         c, d = a[:less, :less].copy(), b[:less, :less].copy()
-        return {
-            "plain": lambda: mp.gemm(a, b),
-            "bound": lambda: mp.gemm(a, b, bound=True),
-            "quarter": lambda: mp.gemm(c, d),
-            "correct": lambda: mp.gemm(c, d, rounding="correct"),
+        short = ways(lambda **options: mp.gemm(c, d, **options))
+        exact = ["correct"] if formats.wider(f) else ["tight", "correct"]
+        return ways(lambda **options: mp.gemm(a, b, **options)) | {
+            "quarter": short["plain"],
+            **{name: short[name] for name in exact},
         }
     if routine == "gemv":
         a, x = made(size, size), made(size, seed="x")
-        return {
-            "plain": lambda: mp.gemv(a, x),
-            "bound": lambda: mp.gemv(a, x, bound=True),
-            "correct": lambda: mp.gemv(a, x, rounding="correct"),
-        }
+        return ways(lambda **options: mp.gemv(a, x, **options))
     x, y = made(size), made(size, seed="y")
     if routine == "sum":
-        return {
-            "plain": x.sum,
-            "bound": lambda: x.sum(bound=True),
-            "correct": lambda: x.sum(rounding="correct"),
-        }
-    return {
-        "plain": lambda: mp.dot(x, y),
-        "bound": lambda: mp.dot(x, y, bound=True),
-        "correct": lambda: mp.dot(x, y, rounding="correct"),
-    }
+        return ways(x.sum)
+    return ways(lambda **options: mp.dot(x, y, **options))
 
 
-def measured(device: Device, cases: Works, seconds: float) -> dict[str, Any]:
+def measured(device: Device, form: str, cases: Works, seconds: float) -> dict[str, Any]:
     """Median seconds of each way, and how much longer than the plain one it takes."""
     for work in cases.values():
         work()
@@ -92,14 +90,17 @@ def measured(device: Device, cases: Works, seconds: float) -> dict[str, Any]:
         found = sorted(a / b for a, b in zip(rounds[name], rounds[to], strict=True))
         return found[len(found) // 2]
 
+    exact = ["correct"] if formats.wider(formats.get(form)) else ["tight", "correct"]
+    quarters = exact if "quarter" in cases else []
     return {
         "seconds": {name: sorted(times)[len(times) // 2] for name, times in rounds.items()},
-        "bound_over_plain": ratio("bound", "plain"),
-        **(
-            {"correct_over_plain": ratio("correct", "quarter" if "quarter" in cases else "plain")}
-            if "correct" in cases
-            else {}
-        ),
+        **{
+            f"{name.replace(' ', '_')}_over_{to}": ratio(
+                name, "quarter" if name in quarters else to
+            )
+            for name, to in BASES.items()
+            if name in cases
+        },
     }
 
 
@@ -138,13 +139,17 @@ def main() -> int:
                 size = size_of(routine, form) >> args.scale
                 ways = works(routine, form, size, device)
                 if args.bounds:
-                    ways = {name: ways[name] for name in ("plain", "bound")}
-                found = measured(device, ways, args.seconds)
+                    del ways["correct"]
+                found = measured(device, form, ways, args.seconds)
                 cases[f"{routine}/{form}/{size}"] = found
+                told = [
+                    f"{name.replace('_', ' ')} {v:.3g} times"
+                    for name, v in found.items()
+                    if "_over_" in name
+                ]
                 print(
                     f"{routine:5} {form:8} {size:8}  plain {found['seconds']['plain']:.3e} s, "
-                    f"bound {found['bound_over_plain']:.3f} times, "
-                    f"correct {found.get('correct_over_plain', math.nan):.1f} times",
+                    f"{', '.join(told)}",
                     flush=True,
                 )
             if args.fdot:

@@ -33,6 +33,8 @@ KINDS = {
     "cancelling": inputs.cancelling,
 }
 ROWS = 60
+NORMAL = {"float32": -126, "float64": -1022}
+"""Exponents of the smallest normal numbers."""
 SMALLEST = 1 << 1074
 """Values are counted in units of 1 over this."""
 
@@ -44,14 +46,19 @@ def integers(planes: Sequence[Any]) -> Any:
     return convert.object_array(found, np.shape(planes[0]))
 
 
-def bounded(f: Format, kind: str, seed: int, device: Device) -> dict[str, Any]:
-    """A product of matrices: how many bounds are known, how many false, and the nearest one."""
+def bounded(f: Format, kind: str, seed: int, device: Device, how: Any) -> dict[str, Any]:
+    """A product of matrices: how many bounds are known, how many false, and the nearest one.
+
+    And the widest: the largest bound over its error, of errors above u^N T / 1000 in the normal
+    range, T the sum of the products' magnitudes.
+    """
     k = 1 + 7 * (seed % 6)
     make = KINDS[kind]
     a, b = make(f, (ROWS, k), f"a {seed}"), make(f, (k, ROWS), f"b {seed}")
     left, right = (mp.from_limbs(v, f, device) for v in (a, b))
-    value, bound = mp.gemm(left, right, bound=True)
-    exact = np.dot(integers(a), integers(b))
+    value, bound = mp.gemm(left, right, bound=how)
+    xs, ys = integers(a), integers(b)
+    exact, sizes = np.dot(xs, ys), np.dot(abs(xs), abs(ys))
     lost = abs(integers(value.to_limbs()) * SMALLEST - exact).ravel()
     limits = bound.to_limbs()[0].ravel()
     known = np.isfinite(limits)
@@ -59,7 +66,17 @@ def bounded(f: Format, kind: str, seed: int, device: Device) -> dict[str, Any]:
     wide = [int(Fraction(float(v)) * unit) for v in limits[known]]
     nearest = max((Fraction(e, w) for e, w in zip(lost[known], wide, strict=True) if w), default=0)
     false = sum(e > w for e, w in zip(lost[known], wide, strict=True))
-    return {"known": int(known.sum()), "false": int(false), "nearest": float(nearest)}
+    usual = int(Fraction(2) ** NORMAL[f.word] * unit)
+    per = int(1000 / Fraction(f.unit_roundoff))
+    least = [max(int(v) // per, usual) for v in sizes.ravel()[known]]
+    rows = zip(lost[known], wide, least, strict=True)
+    widest = max((Fraction(w, e) for e, w, some in rows if e > some), default=0)
+    return {
+        "known": int(known.sum()),
+        "false": int(false),
+        "nearest": float(nearest),
+        "widest": float(widest),
+    }
 
 
 def correct(f: Format, seed: int, device: Device) -> dict[str, Any]:
@@ -99,7 +116,7 @@ def summed(found: list[dict[str, Any]]) -> dict[str, Any]:
     """Counts added up, and the largest of the others."""
     return {
         key: max(row[key] for row in found)
-        if key in ("nearest", "largest")
+        if key in ("nearest", "largest", "widest")
         else sum(row[key] for row in found)
         for key in found[0]
     }
@@ -113,6 +130,7 @@ def main() -> int:
     parser.add_argument("--products", type=int, default=1_000_000)
     parser.add_argument("--sums", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--tight", action="store_true", help="tight bounds")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     args = parser.parse_args()
     names = args.formats.split(",")
@@ -122,13 +140,16 @@ def main() -> int:
         for name in names:
             f = formats.get(name)
             each = -(-args.products // (len(names) * len(KINDS) * ROWS**2))
-            runs = [bounded(f, kind, args.seed + i, device) for kind in KINDS for i in range(each)]
-            rows[f"bound/{name}"] = summed(runs)
+            how = "tight" if args.tight else True
+            seeds = range(args.seed, args.seed + each)
+            runs = [bounded(f, kind, seed, device, how) for kind in KINDS for seed in seeds]
+            kind = "tight" if args.tight else "bound"
+            rows[f"{kind}/{name}"] = summed(runs)
             each = -(-args.sums // (len(names) * ROWS**2))
             rows[f"correct/{name}"] = summed(
                 [correct(f, args.seed + i, device) for i in range(each)]
             )
-            print(name, rows[f"bound/{name}"], rows[f"correct/{name}"], flush=True)
+            print(name, rows[f"{kind}/{name}"], rows[f"correct/{name}"], flush=True)
     except PortmpError as error:
         print(f"certified_hunt: {error}", file=sys.stderr)
         return 2

@@ -66,6 +66,10 @@ SPARSE_LANES = 8
 SPARSE_CHUNK = 2048
 """... and chunks of so many stored elements are added in order."""
 
+LIFTED = {"float32": 48, "float64": 0}
+"""Singular values: the largest element is brought below this power of two, by word, so that squares
+of small columns keep limbs."""
+
 ROTATED = 64
 """Jacobi's method: matrices of so many rows turn as a whole, larger ones by pairs of blocks."""
 

@@ -297,6 +297,12 @@ class Hunt:
             ]
         )
 
+    def begin_from(self, rows: Array) -> None:
+        """Let some herds begin from known operands."""
+        rows = self._settled(rows[: HERDS // 2])
+        self.best[: len(rows)] = rows
+        self.errors[: len(rows)] = self.measure(rows)
+
     def generation(self) -> None:
         """Each herd's best changed copy takes its place if it is worse than the best so far."""
         changed = self._changed(self.best)
@@ -333,6 +339,31 @@ class Hunt:
                 self.restarted()
 
 
+def translated(words: Sequence[float], source: str, target: str, columns: Sequence[int]) -> Array:
+    """Operands in the other word: as many last bits from a power of two, limbs as far apart."""
+    steps = [2.0 ** (1 - PRECISION[word]) for word in (source, target)]
+    apart = PRECISION[source] - PRECISION[target]
+    found, place = [], [i for n in columns for i in range(n)]
+    for i, word in zip(place, words, strict=True):
+        m, e = math.frexp(abs(word))
+        above, below = (2 * m - 1) / steps[0], (2 - 2 * m) / steps[0]
+        m = 1 + above * steps[1] if above < 64 else 2 - below * steps[1] if below < 64 else 2 * m
+        found.append(math.copysign(math.ldexp(m, e - 1 + i * apart) if word else 0.0, word))
+    return np.array(found)
+
+
+def known_starts(prey: Prey, word: str, columns: Sequence[int], recorded: Any) -> Array:
+    """What networks of the same kind are known to do worst with, in either word."""
+    kin = [one.name for one in preys().values() if one.operands == prey.operands]
+    rows = [
+        translated([float.fromhex(w) for w in recorded[f"{name}/{of}"]["words"]], of, word, columns)
+        for name in sorted(kin, key=lambda name: name[:3] != prey.name[:3])
+        for of in PRECISION
+        if f"{name}/{of}" in recorded
+    ]
+    return np.array(rows).reshape(len(rows), sum(columns))
+
+
 def main(arguments: Iterable[str] | None = None) -> None:
     """Hunt networks by name, and record what is worse than what was known."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -341,12 +372,15 @@ def main(arguments: Iterable[str] | None = None) -> None:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--word", default="float32,float64")
     parser.add_argument("--record", action="store_true")
+    parser.add_argument("--known", action="store_true", help="begin from what is recorded, too")
     given = parser.parse_args(list(arguments) if arguments is not None else None)
     known = preys()
     recorded = json.loads(FOUND.read_text()) if FOUND.exists() else {}
     for name in given.names or known:
         for word in given.word.split(","):
             hunt = Hunt(known[name], word, given.seed)
+            if given.known:
+                hunt.begin_from(known_starts(hunt.prey, word, hunt.columns, recorded))
             error, words = hunt.run(given.seconds)
             print(
                 f"{name:24} {word:8} {error:10.4f} u^{hunt.limbs}  {hunt.tried} tried", flush=True

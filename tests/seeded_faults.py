@@ -856,7 +856,7 @@ FAULTS = (
     ),
     Fault(
         "a sum's ties go up",
-        "templates/exact/round.mako",
+        "templates/exact/rounded.mako",
         "number += below != 0 || (number & 1) != 0;",
         "number += 1;",
         "test_exact.py",
@@ -864,7 +864,7 @@ FAULTS = (
     ),
     Fault(
         "what is far below a tie is not seen",
-        "templates/exact/round.mako",
+        "templates/exact/rounded.mako",
         "for (int i = 0; i < next && below == 0; ++i)",
         "for (int i = 1; i < next && below == 0; ++i)",
         "test_exact.py",
@@ -917,6 +917,38 @@ FAULTS = (
         "value, bound = short, bound",
         "test_certified.py",
         "on_the_host and float16",
+    ),
+    Fault(
+        "tight bounds are negative where results are too large",
+        "portmp/routines/certified.py",
+        'away = _of("abs", leading(elementwise.apply("sub", [value, there])))',
+        'away = leading(elementwise.apply("sub", [value, there]))',
+        "test_certified_tight.py",
+        "hostile_sums and harmonic and ts",
+    ),
+    Fault(
+        "distances from exact sums are rounded to nearest",
+        "templates/exact/apart.mako",
+        "            size = next_up(size);\n",
+        "            size = size;\n",
+        "test_certified_tight.py",
+        "bits_of_the_host and qs",
+    ),
+    Fault(
+        "tight bounds of results that take c's place are those with another c",
+        "portmp/arrays/blas.py",
+        "        c = _kept(c, out)\n",
+        "        c = c\n",
+        "test_certified_tight.py",
+        "any_way",
+    ),
+    Fault(
+        "bounds of norms leave out what squares lose",
+        "portmp/arrays/norm_bounds.py",
+        "    error = error + leading(square) * (MUL[form.limbs] * relative * RAISED)\n",
+        "    error = 0 * error\n",
+        "test_certified_tight.py",
+        "norms_have_bounds",
     ),
     # --- functions and random numbers -----------------------------------------------------
     Fault(

@@ -237,6 +237,22 @@ def test_recorded_findings_are_below_the_bounds(name: str) -> None:
         assert error <= _bound(name) * (1 + 1e-6)
 
 
+def test_what_is_measured_is_what_was_found() -> None:
+    """Numbers beside bounds: the largest recorded error of either word, rounded up to a tenth."""
+    found: dict[str, float] = {}
+    for key, entry in json.loads(FOUND.read_text()).items():
+        name = re.split("[ /]", key)[0]
+        found[name] = max(found.get(name, 0), entry["error"])
+    checked = set()
+    for name, error in found.items():
+        text = networks.get(name).bound
+        told = re.search(r"([\d.]+)u\^\d(?: T)? \(measured\)", text)
+        if told and "proved" in text:
+            checked.add(name)
+            assert float(told[1]) == math.ceil(error * 10 - 1e-3) / 10, (name, error)
+    assert {"mul2", "mul3", "mul4", "accumulate3", "accumulate4"} <= checked
+
+
 @slow("a minute of search; each day another part of them")
 @pytest.mark.parametrize("word", ["float32", "float64"])
 @pytest.mark.parametrize("name", list(preys()))

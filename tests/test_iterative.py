@@ -71,6 +71,45 @@ def test_full_accuracy(name: str, form: str, device: Device) -> None:
 
 
 @pytest.mark.parametrize("name", ["cg", "gmres", "minres"])
+def test_scipys_tolerances(name: str, device: Device) -> None:
+    """The larger of rtol |b| and atol, whatever b's scale."""
+    a, b = system(name, "dd", device)
+    solve = getattr(mp.linalg, name)
+    usual = solve(a, b)
+    for power in (0, -300):
+        side, scale = b * 2.0**power, 2.0**power
+        size = float(np.linalg.norm(RIGHT))
+        rough = solve(a, side, None, rtol=0.0, atol=1e-3 * size * scale)
+        assert rough.converged and rough.residual <= 1e-3
+        if name != "minres":  # whose last iteration finds all of this solution
+            assert rough.residual > 1e-12 and rough.iterations < usual.iterations
+        assert solve(a, side, atol=1e-3 * size * scale).iterations == rough.iterations
+        same_goal = solve(a, side, rtol=1e-20, atol=1e-25 * scale)
+        assert same(same_goal.x, solve(a, side, rtol=1e-20).x)
+    assert not solve(a, b, b, rtol=0.5, atol=1e6 * size).rounds
+    for wrong in (-1.0, float("nan"), float("inf"), "0"):
+        with pytest.raises(ArgumentError, match=r"atol .* a finite number from 0 on is needed"):
+            solve(a, b, atol=wrong)
+    with pytest.raises(ArgumentError, match="between 0 and 1"):
+        solve(a, b, rtol=0.0)
+
+
+def test_gmres_tells_x_after_each_round(device: Device) -> None:
+    """SciPy's ``callback_type``."""
+    a, b = system("gmres", "dd", device)
+    told: list[mp.Array] = []
+    found = mp.linalg.gmres(a, b, restart=5, callback=told.append, callback_type="x")
+    assert len(told) == len(found.rounds) > 2
+    left = [float(mp.nrm2(b - a @ x)) / float(mp.nrm2(b)) for x in told]
+    assert left == sorted(left, reverse=True)
+    norms: list[float] = []
+    mp.linalg.gmres(a, b, restart=5, callback=norms.append, callback_type="pr_norm")
+    assert len(norms) == found.iterations
+    with pytest.raises(ArgumentError, match="callback_type 'norm' given"):
+        mp.linalg.gmres(a, b, callback_type="norm")
+
+
+@pytest.mark.parametrize("name", ["cg", "gmres", "minres"])
 def test_kinds_of_operators(name: str, device: Device) -> None:
     """Dense, sparse, a function, SciPy's operator, an object with matvec; and the same in short."""
     a, b = system(name, "dd", device)

@@ -12,15 +12,19 @@ import pytest
 from slow import slow
 
 import portmp as mp
-from portmp import definition, formats
+from portmp import definition, discovery, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import inputs
+from portmp.routines import base
 from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.lu import reference as lu_reference
-from portmp.routines.ozaki.options import Ozaki2
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.qr import reference as qr_reference
 from portmp.routines.reference import Host
+from portmp.routines.triangular import reference as triangular_reference
+from portmp.routines.triangular import steps
 from portmp.routines.triangular.routine import dominant
 
 flint = pytest.importorskip("flint")
@@ -556,6 +560,121 @@ def test_bits_of_products_by_integers(device: Device, monkeypatch: pytest.Monkey
         mp.linalg.solve(a, a, method="ozaki3")
 
 
+@pytest.mark.parametrize("method", [Ozaki2(), Ozaki1(), Ozaki2(workspace=400_000)])
+def test_squares_by_integers_cut_their_rows_once(
+    device: Device, monkeypatch: pytest.MonkeyPatch, method: Ozaki1 | Ozaki2
+) -> None:
+    """As first factors and as second ones, for all blocks; each block anew with little memory."""
+    monkeypatch.setattr(definition, "BY_INTEGERS", 16)
+    monkeypatch.setattr(steps, "WHOLE", 32)
+    cut: list[int] = []
+    operand_cut = ozaki.Operand.cut
+
+    def counted(self: ozaki.Operand, *rest: Any) -> Any:
+        cut.append(self.view.shape[0])
+        return operand_cut(self, *rest)
+
+    monkeypatch.setattr(ozaki.Operand, "cut", counted)
+    form = formats.get("dd")
+    host = [*inputs.wide(form, (150, 40), "squares")]
+    host[0][70, 3] = np.inf
+    a = mp.from_limbs(host, form, device)
+    zero, one = (base.scalar_limbs(form, n, "alpha") for n in (0, 1))
+    zeros = [np.zeros((150, 150)) for _ in host]
+    for lower in (True, False):
+        cut.clear()
+        found = mp.linalg.syrk(a, lower=lower, method=method)
+        whole = triangular_reference.square(
+            form, host, zeros, one, zero, lower=lower, method=method
+        )
+        wanted = triangular_reference.triangle(whole, lower=lower, unit=False)
+        assert bits(found.to_limbs()) == bits(wanted)
+        assert len(cut) > 4 if method.workspace else len(cut) == 2
+    host = dominant(form, 150, "integers")
+    found = mp.linalg.cholesky(
+        mp.from_limbs([np.stack([p, p]) for p in host], form, device), method=method
+    )
+    wanted = cholesky_reference.lower(form, host, method)
+    for one in found:
+        assert bits(one.to_limbs()) == bits(wanted)
+
+
+@pytest.mark.parametrize("on", ["device", "host"])
+def test_in_place(device: Device, on: str) -> None:
+    """Results in the operands' memory, views of larger arrays and stacks too: the same bits."""
+    where = device if on == "device" else discovery.get("host")
+    form, linalg = formats.get("dd"), mp.linalg
+
+    def given(host: Host, inside: bool) -> mp.Array:
+        a = mp.from_limbs(host, form, where)
+        if not inside:
+            return a.copy()
+        frame = mp.zeros((*a.shape[:-2], a.shape[-2] + 3, a.shape[-1] + 5), form, where)
+        part = frame[..., 1:-2, 2:-3]
+        part[...] = a
+        return part
+
+    def same(mine: mp.Array, other: mp.Array) -> bool:
+        return bits(mine.to_limbs()) == bits(other.to_limbs())
+
+    square = dominant(form, N, "in place")
+    stack = [np.stack([p, p.T, p]) for p in square]
+    sides = inputs.ordinary(form, (N, 3), "sides")
+    many = [np.stack([p] * 3) for p in sides]
+    for inside in (False, True):
+        for host, right in ((square, sides), (stack, many)):
+            a, b = given(host, inside), given(right, inside)
+            usual, x = linalg.lu_factor(a), linalg.solve(a, b)
+            positive = linalg.cholesky(a, upper=True)
+            both = linalg.solve(a, b, assume_a="pos")
+            y = linalg.solve_triangular(a, b, lower=True)
+            z = linalg.lu_solve(usual, b, trans=1)
+            t, u, v, w = (given(right, inside) for _ in range(4))
+            assert same(linalg.solve_triangular(a, t, lower=True, overwrite_b=True), y)
+            assert same(linalg.lu_solve(usual, u, 1, overwrite_b=True), z)
+            assert same(linalg.cholesky_solve(positive, v, upper=True, overwrite_b=True), both)
+            assert same(t, y) and same(u, z) and same(v, both)
+            c, d, e, f = (given(host, inside) for _ in range(4))
+            assert linalg.lu_factor(c, overwrite_a=True).lu is c and same(c, usual.lu)
+            linalg.cholesky(d, upper=True, overwrite_a=True)
+            assert same(d, positive)
+            assert same(linalg.solve(e, w, overwrite_a=True, overwrite_b=True), x)
+            assert same(w, x) and same(e, usual.lu)
+            w[...] = mp.from_limbs(right, form, where)
+            linalg.solve(f, w, assume_a="pos", overwrite_a=True, overwrite_b=True)
+            assert same(w, both)
+            if inside:
+                assert same(b, mp.from_limbs(right, form, where))
+    a, b = given(square, False), given(sides, False)
+    wide = linalg.solve_triangular(a, b.T, left=False)
+    turned = b.T
+    linalg.solve_triangular(a, turned, left=False, overwrite_b=True)
+    assert same(b.T, wide)
+    vector = mp.from_limbs([p[:, 0] for p in sides], form, where)
+    x = linalg.solve(a, vector)
+    linalg.solve(a, vector, overwrite_b=True)
+    assert same(vector, x)
+
+
+def test_in_place_refuses(device: Device) -> None:
+    """What cannot hold a result, or is needed to the end."""
+    a = mp.array(np.eye(4) * 2, "dd", device)
+    b, linalg = mp.zeros((4, 4), "dd", device), mp.linalg
+    once = mp.array([[1.0], [2], [3], [4]], "dd", device)
+    repeated = mp.broadcast_to(once, (4, 4))
+    for message, call in (
+        ("no element twice", lambda: linalg.lu_factor(repeated, overwrite_a=True)),
+        ("no element twice", lambda: linalg.solve(a, repeated, overwrite_b=True)),
+        ("result's shape", lambda: linalg.solve(mp.stack([a, a]), b, overwrite_b=True)),
+        ("a and b overlap", lambda: linalg.solve(a, a, overwrite_a=True)),
+        ("a and b overlap", lambda: linalg.solve_triangular(a, a, overwrite_b=True)),
+        ("do not take", lambda: linalg.solve(a, b, refine=True, overwrite_b=True)),
+        ("do not take", lambda: linalg.solve(a, b, assume_a="sym", overwrite_a=True)),
+    ):
+        with pytest.raises(ArgumentError, match=message):
+            call()
+
+
 def test_wrong_arguments(device: Device) -> None:
     """Each named, with what is allowed."""
     a = mp.array(np.eye(3), "dd", device)
@@ -576,6 +695,9 @@ def test_wrong_arguments(device: Device) -> None:
         (ArgumentError, "reduced, complete, r", lambda: mp.linalg.qr(a, "raw")),
         (ArgumentError, "ord 3", lambda: mp.linalg.norm(a, 3)),
         (ArgumentError, "p 3 given", lambda: mp.linalg.cond(a, 3)),
+        (ArgumentError, "ind 0 given", lambda: mp.linalg.tensorinv(a, 0)),
+        (ShapeError, "no square matrix", lambda: mp.linalg.tensorinv(wide, 1)),
+        (ShapeError, "does not fit b", lambda: mp.linalg.tensorsolve(wide, a[0])),
         (ArgumentError, "rcond", lambda: mp.linalg.lstsq(a, a, rcond=2.0)),
         (ArgumentError, "whole number", lambda: mp.linalg.matrix_power(a, 0.5)),  # type: ignore[arg-type]
         (ArgumentError, "trans 2", lambda: mp.linalg.lu_solve(mp.linalg.lu_factor(a), a, trans=2)),

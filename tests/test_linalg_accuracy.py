@@ -180,3 +180,32 @@ def test_a_script_of_numpys_runs(device: Device) -> None:
     for name, value in want.items():
         mine = np.asarray(found[name].to_float64())
         assert np.allclose(mine, value, rtol=1e-9, atol=1e-11), name
+
+
+def test_numpys_results(device: Device) -> None:
+    """All of a result's parts, in NumPy's shapes, also through NumPy's own functions."""
+    rng = np.random.default_rng(4)
+    tall, b, square = (rng.standard_normal(shape) for shape in ((6, 3), 6, (2, 4, 4)))
+    tensor, right = rng.standard_normal((2, 3, 6)), rng.standard_normal((2, 3))
+    inverse = rng.standard_normal((6, 2, 3))
+
+    def results(of: Any, turned: Any) -> list[Any]:
+        x, residuals, rank, s = of.lstsq(turned(tall), turned(b), rcond=-1)
+        orders = (None, 2, -2, "fro", "nuc", -1, -np.inf)
+        found = [of.cond(turned(square[0]), p) for p in orders]
+        return [
+            *(x, residuals, rank, s, *found, of.cond(turned(square))),
+            of.tensorsolve(turned(tensor), turned(right)),
+            of.tensorsolve(turned(np.moveaxis(tensor, 2, 0)), turned(right), axes=(0,)),
+            of.tensorinv(turned(inverse), ind=1),
+        ]
+
+    wanted = results(np.linalg, lambda x: x)
+    own = results(mp.linalg, lambda x: mp.array(x, "dd", device))
+    for mine, other in zip(own, wanted, strict=True):
+        host = mine.to_float64() if isinstance(mine, mp.Array) else np.asarray(mine)
+        assert host.shape == np.shape(other) and np.allclose(host, other, rtol=1e-10)
+    a = mp.array(tall, "dd", device)
+    found: Any = np.linalg.lstsq(a, mp.array(b, "dd", device))
+    assert len(found) == 4 and found[0] is found.x and found[1:3] == (found.residuals, found.rank)
+    assert mp.linalg.cond(mp.zeros((2, 2), "dd", device), "fro") == math.inf

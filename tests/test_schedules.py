@@ -126,6 +126,17 @@ def test_few_tiles_get_finer() -> None:
     assert reduce_launch._spread(SweepSchedule(8), 1, 1, 64).rows == 8
 
 
+def test_tiles_of_thin_products() -> None:
+    """As wide as the product, not twice as wide; the other side as it was."""
+    wide = GemmSchedule(8, 16, 8, 8, 8, vector=2, pad=2, unroll=8)
+    assert wide.fitting(4096, 4096) == wide
+    thin = wide.fitting(4096, 64)
+    assert (thin.tile_m, thin.tile_n, thin.thread_n, thin.vector) == (64, 64, 4, 2)
+    assert wide.fitting(4096, 65) == wide
+    least = wide.fitting(1, 2)
+    assert (least.tile_m, least.tile_n) == (8, 16) and (least.vector, least.pad) == (1, 0)
+
+
 @pytest.mark.parametrize("name", mostly_slow(["ts", "dd"], ("ts",), WHY))
 def test_fast_sums(device: Device, name: str) -> None:
     """The same of the fast accumulators, whose steps come in fours; every third schedule."""

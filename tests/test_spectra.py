@@ -287,6 +287,20 @@ def test_singular_values_of_blocks(device: Device, form: str, shape: tuple[int, 
     check_svd(a, linalg.svd(a, False, relative=True))
 
 
+@pytest.mark.parametrize("form", ["ts", "qs"])
+@pytest.mark.parametrize("n", [24, 66])
+def test_singular_values_down_to_roundoff(device: Device, form: str, n: int) -> None:
+    """Squares of columns that are as short as rounding errors have no limbs left near 1."""
+    hilbert = [[Fraction(1, i + j + 1) for j in range(n)] for i in range(n)]
+    sizes = 2.0 ** np.linspace(0, -90, n)
+    graded = np.random.default_rng(n).standard_normal((n, n)) * sizes
+    for rows in (hilbert, graded):
+        a = mp.array(rows, form, device)
+        check_svd(a, linalg.svd(a))
+    a = mp.array(hilbert, form, device)
+    check_svd(a, linalg.svd(a, relative=True))
+
+
 def test_small_singular_values(device: Device) -> None:
     """Columns of any scale: relatively exact; those of a definite matrix, by its factor."""
     rng = np.random.default_rng(9)

@@ -12,9 +12,10 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from portmp import definition
+from portmp.arrays import norm_bounds
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
-from portmp.arrays.products import check_correct, dot
+from portmp.arrays.products import Bound, check_correct, dot
 from portmp.errors import ShapeError
 from portmp.routines import base, certified, elementwise, exact, reduce
 from portmp.routines import gemm as gemm_routine
@@ -75,7 +76,7 @@ def gemm(
 
 @overload
 def gemm(
-    a: Array, b: Array, *, bound: Literal[True], **options: Unpack[GemmOptions]
+    a: Array, b: Array, *, bound: Literal[True, "tight"], **options: Unpack[GemmOptions]
 ) -> tuple[Array, Array]: ...
 
 
@@ -93,7 +94,7 @@ def gemm(
     schedule: GemmSchedule | PanelSchedule | None = None,
     method: str | Ozaki1 | Ozaki2 = "direct",
     rounding: str | None = None,
-    bound: bool = False,
+    bound: Bound = False,
 ) -> Array | tuple[Array, Array]:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
@@ -130,11 +131,39 @@ def gemm(
     With *bound* two arrays are returned, the product and, in words, what each element's error is
     not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
     whatever underflows; it is infinite or NaN where the result is not finite or may have lost its
-    lower limbs near overflow. The product's bits are the same.
+    lower limbs near overflow. The product's bits are the same. It adds up what each rounding may
+    have lost, so that it is far above the error of long products. ``tight`` takes the difference
+    from the product with one limb more and the bound of that: at most a few percent above the
+    error, unless that is nearly zero. Formats of four limbs are compared with the exact product
+    instead: that bound is the error itself, rounded up. It takes two to twenty-five times as long
+    (four limbs: as a correctly rounded product), and any *method*, *schedule* or *rounding*.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
+    if certified.wanted(bound, left.format):
+        c = _kept(c, out)
+        result = gemm(
+            left,
+            right,
+            alpha=alpha,
+            beta=beta,
+            c=c,
+            out=out,
+            accuracy=accuracy,
+            schedule=schedule,
+            method=method,
+            rounding=rounding,
+        )
+        apart = certified.gemm_apart(
+            result.planes,
+            left.planes,
+            right.planes,
+            alpha=scalar(left, alpha, "alpha"),
+            beta=scalar(left, beta, "beta"),
+            c=None if c is None else c.planes,
+        )
+        return result, Array(apart)
     if rounding is not None:
-        check_correct(rounding, accuracy, schedule, method, bound)
+        check_correct(rounding, accuracy, schedule, method, bool(bound))
         return Array(
             exact.gemm(
                 left.planes,
@@ -177,7 +206,7 @@ def gemv(
 
 @overload
 def gemv(
-    a: Array, x: Array, *, bound: Literal[True], **options: Unpack[GemvOptions]
+    a: Array, x: Array, *, bound: Literal[True, "tight"], **options: Unpack[GemvOptions]
 ) -> tuple[Array, Array]: ...
 
 
@@ -193,7 +222,7 @@ def gemv(
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
     rounding: str | None = None,
-    bound: bool = False,
+    bound: Bound = False,
 ) -> Array | tuple[Array, Array]:
     """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). Other options as in gemm.
 
@@ -201,8 +230,30 @@ def gemv(
     stored in the vectors' format.
     """
     matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
+    if certified.wanted(bound, vector.format):
+        y = _kept(y, out)
+        result = gemv(
+            matrix,
+            vector,
+            alpha=alpha,
+            beta=beta,
+            y=y,
+            out=out,
+            accuracy=accuracy,
+            schedule=schedule,
+            rounding=rounding,
+        )
+        apart = certified.gemv_apart(
+            result.planes,
+            matrix.planes,
+            vector.planes,
+            alpha=scalar(vector, alpha, "alpha"),
+            beta=scalar(vector, beta, "beta"),
+            y=None if y is None else y.planes,
+        )
+        return result, Array(apart)
     if rounding is not None:
-        check_correct(rounding, accuracy, schedule, bound=bound)
+        check_correct(rounding, accuracy, schedule, bound=bool(bound))
         if matrix.format.arithmetic is vector.format:
             matrix = matrix.astype(vector.format)
         column, addend, target = (
@@ -228,6 +279,16 @@ def gemv(
     return Array(reduce.gemv(matrix.planes, vector.planes, **operands, schedule=schedule))
 
 
+def _kept(addend: Array | None, out: Array | None) -> Array | None:
+    """The addend, or a copy where the output takes its memory."""
+    shared = (
+        addend is not None
+        and out is not None
+        and operand(out, "out").planes.overlaps(operand(addend, "the addend").planes)
+    )
+    return addend.copy() if addend is not None and shared else addend
+
+
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
     """alpha x + y, elementwise."""
     words = scalar(operand(x, "x"), alpha, "alpha")
@@ -247,16 +308,20 @@ def nrm2(x: Array, *, bound: Literal[False] = False) -> Array: ...
 
 
 @overload
-def nrm2(x: Array, *, bound: Literal[True]) -> tuple[Array, Array]: ...
+def nrm2(x: Array, *, bound: Literal[True, "tight"]) -> tuple[Array, Array]: ...
 
 
-def nrm2(x: Array, *, bound: bool = False) -> Array | tuple[Array, Array]:
+def nrm2(x: Array, *, bound: Bound = False) -> Array | tuple[Array, Array]:
     """The Euclidean norm, scaled by a power of two so that squares neither overflow nor vanish.
 
     Definition: s = 2^-e with e the exponent of the largest |x_i|, then
     2^e sqrt(dot(s x, s x)); without scaling where that is zero, infinite or NaN. Reads
     one number back from the device. With *bound* two arrays are returned, as by gemm.
     """
+    if certified.wanted(bound, operand(x, "x").format):
+        norm = nrm2(x)
+        apart = norm_bounds.of_rows(norm.reshape(1), x.reshape(1, x.size), tight=True)
+        return norm, apart.reshape(())
     largest = float(abs(operand(x, "x")).max().to_limbs()[0]) if x.size else 0.0
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)

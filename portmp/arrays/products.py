@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Literal
 
 from portmp.arrays import creation, dtypes, elementwise, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
@@ -101,6 +101,10 @@ def _paired(named: Any, first: int, second: int) -> tuple[list[int], list[int]]:
     return over[0], over[1]
 
 
+Bound = bool | Literal["tight"]
+"""Whether a bound of the error is wanted: of what roundings may lose, or a tight one."""
+
+
 def check_correct(
     rounding: str, accuracy: str, schedule: Any, method: object = "direct", bound: bool = False
 ) -> None:
@@ -120,7 +124,7 @@ def dot(
     schedule: Any = None,
     out: AnyArray | None = None,
     rounding: str | None = None,
-    bound: bool = False,
+    bound: Bound = False,
 ) -> Any:
     """sum_i x_i y_i of two vectors; shape (). *accuracy* as in gemm.
 
@@ -134,7 +138,7 @@ def dot(
     With *bound* two arrays are returned, as by gemm: the sum, and what its error is not above.
     """
     a, b = manipulation.checked(x, "x"), manipulation.checked(y, "y")
-    if rounding is not None or bound:
+    if rounding is not None or bound is not False:
         return _certified(a, b, accuracy, schedule, out, rounding, bound)
     if isinstance(a.planes, Planes) and isinstance(b.planes, Planes) and a.ndim == b.ndim == 1:
         target = None if out is None else out.planes
@@ -154,7 +158,7 @@ def _certified(
     schedule: Any,
     out: AnyArray | None,
     rounding: str | None,
-    bound: bool,
+    bound: Bound,
 ) -> Any:
     """The sum of products rounded once, or with what its error is not above."""
     x, y = a.planes, b.planes
@@ -162,11 +166,16 @@ def _certified(
         raise FormatError("dot: rounding and bound need arrays of values, integers given")
     if out is not None:
         raise ArgumentError("dot: out: given; with rounding or bound a new array is returned")
+    if certified.wanted(bound, x.format):
+        found = dot(a, b, accuracy=accuracy, schedule=schedule, rounding=rounding)
+        if found.shape:
+            raise ShapeError(f"dot: vectors expected with a bound, {a.shape} and {b.shape} given")
+        return found, wrapped(certified.dot_apart(found.planes, x, y))
     if rounding is None:
         certified.check(accuracy, schedule)
         value, error = certified.dot(x, y, accuracy)
         return wrapped(value), wrapped(error)
-    check_correct(rounding, accuracy, schedule, bound=bound)
+    check_correct(rounding, accuracy, schedule, bound=bool(bound))
     if x.ndim != 1 or x.shape != y.shape:
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
     row = x.view((1, *x.shape), (0, *x.strides), x.start)

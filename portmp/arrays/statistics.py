@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from portmp.arrays import dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
@@ -77,14 +77,14 @@ def sum(
     keepdims: bool = False,
     out: AnyArray | None = None,
     rounding: str | None = None,
-    bound: bool = False,
+    bound: bool | Literal["tight"] = False,
 ) -> Any:
     """Sums over all elements or along axes; of integers and truth values in 64 bits.
 
     *rounding* and *bound* of values as of ``dot``: the exact sum, rounded once; or two arrays, the
     sum and what its error is not above.
     """
-    if rounding is not None or bound:
+    if rounding is not None or bound is not False:
         return _certified(x, axis, dtype, keepdims, out, rounding, bound)
     return _summed("sum", x, axis, dtype, keepdims, out)
 
@@ -96,7 +96,7 @@ def _certified(
     keepdims: bool,
     out: AnyArray | None,
     rounding: str | None,
-    bound: bool,
+    bound: bool | Literal["tight"],
 ) -> Any:
     """Sums that are rounded once, or with what their errors are not above."""
     view = manipulation.checked(x, "x").planes
@@ -109,10 +109,16 @@ def _certified(
     over = axes.named(axis, view.ndim)
     rows, shape = axes.rows(view, over, _dense)
     assert isinstance(rows, Planes)
-    if rounding is not None:
-        base.check_rounding(rounding, bound)
-        return _shaped(exact.over_rows(rows), shape, over, keepdims)
-    value, error = certified.over_rows(rows)
+    tight = certified.wanted(bound, rows.format)
+    if tight or rounding is not None:
+        if rounding is not None:
+            base.check_rounding(rounding, bool(bound) and not tight)
+        value = reduce.over_rows("sum", rows) if rounding is None else exact.over_rows(rows)
+        if not tight:
+            return _shaped(value, shape, over, keepdims)
+        error = certified.over_rows_apart(value, rows)
+    else:
+        value, error = certified.over_rows(rows)
     return _shaped(value, shape, over, keepdims), _shaped(error, shape, over, keepdims)
 
 

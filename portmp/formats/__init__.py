@@ -13,6 +13,7 @@ from portmp.formats.registry import (
     get,
     has_bounds,
     rounded_as,
+    wider,
     with_bound,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "get",
     "has_bounds",
     "rounded_as",
+    "wider",
     "with_bound",
 ]

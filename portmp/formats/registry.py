@@ -347,18 +347,54 @@ def _bounded(form: Format) -> list[Format]:
         parent=results.name,
         **given,
     )
+    found = [operands]
     if not form.coded:
-        return [operands, results]
-    if n == 1:
-        return [operands]
-    short = Format(
-        f"{form.name} and its bound",
-        about="values and bounds",
-        stored=(*stored, form.word),
-        parent=results.name,
-        **given,
-    )
-    return [operands, short]
+        found.append(results)
+    elif n > 1:
+        short = Format(
+            f"{form.name} and its bound",
+            about="values and bounds",
+            stored=(*stored, form.word),
+            parent=results.name,
+            **given,
+        )
+        found.append(short)
+    return found
+
+
+def _read_wider(form: Format) -> list[Format]:
+    """How operands of *form* are read where one limb more is computed with, and a bound."""
+    wide = wider(form)
+    if wide is None:
+        return []
+    bounded = _REGISTRY[f"{wide.name} and its bound"]
+    stored = form.stored or form.planes
+    if form.word == _F64:
+        # What d+s holds lies in memory as this format's number does.
+        stored = tuple("float64infp32" if one == _F32 else one for one in stored)
+    return [
+        Format(
+            f"{form.name} read as {wide.name}",
+            planes=bounded.planes,
+            word=form.word,
+            networks=bounded.networks,
+            accumulators=bounded.accumulators,
+            about="values",
+            stored=(*stored, "unstored", "unstored"),
+            parent=bounded.name,
+            rounding=form.rounding,
+            bounded=True,
+        )
+    ]
+
+
+def wider(form: Format) -> Format | None:
+    """The format of the same words with one limb more; None where there is none.
+
+    None for a paper's, too: its values need not be normalised as the others' networks expect.
+    """
+    name = _UNIFORM.get((form.word, form.limbs + 1)) if has_bounds(form) else None
+    return _REGISTRY[name] if name else None
 
 
 _UNIFORM = {
@@ -367,6 +403,7 @@ _UNIFORM = {
 _REGISTRY = {name: f for f in [*_TABLE, *_STORED] for name in (f.name, *f.aliases)}
 
 _REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if has_bounds(one) for f in _bounded(one)}
+_REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] for f in _read_wider(one)}
 
 NAMES = tuple(f.name for f in _TABLE)
 """All formats, the papers' own included."""
@@ -396,16 +433,21 @@ def get(name: str | Format) -> Format:
 
 
 @cache
-def with_bound(form: Format) -> tuple[Format, Format]:
+def with_bound(form: Format, one_limb_more: bool = False) -> tuple[Format, Format]:
     """How operands of *form* are read and results are stored where each has a bound beside it.
 
     A result's last limb is the bound, in units of u^N. Storage formats of one limb have results in
-    their parent's words. FormatError for formats with other networks, such as a paper's.
+    their parent's words. With *one_limb_more* both are read and computed as the ``wider`` format,
+    which there must be. FormatError for formats with other networks, such as a paper's.
     """
     if not has_bounds(form):
         raise FormatError(
             f"bound: {form.name} has networks of its own, of which no bound is proved here"
         )
+    if one_limb_more:
+        wide = wider(form)
+        assert wide is not None
+        return get(f"{form.name} read as {wide.name}"), get(f"{wide.name} and its bound")
     results = form if form.limbs > 1 else form.arithmetic
     return get(f"{form.name} without a bound"), get(f"{results.name} and its bound")
 

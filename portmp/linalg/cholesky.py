@@ -9,46 +9,74 @@ from portmp.errors import LinAlgError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.routines import cholesky as routine
-from portmp.routines import triangular
+from portmp.routines import elementwise, triangular
 from portmp.routines.triangular import launch
 
 
-def cholesky(a: Array, *, upper: bool = False, method: By = "direct") -> Array:
+def cholesky(
+    a: Array, *, upper: bool = False, overwrite_a: bool = False, method: By = "direct"
+) -> Array:
     """l with a = l l^T, or with *upper* u with a = u^T u, for positive definite a (..., n, n).
 
-    Only the lower (*upper*: the upper) triangle of a is read. *method* as in ``lu_factor``. Waits
-    for the device. Raises ArgumentError with the order of the first leading minor that is not
-    positive. Backward stable: |a - l l^T| is at most about n u^N |l| |l^T|, elementwise.
+    Only the lower (*upper*: the upper) triangle of a is read. *method* as in ``lu_factor``.
+    *overwrite_a*: the factor takes a's memory, and is a. Waits for the device. Raises ArgumentError
+    with the order of the first leading minor that is not positive. Backward stable: |a - l l^T| is
+    at most about n u^N |l| |l^T|, elementwise.
     """
     matrix = operands.matrix(a, "cholesky", square=True)
-    found = _factored(operands.turned(matrix) if upper else matrix, method, "cholesky")
+    given = operands.turned(matrix) if upper else matrix
+    found = _factored(given, method, "cholesky", overwrite_a)
     return operands.turned(found) if upper else found
 
 
-def cholesky_solve(factor: Array, b: Array, *, upper: bool = False, method: By = "direct") -> Array:
-    """The x of a x = b by the result of ``cholesky(a, upper=upper)``; b (n,) or (..., n, r)."""
+def cholesky_solve(
+    factor: Array,
+    b: Array,
+    *,
+    upper: bool = False,
+    overwrite_b: bool = False,
+    method: By = "direct",
+) -> Array:
+    """The x of a x = b by the result of ``cholesky(a, upper=upper)``; b (n,) or (..., n, r).
+
+    With *overwrite_b* x takes b's memory.
+    """
     matrix = operands.matrix(factor, "cholesky_solve", square=True, argument="factor")
     left = operands.turned(matrix) if upper else matrix
     sides, vector = operands.right(b, left, "cholesky_solve", left.shape[-1])
     batch = operands.batch_of(left, sides, "cholesky_solve")
-    x = operands.stacked(sides, batch)
+    if overwrite_b:
+        operands.kept_apart(matrix, sides, "cholesky_solve")
+    x = operands.worked(sides, "cholesky_solve", "b", overwrite_b, batch)
     lower = operands.stacked(left, batch, own=False)
     by = operands.by(method, left.format, "cholesky_solve")
     launch.solve(lower, x, lower=True, unit=False, method=by)
     launch.solve(lower.transposed((0, 2, 1)), x, lower=False, unit=False, method=by)
-    found = operands.unstacked(x, batch)
+    found = sides if overwrite_b else operands.unstacked(x, batch)
     return found[..., 0] if vector else found
 
 
-def solve_positive(a: Array, b: Array, *, lower: bool = False, method: By = "direct") -> Array:
+def solve_positive(
+    a: Array,
+    b: Array,
+    *,
+    lower: bool = False,
+    method: By = "direct",
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+) -> Array:
     """``solve`` of a positive definite matrix, of which one triangle is read, as *lower* says."""
     matrix = operands.matrix(a, "solve", square=True)
-    factor = _factored(matrix if lower else operands.turned(matrix), method, "solve")
-    return cholesky_solve(factor, b, method=method)
+    if overwrite_a or overwrite_b:
+        operands.kept_apart(
+            matrix, operands.right(b, matrix, "solve", matrix.shape[-1]).sides, "solve"
+        )
+    factor = _factored(matrix if lower else operands.turned(matrix), method, "solve", overwrite_a)
+    return cholesky_solve(factor, b, overwrite_b=overwrite_b, method=method)
 
 
-def _factored(a: Array, method: By, name: str) -> Array:
-    w = operands.stacked(a)
+def _factored(a: Array, method: By, name: str, overwrite: bool = False) -> Array:
+    w = operands.worked(a, name, "a", overwrite)
     failed = routine.factor(w, operands.by(method, a.format, name))
     if failed.any():
         entry = int(np.flatnonzero(failed)[0])
@@ -58,4 +86,7 @@ def _factored(a: Array, method: By, name: str) -> Array:
             f"{failed[entry]} is not positive"
         )
     lower = triangular.copied_triangle(w, lower=True, unit=False)
+    if overwrite:
+        elementwise.apply("copy", [lower], w)
+        return a
     return operands.unstacked(lower, a.shape[:-2])

@@ -39,11 +39,12 @@ Callback = Callable[[Array], object]
 def cg(
     a: Linear,
     b: Array,
-    *,
     x0: Array | None = None,
+    *,
     inner: Linear | str | Format | None = None,
     tolerance: float | None = None,
     rtol: float | None = None,
+    atol: float | None = None,
     reduction: float | None = None,
     iterations: int | None = None,
     maxiter: int | None = None,
@@ -64,13 +65,14 @@ def cg(
     also symmetric and positive definite, which gets vectors in the format of the iterations.
     *callback* is called with x after each iteration, which costs time.
 
-    Ends where |b - a x| <= *tolerance* |b|; without one where it is at most 16 u (trace(a) |x| +
-    |b|), u being the unit roundoff of b's format, which is as good as the exact solution of a
-    system whose numbers were rounded; of a function, the largest curvature that was met stands for
-    the trace. Ends early, ``converged`` being False, after *iterations* (default 10 n for each limb
-    of b), or after a round that has not halved the residual: inner is then too short for a's
-    condition number, or *tolerance* beyond the format. Of all rounds' x that with the smallest
-    residual is given. *rtol* and *maxiter* are SciPy's names of *tolerance* and *iterations*.
+    Ends where |b - a x| <= max(*tolerance* |b|, *atol*), *atol* being 0 by default; without a
+    *tolerance* 16 u (trace(a) |x| + |b|) stands for its part, u being the unit roundoff of b's
+    format, which is as good as the exact solution of a system whose numbers were rounded; of a
+    function, the largest curvature that was met stands for the trace. Ends early, ``converged``
+    being False, after *iterations* (default 10 n for each limb of b), or after a round that has not
+    halved the residual: inner is then too short for a's condition number, or *tolerance* beyond the
+    format. Of all rounds' x that with the smallest residual is given. *rtol* and *maxiter* are
+    SciPy's names of *tolerance* and *iterations*.
 
     Bits are the same on every device. With matrices, numbers are read once for up to eight
     iterations (a wait), the last of which may be for nothing. Raises ArgumentError where p.(a p) <=
@@ -81,7 +83,7 @@ def cg(
     iterations = _one(iterations, maxiter, "iterations", "maxiter")
     b = iterative.vector(b, "cg")
     outer = operators.operator(a, b, "cg")
-    _check(tolerance, reduction, iterations, callback)
+    least = _checked(tolerance, atol, reduction, iterations, callback)
     first = iterative.started(x0, b, "cg")
     short = _inner(a, b, inner)
     matrix = outer if short is a else _operator(short, b, "inner")
@@ -98,7 +100,7 @@ def cg(
     power = _power(matrix, b)
     known = tolerance is None and outer.elements is not None
     trace = math.ldexp(_trace(outer), -power) if known else 0.0
-    goal = Goal(tolerance, b.format.unit_roundoff, trace, size)
+    goal = Goal(tolerance, b.format.unit_roundoff, trace, size, math.ldexp(least, -exponent))
     exact = Scaled(outer, power, side)
     residual, now, length = side, size, 0.0
     if first is not None:
@@ -135,13 +137,18 @@ def cg(
     return Solution(x, now / size, now <= goal.at(length), tuple(rounds), tuple(residuals))
 
 
-def _check(
-    tolerance: float | None, reduction: float | None, most: int | None, callback: Any
-) -> None:
-    iterative.check_number("cg", "tolerance", tolerance, 1)
+def _checked(
+    tolerance: float | None,
+    atol: float | None,
+    reduction: float | None,
+    most: int | None,
+    callback: Any,
+) -> float:
+    """*atol*, 0 by default, once all of them are what they have to be."""
     iterative.check_number("cg", "reduction", reduction, HALVED)
     iterative.check_count("cg", "iterations", most)
     iterative.check_callback("cg", callback)
+    return iterative.check_tolerances("cg", "tolerance", tolerance, atol)
 
 
 def _one(value: Any, other: Any, name: str, alias: str) -> Any:

@@ -60,18 +60,22 @@ class Solution:
 
 @dataclass
 class Goal:
-    """How small a residual is asked for: ``matrix`` is a bound of a's norm, or what is known."""
+    """How small a residual is asked for: ``matrix`` is a bound of a's norm, or what is known.
+
+    ``least`` is small enough at any rate.
+    """
 
     tolerance: float | None
     unit: float
     matrix: float
     size: float
+    least: float = 0.0
 
     def at(self, length: float) -> float:
         """The largest norm of a residual that is small enough, for a solution of this norm."""
         if self.tolerance is not None:
-            return self.tolerance * self.size
-        return SLACK * self.unit * (self.matrix * length + self.size)
+            return max(self.tolerance * self.size, self.least)
+        return max(SLACK * self.unit * (self.matrix * length + self.size), self.least)
 
 
 def vector(value: object, name: str, argument: str = "b") -> Array:
@@ -100,6 +104,21 @@ def check_number(name: str, argument: str, value: float | None, most: float) -> 
         raise ArgumentError(
             f"{name}: {argument} {value!r} given, a float between 0 and {most} is needed"
         )
+
+
+def check_tolerances(name: str, argument: str, rtol: float | None, atol: float | None) -> float:
+    """*atol*, 0 by default; ArgumentError unless both are numbers a residual may be held to.
+
+    *rtol*, called *argument*, is below 1, and 0 only beside an *atol*.
+    """
+    number = (int, float, np.integer, np.floating)
+    if atol is not None and not (
+        isinstance(atol, number) and not isinstance(atol, bool) and 0 <= atol < math.inf
+    ):
+        raise ArgumentError(f"{name}: atol {atol!r} given, a finite number from 0 on is needed")
+    if not (atol and isinstance(rtol, number) and rtol == 0):
+        check_number(name, argument, rtol, 1)
+    return float(atol or 0)
 
 
 def check_count(name: str, argument: str, value: int | None) -> None:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from functools import cached_property
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from typing import Any, overload
 
 import numpy as np
 
@@ -24,34 +23,39 @@ from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method
 
 
-@dataclass(frozen=True, eq=False)
-class LeastSquares:
-    """``x``; ``residuals``, sums of squares of b - a x, one for each right-hand side; ``rank``.
+class LeastSquares(Sequence[Any]):
+    """``x``; ``residuals``, sums of squares of b - a x, one for each right-hand side; ``rank``; and
+    ``s``, the singular values of a, computed when they are asked for.
 
-    A sequence of four as NumPy's, whose last are the singular values of a, descending: they cost
-    much more than x, and are worked out when they are asked for, or when four are unpacked.
+    A sequence of these four, as NumPy's function gives them.
     """
 
-    x: Array
-    residuals: Array
-    rank: int
-    _matrix: Array = field(repr=False)
+    _FIELDS = ("x", "residuals", "rank", "s")
+
+    def __init__(self, x: Array, residuals: Array, rank: int, values: Callable[[], Array]) -> None:
+        self.x, self.residuals, self.rank, self._values = x, residuals, rank, values
 
     @cached_property
-    def singular_values(self) -> Array:
-        """Those of a: ``svdvals(a)``."""
-        return svdvals(self._matrix)
-
-    def __iter__(self) -> Iterator[Any]:
-        yield from (self.x, self.residuals, self.rank)
-        yield self.singular_values
+    def s(self) -> Array:
+        """The singular values of a (k,), descending."""
+        return self._values()
 
     def __len__(self) -> int:
-        return 4
+        return len(self._FIELDS)
 
-    def __getitem__(self, index: int) -> Any:
-        place = range(4)[index]
-        return self.singular_values if place == 3 else (self.x, self.residuals, self.rank)[place]
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> tuple[Any, ...]: ...
+
+    def __getitem__(self, index: int | slice) -> Any:
+        if isinstance(index, slice):
+            return tuple(getattr(self, name) for name in self._FIELDS[index])
+        return getattr(self, self._FIELDS[index])
+
+    def __repr__(self) -> str:
+        return f"LeastSquares(x={self.x!r}, residuals={self.residuals!r}, rank={self.rank})"
 
 
 def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direct") -> LeastSquares:
@@ -61,8 +65,10 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     errors are about those of data changed by n m u^N relative to a column. Where the estimated
     condition number of R (1-norm) is 1 / *rcond* or more, the rank is that of a QR with column
     pivoting, which ends where all columns left are at most *rcond* times the largest; then x is the
-    smallest of all that minimise. *rcond* is max(m, n) u^N by default, and a float from 0 to 1.
-    The residuals are of the x that is returned, computed in its format.
+    smallest of all that minimise. *rcond* is max(m, n) u^N by default, a number from 0 to 1, or -1,
+    which means u^N as in NumPy.
+    The residuals are of the x that is returned, computed in its format; NumPy leaves them out where
+    columns depend on each other or there are no more equations than unknowns.
     """
     matrix = operands.matrix(a, "lstsq")
     if matrix.ndim != 2:
@@ -71,17 +77,20 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     sides, vector = operands.right(b, matrix, "lstsq", m)
     if sides.ndim != 2:
         raise ShapeError(f"lstsq: b {b.shape} given, one or two axes are needed")
+    unit = matrix.format.unit_roundoff
+    if isinstance(rcond, (int, float)) and rcond == -1:
+        rcond = unit
     if rcond is not None and not (isinstance(rcond, (int, float)) and 0 <= rcond <= 1):
-        raise ArgumentError(f"lstsq: rcond {rcond!r} given, a number from 0 to 1 is needed")
-    limit = max(m, n) * matrix.format.unit_roundoff if rcond is None else float(rcond)
+        raise ArgumentError(f"lstsq: rcond {rcond!r} given, a number from 0 to 1, or -1, is needed")
+    limit = max(m, n) * unit if rcond is None else float(rcond)
     by = operands.by(method, matrix.format, "lstsq")
     left, right = scaling.for_squares(matrix), scaling.for_squares(sides)
     x, rank = _smallest(left.x, right.x, limit, by)
     x = scaling.times_power(x, right.powers - left.powers)
     rest = sides - matrix @ x if n else sides.copy()
     squares = (rest * rest).sum(axis=0)
-    found = (x[:, 0], squares[0]) if vector else (x, squares)
-    return LeastSquares(*found, rank, matrix)
+    values = partial(svdvals, matrix, method=method)
+    return LeastSquares(x[:, 0] if vector else x, squares, rank, values)
 
 
 def _smallest(a: Array, b: Array, limit: float, by: Method) -> tuple[Array, int]:

@@ -14,7 +14,7 @@ from portmp.errors import ArgumentError, LinAlgError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.networks import ieee
-from portmp.routines import base, triangular
+from portmp.routines import base, elementwise, triangular
 from portmp.routines import lu as routine
 from portmp.routines.lu.launch import ordered
 from portmp.routines.lu.reference import swapped
@@ -46,26 +46,35 @@ class SignAndLog(NamedTuple):
     logabsdet: Array
 
 
-def lu_factor(a: Array, *, method: By = "direct") -> LuFactors:
+def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "direct") -> LuFactors:
     """L and U of a (..., m, n) with partial pivoting, as ``lu_solve`` takes them.
 
     The pivot is the largest leading limb, the first of equals. A column without one, all zeros,
     stays as it is; NaN and infinities spread. *method*: how products of at least 256 rows, columns
     and steps are made: ``direct``, ``ozaki1``, ``ozaki2`` (or these with options, as in gemm); it
-    changes bits, the device does not. Waits for the device. Backward stable: |p a - l u| is at most
-    about n u^N |l| |u|, elementwise.
+    changes bits, the device does not. *overwrite_a*: the factors take a's memory, any view's, and
+    ``lu`` is a. Waits for the device. Backward stable: |p a - l u| is at most about n u^N |l| |u|,
+    elementwise.
     """
     matrix = operands.matrix(a, "lu_factor")
-    w, found = _factored(matrix, method, "lu_factor")
+    w, found = _factored(matrix, method, "lu_factor", overwrite_a)
     batch, count = matrix.shape[:-2], min(matrix.shape[-2:])
     piv = plain_array(found.pivots.reshape(*batch, count), "int32", matrix.queue)
-    return LuFactors(operands.unstacked(w, batch), piv)
+    return LuFactors(matrix if overwrite_a else operands.unstacked(w, batch), piv)
 
 
-def lu_solve(lu_and_piv: LuFactors, b: Array, *, trans: int = 0, method: By = "direct") -> Array:
+def lu_solve(
+    lu_and_piv: LuFactors,
+    b: Array,
+    trans: int = 0,
+    overwrite_b: bool = False,
+    *,
+    method: By = "direct",
+) -> Array:
     """The x of a x = b, with *trans* 1 of a^T x = b, by the factors of a (..., n, n).
 
-    b is (n,) or (..., n, r). A zero on U's diagonal gives infinities and NaN.
+    b is (n,) or (..., n, r); with *overwrite_b* x takes its memory. A zero on U's diagonal
+    gives infinities and NaN.
     """
     factors, piv = lu_and_piv
     matrix = operands.matrix(factors, "lu_solve", square=True, argument="lu")
@@ -77,7 +86,10 @@ def lu_solve(lu_and_piv: LuFactors, b: Array, *, trans: int = 0, method: By = "d
     pivots = piv.to_numpy().reshape(math.prod(batch), n)
     if pivots.size and not ((pivots >= 0) & (pivots < n)).all():
         raise ArgumentError(f"lu_solve: piv holds numbers outside 0 to {n - 1}")
-    return _solved(matrix, pivots, b, trans == 1, method, "lu_solve")
+    if overwrite_b:
+        sides = operands.right(b, matrix, "lu_solve", n).sides
+        operands.kept_apart(matrix, sides, "lu_solve")
+    return _solved(matrix, pivots, b, trans == 1, method, "lu_solve", overwrite_b)
 
 
 def lu(a: Array, *, p_indices: bool = False, method: By = "direct") -> Lu:
@@ -104,22 +116,33 @@ def lu(a: Array, *, p_indices: bool = False, method: By = "direct") -> Lu:
     return Lu(p, operands.unstacked(lower, batch), operands.unstacked(upper, batch))
 
 
-def solve_directly(a: Array, b: Array, *, method: By = "direct") -> Array:
+def solve_directly(
+    a: Array,
+    b: Array,
+    *,
+    method: By = "direct",
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
+    name: str = "solve",
+) -> Array:
     """``solve`` without refinement."""
-    matrix = operands.matrix(a, "solve", square=True)
-    sides = operands.right(b, matrix, "solve", matrix.shape[-1]).sides
-    operands.batch_of(matrix, sides, "solve")
-    w, found = _factored(matrix, method, "solve")
-    refuse(found.singular, matrix, "solve")
-    lower = operands.unstacked(w, matrix.shape[:-2])
-    return _solved(lower, found.pivots, b, False, method, "solve")
+    matrix = operands.matrix(a, name, square=True)
+    sides = operands.right(b, matrix, name, matrix.shape[-1]).sides
+    operands.batch_of(matrix, sides, name)
+    if overwrite_a or overwrite_b:
+        operands.kept_apart(matrix, sides, name)
+    w, found = _factored(matrix, method, name, overwrite_a)
+    refuse(found.singular, matrix, name)
+    lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
+    return _solved(lower, found.pivots, b, False, method, name, overwrite_b)
 
 
 def inv(a: Array, *, method: By = "direct") -> Array:
     """The inverse of a (..., n, n), column by column the solution of a x = e."""
     matrix = operands.matrix(a, "inv", square=True)
     n = matrix.shape[-1]
-    return solve_directly(matrix, array(np.eye(n), matrix.format, matrix.queue), method=method)
+    identity = array(np.eye(n), matrix.format, matrix.queue)
+    return solve_directly(matrix, identity, method=method, name="inv")
 
 
 def det(a: Array, *, method: By = "direct") -> Array:
@@ -179,8 +202,10 @@ def matrix_power(a: Array, n: int) -> Array:
     return found.copy() if found is matrix else found
 
 
-def _factored(a: Array, method: By, name: str) -> tuple[Planes, routine.Factored]:
-    w = operands.stacked(a)
+def _factored(
+    a: Array, method: By, name: str, overwrite: bool = False
+) -> tuple[Planes, routine.Factored]:
+    w = operands.worked(a, name, "a", overwrite)
     return w, routine.factor(w, operands.by(method, a.format, name))
 
 
@@ -196,7 +221,13 @@ def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
 
 
 def _solved(
-    factors: Array, pivots: np.ndarray[Any, Any], b: Array, trans: bool, method: By, name: str
+    factors: Array,
+    pivots: np.ndarray[Any, Any],
+    b: Array,
+    trans: bool,
+    method: By,
+    name: str,
+    overwrite: bool = False,
 ) -> Array:
     n = factors.shape[-1]
     sides, vector = operands.right(b, factors, name, n)
@@ -207,6 +238,7 @@ def _solved(
     order = np.broadcast_to(order.reshape(*factors.shape[:-2], n), (*batch, n))
     order = order.reshape(math.prod(batch), n)
     x = operands.stacked(sides, batch, own=False)
+    target = operands.worked(sides, name, "b", True, batch) if overwrite else None
     if trans:
         turned = left.transposed((0, 2, 1))
         x = operands.stacked(sides, batch)
@@ -217,6 +249,9 @@ def _solved(
         x = ordered(x, order)
         launch.solve(left, x, lower=True, unit=True, method=by)
         launch.solve(left, x, lower=False, unit=False, method=by)
+    if target is not None:
+        elementwise.apply("copy", [x], target)
+        return sides[..., 0] if vector else sides
     found = operands.unstacked(x, batch)
     return found[..., 0] if vector else found
 

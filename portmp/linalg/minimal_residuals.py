@@ -10,7 +10,7 @@ from portmp.arrays import blas
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import dot
-from portmp.errors import ArgumentError
+from portmp.errors import ArgumentError, suggestion
 from portmp.linalg import iterative, rounds
 from portmp.linalg.iterative import DIGITS, Solution, exact, fraction, hypotenuse, rotation
 from portmp.linalg.operators import Linear, Scaled, normal, scaled
@@ -19,6 +19,9 @@ from portmp.progress import doing
 
 RESTART = 100
 """GMRES: iterations of a round; as many vectors are kept, and added to."""
+
+CALLBACKS = ("pr_norm", "legacy", "x")
+"""GMRES: what its callback is given; SciPy's names."""
 
 STALLED = 1 - 2.0**-10
 """GMRES: a round that leaves more than this of the residual is the last."""
@@ -36,10 +39,12 @@ def gmres(
     x0: Array | None = None,
     *,
     rtol: float | None = None,
+    atol: float | None = None,
     restart: int | None = None,
     maxiter: int | None = None,
     M: Linear | None = None,
     callback: Callback | None = None,
+    callback_type: str | None = None,
 ) -> Solution:
     """The solution x of a x = b for any regular a (n, n) and b (n,), by restarted GMRES.
 
@@ -49,22 +54,42 @@ def gmres(
     which keeps a vector (with *M* two), *maxiter* those of all rounds (default 10 n for each limb
     of b), *M* an operator near the inverse of a, by which vectors are multiplied before a (it may
     change from one iteration to the next). *callback* is called in each iteration with the norm of
-    the residual over that of b, as the iteration's recurrence has it.
+    the residual over that of b, as the iteration's recurrence has it (*callback_type* ``pr_norm``
+    or ``legacy``), or after each round with x (``x``).
 
-    Ends where |b - a x| <= *rtol* |b|; without one where it is at most 16 u (|a| |x| + |b|), u
-    being the unit roundoff of b's format and |a| the largest |a v| / |v| that was met: which is as
-    good as the exact solution of a system whose numbers were rounded. After each round the residual
+    Ends where |b - a x| <= max(*rtol* |b|, *atol*), *atol* being 0 by default; without an *rtol*
+    16 u (|a| |x| + |b|) stands for its part, u being the unit roundoff of b's format and |a| the
+    largest |a v| / |v| that was met: which is as good as the exact solution of a system whose
+    numbers were rounded. After each round the residual
     is taken anew. Ends early, ``converged`` being False, after *maxiter* iterations or after a
     round that hardly changed the residual: it stagnates, a is singular, or *rtol* is beyond the
     format. Waits for the device a few times an iteration. Bits are the same on every device.
     """
     iterative.check_count("gmres", "restart", restart)
+    if callback_type not in (None, *CALLBACKS):
+        near = suggestion(str(callback_type), list(CALLBACKS))
+        raise ArgumentError(
+            f"gmres: callback_type {callback_type!r} given{near}; allowed are "
+            f"{', '.join(CALLBACKS)}"
+        )
+    each_round = callback_type == "x"
 
     def made(matrix: Scaled, preconditioner: Scaled | None) -> Method:
-        return _Gmres(matrix, preconditioner, restart or RESTART, callback)
+        inner = None if each_round else callback
+        return _Gmres(matrix, preconditioner, restart or RESTART, inner)
 
     return rounds.solved(
-        made, "gmres", a, b, x0=x0, rtol=rtol, maxiter=maxiter, M=M, callback=callback
+        made,
+        "gmres",
+        a,
+        b,
+        x0=x0,
+        rtol=rtol,
+        atol=atol,
+        maxiter=maxiter,
+        M=M,
+        callback=callback,
+        each_round=each_round,
     )
 
 
@@ -74,6 +99,7 @@ def minres(
     x0: Array | None = None,
     *,
     rtol: float | None = None,
+    atol: float | None = None,
     maxiter: int | None = None,
     M: Linear | None = None,
     callback: Callback | None = None,
@@ -92,7 +118,7 @@ def minres(
         return _Minres(matrix, preconditioner, callback)
 
     return rounds.solved(
-        made, "minres", a, b, x0=x0, rtol=rtol, maxiter=maxiter, M=M, callback=callback
+        made, "minres", a, b, x0=x0, rtol=rtol, atol=atol, maxiter=maxiter, M=M, callback=callback
     )
 
 

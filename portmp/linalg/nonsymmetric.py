@@ -11,7 +11,8 @@ from portmp import definition
 from portmp.arrays.array import Array, array, operand, zeros
 from portmp.arrays.blas import scal
 from portmp.errors import ArgumentError, LinAlgError, ShapeError, UnsupportedError
-from portmp.linalg import operands
+from portmp.linalg import operands, scaling
+from portmp.progress import doing
 from portmp.routines import base, qr
 from portmp.routines.schur import Unfinished, iterate
 from portmp.runtime.planes import Planes
@@ -43,7 +44,7 @@ def eigvals(a: Array) -> Complex:
     matrix = operands.matrix(a, "eigvals", square=True)
     reduced = _reduced(matrix, "eigvals", False)
     values, unfinished = iterate(reduced.h, None)
-    _refuse(unfinished, matrix, "eigvals")
+    _refuse(unfinished, matrix, reduced, "eigvals")
     return _values(values, reduced.exponents, matrix)
 
 
@@ -79,7 +80,7 @@ def schur(a: Array) -> Schur:
     reduced = _reduced(matrix, "schur", True, balance=False)
     assert reduced.z is not None
     _, unfinished = iterate(reduced.h, reduced.z)
-    _refuse(unfinished, matrix, "schur")
+    _refuse(unfinished, matrix, reduced, "schur")
     t = _scaled(Array(reduced.h), reduced.exponents, matrix)
     return Schur(t.reshape(matrix.shape), Array(reduced.z).reshape(matrix.shape))
 
@@ -167,12 +168,20 @@ def balanced(
 
 
 def _hessenberg(h: Planes, vectors: bool) -> Planes | None:
-    """Overwrite h by its Hessenberg form; the product of the reflections, where asked for."""
+    """Overwrite h by its Hessenberg form; the product of the reflections, where asked for.
+
+    Columns are scaled as in QR meanwhile: what a matrix of low rank leaves of them shrinks by the
+    format's roundoff with each column, until its squares vanish.
+    """
     batch, n, _ = h.shape
     w = Array(h)
     factors = []
     for k in range(n - 2):
-        one = qr.factor(w[:, k + 1 :, k : k + 1].planes, None)
+        doing(f"Hessenberg's form, column {k + 1} of {n - 2}")
+        near, powers = scaling.columns(w[:, k + 1 :, k : k + 1])
+        column = operands.stacked(near)
+        one = qr.factor(column, None)
+        w[:, k + 1 : k + 2, k : k + 1] = scaling.times_power(Array(column)[:, :1], powers)
         qr.applied(one, w[:, k + 1 :, k + 1 :].planes, transposed=True, method=None)
         turned = operands.turned(w[:, :, k + 1 :])
         qr.applied(one, turned.planes, transposed=True, method=None)
@@ -187,11 +196,13 @@ def _hessenberg(h: Planes, vectors: bool) -> Planes | None:
     return z.planes
 
 
-def _refuse(unfinished: Unfinished | None, a: Array, name: str) -> None:
+def _refuse(unfinished: Unfinished | None, a: Array, reduced: _Reduced, name: str) -> None:
     if unfinished is not None:
         where = operands.in_stack(unfinished.entry, a.shape[:-2])
+        size = math.ldexp(unfinished.size, int(reduced.exponents[unfinished.entry]))
         raise LinAlgError(
-            f"{name}: not converged{where}: {unfinished.left} of {a.shape[-1]} eigenvalues are left"
+            f"{name}: not converged{where}: {unfinished.left} of {a.shape[-1]} eigenvalues are "
+            f"left, an element below the diagonal of {size:.2e} does not become small"
         )
 
 

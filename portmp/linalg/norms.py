@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -14,25 +14,55 @@ from portmp.arrays import manipulation
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
+from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError, ShapeError
-from portmp.linalg import operands
-from portmp.linalg.lu import lu_factor, lu_solve
+from portmp.linalg import bounded_norms, operands
+from portmp.linalg.lu import inv, lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
+from portmp.routines import certified
 
 Order = int | float | str | None
 VECTOR = "None, 0, inf, -inf and numbers"
 MATRIX = "None, 'fro', 'nuc', 1, -1, 2, -2, inf, -inf"
+CONDITIONS = (None, "fro", "nuc", 1, -1, 2, -2, math.inf, -math.inf)
 STEPS = 5
 """The estimate of a norm ends after so many steps."""
+
+
+Axes = int | tuple[int, int] | None
+
+
+@overload
+def norm(
+    x: Array,
+    ord: Order = None,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    bound: Literal[False] = False,
+) -> Array: ...
+
+
+@overload
+def norm(
+    x: Array,
+    ord: Order = None,
+    axis: Axes = None,
+    keepdims: bool = False,
+    *,
+    bound: Literal[True, "tight"],
+) -> tuple[Array, Array]: ...
 
 
 def norm(
     x: Array,
     ord: Order = None,  # NumPy's name
-    axis: int | tuple[int, int] | None = None,
+    axis: Axes = None,
     keepdims: bool = False,
-) -> Array:
+    *,
+    bound: Bound = False,
+) -> Array | tuple[Array, Array]:
     """A norm of vectors or matrices along *axis*; arguments are NumPy's.
 
     Of vectors *ord* may be None or 2 (Euclidean), 1, inf, -inf, 0 (how many are not 0), or another
@@ -41,11 +71,18 @@ def norm(
     the sum of the singular values). Without *axis*: None flattens, else x has one or
     two axes. The largest of nothing is 0. Euclidean norms neither overflow nor vanish in between.
     Reads a number from the device where x is scaled.
+
+    With *bound*, True or ``tight``, two arrays are returned, as by ``gemm``: norms, and what their
+    errors are not above. Norms by singular values, and by other p, have none.
     """
     given = operands.values(x, "norm: x")
+    certified.wanted(bound, given.format)
     if axis is None:
-        if ord is None:
+        if ord is None and not bound:
             return _kept(nrm2(given), given.ndim, keepdims)
+        if ord is None:
+            value, error = nrm2(given, bound="tight" if bound == "tight" else True)
+            return _kept(value, given.ndim, keepdims), _kept(error, given.ndim, keepdims)
         if given.ndim not in (1, 2):
             raise ShapeError(f"norm: x {given.shape} with ord needs an axis, or one or two axes")
         axes = tuple(range(given.ndim))
@@ -58,10 +95,15 @@ def norm(
     axes = tuple(int(a) % given.ndim for a in axes)
     if len(set(axes)) != len(axes):
         raise ShapeError(f"norm: axis {axis!r} given, two different ones are needed")
+    if bound:
+        bounded_norms.check(ord, axes)
     found = _vectors(given, ord, axes[0]) if len(axes) == 1 else _matrices(given, ord, axes)
-    if keepdims:
-        return found.reshape(tuple(1 if i in axes else n for i, n in enumerate(given.shape)))
-    return found
+    kept = tuple(1 if i in axes else n for i, n in enumerate(given.shape))
+    shape = kept if keepdims else found.shape
+    if not bound:
+        return found.reshape(shape)
+    error = bounded_norms.of(found, given, ord, axes, bound)
+    return found.reshape(shape), error.reshape(shape)
 
 
 def _kept(found: Array, ndim: int, keepdims: bool) -> Array:
@@ -147,30 +189,38 @@ def _exponent(word: str, largest: float) -> int:
     return definition.norm_exponent(word, largest) or 0
 
 
-def cond(a: Array, p: Order = None, *, method: By = "direct") -> float:
-    """The condition number of one matrix a: its largest singular value over the smallest one.
+def cond(a: Array, p: Order = None, *, method: By = "direct") -> Any:
+    """The condition number of a (..., m, n): its largest singular value over the smallest one.
 
-    *p* None or 2; with -2 the smallest over the largest. With 1 or inf, of (n, n), in that norm,
-    which takes fewer operations: |a| is taken exactly as ``norm`` does; |a^-1| is estimated from
-    below by Hager's and Higham's method, from the factors of a: at most five steps of two systems,
-    and one more; seldom less than a third of it. inf for a singular matrix, NaN where a holds NaN.
+    A float, of stacks an Array (...) of them. *p* None or 2; with -2 the smallest over the largest.
+    In other norms of ``norm``, of square matrices, |a| |a^-1|. With 1 and inf |a^-1| is estimated
+    from below by Hager's and Higham's method, from the factors of a: at most five steps of two
+    systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
+    for a singular matrix, NaN where a holds NaN.
     """
-    if not isinstance(p, (int, float, type(None))) or p not in (None, 1, 2, -2, math.inf):
-        raise ArgumentError(f"cond: p {p!r} given, None, 1, 2, -2 and inf are allowed")
-    matrix = operands.matrix(a, "cond", square=p in (1, math.inf))
-    if matrix.ndim != 2:
-        raise ShapeError(f"cond: a {matrix.shape} given, one matrix is needed")
-    if p in (None, 2, -2):
+    if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
+        raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
+    by_values = p in (None, 2, -2)
+    matrix = operands.matrix(a, "cond", square=not by_values)
+    if matrix.ndim > 2:
+        batch = matrix.shape[:-2]
+        found = np.empty(batch)
+        for each in np.ndindex(*batch):
+            found[each] = cond(matrix[each], p, method=method)
+        return array(found, matrix.format, matrix.queue)
+    if by_values:
         return _by_singular_values(matrix, p != -2, method)
-    if p == math.inf:
-        matrix = operands.turned(matrix)
-    n = matrix.shape[0]
-    if n == 0:
+    if matrix.shape[0] == 0:
         return 0.0
-    size = float(norm(matrix, 1))
+    if isinstance(p, float) and math.isinf(p):
+        matrix = operands.turned(matrix)
+        p = math.copysign(1, p)
+    size = float(norm(matrix, p))
     factors = lu_factor(matrix, method=method)
     if math.isnan(size) or bool((diagonal(factors.lu) == 0).any()):
         return math.nan if math.isnan(size) else math.inf
+    if p != 1:
+        return size * float(norm(inv(matrix, method=method), p))
     inverse = norm_estimate(
         lambda x: lu_solve(factors, x, method=method),
         lambda x: lu_solve(factors, x, trans=1, method=method),

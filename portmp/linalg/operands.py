@@ -98,6 +98,30 @@ def stacked(a: Array, batch: tuple[int, ...] | None = None, *, own: bool = True)
     return planes.view_as((math.prod(shape[:-2]), *shape[-2:]))
 
 
+def worked(
+    a: Array, routine: str, argument: str, overwrite: bool, batch: tuple[int, ...] | None = None
+) -> Planes:
+    """``stacked`` in memory of their own or, with *overwrite*, where they lie."""
+    if not overwrite:
+        return stacked(a, batch)
+    shape = (*(a.shape[:-2] if batch is None else batch), *a.shape[-2:])
+    apart = all(step or count < 2 for count, step in zip(a.shape, a.planes.strides, strict=True))
+    planes = stacked(a, own=False)
+    if a.shape != shape or not apart or planes.buffers[0] is not a.planes.buffers[0]:
+        raise ArgumentError(
+            f"{routine}: overwrite_{argument} given: {argument} must have the result's shape "
+            f"{shape} ({a.shape} given), no element twice, and of stacks of more than one axis "
+            "contiguous ones"
+        )
+    return planes
+
+
+def kept_apart(a: Array, b: Array, routine: str) -> None:
+    """ArgumentError where a and b, one of which is to be overwritten, share memory."""
+    if a.planes.overlaps(b.planes):
+        raise ArgumentError(f"{routine}: overwrite_a or overwrite_b given, but a and b overlap")
+
+
 def unstacked(planes: Planes, batch: tuple[int, ...]) -> Array:
     """Dense matrices (entries, rows, columns) as a stack of shape *batch*."""
     return Array(planes.view_as((*batch, *planes.shape[1:])))

@@ -13,6 +13,7 @@ from portmp.arrays.plain import PlainArray, plain_array
 from portmp.errors import ArgumentError, ShapeError, suggestion
 from portmp.linalg import operands, scaling
 from portmp.linalg.operands import By
+from portmp.progress import doing
 from portmp.routines import qr as routine
 from portmp.routines import triangular
 from portmp.routines.triangular.steps import Method
@@ -158,6 +159,7 @@ def eliminated(w: Array, by: Method, rcond: float = 0.0, *, pivoting: bool = Tru
     factors: list[routine.Factored] = []
     largest = 0.0
     for k in range(min(m, n)):
+        doing(f"column {k + 1} of {min(m, n)}")
         rest = w[0, k:, k:] if pivoting else w[0, k:, k : k + 1]
         scale = float(abs(rest).max().to_limbs()[0])
         sizes = _sizes(rest, scale)

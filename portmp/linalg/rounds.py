@@ -50,16 +50,19 @@ def solved(
     *,
     x0: Array | None,
     rtol: float | None,
+    atol: float | None = None,
     maxiter: int | None,
     M: Linear | None,
     callback: Callback | None,
+    each_round: bool = False,
 ) -> Solution:
-    """The solution of a x = b by rounds of the method that *make* makes."""
+    """The solution of a x = b by rounds of the method that *make* makes.
+
+    *callback* is only checked, as *make* has it; *each_round*: it is called with x after rounds.
+    """
     b = iterative.vector(b, name)
     of = operators.operator(a, b, name)
-    iterative.check_number(name, "rtol", rtol, 1)
-    iterative.check_count(name, "maxiter", maxiter)
-    iterative.check_callback(name, callback)
+    least = _checked(name, rtol, atol, maxiter, callback)
     first = iterative.started(x0, b, name)
     conditioning = None if M is None else operators.operator(M, b, name, "M")
     x, length = zeros(b.shape, b.format, b.queue), 0.0
@@ -79,7 +82,7 @@ def solved(
         length = iterative.norm(x, name)
         residual = matrix.residual(x, side)
         now = iterative.norm(residual, name)
-    goal = Goal(rtol, b.format.unit_roundoff, 0.0, size)
+    goal = Goal(rtol, b.format.unit_roundoff, 0.0, size, math.ldexp(least, -exponent))
     depth = DEEPEST[b.format.word]
     left = maxiter or 10 * b.size * b.format.limbs
     rounds: list[int] = []
@@ -108,11 +111,22 @@ def solved(
         if after < now:
             x, residual, now = found, fresh, after
             length = iterative.norm(x, name)
+        if each_round and callback is not None:
+            callback(unscaled(x))
         if settled or count == 0:
             break
     return Solution(
         unscaled(x), now / size, now <= goal.at(length), tuple(rounds), tuple(residuals)
     )
+
+
+def _checked(
+    name: str, rtol: float | None, atol: float | None, maxiter: int | None, callback: object
+) -> float:
+    """*atol*, 0 by default, once all of them are what they have to be."""
+    iterative.check_count(name, "maxiter", maxiter)
+    iterative.check_callback(name, callback)
+    return iterative.check_tolerances(name, "rtol", rtol, atol)
 
 
 def largest(*values: float) -> float:

@@ -15,15 +15,16 @@ Powers = np.ndarray[Any, np.dtype[np.int64]]
 
 
 class Scaled(NamedTuple):
-    """Matrices whose largest element is from 1/2 to 1 (or 0), and by which powers of two."""
+    """Matrices near 1 or another power of two (or 0), and by which powers they were divided."""
 
     x: Array
     powers: Powers
 
 
-def near_one(x: Array, routine: str, argument: str = "a") -> Scaled:
+def near_one(x: Array, routine: str, argument: str = "a", lifted: int = 0) -> Scaled:
     """Each matrix of a stack divided by a power of two; reads a number of each.
 
+    The largest element is from 1/2 to 1 then, times 2^lifted.
     Raises ArgumentError where one holds infinities or NaN.
     """
     batch = x.shape[:-2]
@@ -34,7 +35,7 @@ def near_one(x: Array, routine: str, argument: str = "a") -> Scaled:
         entry = int(np.flatnonzero(~np.isfinite(sizes).reshape(-1))[0])
         where = in_stack(entry, batch)
         raise ArgumentError(f"{routine}: {argument} holds infinities or NaN{where}")
-    powers = np.frexp(sizes)[1].astype(np.int64)
+    powers = np.where(sizes > 0, np.frexp(sizes)[1] - lifted, 0).astype(np.int64)
     return Scaled(times_power(x, -powers), powers)
 
 

@@ -27,6 +27,8 @@ def solve(
     certify: Literal[False] = False,
     assume_a: str = "gen",
     lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
 ) -> Array: ...
 
 
@@ -56,6 +58,8 @@ def solve(
     certify: bool = False,
     assume_a: str = "gen",
     lower: bool = False,
+    overwrite_a: bool = False,
+    overwrite_b: bool = False,
 ) -> Array | Refined | Certified:
     """The solution x of a x = b for a (..., n, n), b (n,) or (..., n, r), by LU with partial
     pivoting.
@@ -78,6 +82,8 @@ def solve(
 
     *assume_a*, SciPy's: ``sym`` takes a as symmetric, by L D L^T (``ldl``), ``pos`` as positive
     definite, by Cholesky. Of both only the upper triangle is read, with *lower* the lower one.
+    *overwrite_a*, *overwrite_b*, SciPy's: factors take a's memory, x takes b's; not with
+    ``sym``, *refine* or *certify*, which need both.
     """
     assumed = ASSUMED.get(str(assume_a), assume_a)
     if assumed not in ASSUMED.values():
@@ -85,6 +91,11 @@ def solve(
         near = suggestion(str(assume_a), known)
         raise ArgumentError(
             f"solve: assume_a {assume_a!r} given{near}; allowed are {', '.join(known)}"
+        )
+    if (overwrite_a or overwrite_b) and (refine or certify or assumed == "sym"):
+        raise ArgumentError(
+            "solve: overwrite_a or overwrite_b given, which assume_a 'sym', refine and certify do "
+            "not take"
         )
     if assumed != "gen":
         if refine or certify:
@@ -94,9 +105,11 @@ def solve(
             )
         if assumed == "sym":
             return solve_symmetric(a, b, lower=lower, method=method)
-        return solve_positive(a, b, lower=lower, method=method)
+        return solve_positive(
+            a, b, lower=lower, method=method, overwrite_a=overwrite_a, overwrite_b=overwrite_b
+        )
     if certify:
         return certified(a, b, method)
     if refine:
         return refined(a, b, method)
-    return solve_directly(a, b, method=method)
+    return solve_directly(a, b, method=method, overwrite_a=overwrite_a, overwrite_b=overwrite_b)

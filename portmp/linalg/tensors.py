@@ -12,11 +12,14 @@ from portmp.arrays.viewed import integers
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.lu import inv
+from portmp.linalg.operands import By
 from portmp.linalg.solve import solve
 from portmp.routines import axes as named_axes
 
 
-def tensorsolve(a: Any, b: Any, axes: int | Sequence[int] | None = None) -> Array:
+def tensorsolve(
+    a: Any, b: Any, axes: int | Sequence[int] | None = None, *, method: By = "direct"
+) -> Array:
     """The x with ``tensordot(a, x, x.ndim) == b``: a (\\*b.shape, \\*x.shape), by ``solve``.
 
     *axes* of a are moved to its end first. ShapeError where a is no square matrix so.
@@ -35,11 +38,11 @@ def tensorsolve(a: Any, b: Any, axes: int | Sequence[int] | None = None) -> Arra
             f"tensorsolve: a {given.shape} and b {side.shape} given: the shape of b and as many "
             "unknowns are needed"
         )
-    found: Array = solve(given.reshape(n, n), side.reshape(n)).reshape(unknown)
+    found: Array = solve(given.reshape(n, n), side.reshape(n), method=method).reshape(unknown)
     return found
 
 
-def tensorinv(a: Any, ind: int = 2) -> Array:
+def tensorinv(a: Any, ind: int = 2, *, method: By = "direct") -> Array:
     """The inverse of ``tensordot`` with a: before *ind* axes as many elements as after them."""
     given = operands.values(a, "tensorinv: a")
     (count,) = integers((ind,), "ind")
@@ -52,5 +55,5 @@ def tensorinv(a: Any, ind: int = 2) -> Array:
             f"tensorinv: a {given.shape}, ind {count} given: as many elements before and after it "
             "are needed"
         )
-    found: Array = inv(given.reshape(n, n)).reshape((*columns, *rows))
+    found: Array = inv(given.reshape(n, n), method=method).reshape((*columns, *rows))
     return found

@@ -19,6 +19,7 @@ def solve_triangular(
     trans: bool = False,
     unit_diagonal: bool = False,
     left: bool = True,
+    overwrite_b: bool = False,
     method: By = "direct",
 ) -> Array:
     """The x of op(a) x = b, or with *left* false of x op(a) = b, for triangular a (..., n, n).
@@ -26,9 +27,10 @@ def solve_triangular(
     Only the upper triangle of a is read, with *lower* the lower one; *unit_diagonal*: the diagonal
     is not read and counts as ones. op is the transpose with *trans*. b is (n,), (..., n, r) or,
     from the right, (..., r, n); stacks broadcast. Names and meaning are SciPy's. *method*: how
-    products of at least 256 rows, columns and steps are made (``direct``, ``ozaki1``, ``ozaki2``
-    as in gemm; it changes bits). A zero on the diagonal gives infinities and NaN, as a division
-    does. Backward stable: row by row, with errors as n products' of the format.
+    products of at least 256 rows, columns and steps are made (``direct``, ``ozaki1``, ``ozaki2`` as
+    in gemm; it changes bits). *overwrite_b*: x takes b's memory. A zero on the diagonal gives
+    infinities and NaN, as a division does. Backward stable: row by row, with errors as n products'
+    of the format.
     """
     name = "solve_triangular"
     matrix = operands.matrix(a, name, square=True)
@@ -41,7 +43,9 @@ def solve_triangular(
     sides, vector = operands.right(given, matrix, name, n)
     batch = operands.batch_of(matrix, sides, name)
     turned = trans != (not left)
-    x = operands.stacked(sides, batch)
+    if overwrite_b:
+        operands.kept_apart(matrix, sides, name)
+    x = operands.worked(sides, name, "b", overwrite_b, batch)
     launch.solve(
         operands.stacked(operands.turned(matrix) if turned else matrix, batch, own=False),
         x,
@@ -49,7 +53,7 @@ def solve_triangular(
         unit=unit_diagonal,
         method=operands.by(method, matrix.format, name),
     )
-    found = operands.unstacked(x, batch)
+    found = sides if overwrite_b else operands.unstacked(x, batch)
     if not left:
         return operands.turned(found)
     return found[..., 0] if vector else found

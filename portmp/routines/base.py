@@ -174,8 +174,8 @@ def refuse_overlap(out: Planes, **inputs: Planes) -> None:
 
 
 def exact_limbs(form: Format, value: ScalarLimbs) -> ScalarLimbs:
-    """A scalar as kernels take it whose values have a bound each: it is exact."""
-    return (*value, np.dtype(form.word).type(0))
+    """A scalar as kernels take it whose values have a bound each, *form*: it is exact."""
+    return (*value, *[np.dtype(form.word).type(0)] * (form.limbs - len(value)))
 
 
 def values_of(z: Planes, form: Format) -> Planes:

@@ -30,9 +30,9 @@ class Arithmetic:
         self.gates = evaluator.gates(self.word)
 
     def load(self, planes: Sequence[Any]) -> Value:
-        """Planes as words; where values have a bound, that of operands is zero."""
+        """Planes as words; where values have a bound, limbs that operands have not are zero."""
         words = [np.asarray(p).astype(self.word) for p in planes]
-        if self.form.bounded and len(words) < self.form.limbs:
+        while self.form.bounded and len(words) < self.form.limbs:
             words.append(np.zeros_like(words[0]))
         return tuple(words)
 

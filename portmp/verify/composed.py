@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from operator import attrgetter
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 import portmp as mp
-from portmp import discovery
+from portmp import discovery, formats
 from portmp.formats import Format, inputs
 from portmp.routines.case import Case
 from portmp.routines.reference import Host
@@ -98,8 +98,37 @@ def scattered(x: mp.Array) -> Any:
     return mp.concat([sums, mp.maximum.accumulate(x), mp.nanvar(x)[None]])
 
 
+def added_up(a: mp.Array, b: mp.Array) -> Any:
+    """Bounds of what each rounding may lose: of products, sums and norms."""
+    return _bounds(a, b, True)
+
+
+def tight(a: mp.Array, b: mp.Array) -> Any:
+    """Distances from results with one limb more, or from exact ones."""
+    return _bounds(a, b, "tight")
+
+
+def _bounds(a: mp.Array, b: mp.Array, bound: Literal[True, "tight"]) -> Any:
+    pairs = [
+        mp.gemm(a, b, bound=bound),
+        mp.gemm(a, b, alpha="0.3", beta="-1.7", c=a[:, :3], bound=bound),
+        mp.gemv(a, b[:, 0], bound=bound),
+        mp.dot(a[0], b[:, 1], bound=bound),
+        a.sum(axis=1, bound=bound),
+        mp.nrm2(a[0], bound=bound),
+        mp.linalg.norm(a, axis=1, bound=bound),
+        mp.linalg.norm(a, 1, bound=bound),
+    ]
+    return mp.concat([error.ravel() for _, error in pairs])
+
+
 def cases(form: Format) -> Iterator[Case]:
     """What ``portmp verify`` compares by digests beside the routines' own cases."""
+    if formats.has_bounds(form) and form.rounding == "nearest":
+        a, b = (inputs.ordinary(form, s, f"bounds {s}") for s in ((4, 70), (70, 3)))
+        for call in (added_up, tight):
+            name = call.__name__.replace("_", "-")
+            yield Case("bound", f"{name}-4x70x3", form, (a, b), call, on_host(call))
     if form.coded:
         return
     for name, power in (("ordinary-4", 0), ("squared-4", 3)):
@@ -111,6 +140,11 @@ def cases(form: Format) -> Iterator[Case]:
     a = inputs.ordinary(form, (4, 4), "eigenvalues")
     yield Case("eigvals", "real-4", form, (a,), real_parts, on_host(real_parts))
     yield Case("schur", "form-4", form, (a,), "linalg.schur", on_host("linalg.schur"))
+    ones = [np.full((5, 5), 0.0 if i else 1.0, p.dtype) for i, p in enumerate(a)]
+    yield Case("schur", "ones-5", form, (ones,), "linalg.schur", on_host("linalg.schur"))
+    short = inputs.ordinary(form, (6, 6), "short columns")
+    graded = [plane * np.ldexp(1.0, -10 * np.arange(6)).astype(plane.dtype) for plane in short]
+    yield Case("svd", "graded-6", form, (graded,), "linalg.svdvals", on_host("linalg.svdvals"))
     b = inputs.ordinary(form, (5,), "iterative b")
     a = inputs.ordinary(form, (5, 5), "iterative a")
     mirrored = [np.triu(plane) + np.triu(plane, 1).T for plane in a]

@@ -49,7 +49,7 @@ ${arithmetic(w, list(networks.values()))}
 /* v: what turns a (vectors are its columns, moved on by shift); sweeps_made: with a turn at least */
 ${p.kernel.format(threads)} jacobi(
     const ${long} size, const int sweeps, const int vectors, const int shift,
-    const ${w.scalar} tolerance, const ${w.scalar} least,
+    const ${w.scalar} tolerance, const ${w.scalar} least, const ${w.scalar} edge,
 ${matrix(w, "a", const=False)}\
 ${matrix(w, "v", const=False)}\
     ${p.pointer.format("int")}sweeps_made)
@@ -86,8 +86,10 @@ ${pair("i", "low", "high")}
                     const ${w.scalar} size_high = ${w.fabs(w.limb("a", 0, "at_high"))};
                     const ${w.scalar} root_low = ${w.sqrt("size_low")}, root_high = ${w.sqrt("size_high")};
                     const ${w.scalar} product = tolerance * root_low * root_high;
+                    const ${w.scalar} beside = edge * (root_low > root_high ? root_low : root_high);
+                    const ${w.scalar} limit = product > least ? product : least;
                     const ${w.scalar} size_here = ${w.fabs(w.limb("a", 0, "at"))};
-                    now = size_here > (product > least ? product : least);
+                    now = size_here > (beside > limit ? beside : limit);
                     if (now) {
                         const ${w.value} b = ${w.element("a", "at")};
                         const ${w.value} x = ${w.element("a", "at_low")}, y = ${w.element("a", "at_high")};

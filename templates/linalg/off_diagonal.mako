@@ -9,7 +9,7 @@
 ${arithmetic(w, [])}
 /* of each row left of the diagonal: how many leading limbs Jacobi's method would turn away, and the largest */
 ${p.kernel.format(threads)} off_diagonal(
-    const ${long} n, const ${w.scalar} tolerance, const ${w.scalar} least,
+    const ${long} n, const ${w.scalar} tolerance, const ${w.scalar} least, const ${w.scalar} edge,
 ${matrix(w, "a")}\
     ${p.pointer.format("int")}counts, ${p.pointer.format(w.scalar)}largest)
 {
@@ -27,8 +27,10 @@ ${matrix(w, "a")}\
         const ${long} diagonal = base + j * (a_row + a_col), at = base + row * a_row + j * a_col;
         const ${w.scalar} size_column = ${w.fabs(w.limb("a", 0, "diagonal"))}, root_column = ${w.sqrt("size_column")};
         const ${w.scalar} product = tolerance * root_column * root_row;
+        const ${w.scalar} beside = edge * (root_column > root_row ? root_column : root_row);
+        const ${w.scalar} limit = product > least ? product : least;
         const ${w.scalar} size = ${w.fabs(w.limb("a", 0, "at"))};
-        count += !(size <= (product > least ? product : least));
+        count += !(size <= (beside > limit ? beside : limit));
         most = size > most ? size : most;
     }
 % if threads > 1:

@@ -200,43 +200,77 @@ ${put("h", "left", "nothing", " " * 20)}\
             continue;
         }
         swept += 1;
-        for (int k = begin; k < last; ++k) {
-            const int long_one = k + 2 <= last;
-            if (thread == 0) {
-                ${w.value} v1, v2, v3 = ${w.zero()};
-                if (k > begin) {
-                    const ${long} one = ${place("k", "k - 1")}, two = one + h_row, three = two + h_row;
-                    v1 = ${w.element("h", "one")};
-                    v2 = ${w.element("h", "two")};
-                    if (long_one)
-                        v3 = ${w.element("h", "three")};
-                } else {
-                    const ${long} corner = ${place("last", "last")}, start = ${place("begin", "begin")};
-                    const ${long} inner = corner - h_row - h_col, side = corner - h_col, above = corner - h_row;
-                    const ${long} next = start + h_row + h_col, down = start + h_row, right = start + h_col;
-                    const ${long} third = next + h_row;
-                    ${w.value} x = ${w.element("h", "corner")}, y = ${w.element("h", "inner")};
-                    ${w.value} product = ${f["mul"]}(${w.element("h", "side")}, ${w.element("h", "above")});
-                    if (swept % 10 == 0) {
-                        /* other shifts, in case those do not converge: from the end, then the top */
-                        const int ending = swept % 20 != 0;
-                        const ${long} near = ending ? side : down, far = ending ? side - h_row - h_col : third;
-                        const ${w.scalar} total = ${w.fabs(w.limb("h", 0, "near"))} + ${w.fabs(w.limb("h", 0, "far"))};
-                        const ${w.value} s = ${lead("total")};
-                        const ${w.value} part = ${f["mul"]}(${number(0.75)}, s);
-                        const ${w.value} shared = ${f["mul"]}(${number(-0.4375)}, s);
-                        x = ${f["add"]}(part, ending ? x : ${w.element("h", "start")});
-                        y = x;
-                        product = ${f["mul"]}(shared, s);
-                    }
-                    const ${w.value} less = ${f["neg"]}(${w.element("h", "start")});
-                    const ${w.value} r = ${f["add"]}(x, less), s = ${f["add"]}(y, less);
-                    const ${w.value} top = ${f["fma"]}(r, s, ${f["neg"]}(product));
-                    v1 = ${f["add"]}(${f["div"]}(top, ${w.element("h", "down")}), ${w.element("h", "right")});
-                    v2 = ${f["add"]}(${w.element("h", "next")}, less);
-                    v2 = ${f["add"]}(${f["add"]}(v2, ${f["neg"]}(r)), ${f["neg"]}(s));
-                    v3 = ${w.element("h", "third")};
+        if (thread == 0) {
+            const ${long} corner = ${place("last", "last")}, first = ${place("begin", "begin")};
+            const ${long} inner = corner - h_row - h_col, side = corner - h_col, above = corner - h_row;
+            ${w.value} x = ${w.element("h", "corner")}, y = ${w.element("h", "inner")};
+            ${w.value} one = ${w.element("h", "side")}, other = ${w.element("h", "above")};
+            if (swept % 10 == 0) {
+                /* other shifts, in case those do not converge: from the end, then the top */
+                const int ending = swept % 20 != 0;
+                const ${long} near = ending ? side : first + h_row, far = near + (ending ? -1 : 1) * (h_row + h_col);
+                const ${w.scalar} total = ${w.fabs(w.limb("h", 0, "near"))} + ${w.fabs(w.limb("h", 0, "far"))};
+                const ${w.value} s = ${lead("total")};
+                const ${w.value} part = ${f["mul"]}(${number(0.75)}, s);
+                one = ${f["mul"]}(${number(-0.4375)}, s);
+                other = s;
+                x = ${f["add"]}(part, ending ? x : ${w.element("h", "first")});
+                y = x;
+            }
+            ${w.value} v1, v2, v3;
+            /* what small elements leave of a column that begins at the top may vanish on its way */
+            int from = swept > ${patience} ? last - 2 : begin;
+            for (;; --from) {
+                const ${long} start = ${place("from", "from")}, next = start + h_row + h_col;
+                const ${long} down = start + h_row, right = start + h_col, third = next + h_row;
+                const ${w.value} less = ${f["neg"]}(${w.element("h", "start")});
+                ${w.value} r = ${f["add"]}(x, less), s = ${f["add"]}(y, less);
+                ${w.value} below = ${w.element("h", "down")}, near = one, far = other;
+                v1 = ${w.element("h", "right")};
+                v2 = ${f["add"]}(${w.element("h", "next")}, less);
+                v2 = ${f["add"]}(${f["add"]}(v2, ${f["neg"]}(r)), ${f["neg"]}(s));
+                v3 = ${w.element("h", "third")};
+                /* products of small shifts would vanish: all is as many times as large then */
+                ${w.scalar} most = 0, up = 1;
+% for value in ("r", "s", "near", "far"):
+                most = ${w.fabs(w.word_of(value, 0))} > most ? ${w.fabs(w.word_of(value, 0))} : most;
+% endfor
+                for (int i = 0; i < ${raising.times} && most < ${w.literal(raising.below, scalar=True)}; ++i) {
+                    most = most * ${w.literal(raising.by, scalar=True)};
+                    up = up * ${w.literal(raising.by, scalar=True)};
                 }
+% for value in ("r", "s", "near", "far", "below", "v1", "v2", "v3"):
+                ${value} = ${w.pack(f"{w.word_of(value, k)} * up" for k in w.limbs)};
+% endfor
+                const ${w.value} top = ${f["fma"]}(r, s, ${f["neg"]}(${f["mul"]}(near, far)));
+                v1 = ${f["add"]}(${f["div"]}(top, below), v1);
+                if (from == begin)
+                    break;
+                const ${w.scalar} s1 = ${w.fabs(w.word_of("v1", 0))};
+                const ${w.scalar} s2 = ${w.fabs(w.word_of("v2", 0))}, s3 = ${w.fabs(w.word_of("v3", 0))};
+                const ${w.scalar} others = s2 + s3, sum = s1 + others;
+                const ${w.scalar} edge = ${w.fabs(w.limb("h", 0, "start - h_col"))};
+                const ${w.scalar} before = ${w.fabs(w.limb("h", 0, "start - h_row - h_col"))};
+                const ${w.scalar} here = ${w.fabs(w.limb("h", 0, "start"))}, after = ${w.fabs(w.limb("h", 0, "next"))};
+                const ${w.scalar} around = before + here + after;
+                if (edge * (others / sum) < small * (s1 / sum * around))
+                    break;
+            }
+${kept("column", "0", "v1", " " * 12)}\
+${kept("column", "1", "v2", " " * 12)}\
+${kept("column", "2", "v3", " " * 12)}\
+            marks[0] = from;
+        }
+        ${barrier}
+        const int from = marks[0];
+        for (int k = from; k < last; ++k) {
+            const int long_one = k + 2 <= last;
+            if (thread == 0 && k > from) {
+                const ${long} one = ${place("k", "k - 1")}, two = one + h_row, three = two + h_row;
+                ${w.value} v3 = ${w.zero()};
+                if (long_one)
+                    v3 = ${w.element("h", "three")};
+                const ${w.value} v1 = ${w.element("h", "one")}, v2 = ${w.element("h", "two")};
 ${kept("column", "0", "v1", " " * 16)}\
 ${kept("column", "1", "v2", " " * 16)}\
 ${kept("column", "2", "v3", " " * 16)}\
@@ -258,7 +292,12 @@ ${kept("column", "e", "v", " " * 20)}\
                     const ${w.value} root = ${f["sqrt"]}(square);
                     const ${w.value} minus = ${f["neg"]}(root);
                     const ${w.value} s = ${w.word_of("v1", 0)} < 0 ? minus : root;
-                    if (k > begin) {
+                    if (k == from && k > begin) {
+                        const ${long} before = ${place("k", "k - 1")};
+                        const ${w.value} turned = ${f["neg"]}(${w.element("h", "before")});
+${put("h", "before", "turned", " " * 24)}\
+                    }
+                    if (k > from) {
                         const ${long} one = ${place("k", "k - 1")}, two = one + h_row, three = two + h_row;
                         const ${w.value} beta = ${f["neg"]}(${f["mul"]}(s, ${lead("sum")})), nothing = ${w.zero()};
 ${put("h", "one", "beta", " " * 24)}\

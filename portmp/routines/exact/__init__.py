@@ -1,5 +1,5 @@
 """Correctly rounded sums and products."""
 
-from portmp.routines.exact.launch import gemm, over_rows
+from portmp.routines.exact.launch import gemm, gemm_apart, over_rows, over_rows_apart
 
-__all__ = ["gemm", "over_rows"]
+__all__ = ["gemm", "gemm_apart", "over_rows", "over_rows_apart"]

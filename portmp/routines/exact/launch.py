@@ -35,12 +35,17 @@ FOLDED = 64
 
 @cache
 def compilation_unit(
-    form: str, factors: int, addend: bool, threads: int, scaled: bool = False
+    form: str,
+    factors: int,
+    addend: bool,
+    threads: int,
+    scaled: bool = False,
+    distances: bool = False,
 ) -> tuple[KernelSpec, ...]:
     """The kernels that add, that fold accumulators, that round, and that multiply by alpha.
 
     *factors*: 2 for products, 1 for values; *addend*: with beta c; *scaled*: with alpha, which
-    makes accumulators longer.
+    makes accumulators longer; *distances*: how far results are off is rounded, not the sums.
     """
     f = formats.get(form)
     long = LongAccumulator(f.word, factors)
@@ -57,6 +62,21 @@ def compilation_unit(
         threads=threads,
     )
     addend = addend and not scaled
+    times_name = f"{name}{'_times' if scaled else ''}"
+    if distances:
+        ending = spec(
+            f"{times_name}_apart", "exact/apart.mako", f, {}, accumulator=ended, threads=threads
+        )
+    else:
+        ending = spec(
+            f"{times_name}_round",
+            "exact/round.mako",
+            f,
+            {},
+            accumulator=ended,
+            places=accumulator.places(f),
+            threads=threads,
+        )
     return (
         spec(
             f"{name}{'_and_more' if addend else ''}",
@@ -68,15 +88,7 @@ def compilation_unit(
             threads=threads,
         ),
         spec(f"{name}_fold", "exact/add_up.mako", f, {}, planes=long.planes, threads=threads),
-        spec(
-            f"{name}{'_times' if scaled else ''}_round",
-            "exact/round.mako",
-            f,
-            {},
-            accumulator=ended,
-            places=accumulator.places(f),
-            threads=threads,
-        ),
+        ending,
         *((times,) if scaled else ()),
     )
 
@@ -96,33 +108,95 @@ def gemm(
     device to know.
     """
     c, target = products.operands(a, b, c, out, beta)
-    if not target.size:
-        return target
     added = not base.is_number(beta, 0)
     for name, scalar in (("alpha", alpha or ()), ("beta", beta if added else ())):
-        if not all(map(np.isfinite, scalar)):
+        if target.size and not all(map(np.isfinite, scalar)):
             raise ArgumentError(
                 f"{name}: {scalar[0]} given; what is correctly rounded has finite operands"
             )
+    _gemm(a, b, alpha, beta, c if added else None, target)
+    for each in np.ndindex(*target.shape[:-2]):
+        _refuse_not_finite(base.matrix_of(target, each))
+    return target
+
+
+def gemm_apart(
+    result: Planes,
+    a: Planes,
+    b: Planes,
+    *,
+    beta: base.ScalarLimbs,
+    c: Planes | None = None,
+    alpha: base.ScalarLimbs | None = None,
+) -> Planes:
+    """How far *result* is from alpha a b + beta c: words, each the exact distance rounded up.
+
+    NaN where one of them is not finite. Operands as of ``gemm``.
+    """
+    added = not base.is_number(beta, 0)
+    out = allocate(formats.get(result.format.word), result.shape, result.queue)
+    _gemm(a, b, alpha, beta, c if added else None, out, result)
+    return out
+
+
+def _gemm(
+    a: Planes,
+    b: Planes,
+    alpha: base.ScalarLimbs | None,
+    beta: base.ScalarLimbs,
+    c: Planes | None,
+    out: Planes,
+    result: Planes | None = None,
+) -> None:
+    if not out.size:
+        return
     if alpha is not None and base.is_number(alpha, 0):
         a = a.view((*a.shape[:-1], 0), a.strides, a.start)
         b = b.view((*b.shape[:-2], 0, b.shape[-1]), b.strides, b.start)
     if alpha is not None and (base.is_number(alpha, 0) or base.is_number(alpha, 1)):
         alpha = None
-    batch = target.shape[:-2]
-    views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, target)]
+    batch = out.shape[:-2]
+    others = (v if v is None else v.broadcast_to((*batch, *v.shape[-2:])) for v in (c, result))
+    views = [*(v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b)), *others]
     for each in np.ndindex(*batch):
-        va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
-        _fill(va, vb, beta, vc if added else None, vo, alpha)
-    return target
+        va, vb, vc, vz = (v and base.matrix_of(v, each) for v in views)
+        assert va is not None
+        _fill(va, vb, beta, vc, base.matrix_of(out, each), alpha, vz)
 
 
 def over_rows(x: Planes) -> Planes:
     """The sum of each row of x (m, n), rounded once; shape (m,). Errors as of gemm."""
     out = allocate(x.format, (x.shape[0],), x.queue)
     if out.size:
-        _fill(x, None, None, None, out.view((x.shape[0], 1), (1, 1), 0))
+        _fill(x, None, None, None, _column(out))
+    _refuse_not_finite(_column(out))
     return out
+
+
+def over_rows_apart(result: Planes, x: Planes) -> Planes:
+    """How far *result* (m,) is from the sums of the rows of x (m, n), as of ``gemm_apart``."""
+    out = allocate(formats.get(x.format.word), result.shape, x.queue)
+    if out.size:
+        _fill(x, None, None, None, _column(out), None, _column(result))
+    return out
+
+
+def _column(x: Planes) -> Planes:
+    return x.view((*x.shape, 1), (*x.strides, 1), x.start)
+
+
+def _refuse_not_finite(out: Planes) -> None:
+    """ArgumentError for a sum that is not a number.
+
+    Sums of finite operands are numbers or infinities: it had an operand that is not.
+    """
+    if not out.size:
+        return
+    largest = reduce.over_rows("max", out)
+    if np.isnan(largest.read_dense()[0]).any():
+        raise ArgumentError(
+            "rounding: 'correct' given, which needs finite operands; there is an infinity or a NaN"
+        )
 
 
 def _fill(
@@ -132,20 +206,17 @@ def _fill(
     c: Planes | None,
     out: Planes,
     alpha: base.ScalarLimbs | None = None,
+    result: Planes | None = None,
 ) -> None:
-    form = out.format
+    """*out*: the sums, or words, how far *result* is from them."""
+    form = a.format
     if not out.device.by_reference:
-        _launch(a, b, beta, c, out, alpha)
+        _launch(a, b, beta, c, out, alpha, result)
     elif b is None:
-        base.on_host(out, partial(reference.over_rows, form), a)
+        base.on_host(out, partial(reference.over_rows, form), a, result)
     else:
-        base.on_host(out, partial(reference.gemm, form), a, b, beta if c else None, c, alpha)
-    # Sums of finite operands are numbers or infinities: what is NaN had an operand that is not.
-    largest = reduce.over_rows("max", out)
-    if np.isnan(largest.read_dense()[0]).any():
-        raise ArgumentError(
-            "rounding: 'correct' given, which needs finite operands; there is an infinity or a NaN"
-        )
+        terms = a, b, beta if c else None, c, alpha, result
+        base.on_host(out, partial(reference.gemm, form), *terms)
 
 
 def _launch(
@@ -155,14 +226,16 @@ def _launch(
     c: Planes | None,
     out: Planes,
     alpha: base.ScalarLimbs | None,
+    result: Planes | None,
 ) -> None:
-    device, queue = out.device, out.queue
+    device, queue, form = out.device, out.queue, a.format
     threads = base.threads(device, THREADS)
     factors = 1 if b is None else 2
-    specs = compilation_unit(out.format.name, factors, c is not None, threads, alpha is not None)
+    how = factors, c is not None, threads, alpha is not None, result is not None
+    specs = compilation_unit(form.name, *how)
     kernels = program.kernels(device, *specs)
-    add, fold, rounding, *scaling = (kernels[one.name] for one in specs)
-    planes = LongAccumulator(out.format.word, factors).planes
+    add, fold, ending, *scaling = (kernels[one.name] for one in specs)
+    planes = LongAccumulator(form.word, factors).planes
     k, n = a.shape[1], out.shape[1]
     together, parts = shares(device, out.size, k)
     work = allocate_numbers("int64", (planes, together * parts), queue)
@@ -180,7 +253,7 @@ def _launch(
     if alpha is None:
         operands += more
     else:
-        longer = LongAccumulator(out.format.word, factors + 1).planes
+        longer = LongAccumulator(form.word, factors + 1).planes
         product = allocate_numbers("int64", (longer, together), queue)
     for first in range(0, out.size, together):
         count = min(together, out.size - first)
@@ -196,8 +269,9 @@ def _launch(
             places = [*_placed(sums, count), *_placed(product, count)]
             launch(scaling[0], count, [n, first, count, *alpha, *more, *places])
             sums = product
-        place = base.strided(out, *out.strides)
-        launch(rounding, count, [n, first, count, *_placed(sums, count), *place])
+        ends = [v for v in (result, out) if v is not None]
+        ended = [argument for v in ends for argument in base.strided(v, *v.strides)]
+        launch(ending, count, [n, first, count, *_placed(sums, count), *ended])
 
 
 def _placed(work: Numbers, accumulators: int) -> list[Argument]:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from portmp import formats
 from portmp.formats import Format, convert
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.reference import Host, Plane
@@ -20,8 +21,12 @@ def gemm(
     beta: Sequence[Any] = (),
     c: Host | None = None,
     alpha: Sequence[Any] | None = None,
+    result: Host | None = None,
 ) -> Host:
-    """alpha a b + beta c for a (m, k), b (k, n), rounded once; NaN for operands not finite."""
+    """alpha a b + beta c for a (m, k), b (k, n), rounded once; NaN for operands not finite.
+
+    With a *result*, how far that is from it, rounded up to a word.
+    """
     left, right = _integers(form, a), _integers(form, b)
     shape = left.shape[0], right.shape[1]
     sums = np.full(shape, 0, object)
@@ -37,7 +42,7 @@ def gemm(
         more = _integer(form, beta) << (factors - 2) * -SMALLEST[form.word]
         sums = sums + _integers(form, c) * more
         bad = bad | ~_finite(c)
-    return _rounded(form, sums, factors, bad)
+    return _ended(form, sums, factors, bad, result)
 
 
 def _integer(form: Format, number: Sequence[Any]) -> int:
@@ -50,11 +55,14 @@ def dot(form: Format, x: Host, y: Host) -> Host:
     return [p[0, 0] for p in gemm(form, [p[None, :] for p in x], [p[:, None] for p in y])]
 
 
-def over_rows(form: Format, x: Host) -> Host:
-    """The sum of each row of x (m, n), rounded once; NaN where one is not finite."""
+def over_rows(form: Format, x: Host, result: Host | None = None) -> Host:
+    """The sum of each row of x (m, n), rounded once; NaN where one is not finite.
+
+    With a *result* as ``gemm``.
+    """
     sums = np.array([sum(row) for row in _integers(form, x)], object)
     bad = np.asarray(~_finite(x).all(axis=1))
-    return _rounded(form, sums.reshape(x[0].shape[:1]), 1, bad)
+    return _ended(form, sums.reshape(x[0].shape[:1]), 1, bad, result)
 
 
 def _finite(x: Host) -> Plane:
@@ -74,6 +82,30 @@ def _integers(form: Format, x: Host) -> Plane:
 
     rows = convert.element_rows(x)
     return convert.object_array([sum(map(units, row)) for row in rows], x[0].shape)
+
+
+def _ended(form: Format, sums: Plane, factors: int, bad: Plane, result: Host | None) -> Host:
+    """Sums, or how far *result* is from them."""
+    if result is None:
+        return _rounded(form, sums, factors, bad)
+    flat = [plane.reshape(sums.shape) for plane in result]
+    less = _integers(form, flat) << (factors - 1) * -SMALLEST[form.word]
+    unit = 1 << -factors * SMALLEST[form.word]
+    word = np.dtype(form.word)
+    found = [_upwards(abs(value), unit, word) for value in (sums - less).ravel()]
+    apart = np.array(found, word).reshape(sums.shape)
+    apart[bad | ~_finite(flat)] = np.nan
+    return [apart]
+
+
+def _upwards(number: int, unit: int, word: np.dtype[Any]) -> Any:
+    """The least word that is not below number / unit, which is not negative."""
+    form = formats.get(word.name)
+    (found,), _ = convert.round_ratio(number, unit, form)
+    if not math.isfinite(found):
+        return found
+    over, under = float(found).as_integer_ratio()
+    return found if over * unit >= number * under else np.nextafter(found, word.type(np.inf))
 
 
 def _rounded(form: Format, sums: Plane, factors: int, bad: Plane) -> Host:

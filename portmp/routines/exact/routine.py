@@ -30,7 +30,7 @@ class Exact(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Products, the same with an addend and times alpha, and sums."""
+        """Products, the same with an addend and times alpha, sums, and how far results are off."""
         threads = base.threads(device, launch.THREADS)
         for name, factors, addend in (
             ("exact_product", 2, False),
@@ -40,6 +40,9 @@ class Exact(Routine):
             yield name, launch.compilation_unit(form.name, factors, addend, threads)
         unit = launch.compilation_unit(form.name, 2, addend=True, threads=threads, scaled=True)
         yield "exact_product_times", unit
+        for name, factors in (("exact_product_apart", 2), ("exact_sum_apart", 1)):
+            unit = launch.compilation_unit(form.name, factors, False, threads, distances=True)
+            yield name, unit
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

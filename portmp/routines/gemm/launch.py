@@ -165,14 +165,17 @@ def with_bound(
     beta: base.ScalarLimbs,
     c: Planes | None = None,
     accuracy: str = "accurate",
+    one_limb_more: bool = False,
 ) -> Planes:
     """The same with a bound of each element's error in units of u^N, as a limb below the others.
 
     The limbs above it are those of ``gemm``; of operands stored as one limb of fewer bits they are
-    words. Bounds leave out underflow and their own rounding (``routines.certified``).
+    words. With *one_limb_more* they are those of the ``wider`` format's ``gemm``, where operands
+    have a last limb of zero. Bounds leave out underflow and their own rounding
+    (``routines.certified``).
     """
     c, like = operands(a, b, c, None, beta)
-    read, given = formats.with_bound(a.format)
+    read, given = formats.with_bound(a.format, one_limb_more)
     out = allocate(given, like.shape, like.queue)
     if not out.size:
         return out
@@ -188,10 +191,11 @@ def with_bound(
             addend = None if base.is_number(beta, 0) else vc
             base.on_host(vo, product, va, vb, alpha, beta, addend)
         return out
-    schedule = default(like.seen_as(a.format.arithmetic), a.shape[-1], accuracy)
-    schedule = fitted(schedule, a, b).for_bounds(a.format)
+    computed = (formats.wider(a.format) if one_limb_more else None) or a.format
+    schedule = default(like.seen_as(computed.arithmetic), a.shape[-1], accuracy)
+    schedule = fitted(schedule, a, b).for_bounds(computed)
     views = [v if v.format is given else v.seen_as(read) for v in views]
-    scale, add = (base.exact_limbs(a.format, limbs) for limbs in (alpha, beta))
+    scale, add = (base.exact_limbs(given, limbs) for limbs in (alpha, beta))
     for va, vb, vc, vo in _batches(views):
         _launch(read, schedule, accuracy, va, vb, vc, vo, depth, scale, add, given.name)
     return out
@@ -231,7 +235,7 @@ def operands(
 def default(target: Planes, k: int, accuracy: str) -> Schedule:
     """The schedule of a product over k steps with this output."""
     m, n = target.shape[-2:]
-    s = schedules.gemm(target.format, target.device, accuracy, m, n)
+    s = schedules.gemm(target.format, target.device, accuracy, m, n).fitting(m, n)
     copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
     return shared_out(_spread(s, m, n, copies, target.device.properties.compute_units), target)
 

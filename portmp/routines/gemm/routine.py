@@ -15,7 +15,7 @@ from portmp.routines.gemm import launch, reference, schedule, space
 from portmp.routines.gemm.cases import cases
 from portmp.routines.gemm.work import Gemm as Work
 from portmp.routines.problem import Problem, Space
-from portmp.routines.routine import Routine, Tuned
+from portmp.routines.routine import ACCURATE, Routine, Tuned
 from portmp.routines.work import summed
 from portmp.runtime.program import CompilationUnit
 from portmp.schedules.base import Schedule
@@ -43,7 +43,7 @@ class Gemm(Routine):
     def on_request(
         self, form: Format, device: Device | None
     ) -> Iterator[tuple[str, CompilationUnit]]:
-        """Products that have a bound beside them."""
+        """Products that have a bound beside them, and those for tight ones."""
         if not formats.has_bounds(form):
             return
         threads = base.threads(device, launch.COMBINE_THREADS)
@@ -53,6 +53,12 @@ class Gemm(Routine):
             chosen = found.for_bounds(form)
             unit = launch.compilation_unit(read.name, chosen, accuracy, threads, results.name)
             yield f"gemm{accumulator.suffix}_bounded", unit
+        wide = formats.wider(form)
+        if wide is not None:
+            read, results = formats.with_bound(form, one_limb_more=True)
+            chosen = schedule.of_class(wide, device, ACCURATE, "large").for_bounds(wide)
+            unit = launch.compilation_unit(read.name, chosen, ACCURATE, threads, results.name)
+            yield "gemm_tight", unit
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -146,6 +146,15 @@ class GemmSchedule(Schedule):
         length = getattr(self, name)
         return None if length % 2 else replace(self, **{name: length // 2}).consistent()
 
+    def fitting(self, m: int, n: int) -> GemmSchedule:
+        """With fewer results a thread along a side of which half a tile is enough."""
+        s = self
+        for name, length in (("m", m), ("n", n)):
+            results, threads = f"thread_{name}", getattr(s, f"threads_{name}")
+            while (count := getattr(s, results)) % 2 == 0 and threads * count >= 2 * length:
+                s = replace(s, **{results: count // 2}).consistent()
+        return s
+
     def smaller(self) -> GemmSchedule | None:
         """The next smaller one, for a device that this one does not fit."""
         if self.stages > 1 or self.blocks > 1:
@@ -243,6 +252,10 @@ class PanelSchedule(Schedule):
 
     def finer(self) -> None:
         """None: a work-item's share is small."""
+
+    def fitting(self, m: int, n: int) -> PanelSchedule:
+        """Itself: a work-item leaves out what is beyond the product."""
+        return self
 
     def narrowed(self, widths: Collection[int]) -> PanelSchedule:
         """The same with vectors of one of *widths*."""

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from portmp import definition
+from portmp.progress import doing
 from portmp.routines.jacobi import parts
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
@@ -140,6 +141,7 @@ def diagonalise(w: Planes, v: Planes | None, rule: Rule, limit: int = SWEEPS) ->
         if not count or made == limit:
             return Diagonal(v, made, int(count), float(largest))
         made += 1
+        doing(f"sweep {made} of {w.format.name}, {int(count)} elements left")
         for pairs in steps(n):
             squares = allocate(w.format, (pairs.pairs, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)

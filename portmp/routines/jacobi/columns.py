@@ -23,6 +23,7 @@ import numpy as np
 
 from portmp import definition
 from portmp.formats import Format
+from portmp.progress import doing
 from portmp.routines import base, moves
 from portmp.routines.jacobi import blocks, parts
 from portmp.routines.jacobi.launch import measured, turned
@@ -55,19 +56,24 @@ def rule_of(form: Format, m: int, turns: int) -> Rule:
     """What counts as orthogonal after so many turns.
 
     Columns that are nothing but rounding errors, as those of matrices of low rank become, shrink
-    without end: late turns leave products alone that are below rounding errors of the longest.
+    without end: late turns leave products alone that are below rounding errors of the longest. Of
+    three and more float32 words the squares of such columns would have no limbs left: there what
+    the shorter of two has of the longer one's direction need only be below these errors.
     """
     word = np.dtype(form.word).type
     width = 2.0 ** (3 + math.ceil(math.log2(max(m, 1)) / 2))
     least = m * _smallest(form, turns >= PATIENCE)
-    return Rule(word(width * form.unit_roundoff), word(least))
+    careful = turns >= PATIENCE and form.word == "float32" and form.limbs > 2
+    edge = form.unit_roundoff * 2.0 ** definition.LIFTED[form.word] if careful else 0.0
+    return Rule(word(width * form.unit_roundoff), word(least), word(edge))
 
 
 def _smallest(form: Format, late: bool) -> float:
-    """Products of columns near 1 that are left alone, for each row."""
+    """Products of columns that are left alone, for each row; the largest are near 4^LIFTED."""
     single = "float32" in form.planes
     if late:
-        return max(2.0**-110 if single else 2.0**-1000, form.unit_roundoff**2)
+        most = form.unit_roundoff**2 * 4.0 ** definition.LIFTED[form.word]
+        return max(2.0**-110 if single else 2.0**-1000, most)
     return 2.0**-140 if single else 2.0**-1064
 
 
@@ -157,6 +163,7 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
         if not left or made == blocks.SWEEPS:
             break
         made += 1
+        doing(f"sweep {made} of {w.format.name}, {left} pairs of columns left")
         for pairs in blocks.steps(n):
             squares = allocate(w.format, (pairs.pairs, *2 * (2 * pairs.block,)), w.queue)
             u = allocate(w.format, squares.shape, w.queue)
@@ -193,6 +200,7 @@ def _begun(b: Planes, method: Method) -> _Begun | None:
         parts.multiply(b, x, product, "set", method)
         parts.multiply(parts.turned(product), product, g, "set", method)
         (count,), (largest,), _ = measured(parts.stack(g), rule)
+        doing(f"corrections in {b.format.name}, {int(count)} pairs of columns left")
         far = distance(r)
         if far <= float(rule.tolerance) / 4:
             if not count or largest * 16 > before:

@@ -114,7 +114,7 @@ def _singular_values(form: Format, a: Host) -> Host:
     """Descending: lengths of R's columns once they are orthogonal."""
     ar = Arithmetic(form)
     with ieee.quiet():
-        power = _exponents(ar, a)
+        power = _exponents(ar, a) - definition.LIFTED[form.word]
         square = [p[None] for p in qr.upper(form, _times_power(ar, a, -power))]
         given = upload(form, square, HostDevice().queue)
         found = columns.orthogonal(given, vectors=False, method=None, begun=True).b

@@ -12,15 +12,19 @@ Plane = np.ndarray[Any, Any]
 
 class Rule(NamedTuple):
     """An element counts as zero where its leading limb is at most ``least``, or ``tolerance`` times
-    the roots of the leading limbs of the diagonal's two elements. Both are words of the format."""
+    the roots of the leading limbs of the diagonal's two elements, or ``edge`` times the larger of
+    these. All are words of the format."""
 
     tolerance: np.floating[Any]
     least: np.floating[Any]
+    edge: np.floating[Any] = np.float32(0)
 
     def limit(self, root: Plane, other: Plane) -> Plane:
         """By the roots of the diagonal's elements, the one with the lower number first."""
         product = self.tolerance * root * other
-        return np.where(product > self.least, product, self.least)
+        beside = self.edge * np.where(root > other, root, other)
+        limit = np.where(product > self.least, product, self.least)
+        return np.where(beside > limit, beside, limit)
 
 
 def large(word: np.dtype[Any]) -> float:

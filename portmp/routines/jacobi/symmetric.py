@@ -38,6 +38,7 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
+from portmp.progress import doing
 from portmp.routines import base, elementwise, reduce
 from portmp.routines.jacobi import blocks, parts, reference
 from portmp.routines.jacobi.launch import measured, turned
@@ -229,6 +230,7 @@ def _corrected(a: Planes, x: Planes, method: Method) -> _Corrected | None:
         top = 2.0 ** parts.exponent(parts.diagonal(s))
         least = unit * top
         (count,), (largest,), (rows,) = measured(parts.stack(s), rule_of(form, least))
+        doing(f"corrections in {form.name}, {int(count)} elements left")
         far = distance(r)
         apart = APART * max(float(largest), far * top)
         if far <= unit:

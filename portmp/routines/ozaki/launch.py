@@ -11,8 +11,10 @@ leading limbs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 
@@ -40,6 +42,23 @@ SPECIAL = 1 << 14
 
 ROOM = 4
 """The workspace takes at most one part in so many of the device's memory by default."""
+
+
+@dataclass(frozen=True)
+class Words:
+    """Words of an operand's rows: a buffer for each part of the depth, each of so many rows.
+
+    ``first``: the row among them that is meant as the first one.
+    """
+
+    buffers: list[Buffer]
+    rows: int
+    first: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all buffers."""
+        return sum(buffer.nbytes for buffer in self.buffers)
 
 
 class Scheme(ABC):
@@ -82,8 +101,8 @@ class Scheme(ABC):
         m: int,
         n: int,
         k: int,
-        left: list[Buffer],
-        right: list[Buffer],
+        left: Words,
+        right: Words,
         found: Buffer,
     ) -> None:
         """All sums of a block of *m* rows and *n* columns, whole tiles, over *k* steps."""
@@ -119,6 +138,11 @@ class Operand:
     view: Planes
     exponents: Buffer
     second: bool
+
+    def words(self, scheme: Scheme, first: int, rows: int) -> Words:
+        """Words of *rows* rows from *first* on, whole tiles of them."""
+        parts = scheme.parts(self.view.shape[1])
+        return Words([self.cut(scheme, first, rows, *part) for part in parts], padded(rows))
 
     def cut(self, scheme: Scheme, first: int, rows: int, start: int, depth: int) -> Buffer:
         """Words of *rows* rows from *first* on, *depth* columns from *start* on, in tiles."""
@@ -231,8 +255,119 @@ def gemm(
             product = partial(reference.product, a.format, scheme.integers)
             base.on_host(vo, product, va, vb, alpha, beta, vc)
             continue
-        _matrices(va, vb, vc, vo, alpha, beta, scheme, engine, limit)
+        options: dict[str, Any] = {"alpha": alpha, "beta": beta, "scheme": scheme}
+        _matrices(va, vb, vc, vo, limit, **options, engine=engine)
     return target
+
+
+def square(
+    a: Planes,
+    c: Planes,
+    parts: Sequence[tuple[slice, slice]],
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    scheme: Scheme,
+    engine: Library,
+    workspace: int | None,
+) -> None:
+    """Blocks of c (n, n) become alpha a a^T + beta c, for a (n, k) that shares no element with c.
+
+    *parts*: rows and columns of each block; they begin at multiples of TILE. Rows of a are cut
+    once as the first factor and once as the second one, if that fits the workspace; else for
+    each block. Nothing is checked.
+    """
+    k, b = a.shape[1], a.transposed((1, 0))
+    options: dict[str, Any] = {"alpha": alpha, "beta": beta, "scheme": scheme, "engine": engine}
+    limit = workspace or a.device.properties.memory // ROOM
+    spans = [_span([part[side] for part in parts]) for side in (0, 1)]
+    sizes = [[v.stop - v.start for v in part] for part in parts]
+    sums = max(padded(m) * padded(n) for m, n in sizes)
+    needed = _bytes_of_cuts(scheme, k) * sum(padded(v.stop - v.start) for v in spans)
+    needed += _bytes_of_sums(scheme, k) * sums + a.shape[0] * engines.INTS.dtype(0).itemsize
+    if needed > limit or not k or base.is_number(alpha, 0):
+        for rows, columns in parts:
+            block = _part(c, rows, columns)
+            left, right = _part(a, rows, slice(0, k)), _part(b, slice(0, k), columns)
+            gemm(left, right, c=block, out=block, workspace=workspace, **options)
+        return
+    mine = operand(a, second=False)
+    product = _Product(mine, replace(mine, second=True), c, c, **options)
+    first, then = (
+        one.words(scheme, span.start, span.stop - span.start)
+        for one, span in zip((product.left, product.right), spans, strict=True)
+    )
+    for rows, columns in parts:
+        product.block(
+            replace(first, first=rows.start - spans[0].start),
+            replace(then, first=columns.start - spans[1].start),
+            rows,
+            columns,
+        )
+
+
+def _span(parts: Sequence[slice]) -> slice:
+    return slice(min(v.start for v in parts), max(v.stop for v in parts))
+
+
+def _part(v: Planes, rows: slice, columns: slice) -> Planes:
+    start = v.start + rows.start * v.strides[0] + columns.start * v.strides[1]
+    return v.view((rows.stop - rows.start, columns.stop - columns.start), v.strides, start)
+
+
+class _Product:
+    """alpha a b + beta c of matrices, whose words are there, block by block; k > 0."""
+
+    def __init__(
+        self,
+        left: Operand,
+        right: Operand,
+        c: Planes,
+        out: Planes,
+        *,
+        alpha: base.ScalarLimbs,
+        beta: base.ScalarLimbs,
+        scheme: Scheme,
+        engine: Library,
+    ) -> None:
+        self.left, self.right, self.c, self.out = left, right, c, out
+        self.scheme, self.engine = scheme, engine
+        beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
+        self.end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
+        self.threads = base.threads(out.device, THREADS)
+        key = scheme.rebuild_spec(out.format, self.threads)
+        self.kernel = program.kernels(out.device, key)[key.name]
+
+    def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
+        """Some rows and columns of the product, by words of these rows and columns."""
+        (i, j), queue, scheme = (rows.start, columns.start), self.out.queue, self.scheme
+        height, width = rows.stop - i, columns.stop - j
+        a, b = self.left.view, self.right.view
+        k, plane = a.shape[1], padded(height) * padded(width)
+        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue).buffers[0]
+        scheme.multiply(self.engine, queue, padded(height), padded(width), k, first, then, found)
+        args: list[Argument] = [
+            height,
+            width,
+            k,
+            *scheme.layout(k, plane),
+            padded(width),
+            found,
+            self.left.exponents,
+            i,
+            self.right.exponents,
+            j,
+            *a.buffers,
+            a.start + i * a.strides[0],
+            *a.strides,
+            *b.buffers,
+            b.start + j * b.strides[0],
+            *reversed(b.strides),
+        ]
+        for v in (self.c, self.out):
+            args += [*v.buffers, v.start + i * v.strides[0] + j * v.strides[1], *v.strides]
+        grid = (base.blocks(height * width, self.threads), 1, 1)
+        queue.launch(self.kernel, grid, (self.threads, 1, 1), [*args, *self.end])
 
 
 def _matrices(
@@ -240,65 +375,28 @@ def _matrices(
     b: Planes,
     c: Planes,
     out: Planes,
+    limit: int,
+    *,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
     scheme: Scheme,
     engine: Library,
-    limit: int,
 ) -> None:
-    """The same of matrices; k > 0."""
-    (m, n), k, queue = out.shape, a.shape[1], out.queue
+    """The same of matrices, in blocks whose words and sums take *limit* bytes; k > 0."""
+    (m, n), k = out.shape, a.shape[1]
     left = operand(a, second=False)
     right = operand(b.transposed((1, 0)), second=True)
+    product = _Product(left, right, c, out, alpha=alpha, beta=beta, scheme=scheme, engine=engine)
     held_bytes = left.exponents.nbytes + right.exponents.nbytes
     rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
-    beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
-    end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
-    threads = base.threads(a.device, THREADS)
-    key = scheme.rebuild_spec(a.format, threads)
-    kernel = program.kernels(a.device, key)[key.name]
-    parts = scheme.parts(k)
     for j in range(0, n, columns):
         width = min(columns, n - j)
-        held = [right.cut(scheme, j, width, *part) for part in parts]
+        held = right.words(scheme, j, width)
         for i in range(0, m, rows):
             height = min(rows, m - i)
-            plane = padded(height) * padded(width)
-            found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue).buffers[0]
-            scheme.multiply(
-                engine,
-                queue,
-                padded(height),
-                padded(width),
-                k,
-                [left.cut(scheme, i, height, *part) for part in parts],
-                held,
-                found,
-            )
-            views = [(v.start + i * v.strides[0] + j * v.strides[1], v) for v in (c, out)]
-            args: list[Argument] = [
-                height,
-                width,
-                k,
-                *scheme.layout(k, plane),
-                padded(width),
-                found,
-                left.exponents,
-                i,
-                right.exponents,
-                j,
-                *a.buffers,
-                a.start + i * a.strides[0],
-                *a.strides,
-                *b.buffers,
-                b.start + j * b.strides[1],
-                *b.strides,
-            ]
-            for start, v in views:
-                args += [*v.buffers, start, *v.strides]
-            grid = (base.blocks(height * width, threads), 1, 1)
-            queue.launch(kernel, grid, (threads, 1, 1), [*args, *end])
-            del found, args  # before memory for the next block is asked for
+            mine = left.words(scheme, i, height)
+            product.block(mine, held, slice(i, i + height), slice(j, j + width))
+            del mine  # before memory for the next block is asked for
         del held
 
 
@@ -307,9 +405,7 @@ def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) ->
 
     *held* bytes of them are taken already. OutOfMemory where even the smallest block takes more.
     """
-    depth = sum(padded(steps) for _, steps in scheme.parts(k))
-    of_cuts = scheme.count * depth * scheme.cuts.dtype(0).itemsize
-    of_sums = scheme.planes(k) * scheme.sums.dtype(0).itemsize
+    of_cuts, of_sums = _bytes_of_cuts(scheme, k), _bytes_of_sums(scheme, k)
 
     def needed(rows: int, columns: int) -> int:
         return of_cuts * (rows + columns) + of_sums * rows * columns + held
@@ -326,3 +422,14 @@ def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) ->
         else:
             columns = padded(columns // 2)
     return rows, columns
+
+
+def _bytes_of_cuts(scheme: Scheme, k: int) -> int:
+    """Bytes of the words of a row."""
+    depth = sum(padded(steps) for _, steps in scheme.parts(k))
+    return scheme.count * depth * scheme.cuts.dtype(0).itemsize
+
+
+def _bytes_of_sums(scheme: Scheme, k: int) -> int:
+    """Bytes of the sums of an element of C."""
+    return scheme.planes(k) * scheme.sums.dtype(0).itemsize

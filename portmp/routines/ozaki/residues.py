@@ -9,6 +9,7 @@ the product's integers back. The result depends on ``bits`` only: not on the mod
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -22,6 +23,7 @@ from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers
+from portmp.routines.ozaki.launch import Words
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
 from portmp.runtime.planes import Planes
@@ -204,8 +206,8 @@ class Residues(ozaki.Scheme):
         m: int,
         n: int,
         k: int,
-        left: list[Buffer],
-        right: list[Buffer],
+        left: Words,
+        right: Words,
         found: Buffer,
     ) -> None:
         """A batch of one product for each modulus, part by part."""
@@ -217,8 +219,8 @@ class Residues(ozaki.Scheme):
                 m,
                 n,
                 d,
-                Rows(left[part], d, 0, m * d),
-                Rows(right[part], d, 0, n * d),
+                Rows(left.buffers[part], d, left.first * d, left.rows * d),
+                Rows(right.buffers[part], d, right.first * d, right.rows * d),
                 Rows(found, n, part * self.count * m * n, m * n),
                 self.count,
             )
@@ -307,6 +309,30 @@ def gemm(
         out=out,
         scheme=scheme,
         engine=engines.get(a.device, method.engine, "int8"),
+        workspace=method.workspace,
+    )
+
+
+def square(
+    a: Planes,
+    c: Planes,
+    parts: Sequence[tuple[slice, slice]],
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    method: Ozaki2,
+) -> None:
+    """Blocks of c (n, n) become alpha a a^T + beta c for a (n, k): ``ozaki.launch.square``."""
+    scheme = check(a.format, a.device, a.shape[-1], method)
+    engine = engines.get(a.device, method.engine, "int8")
+    ozaki.square(
+        a,
+        c,
+        parts,
+        alpha=alpha,
+        beta=beta,
+        scheme=scheme,
+        engine=engine,
         workspace=method.workspace,
     )
 

@@ -9,6 +9,7 @@ that a splitting constant of 3/4 gains over one of 1 (Mukunoki, Ozaki, Ogita, Im
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -24,6 +25,7 @@ from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers, Plane
+from portmp.routines.ozaki.launch import Words
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.reference import Host
 from portmp.runtime.planes import Planes
@@ -218,8 +220,8 @@ class Digits(ozaki.Scheme):
         m: int,
         n: int,
         k: int,
-        left: list[Buffer],
-        right: list[Buffer],
+        left: Words,
+        right: Words,
         found: Buffer,
     ) -> None:
         """Antidiagonals, the one of the least weight first."""
@@ -236,8 +238,12 @@ class Digits(ozaki.Scheme):
                     m,
                     n,
                     steps,
-                    Rows(left[0], row, start),
-                    Rows(right[0], row, (self.count - 1 - d) * depth + start),
+                    Rows(left.buffers[0], row, left.first * row + start),
+                    Rows(
+                        right.buffers[0],
+                        row,
+                        right.first * row + (self.count - 1 - d) * depth + start,
+                    ),
                     Rows(found, n, plane * m * n),
                 )
                 plane += 1
@@ -327,6 +333,30 @@ def gemm(
         out=out,
         scheme=scheme,
         engine=engines.get(a.device, method.engine, method.word),
+        workspace=method.workspace,
+    )
+
+
+def square(
+    a: Planes,
+    c: Planes,
+    parts: Sequence[tuple[slice, slice]],
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    method: Ozaki1,
+) -> None:
+    """Blocks of c (n, n) become alpha a a^T + beta c for a (n, k): ``ozaki.launch.square``."""
+    scheme = check(a.format, a.device, method)
+    engine = engines.get(a.device, method.engine, method.word)
+    ozaki.square(
+        a,
+        c,
+        parts,
+        alpha=alpha,
+        beta=beta,
+        scheme=scheme,
+        engine=engine,
         workspace=method.workspace,
     )
 

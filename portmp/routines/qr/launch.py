@@ -30,7 +30,7 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base, elementwise
+from portmp.routines import base
 from portmp.routines.panel import Panels
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors
@@ -104,9 +104,6 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
 
     def empty(self, rows: int, columns: int, like: Planes) -> Planes:
         return allocate(self.form, (self.batch, rows, columns), like.queue)
-
-    def copy(self, source: Planes, target: Planes) -> None:
-        elementwise.apply("copy", [source], target)
 
 
 def factor(a: Planes, method: Method, negligible: float = 0.0) -> Factored:

@@ -10,7 +10,7 @@ from portmp.networks import ieee
 from portmp.routines.qr.steps import QrSteps, Reflectors
 from portmp.routines.reference import Arithmetic, Host, Value
 from portmp.routines.triangular import reference as triangular
-from portmp.routines.triangular.reference import OnHost, copied, put, wide
+from portmp.routines.triangular.reference import OnHost, copied, wide
 from portmp.routines.triangular.steps import Method
 
 
@@ -58,9 +58,6 @@ class _OnHost(OnHost, QrSteps[Host]):
 
     def empty(self, rows: int, columns: int, like: Host) -> Host:
         return [np.zeros((rows, columns), p.dtype) for p in like]
-
-    def copy(self, source: Host, target: Host) -> None:
-        put(target, source)
 
 
 def _sums(ar: Arithmetic, a: Host, k: int) -> Value:

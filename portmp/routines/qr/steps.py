@@ -48,37 +48,35 @@ class QrSteps(Steps[M]):
                 self.apply(one, self.part(a, slice(0, m), slice(k, n)), True)
         return found
 
-    def _columns(self, a: M, first: int, end: int, together: bool) -> list[Reflectors[M]]:
-        """Columns first to end - 1, from row *first* on; *together*: as one factor."""
+    def _columns(
+        self, a: M, first: int, end: int, together: bool, t: M | None = None
+    ) -> list[Reflectors[M]]:
+        """Columns first to end - 1, from row *first* on; *together*: as one factor.
+
+        Its t stands in *t*, if that is given.
+        """
         m, _ = self.shape(a)
         width, below = end - first, slice(first, m)
         if not width:
             return []
-        if width <= definition.BLOCK:
-            panel = self.part(a, below, slice(first, end))
+        if t is None and (together or width <= definition.BLOCK):
             t = self.empty(width, width, a)
+        if t is not None and width <= definition.BLOCK:
+            panel = self.part(a, below, slice(first, end))
             self.panel(panel, t)
             return [Reflectors(first, self.triangle(panel, True, True), t)]
-        middle = first + definition.half(width)
-        left = self._columns(a, first, middle, True)[0]
+        h = definition.half(width)
+        middle, top, bottom = first + h, slice(0, h), slice(h, width)
+        corners = [None if t is None else self.part(t, one, one) for one in (top, bottom)]
+        left = self._columns(a, first, middle, True, corners[0])[0]
         self.apply(left, self.part(a, slice(0, m), slice(middle, end)), True)
-        right = self._columns(a, middle, end, together)
-        if not together:
+        right = self._columns(a, middle, end, together, corners[1])
+        if t is None:
             return [left, *right]
         v = self.triangle(self.part(a, below, slice(first, end)), True, True)
-        h, (one,) = middle - first, right
-        t = self.empty(width, width, a)
-        top, bottom = slice(0, h), slice(h, width)
-        self.copy(left.t, self.part(t, top, top))
-        self.copy(one.t, self.part(t, bottom, bottom))
-        lower = slice(h, m - first)
-        both = self.part(left.v, lower, top), one.v
+        both = self.part(left.v, slice(h, m - first), top), right[0].v
         self.multiply(self.turned(both[0]), both[1], self.part(t, top, bottom), "set")
         return [Reflectors(first, v, t)]
-
-    @abstractmethod
-    def copy(self, source: M, target: M) -> None:
-        """Copy a block."""
 
     def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
         """c becomes q c, or q^T c, for one factor of Q."""

@@ -186,11 +186,11 @@ def gemv_with_bound(
     beta: base.ScalarLimbs,
     y: Planes | None = None,
     accuracy: str = "accurate",
+    one_limb_more: bool = False,
 ) -> Planes:
     """The same with a bound of each element's error, as of ``gemm.launch.with_bound``."""
     y, like = _operands(a, x, beta, y, None)
-    form = x.format
-    read, given = formats.with_bound(form)
+    read, given = formats.with_bound(x.format, one_limb_more)
     out = allocate(given, like.shape, like.queue)
     # planes of the format, which nobody reads
     addend = x.view(out.shape, (0,), x.start) if base.is_number(beta, 0) else y
@@ -199,25 +199,33 @@ def gemv_with_bound(
         base.on_host(out, product, a, x, alpha, beta, y if _kind(beta) else None)
         return out
     depth = 0 if base.is_number(alpha, 0) else a.shape[1]
-    words = [*base.exact_limbs(form, alpha), *base.exact_limbs(form, beta)]
+    words = [*base.exact_limbs(given, alpha), *base.exact_limbs(given, beta)]
     end: list[Argument] = [*words, np.int32(base.is_number(alpha, 1)), np.int32(_kind(beta))]
     start = base.strided(addend, *addend.strides)
-    schedule = _with_bound(default(a, accuracy), a, depth, read)
-    matrix = a.seen_as(formats.with_bound(a.format)[0])
+    usual = default(_seen(a, one_limb_more), accuracy)
+    schedule = _with_bound(usual, a, depth, read)
+    matrix = a.seen_as(formats.with_bound(a.format, one_limb_more)[0])
     _reduce("dot", matrix, depth, out, schedule, accuracy, x.seen_as(read), start, end, read)
     return out
 
 
-def sums_with_bound(x: Planes) -> Planes:
+def sums_with_bound(x: Planes, one_limb_more: bool = False) -> Planes:
     """The sum of each row of x (m, n) with a bound of its error, likewise."""
-    read, given = formats.with_bound(x.format)
+    read, given = formats.with_bound(x.format, one_limb_more)
     out = allocate(given, (x.shape[0],), x.queue)
     if out.device.by_reference:
         base.on_host(out, partial(reference.over_rows, given, "sum"), x)
         return out
-    schedule = _with_bound(default(x, "accurate"), x, x.shape[1], read)
+    usual = default(_seen(x, one_limb_more), "accurate")
+    schedule = _with_bound(usual, x, x.shape[1], read)
     _reduce("sum", x.seen_as(read), x.shape[1], out, schedule, "accurate", None, [], [], read)
     return out
+
+
+def _seen(x: Planes, one_limb_more: bool) -> Planes:
+    """In the format whose schedule is taken."""
+    wide = formats.wider(x.format) if one_limb_more else None
+    return x.seen_as(wide) if wide else x
 
 
 def _with_bound(s: Schedule, x: Planes, k: int, read: Format) -> Schedule:

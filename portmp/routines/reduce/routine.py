@@ -46,7 +46,7 @@ class Reduce(Routine):
     def on_request(
         self, form: Format, device: Device | None
     ) -> Iterator[tuple[str, CompilationUnit]]:
-        """DOT, GEMV and sums that have a bound beside them."""
+        """DOT, GEMV and sums that have a bound beside them, and those for tight ones."""
         if not formats.has_bounds(form):
             return
         for name, kind, shape in (("dot", "dot", "one"), ("gemv", "dot", "along")):
@@ -54,13 +54,29 @@ class Reduce(Routine):
                 unit = self._bounded(form, device, kind, accuracy, shape)
                 yield f"{name}{accumulator.suffix}_bounded", unit
         yield "sum_bounded", self._bounded(form, device, "sum", ACCURATE, "one")
+        if formats.wider(form) is not None:
+            for name, kind, shape in (
+                ("dot", "dot", "one"),
+                ("gemv", "dot", "along"),
+                ("sum", "sum", "one"),
+            ):
+                yield (
+                    f"{name}_tight",
+                    self._bounded(form, device, kind, ACCURATE, shape, tight=True),
+                )
 
     @staticmethod
     def _bounded(
-        form: Format, device: Device | None, kind: str, accuracy: str, shape: str
+        form: Format,
+        device: Device | None,
+        kind: str,
+        accuracy: str,
+        shape: str,
+        tight: bool = False,
     ) -> CompilationUnit:
-        read, results = formats.with_bound(form)
-        found = schedule.reduce(form, device, accuracy, shape)
+        read, results = formats.with_bound(form, tight)
+        computed = (formats.wider(form) if tight else None) or form
+        found = schedule.reduce(computed, device, accuracy, shape)
         return launch.compilation_unit(read.name, kind, found, accuracy, out=results.name)
 
     def cases(self, form: Format) -> Iterator[Case]:

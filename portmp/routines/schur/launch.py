@@ -21,7 +21,11 @@ v_3, fma(v_2, v_2, mul(v_1, v_1)))) with v_1's sign, the column becomes -mul(g, 
 add(v_1, g), x_i = div(v_i, g), y_i = div(v_i, v_1). Rows lose t = fma(y_3, h_k+2,j, fma(y_2,
 h_k+1,j, h_kj)): fma(-t, x_i, it); then columns, up to row k + 3, t = fma(x_3, h_i,k+2, fma(x_2,
 h_i,k+1, mul(x_1, h_ik))): add(h_ik, -t), fma(-t, y_i, it); so does z. Only the active block, or
-with Schur's form all of h. About 10 n^3 operations, 25 n^3 with Schur's form.
+with Schur's form all of h. Small shifts are multiplied by a power of two first, with all of the
+first vector (``reference.RAISING``). After ``reference.PATIENCE`` sweeps for an e each begins at
+the largest b up to e - 2 for which |h_b,b-1| ((|v_2| + |v_3|) / f) is below u^N ((|v_1| / f)
+(|h_b-1,b-1| + |h_bb| + |h_b+1,b+1|)), the v being the first vector there; then h_b,b-1 becomes its
+negative. About 10 n^3 operations, 25 n^3 with Schur's form.
 """
 
 from __future__ import annotations
@@ -33,6 +37,7 @@ import numpy as np
 
 from portmp import formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
+from portmp.progress import doing
 from portmp.routines import base
 from portmp.routines.reference import Host
 from portmp.routines.schur import reference
@@ -55,15 +60,21 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
         "small": f.unit_roundoff,
         "least": reference.least(f),
         "most": reference.MOST,
+        "patience": reference.PATIENCE,
+        "raising": reference.RAISING[f.word],
     }
     return spec("schur", "linalg/schur.mako", f, roles, **sizes)
 
 
 class Unfinished(NamedTuple):
-    """A matrix whose iteration does not end: its place in the batch, and eigenvalues not found."""
+    """A matrix whose iteration does not end: its place in the batch, eigenvalues not found.
+
+    ``size``: of the element below the diagonal that does not become small.
+    """
 
     entry: int
     left: int
+    size: float
 
 
 def iterate(h: Planes, z: Planes | None) -> tuple[Planes, Unfinished | None]:
@@ -97,11 +108,19 @@ def iterate(h: Planes, z: Planes | None) -> tuple[Planes, Unfinished | None]:
     while (left[:, 0] >= 0).any():
         h.queue.launch(kernel, (batch, 1, 1), (threads, 1, 1), args)
         left = state.read_parts()[0].reshape(batch, 2)
+        doing(f"{int((left[:, 0] + 1).sum())} eigenvalues left")
         stuck = (left[:, 0] >= 0) & (left[:, 1] >= reference.MOST)
         if stuck.any():
             entry = int(np.flatnonzero(stuck)[0])
-            return values, Unfinished(entry, int(left[entry, 0]) + 1)
+            return values, _unfinished(h, entry, int(left[entry, 0]) + 1)
     return values, None
+
+
+def _unfinished(h: Planes, entry: int, left: int) -> Unfinished:
+    batch, row, column = h.strides
+    at = h.start + entry * batch + (left - 1) * row + max(left - 2, 0) * column
+    element = h.view((1,), (1,), at).read_parts()[0]
+    return Unfinished(entry, left, float(abs(element[0])))
 
 
 def _by_reference(h: Planes, z: Planes | None, values: Planes) -> Unfinished | None:
@@ -111,7 +130,8 @@ def _by_reference(h: Planes, z: Planes | None, values: Planes) -> Unfinished | N
         def found(planes: Host, vectors: Host | None = None, each: int = each) -> list[Host]:
             result = reference.iterate(h.format, planes, vectors)
             if result.left:
-                unfinished.append(Unfinished(each, result.left))
+                size = abs(result.form[0][result.left - 1, max(result.left - 2, 0)])
+                unfinished.append(Unfinished(each, result.left, float(size)))
             outs = [result.values, result.form]
             return outs if result.vectors is None else [*outs, result.vectors]
 

@@ -13,6 +13,9 @@ from portmp.routines.reference import Arithmetic, Host, Value
 MOST = 200
 """Sweeps for one eigenvalue (or two), after which there is none."""
 
+PATIENCE = 30
+"""After so many a sweep begins as low as elements allow whose product is as good as zero."""
+
 
 class Found(NamedTuple):
     """Eigenvalues (n, 2); h and z as they are at the end; how many eigenvalues were not found."""
@@ -26,6 +29,17 @@ class Found(NamedTuple):
 def least(form: Format) -> float:
     """Subdiagonal elements of this size are as good as zero, the matrix being scaled to 1."""
     return float(np.finfo(form.word).smallest_normal) * 2.0**10
+
+
+class Raising(NamedTuple):
+    """The first column of a sweep is multiplied *by* a number while its parts are *below* one."""
+
+    below: float
+    by: float
+    times: int
+
+
+RAISING = {"float32": Raising(2.0**-20, 2.0**20, 5), "float64": Raising(2.0**-160, 2.0**160, 5)}
 
 
 class _Iteration:
@@ -146,33 +160,62 @@ class _Iteration:
         for plane in self.h:
             plane[up + 1, up] = 0
 
-    def start(self, begin: int, last: int, swept: int) -> list[Value]:
-        """The first column of the product of both shifted matrices, over its second element."""
+    def start(self, begin: int, last: int, swept: int) -> tuple[int, list[Value]]:
+        """Where a sweep begins, and the first column there of the product of both shifted matrices,
+        over its second element."""
         x, y = self.at(last, last), self.at(last - 1, last - 1)
-        product = self.op("mul", self.at(last, last - 1), self.at(last - 1, last))
-        top = self.at(begin, begin)
+        one, other = self.at(last, last - 1), self.at(last - 1, last)
         if swept % 10 == 0:
             ending = swept % 20 != 0
             near, far = (last, last - 1) if ending else (begin + 1, begin + 2)
             s = self.lead(self.size(near, near - 1) + self.size(far, far - 1))
             part = self.op("mul", self.lead(0.75), s)
-            x = y = self.op("add", part, x if ending else top)
-            product = self.op("mul", self.op("mul", self.lead(-0.4375), s), s)
-        less = self.neg(top)
+            x = y = self.op("add", part, x if ending else self.at(begin, begin))
+            one, other = self.op("mul", self.lead(-0.4375), s), s
+        place = last - 2 if swept > PATIENCE else begin
+        while True:
+            v = self.column(place, x, y, one, other)
+            if place == begin or self.apart(place, v):
+                return place, v
+            place -= 1
+
+    def column(self, k: int, x: Value, y: Value, one: Value, other: Value) -> list[Value]:
+        less = self.neg(self.at(k, k))
         r, s = self.op("add", x, less), self.op("add", y, less)
-        first = self.op("div", self.op("fma", r, s, self.neg(product)), self.at(begin + 1, begin))
-        second = self.op("add", self.at(begin + 1, begin + 1), less)
+        second = self.op("add", self.at(k + 1, k + 1), less)
         second = self.op("add", self.op("add", second, self.neg(r)), self.neg(s))
-        first = self.op("add", first, self.at(begin, begin + 1))
-        return [first, second, self.at(begin + 2, begin + 1)]
+        rest = self.at(k + 1, k), self.at(k, k + 1), second, self.at(k + 2, k + 1)
+        up = self.raised(r, s, one, other)
+        r, s, one, other, below, right, second, third = (
+            tuple(word * up for word in value) for value in (r, s, one, other, *rest)
+        )
+        product = self.op("mul", one, other)
+        first = self.op("div", self.op("fma", r, s, self.neg(product)), below)
+        return [self.op("add", first, right), second, third]
+
+    def apart(self, k: int, v: list[Value]) -> bool:
+        """Whether a sweep may begin at k: what it leaves out is as good as zero."""
+        first, second, third = (self.word(abs(x[0][0, 0])) for x in v)
+        others = second + third
+        total = first + others
+        around = self.size(k - 1, k - 1) + self.size(k, k) + self.size(k + 1, k + 1)
+        small = self.word(self.form.unit_roundoff)
+        return bool(self.size(k, k - 1) * (others / total) < small * (first / total * around))
+
+    def raised(self, *factors: Value) -> Any:
+        """A power of two that keeps products of small factors from vanishing."""
+        below, by, times = (self.word(x) for x in RAISING[self.form.word])
+        most, up = max(self.word(abs(x[0][0, 0])) for x in factors), self.word(1)
+        for _ in range(int(times)):
+            if most < below:
+                most, up = most * by, up * by
+        return up
 
     def sweep(self, begin: int, last: int, swept: int) -> None:
-        for k in range(begin, last):
+        first, column = self.start(begin, last, swept)
+        for k in range(first, last):
             three = k + 2 <= last
-            if k > begin:
-                v = [self.at(k + i, k - 1) for i in range(2 + three)]
-            else:
-                v = self.start(begin, last, swept)
+            v = [self.at(k + i, k - 1) for i in range(2 + three)] if k > first else column
             if len(v) == 2:
                 v.append(self.lead(0.0))
             sizes = [self.word(abs(x[0][0, 0])) for x in v]
@@ -184,7 +227,10 @@ class _Iteration:
             square = self.op("fma", v2, v2, self.op("mul", v1, v1))
             root = self.op("sqrt", self.op("fma", v3, v3, square))
             s = self.neg(root) if v1[0][0, 0] < 0 else root
-            if k > begin:
+            if k == first and k > begin:
+                before = self.neg(self.at(k, k - 1))
+                self.put(self.h, slice(k, k + 1), slice(k - 1, k), before)
+            if k > first:
                 beta = self.neg(self.op("mul", s, scale))
                 self.put(self.h, slice(k, k + 1), slice(k - 1, k), beta)
                 for plane in self.h:

@@ -11,6 +11,7 @@ columns.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -175,6 +176,19 @@ class OnDevice(Steps[Planes]):
             slices.gemm(a, b, **options, method=method)
         else:
             residues.gemm(a, b, **options, method=method)
+
+    def multiply_parts(self, a: Planes, c: Planes, parts: Sequence[Run], kind: str) -> None:
+        """By integers: rows of a are cut once for all blocks."""
+        if not parts:
+            return
+        alpha, beta = self.factors[kind]
+        spans = [(part.rows, part.columns) for part in parts]
+        for each in range(a.shape[0]):
+            mine, target = (base.matrix_of(v, (each,)) for v in (a, c))
+            if isinstance(self.method, Ozaki1):
+                slices.square(mine, target, spans, alpha=alpha, beta=beta, method=self.method)
+            elif self.method is not None:
+                residues.square(mine, target, spans, alpha=alpha, beta=beta, method=self.method)
 
     def multiply_run(self, a: Planes, c: Planes, run: Run, kind: str) -> None:
         """Direct products of one matrix's blocks in one launch."""

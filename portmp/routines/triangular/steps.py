@@ -7,7 +7,7 @@ kernel on devices and NumPy's on the host, which share nothing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Generic, NamedTuple, TypeVar
 
 from portmp import definition
@@ -121,8 +121,21 @@ class Steps(ABC, Generic[M]):
         Beyond the diagonal too where a block is small. Elements do not depend on blocks, but for
         how products are made (``method_for``).
         """
-        for run in runs(blocks_of_square(self.shape(a)[0])):
+        n, k = self.shape(a)
+        direct: list[Run] = []
+        others: list[Run] = []
+        for block in blocks_of_square(n):
+            rows, columns = (v.stop - v.start for v in block[:2])
+            where = direct if self.method_for(rows, columns, k) is None else others
+            where.append(block)
+        self.multiply_parts(a, c, [b if lower else b.turned() for b in others], kind)
+        for run in runs(direct):
             self.multiply_run(a, c, run if lower else run.turned(), kind)
+
+    def multiply_parts(self, a: M, c: M, parts: Sequence[Run], kind: str) -> None:
+        """Blocks of c by rows of a and, transposed, rows of a: those ``method`` multiplies."""
+        for part in parts:
+            self.multiply_run(a, c, part, kind)
 
     def multiply_run(self, a: M, c: M, run: Run, kind: str) -> None:
         """Blocks of c by rows of a and, transposed, rows of a: ``square``'s, one by one."""

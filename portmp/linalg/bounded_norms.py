@@ -1,0 +1,77 @@
+"""What norms are off at most: for all but singular values and other powers (docs/bounds.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from portmp.arrays import manipulation, norm_bounds
+from portmp.arrays.array import Array, array, zeros
+from portmp.arrays.elementwise import maximum
+from portmp.arrays.norm_bounds import leading
+from portmp.arrays.products import Bound
+from portmp.errors import ArgumentError
+from portmp.routines.certified import RAISED
+
+EUCLIDEAN = (None, 2), (None, "fro")
+"""Of vectors, of matrices."""
+KNOWN = {1: (None, 2, 1, math.inf, -math.inf, 0), 2: (None, "fro", 1, -1, math.inf, -math.inf)}
+"""What has a bound, by the number of axes."""
+
+
+def check(ord: Any, axes: Sequence[int]) -> None:
+    """ArgumentError for norms that have no bound."""
+    if ord not in KNOWN[len(axes)]:
+        what = ("vectors", "matrices")[len(axes) - 1]
+        raise ArgumentError(
+            f"norm: bound: given with ord {ord!r} of {what}, whose error has no bound here; "
+            f"allowed are {', '.join(map(repr, KNOWN[len(axes)]))}"
+        )
+
+
+def of(found: Array, x: Array, ord: Any, axes: Sequence[int], bound: Bound) -> Array:
+    """Words that the errors of *found*, norms of x along *axes*, are not above."""
+    if ord in EUCLIDEAN[len(axes) - 1]:
+        last = manipulation.moveaxis(x, tuple(axes), tuple(range(-len(axes), 0)))
+        length = math.prod(x.shape[i] for i in axes)
+        rows = last.reshape(found.size, length)
+        apart = norm_bounds.of_rows(found.reshape(found.size), rows, tight=bound == "tight")
+        shaped: Array = apart.reshape(found.shape)
+        return shaped
+    if len(axes) == 2:
+        row, column = axes
+        along, other = (row, column) if abs(ord) == 1 else (column, row)
+        return _of_extreme_sums(found, x, along, other, bound)
+    if ord == 1:
+        error: Array
+        _, error = abs(x).sum(axes[0], bound=bound)
+        return error
+    word = x.format.word
+    exact = leading(found)
+    if ord == 0:
+        counted = abs((x != 0).sum(axes[0]) - found.astype("int64"))
+        apart = array(counted, word, x.queue) * RAISED
+    else:
+        apart = zeros(found.shape, word, x.queue)
+    known: Array = apart + (exact - exact)
+    return known
+
+
+def _of_extreme_sums(found: Array, x: Array, along: int, other: int, bound: Bound) -> Array:
+    """Of the largest or smallest of sums s, each within its e: v.
+
+    The exact one is between those of s - e and of s + e, so that it is off by the largest of
+    e - |s - v| or by the smallest of e + |s - v| at most.
+    """
+    sums, error = abs(x).sum(along, bound=bound)
+    axis = other - (along < other)
+    if not sums.shape[axis]:
+        none: Array = zeros(found.shape, x.format.word, x.queue)
+        return none
+    computed = x.format.compute
+    away = sums.astype(computed) - manipulation.expand_dims(found.astype(computed), axis=axis)
+    size = leading(abs(away))
+    below, above = (error - size * 0.99).max(axis), (error + size * RAISED).min(axis)
+    most: Array = maximum(below, above) * RAISED
+    return most
