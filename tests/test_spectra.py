@@ -288,7 +288,7 @@ def test_singular_values_of_blocks(device: Device, form: str, shape: tuple[int, 
     check_svd(a, linalg.svd(a, False, relative=True))
 
 
-@pytest.mark.parametrize("form", ["ts", "qs"])
+@pytest.mark.parametrize("form", ["ts", "qs", "d+s"])
 @pytest.mark.parametrize("n", [24, 66])
 def test_singular_values_down_to_roundoff(device: Device, form: str, n: int) -> None:
     """Squares of columns that are as short as rounding errors have no limbs left near 1."""
