@@ -16,7 +16,8 @@ from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import inputs
-from portmp.routines.jacobi import reference
+from portmp.linalg import singular
+from portmp.routines.jacobi import blocks, reference
 from portmp.routines.jacobi.rule import pairs
 
 flint = pytest.importorskip("flint")
@@ -287,7 +288,7 @@ def test_singular_values_of_blocks(device: Device, form: str, shape: tuple[int, 
     check_svd(a, linalg.svd(a, False, relative=True))
 
 
-@pytest.mark.parametrize("form", ["ts", "qs"])
+@pytest.mark.parametrize("form", ["ts", "qs", "d+s"])
 @pytest.mark.parametrize("n", [24, 66])
 def test_singular_values_down_to_roundoff(device: Device, form: str, n: int) -> None:
     """Squares of columns that are as short as rounding errors have no limbs left near 1."""
@@ -299,6 +300,35 @@ def test_singular_values_down_to_roundoff(device: Device, form: str, n: int) -> 
         check_svd(a, linalg.svd(a))
     a = mp.array(hilbert, form, device)
     check_svd(a, linalg.svd(a, relative=True))
+
+
+def test_rows_of_any_size(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where columns do not become orthogonal in time (129 rows need more sweeps than there are)."""
+    monkeypatch.setattr(blocks, "SWEEPS", 8)
+    ended: list[bool] = []
+    tall = singular._tall
+
+    def noted(*arguments: Any) -> Any:
+        ended.append(False)
+        found = tall(*arguments)
+        ended[-1] = True
+        return found
+
+    monkeypatch.setattr(singular, "_tall", noted)
+    n = 66
+    rows = np.random.default_rng(n).standard_normal((n, n)) * 2.0 ** (-2 * np.arange(n))[:, None]
+    a = mp.array(rows, "td", device)
+    found = linalg.svd(a)
+    assert ended == [False, True]
+    check_svd(a, found)
+    values, turned = linalg.svdvals(a), linalg.svd(a.T)
+    check_svd(a.T, turned)
+    size = 10 * n * a.format.unit_roundoff * float(values[0])
+    assert float(abs(values - found.S).max()) <= size
+    assert float(abs(turned.S - found.S).max()) <= size
+    both = linalg.svd(mp.stack([a, a]))
+    for mine, one in zip(both, found, strict=True):
+        assert (mine[0] == one).all() and (mine[1] == one).all()
 
 
 def test_small_singular_values(device: Device) -> None:

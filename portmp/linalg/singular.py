@@ -9,6 +9,7 @@ import numpy as np
 from portmp import definition
 from portmp.arrays import elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array, array, zeros
+from portmp.arrays.manipulation import stack
 from portmp.errors import ArgumentError, LinAlgError
 from portmp.linalg import operands, scaling
 from portmp.linalg.eigen import eigh
@@ -158,7 +159,7 @@ def _decomposed(
     near, powers = scaling.near_one(a, name, lifted=definition.LIFTED[a.format.word])
     m, n = a.shape[-2:]
     wide = m < n
-    found = _tall(operands.turned(near) if wide else near, full, vectors, relative, wide, by, name)
+    found = _found(operands.turned(near) if wide else near, full, vectors, relative, wide, by, name)
     s = scaling.times_power(found.s, powers)
     if found.u is None or found.v is None:
         return s
@@ -173,6 +174,36 @@ class _Tall(NamedTuple):
     u: Array | None
     s: Array
     v: Array | None
+
+
+def _found(
+    a: Array, full: bool, vectors: bool, relative: bool, by_left: bool, method: Method, name: str
+) -> _Tall:
+    """By columns or, of matrices with which that does not end, by the rows of their triangle R.
+
+    Rows of very different sizes are such: their columns are all as long, and nearly parallel.
+    """
+    try:
+        return _tall(a, full, vectors, relative, by_left, method, name)
+    except LinAlgError:
+        pass
+    if a.ndim > 2:
+        entries = a.reshape((-1, *a.shape[-2:]))
+        each = [_found(one, full, vectors, relative, by_left, method, name) for one in entries]
+        u, s, v = (
+            None if one[0] is None else stack(one).reshape((*a.shape[:-2], *one[0].shape))
+            for one in zip(*each, strict=True)
+        )
+        assert s is not None
+        return _Tall(u, s, v)
+    m, n = a.shape
+    factors, r = reflected(a, method, n)
+    turned = _tall(operands.turned(r).copy(), False, vectors, True, False, method, name)
+    if turned.u is None or turned.v is None:
+        return turned
+    left = _applied(factors, turned.v[None], m if full else n, m, method)
+    left, right = _signed(left, turned.u[None], n, by_left)
+    return _Tall(left[0], turned.s, right[0])
 
 
 def _tall(

@@ -1,7 +1,7 @@
 """Columns made orthogonal from the right: b v has orthogonal columns (Hestenes 1958).
 
 Definition: g = b^T b by GEMM, of two columns an element g_pq counts as zero up to w u^N sqrt(g_pp)
-sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 limbs: m 2^-140).
+sqrt(g_qq), w = 2^(3 + ceil(log2(m) / 2)) for m rows, or up to m 2^-1064 (float32 words: m 2^-140).
 Up to ``definition.ROTATED`` columns: while an element of g is not zero, g is turned as a small
 symmetric matrix with sweeps of at most 30, and b and v become GEMM's products with its vectors; 60
 times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
@@ -56,21 +56,22 @@ def rule_of(form: Format, m: int, turns: int) -> Rule:
     """What counts as orthogonal after so many turns.
 
     Columns that are nothing but rounding errors, as those of matrices of low rank become, shrink
-    without end: late turns leave products alone that are below rounding errors of the longest. Of
-    three and more float32 words the squares of such columns would have no limbs left: there what
-    the shorter of two has of the longer one's direction need only be below these errors.
+    without end: late turns leave products alone that are below rounding errors of the longest. The
+    squares of such columns have not all limbs left in ``ts``, ``qs`` and ``d+s``: there what the
+    shorter of two has of the longer one's direction need only be below these errors.
     """
     word = np.dtype(form.word).type
     width = 2.0 ** (3 + math.ceil(math.log2(max(m, 1)) / 2))
     least = m * _smallest(form, turns >= PATIENCE)
-    careful = turns >= PATIENCE and form.word == "float32" and form.limbs > 2
+    lost = "float32" in form.planes and form.unit_roundoff**2 < 2.0**-110
+    careful = turns >= PATIENCE and lost
     edge = form.unit_roundoff * 2.0 ** definition.LIFTED[form.word] if careful else 0.0
     return Rule(word(width * form.unit_roundoff), word(least), word(edge))
 
 
 def _smallest(form: Format, late: bool) -> float:
     """Products of columns that are left alone, for each row; the largest are near 4^LIFTED."""
-    single = "float32" in form.planes
+    single = form.word == "float32"
     if late:
         most = form.unit_roundoff**2 * 4.0 ** definition.LIFTED[form.word]
         return max(2.0**-110 if single else 2.0**-1000, most)
