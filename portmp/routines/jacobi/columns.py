@@ -11,7 +11,9 @@ is not zero, 60 at most.
 A beginning in the first limb has v, widened by zeros, as x. While r = 1 - x^T x is above w u^N / 4,
 or an element of g = (b x)^T (b x) does not count as zero and the largest one beside the diagonal is
 at most a sixteenth of what it was with the last r that was small enough, but 24 times at most, x is
-corrected as eigenvectors are, with g for s. Then b becomes b x, and v = x.
+corrected as eigenvectors are, with g for s. Then b becomes b x, and v = x. There and afterwards an
+element of g also counts as zero up to 2^(ceil(log2(m) / 2) - 2) u^N 2^ceil(e / 2) times the larger
+of sqrt(g_pp) and sqrt(g_qq), e being the exponent of the largest element of its diagonal.
 """
 
 from __future__ import annotations
@@ -28,7 +30,14 @@ from portmp.routines import base, moves
 from portmp.routines.jacobi import blocks, parts
 from portmp.routines.jacobi.launch import measured, turned
 from portmp.routines.jacobi.rule import Rule
-from portmp.routines.jacobi.symmetric import APART, CORRECTIONS, begins_short, correction, distance
+from portmp.routines.jacobi.symmetric import (
+    APART,
+    CORRECTIONS,
+    begins_short,
+    correction,
+    distance,
+    slack,
+)
 from portmp.routines.triangular.launch import OnDevice
 from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate, allocate_numbers
@@ -67,6 +76,17 @@ def rule_of(form: Format, m: int, turns: int) -> Rule:
     careful = turns >= PATIENCE and lost
     edge = form.unit_roundoff * 2.0 ** definition.LIFTED[form.word] if careful else 0.0
     return Rule(word(width * form.unit_roundoff), word(least), word(edge))
+
+
+def _by_longest(rule: Rule, g: Planes, form: Format, m: int) -> Rule:
+    """The same, and small is what is so in comparison with the longest column.
+
+    b x has rounding errors of that size in all columns; orthogonal short ones cost a sweep in all
+    limbs, and neither values nor vectors are better for it than ``svd`` promises.
+    """
+    longest = 2.0 ** -(-parts.exponent(parts.diagonal(g)) // 2)
+    edge = np.dtype(form.word).type(slack(form, m) / 8 * longest)
+    return rule._replace(edge=max(rule.edge, edge))
 
 
 def _smallest(form: Format, late: bool) -> float:
@@ -160,6 +180,8 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
     while True:
         parts.multiply(parts.turned(w), w, g, "set", method)
         rule = rule_of(b.format, m, made)
+        if x is not None:
+            rule = _by_longest(rule, g, b.format, m)
         left = int(measured(parts.stack(g), rule).counts[0])
         if not left or made == blocks.SWEEPS:
             break
@@ -200,7 +222,7 @@ def _begun(b: Planes, method: Method) -> _Begun | None:
         parts.multiply(parts.turned(x), x, r, "subtract", method)
         parts.multiply(b, x, product, "set", method)
         parts.multiply(parts.turned(product), product, g, "set", method)
-        (count,), (largest,), _ = measured(parts.stack(g), rule)
+        (count,), (largest,), _ = measured(parts.stack(g), _by_longest(rule, g, b.format, m))
         doing(f"corrections in {b.format.name}, {int(count)} pairs of columns left")
         far = distance(r)
         if far <= float(rule.tolerance) / 4:
