@@ -235,14 +235,15 @@ def operands(
 def default(target: Planes, k: int, accuracy: str) -> Schedule:
     """The schedule of a product over k steps with this output."""
     m, n = target.shape[-2:]
-    s = schedules.gemm(target.format, target.device, accuracy, m, n).fitting(m, n)
+    s = schedules.gemm(target.format, target.device, accuracy, m, n)
     copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
     return shared_out(_spread(s, m, n, copies, target.device.properties.compute_units), target)
 
 
 @lru_cache(maxsize=1024)
 def _spread(s: Schedule, m: int, n: int, copies: int, units: int) -> Schedule:
-    """With fewer results a thread, where compute units would be left without a tile."""
+    """With fewer results a thread, where half a tile is enough or compute units would have none."""
+    s = s.fitting(m, n)
     finer = s.finer()
     while finer and _tiles(s, m, n) * copies < units:
         s, finer = finer, finer.finer()

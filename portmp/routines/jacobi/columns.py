@@ -6,7 +6,8 @@ Up to ``definition.ROTATED`` columns: while an element of g is not zero, g is tu
 symmetric matrix with sweeps of at most 30, and b and v become GEMM's products with its vectors; 60
 times at most. Beyond that sweeps over pairs of blocks of columns as Jacobi's method by blocks has
 them, g being the product of a pair's columns; they begin while the whole b^T b has an element that
-is not zero, 60 at most.
+is not zero, 60 at most; a pair's elements count as zero up to half of that, so that what the whole
+product shows is turned, although the pair's own product rounds otherwise.
 
 A beginning in the first limb has v, widened by zeros, as x. While r = 1 - x^T x is above w u^N / 4,
 or an element of g = (b x)^T (b x) does not count as zero and the largest one beside the diagonal is
@@ -192,7 +193,7 @@ def _large(b: Planes, x: Planes | None, vectors: bool, method: Method) -> _One:
             u = allocate(w.format, squares.shape, w.queue)
             columns = pairs.columns(w)
             OnDevice(w.format, None).multiply(parts.turned(columns), columns, squares, "set")
-            turned(squares, rule, sweeps=1, v=u, shift=pairs.block, counted=False)
+            turned(squares, rule.halved(), sweeps=1, v=u, shift=pairs.block, counted=False)
             blocks.times(pairs, w, u, other)
             w, other = other, w
             if v is not None and spare is not None:
