@@ -35,7 +35,7 @@ def tensorsolve(
     n = math.prod(unknown)
     if given.shape[: side.ndim] != side.shape or n != side.size:
         raise ShapeError(
-            f"tensorsolve: a {given.shape} and b {side.shape} given: the shape of b and as many "
+            f"tensorsolve: a {given.shape} does not fit b {side.shape}: the shape of b and as many "
             "unknowns are needed"
         )
     found: Array = solve(given.reshape(n, n), side.reshape(n), method=method).reshape(unknown)
@@ -47,13 +47,10 @@ def tensorinv(a: Any, ind: int = 2, *, method: By = "direct") -> Array:
     given = operands.values(a, "tensorinv: a")
     (count,) = integers((ind,), "ind")
     if count <= 0:
-        raise ArgumentError(f"tensorinv: ind: {ind} given, a number from 1 on is needed")
+        raise ArgumentError(f"tensorinv: ind {ind} given, a number from 1 on is needed")
     rows, columns = given.shape[:count], given.shape[count:]
     n = math.prod(rows)
     if n != math.prod(columns):
-        raise ShapeError(
-            f"tensorinv: a {given.shape}, ind {count} given: as many elements before and after it "
-            "are needed"
-        )
+        raise ShapeError(f"tensorinv: a {given.shape} with ind {count} is no square matrix")
     found: Array = inv(given.reshape(n, n), method=method).reshape((*columns, *rows))
     return found
