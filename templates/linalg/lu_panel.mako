@@ -19,7 +19,7 @@
     apart = max(threads // most, 1)
     held = rows // apart
     ## Elements that stay in registers from step to step; a thread has one column of them.
-    stay = threads > 1 and held * w.format.limbs * (2 if w.scalar == "double" else 1) <= 64
+    stay = threads > 1 and held * w.format.limbs * (2 if w.scalar == "double" else 1) <= registers
     at_once = min(held, 8)
     tree = p.warp_barrier or barrier
 %>

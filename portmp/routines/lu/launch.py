@@ -32,6 +32,10 @@ from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 THREADS = 256
 ROWS = {"gpu": (64, 128, 256), "cpu": (256,)}
 """Rows that a block of threads in a panel may have, the usual number first."""
+FEW = (16, 32)
+"""Rows of small matrices, whose blocks have fewer threads: more matrices are worked on at once."""
+REGISTERS = 64
+"""32-bit registers of a thread that elements of a panel may stay in from step to step."""
 TILE = 16
 """Columns of a block of threads that swaps rows."""
 
@@ -44,7 +48,8 @@ def panel_spec(
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
-    return spec("lu_panel", "linalg/lu_panel.mako", f, roles, together=together, **sizes)
+    sizes |= {"registers": REGISTERS, "together": together}
+    return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
 
 
 @cache
@@ -64,6 +69,19 @@ def threads_for(device: Device | None) -> int:
     """Threads of a block: at least one for each column of a panel, or a single one."""
     threads = threads_of(device, THREADS)
     return threads if threads >= definition.BLOCK else 1
+
+
+def panel_shape(form: Format, device: Device, m: int) -> tuple[int, tuple[int, ...]]:
+    """Threads of a panel's blocks, and the rows that one may have, for matrices of *m* rows."""
+    threads = threads_for(device)
+    rows = next((few for few in FEW if threads > 1 and m <= few), None)
+    if rows is None:
+        return threads, ROWS[device.properties.kind]
+    few = definition.BLOCK
+    words = form.limbs * np.dtype(form.word).itemsize // 4
+    while few < threads and rows * definition.BLOCK // few * words > REGISTERS:
+        few *= 2
+    return few, (rows,)
 
 
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
@@ -89,8 +107,8 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         batch, m, n = w.shape
         self.count = min(m, n)
         self.threads = threads_for(w.device)
-        rows = ROWS[w.device.properties.kind]
-        form, threads = w.format.name, self.threads
+        threads, rows = panel_shape(w.format, w.device, m)
+        form = w.format.name
 
         def stepped(rows: int, _: bool, together: bool) -> KernelSpec:
             return panel_spec(form, threads, rows, together)

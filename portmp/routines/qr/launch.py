@@ -40,6 +40,8 @@ from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 256
+FEW, FEW_THREADS = 64, 64
+"""Matrices of few rows have fewer threads a block: more of them are worked on at once."""
 
 
 @cache
@@ -86,7 +88,8 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         super().__init__(like.format, method)
         self.negligible = negligible
         self.batch = like.shape[0]
-        name, threads = like.format.name, threads_of(like.device, THREADS)
+        usual = FEW_THREADS if like.shape[1] <= FEW else THREADS
+        name, threads = like.format.name, threads_of(like.device, usual)
 
         def stepped(_: int, many: bool, together: bool) -> KernelSpec:
             return panel_spec(name, threads, many, together)
