@@ -45,7 +45,7 @@ SPECTRAL_SIZES = {
     "cpu": {"float64": (256,), "dd": (128, 256), "td": (128,)},
 }
 BATCH = {"gpu": 10_000, "cpu": 500}
-REFINED = {"gpu": (1024, 4096, 8192), "cpu": (256, 512)}
+REFINED = {"gpu": (1024, 4096, 8192, 16384), "cpu": (256, 512)}
 CONDITION = 1e10
 SPARSE = {"gpu": 1 << 20, "cpu": 1 << 16}
 """Rows of sparse matrices."""
