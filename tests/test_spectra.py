@@ -302,6 +302,20 @@ def test_singular_values_down_to_roundoff(device: Device, form: str, n: int) -> 
     check_svd(a, linalg.svd(a, relative=True))
 
 
+def test_sweeps_end_where_products_round_otherwise(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A pair's own product is direct, that of the whole not: a cosine may be small in one alone."""
+    monkeypatch.setattr(blocks, "SWEEPS", 20)
+    a = np.random.default_rng(2).standard_normal((256, 256))
+    found = linalg.svd(mp.array(a, "float64", device), method="ozaki2")
+    u, s, vh = (x.to_float64() for x in found)
+    unit = 256 * 2.0**-53
+    assert np.linalg.norm(u.T @ u - np.eye(256)) <= 10 * unit
+    assert np.linalg.norm(vh @ vh.T - np.eye(256)) <= 10 * unit
+    assert np.linalg.norm(u * s @ vh - a) <= 10 * unit * np.linalg.norm(a)
+
+
 def test_rows_of_any_size(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where columns do not become orthogonal in time (129 rows need more sweeps than there are)."""
     monkeypatch.setattr(blocks, "SWEEPS", 8)
