@@ -119,11 +119,14 @@ def test_texts_for_gpus_are_opencl_c(form: str, tmp_path: Path) -> None:
 
 
 def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
-    """Kernels of linear algebra for CPUs, and for devices whose blocks may wait for each other."""
+    """Kernels of linear algebra for CPUs, for blocks that wait for each other, of small matrices."""
     if on == "opencl" and form in ("dd", "ts"):
         yield triangular.kernel_spec(form, 1, 4)
     if platform.get(on).grid_barrier:
         yield from (routine.panel_spec(form, together=True) for routine in (lu, qr))
+    if on != "opencl":
+        yield lu.panel_spec(form, 32, 16)
+        yield qr.panel_spec(form, 64, False)
 
 
 def everything() -> Iterator[tuple[str, str, RenderedSource]]:
