@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 from portmp.porting.sources import number, text_of
 from portmp.porting.translation import Writer
@@ -112,12 +113,25 @@ def _block(facts: Facts, inside: Inside) -> str:
 def _sizes_of(facts: Facts, text: str) -> list[int]:
     made = re.fullmatch(r"dim3\s*\(([^()]*)\)", text)
     if made is None and re.fullmatch(r"\w+", text):
-        named = re.search(rf"\bdim3\s+{text}\s*\(([^()]*)\)", facts.source.text) or re.search(
-            rf"\bdim3\b[^;]*\b{text}\s*\(([^()]*)\)", facts.source.text
-        )
-        made = named
+        made = _declared(facts.source.text, text)
     pieces = made[1].split(",") if made else [text]
     return [number(piece, facts.source.constants) or 0 for piece in pieces]
+
+
+@lru_cache(maxsize=64)
+def _declared(source: str, name: str) -> re.Match[str] | None:
+    """``name(...)`` as the first thing that a statement with ``dim3`` declares, or as another."""
+    found = None
+    for statement in source.split(";"):
+        kind = re.search(r"\bdim3\b", statement)
+        if kind is None:
+            continue
+        declared = statement[kind.end() :]
+        first = re.match(rf"\s+{name}\s*\(([^()]*)\)", declared)
+        if first:
+            return first
+        found = found or re.search(rf"\b{name}\s*\(([^()]*)\)", declared)
+    return found
 
 
 _IMPORT = "import portmp as mp"
