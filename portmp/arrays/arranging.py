@@ -415,7 +415,8 @@ def diag_indices(n: int, ndim: int = 2, device: Where = None) -> Any:
 def _of_matrix(x: AnyArray, what: str) -> tuple[int, int]:
     if x.ndim != 2:
         raise ShapeError(f"{what}: a matrix is needed, shape {x.shape} given")
-    return x.shape  # type: ignore[no-any-return]
+    rows, columns = x.shape
+    return rows, columns
 
 
 def tril_indices_from(x: AnyArray, k: int = 0) -> Any:

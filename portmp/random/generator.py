@@ -56,7 +56,7 @@ def _draws(function: Callable[..., Array]) -> Callable[..., Array]:
 
     # The signature is the one above: nobody is to read it off the wrapped function's text.
     del method.__wrapped__
-    method.__signature__ = signature  # type: ignore[attr-defined]
+    vars(method)["__signature__"] = signature
     return method
 
 
