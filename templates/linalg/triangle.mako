@@ -3,29 +3,31 @@
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <% p, long = w.platform, w.platform.index %>
 ${arithmetic(w, [])}
-/* out: dense matrices of a number of rows and columns; a has so many rows */
+/* out: as many matrices, columns and rows as count says; a has so many rows; a diagonal that begins
+   in a row */
 ${p.kernel.format(threads)} triangle(
     const ${long} count, const ${long} rows, const ${long} columns, const ${long} held,
-    const int lower, const int unit,
+    const ${long} begin, const int lower, const int unit,
 ${matrix(w, "a")}\
-    ${w.planes("out", const=False)})
+${matrix(w, "out", const=False, end=")")}
 {
     const ${long} e = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
-    const ${long} j = e % columns, i = e / columns % rows;
-    const ${long} at = a_start + e / columns / rows * a_batch + i * a_row + j * a_col;
+    const ${long} j = e % columns, i = e / columns % rows, entry = e / columns / rows;
+    const ${long} at = a_start + entry * a_batch + i * a_row + j * a_col;
+    const ${long} out_at = out_start + entry * out_batch + i * out_row + j * out_col;
     if (e >= count)
         return;
-    if (unit && i == j) {
+    if (unit && i == begin + j) {
 % for k in w.limbs:
-        ${w.store("out", k, "e", w.literal(0 if k else 1))}
+        ${w.store("out", k, "out_at", w.literal(0 if k else 1))}
 % endfor
-    } else if (i < held && (lower ? j <= i : j >= i)) {
+    } else if (i < held && (lower ? begin + j <= i : begin + j >= i)) {
 % for k in w.limbs:
-        ${w.store("out", k, "e", w.limb("a", k, "at"))}
+        ${w.store("out", k, "out_at", w.limb("a", k, "at"))}
 % endfor
     } else {
 % for k in w.limbs:
-        ${w.store("out", k, "e", w.literal(0))}
+        ${w.store("out", k, "out_at", w.literal(0))}
 % endfor
     }
 }

@@ -1,8 +1,10 @@
 ## Exponents of rows: the least e with |x| < 2^e for all leading limbs of a row, SPECIAL where one is
-## not finite. One slab of columns a block; slabs are combined by the larger.
-## w: Writer, across: whether neighbouring rows are neighbours in memory, ranges: whether the least e
-## of the entries other than 0 is found too (subnormal ones count as the least there are).
+## not finite. Rows and one slab of columns a block; slabs are combined by the larger.
+## w: Writer, across: whether neighbouring rows are neighbours in memory, and so in a block; ranges:
+## whether the least e of the entries other than 0 is found too (subnormal ones count as the least
+## there are); lanes: work-items of a row, threads / lanes rows a block.
 <%
+    height = threads // lanes
     names = ["most", "least"] if ranges else ["most"]
     lowest = -51 if w.format.planes[0] == "float64" else -22
 %>
@@ -17,23 +19,18 @@ ${p.kernel.format(threads)} ${name}(
     ${p.const_pointer.format(w.scalar)}a0, const ${long} a_start, const ${long} a_row, const ${long} a_col,
     ${", ".join(p.pointer.format("int") + f"{one}_found" for one in names)})
 {
+    ${p.shared} int ${", ".join(f"{one}s[{threads}]" for one in names)};
     const int thread = (int)${p.axis(p.local_id, 0)};
+    const int here = ${f"thread % {height}" if across else f"thread / {lanes}"}, lane = ${f"thread / {height}" if across else f"thread % {lanes}"};
+    const ${long} row = (${long})${p.axis(p.group_id, 0)} * ${height} + here;
     const ${long} first = (${long})${p.axis(p.group_id, 1)} * slab;
-    const ${long} last = first + slab < columns ? first + slab : columns;
+    const ${long} last = row >= rows ? first : first + slab < columns ? first + slab : columns;
     int most = 0;
 % if ranges:
     int least = ${special};
 % endif
-% if across:
-    const ${long} row = (${long})${p.axis(p.group_id, 0)} * ${threads} + thread;
-    if (row >= rows)
-        return;
-    for (${long} col = first; col < last; ++col) {
-% else:
-    ${p.shared} int ${", ".join(f"{one}s[{threads}]" for one in names)};
-    const ${long} row = (${long})${p.axis(p.group_id, 0)};
-    for (${long} col = first + thread; col < last; col += ${threads}) {
-% endif
+    ${p.unrolled_by(4)}
+    for (${long} col = first + lane; col < last; col += ${lanes}) {
         const ${w.scalar} x = a0[a_start + row * a_row + col * a_col];
         const int e = ${exponent};
         most = e > most ? e : most;
@@ -44,25 +41,23 @@ ${p.kernel.format(threads)} ${name}(
         }
 % endif
     }
-% if not across:
 % for one in names:
     ${one}s[thread] = ${one};
 % endfor
-    for (int step = ${threads // 2}; step > 0; step /= 2) {
+    for (int step = ${lanes // 2}; step > 0; step /= 2) {
         ${p.barrier}
-        if (thread < step && mosts[thread + step] > mosts[thread])
-            mosts[thread] = mosts[thread + step];
-% if ranges:
-        if (thread < step && leasts[thread + step] < leasts[thread])
-            leasts[thread] = leasts[thread + step];
-% endif
+        if (lane < step) {
+            const int other = thread + step * ${height if across else 1};
+% for one, better in zip(names, "><"):
+            ${one}s[thread] = ${one}s[other] ${better} ${one}s[thread] ? ${one}s[other] : ${one}s[thread];
+% endfor
+        }
     }
-    if (thread != 0)
+    if (lane != 0 || row >= rows)
         return;
 % for one in names:
-    ${one} = ${one}s[0];
+    ${one} = ${one}s[thread];
 % endfor
-% endif
     /* numbers below the normal ones count as the smallest of those */
     most_found[(${long})${p.axis(p.group_id, 1)} * rows + row] = most == ${0x7FF if double else 0xFF} ? ${special} : (most > 1 ? most : 1) - ${1022 if double else 126};
 % if ranges:

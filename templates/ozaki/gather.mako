@@ -10,7 +10,7 @@
     weight = slices.shift - 2 * slices.bits
 %>
 <%sums:result layout="${layout}" kind="${kind}" count="${slices.digits}" base="${slices.base}" weight="${weight}">
-        ${p.const_pointer.format(kind)}found = products + row * row_stride + col;
+        ${p.const_pointer.format(kind)}found = products + row * row_stride + first;
         ${long} carry = 0, high, digit, sum;
 % for t in range(slices.digits):
         sum = 0;
@@ -35,10 +35,10 @@
 % if t < last:
         /* from -2^${slices.base - 1} to 2^${slices.base - 1} - 1 */
         digit = (sum + ${1 << (slices.base - 1)}) >> ${slices.base};
-        s${t} = (double)(sum - (digit << ${slices.base}));
+        s${t}[0] = (double)(sum - (digit << ${slices.base}));
         carry += digit;
 % else:
-        s${t} = (double)(carry + (high << ${width}));
+        s${t}[0] = (double)(carry + (high << ${width}));
 % endif
 % endfor
 </%sums:result>

@@ -1,5 +1,5 @@
 ## A product's integers from its residues, and from them values.
-## w: Writer, system: the moduli, parts of the depth are summed here (blocks of residues' products).
+## w: Writer, system: the moduli, each: elements of a work-item, which are read at once; parts of the depth are summed here (blocks of residues' products).
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
 <%namespace name="sums" file="/ozaki/result.mako"/>
@@ -24,34 +24,41 @@ ${p.constant} double rebuild_others[${len(digits) * len(moduli)}] = {
     ${", ".join(double.literal(d) for d in system.other(m))},
 % endfor
 };
-<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${40}" weight="${-2 * system.bits}">
-        double whole = 0.0;
-        for (${long} part = 0; part < parts; ++part) {
-            ${p.const_pointer.format("int")}found = products + part * part_stride + row * row_stride + col;
-            double x, y;
-            /* the product is the sum of residues y times the products of other moduli, up to a
-               multiple of the product of all, which the sum of y / modulus tells */
-            ${p.unrolled_by(w.table_steps)}
-            for (int l = 0; l < ${system.count}; ++l) {
-                const double modulus = rebuild_moduli[2 * l], inverse = rebuild_moduli[2 * l + 1];
-                x = double_from_int(found[l * stride]);
-                y = ${double.fma("x", "inverse", double.literal(rounding))} - ${double.literal(rounding)};
-                y = ${double.fma("-y", "modulus", "x")};
-                whole = ${double.fma("y", "inverse", "whole")};
+<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${40}" weight="${-2 * system.bits}" each="${each}">
+    for (${long} part = 0; part < parts; ++part) {
+        const ${p.const_pointer.format(f"int{each}")}found = (${p.const_pointer.format(f"int{each}")})(products + part * part_stride + row * row_stride + first);
+        double whole[${each}], x, y;
+        ${p.unroll}
+        for (int e = 0; e < ${each}; ++e)
+            whole[e] = 0.0;
+        /* the product is the sum of residues y times the products of other moduli, up to a
+           multiple of the product of all, which the sum of y / modulus tells */
+        ${p.unrolled_by(w.table_steps)}
+        for (int l = 0; l < ${system.count}; ++l) {
+            const double modulus = rebuild_moduli[2 * l], inverse = rebuild_moduli[2 * l + 1];
+            const int${each} sums = found[l * (stride / ${each})];
+% for e, lane in enumerate("xyzw"[:each]):
+            x = double_from_int(sums.${lane});
+            y = ${double.fma("x", "inverse", double.literal(rounding))} - ${double.literal(rounding)};
+            y = ${double.fma("-y", "modulus", "x")};
+            whole[${e}] = ${double.fma("y", "inverse", f"whole[{e}]")};
 % for t in digits:
-                s${t} = ${double.fma("y", f"rebuild_others[{len(digits)} * l + {t}]", f"s{t}")};
+            s${t}[${e}] = ${double.fma("y", f"rebuild_others[{len(digits)} * l + {t}]", f"s{t}[{e}]")};
 % endfor
-            }
-            /* digits from -2^39 to 2^39 - 1: of the integer, whatever the moduli */
-            whole = (whole + ${double.literal(rounding)}) - ${double.literal(rounding)};
-% for t in digits:
-            s${t} = ${double.fma("-whole", double.literal(product[t]), f"s{t}")};
-% endfor
-            whole = 0.0;
-% for t in digits[:-1]:
-            x = floor(s${t} * ${double.literal(1 / base)} + 0.5);
-            s${t} = ${double.fma("-x", double.literal(base), f"s{t}")};
-            s${t + 1} = s${t + 1} + x;
 % endfor
         }
+        /* digits from -2^39 to 2^39 - 1: of the integer, whatever the moduli */
+        ${p.unroll}
+        for (int e = 0; e < ${each}; ++e) {
+            y = (whole[e] + ${double.literal(rounding)}) - ${double.literal(rounding)};
+% for t in digits:
+            s${t}[e] = ${double.fma("-y", double.literal(product[t]), f"s{t}[e]")};
+% endfor
+% for t in digits[:-1]:
+            x = floor(s${t}[e] * ${double.literal(1 / base)} + 0.5);
+            s${t}[e] = ${double.fma("-x", double.literal(base), f"s{t}[e]")};
+            s${t + 1}[e] = s${t + 1}[e] + x;
+% endfor
+        }
+    }
 </%sums:result>

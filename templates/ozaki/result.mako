@@ -1,12 +1,15 @@
-## The kernel that makes values of C from exact sums; a template's body finds the sums: one element a
-## work-item. The body sets s0, s1 ...: digits of the sum, the lowest first.
+## The kernel that makes values of C from exact sums; a template's body finds the sums: a few
+## neighbours of a row a work-item, the first in column ``first`` of ``row``. For each element e of
+## them the body sets s0[e], s1[e] ...: digits of the sum, the lowest first. Sums stand in whole tiles,
+## so that all of them may be read.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%namespace file="/ozaki/integers.mako" import="exact_sums, power_of_two"/>
-<%def name="result(layout, kind, count, base, weight)">
+<%def name="result(layout, kind, count, base, weight, each=1)">
 ## layout: names of what the host says of the sums' places, kind: their type; count: digits of base
-## 2^base; weight: the digits' unit is 2^weight times the product of the rows' powers of two.
+## 2^base; weight: the digits' unit is 2^weight times the product of the rows' powers of two; each:
+## elements of a work-item.
 <%
     p, long = w.platform, w.platform.index
     double = w.double
@@ -30,74 +33,87 @@ ${p.kernel.format(threads)} ${name}(
     ${w.scalars("alpha")}, ${w.scalars("beta")},
     const int alpha_is_one, const int beta_kind)
 {
-    const ${long} element = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
-    const ${long} row = element / n, col = element % n;
-    const ${long} c_at = c_start + row * c_row + col * c_col;
-    const ${long} out_at = out_start + row * out_row + col * out_col;
-    double ${", ".join(f"s{t} = 0.0" for t in digits)};
-    ${w.value} z;
-    if (element >= m * n)
+    const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const ${long} items = (n + ${each - 1}) / ${each};
+    const ${long} row = item / items, first = item % items * ${each};
+    double ${", ".join(f"s{t}[{each}]" for t in digits)};
+    if (row >= m)
         return;
-    if (a_exponents[a_first + row] == ${special} || b_exponents[b_first + col] == ${special}) {
-        const ${w.scalar} chain = leading_chain(
-            a0, a_start + row * a_row, a_col, b0, b_start + col * b_col, b_row, k);
-        z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
-    } else {
-        const int scale = a_exponents[a_first + row] + b_exponents[b_first + col] + (${weight});
-        const int near = scale < -1000 ? -1000 : scale > 1000 ? 1000 : scale;
-        const int far = scale - near;
-        const int rest = far < -1022 ? -1022 : far > 1023 ? 1023 : far;
+    ${p.unroll}
+    for (int e = 0; e < ${each}; ++e) {
+% for t in digits:
+        s${t}[e] = 0.0;
+% endfor
+    }
 ${caller.body()}
+    ${p.unroll}
+    for (int e = 0; e < ${each}; ++e) {
+        const ${long} col = first + e;
+        const ${long} c_at = c_start + row * c_row + col * c_col;
+        const ${long} out_at = out_start + row * out_row + col * out_col;
+        ${w.value} z;
+        if (col >= n)
+            return;
+        if (a_exponents[a_first + row] == ${special} || b_exponents[b_first + col] == ${special}) {
+            const ${w.scalar} chain = leading_chain(
+                a0, a_start + row * a_row, a_col, b0, b_start + col * b_col, b_row, k);
+            z = ${w.pack(["chain"] + [w.literal(0)] * (w.format.limbs - 1))};
+        } else {
+            const int scale = a_exponents[a_first + row] + b_exponents[b_first + col] + (${weight});
+            const int near = scale < -1000 ? -1000 : scale > 1000 ? 1000 : scale;
+            const int far = scale - near;
+            const int rest = far < -1022 ? -1022 : far > 1023 ? 1023 : far;
 % for t in digits:
 % if t:
-        s${t} = s${t} * ${double.literal(2.0 ** (base * t))};
+            s${t}[e] = s${t}[e] * ${double.literal(2.0 ** (base * t))};
 % endif
 % endfor
-        {
-            /* the leading word of the sum, and of what is left of it, exactly */
-            double error;
+            {
+                /* the leading word of the sum, and of what is left of it, exactly */
+                double error;
 % for i in words:
-            double z${i} = ${"s0" if i < len(digits) else "0.0"};
+                double z${i} = ${"s0[e]" if i < len(digits) else "0.0"};
 % for t in digits[1:max(len(digits) - i, 1)]:
-            z${i} = exact_sum(s${t}, z${i}, &error);
-            s${t - 1} = error;
+                z${i} = exact_sum(s${t}[e], z${i}, &error);
+                s${t - 1}[e] = error;
 % endfor
 % endfor
 % for i in words[1:]:
-            z${i - 1} = exact_sum_in_order(z${i - 1}, z${i}, &error);
-            z${i} = error;
+                z${i - 1} = exact_sum_in_order(z${i - 1}, z${i}, &error);
+                z${i} = error;
 % endfor
 % for i in words:
-            z${i} = z${i} * power_of_two(near) * power_of_two(rest);
+                z${i} = z${i} * power_of_two(near) * power_of_two(rest);
 % endfor
 % if w.format.word == "float64":
 % for i in words[1:]:
-            z${i} = ${double.fabs("z0")} <= ${double.largest} ? z${i} : 0.0;
+                z${i} = ${double.fabs("z0")} <= ${double.largest} ? z${i} : 0.0;
 % endfor
-            z = ${w.pack(f"z{i}" for i in w.limbs)};
+                z = ${w.pack(f"z{i}" for i in w.limbs)};
 % else:
-            {
+                {
 % for i in w.limbs:
-                const float f${i} = (float)z0;
+                    const float f${i} = (float)z0;
 % if i < w.format.limbs - 1:
-                z0 = z0 - (double)f${i};
+                    z0 = z0 - (double)f${i};
 % for j in words[1:]:
-                z${j - 1} = exact_sum(z${j - 1}, z${j}, &error);
-                z${j} = error;
+                    z${j - 1} = exact_sum(z${j - 1}, z${j}, &error);
+                    z${j} = error;
 % endfor
 % endif
 % endfor
 % if w.format.limbs > 1:
-                const int finite = ${w.fabs("f0")} <= ${w.largest};
+                    const int finite = ${w.fabs("f0")} <= ${w.largest};
 % endif
-                z = ${w.pack("f0" if i == 0 else f"(finite ? f{i} : 0.0f)" for i in w.limbs)};
+                    z = ${w.pack("f0" if i == 0 else f"(finite ? f{i} : 0.0f)" for i in w.limbs)};
+                }
+% endif
             }
-% endif
         }
-    }
-${scaled(w, networks, "z", w.element("c", "c_at"), " " * 4)}
+${scaled(w, networks, "z", w.element("c", "c_at"), " " * 8)}
 % for i in w.limbs:
-    ${w.store("out", i, "out_at", w.word_of("z", i))}
+        ${w.store("out", i, "out_at", w.word_of("z", i))}
 % endfor
+    }
 }
 </%def>

@@ -244,9 +244,8 @@ def default(target: Planes, k: int, accuracy: str) -> Schedule:
 def _spread(s: Schedule, m: int, n: int, copies: int, units: int) -> Schedule:
     """With fewer results a thread, where half a tile is enough or compute units would have none."""
     s = s.fitting(m, n)
-    finer = s.finer()
-    while finer and _tiles(s, m, n) * copies < units:
-        s, finer = finer, finer.finer()
+    while _tiles(s, m, n) * copies < units and (more := s.spread()):
+        s = more
     return s
 
 

@@ -146,6 +146,11 @@ class GemmSchedule(Schedule):
         length = getattr(self, name)
         return None if length % 2 else replace(self, **{name: length // 2}).consistent()
 
+    def spread(self) -> GemmSchedule | None:
+        """``finer``, and with a deeper tile: few blocks must wait for memory less often."""
+        finer = self.finer()
+        return finer and replace(finer, tile_k=min(2 * self.tile_k, definition.PERIOD))
+
     def fitting(self, m: int, n: int) -> GemmSchedule:
         """With fewer results a thread along a side of which half a tile is enough."""
         s = self
@@ -250,7 +255,7 @@ class PanelSchedule(Schedule):
         """Itself, for values with a bound: a CPU's registers are few at any rate."""
         return self
 
-    def finer(self) -> None:
+    def spread(self) -> None:
         """None: a work-item's share is small."""
 
     def fitting(self, m: int, n: int) -> PanelSchedule:

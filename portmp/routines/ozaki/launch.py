@@ -35,7 +35,10 @@ TILE = 32
 """Rows and depth of cut operands come in whole tiles."""
 
 SEARCH_COLUMNS, MOST_SLABS = 256, 65535
-"""Columns, at least, that a work-item searches where rows are neighbours; slabs of a launch."""
+"""Columns, at least, that a block searches where rows are neighbours; slabs of a launch."""
+
+LANES = {True: 8, False: 64}
+"""Work-items that search a row together, by whether rows are neighbours."""
 
 SPECIAL = 1 << 14
 """Instead of the exponent of a row with infinities or NaN."""
@@ -65,13 +68,14 @@ class Scheme(ABC):
     """A way to multiply integers: words that they are cut into, and sums of words' products.
 
     ``count``: words of an operand's integer; ``cuts``, ``sums``: formats of the words and of sums
-    of their products.
+    of their products; ``rebuilt``: elements of C that a work-item rebuilds, neighbours of a row.
     """
 
     integers: Integers
     count: int
     cuts: Format
     sums: Format
+    rebuilt = 1
 
     @abstractmethod
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
@@ -112,7 +116,10 @@ class Scheme(ABC):
 def exponent_spec(
     word: str, across: bool, ranges: bool = False, threads: int = THREADS
 ) -> KernelSpec:
-    """The kernels that find exponents of rows, with *ranges* the least ones too."""
+    """The kernels that find exponents of rows, with *ranges* the least ones too.
+
+    A block of *threads* searches as many rows as ``searched`` says.
+    """
     name = "ozaki_ranges" if ranges else "ozaki_exponents"
     return spec(
         name,
@@ -121,9 +128,15 @@ def exponent_spec(
         {},
         threads=threads,
         across=across,
+        lanes=threads // searched(across, threads),
         ranges=ranges,
         special=SPECIAL,
     )
+
+
+def searched(across: bool, threads: int) -> int:
+    """Rows whose exponents a block of threads finds."""
+    return max(threads // LANES[across], 1)
 
 
 def padded(count: int) -> int:
@@ -201,7 +214,7 @@ def _exponents(view: Planes, *, ranges: bool) -> list[Planes]:
     threads = base.threads(view.device, THREADS)
     key = exponent_spec(view.format.word, across, ranges, threads)
     kernels = program.kernels(view.device, key)
-    grid = (base.blocks(rows, threads) if across else rows, slabs, 1)
+    grid = (base.blocks(rows, searched(across, threads)), slabs, 1)
     args: list[Argument] = [rows, depth, slab, view.buffers[0], view.start, *view.strides, *out]
     view.queue.launch(kernels[key.name], grid, (threads, 1, 1), args)
     if slabs > 1:
@@ -249,8 +262,13 @@ def gemm(
     batch = target.shape[:-2]
     limit = workspace or a.device.properties.memory // ROOM
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, addend, target)]
+    # Neighbours of a row of C are written at once: of a view by columns the transposed product is
+    # made, whose sums are the same integers.
+    turned = not target.device.by_reference and _by_columns(target)
     for each in np.ndindex(*batch):
         va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
+        if turned:
+            va, vb, vc, vo = (v.transposed((1, 0)) for v in (vb, va, vc, vo))
         if target.device.by_reference:
             product = partial(reference.product, a.format, scheme.integers)
             base.on_host(vo, product, va, vb, alpha, beta, vc)
@@ -304,6 +322,11 @@ def square(
             rows,
             columns,
         )
+
+
+def _by_columns(c: Planes) -> bool:
+    """Whether neighbours in memory are those of a column."""
+    return abs(c.strides[-2]) < abs(c.strides[-1])
 
 
 def _span(parts: Sequence[slice]) -> slice:
@@ -366,7 +389,8 @@ class _Product:
         ]
         for v in (self.c, self.out):
             args += [*v.buffers, v.start + i * v.strides[0] + j * v.strides[1], *v.strides]
-        grid = (base.blocks(height * width, self.threads), 1, 1)
+        items = height * base.blocks(width, scheme.rebuilt)
+        grid = (base.blocks(items, self.threads), 1, 1)
         queue.launch(self.kernel, grid, (self.threads, 1, 1), [*args, *self.end])
 
 

@@ -30,6 +30,8 @@ from portmp.runtime.planes import Planes
 from portmp.runtime.program import CompilationUnit
 
 LARGEST = 256
+PAIR = 2
+"""Elements of C, neighbours of a row, that a work-item rebuilds: constants are read for both."""
 DIGIT = 40
 """Bits of a digit of the product: ``count`` digits times residues add up in a float64."""
 
@@ -174,6 +176,7 @@ class Residues(ozaki.Scheme):
     """Integers modulo the numbers of a residue system."""
 
     cuts, sums = engines.BYTES, engines.INTS
+    rebuilt = PAIR
 
     def __init__(self, system: ResidueSystem) -> None:
         self.integers = self.system = system
@@ -257,6 +260,7 @@ def rebuild_spec(form: str, system: ResidueSystem, threads: int) -> KernelSpec:
         roles,
         threads=threads,
         system=system,
+        each=PAIR,
         doubles=integers.doubles(f),
         slab=definition.SLAB,
         special=ozaki.SPECIAL,

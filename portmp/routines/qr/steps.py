@@ -42,41 +42,42 @@ class QrSteps(Steps[M]):
         """R takes the upper triangle of a; the factors of Q, from the left."""
         m, n = self.shape(a)
         k = min(m, n)
-        found = self._columns(a, 0, k, False)
+        found = self._columns(a, self.empty(m, k, a), 0, k, False)
         if n > k:
             for one in found:
                 self.apply(one, self.part(a, slice(0, m), slice(k, n)), True)
         return found
 
     def _columns(
-        self, a: M, first: int, end: int, together: bool, t: M | None = None
+        self, a: M, v: M, first: int, end: int, together: bool, t: M | None = None
     ) -> list[Reflectors[M]]:
         """Columns first to end - 1, from row *first* on; *together*: as one factor.
 
-        Its t stands in *t*, if that is given.
+        Its v stands in these columns of *v*, from row *first* on, and zeros above it; its t in *t*,
+        if that is given.
         """
         m, _ = self.shape(a)
-        width, below = end - first, slice(first, m)
+        width, below, columns = end - first, slice(first, m), slice(first, end)
         if not width:
             return []
         if t is None and (together or width <= definition.BLOCK):
             t = self.empty(width, width, a)
         if t is not None and width <= definition.BLOCK:
-            panel = self.part(a, below, slice(first, end))
-            self.panel(panel, t)
-            return [Reflectors(first, self.triangle(panel, True, True), t)]
+            self.panel(self.part(a, below, columns), t)
+            whole = slice(0, m)
+            self.trapezoid(self.part(a, whole, columns), first, self.part(v, whole, columns))
+            return [Reflectors(first, self.part(v, below, columns), t)]
         h = definition.half(width)
         middle, top, bottom = first + h, slice(0, h), slice(h, width)
         corners = [None if t is None else self.part(t, one, one) for one in (top, bottom)]
-        left = self._columns(a, first, middle, True, corners[0])[0]
+        left = self._columns(a, v, first, middle, True, corners[0])[0]
         self.apply(left, self.part(a, slice(0, m), slice(middle, end)), True)
-        right = self._columns(a, middle, end, together, corners[1])
+        right = self._columns(a, v, middle, end, together, corners[1])
         if t is None:
             return [left, *right]
-        v = self.triangle(self.part(a, below, slice(first, end)), True, True)
         both = self.part(left.v, slice(h, m - first), top), right[0].v
         self.multiply(self.turned(both[0]), both[1], self.part(t, top, bottom), "set")
-        return [Reflectors(first, v, t)]
+        return [Reflectors(first, self.part(v, below, columns), t)]
 
     def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
         """c becomes q c, or q^T c, for one factor of Q."""

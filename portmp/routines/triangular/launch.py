@@ -114,28 +114,38 @@ def copy_spec(form: str, threads: int = COPYING) -> KernelSpec:
     return spec("triangle", "linalg/triangle.mako", formats.get(form), {}, threads=threads)
 
 
-def copied_triangle(a: Planes, *, lower: bool, unit: bool, rows: int | None = None) -> Planes:
+def copied_triangle(
+    a: Planes,
+    *,
+    lower: bool,
+    unit: bool,
+    rows: int | None = None,
+    first: int = 0,
+    out: Planes | None = None,
+) -> Planes:
     """Matrices (batch, rows, columns) with zeros beyond a triangle; *unit*: ones on the diagonal.
 
     *rows*: as many as are copied of them, the first ones; more than there are become rows of zeros.
+    *first*: the row in which the diagonal begins. *out*: where they are written to.
     """
     rows = a.shape[-2] if rows is None else rows
-    out = allocate(a.format, (*a.shape[:-2], rows, a.shape[-1]), a.queue)
+    if out is None:
+        out = allocate(a.format, (*a.shape[:-2], rows, a.shape[-1]), a.queue)
     if not out.size:
         return out
     if out.device.by_reference:
-        made = partial(reference.triangle, lower=lower, unit=unit, rows=rows)
+        made = partial(reference.triangle, lower=lower, unit=unit, rows=rows, first=first)
         for each in np.ndindex(*a.shape[:-2]):
             base.on_host(base.matrix_of(out, each), made, base.matrix_of(a, each))
         return out
     threads = base.threads(out.device, COPYING)
     key = copy_spec(a.format.name, threads)
-    args: list[Argument] = [out.size, *out.shape[-2:], a.shape[-2], np.int32(lower), np.int32(unit)]
+    args: list[Argument] = [out.size, *out.shape[-2:], a.shape[-2], first]
     out.queue.launch(
         program.kernels(out.device, key)[key.name],
         (base.blocks(out.size, threads), 1, 1),
         (threads, 1, 1),
-        [*args, *base.batched(a), *out.buffers],
+        [*args, np.int32(lower), np.int32(unit), *base.batched(a), *base.batched(out)],
     )
     return out
 
@@ -246,6 +256,9 @@ class OnDevice(Steps[Planes]):
 
     def triangle(self, a: Planes, lower: bool, unit: bool) -> Planes:
         return copied_triangle(a, lower=lower, unit=unit)
+
+    def trapezoid(self, a: Planes, first: int, out: Planes) -> None:
+        copied_triangle(a, lower=True, unit=True, first=first, out=out)
 
 
 def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> None:

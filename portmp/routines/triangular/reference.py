@@ -64,6 +64,11 @@ class OnHost(Steps[Host]):
     def triangle(self, a: Host, lower: bool, unit: bool) -> Host:
         return triangle(a, lower=lower, unit=unit)
 
+    def trapezoid(self, a: Host, first: int, out: Host) -> None:
+        made = triangle(a, lower=True, unit=True, first=first)
+        for mine, plane in zip(out, made, strict=True):
+            mine[...] = plane
+
     # --- elements ---------------------------------------------------------------------------
 
     def load(self, planes: Host) -> Value:
@@ -105,17 +110,22 @@ def copied(planes: Host) -> Host:
     return [p.copy() for p in planes]
 
 
-def triangle(a: Host, *, lower: bool, unit: bool, rows: int | None = None) -> Host:
-    """A copy with zeros beyond a triangle; *rows*: so many of them, zeros beyond a's."""
+def triangle(
+    a: Host, *, lower: bool, unit: bool, rows: int | None = None, first: int = 0
+) -> Host:
+    """A copy with zeros beyond a triangle; *rows*: so many of them, zeros beyond a's.
+
+    *first*: the row in which the diagonal begins.
+    """
     found = []
     for i, plane in enumerate(a):
-        kept = np.tril(plane) if lower else np.triu(plane)
+        kept = np.tril(plane, -first) if lower else np.triu(plane, -first)
         out = np.zeros((plane.shape[0] if rows is None else rows, plane.shape[1]), plane.dtype)
         count = min(len(kept), len(out))
         out[:count] = kept[:count]
         if unit:
-            diagonal = np.arange(min(out.shape))
-            out[diagonal, diagonal] = 0 if i else 1
+            diagonal = np.arange(min(len(out) - first, out.shape[1]))
+            out[first + diagonal, diagonal] = 0 if i else 1
         found.append(out)
     return found
 

@@ -72,6 +72,10 @@ class Steps(ABC, Generic[M]):
         The diagonal starts at the upper left corner.
         """
 
+    @abstractmethod
+    def trapezoid(self, a: M, first: int, out: M) -> None:
+        """out becomes the unit lower trapezoid of a from row *first* on, and zeros above it."""
+
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
         return self.method if min(m, n, k) >= definition.BY_INTEGERS else None
