@@ -1,5 +1,6 @@
 ## A product's integers from its residues, and from them values.
-## w: Writer, system: the moduli, each: elements of a work-item, which are read at once; parts of the depth are summed here (blocks of residues' products).
+## w: Writer, system: the moduli, each: elements of a work-item, which are read at once; parted:
+## whether there is more than one part: parts of the depth are summed here (blocks of residues' products).
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
 <%namespace name="sums" file="/ozaki/result.mako"/>
@@ -25,8 +26,8 @@ ${p.constant} double rebuild_others[${len(digits) * len(moduli)}] = {
 % endfor
 };
 <%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${40}" weight="${-2 * system.bits}" each="${each}">
-    for (${long} part = 0; part < parts; ++part) {
-        const ${p.const_pointer.format(f"int{each}")}found = (${p.const_pointer.format(f"int{each}")})(products + part * part_stride + row * row_stride + first);
+    ${f"for ({long} part = 0; part < parts; ++part) {{" if parted else f"{{"}
+        ${p.const_pointer.format(f"int{each}")}found = (${p.const_pointer.format(f"int{each}")})(products + ${"part * part_stride + " if parted else ""}row * row_stride + first);
         double whole[${each}], x, y;
         ${p.unroll}
         for (int e = 0; e < ${each}; ++e)

@@ -82,8 +82,8 @@ class Scheme(ABC):
         """The kernel that cuts rows, of the *second* factor; *tiled*: rows are neighbours."""
 
     @abstractmethod
-    def rebuild_spec(self, form: Format, threads: int) -> KernelSpec:
-        """The kernel that rebuilds and rounds sums."""
+    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
+        """The kernel that rebuilds and rounds sums over *k* steps."""
 
     @abstractmethod
     def parts(self, k: int) -> list[tuple[int, int]]:
@@ -358,7 +358,7 @@ class _Product:
         beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
         self.end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
         self.threads = base.threads(out.device, THREADS)
-        key = scheme.rebuild_spec(out.format, self.threads)
+        key = scheme.rebuild_spec(out.format, left.view.shape[1], self.threads)
         self.kernel = program.kernels(out.device, key)[key.name]
 
     def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:

@@ -186,9 +186,9 @@ class Residues(ozaki.Scheme):
         """The first factor's residues carry the factors of the Chinese remainder theorem."""
         return residue_spec(form.name, self.system, not second, tiled, threads)
 
-    def rebuild_spec(self, form: Format, threads: int) -> KernelSpec:
+    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that rebuilds and rounds sums."""
-        return rebuild_spec(form.name, self.system, threads)
+        return rebuild_spec(form.name, self.system, len(self.parts(k)) > 1, threads)
 
     def parts(self, k: int) -> list[tuple[int, int]]:
         """As many steps as an int32 holds."""
@@ -249,8 +249,8 @@ def residue_spec(
 
 
 @cache
-def rebuild_spec(form: str, system: ResidueSystem, threads: int) -> KernelSpec:
-    """The kernel that rebuilds and rounds sums."""
+def rebuild_spec(form: str, system: ResidueSystem, parted: bool, threads: int) -> KernelSpec:
+    """The kernel that rebuilds and rounds sums, *parted*: of more than one part of the depth."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
@@ -261,6 +261,7 @@ def rebuild_spec(form: str, system: ResidueSystem, threads: int) -> KernelSpec:
         threads=threads,
         system=system,
         each=PAIR,
+        parted=parted,
         doubles=integers.doubles(f),
         slab=definition.SLAB,
         special=ozaki.SPECIAL,
@@ -278,7 +279,7 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
         ozaki.exponent_spec(form.word, False, False, threads),
         residue_spec(form.name, numbers, True, False, threads),
         residue_spec(form.name, numbers, False, threads == ozaki.THREADS, threads),
-        rebuild_spec(form.name, numbers, threads),
+        rebuild_spec(form.name, numbers, False, threads),
         engines.product_spec(engines.side(device)),
     ]
     return {one.name: (one,) for one in found}

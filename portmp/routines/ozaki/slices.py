@@ -197,7 +197,7 @@ class Digits(ozaki.Scheme):
         """The kernel that cuts rows into digits."""
         return digit_spec(form.name, self.slices, self.word, second, tiled, threads)
 
-    def rebuild_spec(self, form: Format, threads: int) -> KernelSpec:
+    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that adds up antidiagonals and rounds."""
         return gather_spec(form.name, self.slices, self.word, threads)
 
