@@ -102,6 +102,8 @@ class Names:
 
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
+_USUAL, _URGENT = 0, -1
+"""Priorities of streams: of waiting blocks those of the lower number come first."""
 
 
 class Driver(ABC):
@@ -224,9 +226,9 @@ class Driver(ABC):
         copy = getattr(api, self.names.copy_peer)
         self._check(copy(target, mine, source, theirs, nbytes, stream))
 
-    def new_stream(self) -> Any:
+    def new_stream(self, priority: int = _USUAL) -> Any:
         """A stream that does not wait for the driver's default stream."""
-        return self._call(self.names.stream_create, _NON_BLOCKING)
+        return self._call(self.names.stream_create, _NON_BLOCKING, priority)
 
     def delete_stream(self, stream: Any) -> None:
         """Destroy a stream; work in it still completes."""
@@ -322,21 +324,32 @@ class Driver(ABC):
 
 
 class GpuBuffer(Buffer):
-    """Device memory at the address ``pointer``; a part keeps its parent, or owner, alive."""
+    """Device memory at the address ``pointer``; a part keeps its parent, or owner, alive.
+
+    *stream*: the one that it belongs to, where all queues do not share it.
+    """
 
     device: GpuDevice
 
-    def __init__(self, device: GpuDevice, pointer: int, nbytes: int, parent: object = None) -> None:
+    def __init__(
+        self,
+        device: GpuDevice,
+        pointer: int,
+        nbytes: int,
+        parent: object = None,
+        stream: Any = None,
+    ) -> None:
         self.device = device
         self.pointer = pointer
         self.nbytes = nbytes
         self._parent = parent
+        self._stream = stream
 
     def __del__(self, at_end: Callable[[], bool] = sys.is_finalizing) -> None:
         # At the interpreter's end the driver is gone, and so are modules. A finalizer of weakref,
         # which others here have, takes longer than all else that an allocation does.
         if self._parent is None and not at_end():
-            _quietly(self.device.free, self.pointer)
+            _quietly(self.device.free, self.pointer, self._stream)
 
     def part(self, offset: int, nbytes: int) -> GpuBuffer:
         """A view; *offset* is a multiple of the device's alignment."""
@@ -528,6 +541,14 @@ class GpuQueue(Queue):
         return buffer.pointer + offset
 
 
+class UrgentQueue(GpuQueue):
+    """A stream of high priority, with memory of its own."""
+
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
+        """Aligned parts of one allocation, which is used in this queue alone."""
+        return self.device.parts(sizes, self.stream)
+
+
 class _Packed:
     """A kernel's arguments as drivers read them: their addresses, then eight bytes for each."""
 
@@ -601,29 +622,44 @@ class GpuDevice(Device):
     def _home(self) -> Any:
         return self.queue.stream
 
+    @cached_property
+    def urgent_queue(self) -> GpuQueue:
+        """A stream of high priority."""
+        return UrgentQueue(self, self.driver.new_stream(_URGENT))
+
     def allocate(self, nbytes: int) -> GpuBuffer:
         """Allocate device memory (at least one byte)."""
+        found = self._memory(nbytes, self._home, None)
+        # Memory belongs to the first queue: the others use it after it was allocated,
+        # and it goes back after they have used it.
+        for queue in self._others_now():
+            self.driver.order(self._home, queue.stream)
+        return found
+
+    def _memory(self, nbytes: int, stream: Any, owner: Any) -> GpuBuffer:
+        """New memory from here on in *stream*, to which it goes back if that is its *owner*."""
         if nbytes < 0:
             raise ArgumentError(f"nbytes={nbytes} is negative")
-        pointer = self.driver.allocate(max(nbytes, 1), self._home)
+        pointer = self.driver.allocate(max(nbytes, 1), stream)
         if pointer is None:
             free, total = self.driver.memory()
             raise OutOfMemory(
                 f"{self.name}: {nbytes} bytes asked for, {free} of {total} bytes are free"
             )
-        # Memory belongs to the first queue: the others use it after it was allocated,
-        # and it goes back after they have used it.
-        for queue in self._others_now():
-            self.driver.order(self._home, queue.stream)
-        return GpuBuffer(self, pointer, nbytes)
+        return GpuBuffer(self, pointer, nbytes, stream=owner)
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         """Aligned parts of one allocation."""
+        return self.parts(sizes)
+
+    def parts(self, sizes: Sequence[int], stream: Any = None) -> tuple[Buffer, ...]:
+        """The same; for work in *stream* alone, if that is given."""
         alignment = self.properties.alignment
         offsets = [0]
         for nbytes in sizes:
             offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
-        whole = self.allocate(offsets[-1])
+        total = offsets[-1]
+        whole = self.allocate(total) if stream is None else self._memory(total, stream, stream)
         return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
 
     def free_memory(self) -> int | None:
@@ -699,11 +735,12 @@ class GpuDevice(Device):
         """The queues beside the first one; without any, as a rule, at no cost."""
         return list(self._others) if self._shared else ()
 
-    def free(self, pointer: int) -> None:
-        """Give memory back after what all queues still do with it."""
-        for queue in self._others_now():
-            self.driver.order(queue.stream, self._home)
-        self.driver.free(pointer, self._home)
+    def free(self, pointer: int, stream: Any = None) -> None:
+        """Give memory back after what all queues, or the *stream* it belongs to, do with it."""
+        if stream is None:
+            for queue in self._others_now():
+                self.driver.order(queue.stream, self._home)
+        self.driver.free(pointer, self._home if stream is None else stream)
 
     def _close(self, stream: Any) -> None:
         # Buffers that were freed meanwhile must outlive what this queue still does.

@@ -86,6 +86,10 @@ class View(ABC, Generic[Elements]):
         if queue is self.queue:
             return self
         queue.wait(self.queue.record())
+        return self.named_in(queue)
+
+    def named_in(self, queue: Queue) -> Self:
+        """The same memory in another queue; who asks keeps the work of both in order."""
         return type(self)(self.elements, self.shape, self.strides, self.start, self.buffers, queue)
 
     @property
@@ -334,7 +338,7 @@ def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
     """New memory for plain numbers, with undefined content."""
     check_process(queue.device)
     size = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
-    buffers = queue.device.allocate_parts([size])
+    buffers = queue.allocate_parts([size])
     return Numbers(dtype, tuple(shape), dense_strides(shape), 0, buffers, queue)
 
 
@@ -343,7 +347,7 @@ def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
     check_process(queue.device)
     size = max(math.prod(shape), 1)
     sizes = [size * np.dtype(part).itemsize for part in form.parts]
-    buffers = queue.device.allocate_parts(sizes)
+    buffers = queue.allocate_parts(sizes)
     return Planes(form, tuple(shape), dense_strides(shape), 0, buffers, queue)
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.routines import base
+from portmp.routines.ahead import Ahead
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
 from portmp.routines.reference import Host
@@ -39,7 +40,7 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
 
 class _OnDevice(OnDevice, CholeskySteps[Planes]):
     def __init__(self, a: Planes, method: Method) -> None:
-        super().__init__(a.format, method)
+        super().__init__(a.format, method, Ahead(a.queue))
         self.threads = threads_of(a.device, THREADS)
         self.failed = allocate_numbers("int32", (a.shape[0],), a.queue)
         self.failed.write_parts([np.zeros(a.shape[0], np.int32)])

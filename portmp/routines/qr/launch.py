@@ -31,6 +31,7 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base
+from portmp.routines.ahead import Ahead
 from portmp.routines.panel import Panels
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors
@@ -85,7 +86,8 @@ class Factored(NamedTuple):
 
 class _OnDevice(OnDevice, QrSteps[Planes]):
     def __init__(self, like: Planes, method: Method, negligible: float = 0.0) -> None:
-        super().__init__(like.format, method)
+        ahead = Ahead(like.queue)
+        super().__init__(like.format, method, ahead)
         self.negligible = negligible
         self.batch = like.shape[0]
         usual = FEW_THREADS if like.shape[1] <= FEW else THREADS
@@ -94,7 +96,7 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         def stepped(_: int, many: bool, together: bool) -> KernelSpec:
             return panel_spec(name, threads, many, together)
 
-        self.panels = Panels(like.queue, stepped, (definition.ROWS,), threads)
+        self.panels = Panels(ahead.first, stepped, (definition.ROWS,), threads)
 
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape

@@ -7,11 +7,12 @@ Q is a product of 1 - v t^-1 v^T, the v unit lower trapezoids and the t upper tr
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Generic, NamedTuple
 
 from portmp import definition
-from portmp.routines.triangular.steps import M, Steps
+from portmp.routines.triangular.steps import M, Steps, shares
 
 
 class Reflectors(NamedTuple, Generic[M]):
@@ -42,42 +43,55 @@ class QrSteps(Steps[M]):
         """R takes the upper triangle of a; the factors of Q, from the left."""
         m, n = self.shape(a)
         k = min(m, n)
-        found = self._columns(a, self.empty(m, k, a), 0, k, False)
-        if n > k:
-            for one in found:
-                self.apply(one, self.part(a, slice(0, m), slice(k, n)), True)
+        v, cuts = self.empty(m, k, a), _cuts(k)
+        found = [
+            Reflectors(
+                at, self.part(v, slice(at, m), slice(at, end)), self.empty(end - at, end - at, a)
+            )
+            for at, end in zip(cuts, cuts[1:], strict=False)
+        ]
+        with self.ordered():
+            first = self.first
+            a, v = first(a), first(v)
+            for each, end in zip(found, cuts[1:], strict=False):
+                one = self._columns(a, v, first(each.t), each.first, end)
+                self._apply_in_order(one, a, end, n)
         return found
 
-    def _columns(
-        self, a: M, v: M, first: int, end: int, together: bool, t: M | None = None
-    ) -> list[Reflectors[M]]:
-        """Columns first to end - 1, from row *first* on; *together*: as one factor.
+    def _columns(self, a: M, v: M, t: M, first: int, end: int) -> Reflectors[M]:
+        """Columns first to end - 1, from row *first* on, as one factor.
 
-        Its v stands in these columns of *v*, from row *first* on, and zeros above it; its t in *t*,
-        if that is given.
+        Its v stands in these columns of *v*, from row *first* on, and zeros above it.
         """
         m, _ = self.shape(a)
         width, below, columns = end - first, slice(first, m), slice(first, end)
-        if not width:
-            return []
-        if t is None and (together or width <= definition.BLOCK):
-            t = self.empty(width, width, a)
-        if t is not None and width <= definition.BLOCK:
+        found = Reflectors(first, self.part(v, below, columns), t)
+        if width <= definition.BLOCK:
+            self.needed(columns)
             self.panel(self.part(a, below, columns), t)
             whole = slice(0, m)
             self.trapezoid(self.part(a, whole, columns), first, self.part(v, whole, columns))
-            return [Reflectors(first, self.part(v, below, columns), t)]
+            return found
         h = definition.half(width)
         middle, top, bottom = first + h, slice(0, h), slice(h, width)
-        corners = [None if t is None else self.part(t, one, one) for one in (top, bottom)]
-        left = self._columns(a, v, first, middle, True, corners[0])[0]
-        self.apply(left, self.part(a, slice(0, m), slice(middle, end)), True)
-        right = self._columns(a, v, middle, end, together, corners[1])
-        if t is None:
-            return [left, *right]
-        both = self.part(left.v, slice(h, m - first), top), right[0].v
+        left = self._columns(a, v, self.part(t, top, top), first, middle)
+        self._apply_in_order(left, a, middle, end)
+        right = self._columns(a, v, self.part(t, bottom, bottom), middle, end)
+        both = self.part(left.v, slice(h, m - first), top), right.v
         self.multiply(self.turned(both[0]), both[1], self.part(t, top, bottom), "set")
-        return [Reflectors(first, self.part(v, below, columns), t)]
+        return found
+
+    def _apply_in_order(self, one: Reflectors[M], a: M, first: int, end: int) -> None:
+        """Columns first to end - 1 of a become those of q^T a: first those that are needed first."""
+        m, _ = self.shape(a)
+        now, *later = shares(first, end)
+        self.needed(now)
+        self.apply(one, self.part(a, slice(0, m), now), True)
+        for columns in later:
+            self.later(columns, partial(self._apply_there, one, self.part(a, slice(0, m), columns)))
+
+    def _apply_there(self, one: Reflectors[M], c: M, there: Callable[[M], M]) -> None:
+        self.apply(Reflectors(one.first, there(one.v), there(one.t)), there(c), True)
 
     def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
         """c becomes q c, or q^T c, for one factor of Q."""
@@ -96,3 +110,13 @@ class QrSteps(Steps[M]):
         """c becomes q c, or q^T c."""
         for one in factors if transposed else reversed(factors):
             self.apply(one, c, transposed)
+
+
+def _cuts(k: int) -> list[int]:
+    """Where factors of k columns begin, and k: the left halves, of what is right of them, and so on.
+    """
+    found = [0] if k else []
+    while found and found[-1] < k:
+        rest = k - found[-1]
+        found.append(found[-1] + (definition.half(rest) if rest > definition.BLOCK else rest))
+    return found

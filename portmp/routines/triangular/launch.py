@@ -11,7 +11,8 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache, partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, gemm
+from portmp.routines.ahead import Ahead, Here
 from portmp.routines.ozaki import residues, slices
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.triangular import reference
@@ -153,10 +155,35 @@ def copied_triangle(
 class OnDevice(Steps[Planes]):
     """Blocks of batches of matrices (batch, rows, columns) on a device that runs kernels."""
 
-    def __init__(self, form: Format, method: Method) -> None:
+    def __init__(self, form: Format, method: Method, ahead: Ahead | None = None) -> None:
         self.form, self.method = form, method
         self.factors = factors(form)
         self.updates = gemm.Updates()
+        self.ahead = ahead
+
+    @contextmanager
+    def ordered(self) -> Iterator[None]:
+        if self.ahead is None:
+            yield
+            return
+        self.ahead.begin()
+        try:
+            yield
+        finally:
+            self.ahead.end()
+
+    def first(self, x: Planes) -> Planes:
+        return x if self.ahead is None else x.named_in(self.ahead.first)
+
+    def later(self, columns: slice, work: Callable[[Here], None]) -> None:
+        if self.ahead is None:
+            super().later(columns, work)
+        else:
+            self.ahead.later(columns, work)
+
+    def needed(self, columns: slice) -> None:
+        if self.ahead is not None:
+            self.ahead.needed(columns)
 
     def shape(self, x: Planes) -> tuple[int, int]:
         return x.shape[1], x.shape[2]
