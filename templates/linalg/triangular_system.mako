@@ -8,16 +8,24 @@
     p, long = w.platform, w.platform.index
     fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
     state, settle = networks["accumulate"].result, networks.get("renormalise")
-    lanes = threads // tile
+    ## Of a block of unknowns a thread has ${own} rows of one right-hand side, one below the other. Where
+    ## a warp has all rows of its right-hand sides, blocks need not wait for each other at every step.
+    parts = threads // tile
+    own = most // parts
+    apart = parts >= 16
+    together = p.warp_barrier if apart and p.warp_barrier else p.barrier
     ## Of a product a thread has ${down} rows, as far apart as threads go, and ${across} columns.
     abreast = threads * across // tile
     span = abreast * down
     pitch = span + 1
-    held = {"left": max(most * (most + 1) // 2, depth * pitch), "known": max(2, depth) * tile}
+    held = {"left": max(most * (most + 1) // 2, depth * pitch), "known": max(2 * own, depth) * tile}
+    ## Where a thread's rows begin in the triangle, less their column.
+    at = lambda u: f"(top + {u}) * (top + {u + 1}) / 2"
     batch = min(8, most * most // threads)
     fetched_left, fetched_known = span * depth // threads, -(-depth * tile // threads)
-    ## With few rows a thread leaves out those that are none.
-    versions = [1 << i for i in range(down.bit_length())] if across == 1 else [down]
+    ## With few rows a thread leaves out those that are none; there are mostly ${most} or more.
+    counts = [1 << i for i in range(down.bit_length())]
+    versions = [n for n in counts if n * abreast >= most or n == down]
 %>
 <%def name="put(name, index, value)">
 % for k in w.limbs:
@@ -62,8 +70,8 @@ ${matrix(w, "b", const=False, end=")")}\
 ## Of what a warp reads neighbours lie side by side, whichever way a matrix is stored.
     const int by_rows = (b_row < 0 ? -b_row : b_row) < (b_col < 0 ? -b_col : b_col);
     const int a_by_rows = (a_row < 0 ? -a_row : a_row) < (a_col < 0 ? -a_col : a_col);
-    const int lane = by_rows ? thread % ${lanes} : thread / ${tile};
-    const int j = by_rows ? thread / ${lanes} : thread % ${tile};
+    const int part = ${f"thread % {parts}" if apart else f"thread / {tile}"};
+    const int j = ${f"thread / {parts}" if apart else f"thread % {tile}"};
     const int row_of = by_rows ? thread % ${abreast} : thread / ${tile // across};
     const int column_of = by_rows ? thread / ${abreast} : thread % ${tile // across};
 
@@ -99,49 +107,48 @@ ${kept("left", "i * (i + 1) / 2 + column", "l")}
                 }
 % endfor
             }
-            ${w.value} mine[${most // lanes}];
-            const ${long} side = b_at + first * b_row + j * b_col;
-% for u in range(most // lanes):
-            if (lane + ${u * lanes} < rows && j < width) {
-                const ${long} at = side + (lane + ${u * lanes}) * b_row;
+            ${w.value} mine[${own}];
+            const int top = part * ${own};
+            const ${long} side = b_at + (first + top) * b_row + j * b_col;
+% for u in range(own):
+            if (top + ${u} < rows && j < width) {
+                const ${long} at = side + ${u} * b_row;
                 mine[${u}] = ${w.element("b", "at")};
             } else {
                 mine[${u}] = ${w.zero()};
             }
 % endfor
             ${p.barrier}
-            for (int i = 0; i < rows; ++i) {
-                const int spot = (i & 1) * ${tile} + j;
-                if (i % ${lanes} == lane && j < width) {
-% for u in range(most // lanes):
-                    if (i == lane + ${u * lanes}) {
-                        if (!unit) {
-                            mine[${u}] = ${div}(mine[${u}], ${there("left", "i * (i + 3) / 2")});
+            for (int i = 0; i < rows; i += ${own}) {
+                const int spot = (i / ${own} & 1) * ${own * tile} + j;
+                if (i == top) {
+% for u in range(own):
+                    if (!unit) {
+                        mine[${u}] = ${div}(mine[${u}], ${there("left", f"{at(u)} + top + {u}")});
 ${stored(f"mine[{u}]")}\
-                        }
-${kept("known", "spot", f"mine[{u}]")}\
                     }
+${kept("known", f"spot + {u * tile}", f"mine[{u}]")}\
+% for v in range(u + 1, own):
+                    mine[${v}] = ${fma}(${there("left", f"{at(v)} + top + {u}")}, mine[${u}], mine[${v}]);
+${stored(f"mine[{v}]")}\
+% endfor
 % endfor
                 }
-                ${p.barrier}
-                if (j < width) {
-                    const ${w.value} x = ${there("known", "spot")};
-## All rows, so that none waits for another; only those below keep what they get.
-% for u in range(most // lanes):
-                    {
-                        const int row = lane + ${u * lanes}, below = row > i, at = row * (row + 1) / 2 + i;
-                        ${w.value} z = ${fma}(${there("left", "at")}, x, mine[${u}]);
-${stored("z")}\
-% for k in w.limbs:
-                        ${w.word_of(f"mine[{u}]", k)} = below ? ${w.word_of("z", k)} : ${w.word_of(f"mine[{u}]", k)};
+                ${together}
+                if (i < top) {
+                    ${p.unrolled_by(1)}
+                    for (int u = 0; u < ${own}; ++u) {
+                        const ${w.value} x = ${there("known", f"spot + u * {tile}")};
+% for v in range(own):
+                        mine[${v}] = ${fma}(${there("left", f"{at(v)} + i + u")}, x, mine[${v}]);
+${stored(f"mine[{v}]")}\
 % endfor
                     }
-% endfor
                 }
             }
-% for u in range(most // lanes):
-            if (lane + ${u * lanes} < rows && j < width) {
-                const ${long} at = side + (lane + ${u * lanes}) * b_row;
+% for u in range(own):
+            if (top + ${u} < rows && j < width) {
+                const ${long} at = side + ${u} * b_row;
 ${put("b", "at", f"mine[{u}]")}
             }
 % endfor

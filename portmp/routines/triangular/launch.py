@@ -33,14 +33,15 @@ from portmp.schedules.base import widths
 THREADS = 128
 TILE = 16
 """Right-hand sides of a block of threads."""
-WIDE = 2048
-"""So many right-hand sides keep a GPU busy by tiles of that many; fewer are shared out."""
 LAYOUTS = {
     "narrow": {"tile": 4, "across": 1, "down": 4, "depth": 8},
-    "wide": {"tile": TILE, "across": 2, "down": 2, "depth": 16},
+    "wide": {"tile": 16, "across": 2, "down": 4, "depth": 16},
+    "broad": {"tile": 32, "across": 4, "down": 4, "depth": 16},
 }
 """Of a system's blocks of threads: right-hand sides; of a product a thread's columns and rows, and
 the steps that are kept at once."""
+ENOUGH = {"narrow": 1, "wide": 1024, "broad": 6144}
+"""From so many right-hand sides on a layout's blocks keep a GPU busy; with fewer each has less."""
 LONG = 200
 """Operations of a step, from which on a thread has one row: more would be too long, written out."""
 MEMORY = 32768
@@ -82,6 +83,14 @@ def layouts(form: str) -> tuple[str, ...]:
     """Which layouts a format has: with long operations the narrow one alone."""
     cost = formats.get(form).accumulator("accurate").networks["accumulate"].cost
     return ("narrow",) if sum(cost.values()) > LONG else tuple(LAYOUTS)
+
+
+def layout_for(form: str, batch: int, columns: int) -> str:
+    """The layout for so many right-hand sides of each of a batch's systems."""
+    for name in reversed(layouts(form)):
+        if columns >= LAYOUTS[name]["tile"] and batch * columns >= ENOUGH[name]:
+            return name
+    return layouts(form)[0]
 
 
 @cache
@@ -215,8 +224,7 @@ class OnDevice(Steps[Planes]):
             super().solve(a, b, lower=lower, unit=unit)
             return
         batch, n, columns = b.shape
-        wide = batch * columns >= WIDE and columns >= TILE
-        layout = layouts(self.form.name)[-1 if wide else 0]
+        layout = layout_for(self.form.name, batch, columns)
         key = system_spec(self.form.name, threads, layout)
         tiles = base.blocks(columns, LAYOUTS[layout]["tile"])
         if not lower:
