@@ -42,8 +42,8 @@ LAYOUTS = {
 the steps that are kept at once."""
 ENOUGH = {"narrow": 1, "wide": 1024, "broad": 6144}
 """From so many right-hand sides on a layout's blocks keep a GPU busy; with fewer each has less."""
-LONG = 200
-"""Operations of a step, from which on a thread has one row: more would be too long, written out."""
+LONGEST = {"wide": 200, "broad": 100}
+"""Operations that a step of a layout's products may have: more would be too long, written out."""
 MEMORY = 32768
 """Bytes of block memory that every GPU has."""
 SYSTEM = 256
@@ -82,7 +82,8 @@ def width_for(form: Format, device: Device | None) -> int:
 def layouts(form: str) -> tuple[str, ...]:
     """Which layouts a format has: with long operations the narrow one alone."""
     cost = formats.get(form).accumulator("accurate").networks["accumulate"].cost
-    return ("narrow",) if sum(cost.values()) > LONG else tuple(LAYOUTS)
+    steps = sum(cost.values())
+    return tuple(name for name in LAYOUTS if steps <= LONGEST.get(name, steps))
 
 
 def layout_for(form: str, batch: int, columns: int) -> str:
