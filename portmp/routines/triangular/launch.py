@@ -35,8 +35,8 @@ TILE = 16
 """Right-hand sides of a block of threads."""
 LAYOUTS = {
     "narrow": {"tile": 4, "across": 1, "down": 4, "depth": 8},
-    "wide": {"tile": 16, "across": 2, "down": 4, "depth": 16},
-    "broad": {"tile": 32, "across": 4, "down": 4, "depth": 16},
+    "wide": {"tile": 16, "across": 2, "down": 4, "depth": 8},
+    "broad": {"tile": 32, "across": 4, "down": 4, "depth": 8},
 }
 """Of a system's blocks of threads: right-hand sides; of a product a thread's columns and rows, and
 the steps that are kept at once."""
