@@ -50,7 +50,7 @@ ${arithmetic(w, list(networks.values()))}
 ${leading_chain(w, slab)}
 /* a x = b, a lower triangular with n rows, x in b's place; unknowns in ascending order. With upper,
    a is an upper one turned round: its first block of rows is the one that may be smaller */
-${p.kernel.format(threads)} triangular_system(
+${p.kernel_of(threads, resident)} triangular_system(
     const ${long} n, const ${long} columns, const ${long} tiles, const int unit, const int upper,
 ${matrix(w, "a")}\
 ${matrix(w, "b", const=False, end=")")}\
@@ -72,6 +72,10 @@ ${matrix(w, "b", const=False, end=")")}\
     const int a_by_rows = (a_row < 0 ? -a_row : a_row) < (a_col < 0 ? -a_col : a_col);
     const int part = ${f"thread % {parts}" if apart else f"thread / {tile}"};
     const int j = ${f"thread / {parts}" if apart else f"thread % {tile}"};
+    /* what a thread brings of a product's left operand: where its first element is, and the next ones */
+    const int left_row = a_by_rows ? thread % ${span} : thread / ${depth};
+    const int left_step = a_by_rows ? thread / ${span} : thread % ${depth};
+    const int rows_apart = a_by_rows ? 0 : ${threads // depth}, steps_apart = a_by_rows ? ${threads // span} : 0;
     const int row_of = by_rows ? thread % ${abreast} : thread / ${tile // across};
     const int column_of = by_rows ? thread / ${abreast} : thread % ${tile // across};
 
@@ -170,6 +174,7 @@ ${put("b", "at", f"mine[{u}]")}
         /* in the order of the matrix as it was given */
         const int origin = upper ? end - 1 : from;
         const ${long} a_next = upper ? -a_col : a_col, b_next = upper ? -b_row : b_row;
+        const ${long} left_apart = rows_apart * a_row + steps_apart * a_next;
         const ${long} x_at = b_at + origin * b_row;
         for (int top = end; top < below; top += ${span}) {
             const int there = below - top;
@@ -189,8 +194,7 @@ ${fetched("0")}
                 ${p.barrier}
 % for u in range(fetched_left):
                 {
-                    const int e = thread + ${u * threads};
-                    const int at = a_by_rows ? e / ${span} * ${pitch} + e % ${span} : e % ${depth} * ${pitch} + e / ${depth};
+                    const int at = left_step * ${pitch} + left_row + ${u} * (steps_apart * ${pitch} + rows_apart);
 ${kept("left", "at", f"next_left[{u}]")}\
                 }
 % endfor
@@ -210,6 +214,19 @@ ${fetched(f"done + {depth}")}
 ${multiplied(count)}
                 }
 % endfor
+            }
+            /* all that lose something are read before the first one is written */
+            ${w.value} before[${down}][${across}];
+            ${p.unroll}
+            for (int u = 0; u < ${down}; ++u) {
+                ${p.unroll}
+                for (int v = 0; v < ${across}; ++v) {
+                    const int row = row_of + u * ${abreast}, column = column_of + v * ${tile // across};
+                    const ${long} at = b_at + (top + row) * b_row + column * b_col;
+                    before[u][v] = ${w.zero()};
+                    if (row < there && column < width)
+                        before[u][v] = ${w.element("b", "at")};
+                }
             }
             ${p.unroll}
             for (int u = 0; u < ${down}; ++u) {
@@ -232,7 +249,7 @@ ${multiplied(count)}
                             ${w.leading("b", pass_on=True)}, x_at + column * b_col, b_next, k);
                         z = ${w.alone("chain")};
                     }
-${scaled(w, networks, "z", w.element("b", "at"), " " * 20)}
+${scaled(w, networks, "z", "before[u][v]", " " * 20)}
 ${put("b", "at", "z")}
                 }
             }
@@ -247,26 +264,26 @@ ${put("b", "at", "z")}
 </%def>
 ## What a thread has of the next steps of both operands; zeros beyond them.
 <%def name="fetched(start)">
-% for u in range(fetched_left):
                 {
-                    const int e = thread + ${u * threads};
-                    const int row = a_by_rows ? e % ${span} : e / ${depth};
-                    const int step = ${start} + (a_by_rows ? e / ${span} : e % ${depth});
-                    const ${w.platform.index} at = l_at + row * a_row + step * a_next;
+                    const ${w.platform.index} at = l_at + left_row * a_row + (${start} + left_step) * a_next;
+% for u in range(fetched_left):
                     next_left[${u}] = ${w.zero()};
-                    if (row < there && step < k)
-                        next_left[${u}] = ${w.element("a", "at")};
-                }
+                    if (left_row + ${u} * rows_apart < there && ${start} + left_step + ${u} * steps_apart < k) {
+                        const ${w.platform.index} place = at + ${u} * left_apart;
+                        next_left[${u}] = ${w.element("a", "place")};
+                    }
 % endfor
+                }
 % for u in range(fetched_known):
                 {
                     const int e = thread + ${u * threads};
-                    const int step = ${start} + (by_rows ? e % ${depth} : e / ${tile});
+                    const int step = by_rows ? e % ${depth} : e / ${tile};
                     const int column = by_rows ? e / ${depth} : e % ${tile};
-                    const ${w.platform.index} at = x_at + step * b_next + column * b_col;
                     next_known[${u}] = ${w.zero()};
-                    if (column < width && step < k)
+                    if (column < width && step < ${depth} && ${start} + step < k) {
+                        const ${w.platform.index} at = x_at + (${start} + step) * b_next + column * b_col;
                         next_known[${u}] = ${w.element("b", "at")};
+                    }
                 }
 % endfor
 </%def>
