@@ -22,6 +22,9 @@
     ## Where a thread's rows begin in the triangle, less their column.
     at = lambda u: f"(top + {u}) * (top + {u + 1}) / 2"
     batch = min(8, most * most // threads)
+    ## Steps of a product that stand side by side, so that few sums do not wait for themselves.
+    steps = 512 // sum(networks["accumulate"].cost.values())
+    written_out = min(1 << max(0, steps.bit_length() - 1), 16)
     fetched_left, fetched_known = span * depth // threads, -(-depth * tile // threads)
     ## With few rows a thread leaves out those that are none; there are mostly ${most} or more.
     counts = [1 << i for i in range(down.bit_length())]
@@ -289,6 +292,7 @@ ${put("b", "at", "z")}
 </%def>
 <%def name="multiplied(count)">
 <% p = w.platform %>
+                    ${p.unrolled_by(max(1, written_out // (count * across)))}
                     for (int step = 0; step < steps; ++step) {
                         ${w.value} x[${across}];
                         ${p.unroll}

@@ -40,9 +40,9 @@ LAYOUTS = {
 }
 """Of a system's blocks of threads: how many, and right-hand sides; of a product a thread's columns
 and rows, and the steps that are kept at once."""
-ENOUGH = {"narrow": 1, "wide": 1024, "broad": 6144}
+ENOUGH = {"narrow": 1, "wide": 1280, "broad": 4096}
 """From so many right-hand sides on a layout's blocks keep a GPU busy; with fewer each has less."""
-LONGEST = {"wide": 200, "broad": 100}
+LONGEST = {"wide": 200, "broad": 50}
 """Operations that a step of a layout's products may have: more would be too long, written out."""
 MEMORY = 32768
 """Bytes of block memory that every GPU has."""
