@@ -322,9 +322,13 @@ CUDA = Platform(
     ),
     async_wait='asm volatile("cp.async.wait_all;" ::: "memory");',
     grid_barrier={
+        # acquire and release, which is all that a barrier needs: __threadfence() is a longer fence
         "wait": (
-            "__syncthreads(); if (threadIdx.x == 0) {{ __threadfence(); atomicAdd({0}, 1);"
-            " while (*(volatile int *){0} < {1}) ; __threadfence(); }} __syncthreads();"
+            "__syncthreads(); if (threadIdx.x == 0) {{ int came_;"
+            ' asm volatile("fence.acq_rel.gpu;" ::: "memory"); atomicAdd({0}, 1);'
+            ' do asm volatile("ld.relaxed.gpu.s32 %0, [%1];" : "=r"(came_) : "l"({0}) : "memory");'
+            ' while (came_ < {1}); asm volatile("fence.acq_rel.gpu;" ::: "memory"); }}'
+            " __syncthreads();"
         ),
         "leave": "if (threadIdx.x == 0 && atomicAdd({0}, 1) == {1} - 1) *{0} = 0;",
     },

@@ -102,6 +102,11 @@ class Writer:
         return self.scalar + (str(self.width) if self.width > 1 else "")
 
     @property
+    def exchange(self) -> str:
+        """The statement by which lanes of a warp exchange words; empty where there is none."""
+        return self.platform.exchange.get(self.traits.exchange, "")
+
+    @property
     def flag(self) -> str:
         """The C type of a comparison's result."""
         if self.width == 1:

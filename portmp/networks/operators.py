@@ -74,8 +74,14 @@ def _guarded(name: str, op: str) -> str:
     inner = get(name)
     words = inner.result.words
     arguments = ", ".join(n for n, _ in inner.inputs)
-    limbs = ", ".join(f"select(ok, r[{i}], {'0' if i else 'h'})" for i in range(words))
-    listing = f"h = {_LEADING[op]}\nr = {name}({arguments})\nok = finite(r[0])\nreturn {limbs}"
+    # Quotients and roots take long: where they stand, devices compute them only if they are needed.
+    seldom = op in ("div", "sqrt")
+    first = f"r = {name}({arguments})\nok = finite(r[0])\n"
+    if not seldom:
+        first = f"h = {_LEADING[op]}\n{first}"
+    h = _LEADING[op] if seldom else "h"
+    limbs = ", ".join(f"select(ok, r[{i}], {'0' if i else h})" for i in range(words))
+    listing = f"{first}return {limbs}"
     signature = " ".join(f"{n}:{words}" for n, _ in inner.inputs) + f" -> {words}"
     return _register(f"{name}_guarded", signature, listing, inner.source, inner.bound)
 

@@ -8,36 +8,48 @@ counter of a barrier.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from portmp.backends.base import Argument, Device, Kernel, Queue
+from portmp.backends.base import Argument, Kernel, Queue
 from portmp.codegen.kernel_spec import KernelSpec
 from portmp.runtime import program
 from portmp.runtime.planes import allocate_numbers
 
-Spec = Callable[[int, bool, bool], KernelSpec]
-"""The kernel for so many rows a block, of many blocks or of one, whose blocks wait or do not."""
+
+class Shape(NamedTuple):
+    """How a panel is shared out: each *rows* of it are *blocks* blocks', of so many threads."""
+
+    rows: int
+    threads: int
+    blocks: int = 1
+
+    def count(self, height: int) -> int:
+        """Blocks of a matrix."""
+        return -(-height // self.rows) * self.blocks
+
+
+Spec = Callable[[Shape, bool, bool], KernelSpec]
+"""The kernel of a shape, of many blocks or of one, whose blocks wait or do not."""
 
 
 class Panels:
-    """Launches of panels in one queue. *rows*: what a block may have, the usual number first."""
+    """Launches of panels in one queue: by *one* block or, in shapes the usual one first, *many*."""
 
-    def __init__(self, queue: Queue, spec: Spec, rows: Sequence[int], threads: int) -> None:
-        self.queue, self.spec, self.rows, self.threads = queue, spec, rows, threads
+    def __init__(self, queue: Queue, spec: Spec, one: Shape, many: Sequence[Shape]) -> None:
+        self.queue, self.spec, self.one, self.many = queue, spec, one, many
         self.arrived = allocate_numbers("int32", (1,), queue)
         self.arrived.write_parts([np.zeros(1, np.int32)])
 
     def run(self, batch: int, height: int, width: int, own: Sequence[Argument]) -> None:
         """Do all steps, 0 to *width*, of panels of a stack of matrices."""
-        device = self.queue.device
-        usual = self.rows[0]
-        blocks = -(-height // usual)
-        rows, every = usual, width + 1 if blocks == 1 else 1
-        if blocks > 1 and device.blocks_wait:
-            rows, every = self._together(device, batch, height, width)
-        blocks = -(-height // rows)
-        kernel = self._kernel(rows, blocks > 1, blocks > 1 and every > 1)
+        many = height > self.one.rows
+        together = self._together(batch, height) if many else None
+        shape = together or (self.many[0] if many else self.one)
+        every = 1 if many and together is None else width + 1
+        kernel = self._kernel(shape, many, together is not None)
+        blocks = shape.count(height)
         for step in range(0, width + 1, every):
             numbers: list[Argument] = [
                 height,
@@ -49,18 +61,21 @@ class Panels:
             self.queue.launch(
                 kernel,
                 (batch * blocks, 1, 1),
-                (self.threads, 1, 1),
+                (shape.threads, 1, 1),
                 [*numbers, *own, *self.arrived.buffers],
             )
 
-    def _together(self, device: Device, batch: int, height: int, width: int) -> tuple[int, int]:
-        """Rows of a block, and how many steps a launch has."""
-        for rows in self.rows:
-            blocks = batch * -(-height // rows)
-            if blocks <= device.together(self._kernel(rows, True, True), self.threads):
-                return rows, width + 1
-        return self.rows[0], 1
+    def _together(self, batch: int, height: int) -> Shape | None:
+        """The first shape whose blocks can all be there at once, and so wait for each other."""
+        device = self.queue.device
+        if not device.blocks_wait:
+            return None
+        for shape in self.many:
+            there = device.together(self._kernel(shape, True, True), shape.threads)
+            if batch * shape.count(height) <= there:
+                return shape
+        return None
 
-    def _kernel(self, rows: int, many: bool, together: bool) -> Kernel:
-        key = self.spec(rows, many, together)
+    def _kernel(self, shape: Shape, many: bool, together: bool) -> Kernel:
+        key = self.spec(shape, many, together)
         return program.kernels(self.queue.device, key)[key.name]

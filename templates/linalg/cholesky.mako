@@ -4,12 +4,24 @@
 <%
     p, long = w.platform, w.platform.index
     # One thread waits for nobody, and compilers of CPUs take long over barriers.
-    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
+    fence = p.device_barrier if threads > 1 else ";"
+    ## Threads that are no row's stay beside: a warp that works on a column does nothing else.
+    crew = max(most, w.traits.warp_size)
+    groups = max(1, (threads - crew) // most)
+    each = -(-most // groups)
 %>
 <% held = lambda index: w.pack(f"held{k}[{index}]" for k in w.limbs) %>
 <%def name="keep(index, value)">
 % for k in w.limbs:
             held${k}[${index}] = ${w.narrow(k, w.word_of(value, k))};
+% endfor
+</%def>
+## A value as memory would give it back.
+<%def name="stored(value)">
+% for k in w.limbs:
+% if w.format.planes[k] != w.format.word:
+            ${w.word_of(value, k)} = ${w.narrow(k, w.word_of(value, k))};
+% endif
 % endfor
 </%def>
 ${arithmetic(w, [networks["sqrt"], networks["div"], networks["neg"], networks["fma"]])}
@@ -47,23 +59,19 @@ ${keep("i * (i + 1) / 2 + j", f"read[{u}]")}
 % endfor
     }
     ${fence}
+% if threads == 1:
     for (int k = 0; k < size; ++k) {
         const int pivot = k * (k + 3) / 2;
-        if (thread == 0) {
-            const ${w.value} x = ${held("pivot")};
-            const ${w.value} root = ${w.function(networks["sqrt"])}(x);
-            if (!(${w.word_of("x", 0)} > 0) && failed[entry] == 0)
-                failed[entry] = origin + k + 1;
+        const ${w.value} x = ${held("pivot")};
+        const ${w.value} root = ${w.function(networks["sqrt"])}(x);
+        if (!(${w.word_of("x", 0)} > 0) && failed[entry] == 0)
+            failed[entry] = origin + k + 1;
 ${keep("pivot", "root")}
-        }
-        ${barrier}
-        for (int i = k + 1 + thread; i < size; i += ${threads}) {
+        for (int i = k + 1; i < size; ++i) {
             const int at = i * (i + 1) / 2 + k;
             const ${w.value} l = ${w.function(networks["div"])}(${held("at")}, ${held("pivot")});
 ${keep("at", "l")}
         }
-        ${barrier}
-% if threads == 1:
         for (int i = k + 1; i < size; ++i) {
             const int row = i * (i + 1) / 2, left = row + k;
             for (int j = k + 1; j <= i; ++j) {
@@ -73,33 +81,65 @@ ${keep("at", "l")}
 ${keep("at", "z")}
             }
         }
+    }
 % else:
-<% lanes = threads // most %>\
-## All are computed, so that none waits for another, and those of the rest are kept.
-        {
-            const int j = thread % ${most}, right = j * (j + 1) / 2 + (k < j ? k : j);
-            ${w.value} z[${most // lanes}];
-% for u in range(most // lanes):
+## Step k ends column k: its last product, pivot, root and quotients, by a thread a row. Meanwhile
+## others take the column before from all columns behind, so that a step waits once.
+    ${w.value} diagonal = ${w.zero()}, minus = ${w.zero()};
+    for (int k = 0; k < size; ++k) {
+        if (thread < ${most}) {
+            const int row = thread > k ? thread : k, at = row * (row + 1) / 2 + k, corner = k * (k + 3) / 2;
+            ${w.value} x = ${held("at")}, pivot = ${held("corner")};
+            if (k > 0) {
+                const int before = corner - 1;
+                const ${w.value} top = ${held("before")};
+                x = ${w.function(networks["fma"])}(minus, top, x);
+                pivot = ${w.function(networks["fma"])}(${w.function(networks["neg"])}(top), top, pivot);
+${stored("x")}\
+${stored("pivot")}\
+            }
+            ${w.value} root = ${w.function(networks["sqrt"])}(pivot);
+${stored("root")}\
+            if (thread == 0 && !(${w.word_of("pivot", 0)} > 0) && failed[entry] == 0)
+                failed[entry] = origin + k + 1;
+            if (thread == k)
+                diagonal = root;
+            x = ${w.function(networks["div"])}(x, root);
+            if (thread > k) {
+${keep("at", "x")}\
+            }
+${stored("x")}\
+            minus = ${w.function(networks["neg"])}(x);
+        } else if (k > 0 && thread >= ${crew}) {
+## All are computed, so that none waits for another; those that do not count read what nobody writes.
+            const int j = thread % ${most}, from = (thread - ${crew}) / ${most};
+            const int right = j * (j + 1) / 2 + (k <= j ? k - 1 : j);
+            ${w.value} z[${each}];
+% for u in range(each):
             {
-                const int i = thread / ${most} + ${u * lanes}, row = i * (i + 1) / 2;
-                const int left = row + (k < i ? k : i), at = row + (j < i ? j : i);
+                const int there = from + ${u * groups}, i = there < ${most} ? there : ${most - 1}, row = i * (i + 1) / 2;
+                const int left = row + (k <= i ? k - 1 : i), at = j > k && j <= i && there < size ? row + j : left;
                 z[${u}] = ${w.function(networks["fma"])}(
                     ${w.function(networks["neg"])}(${held("left")}), ${held("right")}, ${held("at")});
             }
 % endfor
-            ${barrier}
-% for u in range(most // lanes):
+% for u in range(each):
             {
-                const int i = thread / ${most} + ${u * lanes}, at = i * (i + 1) / 2 + j;
+                const int i = from + ${u * groups}, at = i * (i + 1) / 2 + j;
                 if (j > k && j <= i && i < size) {
 ${keep("at", f"z[{u}]")}
                 }
             }
 % endfor
         }
-% endif
-        ${barrier}
+        ${p.barrier}
     }
+    if (thread < size) {
+        const int corner = thread * (thread + 3) / 2;
+${keep("corner", "diagonal")}\
+    }
+    ${p.barrier}
+% endif
     for (int e = thread; e < size * size; e += ${threads}) {
         const int i = e / size, j = e % size;
         if (j <= i) {

@@ -22,11 +22,32 @@
     stay = threads > 1 and held * w.format.limbs * (2 if w.scalar == "double" else 1) <= registers
     at_once = min(held, 8)
     tree = p.warp_barrier or barrier
+    ## Threads whose best is found by exchanging it, without memory.
+    warp = min(threads, most, w.traits.warp_size) if w.exchange else 1
+    swapped = lambda x: f"exchange({x}, thread ^ reach, thread)"
 %>
+<%namespace file="/kernels/lanes.mako" import="exchange"/>
 <%def name="better(value, place)">${value} > value || (${value} == value && ${place} < spot)</%def>
 ## Of what *count* threads found the best, for all threads.
 <%def name="first_of_all(count)">
-% if threads > 1:
+% if threads > 1 and warp > 1:
+        for (int reach = ${warp // 2}; reach > 0; reach /= 2) {
+            const int where = ${swapped("spot")}, which = ${swapped("row")};
+            const ${w.scalar} other = beside(value, thread ^ reach, thread);
+            if (${better("other", "where")}) {
+                value = other;
+                spot = where;
+                row = which;
+            }
+        }
+        if (thread < ${count} && thread % ${warp} == 0) {
+            best_value[thread / ${warp}] = value;
+            best_place[thread / ${warp}] = spot;
+            best_row[thread / ${warp}] = row;
+        }
+        ${barrier}
+${first_of_few(count // warp)}\
+% elif threads > 1:
         if (thread < ${count}) {
             best_value[thread] = value;
             best_place[thread] = spot;
@@ -67,6 +88,23 @@
         spot = best_place[0];
         row = best_row[0];
 % endif
+</%def>
+## Of a few in memory the best: every thread looks at all of them.
+<%def name="first_of_few(count)">
+        value = best_value[0];
+        spot = best_place[0];
+        row = best_row[0];
+% for e in range(1, count):
+        {
+            const ${w.scalar} other = best_value[${e}];
+            const int where = best_place[${e}], which = best_row[${e}];
+            if (${better("other", "where")}) {
+                value = other;
+                spot = where;
+                row = which;
+            }
+        }
+% endfor
 </%def>
 <%def name="kept(memory, index, value)">
 % for k in w.limbs:
@@ -117,6 +155,23 @@ ${kept("next", "i - first", f"own[{u}]")}
 % endfor
 </%def>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
+% if threads > 1 and warp > 1 and w.first("exchange"):
+${exchange(w)}\
+/* the x of another thread of this warp */
+${p.function} ${w.scalar} beside(const ${w.scalar} x, const int from, const int self)
+{
+% if w.scalar == "float":
+    return ${p.as_float.format("exchange(" + p.as_int.format("x", l="") + ", from, self)", l="")};
+% else:
+    double y;
+    const int high = exchange(${p.high_word.format("x", l="", d=2)}, from, self);
+    const int low = exchange(${p.low_word.format("x", l="", d=2)}, from, self);
+    ${p.double_of.format("high", "low", l="", d=2)}
+    return y;
+% endif
+}
+
+% endif
 ${p.kernel.format(threads)} lu_panel(
     const ${long} m, const int width, const int first_step, const int end_step,
     const ${long} blocks, const int origin, const int pivot_count,
@@ -262,8 +317,34 @@ ${written(at_once)}\
             }
 % endif
         }
+% if stay:
+        if (step < width && j == step) {
+            /* the best of this thread's rows */
+            value = -3;
+            spot = (int)m;
+            row = 0;
+% for u in range(held):
+            {
+                const int where = spots[part + ${u * apart} - first];
+                const ${w.scalar} size = ${w.fabs(w.word_of(f"own[{u}]", 0))};
+                const ${w.scalar} other = size == size ? size : -1;
+                if (where >= step && (${better("other", "where")})) {
+                    value = other;
+                    spot = where;
+                    row = part + ${u * apart};
+                }
+            }
+% endfor
+            best_value[thread / ${most}] = value;
+            best_place[thread / ${most}] = spot;
+            best_row[thread / ${most}] = row;
+        }
+% endif
         ${fence}
         if (step < width) {
+% if stay:
+${first_of_few(apart)}\
+% else:
             value = -3;
             spot = (int)m;
             row = 0;
@@ -278,6 +359,7 @@ ${written(at_once)}\
                 }
             }
 ${first_of_all(searchers)}\
+% endif
 % if stay:
             /* this block's candidate for the pivot's row, for all */
             if (value > -3 && j < width) {

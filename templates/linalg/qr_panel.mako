@@ -1,6 +1,7 @@
 ## Householder's QR of a panel of few columns, column by column.
 ##
-## A block of threads has ${rows} rows, whose sums are a chunk of the definition. A step ends the
+## ${rows} rows are a chunk of the definition, whose sums a block of threads makes; or ${split} blocks
+## have it together, each so many of its lanes, and theirs are added by all who read them. A step ends the
 ## column before: its products with all columns are known from all blocks' sums, and its row from a
 ## copy, since its own block changes it meanwhile; then it sums products with its own column. So
 ## blocks need to wait for each other once a step: by launches of a step each or, where blocks have a
@@ -20,7 +21,8 @@
     ## Elements that stay in registers from step to step: a thread has a lane of one column, where
     ## blocks are full. With more limbs the arithmetic of a whole lane is too long to be written out.
     count = rows // lanes
-    stay = many and threads == lanes * most and w.format.limbs <= 2
+    stay = many and threads * split == lanes * most and w.format.limbs <= 2
+    own_lanes = lanes // split
 %>
 <%def name="kept(memory, index, value, pad)">
 % for k in w.limbs:
@@ -47,8 +49,8 @@ ${stored("next", f"{i} - start", value, pad + "    ")}\
 ${pad}}
 </%def>
 <% held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
-<%def name="tree()">
-% for distance in halvings(lanes):
+<%def name="tree(count)">
+% for distance in halvings(count):
             ${barrier}
             for (int e = thread; e < ${distance * most}; e += ${threads}) {
                 const ${w.value} z = ${f["add"]}(${held("lane", "e")}, ${held("lane", f"e + {distance * most}")});
@@ -57,6 +59,14 @@ ${kept("lane", "e", "z", " " * 16)}
 % endfor
             ${barrier}
 </%def>
+<%
+    def of_chunk(at, first=0, distance=1):
+        """A chunk's sum: its blocks' ones from a place on, combined as lanes are."""
+        if distance == split:
+            return held("sums", f"{at} + {first * most}")
+        parts = (of_chunk(at, lane, 2 * distance) for lane in (first, first + distance))
+        return f["add"] + f"({', '.join(parts)})"
+%>
 ${arithmetic(w, list(networks.values()))}
 ${p.kernel.format(threads)} qr_panel(
     const ${long} m, const int width, const int first_step, const int end_step, const ${long} blocks,
@@ -70,18 +80,17 @@ ${matrix(w, "t", const=False)}\
     ${p.shared} ${w.word} lane${k}[${lanes * most}];
     ${p.shared} ${w.word} top${k}[${most}];
     ${p.shared} ${w.word} share${k}[${most}];
-    ${p.shared} ${w.word} first${k}[1];
+    ${p.shared} ${w.word} twice${k}[1];
     ${p.shared} ${w.word} factor${k}[${rows}];
     ${p.shared} ${w.word} next${k}[${rows}];
 % endfor
-    ${p.shared} int none[1];
 % if threads == 1:
     ${w.type(state)} states[${lanes * most}];
 % endif
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} group = ${p.axis(p.group_id, 0)}, entry = group / blocks, block = group % blocks;
     const ${long} base = a_start + entry * a_batch;
-    const int start = (int)block * ${rows};
+    const int chunk = (int)(block / ${split}), which = (int)(block % ${split}), start = chunk * ${rows};
     const int last = (int)(m - start < ${rows} ? m : start + ${rows});
 
 % if threads > 1:
@@ -96,7 +105,7 @@ ${kept("next", "i", "z", " " * 8)}
 % endif
 % if stay:
     ${fence}
-    const int mine = thread / ${lanes}, lane = thread % ${lanes}, here = last - start;
+    const int mine = thread / ${own_lanes}, lane = thread % ${own_lanes} * ${split} + which, here = last - start;
     ${w.value} own[${count}];
 % for u in range(count):
     {
@@ -115,18 +124,18 @@ ${kept("next", "i", f"own[{u}]", " " * 12)}\
     for (int step = first_step; step < end_step; ++step) {
         const int col = step - 1;
         if (step > 0) {
-            const ${long} set = (entry * 2 + (col & 1)) * blocks;
+            const ${long} set = (entry * 2 + (col & 1)) * blocks, chunks = blocks / ${split};
             for (int e = thread; e < ${lanes * most}; e += ${threads}) {
                 const int j = e % ${most};
                 ${w.value} z = ${w.zero()};
                 ${long} b = e / ${most};
 % if at_once > 1:
-                for (; b + ${(at_once - 1) * lanes} < blocks; b += ${at_once * lanes}) {
+                for (; b + ${(at_once - 1) * lanes} < chunks; b += ${at_once * lanes}) {
                     ${w.value} sum[${at_once}];
 % for u in range(at_once):
                     {
-                        const ${long} at = (set + b + ${u * lanes}) * ${most} + j;
-                        sum[${u}] = ${held("sums", "at")};
+                        const ${long} at = (set + (b + ${u * lanes}) * ${split}) * ${most} + j;
+                        sum[${u}] = ${of_chunk("at")};
                     }
 % endfor
 % for u in range(at_once):
@@ -134,9 +143,9 @@ ${kept("next", "i", f"own[{u}]", " " * 12)}\
 % endfor
                 }
 % endif
-                for (; b < blocks; b += ${lanes}) {
-                    const ${long} at = (set + b) * ${most} + j;
-                    z = ${f["add"]}(z, ${held("sums", "at")});
+                for (; b < chunks; b += ${lanes}) {
+                    const ${long} at = (set + b * ${split}) * ${most} + j;
+                    z = ${f["add"]}(z, ${of_chunk("at")});
                 }
 ${kept("lane", "e", "z", " " * 16)}
             }
@@ -145,61 +154,70 @@ ${kept("lane", "e", "z", " " * 16)}
                 const ${w.value} z = ${held("saved", "at")};
 ${kept("top", "j", "z", " " * 16)}
             }
-${tree()}
-            /* a thread a column: what its row and the rows below lose */
-            for (int j = thread; j < width; j += ${threads}) {
-                const ${w.value} alpha = ${held("top", "col")};
-                const ${w.value} size = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), ${held("lane", "col")}));
-                const int zero = ${w.word_of("size", 0)} <= negligible;
-                const ${w.value} minus = ${f["neg"]}(size);
-                const ${w.value} beta = ${w.word_of("alpha", 0)} < 0 ? size : minus;
-                const ${w.value} v = ${f["sub"]}(alpha, beta);
-                ${w.value} y = ${held("top", "j")};
-                if (!zero)
-                    y = ${f["add"]}(y, ${f["div"]}(${held("lane", "j")}, v));
-                if (j == col) {
-                    ${w.value} diagonal = ${w.first_of(networks["add"].result, 0.5)};
+${tree(lanes)}
+            const ${w.value} alpha = ${held("top", "col")};
+            const ${w.value} size = ${f["sqrt"]}(${f["add"]}(${f["mul"]}(alpha, alpha), ${held("lane", "col")}));
+            const int zero = ${w.word_of("size", 0)} <= negligible;
+            const ${w.value} minus = ${f["neg"]}(size);
+            const ${w.value} beta = ${w.word_of("alpha", 0)} < 0 ? size : minus;
+            const ${w.value} v = ${f["sub"]}(alpha, beta);
+            /* of all columns what stands in their row, and two numbers more, by other warps */
+            for (int e = thread; e < ${2 * most}; e += ${threads}) {
+                const int j = e % ${most};
+                if (e < width) {
+                    ${w.value} y = ${held("top", "j")};
                     if (!zero)
-                        diagonal = ${f["div"]}(${f["neg"]}(beta), v);
-                    none[0] = zero;
-${kept("first", "0", "v", " " * 20)}
-                    if (block == 0) {
-                        const ${long} at = base + col * (a_row + a_col);
-                        const ${long} corner = t_start + entry * t_batch + col * (t_row + t_col);
-${put("a", "at", "beta", " " * 24)}
-${put("t", "corner", "diagonal", " " * 24)}
-                    }
-                } else if (j < col) {
-                    if (block == 0) {
+                        y = ${f["add"]}(y, ${f["div"]}(${held("lane", "j")}, v));
+                    if (j > col) {
+${kept("share", "j", "y", " " * 24)}
+                    } else if (j < col && block == 0) {
                         const ${long} at = t_start + entry * t_batch + j * t_row + col * t_col;
 ${put("t", "at", "y", " " * 24)}
                     }
-                } else {
-                    ${w.value} two = ${w.first_of(networks["add"].result, 2.0)};
-                    if (!zero)
-                        two = ${f["div"]}(${f["neg"]}(v), beta);
-                    y = ${f["mul"]}(two, y);
-${kept("share", "j", "y", " " * 20)}
-                    if (block == 0) {
-                        const ${long} at = base + col * a_row + j * a_col;
-                        const ${w.value} z = ${f["sub"]}(${held("top", "j")}, y);
-${put("a", "at", "z", " " * 24)}
+                } else if (e >= ${most} && j < 2) {
+                    /* what shares are multiplied by, and the diagonal of the compact form */
+                    ${w.value} ratio = ${w.first_of(networks["add"].result, 2.0)};
+                    if (j == 1)
+                        ratio = ${w.first_of(networks["add"].result, 0.5)};
+                    if (!zero) {
+                        const ${w.value} over = j == 1 ? beta : v, under = j == 1 ? v : beta;
+                        ratio = ${f["div"]}(${f["neg"]}(over), under);
+                    }
+                    if (j == 0) {
+${kept("twice", "0", "ratio", " " * 24)}
+                    } else if (block == 0) {
+                        const ${long} at = base + col * (a_row + a_col);
+                        const ${long} corner = t_start + entry * t_batch + col * (t_row + t_col);
+${put("a", "at", "beta", " " * 24)}
+${put("t", "corner", "ratio", " " * 24)}
                     }
                 }
             }
-            ${fence}
-            for (int i = start + thread; i < last; i += ${threads}) {
+            for (int i = start + thread * ${split} + which; i < last; i += ${threads * split}) {
                 if (i > col) {
                     const ${long} at = base + i * a_row + col * a_col;
                     ${w.value} z = ${w.zero()};
-                    if (!none[0])
-                        z = ${f["div"]}(${held("next", "i - start") if stay else w.element("a", "at")}, ${held("first", "0")});
+                    if (!zero)
+                        z = ${f["div"]}(${held("next", "i - start") if stay else w.element("a", "at")}, v);
 ${put("a", "at", "z", " " * 20)}
                     z = ${f["neg"]}(z);
 ${stored("factor", "i - start", "z", " " * 20)}
                 }
             }
             ${barrier}
+% if not stay:
+            /* what rows below lose by */
+            for (int j = step + thread; j < width; j += ${threads}) {
+                const ${w.value} y = ${f["mul"]}(${held("twice", "0")}, ${held("share", "j")});
+${kept("share", "j", "y", " " * 16)}
+                if (block == 0) {
+                    const ${long} at = base + col * a_row + j * a_col;
+                    const ${w.value} z = ${f["sub"]}(${held("top", "j")}, y);
+${put("a", "at", "z", " " * 20)}
+                }
+            }
+            ${barrier}
+% endif
 % if threads == 1:
             for (int i = start; i < last; ++i) {
                 if (i > col) {
@@ -226,7 +244,12 @@ ${kept("next", "i - start", "z", " " * 24)}
                 }
 % endfor
             } else if (mine > col && mine < width) {
-                const ${w.value} y = ${held("share", "mine")};
+                const ${w.value} y = ${f["mul"]}(${held("twice", "0")}, ${held("share", "mine")});
+                if (block == 0 && lane == 0) {
+                    const ${long} at = base + col * a_row + mine * a_col;
+                    const ${w.value} z = ${f["sub"]}(${held("top", "mine")}, y);
+${put("a", "at", "z", " " * 20)}
+                }
 % for u in range(count):
                 {
                     const int i = lane + ${u * lanes};
@@ -249,11 +272,11 @@ ${kept("next", "i", f"own[{u}]", " " * 24)}\
             }
 % else:
 ## Elements are read before any is written: their reads do not wait for each other.
-            for (int e = thread; e < ${lanes * most}; e += ${threads}) {
+            for (int e = thread; e < ${own_lanes * most}; e += ${threads}) {
                 const int j = e % ${most};
                 if (j > col && j < width) {
                     const ${w.value} y = ${held("share", "j")};
-                    int part = start + e / ${most};
+                    int part = start + e / ${most} * ${split} + which;
 % if at_once > 1:
                     for (; part + ${(at_once - 1) * lanes} < last; part += ${at_once * lanes}) {
                         ${w.value} own[${at_once}];
@@ -287,7 +310,7 @@ ${updated("part", "z", " " * 28)}\
             }
 % endif
         } else {
-            for (int i = start + thread; i < last; i += ${threads}) {
+            for (int i = start + thread * ${split} + which; i < last; i += ${threads * split}) {
                 const ${long} at = base + i * a_row;
                 const ${w.value} z = ${w.element("a", "at")};
 ${stored("next", "i - start", "z", " " * 16)}
@@ -296,7 +319,7 @@ ${stored("next", "i - start", "z", " " * 16)}
         ${fence}
         if (step < width) {
 % if stay:
-            if (block == 0 && lane == step % ${lanes} && mine < width) {
+            if (chunk == 0 && lane == step % ${lanes} && mine < width) {
                 const ${long} to = (entry * 2 + (step & 1)) * ${most} + mine;
 % for u in range(most // lanes):
                     if (${u} == step / ${lanes}) {
@@ -305,7 +328,7 @@ ${kept("saved", "to", f"own[{u}]", " " * 24)}\
 % endfor
             }
 % else:
-            if (block == 0) {
+            if (block == step % ${split}) {
                 for (int j = thread; j < width; j += ${threads}) {
                     const ${long} at = base + step * a_row + j * a_col;
                     const ${long} to = (entry * 2 + (step & 1)) * ${most} + j;
@@ -342,14 +365,14 @@ ${kept("lane", "e", "z", " " * 16)}
                 }
 % endfor
                 const ${w.value} z = ${f["finish"] + "(sum)"};
-                const int e = lane * ${most} + mine;
+                const int e = lane / ${split} * ${most} + mine;
 ${kept("lane", "e", "z", " " * 16)}
             }
 % else:
-            for (int e = thread; e < ${lanes * most}; e += ${threads}) {
+            for (int e = thread; e < ${own_lanes * most}; e += ${threads}) {
                 const int j = e % ${most};
                 ${w.type(state)} sum = ${w.zero(state)};
-                int part = start + e / ${most};
+                int part = start + e / ${most} * ${split} + which;
 % if at_once > 1:
                 for (; j < width && part + ${(at_once - 1) * lanes} < last; part += ${at_once * lanes}) {
                     ${w.value} own[${at_once}];
@@ -381,7 +404,7 @@ ${kept("lane", "e", "z", " " * 16)}
 ${kept("lane", "e", "z", " " * 16)}
             }
 % endif
-${tree()}
+${tree(own_lanes)}
             for (int j = thread; j < ${most}; j += ${threads}) {
                 const ${long} at = ((entry * 2 + (step & 1)) * blocks + block) * ${most} + j;
                 const ${w.value} z = ${held("lane", "j")};

@@ -8,16 +8,27 @@
     p, long = w.platform, w.platform.index
     fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
     state, settle = networks["accumulate"].result, networks.get("renormalise")
-    lanes = threads // tile
+    ## Of a block of unknowns a thread has ${own} rows of one right-hand side, one below the other. Where
+    ## a warp has all rows of its right-hand sides, blocks need not wait for each other at every step.
+    parts = threads // tile
+    own = most // parts
+    apart = parts >= 16
+    together = p.warp_barrier if apart and p.warp_barrier else p.barrier
     ## Of a product a thread has ${down} rows, as far apart as threads go, and ${across} columns.
     abreast = threads * across // tile
     span = abreast * down
     pitch = span + 1
-    held = {"left": max(most * (most + 1) // 2, depth * pitch), "known": max(2, depth) * tile}
+    held = {"left": max(most * (most + 1) // 2, depth * pitch), "known": max(2 * own, depth) * tile}
+    ## Where a thread's rows begin in the triangle, less their column.
+    at = lambda u: f"(top + {u}) * (top + {u + 1}) / 2"
     batch = min(8, most * most // threads)
+    ## Steps of a product that stand side by side, so that few sums do not wait for themselves.
+    steps = 512 // sum(networks["accumulate"].cost.values())
+    written_out = min(1 << max(0, steps.bit_length() - 1), 16)
     fetched_left, fetched_known = span * depth // threads, -(-depth * tile // threads)
-    ## With few rows a thread leaves out those that are none.
-    versions = [1 << i for i in range(down.bit_length())] if across == 1 else [down]
+    ## With few rows a thread leaves out those that are none; there are mostly ${most} or more.
+    counts = [1 << i for i in range(down.bit_length())]
+    versions = [n for n in counts if n * abreast >= most or n == down]
 %>
 <%def name="put(name, index, value)">
 % for k in w.limbs:
@@ -42,7 +53,7 @@ ${arithmetic(w, list(networks.values()))}
 ${leading_chain(w, slab)}
 /* a x = b, a lower triangular with n rows, x in b's place; unknowns in ascending order. With upper,
    a is an upper one turned round: its first block of rows is the one that may be smaller */
-${p.kernel.format(threads)} triangular_system(
+${p.kernel_of(threads, resident)} triangular_system(
     const ${long} n, const ${long} columns, const ${long} tiles, const int unit, const int upper,
 ${matrix(w, "a")}\
 ${matrix(w, "b", const=False, end=")")}\
@@ -62,8 +73,12 @@ ${matrix(w, "b", const=False, end=")")}\
 ## Of what a warp reads neighbours lie side by side, whichever way a matrix is stored.
     const int by_rows = (b_row < 0 ? -b_row : b_row) < (b_col < 0 ? -b_col : b_col);
     const int a_by_rows = (a_row < 0 ? -a_row : a_row) < (a_col < 0 ? -a_col : a_col);
-    const int lane = by_rows ? thread % ${lanes} : thread / ${tile};
-    const int j = by_rows ? thread / ${lanes} : thread % ${tile};
+    const int part = ${f"thread % {parts}" if apart else f"thread / {tile}"};
+    const int j = ${f"thread / {parts}" if apart else f"thread % {tile}"};
+    /* what a thread brings of a product's left operand: where its first element is, and the next ones */
+    const int left_row = a_by_rows ? thread % ${span} : thread / ${depth};
+    const int left_step = a_by_rows ? thread / ${span} : thread % ${depth};
+    const int rows_apart = a_by_rows ? 0 : ${threads // depth}, steps_apart = a_by_rows ? ${threads // span} : 0;
     const int row_of = by_rows ? thread % ${abreast} : thread / ${tile // across};
     const int column_of = by_rows ? thread / ${abreast} : thread % ${tile // across};
 
@@ -99,49 +114,48 @@ ${kept("left", "i * (i + 1) / 2 + column", "l")}
                 }
 % endfor
             }
-            ${w.value} mine[${most // lanes}];
-            const ${long} side = b_at + first * b_row + j * b_col;
-% for u in range(most // lanes):
-            if (lane + ${u * lanes} < rows && j < width) {
-                const ${long} at = side + (lane + ${u * lanes}) * b_row;
+            ${w.value} mine[${own}];
+            const int top = part * ${own};
+            const ${long} side = b_at + (first + top) * b_row + j * b_col;
+% for u in range(own):
+            if (top + ${u} < rows && j < width) {
+                const ${long} at = side + ${u} * b_row;
                 mine[${u}] = ${w.element("b", "at")};
             } else {
                 mine[${u}] = ${w.zero()};
             }
 % endfor
             ${p.barrier}
-            for (int i = 0; i < rows; ++i) {
-                const int spot = (i & 1) * ${tile} + j;
-                if (i % ${lanes} == lane && j < width) {
-% for u in range(most // lanes):
-                    if (i == lane + ${u * lanes}) {
-                        if (!unit) {
-                            mine[${u}] = ${div}(mine[${u}], ${there("left", "i * (i + 3) / 2")});
+            for (int i = 0; i < rows; i += ${own}) {
+                const int spot = (i / ${own} & 1) * ${own * tile} + j;
+                if (i == top) {
+% for u in range(own):
+                    if (!unit) {
+                        mine[${u}] = ${div}(mine[${u}], ${there("left", f"{at(u)} + top + {u}")});
 ${stored(f"mine[{u}]")}\
-                        }
-${kept("known", "spot", f"mine[{u}]")}\
                     }
+${kept("known", f"spot + {u * tile}", f"mine[{u}]")}\
+% for v in range(u + 1, own):
+                    mine[${v}] = ${fma}(${there("left", f"{at(v)} + top + {u}")}, mine[${u}], mine[${v}]);
+${stored(f"mine[{v}]")}\
+% endfor
 % endfor
                 }
-                ${p.barrier}
-                if (j < width) {
-                    const ${w.value} x = ${there("known", "spot")};
-## All rows, so that none waits for another; only those below keep what they get.
-% for u in range(most // lanes):
-                    {
-                        const int row = lane + ${u * lanes}, below = row > i, at = row * (row + 1) / 2 + i;
-                        ${w.value} z = ${fma}(${there("left", "at")}, x, mine[${u}]);
-${stored("z")}\
-% for k in w.limbs:
-                        ${w.word_of(f"mine[{u}]", k)} = below ? ${w.word_of("z", k)} : ${w.word_of(f"mine[{u}]", k)};
+                ${together}
+                if (i < top) {
+                    ${p.unrolled_by(1)}
+                    for (int u = 0; u < ${own}; ++u) {
+                        const ${w.value} x = ${there("known", f"spot + u * {tile}")};
+% for v in range(own):
+                        mine[${v}] = ${fma}(${there("left", f"{at(v)} + i + u")}, x, mine[${v}]);
+${stored(f"mine[{v}]")}\
 % endfor
                     }
-% endfor
                 }
             }
-% for u in range(most // lanes):
-            if (lane + ${u * lanes} < rows && j < width) {
-                const ${long} at = side + (lane + ${u * lanes}) * b_row;
+% for u in range(own):
+            if (top + ${u} < rows && j < width) {
+                const ${long} at = side + ${u} * b_row;
 ${put("b", "at", f"mine[{u}]")}
             }
 % endfor
@@ -163,6 +177,7 @@ ${put("b", "at", f"mine[{u}]")}
         /* in the order of the matrix as it was given */
         const int origin = upper ? end - 1 : from;
         const ${long} a_next = upper ? -a_col : a_col, b_next = upper ? -b_row : b_row;
+        const ${long} left_apart = rows_apart * a_row + steps_apart * a_next;
         const ${long} x_at = b_at + origin * b_row;
         for (int top = end; top < below; top += ${span}) {
             const int there = below - top;
@@ -182,8 +197,7 @@ ${fetched("0")}
                 ${p.barrier}
 % for u in range(fetched_left):
                 {
-                    const int e = thread + ${u * threads};
-                    const int at = a_by_rows ? e / ${span} * ${pitch} + e % ${span} : e % ${depth} * ${pitch} + e / ${depth};
+                    const int at = left_step * ${pitch} + left_row + ${u} * (steps_apart * ${pitch} + rows_apart);
 ${kept("left", "at", f"next_left[{u}]")}\
                 }
 % endfor
@@ -203,6 +217,19 @@ ${fetched(f"done + {depth}")}
 ${multiplied(count)}
                 }
 % endfor
+            }
+            /* all that lose something are read before the first one is written */
+            ${w.value} before[${down}][${across}];
+            ${p.unroll}
+            for (int u = 0; u < ${down}; ++u) {
+                ${p.unroll}
+                for (int v = 0; v < ${across}; ++v) {
+                    const int row = row_of + u * ${abreast}, column = column_of + v * ${tile // across};
+                    const ${long} at = b_at + (top + row) * b_row + column * b_col;
+                    before[u][v] = ${w.zero()};
+                    if (row < there && column < width)
+                        before[u][v] = ${w.element("b", "at")};
+                }
             }
             ${p.unroll}
             for (int u = 0; u < ${down}; ++u) {
@@ -225,7 +252,7 @@ ${multiplied(count)}
                             ${w.leading("b", pass_on=True)}, x_at + column * b_col, b_next, k);
                         z = ${w.alone("chain")};
                     }
-${scaled(w, networks, "z", w.element("b", "at"), " " * 20)}
+${scaled(w, networks, "z", "before[u][v]", " " * 20)}
 ${put("b", "at", "z")}
                 }
             }
@@ -240,31 +267,32 @@ ${put("b", "at", "z")}
 </%def>
 ## What a thread has of the next steps of both operands; zeros beyond them.
 <%def name="fetched(start)">
-% for u in range(fetched_left):
                 {
-                    const int e = thread + ${u * threads};
-                    const int row = a_by_rows ? e % ${span} : e / ${depth};
-                    const int step = ${start} + (a_by_rows ? e / ${span} : e % ${depth});
-                    const ${w.platform.index} at = l_at + row * a_row + step * a_next;
+                    const ${w.platform.index} at = l_at + left_row * a_row + (${start} + left_step) * a_next;
+% for u in range(fetched_left):
                     next_left[${u}] = ${w.zero()};
-                    if (row < there && step < k)
-                        next_left[${u}] = ${w.element("a", "at")};
-                }
+                    if (left_row + ${u} * rows_apart < there && ${start} + left_step + ${u} * steps_apart < k) {
+                        const ${w.platform.index} place = at + ${u} * left_apart;
+                        next_left[${u}] = ${w.element("a", "place")};
+                    }
 % endfor
+                }
 % for u in range(fetched_known):
                 {
                     const int e = thread + ${u * threads};
-                    const int step = ${start} + (by_rows ? e % ${depth} : e / ${tile});
+                    const int step = by_rows ? e % ${depth} : e / ${tile};
                     const int column = by_rows ? e / ${depth} : e % ${tile};
-                    const ${w.platform.index} at = x_at + step * b_next + column * b_col;
                     next_known[${u}] = ${w.zero()};
-                    if (column < width && step < k)
+                    if (column < width && step < ${depth} && ${start} + step < k) {
+                        const ${w.platform.index} at = x_at + (${start} + step) * b_next + column * b_col;
                         next_known[${u}] = ${w.element("b", "at")};
+                    }
                 }
 % endfor
 </%def>
 <%def name="multiplied(count)">
 <% p = w.platform %>
+                    ${p.unrolled_by(max(1, written_out // (count * across)))}
                     for (int step = 0; step < steps; ++step) {
                         ${w.value} x[${across}];
                         ${p.unroll}

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats
+from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.routines import base
 from portmp.routines.ahead import Ahead
@@ -29,6 +30,11 @@ from portmp.runtime.planes import Planes, allocate_numbers
 THREADS = 256
 
 
+def threads_for(device: Device | None) -> int:
+    """Threads of a block: all of them, as rows have theirs and columns theirs, or one."""
+    return THREADS if threads_of(device, THREADS) == THREADS else 1
+
+
 @cache
 def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     """A block's factor."""
@@ -41,7 +47,7 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
 class _OnDevice(OnDevice, CholeskySteps[Planes]):
     def __init__(self, a: Planes, method: Method) -> None:
         super().__init__(a.format, method, Ahead(a.queue))
-        self.threads = threads_of(a.device, THREADS)
+        self.threads = threads_for(a.device)
         self.failed = allocate_numbers("int32", (a.shape[0],), a.queue)
         self.failed.write_parts([np.zeros(a.shape[0], np.int32)])
 

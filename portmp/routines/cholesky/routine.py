@@ -11,7 +11,6 @@ from portmp.formats import Format
 from portmp.routines.case import Case
 from portmp.routines.cholesky import launch, reference
 from portmp.routines.routine import Routine
-from portmp.routines.triangular.launch import threads_of
 from portmp.routines.triangular.routine import dominant
 from portmp.runtime.program import CompilationUnit
 
@@ -26,7 +25,7 @@ class Cholesky(Routine):
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """A block's factor."""
         if not form.coded:
-            threads = threads_of(device, launch.THREADS)
+            threads = launch.threads_for(device)
             yield "cholesky", (launch.kernel_spec(form.name, threads),)
 
     def cases(self, form: Format) -> Iterator[Case]:

@@ -22,7 +22,7 @@ from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
-from portmp.routines.panel import Panels
+from portmp.routines.panel import Panels, Shape
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
@@ -110,10 +110,11 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         threads, rows = panel_shape(w.format, w.device, m)
         form = w.format.name
 
-        def stepped(rows: int, _: bool, together: bool) -> KernelSpec:
-            return panel_spec(form, threads, rows, together)
+        def stepped(shape: Shape, _: bool, together: bool) -> KernelSpec:
+            return panel_spec(form, shape.threads, shape.rows, together)
 
-        self.panels = Panels(w.queue, stepped, rows, threads)
+        shapes = [Shape(each, threads) for each in rows]
+        self.panels = Panels(w.queue, stepped, shapes[0], shapes)
         self.batch = batch
 
         def integers(count: int) -> Numbers:

@@ -32,7 +32,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base
 from portmp.routines.ahead import Ahead
-from portmp.routines.panel import Panels
+from portmp.routines.panel import Panels, Shape
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors
 from portmp.routines.reference import Host
@@ -41,13 +41,22 @@ from portmp.routines.triangular.steps import Method
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 256
+HALVES = 2
+"""Blocks of threads that share a chunk of rows where there are many chunks: each half its lanes."""
 FEW, FEW_THREADS = 64, 64
 """Matrices of few rows have fewer threads a block: more of them are worked on at once."""
 
 
+def shapes(threads: int) -> list[Shape]:
+    """Blocks that panels of many rows may have, the usual ones first."""
+    whole = Shape(definition.ROWS, threads)
+    halves = Shape(definition.ROWS, threads // HALVES, HALVES)
+    return [halves, whole] if threads == THREADS else [whole]
+
+
 @cache
 def panel_spec(
-    form: str, threads: int = THREADS, many: bool = True, together: bool = False
+    form: str, shape: Shape, many: bool = True, together: bool = False
 ) -> KernelSpec:
     """Steps of a panel, of *many* blocks or one; *together*: which wait for each other."""
     f = formats.get(form)
@@ -55,8 +64,9 @@ def panel_spec(
     roles = {role: nets[role] for role in ("accumulate", "finish")}
     roles |= {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
     sizes: dict[str, Any] = {
-        "threads": threads,
-        "rows": definition.ROWS,
+        "threads": shape.threads,
+        "rows": shape.rows,
+        "split": shape.blocks,
         "lanes": definition.ROW_LANES,
         "most": definition.BLOCK,
         "many": many,
@@ -67,7 +77,7 @@ def panel_spec(
 
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     """The kernel of a panel."""
-    return (panel_spec(form.name, threads_of(device, THREADS)),)
+    return (panel_spec(form.name, shapes(threads_of(device, THREADS))[0]),)
 
 
 class Factored(NamedTuple):
@@ -93,14 +103,15 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         usual = FEW_THREADS if like.shape[1] <= FEW else THREADS
         name, threads = like.format.name, threads_of(like.device, usual)
 
-        def stepped(_: int, many: bool, together: bool) -> KernelSpec:
-            return panel_spec(name, threads, many, together)
+        def stepped(shape: Shape, many: bool, together: bool) -> KernelSpec:
+            return panel_spec(name, shape, many, together)
 
-        self.panels = Panels(ahead.first, stepped, (definition.ROWS,), threads)
+        many = shapes(threads)
+        self.panels = Panels(ahead.first, stepped, Shape(definition.ROWS, threads), many)
 
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape
-        blocks = base.blocks(m, definition.ROWS)
+        blocks = max(shape.count(m) for shape in self.panels.many)
         sums = allocate(self.form.compute, (2 * batch * blocks, definition.BLOCK), a.queue)
         saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
         least = np.dtype(self.form.word).type(self.negligible)

@@ -35,16 +35,17 @@ from portmp.schedules.base import widths
 THREADS = 128
 TILE = 16
 """Right-hand sides of a block of threads."""
-WIDE = 2048
-"""So many right-hand sides keep a GPU busy by tiles of that many; fewer are shared out."""
 LAYOUTS = {
-    "narrow": {"tile": 4, "across": 1, "down": 4, "depth": 8},
-    "wide": {"tile": TILE, "across": 2, "down": 2, "depth": 16},
+    "narrow": {"threads": 128, "resident": 1, "tile": 4, "across": 1, "down": 4, "depth": 8},
+    "wide": {"threads": 256, "resident": 2, "tile": 16, "across": 2, "down": 2, "depth": 8},
+    "broad": {"threads": 256, "resident": 2, "tile": 32, "across": 4, "down": 2, "depth": 8},
 }
-"""Of a system's blocks of threads: right-hand sides; of a product a thread's columns and rows, and
-the steps that are kept at once."""
-LONG = 200
-"""Operations of a step, from which on a thread has one row: more would be too long, written out."""
+"""Of a system's blocks of threads: how many, and right-hand sides; of a product a thread's columns
+and rows, and the steps that are kept at once."""
+ENOUGH = {"narrow": 1, "wide": 1280, "broad": 4096}
+"""From so many right-hand sides on a layout's blocks keep a GPU busy; with fewer each has less."""
+LONGEST = {"wide": 200, "broad": 50}
+"""Operations that a step of a layout's products may have: more would be too long, written out."""
 MEMORY = 32768
 """Bytes of block memory that every GPU has."""
 SYSTEM = 256
@@ -83,18 +84,27 @@ def width_for(form: Format, device: Device | None) -> int:
 def layouts(form: str) -> tuple[str, ...]:
     """Which layouts a format has: with long operations the narrow one alone."""
     cost = formats.get(form).accumulator("accurate").networks["accumulate"].cost
-    return ("narrow",) if sum(cost.values()) > LONG else tuple(LAYOUTS)
+    steps = sum(cost.values())
+    return tuple(name for name in LAYOUTS if steps <= LONGEST.get(name, steps))
+
+
+def layout_for(form: str, batch: int, columns: int) -> str:
+    """The layout for so many right-hand sides of each of a batch's systems."""
+    for name in reversed(layouts(form)):
+        if columns >= LAYOUTS[name]["tile"] and batch * columns >= ENOUGH[name]:
+            return name
+    return layouts(form)[0]
 
 
 @cache
-def system_spec(form: str, threads: int = THREADS, layout: str = "narrow") -> KernelSpec:
+def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
     """Systems of at most SYSTEM unknowns whole, for many right-hand sides and matrices."""
     f = formats.get(form)
     accumulator = f.accumulator("accurate")
     roles = accumulator.networks | {
         op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")
     }
-    sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, **LAYOUTS[layout]}
+    sizes: dict[str, Any] = {"most": definition.BLOCK, **LAYOUTS[layout], "threads": threads}
     if layouts(form) == ("narrow",):
         sizes["down"] = 1
     kept = threads * sizes["across"] * sizes["down"] // sizes["tile"] + 1 + sizes["tile"]
@@ -105,9 +115,9 @@ def system_spec(form: str, threads: int = THREADS, layout: str = "narrow") -> Ke
     return spec("triangular_system", path, f, roles, **sizes, **sums)
 
 
-def whole(device: Device | None, threads: int) -> bool:
+def whole(device: Device | None) -> bool:
     """Whether systems are solved whole: not on CPUs, whose threads take turns at barriers."""
-    return threads >= TILE and (device is None or device.properties.kind != "cpu")
+    return threads_of(device, THREADS) == THREADS
 
 
 @cache
@@ -247,14 +257,13 @@ class OnDevice(Steps[Planes]):
 
     def solve(self, a: Planes, b: Planes, *, lower: bool, unit: bool) -> None:
         """Overwrite b; of few unknowns in one launch where the device has such a kernel."""
-        threads = threads_of(b.device, THREADS)
-        if not b.size or a.shape[1] > SYSTEM or not whole(b.device, threads):
+        if not b.size or a.shape[1] > SYSTEM or not whole(b.device):
             super().solve(a, b, lower=lower, unit=unit)
             return
         batch, n, columns = b.shape
-        wide = batch * columns >= WIDE and columns >= TILE
-        layout = layouts(self.form.name)[-1 if wide else 0]
-        key = system_spec(self.form.name, threads, layout)
+        layout = layout_for(self.form.name, batch, columns)
+        threads = threads_of(b.device, LAYOUTS[layout]["threads"])
+        key = system_spec(self.form.name, layout, threads)
         tiles = base.blocks(columns, LAYOUTS[layout]["tile"])
         if not lower:
             a, b = self.backwards(a, True), self.backwards(b, False)

@@ -28,13 +28,14 @@ class Triangular(Routine):
         """Systems, on CPUs blocks of unknowns; copies of triangles."""
         if form.coded:
             return
-        threads = launch.threads_of(device, launch.THREADS)
-        if launch.whole(device, threads):
+        whole, threads = launch.whole(device), launch.threads_of(device, launch.THREADS)
+        if whole:
             for layout in launch.layouts(form.name):
-                yield f"triangular_{layout}", (launch.system_spec(form.name, threads, layout),)
+                each = launch.threads_of(device, launch.LAYOUTS[layout]["threads"])
+                yield f"triangular_{layout}", (launch.system_spec(form.name, layout, each),)
         if device is None:  # as text, that of CPUs too
             yield "triangular", (launch.kernel_spec(form.name, 1),)
-        elif not launch.whole(device, threads):
+        elif not whole:
             width = launch.width_for(form, device)
             yield "triangular", (launch.kernel_spec(form.name, threads, width),)
         copying = base.threads(device, launch.COPYING)
