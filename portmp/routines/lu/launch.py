@@ -10,8 +10,8 @@ a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square m
 
 from __future__ import annotations
 
-from functools import cache
-from typing import Any, NamedTuple
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.routines import base, elementwise, small
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels
@@ -32,8 +32,6 @@ from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 THREADS = 256
 ROWS = {"gpu": (64, 128, 256), "cpu": (256,)}
 """Rows that a block of threads in a panel may have, the usual number first."""
-FEW = (16, 32)
-"""Rows of small matrices, whose blocks have fewer threads: more matrices are worked on at once."""
 REGISTERS = 64
 """32-bit registers of a thread that elements of a panel may stay in from step to step."""
 TILE = 16
@@ -50,6 +48,14 @@ def panel_spec(
     sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
     sizes |= {"registers": REGISTERS, "together": together}
     return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
+
+
+@cache
+def small_spec(form: str, shape: small.Shape) -> KernelSpec:
+    """Whole panels of few rows, of many matrices."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    return spec("lu_small", "linalg/lu_small.mako", f, roles, **shape.values())
 
 
 @cache
@@ -71,34 +77,47 @@ def threads_for(device: Device | None) -> int:
     return threads if threads >= definition.BLOCK else 1
 
 
-def panel_shape(form: Format, device: Device, m: int) -> tuple[int, tuple[int, ...]]:
-    """Threads of a panel's blocks, and the rows that one may have, for matrices of *m* rows."""
-    threads = threads_for(device)
-    rows = next((few for few in FEW if threads > 1 and m <= few), None)
-    if rows is None:
-        return threads, ROWS[device.properties.kind]
-    few = definition.BLOCK
-    words = form.limbs * np.dtype(form.word).itemsize // 4
-    while few < threads and rows * definition.BLOCK // few * words > REGISTERS:
-        few *= 2
-    return few, (rows,)
-
-
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     """The kernel of a panel."""
     rows = ROWS[device.properties.kind if device else "gpu"][0]
     return (panel_spec(form.name, threads_for(device), rows),)
 
 
-class Factored(NamedTuple):
-    """What a factorisation says beside its factors.
+Integers = np.ndarray[Any, np.dtype[np.int32]]
 
-    ``pivots`` (batch, k): row i was swapped with row pivots[i], in order. ``singular`` (batch,):
-    the first column whose pivot is zero or NaN, counted from 1; 0 where there is none.
-    """
 
-    pivots: np.ndarray[Any, np.dtype[np.int32]]
-    singular: np.ndarray[Any, np.dtype[np.int32]]
+class Factored:
+    """What a factorisation says beside its factors, on its device until the host asks for it."""
+
+    def __init__(self, pivots: _Kept, singular: _Kept, order: Numbers | None = None) -> None:
+        self._pivots, self._singular, self._order = pivots, singular, order
+
+    @cached_property
+    def pivots(self) -> Integers:
+        """(batch, k): row i was swapped with row pivots[i], in order. Waits for the device."""
+        return _read(self._pivots)
+
+    @cached_property
+    def singular(self) -> Integers:
+        """(batch,): the first column whose pivot is zero or NaN, counted from 1; 0 where there is
+        none. Waits for the device."""
+        return _read(self._singular)
+
+    @property
+    def pivots_there(self) -> Numbers | None:
+        """The pivots on the device; None where the host has them."""
+        return self._pivots if isinstance(self._pivots, Numbers) else None
+
+    def order(self, rows: int) -> _Kept:
+        """(batch, rows): which row of the matrix comes where."""
+        return reference.swapped(self.pivots, rows) if self._order is None else self._order
+
+
+_Kept = Numbers | Integers
+
+
+def _read(kept: _Kept) -> Integers:
+    return kept.read_parts()[0] if isinstance(kept, Numbers) else kept
 
 
 class _OnDevice(OnDevice, LuSteps[Planes]):
@@ -107,30 +126,38 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         batch, m, n = w.shape
         self.count = min(m, n)
         self.threads = threads_for(w.device)
-        threads, rows = panel_shape(w.format, w.device, m)
+        rows = ROWS[w.device.properties.kind]
+        self.batch = batch
+        self.queue = w.queue
+        self.chosen = self._integers(batch, definition.BLOCK)
+        self.places = self._integers(batch, m)
+        self.pivots, self.singular = self._integers(batch, self.count), self._integers(batch)
+        if small.shape_of(w.format, w.device, m, min(self.count, definition.BLOCK)):
+            return  # each panel writes them all
+        self.singular.write_parts([np.zeros(batch, np.int32)])
         form = w.format.name
 
         def stepped(rows: int, _: bool, together: bool) -> KernelSpec:
-            return panel_spec(form, threads, rows, together)
+            return panel_spec(form, self.threads, rows, together)
 
-        self.panels = Panels(w.queue, stepped, rows, threads)
-        self.batch = batch
-
-        def integers(count: int) -> Numbers:
-            return allocate_numbers("int32", (count,), w.queue)
-
+        self.panels = Panels(w.queue, stepped, rows, self.threads)
         most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
         self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)
-        self.where = [integers(2 * batch * most) for _ in range(2)]
-        self.places, self.chosen = integers(batch * m), integers(batch * definition.BLOCK)
-        self.pivots, self.singular = integers(batch * self.count), integers(batch)
-        self.singular.write_parts([np.zeros(batch, np.int32)])
+        self.where = [self._integers(2 * batch * most) for _ in range(2)]
+
+    def _integers(self, *shape: int) -> Numbers:
+        return allocate_numbers("int32", shape, self.queue)
 
     def panel(self, w: Planes, first: int, end: int) -> None:
         _, m, n = w.shape
-        height, width = m - first, end - first
         mine = self.part(w, slice(first, m), slice(first, end))
+        shape = small.shape_of(w.format, w.device, m - first, end - first)
+        if shape:
+            self.small(shape, mine, mine, first, self.chosen)
+            self._swap(self.part(w, slice(first, m), slice(0, first)), end - first)
+            self._swap(self.part(w, slice(first, m), slice(end, n)), end - first)
+            return
         own = [
             np.int32(first),
             np.int32(self.count),
@@ -143,9 +170,37 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             *self.pivots.buffers,
             *self.singular.buffers,
         ]
-        self.panels.run(self.batch, height, width, own)
+        self.panels.run(self.batch, m - first, end - first, own)
+        self._swap(self.part(w, slice(first, m), slice(0, n)), end - first)
+
+    def small(self, shape: small.Shape, a: Planes, out: Planes, first: int, order: Numbers) -> None:
+        """A panel of few rows: out becomes the factors of a, which may be out itself."""
+        _, m, width = a.shape
+        key = small_spec(self.form.name, shape)
+        sizes = m, width, min(m, width), first, self.count, order.shape[-1]
+        out.queue.launch(
+            program.kernels(out.device, key)[key.name],
+            (shape.blocks(self.batch), 1, 1),
+            (shape.threads, 1, 1),
+            [
+                self.batch,
+                *map(np.int32, sizes),
+                *small.operand(a),
+                *small.operand(out),
+                *self.places.buffers,
+                *order.buffers,
+                *self.pivots.buffers,
+                *self.singular.buffers,
+            ],
+        )
+
+    def _swap(self, w: Planes, width: int) -> None:
+        """Do a panel's swaps in columns."""
+        _, height, columns = w.shape
+        if not columns:
+            return
         swap = swap_spec(self.form.name, self.threads)
-        tiles = base.blocks(n, TILE)
+        tiles = base.blocks(columns, TILE)
         w.queue.launch(
             program.kernels(w.device, swap)[swap.name],
             (self.batch * tiles, 1, 1),
@@ -153,24 +208,31 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             [
                 height,
                 np.int32(width),
-                n,
+                columns,
                 tiles,
-                *base.batched(self.part(w, slice(first, m), slice(0, n))),
+                *base.batched(w),
                 *self.places.buffers,
                 *self.chosen.buffers,
             ],
         )
 
 
-def factor(w: Planes, method: Method) -> Factored:
-    """Overwrite w (batch, m, n) by its factors. Waits for the device."""
+def factor(a: Planes, w: Planes, method: Method) -> Factored:
+    """w (batch, m, n) becomes the factors of a, which may be w itself."""
     batch, m, n = w.shape
     count = min(m, n)
-    pivots = np.zeros((batch, count), np.int32)
-    singular = np.zeros(batch, np.int32)
     if not w.size:
-        return Factored(pivots, singular)
+        return Factored(np.zeros((batch, count), np.int32), np.zeros(batch, np.int32))
+    shape = small.shape_of(w.format, w.device, m, n)
+    if shape:
+        whole = _OnDevice(w, method)
+        order = allocate_numbers("int32", (batch, m), w.queue)
+        whole.small(shape, a, w, 0, order)
+        return Factored(whole.pivots, whole.singular, order)
+    if a is not w:
+        elementwise.apply("copy", [a], w)
     if w.device.by_reference:
+        pivots, singular = np.zeros((batch, count), np.int32), np.zeros(batch, np.int32)
         for each in range(batch):
 
             def factored(planes: Host, each: int = each) -> Host:
@@ -183,26 +245,30 @@ def factor(w: Planes, method: Method) -> Factored:
         return Factored(pivots, singular)
     steps = _OnDevice(w, method)
     steps.factor(w)
-    return Factored(
-        steps.pivots.read_parts()[0].reshape(batch, count), steps.singular.read_parts()[0]
-    )
+    return Factored(steps.pivots, steps.singular)
 
 
-def ordered(b: Planes, order: np.ndarray[Any, Any]) -> Planes:
-    """Copies of matrices (batch, m, n) with row order[e, i] of entry e as its row i."""
+def ordered(b: Planes, order: Numbers | np.ndarray[Any, Any]) -> Planes:
+    """Copies of matrices (batch, m, n) with row order[e, i] of entry e as its row i.
+
+    *order* on b's device, or on the host.
+    """
     out = allocate(b.format, b.shape, b.queue)
     if not out.size:
         return out
     if b.device.by_reference:
-        for each, rows in enumerate(order):
+        for each, rows in enumerate(_read(order) if isinstance(order, Numbers) else order):
 
             def taken(planes: Host, rows: np.ndarray[Any, Any] = rows) -> Host:
                 return [p[rows] for p in planes]
 
             base.on_host(base.matrix_of(out, (each,)), taken, base.matrix_of(b, (each,)))
         return out
-    where = allocate_numbers("int32", order.shape, b.queue)
-    where.write_parts([order.astype(np.int32)])
+    if isinstance(order, Numbers):
+        where = order
+    else:
+        where = allocate_numbers("int32", order.shape, b.queue)
+        where.write_parts([order.astype(np.int32)])
     threads = base.threads(b.device, COPYING)
     key = rows_spec(b.format.name, threads)
     b.queue.launch(

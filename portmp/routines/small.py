@@ -1,0 +1,72 @@
+"""Small matrices, many at once: how their factorisations' kernels are cut up.
+
+A thread has a row of a matrix, or every few elements of one, in registers; a block of threads has
+as many matrices as a warp holds, or one. The numbers change speed, never bits.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from portmp.backends.base import Argument, Device
+from portmp.formats import Format
+from portmp.routines import base
+from portmp.runtime.planes import Planes
+
+ROWS = (8, 16, 32, 64)
+COLUMNS = (8, 16, 32)
+"""Sizes that kernels are rendered for; matrices take the next larger ones."""
+REGISTERS = 64
+"""32-bit registers of a thread that elements of a row may take, and twice as many for ..."""
+WARP = 32
+"""... matrices whose rows are then those of one warp, the smallest that GPUs have: its threads need
+no barrier of the block."""
+GROUP = 2
+"""Neighbours that are computed without asking whether they are still worked on."""
+
+
+class Shape(NamedTuple):
+    """Threads of a block; rows and columns of a matrix; parts that a row is cut into; whether a
+    matrix is that of threads of one warp."""
+
+    threads: int
+    rows: int
+    columns: int
+    parts: int
+    within: bool
+
+    def values(self) -> dict[str, Any]:
+        """What templates are given."""
+        return {**self._asdict(), "group": GROUP}
+
+    def blocks(self, batch: int) -> int:
+        """Blocks of threads for so many matrices."""
+        return base.blocks(batch, self.threads // (self.rows * self.parts))
+
+
+def shape_of(form: Format, device: Device | None, rows: int, columns: int) -> Shape | None:
+    """How matrices of so many rows and columns are cut; None where another kernel takes them.
+
+    That is the case on CPUs, whose threads take turns at barriers. Without a device: for the usual
+    GPU.
+    """
+    known = (ROWS, rows), (COLUMNS, columns)
+    m, n = (next((one for one in sizes if one >= size), None) for sizes, size in known)
+    if m is None or n is None or (device is not None and device.properties.kind == "cpu"):
+        return None
+    words = form.limbs * np.dtype(form.word).itemsize // 4
+    warp = max(device.properties.warp_size, WARP) if device is not None else WARP
+    parts = 1
+    while n // parts * words > REGISTERS * (2 if m * parts == WARP else 1):
+        parts *= 2
+    threads = max(m * parts, warp)
+    if device is not None and device.properties.max_threads < threads:
+        return None
+    return Shape(threads, m, n, parts, m * parts <= warp)
+
+
+def operand(v: Planes) -> list[Argument]:
+    """Kernel arguments of matrices, and whether a column's elements are the nearer ones."""
+    return [*base.batched(v), np.int32(abs(v.strides[-2]) < abs(v.strides[-1]))]

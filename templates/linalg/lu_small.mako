@@ -1,0 +1,178 @@
+## LU with partial pivoting of small matrices, many at once.
+##
+## A thread has a row, or every ${parts}-th element of it, in registers; ${threads // (rows * parts)} matrices a block of threads.
+## Rows stay where they are: place is where a row belongs after the swaps so far, and the last place
+## is where it is written. The slots that hold a row turn: the column that is worked on is always the
+## first one, and what was worked on comes in at the end, so that one text serves all steps.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%namespace name="small" file="/linalg/small.mako"/>
+<%
+    p, long = w.platform, w.platform.index
+    integers = p.pointer.format("int")
+    fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
+    each, count = rows * parts, columns // parts
+    matrices = threads // each
+    barrier = p.warp_barrier if within and p.warp_barrier else p.barrier
+    ## Many candidates are looked at in two steps.
+    spans = 8 if rows > 16 else 1
+    span = rows // spans
+    slot = lambda u: f"part + {u * parts}" if parts > 1 else f"{u}"
+    groups = [range(g, min(g + group, count)) for g in range(0, count, group)]
+%>
+## The largest of some sizes, the first of equals, and where it is; names end with *end*.
+<%def name="largest(sizes, places, end, pad)">
+<%
+    found = [(size, place) for size, place in zip(sizes, places)]
+    level = 0
+%>\
+% while len(found) > 1:
+<%
+    level += 1
+    pairs, found = [(found[i], found[i + 1]) for i in range(0, len(found), 2)], []
+%>\
+% for i, ((a, at), (b, there)) in enumerate(pairs):
+<% name = f"{level}_{i}{end}" %>\
+${pad}const int later${name} = ${b} > ${a};
+${pad}const ${w.scalar} size${name} = later${name} ? ${b} : ${a};
+${pad}const int place${name} = later${name} ? ${there} : ${at};
+<% found.append((f"size{name}", f"place{name}")) %>\
+% endfor
+% endwhile
+${pad}const ${w.scalar} largest${end} = ${found[0][0]};
+${pad}const int spot${end} = ${found[0][1]};
+</%def>
+<%def name="kept(memory, index, value, pad)">
+% for k in w.limbs:
+${pad}${memory}${k}[${index}] = ${w.word_of(value, k)};
+% endfor
+</%def>
+<%def name="narrowed(value, pad)">
+% if any(plane != w.format.word for plane in w.format.planes):
+% for k in w.limbs:
+${pad}${w.word_of(value, k)} = ${w.narrow(k, w.word_of(value, k))};
+% endfor
+% endif
+</%def>
+<% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
+${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
+/* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
+${p.kernel.format(threads)} lu_small(
+    const ${long} batch, const int m, const int width, const int steps, const int origin,
+    const int pivot_count, const int order_count,
+${matrix(w, "a")} const int a_turned,
+${matrix(w, "out", const=False)} const int out_turned,
+    ${integers}places, ${integers}order, ${integers}pivots, ${integers}singular)
+{
+${small.shape(w, threads, rows, columns, parts)}\
+    ${p.shared} ${w.scalar} sizes[${threads // parts}];
+% if spans > 1:
+    ${p.shared} ${w.scalar} best_sizes[${matrices * spans}];
+    ${p.shared} int best_places[${matrices * spans}];
+% endif
+% for k in w.limbs:
+    ${p.shared} ${w.word} top${k}[${matrices * columns}];
+% if parts > 1:
+    ${p.shared} ${w.word} factor${k}[${matrices * rows}];
+% endif
+% endfor
+    const int height = entry < batch ? m : 0;
+    const int first = matrix * ${rows}, above = matrix * ${columns};
+    int place = row, none = 0;
+${small.read(w, "a", rows, columns, parts, barrier)}\
+
+    for (int k = 0; k < steps; ++k) {
+        const int turn = k % ${parts}, live = width - k + turn;
+        if (part == turn) {
+            const ${w.scalar} size = ${w.fabs(w.word_of("own[0]", 0))};
+            sizes[first + place] = row >= height || place < k ? -2 : size == size ? size : -1;
+        }
+        ${barrier}
+% if spans > 1:
+        if (self < ${spans}) {
+            const int from = self * ${span};
+${largest([f"sizes[first + from + {i}]" for i in range(span)], [str(i) for i in range(span)], "_here", " " * 12)}\
+            best_sizes[matrix * ${spans} + self] = largest_here;
+            best_places[matrix * ${spans} + self] = from + spot_here;
+        }
+        ${barrier}
+${largest([f"best_sizes[matrix * {spans} + {i}]" for i in range(spans)], [f"best_places[matrix * {spans} + {i}]" for i in range(spans)], "", " " * 8)}\
+% else:
+${largest([f"sizes[first + {i}]" for i in range(rows)], [str(i) for i in range(rows)], "", " " * 8)}\
+% endif
+        if (place == spot) {
+% for slots in groups:
+            if (${slots[0] * parts} < live) {
+% for u in slots:
+${kept("top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
+% endfor
+            }
+% endfor
+        }
+        place = place == spot ? k : place == k ? spot : place;
+        if (self == 0 && height > 0)
+            pivots[entry * pivot_count + origin + k] = origin + spot;
+        none = none == 0 && !(largest > 0) ? origin + k + 1 : none;
+        ${barrier}
+        const ${w.value} divisor = ${element("top", "above + turn")};
+        ${w.value} l = own[0];
+% if parts > 1:
+        if (part == turn) {
+% endif
+            if (place > k && ${w.word_of("divisor", 0)} != 0)
+                l = ${div}(l, divisor);
+${narrowed("l", " " * 12)}\
+% if parts > 1:
+            own[0] = l;
+            const ${w.value} minus = ${neg}(l);
+${kept("factor", "first + row", "minus", " " * 12)}\
+        }
+        ${barrier}
+        const ${w.value} minus = ${element("factor", "first + row")};
+% else:
+        const ${w.value} minus = ${neg}(l);
+% endif
+% for slots in groups:
+        if (${slots[0] * parts} < live) {
+% for u in slots:
+% if u > 0 or parts > 1:
+            {
+                ${w.value} z = ${fma}(minus, ${element("top", f"above + {slot(u)}")}, own[${u}]);
+${narrowed("z", " " * 16)}\
+                const int still = place > k && ${"part > turn" if u == 0 else f"{slot(u)} < live"};
+                own[${u if parts > 1 else u - 1}] = still ? z : own[${u}];
+            }
+% endif
+% endfor
+        }${" else {" if parts == 1 else ""}
+% if parts == 1:
+% for u in slots:
+% if u > 0:
+            own[${u - 1}] = own[${u}];
+% endif
+% endfor
+        }
+% endif
+% endfor
+% if parts == 1:
+        own[${count - 1}] = l;
+% else:
+        if (turn == ${parts - 1} || k == steps - 1) {
+            const ${w.value} done = own[0];
+% for u in range(1, count):
+            own[${u - 1}] = own[${u}];
+% endfor
+            own[${count - 1}] = done;
+        }
+% endif
+    }
+    if (row < height && part == 0) {
+        places[entry * m + row] = place;
+        if (place < order_count)
+            order[entry * order_count + place] = row;
+    }
+    if (self == 0 && height > 0 && (origin == 0 || (none != 0 && singular[entry] == 0)))
+        singular[entry] = none;
+    const int turns = ${"steps" if parts == 1 else f"(steps + {parts - 1}) / {parts}"};
+${small.write(w, "out", rows, columns, parts, barrier, "place", "turns")}\
+}
