@@ -42,18 +42,6 @@ ${pad}const int place${name} = later${name} ? ${there} : ${at};
 ${pad}const ${w.scalar} largest${end} = ${found[0][0]};
 ${pad}const int spot${end} = ${found[0][1]};
 </%def>
-<%def name="kept(memory, index, value, pad)">
-% for k in w.limbs:
-${pad}${memory}${k}[${index}] = ${w.word_of(value, k)};
-% endfor
-</%def>
-<%def name="narrowed(value, pad)">
-% if any(plane != w.format.word for plane in w.format.planes):
-% for k in w.limbs:
-${pad}${w.word_of(value, k)} = ${w.narrow(k, w.word_of(value, k))};
-% endfor
-% endif
-</%def>
 <% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 /* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
@@ -104,7 +92,7 @@ ${largest([f"sizes[first + {i}]" for i in range(rows)], [str(i) for i in range(r
 % for slots in groups:
             if (${slots[0] * parts} < live) {
 % for u in slots:
-${kept("top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
+${small.kept(w, "top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
 % endfor
             }
 % endfor
@@ -121,48 +109,25 @@ ${kept("top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
 % endif
             if (place > k && ${w.word_of("divisor", 0)} != 0)
                 l = ${div}(l, divisor);
-${narrowed("l", " " * 12)}\
+${small.narrowed(w, "l", " " * 12)}\
 % if parts > 1:
             own[0] = l;
             const ${w.value} minus = ${neg}(l);
-${kept("factor", "first + row", "minus", " " * 12)}\
+${small.kept(w, "factor", "first + row", "minus", " " * 12)}\
         }
         ${barrier}
         const ${w.value} minus = ${element("factor", "first + row")};
 % else:
         const ${w.value} minus = ${neg}(l);
 % endif
-% for slots in groups:
-        if (${slots[0] * parts} < live) {
-% for u in slots:
-% if u > 0 or parts > 1:
-            {
-                ${w.value} z = ${fma}(minus, ${element("top", f"above + {slot(u)}")}, own[${u}]);
-${narrowed("z", " " * 16)}\
-                const int still = place > k && ${"part > turn" if u == 0 else f"{slot(u)} < live"};
-                own[${u if parts > 1 else u - 1}] = still ? z : own[${u}];
-            }
-% endif
-% endfor
-        }${" else {" if parts == 1 else ""}
-% if parts == 1:
-% for u in slots:
-% if u > 0:
-            own[${u - 1}] = own[${u}];
-% endif
-% endfor
-        }
-% endif
-% endfor
+        const int active = place > k;
+${small.updated(w, groups, slot, parts, fma, lambda u: element("top", f"above + {slot(u)}"))}\
 % if parts == 1:
         own[${count - 1}] = l;
 % else:
         if (turn == ${parts - 1} || k == steps - 1) {
             const ${w.value} done = own[0];
-% for u in range(1, count):
-            own[${u - 1}] = own[${u}];
-% endfor
-            own[${count - 1}] = done;
+${small.turned(count, "done", " " * 12)}\
         }
 % endif
     }
