@@ -71,7 +71,7 @@ class Factored(NamedTuple):
 
 
 def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
-    """The factors of a (batch, n, n), whose lower triangles are read, with zeros above the diagonal.
+    """The factors of a (batch, n, n), whose lower triangles are read; zeros above the diagonal.
 
     With *overwrite* in a's memory. Waits for the device.
     """
