@@ -6,7 +6,7 @@ as many matrices as a warp holds, or one. The numbers change speed, never bits.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -26,20 +26,20 @@ no barrier of the block."""
 GROUP = 2
 """Neighbours that are computed without asking whether they are still worked on."""
 
+RESIDENT = 1
+
 
 class Shape(NamedTuple):
     """Threads of a block; rows and columns of a matrix; parts that a row is cut into; whether a
-    matrix is that of threads of one warp."""
+    matrix is that of threads of one warp; slots of a group; blocks that share a compute unit."""
 
     threads: int
     rows: int
     columns: int
     parts: int
     within: bool
-
-    def values(self) -> dict[str, Any]:
-        """What templates are given."""
-        return {**self._asdict(), "group": GROUP}
+    group: int = GROUP
+    resident: int = 1
 
     def blocks(self, batch: int) -> int:
         """Blocks of threads for so many matrices."""
@@ -64,7 +64,7 @@ def shape_of(form: Format, device: Device | None, rows: int, columns: int) -> Sh
     threads = max(m * parts, warp)
     if device is not None and device.properties.max_threads < threads:
         return None
-    return Shape(threads, m, n, parts, m * parts <= warp)
+    return Shape(threads, m, n, parts, m * parts <= warp, GROUP, RESIDENT)
 
 
 def operand(v: Planes) -> list[Argument]:

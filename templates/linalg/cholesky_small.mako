@@ -20,7 +20,7 @@
 <% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 ${arithmetic(w, [networks[role] for role in ("sqrt", "div", "neg", "fma")])}
 /* the lower triangles of ${rows} rows at most, zeros above; failed: the first order whose pivot is not positive */
-${p.kernel.format(threads)} cholesky_small(
+${p.kernel_of(threads, resident)} cholesky_small(
     const ${long} batch, const int n,
 ${matrix(w, "a")} const int a_turned,
 ${matrix(w, "out", const=False)} const int out_turned,

@@ -45,7 +45,7 @@ ${pad}const int spot${end} = ${found[0][1]};
 <% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
 /* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
-${p.kernel.format(threads)} lu_small(
+${p.kernel_of(threads, resident)} lu_small(
     const ${long} batch, const int m, const int width, const int steps, const int origin,
     const int pivot_count, const int order_count,
 ${matrix(w, "a")} const int a_turned,

@@ -42,7 +42,7 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Whole factors of few rows, of many matrices."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
-    return spec("cholesky_small", "linalg/cholesky_small.mako", f, roles, **shape.values())
+    return spec("cholesky_small", "linalg/cholesky_small.mako", f, roles, **shape._asdict())
 
 
 class _OnDevice(OnDevice, CholeskySteps[Planes]):

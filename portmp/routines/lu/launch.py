@@ -55,7 +55,7 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Whole panels of few rows, of many matrices."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    return spec("lu_small", "linalg/lu_small.mako", f, roles, **shape.values())
+    return spec("lu_small", "linalg/lu_small.mako", f, roles, **shape._asdict())
 
 
 @cache
