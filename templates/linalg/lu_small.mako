@@ -50,7 +50,7 @@ ${p.kernel_of(threads, resident)} lu_small(
     const int pivot_count, const int order_count,
 ${matrix(w, "a")} const int a_turned,
 ${matrix(w, "out", const=False)} const int out_turned,
-    ${integers}places, ${integers}order, ${integers}pivots, ${integers}singular)
+    ${integers}pivots, ${integers}singular, ${integers}places, ${integers}order)
 {
 ${small.shape(w, threads, rows, columns, parts)}\
     ${p.shared} ${w.scalar} sizes[${threads // parts}];

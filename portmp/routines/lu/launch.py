@@ -11,7 +11,7 @@ a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square m
 from __future__ import annotations
 
 from functools import cache, cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,7 +27,7 @@ from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
 
 THREADS = 256
 ROWS = {"gpu": (64, 128, 256), "cpu": (256,)}
@@ -120,22 +120,53 @@ def _read(kept: _Kept) -> Integers:
     return kept.read_parts()[0] if isinstance(kept, Numbers) else kept
 
 
+class _Found(NamedTuple):
+    """What kernels say beside factors, for a stack: pivots and singular columns as Factored has
+    them; where each row of the last panel went, and which came into its first places."""
+
+    pivots: Numbers
+    singular: Numbers
+    places: Numbers
+    order: Numbers
+
+
+def _found(w: Planes, ordered: int) -> _Found:
+    batch, m, n = w.shape
+    shapes = [(batch, min(m, n)), (batch,), (batch, m), (batch, ordered)]
+    return _Found(*allocate_together("int32", shapes, w.queue))
+
+
+def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Found) -> None:
+    """A panel of few rows: out becomes the factors of a, which may be out itself."""
+    batch, m, width = a.shape
+    key = small_spec(out.format.name, shape)
+    count, ordered = found.pivots.shape[-1], found.order.shape[-1]
+    out.queue.launch(
+        program.kernels(out.device, key)[key.name],
+        (shape.blocks(batch), 1, 1),
+        (shape.threads, 1, 1),
+        [
+            batch,
+            *map(np.int32, (m, width, min(m, width), first, count, ordered)),
+            *small.operand(a),
+            *small.operand(out),
+            *(numbers.buffers[0] for numbers in found),
+        ],
+    )
+
+
 class _OnDevice(OnDevice, LuSteps[Planes]):
     def __init__(self, w: Planes, method: Method) -> None:
         super().__init__(w.format, method)
         batch, m, n = w.shape
         self.count = min(m, n)
         self.threads = threads_for(w.device)
-        rows = ROWS[w.device.properties.kind]
         self.batch = batch
-        self.queue = w.queue
-        self.chosen = self._integers(batch, definition.BLOCK)
-        self.places = self._integers(batch, m)
-        self.pivots, self.singular = self._integers(batch, self.count), self._integers(batch)
+        self.found = _found(w, definition.BLOCK)
         if small.shape_of(w.format, w.device, m, min(self.count, definition.BLOCK)):
-            return  # each panel writes them all
-        self.singular.write_parts([np.zeros(batch, np.int32)])
-        form = w.format.name
+            return  # panels of few rows need nothing else
+        self.found.singular.write_parts([np.zeros(batch, np.int32)])
+        form, rows = w.format.name, ROWS[w.device.properties.kind]
 
         def stepped(rows: int, _: bool, together: bool) -> KernelSpec:
             return panel_spec(form, self.threads, rows, together)
@@ -144,17 +175,14 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
         self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)
-        self.where = [self._integers(2 * batch * most) for _ in range(2)]
-
-    def _integers(self, *shape: int) -> Numbers:
-        return allocate_numbers("int32", shape, self.queue)
+        self.where = [allocate_numbers("int32", (2 * batch * most,), w.queue) for _ in range(2)]
 
     def panel(self, w: Planes, first: int, end: int) -> None:
         _, m, n = w.shape
         mine = self.part(w, slice(first, m), slice(first, end))
         shape = small.shape_of(w.format, w.device, m - first, end - first)
         if shape:
-            self.small(shape, mine, mine, first, self.chosen)
+            _few_rows(shape, mine, mine, first, self.found)
             self._swap(self.part(w, slice(first, m), slice(0, first)), end - first)
             self._swap(self.part(w, slice(first, m), slice(end, n)), end - first)
             return
@@ -165,34 +193,13 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             *self.tops.buffers,
             *self.candidates.buffers,
             *(b for numbers in self.where for b in numbers.buffers),
-            *self.places.buffers,
-            *self.chosen.buffers,
-            *self.pivots.buffers,
-            *self.singular.buffers,
+            *self.found.places.buffers,
+            *self.found.order.buffers,
+            *self.found.pivots.buffers,
+            *self.found.singular.buffers,
         ]
         self.panels.run(self.batch, m - first, end - first, own)
         self._swap(self.part(w, slice(first, m), slice(0, n)), end - first)
-
-    def small(self, shape: small.Shape, a: Planes, out: Planes, first: int, order: Numbers) -> None:
-        """A panel of few rows: out becomes the factors of a, which may be out itself."""
-        _, m, width = a.shape
-        key = small_spec(self.form.name, shape)
-        sizes = m, width, min(m, width), first, self.count, order.shape[-1]
-        out.queue.launch(
-            program.kernels(out.device, key)[key.name],
-            (shape.blocks(self.batch), 1, 1),
-            (shape.threads, 1, 1),
-            [
-                self.batch,
-                *map(np.int32, sizes),
-                *small.operand(a),
-                *small.operand(out),
-                *self.places.buffers,
-                *order.buffers,
-                *self.pivots.buffers,
-                *self.singular.buffers,
-            ],
-        )
 
     def _swap(self, w: Planes, width: int) -> None:
         """Do a panel's swaps in columns."""
@@ -211,8 +218,8 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
                 columns,
                 tiles,
                 *base.batched(w),
-                *self.places.buffers,
-                *self.chosen.buffers,
+                *self.found.places.buffers,
+                *self.found.order.buffers,
             ],
         )
 
@@ -225,10 +232,9 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
         return Factored(np.zeros((batch, count), np.int32), np.zeros(batch, np.int32))
     shape = small.shape_of(w.format, w.device, m, n)
     if shape:
-        whole = _OnDevice(w, method)
-        order = allocate_numbers("int32", (batch, m), w.queue)
-        whole.small(shape, a, w, 0, order)
-        return Factored(whole.pivots, whole.singular, order)
+        kept = _found(w, m)
+        _few_rows(shape, a, w, 0, kept)
+        return Factored(kept.pivots, kept.singular, kept.order)
     if a is not w:
         elementwise.apply("copy", [a], w)
     if w.device.by_reference:
@@ -245,7 +251,7 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
         return Factored(pivots, singular)
     steps = _OnDevice(w, method)
     steps.factor(w)
-    return Factored(steps.pivots, steps.singular)
+    return Factored(steps.found.pivots, steps.found.singular)
 
 
 def ordered(b: Planes, order: Numbers | np.ndarray[Any, Any]) -> Planes:
