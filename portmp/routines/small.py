@@ -15,9 +15,8 @@ from portmp.formats import Format
 from portmp.routines import base
 from portmp.runtime.planes import Planes
 
-ROWS = (8, 16, 32, 64)
-COLUMNS = (8, 16, 32)
-"""Sizes that kernels are rendered for; matrices take the next larger ones."""
+SIZES = (8, 16, 32, 64)
+"""Rows and columns that kernels are rendered for; matrices take the next larger ones."""
 REGISTERS = 64
 """32-bit registers of a thread that elements of a row may take, and twice as many for ..."""
 WARP = 32
@@ -46,14 +45,15 @@ class Shape(NamedTuple):
         return base.blocks(batch, self.threads // (self.rows * self.parts))
 
 
-def shape_of(form: Format, device: Device | None, rows: int, columns: int) -> Shape | None:
+def shape_of(
+    form: Format, device: Device | None, rows: int, columns: int, most_parts: int = SIZES[-1]
+) -> Shape | None:
     """How matrices of so many rows and columns are cut; None where another kernel takes them.
 
     That is the case on CPUs, whose threads take turns at barriers. Without a device: for the usual
     GPU.
     """
-    known = (ROWS, rows), (COLUMNS, columns)
-    m, n = (next((one for one in sizes if one >= size), None) for sizes, size in known)
+    m, n = (next((size for size in SIZES if size >= count), None) for count in (rows, columns))
     if m is None or n is None or (device is not None and device.properties.kind == "cpu"):
         return None
     words = form.limbs * np.dtype(form.word).itemsize // 4
@@ -61,6 +61,7 @@ def shape_of(form: Format, device: Device | None, rows: int, columns: int) -> Sh
     parts = 1
     while n // parts * words > REGISTERS * (2 if m * parts == WARP else 1):
         parts *= 2
+    parts = min(parts, most_parts)
     threads = max(m * parts, warp)
     if device is not None and device.properties.max_threads < threads:
         return None

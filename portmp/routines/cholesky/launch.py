@@ -79,7 +79,7 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
     if not a.size:
         return Factored(a, failed)
     shape = small.shape_of(a.format, a.device, a.shape[1], a.shape[1])
-    if shape:
+    if shape and a.shape[1] <= definition.BLOCK:
         return _small(shape, a, a if overwrite else allocate(a.format, a.shape, a.queue))
     w = a if overwrite else allocate(a.format, a.shape, a.queue)
     if not overwrite:

@@ -231,7 +231,7 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
     if not w.size:
         return Factored(np.zeros((batch, count), np.int32), np.zeros(batch, np.int32))
     shape = small.shape_of(w.format, w.device, m, n)
-    if shape:
+    if shape and count <= definition.BLOCK:
         kept = _found(w, m)
         _few_rows(shape, a, w, 0, kept)
         return Factored(kept.pivots, kept.singular, kept.order)
