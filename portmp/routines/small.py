@@ -6,12 +6,14 @@ as many matrices as a warp holds, or one. The numbers change speed, never bits.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
 
 from portmp.backends.base import Argument, Device
 from portmp.formats import Format
+from portmp.networks import Network
 from portmp.routines import base
 from portmp.runtime.planes import Planes
 
@@ -22,6 +24,9 @@ REGISTERS = 64
 WARP = 32
 """... matrices whose rows are then those of one warp, the smallest that GPUs have: its threads need
 no barrier of the block."""
+OPERATIONS = 5000
+"""Operations on words that a step has in a thread's text, elements times those of each: beyond it
+compilers take seconds."""
 GROUP = 2
 """Neighbours that are computed without asking whether they are still worked on."""
 
@@ -46,20 +51,29 @@ class Shape(NamedTuple):
 
 
 def shape_of(
-    form: Format, device: Device | None, rows: int, columns: int, most_parts: int = SIZES[-1]
+    form: Format,
+    device: Device | None,
+    rows: int,
+    columns: int,
+    nets: Iterable[Network] = (),
+    most_parts: int = SIZES[-1],
 ) -> Shape | None:
     """How matrices of so many rows and columns are cut; None where another kernel takes them.
 
     That is the case on CPUs, whose threads take turns at barriers. Without a device: for the usual
-    GPU.
+    GPU. *nets*: what a step does with each element, by default a fused multiply-add.
     """
     m, n = (next((size for size in SIZES if size >= count), None) for count in (rows, columns))
     if m is None or n is None or (device is not None and device.properties.kind == "cpu"):
         return None
     words = form.limbs * np.dtype(form.word).itemsize // 4
     warp = max(device.properties.warp_size, WARP) if device is not None else WARP
+    cost = sum(sum(net.cost.values()) for net in nets or [form.operator("fma")])
     parts = 1
-    while n // parts * words > REGISTERS * (2 if m * parts == WARP else 1):
+    while (
+        n // parts * words > REGISTERS * (2 if m * parts == WARP else 1)
+        or n // parts * cost > OPERATIONS
+    ):
         parts *= 2
     parts = min(parts, most_parts)
     threads = max(m * parts, warp)

@@ -69,6 +69,12 @@ def panel_spec(
     return spec("qr_panel", "linalg/qr_panel.mako", f, _roles(f), **sizes)
 
 
+def small_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
+    """How panels are cut, a thread a column."""
+    nets = [net for role, net in _roles(form).items() if role in ("accumulate", "fma")]
+    return small.shape_of(form, device, columns, rows, nets, definition.ROW_LANES)
+
+
 @cache
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Whole panels of few rows, of many matrices."""
@@ -117,7 +123,7 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape
         least = np.dtype(self.form.word).type(self.negligible)
-        shape = small.shape_of(self.form, a.device, width, m, definition.ROW_LANES)
+        shape = small_shape(self.form, a.device, m, width)
         if shape:
             key = small_spec(self.form.name, shape)
             columns = small.operand(self.turned(a))
