@@ -27,10 +27,10 @@ no barrier of the block."""
 OPERATIONS = 5000
 """Operations on words that a step has in a thread's text, elements times those of each: beyond it
 compilers take seconds."""
-GROUP = 2
-"""Neighbours that are computed without asking whether they are still worked on."""
-
+GROUPS = 8
+"""A thread's elements are computed in so many groups of neighbours that are still worked on."""
 RESIDENT = 1
+"""Blocks of threads that share a compute unit at least."""
 
 
 class Shape(NamedTuple):
@@ -42,8 +42,8 @@ class Shape(NamedTuple):
     columns: int
     parts: int
     within: bool
-    group: int = GROUP
-    resident: int = 1
+    group: int
+    resident: int
 
     def blocks(self, batch: int) -> int:
         """Blocks of threads for so many matrices."""
@@ -69,7 +69,7 @@ def shape_of(
     words = form.limbs * np.dtype(form.word).itemsize // 4
     warp = max(device.properties.warp_size, WARP) if device is not None else WARP
     cost = sum(sum(net.cost.values()) for net in nets or [form.operator("fma")])
-    parts = 1
+    parts = max(n // m, 1)  # no more columns than threads
     while (
         n // parts * words > REGISTERS * (2 if m * parts == WARP else 1)
         or n // parts * cost > OPERATIONS
@@ -79,7 +79,7 @@ def shape_of(
     threads = max(m * parts, warp)
     if device is not None and device.properties.max_threads < threads:
         return None
-    return Shape(threads, m, n, parts, m * parts <= warp, GROUP, RESIDENT)
+    return Shape(threads, m, n, parts, m * parts <= warp, max(n // parts // GROUPS, 1), RESIDENT)
 
 
 def operand(v: Planes) -> list[Argument]:

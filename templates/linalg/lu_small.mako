@@ -4,6 +4,7 @@
 ## Rows stay where they are: place is where a row belongs after the swaps so far, and the last place
 ## is where it is written. The slots that hold a row turn: the column that is worked on is always the
 ## first one, and what was worked on comes in at the end, so that one text serves all steps.
+<%! from portmp.definition import halvings %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace name="small" file="/linalg/small.mako"/>
@@ -14,9 +15,16 @@
     each, count = rows * parts, columns // parts
     matrices = threads // each
     barrier = p.warp_barrier if within and p.warp_barrier else p.barrier
-    ## Many candidates are looked at in two steps.
-    spans = 8 if rows > 16 else 1
+    ## Neighbours in a warp find their largest by exchanges, what several warps have by memory; without
+    ## exchanges all is by memory, many candidates in two steps.
+    exchange = w.platform.exchange.get(w.traits.exchange)
+    lanes = min(rows, 32)
+    spans = rows // lanes if exchange else 8 if rows > 16 else 1
     span = rows // spans
+    alone = exchange and within and spans == 1
+    ## Nothing makes a matrix's threads wait between two steps then: rows of two steps have memory.
+    stride = columns + 1
+    tops = 2 if alone else 1
     slot = lambda u: f"part + {u * parts}" if parts > 1 else f"{u}"
     groups = [range(g, min(g + group, count)) for g in range(0, count, group)]
 %>
@@ -44,6 +52,7 @@ ${pad}const int spot${end} = ${found[0][1]};
 </%def>
 <% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
+${small.exchanges(w)}\
 /* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
 ${p.kernel_of(threads, resident)} lu_small(
     const ${long} batch, const int m, const int width, const int steps, const int origin,
@@ -53,40 +62,78 @@ ${matrix(w, "out", const=False)} const int out_turned,
     ${integers}pivots, ${integers}singular, ${integers}places, ${integers}order)
 {
 ${small.shape(w, threads, rows, columns, parts)}\
-    ${p.shared} ${w.scalar} sizes[${threads // parts}];
-% if spans > 1:
+% if not exchange:
+    ${p.shared} ${w.scalar} sizes[${matrices * (rows + 1)}];
+% endif
+% if spans > 1 or (exchange and not alone):
     ${p.shared} ${w.scalar} best_sizes[${matrices * spans}];
     ${p.shared} int best_places[${matrices * spans}];
 % endif
 % for k in w.limbs:
-    ${p.shared} ${w.word} top${k}[${matrices * columns}];
+    ${p.shared} ${w.word} top${k}[${matrices * stride * tops}];
 % if parts > 1:
     ${p.shared} ${w.word} factor${k}[${matrices * rows}];
 % endif
 % endfor
     const int height = entry < batch ? m : 0;
-    const int first = matrix * ${rows}, above = matrix * ${columns};
+    const int first = matrix * ${rows};
     int place = row, none = 0;
 ${small.read(w, "a", rows, columns, parts, barrier)}\
 
     for (int k = 0; k < steps; ++k) {
         const int turn = k % ${parts}, live = width - k + turn;
-        if (part == turn) {
-            const ${w.scalar} size = ${w.fabs(w.word_of("own[0]", 0))};
-            sizes[first + place] = row >= height || place < k ? -2 : size == size ? size : -1;
+        const int above = ${f"(k % 2 * {matrices} + matrix)" if alone else "matrix"} * ${stride};
+        const ${w.scalar} mine = ${w.fabs(w.word_of("own[0]", 0))};
+        const ${w.scalar} size = row >= height || place < k ? -2 : mine == mine ? mine : -1;
+% if exchange:
+        ${w.scalar} largest = size;
+        int spot = place;
+% for distance in halvings(lanes):
+        {
+            const ${w.scalar} other = exchange_${w.scalar}(largest, thread ^ ${distance});
+            const int there = exchange(spot, thread ^ ${distance});
+            const int better = other > largest || (other == largest && there < spot);
+            largest = better ? other : largest;
+            spot = better ? there : spot;
         }
+% endfor
+% if alone and parts > 1:
+        spot = exchange(spot, thread - self + turn * ${rows});
+        largest = exchange_${w.scalar}(largest, thread - self + turn * ${rows});
+% elif not alone:
+        if (part == turn && row % ${lanes} == 0) {
+            best_sizes[matrix * ${spans} + row / ${lanes}] = largest;
+            best_places[matrix * ${spans} + row / ${lanes}] = spot;
+        }
+        ${barrier}
+        largest = best_sizes[matrix * ${spans}];
+        spot = best_places[matrix * ${spans}];
+% for i in range(1, spans):
+        {
+            const ${w.scalar} other = best_sizes[matrix * ${spans} + ${i}];
+            const int there = best_places[matrix * ${spans} + ${i}];
+            const int better = other > largest || (other == largest && there < spot);
+            largest = better ? other : largest;
+            spot = better ? there : spot;
+        }
+% endfor
+% endif
+% else:
+        if (part == turn)
+            sizes[matrix * ${rows + 1} + place] = size;
         ${barrier}
 % if spans > 1:
         if (self < ${spans}) {
-            const int from = self * ${span};
-${largest([f"sizes[first + from + {i}]" for i in range(span)], [str(i) for i in range(span)], "_here", " " * 12)}\
+            const int from = matrix * ${rows + 1} + self * ${span};
+${largest([f"sizes[from + {i}]" for i in range(span)], [str(i) for i in range(span)], "_here", " " * 12)}\
             best_sizes[matrix * ${spans} + self] = largest_here;
-            best_places[matrix * ${spans} + self] = from + spot_here;
+            best_places[matrix * ${spans} + self] = self * ${span} + spot_here;
         }
         ${barrier}
 ${largest([f"best_sizes[matrix * {spans} + {i}]" for i in range(spans)], [f"best_places[matrix * {spans} + {i}]" for i in range(spans)], "", " " * 8)}\
 % else:
-${largest([f"sizes[first + {i}]" for i in range(rows)], [str(i) for i in range(rows)], "", " " * 8)}\
+${largest([f"sizes[matrix * {rows + 1} + {i}]" for i in range(rows)], [str(i) for i in range(rows)], "", " " * 8)}\
+% endif
 % endif
         if (place == spot) {
 % for slots in groups:

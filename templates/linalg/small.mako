@@ -12,36 +12,43 @@
     const int held = matrix * ${rows * (columns + 1)};
 </%def>
 ## Rows come and go by way of the block's memory, limb by limb, so that neighbours in memory are read
-## and written at once: along rows, or along columns where these are nearer.
-<%def name="place(rows, columns, parts, u, turned)">\
-                const int e = self + ${u * rows * parts};
-                const int i = ${turned} ? e % ${rows} : e / ${columns}, j = ${turned} ? e / ${rows} : e % ${columns};
+## and written at once: along rows or, *turned*, along columns where these are nearer. What a thread
+## reads or writes is *step* apart in memory and *jump* in the block's; the first *inside* of it are in
+## the matrix.
+<%def name="places(w, operand, rows, columns, parts)">
+<%
+    long, down = w.platform.index, rows * parts // columns
+%>\
+        const int turned = ${operand}_turned;
+        const int i = turned ? self % ${rows} : self / ${columns}, j = turned ? self / ${rows} : self % ${columns};
+        const ${long} base = ${operand}_start + (entry < batch ? entry : 0) * ${operand}_batch;
+        const ${long} from = base + i * ${operand}_row + j * ${operand}_col;
+        const ${long} step = turned ? ${parts} * ${operand}_col : ${down} * ${operand}_row;
+        const int start = held + i * ${columns + 1} + j, jump = turned ? ${parts} : ${down * (columns + 1)};
+        const int rest = turned ? width - j + ${parts - 1} : height - i + ${down - 1};
+        const int inside = i < height && j < width ? rest / (turned ? ${parts} : ${down}) : 0;
 </%def>
+## Whether element u is on the diagonal or left of it.
+<%def name="left(rows, columns, parts, u)">(turned ? j + ${u * parts} <= i : j <= i + ${u * (rows * parts // columns)})</%def>
+## What is not in the matrix becomes anything that is.
 <%def name="read(w, operand, rows, columns, parts, barrier, lower=False)">
 <%
     count, long = columns // parts, w.platform.index
 %>\
     ${w.value} own[${count}];
     {
-        const int turned = ${operand}_turned;
-        const ${long} base = ${operand}_start + entry * ${operand}_batch;
+${places(w, operand, rows, columns, parts)}\
         ${w.value} given[${count}];
 % for u in range(count):
         {
-${place(rows, columns, parts, u, "turned")}\
-            given[${u}] = ${w.zero()};
-            if (i < height && j ${"<= i" if lower else "< width"}) {
-                const ${long} at = base + i * ${operand}_row + j * ${operand}_col;
-                given[${u}] = ${w.element(operand, "at")};
-            }
+            const int there = ${u} < inside${" && " + capture(left, rows, columns, parts, u) if lower else ""};
+            const ${long} at = there ? from + ${u} * step : base;
+            given[${u}] = ${w.element(operand, "at")};
         }
 % endfor
 % for k in w.limbs:
 % for u in range(count):
-        {
-${place(rows, columns, parts, u, "turned")}\
-            hold[held + i * ${columns + 1} + j] = ${w.word_of(f"given[{u}]", k)};
-        }
+        hold[start + ${u} * jump] = ${w.word_of(f"given[{u}]", k)};
 % endfor
         ${barrier}
 % for u in range(count):
@@ -57,26 +64,53 @@ ${place(rows, columns, parts, u, "turned")}\
     count, long = columns // parts, w.platform.index
 %>\
     {
-        const int turned = ${operand}_turned;
-        const ${long} base = ${operand}_start + entry * ${operand}_batch;
+${places(w, operand, rows, columns, parts)}\
 % for k in w.limbs:
 % for u in range(count):
         hold[held + ${to} * ${columns + 1} + part + (${u} + ${turns}) % ${count} * ${parts}] = ${w.word_of(f"own[{u}]", k)};
 % endfor
         ${barrier}
 % for u in range(count):
-        {
-${place(rows, columns, parts, u, "turned")}\
-            if (i < height && j < width) {
-                const ${long} at = base + i * ${operand}_row + j * ${operand}_col;
-<% found = f"hold[held + i * {columns + 1} + j]" %>\
-                ${w.store(operand, k, "at", f"(j <= i ? {found} : {w.literal(0)})" if lower else found)}
-            }
+        if (${u} < inside) {
+            const ${long} at = from + ${u} * step;
+            const ${w.word} z = hold[start + ${u} * jump];
+<% z = "(" + capture(left, rows, columns, parts, u) + f" ? z : {w.literal(0)})" if lower else "z" %>\
+            ${w.store(operand, k, "at", z)}
         }
 % endfor
         ${barrier}
 % endfor
     }
+</%def>
+## How threads of a warp give each other words; where platforms have no way, it is by memory.
+<%def name="exchanges(w)">
+<%
+    p = w.platform
+    way = p.exchange.get(w.traits.exchange)
+%>\
+% if way and w.first("exchange"):
+/* the x of another thread of this warp, by its number in the block */
+${p.function} int exchange(const int x, const int from)
+{
+    ${way.format(w.traits.warp_size - 1)}
+}
+
+% endif
+% if way and w.first(f"exchange_{w.scalar}"):
+${p.function} ${w.scalar} exchange_${w.scalar}(const ${w.scalar} x, const int from)
+{
+% if w.scalar == "float":
+    return ${p.as_float.format("exchange(" + p.as_int.format("x", l="") + ", from)", l="")};
+% else:
+    double y;
+    const int high = exchange(${p.high_word.format("x", l="", d=2)}, from);
+    const int low = exchange(${p.low_word.format("x", l="", d=2)}, from);
+    ${p.double_of.format("high", "low", l="", d=2)}
+    return y;
+% endif
+}
+
+% endif
 </%def>
 ## A value in the block's memory, which other threads of its matrix read.
 <%def name="kept(w, memory, index, value, pad)">
