@@ -124,6 +124,27 @@ def test_cholesky(gpu: Device, form: str, n: int) -> None:
         mp.linalg.cholesky(mp.from_limbs(given, f, gpu))
 
 
+@slow(
+    "kernels of other sizes and formats are one text",
+    unless=lambda p: (p["form"], p["shape"]) in {("dd", (7, 7)), ("dd", (40, 33))},
+)
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (16, 16), (9, 5), (5, 9), (60, 20), (40, 33)])
+@pytest.mark.parametrize("form", FORMATS)
+def test_qr(gpu: Device, form: str, shape: tuple[int, int]) -> None:
+    """Q and R of matrices, one with columns of zeros, one whose columns depend; rows or columns
+    nearer; a column that is not finite spreads as it does in the reference."""
+    f = formats.get(form)
+    hosts = stack_of(f, shape, "small qr")
+    given = stacked(hosts)
+    host = mp.linalg.qr(mp.from_limbs(given, f, "host"))
+    for turned in (False, True):
+        planes = [p.swapaxes(1, 2).copy() for p in given] if turned else given
+        a = mp.from_limbs(planes, f, gpu)
+        found = mp.linalg.qr(a.transpose(0, 2, 1) if turned else a)
+        assert same(found.Q.to_limbs(), host.Q.to_limbs())
+        assert same(found.R.to_limbs(), host.R.to_limbs())
+
+
 def test_more_matrices_than_a_block_has(gpu: Device) -> None:
     """Stacks that end within a block of threads, of views: every matrix as it is alone."""
     rng = np.random.default_rng(8)
