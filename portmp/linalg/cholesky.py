@@ -9,7 +9,6 @@ from portmp.errors import LinAlgError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
 from portmp.routines import cholesky as routine
-from portmp.routines import elementwise, triangular
 from portmp.routines.triangular import launch
 
 
@@ -76,17 +75,14 @@ def solve_positive(
 
 
 def _factored(a: Array, method: By, name: str, overwrite: bool = False) -> Array:
-    w = operands.worked(a, name, "a", overwrite)
-    failed = routine.factor(w, operands.by(method, a.format, name))
-    if failed.any():
-        entry = int(np.flatnonzero(failed)[0])
+    given = operands.worked(a, name, "a", True) if overwrite else operands.stacked(a, own=False)
+    by = operands.by(method, a.format, name)
+    found = routine.factor(given, by, overwrite=overwrite)
+    if found.failed.any():
+        entry = int(np.flatnonzero(found.failed)[0])
         where = operands.in_stack(entry, a.shape[:-2])
         raise LinAlgError(
             f"{name}: a: the matrix is not positive definite{where}: its leading minor of order "
-            f"{failed[entry]} is not positive"
+            f"{found.failed[entry]} is not positive"
         )
-    lower = triangular.copied_triangle(w, lower=True, unit=False)
-    if overwrite:
-        elementwise.apply("copy", [lower], w)
-        return a
-    return operands.unstacked(lower, a.shape[:-2])
+    return a if overwrite else operands.unstacked(found.factors, a.shape[:-2])

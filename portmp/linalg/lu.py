@@ -20,7 +20,7 @@ from portmp.routines.lu.launch import ordered
 from portmp.routines.lu.reference import swapped
 from portmp.routines.reference import Arithmetic, Value
 from portmp.routines.triangular import launch
-from portmp.runtime.planes import Planes
+from portmp.runtime.planes import Numbers, Planes
 
 
 class LuFactors(NamedTuple):
@@ -53,13 +53,17 @@ def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "direct") -> 
     stays as it is; NaN and infinities spread. *method*: how products of at least 256 rows, columns
     and steps are made: ``direct``, ``ozaki1``, ``ozaki2`` (or these with options, as in gemm); it
     changes bits, the device does not. *overwrite_a*: the factors take a's memory, any view's, and
-    ``lu`` is a. Waits for the device. Backward stable: |p a - l u| is at most about n u^N |l| |u|,
+    ``lu`` is a. Backward stable: |p a - l u| is at most about n u^N |l| |u|,
     elementwise.
     """
     matrix = operands.matrix(a, "lu_factor")
     w, found = _factored(matrix, method, "lu_factor", overwrite_a)
     batch, count = matrix.shape[:-2], min(matrix.shape[-2:])
-    piv = plain_array(found.pivots.reshape(*batch, count), "int32", matrix.queue)
+    there = found.pivots_there
+    if there is None:
+        piv = plain_array(found.pivots.reshape(*batch, count), "int32", matrix.queue)
+    else:
+        piv = PlainArray(there.view_as((*batch, count)))
     return LuFactors(matrix if overwrite_a else operands.unstacked(w, batch), piv)
 
 
@@ -89,7 +93,8 @@ def lu_solve(
     if overwrite_b:
         sides = operands.right(b, matrix, "lu_solve", n).sides
         operands.kept_apart(matrix, sides, "lu_solve")
-    return _solved(matrix, pivots, b, trans == 1, method, "lu_solve", overwrite_b)
+    order = swapped(pivots, n)
+    return _solved(matrix, order, b, trans == 1, method, "lu_solve", overwrite_b)
 
 
 def lu(a: Array, *, p_indices: bool = False, method: By = "direct") -> Lu:
@@ -105,8 +110,7 @@ def lu(a: Array, *, p_indices: bool = False, method: By = "direct") -> Lu:
     left = w.view((w.shape[0], m, count), w.strides, w.start)
     lower = triangular.copied_triangle(left, lower=True, unit=True)
     upper = triangular.copied_triangle(w, lower=False, unit=False, rows=count)
-    order = np.array([np.argsort(swapped(one, m)) for one in found.pivots], np.int32)
-    order = order.reshape(*batch, m)
+    order = np.argsort(swapped(found.pivots, m), axis=1).astype(np.int32).reshape(*batch, m)
     p: Array | PlainArray
     if p_indices:
         p = plain_array(order, "int32", matrix.queue)
@@ -134,7 +138,8 @@ def solve_directly(
     w, found = _factored(matrix, method, name, overwrite_a)
     refuse(found.singular, matrix, name)
     lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
-    return _solved(lower, found.pivots, b, False, method, name, overwrite_b)
+    order = found.order(matrix.shape[-1])
+    return _solved(lower, order, b, False, method, name, overwrite_b)
 
 
 def inv(a: Array, *, method: By = "direct") -> Array:
@@ -205,8 +210,8 @@ def matrix_power(a: Array, n: int) -> Array:
 def _factored(
     a: Array, method: By, name: str, overwrite: bool = False
 ) -> tuple[Planes, routine.Factored]:
-    w = operands.worked(a, name, "a", overwrite)
-    return w, routine.factor(w, operands.by(method, a.format, name))
+    given, w = operands.given_and_worked(a, name, overwrite)
+    return w, routine.factor(given, w, operands.by(method, a.format, name))
 
 
 def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
@@ -222,7 +227,7 @@ def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
 
 def _solved(
     factors: Array,
-    pivots: np.ndarray[Any, Any],
+    order: Numbers | np.ndarray[Any, Any],
     b: Array,
     trans: bool,
     method: By,
@@ -234,9 +239,7 @@ def _solved(
     batch = operands.batch_of(factors, sides, name)
     by = operands.by(method, factors.format, name)
     left = operands.stacked(factors, batch, own=False)
-    order = np.array([swapped(one, n) for one in pivots], np.int32)
-    order = np.broadcast_to(order.reshape(*factors.shape[:-2], n), (*batch, n))
-    order = order.reshape(math.prod(batch), n)
+    order = _repeated(order, factors.shape[:-2], batch)
     x = operands.stacked(sides, batch, own=False)
     target = operands.worked(sides, name, "b", True, batch) if overwrite else None
     if trans:
@@ -244,6 +247,7 @@ def _solved(
         x = operands.stacked(sides, batch)
         launch.solve(turned, x, lower=True, unit=False, method=by)
         launch.solve(turned, x, lower=False, unit=True, method=by)
+        assert isinstance(order, np.ndarray)
         x = ordered(x, np.argsort(order, axis=1))
     else:
         x = ordered(x, order)
@@ -254,6 +258,17 @@ def _solved(
         return sides[..., 0] if vector else sides
     found = operands.unstacked(x, batch)
     return found[..., 0] if vector else found
+
+
+def _repeated(
+    order: Numbers | np.ndarray[Any, Any], stack: tuple[int, ...], batch: tuple[int, ...]
+) -> Numbers | np.ndarray[Any, Any]:
+    """Orders (entries, n) of rows of a stack's matrices for those of a larger stack."""
+    if stack == batch:
+        return order
+    host = order.read_parts()[0] if isinstance(order, Numbers) else order
+    n = host.shape[1]
+    return np.broadcast_to(host.reshape(*stack, n), (*batch, n)).reshape(math.prod(batch), n)
 
 
 def _determinant(

@@ -116,6 +116,18 @@ def worked(
     return planes
 
 
+def given_and_worked(a: Array, routine: str, overwrite: bool) -> tuple[Planes, Planes]:
+    """Matrices (entries, rows, columns) where they lie, and where what is made of them goes.
+
+    Memory of its own with undefined content or, with *overwrite*, the same planes.
+    """
+    if overwrite:
+        planes = worked(a, routine, "a", True)
+        return planes, planes
+    given = stacked(a, own=False)
+    return given, allocate(given.format, given.shape, given.queue)
+
+
 def kept_apart(a: Array, b: Array, routine: str) -> None:
     """ArgumentError where a and b, one of which is to be overwritten, share memory."""
     if a.planes.overlaps(b.planes):

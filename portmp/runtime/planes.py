@@ -342,6 +342,17 @@ def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
     return Numbers(dtype, tuple(shape), dense_strides(shape), 0, buffers, queue)
 
 
+def allocate_together(dtype: str, shapes: Sequence[Shape], queue: Queue) -> list[Numbers]:
+    """The same for several shapes, in one allocation."""
+    check_process(queue.device)
+    sizes = [max(math.prod(shape), 1) * np.dtype(dtype).itemsize for shape in shapes]
+    buffers = queue.device.allocate_parts(sizes)
+    return [
+        Numbers(dtype, shape, dense_strides(shape), 0, (buffer,), queue)
+        for shape, buffer in zip(shapes, buffers, strict=True)
+    ]
+
+
 def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
     """New planes with undefined content."""
     check_process(queue.device)

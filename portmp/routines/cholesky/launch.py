@@ -10,22 +10,22 @@ sqrt(a_kk), l_ik = div(a_ik, l_kk), a_ij = fma(-l_ik, l_jk, a_ij). Only the lowe
 from __future__ import annotations
 
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.routines import base
+from portmp.routines import base, elementwise, small
 from portmp.routines.ahead import Ahead
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
 from portmp.routines.reference import Host
-from portmp.routines.triangular.launch import OnDevice, threads_of
+from portmp.routines.triangular.launch import OnDevice, copied_triangle, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
-from portmp.runtime.planes import Planes, allocate_numbers
+from portmp.runtime.planes import Planes, allocate, allocate_numbers
 
 THREADS = 256
 
@@ -42,6 +42,14 @@ def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
     roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
     sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK}
     return spec("cholesky", "linalg/cholesky.mako", f, roles, **sizes)
+
+
+@cache
+def small_spec(form: str, shape: small.Shape) -> KernelSpec:
+    """Whole factors of few rows, of many matrices."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
+    return spec("cholesky_small", "linalg/cholesky_small.mako", f, roles, **shape._asdict())
 
 
 class _OnDevice(OnDevice, CholeskySteps[Planes]):
@@ -61,25 +69,53 @@ class _OnDevice(OnDevice, CholeskySteps[Planes]):
         )
 
 
-def factor(a: Planes, method: Method) -> np.ndarray[Any, np.dtype[np.int32]]:
-    """Overwrite the lower triangles of a (batch, n, n) by their factors; waits for the device.
+class Factored(NamedTuple):
+    """Factors (batch, n, n), and of each matrix the order of the first leading minor that is not
+    positive; 0 where it is positive definite."""
 
-    Returns for each matrix the order of the first leading minor that is not positive; 0 where it
-    is positive definite. The upper triangles hold anything afterwards.
+    factors: Planes
+    failed: np.ndarray[Any, np.dtype[np.int32]]
+
+
+def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
+    """The factors of a (batch, n, n), whose lower triangles are read; zeros above the diagonal.
+
+    With *overwrite* in a's memory. Waits for the device.
     """
     failed = np.zeros(a.shape[0], np.int32)
     if not a.size:
-        return failed
-    if a.device.by_reference:
-        for each in range(a.shape[0]):
+        return Factored(a, failed)
+    shape = small.shape_of(a.format, a.device, a.shape[1], a.shape[1])
+    if shape and a.shape[1] <= definition.BLOCK:
+        return _small(shape, a, a if overwrite else allocate(a.format, a.shape, a.queue))
+    w = a if overwrite else allocate(a.format, a.shape, a.queue)
+    if not overwrite:
+        elementwise.apply("copy", [a], w)
+    if w.device.by_reference:
+        for each in range(w.shape[0]):
 
             def factored(planes: Host, each: int = each) -> Host:
-                found, failed[each] = reference.factor(a.format, planes, method)
+                found, failed[each] = reference.factor(w.format, planes, method)
                 return found
 
-            mine = base.matrix_of(a, (each,))
+            mine = base.matrix_of(w, (each,))
             base.on_host(mine, factored, mine)
-        return failed
-    steps = _OnDevice(a, method)
-    steps.factor(a)
-    return steps.failed.read_parts()[0]
+    else:
+        steps = _OnDevice(w, method)
+        steps.factor(w)
+        failed = steps.failed.read_parts()[0]
+    lower = copied_triangle(w, lower=True, unit=False)
+    return Factored(elementwise.apply("copy", [lower], w) if overwrite else lower, failed)
+
+
+def _small(shape: small.Shape, a: Planes, out: Planes) -> Factored:
+    batch, n, _ = a.shape
+    failed = allocate_numbers("int32", (batch,), a.queue)
+    key = small_spec(a.format.name, shape)
+    out.queue.launch(
+        program.kernels(out.device, key)[key.name],
+        (shape.blocks(batch), 1, 1),
+        (shape.threads, 1, 1),
+        [batch, np.int32(n), *small.operand(a), *small.operand(out), *failed.buffers],
+    )
+    return Factored(out, failed.read_parts()[0])

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import ClassVar
 
+from portmp import definition
 from portmp.backends.base import Device
 from portmp.formats import Format
+from portmp.routines import small
 from portmp.routines.case import Case
 from portmp.routines.cholesky import launch, reference
 from portmp.routines.routine import Routine
@@ -23,15 +25,18 @@ class Cholesky(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """A block's factor."""
+        """A block's factor; those of small matrices."""
         if not form.coded:
             threads = launch.threads_for(device)
             yield "cholesky", (launch.kernel_spec(form.name, threads),)
+            shape = small.shape_of(form, device, definition.BLOCK, definition.BLOCK)
+            if shape:
+                yield "cholesky_small", (launch.small_spec(form.name, shape),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
         if form.coded:
             return
-        for name, n in (("ordinary-7", 7), ("blocks-40", 40)):
+        for name, n in (("ordinary-7", 7), ("blocks-40", 40), ("small-16", 16), ("small-20", 20)):
             a = dominant(form, n, f"cholesky {name}")
             yield Case("cholesky", name, form, (a,), "linalg.cholesky", reference.lower)

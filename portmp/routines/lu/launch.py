@@ -10,7 +10,7 @@ a pivot of zero; w_ij = fma(-l_ik, w_kj, w_ij). 2/3 n^3 operations of a square m
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +19,7 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.routines import base, elementwise, small
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape
@@ -27,13 +27,11 @@ from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
-from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
 
 THREADS = 256
 ROWS = {"gpu": (64, 128, 256), "cpu": (256,)}
 """Rows that a block of threads in a panel may have, the usual number first."""
-FEW = (16, 32)
-"""Rows of small matrices, whose blocks have fewer threads: more matrices are worked on at once."""
 REGISTERS = 64
 """32-bit registers of a thread that elements of a panel may stay in from step to step."""
 TILE = 16
@@ -50,6 +48,14 @@ def panel_spec(
     sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
     sizes |= {"registers": REGISTERS, "together": together}
     return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
+
+
+@cache
+def small_spec(form: str, shape: small.Shape) -> KernelSpec:
+    """Whole panels of few rows, of many matrices."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    return spec("lu_small", "linalg/lu_small.mako", f, roles, **shape._asdict())
 
 
 @cache
@@ -71,34 +77,82 @@ def threads_for(device: Device | None) -> int:
     return threads if threads >= definition.BLOCK else 1
 
 
-def panel_shape(form: Format, device: Device, m: int) -> tuple[int, tuple[int, ...]]:
-    """Threads of a panel's blocks, and the rows that one may have, for matrices of *m* rows."""
-    threads = threads_for(device)
-    rows = next((few for few in FEW if threads > 1 and m <= few), None)
-    if rows is None:
-        return threads, ROWS[device.properties.kind]
-    few = definition.BLOCK
-    words = form.limbs * np.dtype(form.word).itemsize // 4
-    while few < threads and rows * definition.BLOCK // few * words > REGISTERS:
-        few *= 2
-    return few, (rows,)
-
-
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     """The kernel of a panel."""
     rows = ROWS[device.properties.kind if device else "gpu"][0]
     return (panel_spec(form.name, threads_for(device), rows),)
 
 
-class Factored(NamedTuple):
-    """What a factorisation says beside its factors.
+Integers = np.ndarray[Any, np.dtype[np.int32]]
 
-    ``pivots`` (batch, k): row i was swapped with row pivots[i], in order. ``singular`` (batch,):
-    the first column whose pivot is zero or NaN, counted from 1; 0 where there is none.
-    """
 
-    pivots: np.ndarray[Any, np.dtype[np.int32]]
-    singular: np.ndarray[Any, np.dtype[np.int32]]
+class Factored:
+    """What a factorisation says beside its factors, on its device until the host asks for it."""
+
+    def __init__(self, pivots: _Kept, singular: _Kept, order: Numbers | None = None) -> None:
+        self._pivots, self._singular, self._order = pivots, singular, order
+
+    @cached_property
+    def pivots(self) -> Integers:
+        """(batch, k): row i was swapped with row pivots[i], in order. Waits for the device."""
+        return _read(self._pivots)
+
+    @cached_property
+    def singular(self) -> Integers:
+        """(batch,): the first column whose pivot is zero or NaN, counted from 1; 0 where there is
+        none. Waits for the device."""
+        return _read(self._singular)
+
+    @property
+    def pivots_there(self) -> Numbers | None:
+        """The pivots on the device; None where the host has them."""
+        return self._pivots if isinstance(self._pivots, Numbers) else None
+
+    def order(self, rows: int) -> _Kept:
+        """(batch, rows): which row of the matrix comes where."""
+        return reference.swapped(self.pivots, rows) if self._order is None else self._order
+
+
+_Kept = Numbers | Integers
+
+
+def _read(kept: _Kept) -> Integers:
+    return kept.read_parts()[0] if isinstance(kept, Numbers) else kept
+
+
+class _Found(NamedTuple):
+    """What kernels say beside factors, for a stack: pivots and singular columns as Factored has
+    them; where each row of the last panel went, and which came into its first places."""
+
+    pivots: Numbers
+    singular: Numbers
+    places: Numbers
+    order: Numbers
+
+
+def _found(w: Planes, ordered: int) -> _Found:
+    batch, m, n = w.shape
+    shapes = [(batch, min(m, n)), (batch,), (batch, m), (batch, ordered)]
+    return _Found(*allocate_together("int32", shapes, w.queue))
+
+
+def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Found) -> None:
+    """A panel of few rows: out becomes the factors of a, which may be out itself."""
+    batch, m, width = a.shape
+    key = small_spec(out.format.name, shape)
+    count, ordered = found.pivots.shape[-1], found.order.shape[-1]
+    out.queue.launch(
+        program.kernels(out.device, key)[key.name],
+        (shape.blocks(batch), 1, 1),
+        (shape.threads, 1, 1),
+        [
+            batch,
+            *map(np.int32, (m, width, min(m, width), first, count, ordered)),
+            *small.operand(a),
+            *small.operand(out),
+            *(numbers.buffers[0] for numbers in found),
+        ],
+    )
 
 
 class _OnDevice(OnDevice, LuSteps[Planes]):
@@ -107,31 +161,32 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         batch, m, n = w.shape
         self.count = min(m, n)
         self.threads = threads_for(w.device)
-        threads, rows = panel_shape(w.format, w.device, m)
-        form = w.format.name
+        self.batch = batch
+        self.found = _found(w, definition.BLOCK)
+        if small.shape_of(w.format, w.device, m, min(self.count, definition.BLOCK)):
+            return  # panels of few rows need nothing else
+        self.found.singular.write_parts([np.zeros(batch, np.int32)])
+        form, rows = w.format.name, ROWS[w.device.properties.kind]
 
         def stepped(shape: Shape, _: bool, together: bool) -> KernelSpec:
             return panel_spec(form, shape.threads, shape.rows, together)
 
-        shapes = [Shape(each, threads) for each in rows]
+        shapes = [Shape(each, self.threads) for each in rows]
         self.panels = Panels(w.queue, stepped, shapes[0], shapes)
-        self.batch = batch
-
-        def integers(count: int) -> Numbers:
-            return allocate_numbers("int32", (count,), w.queue)
-
         most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
         self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)
-        self.where = [integers(2 * batch * most) for _ in range(2)]
-        self.places, self.chosen = integers(batch * m), integers(batch * definition.BLOCK)
-        self.pivots, self.singular = integers(batch * self.count), integers(batch)
-        self.singular.write_parts([np.zeros(batch, np.int32)])
+        self.where = [allocate_numbers("int32", (2 * batch * most,), w.queue) for _ in range(2)]
 
     def panel(self, w: Planes, first: int, end: int) -> None:
         _, m, n = w.shape
-        height, width = m - first, end - first
         mine = self.part(w, slice(first, m), slice(first, end))
+        shape = small.shape_of(w.format, w.device, m - first, end - first)
+        if shape:
+            _few_rows(shape, mine, mine, first, self.found)
+            self._swap(self.part(w, slice(first, m), slice(0, first)), end - first)
+            self._swap(self.part(w, slice(first, m), slice(end, n)), end - first)
+            return
         own = [
             np.int32(first),
             np.int32(self.count),
@@ -139,14 +194,21 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             *self.tops.buffers,
             *self.candidates.buffers,
             *(b for numbers in self.where for b in numbers.buffers),
-            *self.places.buffers,
-            *self.chosen.buffers,
-            *self.pivots.buffers,
-            *self.singular.buffers,
+            *self.found.places.buffers,
+            *self.found.order.buffers,
+            *self.found.pivots.buffers,
+            *self.found.singular.buffers,
         ]
-        self.panels.run(self.batch, height, width, own)
+        self.panels.run(self.batch, m - first, end - first, own)
+        self._swap(self.part(w, slice(first, m), slice(0, n)), end - first)
+
+    def _swap(self, w: Planes, width: int) -> None:
+        """Do a panel's swaps in columns."""
+        _, height, columns = w.shape
+        if not columns:
+            return
         swap = swap_spec(self.form.name, self.threads)
-        tiles = base.blocks(n, TILE)
+        tiles = base.blocks(columns, TILE)
         w.queue.launch(
             program.kernels(w.device, swap)[swap.name],
             (self.batch * tiles, 1, 1),
@@ -154,24 +216,30 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             [
                 height,
                 np.int32(width),
-                n,
+                columns,
                 tiles,
-                *base.batched(self.part(w, slice(first, m), slice(0, n))),
-                *self.places.buffers,
-                *self.chosen.buffers,
+                *base.batched(w),
+                *self.found.places.buffers,
+                *self.found.order.buffers,
             ],
         )
 
 
-def factor(w: Planes, method: Method) -> Factored:
-    """Overwrite w (batch, m, n) by its factors. Waits for the device."""
+def factor(a: Planes, w: Planes, method: Method) -> Factored:
+    """w (batch, m, n) becomes the factors of a, which may be w itself."""
     batch, m, n = w.shape
     count = min(m, n)
-    pivots = np.zeros((batch, count), np.int32)
-    singular = np.zeros(batch, np.int32)
     if not w.size:
-        return Factored(pivots, singular)
+        return Factored(np.zeros((batch, count), np.int32), np.zeros(batch, np.int32))
+    shape = small.shape_of(w.format, w.device, m, n)
+    if shape and count <= definition.BLOCK:
+        kept = _found(w, m)
+        _few_rows(shape, a, w, 0, kept)
+        return Factored(kept.pivots, kept.singular, kept.order)
+    if a is not w:
+        elementwise.apply("copy", [a], w)
     if w.device.by_reference:
+        pivots, singular = np.zeros((batch, count), np.int32), np.zeros(batch, np.int32)
         for each in range(batch):
 
             def factored(planes: Host, each: int = each) -> Host:
@@ -184,26 +252,30 @@ def factor(w: Planes, method: Method) -> Factored:
         return Factored(pivots, singular)
     steps = _OnDevice(w, method)
     steps.factor(w)
-    return Factored(
-        steps.pivots.read_parts()[0].reshape(batch, count), steps.singular.read_parts()[0]
-    )
+    return Factored(steps.found.pivots, steps.found.singular)
 
 
-def ordered(b: Planes, order: np.ndarray[Any, Any]) -> Planes:
-    """Copies of matrices (batch, m, n) with row order[e, i] of entry e as its row i."""
+def ordered(b: Planes, order: Numbers | np.ndarray[Any, Any]) -> Planes:
+    """Copies of matrices (batch, m, n) with row order[e, i] of entry e as its row i.
+
+    *order* on b's device, or on the host.
+    """
     out = allocate(b.format, b.shape, b.queue)
     if not out.size:
         return out
     if b.device.by_reference:
-        for each, rows in enumerate(order):
+        for each, rows in enumerate(_read(order) if isinstance(order, Numbers) else order):
 
             def taken(planes: Host, rows: np.ndarray[Any, Any] = rows) -> Host:
                 return [p[rows] for p in planes]
 
             base.on_host(base.matrix_of(out, (each,)), taken, base.matrix_of(b, (each,)))
         return out
-    where = allocate_numbers("int32", order.shape, b.queue)
-    where.write_parts([order.astype(np.int32)])
+    if isinstance(order, Numbers):
+        where = order
+    else:
+        where = allocate_numbers("int32", order.shape, b.queue)
+        where.write_parts([order.astype(np.int32)])
     threads = base.threads(b.device, COPYING)
     key = rows_spec(b.format.name, threads)
     b.queue.launch(

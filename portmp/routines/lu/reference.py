@@ -58,11 +58,16 @@ def factor(form: Format, a: Host, method: Method = None) -> Factors:
 
 
 def swapped(pivots: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
-    """Which row comes where once rows were swapped in order."""
-    order = list(range(rows))
-    for i, row in enumerate(pivots.tolist()):
-        order[i], order[row] = order[row], order[i]
-    return np.array(order, np.int64)
+    """Which row comes where once rows were swapped in order: (batch, rows) for (batch, k)."""
+    batch, count = pivots.shape
+    order = np.tile(np.arange(rows, dtype=np.int32), (batch, 1))
+    entries = np.arange(batch)
+    for i in range(count):
+        row = pivots[:, i]
+        held = order[:, i].copy()
+        order[:, i] = order[entries, row]
+        order[entries, row] = held
+    return order
 
 
 def packed(form: Format, a: Host, method: Method = None) -> Host:
@@ -73,7 +78,7 @@ def packed(form: Format, a: Host, method: Method = None) -> Host:
 def solve(form: Format, a: Host, b: Host, method: Method = None) -> Host:
     """x of a x = b for a (n, n), b (n, r)."""
     found = factor(form, a, method)
-    order = swapped(found.pivots, len(a[0]))
+    order = swapped(found.pivots[None], len(a[0]))[0]
     x = [p[order] for p in b]
     for lower in (True, False):
         x = triangular.solve(form, found.factors, x, lower=lower, unit=lower, method=method)

@@ -8,9 +8,10 @@ from typing import ClassVar
 
 import numpy as np
 
+from portmp import definition
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.routines import base
+from portmp.routines import base, small
 from portmp.routines.case import Case
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
@@ -26,11 +27,14 @@ class Lu(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Panels and their swaps; rows in another order."""
+        """Panels and their swaps, those of few rows; rows in another order."""
         if not form.coded:
             yield "lu", launch.unit(form, device)
             threads = launch.threads_for(device)
             yield "lu_swap", (launch.swap_spec(form.name, threads),)
+            shape = small.shape_of(form, device, definition.BLOCK, definition.BLOCK)
+            if shape:
+                yield "lu_small", (launch.small_spec(form.name, shape),)
             yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
 
     def cases(self, form: Format) -> Iterator[Case]:
@@ -42,6 +46,9 @@ class Lu(Routine):
             ("blocks-39x37", (39, 37)),
             ("wide-5x41", (5, 41)),
             ("tall-150x7", (150, 7)),
+            ("small-16x16", (16, 16)),
+            ("small-9x20", (9, 20)),
+            ("small-40x32", (40, 32)),
         ):
             a = inputs.ordinary(form, shape, f"lu {name}")
             yield Case("lu", name, form, (a,), "linalg.lu_factor", reference.packed)

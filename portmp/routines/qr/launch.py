@@ -30,7 +30,8 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.networks import Network
+from portmp.routines import base, small
 from portmp.routines.ahead import Ahead
 from portmp.routines.panel import Panels, Shape
 from portmp.routines.qr import reference
@@ -38,6 +39,7 @@ from portmp.routines.qr.steps import QrSteps, Reflectors
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, threads_of
 from portmp.routines.triangular.steps import Method
+from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 256
@@ -54,15 +56,18 @@ def shapes(threads: int) -> list[Shape]:
     return [halves, whole] if threads == THREADS else [whole]
 
 
+def _roles(f: Format) -> dict[str, Network]:
+    nets = f.accumulator().networks
+    roles = {role: nets[role] for role in ("accumulate", "finish")}
+    return roles | {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
+
+
 @cache
 def panel_spec(
     form: str, shape: Shape, many: bool = True, together: bool = False
 ) -> KernelSpec:
     """Steps of a panel, of *many* blocks or one; *together*: which wait for each other."""
     f = formats.get(form)
-    nets = f.accumulator().networks
-    roles = {role: nets[role] for role in ("accumulate", "finish")}
-    roles |= {op: f.operator(op) for op in ("add", "sub", "mul", "div", "sqrt", "neg", "fma")}
     sizes: dict[str, Any] = {
         "threads": shape.threads,
         "rows": shape.rows,
@@ -72,7 +77,26 @@ def panel_spec(
         "many": many,
         "together": together,
     }
-    return spec("qr_panel", "linalg/qr_panel.mako", f, roles, **sizes)
+    return spec("qr_panel", "linalg/qr_panel.mako", f, _roles(f), **sizes)
+
+
+def small_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
+    """How panels are cut, a thread a column."""
+    nets = [net for role, net in _roles(form).items() if role in ("accumulate", "fma")]
+    return small.shape_of(form, device, columns, rows, nets, definition.ROW_LANES)
+
+
+@cache
+def small_spec(form: str, shape: small.Shape) -> KernelSpec:
+    """Whole panels of few rows, of many matrices."""
+    return spec(
+        "qr_small",
+        "linalg/qr_small.mako",
+        formats.get(form),
+        _roles(formats.get(form)),
+        **shape._asdict(),
+        lanes=definition.ROW_LANES,
+    )
 
 
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
@@ -111,10 +135,22 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
 
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape
+        least = np.dtype(self.form.word).type(self.negligible)
+        shape = small_shape(self.form, a.device, m, width)
+        if shape:
+            key = small_spec(self.form.name, shape)
+            columns = small.operand(self.turned(a))
+            numbers = [batch, np.int32(m), np.int32(width)]
+            a.queue.launch(
+                program.kernels(a.device, key)[key.name],
+                (shape.blocks(batch), 1, 1),
+                (shape.threads, 1, 1),
+                [*numbers, *columns, *columns, *base.batched(t), least],
+            )
+            return
         blocks = max(shape.count(m) for shape in self.panels.many)
         sums = allocate(self.form.compute, (2 * batch * blocks, definition.BLOCK), a.queue)
         saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
-        least = np.dtype(self.form.word).type(self.negligible)
         own = [*base.batched(a), *base.batched(t), least, *sums.buffers, *saved.buffers]
         self.panels.run(batch, m, width, own)
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import ClassVar
 
+from portmp import definition
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
 from portmp.routines.case import Case
@@ -22,9 +23,12 @@ class Qr(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Steps of a panel."""
+        """Steps of a panel; panels of few rows."""
         if not form.coded:
             yield "qr", launch.unit(form, device)
+            shape = launch.small_shape(form, device, definition.BLOCK, definition.BLOCK)
+            if shape:
+                yield "qr_small", (launch.small_spec(form.name, shape),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
@@ -34,6 +38,8 @@ class Qr(Routine):
             ("ordinary-9x5", (9, 5)),
             ("wide-4x7", (4, 7)),
             ("tall-260x3", (260, 3)),
+            ("small-16x16", (16, 16)),
+            ("small-50x12", (50, 12)),
         ):
             a = inputs.ordinary(form, shape, f"qr {name}")
             yield Case("qr", name, form, (a,), "linalg.qr", reference.orthogonal)

@@ -1,0 +1,87 @@
+"""Small matrices, many at once: how their factorisations' kernels are cut up.
+
+A thread has a row of a matrix, or every few elements of one, in registers; a block of threads has
+as many matrices as a warp holds, or one. The numbers change speed, never bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+import numpy as np
+
+from portmp.backends.base import Argument, Device
+from portmp.formats import Format
+from portmp.networks import Network
+from portmp.routines import base
+from portmp.runtime.planes import Planes
+
+SIZES = (8, 16, 32, 64)
+"""Rows and columns that kernels are rendered for; matrices take the next larger ones."""
+REGISTERS = 64
+"""32-bit registers of a thread that elements of a row may take, and twice as many for ..."""
+WARP = 32
+"""... matrices whose rows are then those of one warp, the smallest that GPUs have: its threads need
+no barrier of the block."""
+OPERATIONS = 5000
+"""Operations on words that a step has in a thread's text, elements times those of each: beyond it
+compilers take seconds."""
+GROUPS = 8
+"""A thread's elements are computed in so many groups of neighbours that are still worked on."""
+RESIDENT = 1
+"""Blocks of threads that share a compute unit at least."""
+
+
+class Shape(NamedTuple):
+    """Threads of a block; rows and columns of a matrix; parts that a row is cut into; whether a
+    matrix is that of threads of one warp; slots of a group; blocks that share a compute unit."""
+
+    threads: int
+    rows: int
+    columns: int
+    parts: int
+    within: bool
+    group: int
+    resident: int
+
+    def blocks(self, batch: int) -> int:
+        """Blocks of threads for so many matrices."""
+        return base.blocks(batch, self.threads // (self.rows * self.parts))
+
+
+def shape_of(
+    form: Format,
+    device: Device | None,
+    rows: int,
+    columns: int,
+    nets: Iterable[Network] = (),
+    most_parts: int = SIZES[-1],
+) -> Shape | None:
+    """How matrices of so many rows and columns are cut; None where another kernel takes them.
+
+    That is the case on CPUs, whose threads take turns at barriers. Without a device: for the usual
+    GPU. *nets*: what a step does with each element, by default a fused multiply-add.
+    """
+    m, n = (next((size for size in SIZES if size >= count), None) for count in (rows, columns))
+    if m is None or n is None or (device is not None and device.properties.kind == "cpu"):
+        return None
+    words = form.limbs * np.dtype(form.word).itemsize // 4
+    warp = max(device.properties.warp_size, WARP) if device is not None else WARP
+    cost = sum(sum(net.cost.values()) for net in nets or [form.operator("fma")])
+    parts = max(n // m, 1)  # no more columns than threads
+    while (
+        n // parts * words > REGISTERS * (2 if m * parts == WARP else 1)
+        or n // parts * cost > OPERATIONS
+    ):
+        parts *= 2
+    parts = min(parts, most_parts)
+    threads = max(m * parts, warp)
+    if device is not None and device.properties.max_threads < threads:
+        return None
+    return Shape(threads, m, n, parts, m * parts <= warp, max(n // parts // GROUPS, 1), RESIDENT)
+
+
+def operand(v: Planes) -> list[Argument]:
+    """Kernel arguments of matrices, and whether a column's elements are the nearer ones."""
+    return [*base.batched(v), np.int32(abs(v.strides[-2]) < abs(v.strides[-1]))]

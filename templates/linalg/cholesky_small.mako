@@ -1,0 +1,84 @@
+## Cholesky's factors of small matrices, many at once.
+##
+## A thread has a row, or every ${parts}-th element of it, in registers; ${threads // (rows * parts)} matrices a block of threads.
+## The slots that hold a row turn: the column that is worked on is always the first one.
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%namespace name="small" file="/linalg/small.mako"/>
+<%
+    p, long = w.platform, w.platform.index
+    fma, div, neg, sqrt = (w.function(networks[role]) for role in ("fma", "div", "neg", "sqrt"))
+    each, count = rows * parts, columns // parts
+    matrices = threads // each
+    barrier = p.warp_barrier if within and p.warp_barrier else p.barrier
+    slot = lambda u: f"part + {u * parts}" if parts > 1 else f"{u}"
+    groups = [range(g, min(g + group, count)) for g in range(0, count, group)]
+    ## Factors of rows, and zeros for what a group of slots has beyond the last row.
+    beyond = group * parts
+    stride = rows + beyond
+%>
+<% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
+${arithmetic(w, [networks[role] for role in ("sqrt", "div", "neg", "fma")])}
+/* the lower triangles of ${rows} rows at most, zeros above; failed: the first order whose pivot is not positive */
+${p.kernel_of(threads, resident)} cholesky_small(
+    const ${long} batch, const int n,
+${matrix(w, "a")} const int a_turned,
+${matrix(w, "out", const=False)} const int out_turned,
+    ${p.pointer.format("int")}failed)
+{
+${small.shape(w, threads, rows, columns, parts)}\
+% for k in w.limbs:
+    ${p.shared} ${w.word} pivot${k}[${matrices}];
+    ${p.shared} ${w.word} factor${k}[${matrices * stride}];
+% endfor
+    const int height = entry < batch ? n : 0, width = n;
+    const int first = matrix * ${stride};
+    int order = 0;
+    if (self < ${beyond}) {
+        const ${w.value} none = ${w.zero()};
+${small.kept(w, "factor", f"first + {rows} + self", "none", " " * 8)}\
+    }
+${small.read(w, "a", rows, columns, parts, barrier, lower=True)}\
+
+    for (int k = 0; k < n; ++k) {
+        const int turn = k % ${parts}, live = n - k + turn, active = row > k;
+        if (row == k && part == turn) {
+${small.kept(w, "pivot", "matrix", "own[0]", " " * 12)}\
+        }
+        ${barrier}
+        const ${w.value} x = ${element("pivot", "matrix")};
+        order = order == 0 && !(${w.word_of("x", 0)} > 0) ? k + 1 : order;
+        ${w.value} l = own[0];
+% if parts > 1:
+        if (part == turn) {
+% endif
+            ${w.value} root = ${sqrt}(x);
+${small.narrowed(w, "root", " " * 12)}\
+            if (active)
+                l = ${div}(l, root);
+            if (row == k)
+                l = root;
+${small.narrowed(w, "l", " " * 12)}\
+${small.kept(w, "factor", "first + row", "l", " " * 12)}\
+% if parts > 1:
+            own[0] = l;
+        }
+% endif
+        ${barrier}
+        const ${w.value} minus = ${neg}(${"l" if parts == 1 else element("factor", "first + row")});
+        const int column = first + k - turn;
+${small.updated(w, groups, slot, parts, fma, lambda u: element("factor", f"column + {slot(u)}"))}\
+% if parts == 1:
+        own[${count - 1}] = l;
+% else:
+        if (turn == ${parts - 1} || k == n - 1) {
+            const ${w.value} done = own[0];
+${small.turned(count, "done", " " * 12)}\
+        }
+% endif
+    }
+    if (self == 0 && height > 0)
+        failed[entry] = order;
+    const int turns = ${"n" if parts == 1 else f"(n + {parts - 1}) / {parts}"};
+${small.write(w, "out", rows, columns, parts, barrier, "row", "turns", lower=True)}\
+}

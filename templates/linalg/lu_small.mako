@@ -1,0 +1,190 @@
+## LU with partial pivoting of small matrices, many at once.
+##
+## A thread has a row, or every ${parts}-th element of it, in registers; ${threads // (rows * parts)} matrices a block of threads.
+## Rows stay where they are: place is where a row belongs after the swaps so far, and the last place
+## is where it is written. The slots that hold a row turn: the column that is worked on is always the
+## first one, and what was worked on comes in at the end, so that one text serves all steps.
+<%! from portmp.definition import halvings %>
+<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%namespace name="small" file="/linalg/small.mako"/>
+<%
+    p, long = w.platform, w.platform.index
+    integers = p.pointer.format("int")
+    fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
+    each, count = rows * parts, columns // parts
+    matrices = threads // each
+    barrier = p.warp_barrier if within and p.warp_barrier else p.barrier
+    ## Neighbours in a warp find their largest by exchanges, what several warps have by memory; without
+    ## exchanges all is by memory, many candidates in two steps.
+    exchange = w.platform.exchange.get(w.traits.exchange)
+    lanes = min(rows, 32)
+    spans = rows // lanes if exchange else 8 if rows > 16 else 1
+    span = rows // spans
+    alone = exchange and within and spans == 1
+    ## Nothing makes a matrix's threads wait between two steps then: rows of two steps have memory.
+    stride = columns + 1
+    tops = 2 if alone else 1
+    slot = lambda u: f"part + {u * parts}" if parts > 1 else f"{u}"
+    groups = [range(g, min(g + group, count)) for g in range(0, count, group)]
+%>
+## The largest of some sizes, the first of equals, and where it is; names end with *end*.
+<%def name="largest(sizes, places, end, pad)">
+<%
+    found = [(size, place) for size, place in zip(sizes, places)]
+    level = 0
+%>\
+% while len(found) > 1:
+<%
+    level += 1
+    pairs, found = [(found[i], found[i + 1]) for i in range(0, len(found), 2)], []
+%>\
+% for i, ((a, at), (b, there)) in enumerate(pairs):
+<% name = f"{level}_{i}{end}" %>\
+${pad}const int later${name} = ${b} > ${a};
+${pad}const ${w.scalar} size${name} = later${name} ? ${b} : ${a};
+${pad}const int place${name} = later${name} ? ${there} : ${at};
+<% found.append((f"size{name}", f"place{name}")) %>\
+% endfor
+% endwhile
+${pad}const ${w.scalar} largest${end} = ${found[0][0]};
+${pad}const int spot${end} = ${found[0][1]};
+</%def>
+<% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
+${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
+${small.exchanges(w)}\
+/* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
+${p.kernel_of(threads, resident)} lu_small(
+    const ${long} batch, const int m, const int width, const int steps, const int origin,
+    const int pivot_count, const int order_count,
+${matrix(w, "a")} const int a_turned,
+${matrix(w, "out", const=False)} const int out_turned,
+    ${integers}pivots, ${integers}singular, ${integers}places, ${integers}order)
+{
+${small.shape(w, threads, rows, columns, parts)}\
+% if not exchange:
+    ${p.shared} ${w.scalar} sizes[${matrices * (rows + 1)}];
+% endif
+% if spans > 1 or (exchange and not alone):
+    ${p.shared} ${w.scalar} best_sizes[${matrices * spans}];
+    ${p.shared} int best_places[${matrices * spans}];
+% endif
+% for k in w.limbs:
+    ${p.shared} ${w.word} top${k}[${matrices * stride * tops}];
+% if parts > 1:
+    ${p.shared} ${w.word} factor${k}[${matrices * rows}];
+% endif
+% endfor
+    const int height = entry < batch ? m : 0;
+    const int first = matrix * ${rows};
+    int place = row, none = 0;
+${small.read(w, "a", rows, columns, parts, barrier)}\
+
+    for (int k = 0; k < steps; ++k) {
+        const int turn = k % ${parts}, live = width - k + turn;
+        const int above = ${f"(k % 2 * {matrices} + matrix)" if alone else "matrix"} * ${stride};
+        const ${w.scalar} mine = ${w.fabs(w.word_of("own[0]", 0))};
+        const ${w.scalar} size = row >= height || place < k ? -2 : mine == mine ? mine : -1;
+% if exchange:
+        ${w.scalar} largest = size;
+        int spot = place;
+% for distance in halvings(lanes):
+        {
+            const ${w.scalar} other = exchange_${w.scalar}(largest, thread ^ ${distance});
+            const int there = exchange(spot, thread ^ ${distance});
+            const int better = other > largest || (other == largest && there < spot);
+            largest = better ? other : largest;
+            spot = better ? there : spot;
+        }
+% endfor
+% if alone and parts > 1:
+        spot = exchange(spot, thread - self + turn * ${rows});
+        largest = exchange_${w.scalar}(largest, thread - self + turn * ${rows});
+% elif not alone:
+        if (part == turn && row % ${lanes} == 0) {
+            best_sizes[matrix * ${spans} + row / ${lanes}] = largest;
+            best_places[matrix * ${spans} + row / ${lanes}] = spot;
+        }
+        ${barrier}
+        largest = best_sizes[matrix * ${spans}];
+        spot = best_places[matrix * ${spans}];
+% for i in range(1, spans):
+        {
+            const ${w.scalar} other = best_sizes[matrix * ${spans} + ${i}];
+            const int there = best_places[matrix * ${spans} + ${i}];
+            const int better = other > largest || (other == largest && there < spot);
+            largest = better ? other : largest;
+            spot = better ? there : spot;
+        }
+% endfor
+% endif
+% else:
+        if (part == turn)
+            sizes[matrix * ${rows + 1} + place] = size;
+        ${barrier}
+% if spans > 1:
+        if (self < ${spans}) {
+            const int from = matrix * ${rows + 1} + self * ${span};
+${largest([f"sizes[from + {i}]" for i in range(span)], [str(i) for i in range(span)], "_here", " " * 12)}\
+            best_sizes[matrix * ${spans} + self] = largest_here;
+            best_places[matrix * ${spans} + self] = self * ${span} + spot_here;
+        }
+        ${barrier}
+${largest([f"best_sizes[matrix * {spans} + {i}]" for i in range(spans)], [f"best_places[matrix * {spans} + {i}]" for i in range(spans)], "", " " * 8)}\
+% else:
+${largest([f"sizes[matrix * {rows + 1} + {i}]" for i in range(rows)], [str(i) for i in range(rows)], "", " " * 8)}\
+% endif
+% endif
+        if (place == spot) {
+% for slots in groups:
+            if (${slots[0] * parts} < live) {
+% for u in slots:
+${small.kept(w, "top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
+% endfor
+            }
+% endfor
+        }
+        place = place == spot ? k : place == k ? spot : place;
+        if (self == 0 && height > 0)
+            pivots[entry * pivot_count + origin + k] = origin + spot;
+        none = none == 0 && !(largest > 0) ? origin + k + 1 : none;
+        ${barrier}
+        const ${w.value} divisor = ${element("top", "above + turn")};
+        ${w.value} l = own[0];
+% if parts > 1:
+        if (part == turn) {
+% endif
+            if (place > k && ${w.word_of("divisor", 0)} != 0)
+                l = ${div}(l, divisor);
+${small.narrowed(w, "l", " " * 12)}\
+% if parts > 1:
+            own[0] = l;
+            const ${w.value} minus = ${neg}(l);
+${small.kept(w, "factor", "first + row", "minus", " " * 12)}\
+        }
+        ${barrier}
+        const ${w.value} minus = ${element("factor", "first + row")};
+% else:
+        const ${w.value} minus = ${neg}(l);
+% endif
+        const int active = place > k;
+${small.updated(w, groups, slot, parts, fma, lambda u: element("top", f"above + {slot(u)}"))}\
+% if parts == 1:
+        own[${count - 1}] = l;
+% else:
+        if (turn == ${parts - 1} || k == steps - 1) {
+            const ${w.value} done = own[0];
+${small.turned(count, "done", " " * 12)}\
+        }
+% endif
+    }
+    if (row < height && part == 0) {
+        places[entry * m + row] = place;
+        if (place < order_count)
+            order[entry * order_count + place] = row;
+    }
+    if (self == 0 && height > 0 && (origin == 0 || (none != 0 && singular[entry] == 0)))
+        singular[entry] = none;
+    const int turns = ${"steps" if parts == 1 else f"(steps + {parts - 1}) / {parts}"};
+${small.write(w, "out", rows, columns, parts, barrier, "place", "turns")}\
+}

@@ -1,0 +1,188 @@
+"""Stacks of small matrices on GPUs' kernels, bit for bit the reference's, alone and in views."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from slow import slow
+
+import portmp as mp
+from portmp import formats
+from portmp.backends.base import Device
+from portmp.formats import Format, inputs
+from portmp.routines import small
+from portmp.routines.cholesky import reference as cholesky_reference
+from portmp.routines.lu import reference as lu_reference
+from portmp.routines.reference import Host
+from portmp.routines.triangular.routine import dominant
+
+OPTIMISED = False
+
+FORMATS = ("float32", "float64", "ds", "dd", "d+s", "ts", "td", "qs", "qd", "qd2011", "ts2021")
+SHAPES = ((1, 1), (7, 7), (16, 16), (17, 13), (9, 30), (32, 32), (64, 20), (64, 64))
+"""Of each size of kernel: whole, with rows and columns to spare; wide, tall, of two panels."""
+FAST = {("dd", shape) for shape in ((1, 1), (16, 16), (9, 30), (64, 64))} | {
+    ("d+s", (7, 7)),
+    ("ts", (17, 13)),
+    ("qd", (7, 7)),
+}
+
+
+@pytest.fixture
+def gpu(anywhere: Device, monkeypatch: pytest.MonkeyPatch) -> Device:
+    """A device that takes kernels as GPUs do: a CPU of OpenCL is taken for one."""
+    if anywhere.properties.kind == "cpu":
+        properties = replace(anywhere.properties, kind="gpu", warp_size=small.WARP)
+        monkeypatch.setattr(anywhere, "properties", properties)
+    return anywhere
+
+
+def stack_of(form: Format, shape: tuple[int, int], name: str) -> list[Host]:
+    """Matrices: ordinary; with columns of zeros; with ties; of columns that depend; not finite."""
+    m, n = shape
+    hosts = [[*inputs.ordinary(form, shape, f"{name} {i}")] for i in range(5)]
+    hosts[1] = [np.where(np.arange(n) % 3 == 1, 0, p).astype(p.dtype) for p in hosts[1]]
+    signs = np.where(hosts[2][0] < 0, -1.0, 1.0)
+    hosts[2] = [(signs if i == 0 else 0 * p).astype(p.dtype) for i, p in enumerate(hosts[2])]
+    hosts[3] = [np.repeat(p[:, :1], n, axis=1) for p in hosts[3]]
+    hosts[4][0][m // 2, n // 2] = math.nan
+    hosts[4][0][0, n - 1] = math.inf
+    finite = np.isfinite(hosts[4][0])
+    hosts[4] = [
+        p if i == 0 else np.where(finite, p, 0).astype(p.dtype) for i, p in enumerate(hosts[4])
+    ]
+    return hosts
+
+
+def stacked(hosts: Sequence[Host]) -> Host:
+    return [np.stack(planes) for planes in zip(*hosts, strict=True)]
+
+
+def bits(host: Host) -> list[bytes]:
+    return [np.ascontiguousarray(p).tobytes() for p in host]
+
+
+def same(found: Host, wanted: Host) -> bool:
+    """The same bits, but for which NaN it is."""
+    pairs = zip(found, wanted, strict=True)
+    return all(
+        bool((np.isnan(x) == np.isnan(y)).all())
+        and bits([x[~np.isnan(x)]]) == bits([y[~np.isnan(y)]])
+        for x, y in pairs
+    )
+
+
+@slow(
+    "kernels of other sizes and formats are one text",
+    unless=lambda p: (p["form"], p["shape"]) in FAST,
+)
+@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("form", FORMATS)
+def test_lu(gpu: Device, form: str, shape: tuple[int, int]) -> None:
+    """Factors, pivots and the first singular column of each matrix; rows or columns nearer."""
+    f = formats.get(form)
+    hosts = stack_of(f, shape, "small lu")
+    wanted = [lu_reference.factor(f, host) for host in hosts]
+    given = stacked(hosts)
+    for turned in (False, True):
+        planes = [p.swapaxes(1, 2).copy() for p in given] if turned else given
+        a = mp.from_limbs(planes, f, gpu)
+        found = mp.linalg.lu_factor(a.transpose(0, 2, 1) if turned else a)
+        assert same(found.lu.to_limbs(), stacked([one.factors for one in wanted]))
+        assert (found.piv.to_numpy() == np.stack([one.pivots for one in wanted])).all()
+    assert bits(a.to_limbs()) == bits(planes)
+    mp.linalg.lu_factor(a.transpose(0, 2, 1), overwrite_a=True)
+    assert same([p.swapaxes(1, 2) for p in a.to_limbs()], found.lu.to_limbs())
+
+
+@slow(
+    "kernels of other sizes and formats are one text",
+    unless=lambda p: (p["form"], p["n"]) in {("dd", 16), ("dd", 40), ("qs", 7), ("d+s", 20)},
+)
+@pytest.mark.parametrize("n", [1, 7, 16, 20, 32, 40])
+@pytest.mark.parametrize("form", FORMATS)
+def test_cholesky(gpu: Device, form: str, n: int) -> None:
+    """Lower and upper factors, in place, of triangles beside anything; which is not positive."""
+    f = formats.get(form)
+    hosts = [dominant(f, n, f"small cholesky {i}") for i in range(5)]
+    wanted = stacked([cholesky_reference.lower(f, host) for host in hosts])
+    given = stacked(hosts)
+    given[0][:, *np.triu_indices(n, 1)] = math.nan
+    a = mp.from_limbs(given, f, gpu)
+    upper = mp.linalg.cholesky(a.transpose(0, 2, 1), upper=True)
+    assert bits(mp.linalg.cholesky(a).to_limbs()) == bits(wanted)
+    assert bits([p.swapaxes(1, 2) for p in upper.to_limbs()]) == bits(wanted)
+    assert mp.linalg.cholesky(a, overwrite_a=True) is a
+    assert bits(a.to_limbs()) == bits(wanted)
+    given[0][3, n // 2, n // 2] = -1
+    message = rf"not positive definite in entry 3 .* minor of order {n // 2 + 1} is"
+    with pytest.raises(mp.errors.LinAlgError, match=message):
+        mp.linalg.cholesky(mp.from_limbs(given, f, gpu))
+
+
+@slow(
+    "kernels of other sizes and formats are one text",
+    unless=lambda p: (p["form"], p["shape"]) in {("dd", (7, 7)), ("dd", (40, 33))},
+)
+@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (16, 16), (9, 5), (5, 9), (60, 20), (40, 33)])
+@pytest.mark.parametrize("form", FORMATS)
+def test_qr(gpu: Device, form: str, shape: tuple[int, int]) -> None:
+    """Q and R of matrices, one with columns of zeros, one whose columns depend; rows or columns
+    nearer; a column that is not finite spreads as it does in the reference."""
+    f = formats.get(form)
+    hosts = stack_of(f, shape, "small qr")
+    given = stacked(hosts)
+    host = mp.linalg.qr(mp.from_limbs(given, f, "host"))
+    for turned in (False, True):
+        planes = [p.swapaxes(1, 2).copy() for p in given] if turned else given
+        a = mp.from_limbs(planes, f, gpu)
+        found = mp.linalg.qr(a.transpose(0, 2, 1) if turned else a)
+        assert same(found.Q.to_limbs(), host.Q.to_limbs())
+        assert same(found.R.to_limbs(), host.R.to_limbs())
+
+
+def test_more_matrices_than_a_block_has(gpu: Device) -> None:
+    """Stacks that end within a block of threads, of views: every matrix as it is alone."""
+    rng = np.random.default_rng(8)
+    whole = mp.array(rng.standard_normal((13, 2, 24, 11)), "dd", gpu)
+    view = whole[::-1, 1, 2:22:2, 10:0:-1]
+    assert view.shape == (13, 10, 10)
+    found = mp.linalg.lu_factor(view)
+    x = mp.linalg.solve(view, whole[0, 0, :10, :3])
+    square = view @ view.transpose(0, 2, 1)
+    factor = mp.linalg.cholesky(square)
+    for i in (0, 5, 12):
+        one = mp.linalg.lu_factor(view[i].copy())
+        assert bits(one.lu.to_limbs()) == bits(found.lu[i].to_limbs())
+        assert (one.piv.to_numpy() == found.piv[i].to_numpy()).all()
+        alone = mp.linalg.solve(view[i].copy(), whole[0, 0, :10, :3])
+        assert bits(alone.to_limbs()) == bits(x[i].to_limbs())
+        assert (mp.linalg.cholesky(square[i]) == factor[i]).all()
+    permuted = mp.linalg.lu(view, p_indices=True)
+    rebuilt = permuted.l @ permuted.u
+    for i in range(13):
+        rows = rebuilt[i].to_float64()[permuted.p.to_numpy()[i]]
+        assert np.abs(rows - view[i].to_float64()).max() < 1e-14
+    spoiled = view.copy()
+    spoiled[7, :, 3] = 0
+    with pytest.raises(mp.errors.LinAlgError, match="entry 7 of the stack: the pivot of column 3"):
+        mp.linalg.solve(spoiled, whole[0, 0, :10, :3])
+
+
+@slow("seconds of an interpreter")
+def test_shapes_change_no_bits(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However rows are cut into parts, and slots into groups."""
+    f = formats.get("dd")
+    host = stacked(stack_of(f, (20, 20), "cut"))
+    found = set()
+    for registers in (8, 32, 1024):
+        for group in (1, 8, 64):
+            monkeypatch.setattr(small, "REGISTERS", registers)
+            monkeypatch.setattr(small, "GROUPS", group)
+            one = mp.linalg.lu_factor(mp.from_limbs(host, f, gpu)).lu.to_limbs()
+            found.add(b"".join(bits([np.nan_to_num(p) for p in one])))
+    assert len(found) == 1
