@@ -346,7 +346,7 @@ def allocate_together(dtype: str, shapes: Sequence[Shape], queue: Queue) -> list
     """The same for several shapes, in one allocation."""
     check_process(queue.device)
     sizes = [max(math.prod(shape), 1) * np.dtype(dtype).itemsize for shape in shapes]
-    buffers = queue.device.allocate_parts(sizes)
+    buffers = queue.allocate_parts(sizes)
     return [
         Numbers(dtype, shape, dense_strides(shape), 0, (buffer,), queue)
         for shape, buffer in zip(shapes, buffers, strict=True)

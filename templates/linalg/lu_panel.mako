@@ -177,7 +177,7 @@ ${p.kernel.format(threads)} lu_panel(
     const ${long} blocks, const int origin, const int pivot_count,
 ${matrix(w, "w", const=False)}\
     ${w.planes("tops", const=False)}, ${p.pointer.format(w.scalar)}candidates, ${integers}candidate_places, ${integers}candidate_rows,
-    ${integers}places, ${integers}chosen, ${integers}pivots, ${integers}singular,
+    ${integers}places, const ${long} slot, ${integers}firsts, ${integers}chosen, ${integers}pivots, ${integers}singular,
     ${integers}arrived)
 {
 % if threads > 1:
@@ -196,14 +196,20 @@ ${matrix(w, "w", const=False)}\
     const int first = (int)block * ${rows};
     const int last = (int)(m - first < ${rows} ? m : first + ${rows});
     ${integers}place = places + entry * m;
+    /* where the first rows belong, and which rows come there: of this panel, for swaps later */
+    ${integers}first_place = firsts + (slot + entry) * ${most};
+    ${integers}first_row = chosen + (slot + entry) * ${most};
 
     /* the column that is worked on, and where its rows belong */
     for (int i = first + thread; i < last; i += ${threads}) {
         const ${long} at = base + i * w_row + (first_step > 0 ? first_step - 1 : 0) * w_col;
         const ${w.value} z = ${w.element("w", "at")};
         const int where = first_step > 0 ? place[i] : i;
-        if (first_step == 0)
+        if (first_step == 0) {
             place[i] = i;
+            if (i < ${most})
+                first_place[i] = i;
+        }
         spots[i - first] = where;
 ${kept("next", "i - first", "z")}
     }
@@ -258,6 +264,8 @@ ${first_of_all(threads)}\
                 if (now != before) {
                     place[i] = now;
                     spots[i - first] = now;
+                    if (i < ${most})
+                        first_place[i] = now;
                 }
                 if (now > col) {
                     const ${w.value} divisor = ${w.element("tops" if stay else "w", "pivot")};
@@ -272,7 +280,7 @@ ${kept("factor", "i - first", "l")}
                 }
             }
             if (block == 0 && thread == 0) {
-                chosen[entry * ${most} + col] = row;
+                first_row[col] = row;
                 pivots[entry * pivot_count + origin + col] = origin + spot;
                 if (!(value > 0) && singular[entry] == 0)
                     singular[entry] = origin + col + 1;

@@ -56,7 +56,7 @@ ${small.exchanges(w)}\
 /* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
 ${p.kernel_of(threads, resident)} lu_small(
     const ${long} batch, const int m, const int width, const int steps, const int origin,
-    const int pivot_count, const int order_count,
+    const int pivot_count, const ${long} slot, const int place_count, const int order_count,
 ${matrix(w, "a")} const int a_turned,
 ${matrix(w, "out", const=False)} const int out_turned,
     ${integers}pivots, ${integers}singular, ${integers}places, ${integers}order)
@@ -179,9 +179,10 @@ ${small.turned(count, "done", " " * 12)}\
 % endif
     }
     if (row < height && part == 0) {
-        places[entry * m + row] = place;
+        if (row < place_count)
+            places[(slot + entry) * place_count + row] = place;
         if (place < order_count)
-            order[entry * order_count + place] = row;
+            order[(slot + entry) * order_count + place] = row;
     }
     if (self == 0 && height > 0 && (origin == 0 || (none != 0 && singular[entry] == 0)))
         singular[entry] = none;

@@ -49,7 +49,7 @@ class CholeskySteps(Steps[M]):
         self._rows(there(corner), there(below), there(rest), rows)
 
     def _rows(self, corner: M, below: M, rest: M, rows: slice) -> None:
-        """Some rows of *below* become L's and *rest* loses their products with those before them."""
+        """Some rows of *below* become L's; *rest* loses their products with those before them."""
         before, width = slice(0, rows.start), slice(0, self.shape(below)[1])
         mine = self.part(below, rows, width)
         self.solve(corner, self.turned(mine), lower=True, unit=False)

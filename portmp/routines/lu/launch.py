@@ -20,6 +20,7 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, elementwise, small
+from portmp.routines.ahead import Ahead
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape
@@ -122,7 +123,7 @@ def _read(kept: _Kept) -> Integers:
 
 class _Found(NamedTuple):
     """What kernels say beside factors, for a stack: pivots and singular columns as Factored has
-    them; where each row of the last panel went, and which came into its first places."""
+    them; of each panel where its first rows went, and which came there."""
 
     pivots: Numbers
     singular: Numbers
@@ -130,9 +131,9 @@ class _Found(NamedTuple):
     order: Numbers
 
 
-def _found(w: Planes, ordered: int) -> _Found:
+def _found(w: Planes, panels: int, placed: int, ordered: int) -> _Found:
     batch, m, n = w.shape
-    shapes = [(batch, min(m, n)), (batch,), (batch, m), (batch, ordered)]
+    shapes = [(batch, min(m, n)), (batch,), (panels, batch, placed), (panels, batch, ordered)]
     return _Found(*allocate_together("int32", shapes, w.queue))
 
 
@@ -140,14 +141,16 @@ def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Fo
     """A panel of few rows: out becomes the factors of a, which may be out itself."""
     batch, m, width = a.shape
     key = small_spec(out.format.name, shape)
-    count, ordered = found.pivots.shape[-1], found.order.shape[-1]
+    slot, counts = first // definition.BLOCK * batch, [v.shape[-1] for v in found[2:]]
     out.queue.launch(
         program.kernels(out.device, key)[key.name],
         (shape.blocks(batch), 1, 1),
         (shape.threads, 1, 1),
         [
             batch,
-            *map(np.int32, (m, width, min(m, width), first, count, ordered)),
+            *map(np.int32, (m, width, min(m, width), first, found.pivots.shape[-1])),
+            slot,
+            *map(np.int32, counts),
             *small.operand(a),
             *small.operand(out),
             *(numbers.buffers[0] for numbers in found),
@@ -157,12 +160,14 @@ def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Fo
 
 class _OnDevice(OnDevice, LuSteps[Planes]):
     def __init__(self, w: Planes, method: Method) -> None:
-        super().__init__(w.format, method)
+        ahead = Ahead(w.queue)
+        super().__init__(w.format, method, ahead)
         batch, m, n = w.shape
         self.count = min(m, n)
         self.threads = threads_for(w.device)
         self.batch = batch
-        self.found = _found(w, definition.BLOCK)
+        panels = base.blocks(self.count, definition.BLOCK)
+        self.found = _found(w, panels, definition.BLOCK, definition.BLOCK)
         if small.shape_of(w.format, w.device, m, min(self.count, definition.BLOCK)):
             return  # panels of few rows need nothing else
         self.found.singular.write_parts([np.zeros(batch, np.int32)])
@@ -172,20 +177,19 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             return panel_spec(form, shape.threads, shape.rows, together)
 
         shapes = [Shape(each, self.threads) for each in rows]
-        self.panels = Panels(w.queue, stepped, shapes[0], shapes)
+        self.panels = Panels(ahead.first, stepped, shapes[0], shapes)
         most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
         self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)
-        self.where = [allocate_numbers("int32", (2 * batch * most,), w.queue) for _ in range(2)]
+        counts = [(batch * m,), *[(2 * batch * most,)] * 2]
+        self.places, *self.where = allocate_together("int32", counts, w.queue)
 
     def panel(self, w: Planes, first: int, end: int) -> None:
-        _, m, n = w.shape
+        m = w.shape[1]
         mine = self.part(w, slice(first, m), slice(first, end))
         shape = small.shape_of(w.format, w.device, m - first, end - first)
         if shape:
             _few_rows(shape, mine, mine, first, self.found)
-            self._swap(self.part(w, slice(first, m), slice(0, first)), end - first)
-            self._swap(self.part(w, slice(first, m), slice(end, n)), end - first)
             return
         own = [
             np.int32(first),
@@ -194,31 +198,35 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             *self.tops.buffers,
             *self.candidates.buffers,
             *(b for numbers in self.where for b in numbers.buffers),
+            *self.places.buffers,
+            self._slot(first),
             *self.found.places.buffers,
             *self.found.order.buffers,
             *self.found.pivots.buffers,
             *self.found.singular.buffers,
         ]
         self.panels.run(self.batch, m - first, end - first, own)
-        self._swap(self.part(w, slice(first, m), slice(0, n)), end - first)
+        self.swap(w, first, end, slice(first, end))
 
-    def _swap(self, w: Planes, width: int) -> None:
-        """Do a panel's swaps in columns."""
-        _, height, columns = w.shape
-        if not columns:
-            return
+    def _slot(self, first: int) -> int:
+        """How many matrices have panels left of a column."""
+        return first // definition.BLOCK * self.batch
+
+    def swap(self, w: Planes, first: int, end: int, columns: slice) -> None:
+        count = columns.stop - columns.start
         swap = swap_spec(self.form.name, self.threads)
-        tiles = base.blocks(columns, TILE)
+        tiles = base.blocks(count, TILE)
         w.queue.launch(
             program.kernels(w.device, swap)[swap.name],
             (self.batch * tiles, 1, 1),
             (self.threads, 1, 1),
             [
-                height,
-                np.int32(width),
-                columns,
+                np.int32(end - first),
+                count,
                 tiles,
-                *base.batched(w),
+                self.batch,
+                self._slot(first),
+                *base.batched(self.part(w, slice(first, w.shape[1]), columns)),
                 *self.found.places.buffers,
                 *self.found.order.buffers,
             ],
@@ -233,7 +241,7 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
         return Factored(np.zeros((batch, count), np.int32), np.zeros(batch, np.int32))
     shape = small.shape_of(w.format, w.device, m, n)
     if shape and count <= definition.BLOCK:
-        kept = _found(w, m)
+        kept = _found(w, 1, 0, m)
         _few_rows(shape, a, w, 0, kept)
         return Factored(kept.pivots, kept.singular, kept.order)
     if a is not w:

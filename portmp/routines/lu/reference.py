@@ -37,8 +37,7 @@ class _OnHost(OnHost, LuSteps[Host]):
                 self.pivots[col] = row
                 if not sizes.max() > 0 and not self.singular:
                     self.singular = col + 1
-                for plane in w:
-                    plane[[col, row]] = plane[[row, col]]
+                self._exchange(w, col, slice(first, end))
                 below = slice(col + 1, None)
                 if w[0][col, col] != 0:
                     self.operate("div", [p[below, col : col + 1] for p in w], w, col, col)
@@ -47,6 +46,16 @@ class _OnHost(OnHost, LuSteps[Host]):
                     self.load([p[below, col : col + 1] for p in w]),
                     self.load([p[col : col + 1, col + 1 : end] for p in w]),
                 )
+
+    def swap(self, w: Host, first: int, end: int, columns: slice) -> None:
+        for col in range(first, end):
+            self._exchange(w, col, columns)
+
+    def _exchange(self, w: Host, col: int, columns: slice) -> None:
+        """Row *col* and that of its pivot change places."""
+        row = self.pivots[col]
+        for plane in w:
+            plane[[col, row], columns] = plane[[row, col], columns]
 
 
 def factor(form: Format, a: Host, method: Method = None) -> Factors:

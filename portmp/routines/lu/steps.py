@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
+from functools import partial
 
 from portmp import definition
-from portmp.routines.triangular.steps import M, Steps
+from portmp.routines.triangular.steps import M, Steps, shares
 
 
 class LuSteps(Steps[M]):
@@ -13,29 +15,49 @@ class LuSteps(Steps[M]):
 
     @abstractmethod
     def panel(self, w: M, first: int, end: int) -> None:
-        """Factor columns first to end - 1 of w from row *first* on; swap whole rows of w."""
+        """Factor columns first to end - 1 of w from row *first* on; swap their rows alone."""
+
+    @abstractmethod
+    def swap(self, w: M, first: int, end: int, columns: slice) -> None:
+        """Do the swaps of panels in columns first to end - 1 in other columns."""
 
     def factor(self, w: M) -> None:
         """w becomes L below the diagonal and U on and above it."""
         m, n = self.shape(w)
         k = min(m, n)
-        self._columns(w, 0, k)
-        if k and n > k:
-            rows, rest = slice(0, k), slice(k, n)
-            left = self.part(w, rows, slice(0, k))
-            self.solve(left, self.part(w, rows, rest), lower=True, unit=True)
+        with self.ordered():
+            w = self.first(w)
+            self._columns(w, 0, k)
+            if k and n > k:
+                self._right(w, 0, k, slice(k, n))
 
     def _columns(self, w: M, first: int, end: int) -> None:
-        m, _ = self.shape(w)
         if end - first <= definition.BLOCK:
             if end > first:
+                self.needed(slice(first, end))
                 self.panel(w, first, end)
             return
         middle = first + definition.half(end - first)
-        left, right = slice(first, middle), slice(middle, end)
         self._columns(w, first, middle)
-        top = self.part(w, left, right)
-        self.solve(self.part(w, left, left), top, lower=True, unit=True)
-        below = slice(middle, m)
-        self.multiply(self.part(w, below, left), top, self.part(w, below, right), "subtract")
+        now, *later = shares(middle, end)
+        self.needed(now)
+        self._right(w, first, middle, now)
+        for columns in later:
+            self.later(columns, partial(self._right_there, w, first, middle, columns))
         self._columns(w, middle, end)
+        self.swap(w, middle, end, slice(first, middle))
+
+    def _right_there(
+        self, w: M, first: int, middle: int, columns: slice, there: Callable[[M], M]
+    ) -> None:
+        self._right(there(w), first, middle, columns)
+
+    def _right(self, w: M, first: int, middle: int, columns: slice) -> None:
+        """What factors of columns first to middle - 1 do to columns right of them."""
+        m, _ = self.shape(w)
+        left, below = slice(first, middle), slice(middle, m)
+        self.swap(w, first, middle, columns)
+        top = self.part(w, left, columns)
+        self.solve(self.part(w, left, left), top, lower=True, unit=True)
+        if middle < m:
+            self.multiply(self.part(w, below, left), top, self.part(w, below, columns), "subtract")

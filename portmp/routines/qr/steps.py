@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import pairwise
 from typing import Generic, NamedTuple
 
 from portmp import definition
@@ -48,7 +49,7 @@ class QrSteps(Steps[M]):
             Reflectors(
                 at, self.part(v, slice(at, m), slice(at, end)), self.empty(end - at, end - at, a)
             )
-            for at, end in zip(cuts, cuts[1:], strict=False)
+            for at, end in pairwise(cuts)
         ]
         with self.ordered():
             first = self.first
@@ -82,7 +83,7 @@ class QrSteps(Steps[M]):
         return found
 
     def _apply_in_order(self, one: Reflectors[M], a: M, first: int, end: int) -> None:
-        """Columns first to end - 1 of a become those of q^T a: first those that are needed first."""
+        """Columns first to end - 1 of a become q^T's: those needed first now, the others later."""
         m, _ = self.shape(a)
         now, *later = shares(first, end)
         self.needed(now)
@@ -113,8 +114,7 @@ class QrSteps(Steps[M]):
 
 
 def _cuts(k: int) -> list[int]:
-    """Where factors of k columns begin, and k: the left halves, of what is right of them, and so on.
-    """
+    """Where factors of k columns begin, and k: the left halves, of what is right of them, and so on."""
     found = [0] if k else []
     while found and found[-1] < k:
         rest = k - found[-1]

@@ -110,9 +110,7 @@ def copied(planes: Host) -> Host:
     return [p.copy() for p in planes]
 
 
-def triangle(
-    a: Host, *, lower: bool, unit: bool, rows: int | None = None, first: int = 0
-) -> Host:
+def triangle(a: Host, *, lower: bool, unit: bool, rows: int | None = None, first: int = 0) -> Host:
     """A copy with zeros beyond a triangle; *rows*: so many of them, zeros beyond a's.
 
     *first*: the row in which the diagonal begins.

@@ -95,7 +95,7 @@ class Steps(ABC, Generic[M]):
         """
         work(lambda x: x)
 
-    def needed(self, columns: slice) -> None:  # noqa: B027
+    def needed(self, columns: slice) -> None:
         """Columns are read or changed next: ``later``'s work on them must have been done."""
 
     def method_for(self, m: int, n: int, k: int) -> Method:
