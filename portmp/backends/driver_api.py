@@ -16,7 +16,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from operator import attrgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from portmp.backends.base import (
     LaunchMemory,
     Properties,
     Queue,
+    is_recording,
 )
 from portmp.codegen.platform import Traits
 from portmp.compilers.base import Compiler
@@ -489,10 +490,27 @@ class GpuQueue(Queue):
 
         return run
 
+    def launch(self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]) -> None:
+        """Launch *kernel*, as a rule with arguments in memory that the thread keeps for them."""
+        if is_recording():
+            super().launch(kernel, grid, block, args)
+            return
+        self._check(kernel, grid, block)
+        how, args = self._how(kernel, grid, block, args)
+        self._send(how, _scratch.filled(args, self.device))
+
     def _packed(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
     ) -> tuple[_Packed, Callable[[], None]]:
         """Memory for arguments, and what launches a kernel with what lies there."""
+        how, args = self._how(kernel, grid, block, args)
+        packed = _Packed(args, self.device)
+        return packed, partial(self._send, how, packed.address)
+
+    def _how(
+        self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
+    ) -> tuple[_How, Sequence[Argument]]:
+        """How a kernel is launched, and its arguments without block memory."""
         if not isinstance(kernel, GpuKernel):
             raise ArgumentError(f"kernel {kernel.name!r} was loaded by another backend")
         extra = 0
@@ -502,21 +520,20 @@ class GpuQueue(Queue):
             if extra > kernel.allowed:
                 self._driver.allow_memory(kernel.function, extra)
                 kernel.allowed = extra
-        packed = _Packed(args, self.device)
+        return _How(kernel, grid, block, extra), args
+
+    def _send(self, how: _How, address: int) -> None:
+        """Launch a kernel with the arguments at an address."""
+        kernel, grid, block, extra = how
         launch = self._driver.launch_together if kernel.together else self._driver.launch
-        function, stream = kernel.function, self.stream
-
-        def run() -> None:
-            try:
-                launch(function, grid, block, extra, stream, packed.address)
-            except CheckError:
-                raise  # which says all that
-            except LaunchError as error:
-                raise LaunchError(
-                    f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"
-                ) from error
-
-        return packed, run
+        try:
+            launch(kernel.function, grid, block, extra, self.stream, address)
+        except CheckError:
+            raise  # which says all that
+        except LaunchError as error:
+            raise LaunchError(
+                f"kernel {kernel.name!r} with grid={grid}, block={block}: {error}"
+            ) from error
 
     def record(self) -> Event:
         """Put a mark in the queue."""
@@ -549,36 +566,77 @@ class UrgentQueue(GpuQueue):
         return self.device.parts(sizes, self.stream)
 
 
+class _How(NamedTuple):
+    """A kernel, its blocks and their threads, and bytes of block memory beside its own."""
+
+    kernel: GpuKernel
+    grid: Dim3
+    block: Dim3
+    extra: int
+
+
 class _Packed:
     """A kernel's arguments as drivers read them: their addresses, then eight bytes for each."""
 
     def __init__(self, args: Sequence[Argument], device: Device) -> None:
         self.args = args
         self.device = device
-        self.values: list[Any] = [
-            a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args
-        ]
-        layout = _layout(tuple(map(type, args)))
-        self._memory = ctypes.create_string_buffer(layout.size)
-        self.address = ctypes.addressof(self._memory)
-        first = self.address + 8 * len(args)
-        self._pack = partial(
-            layout.pack_into, self._memory, 0, *range(first, first + 8 * len(args), 8)
-        )
+        self.values = _values(args, device)
+        self._memory = _Arguments(len(args))
+        self.address = self._memory.address
 
     def pack(self) -> None:
         """Put the values there; ArgumentError where one is no argument, or of another device."""
+        self._memory.put(self.values, self.args, self.device)
+
+
+class _Arguments:
+    """Memory for so many arguments."""
+
+    def __init__(self, count: int) -> None:
+        self._memory = ctypes.create_string_buffer(16 * count or 1)
+        self._first = 8 * count
+        self.address = ctypes.addressof(self._memory)
+        start = self.address + self._first
+        addresses = range(start, start + 8 * count, 8)
+        struct.pack_into(f"<{count}Q", self._memory, 0, *addresses)
+
+    def put(self, values: Sequence[Any], args: Sequence[Argument], device: Device) -> None:
+        """Set the arguments, whose *values* the driver takes."""
         try:
-            self._pack(*self.values)
+            _layout(tuple(map(type, args))).pack_into(self._memory, self._first, *values)
         except struct.error:
-            raise ArgumentError(_wrong(self.args, self.device)) from None
+            raise ArgumentError(_wrong(args, device)) from None
+
+
+class _Scratch(threading.local):
+    """A thread's memory for arguments of launches that drivers copy at once, by their number."""
+
+    def __init__(self) -> None:
+        self._kept: dict[int, _Arguments] = {}
+
+    def filled(self, args: Sequence[Argument], device: Device) -> int:
+        """The address of memory with these arguments, until the next ones."""
+        count = len(args)
+        memory = self._kept.get(count)
+        if memory is None:
+            memory = self._kept[count] = _Arguments(count)
+        memory.put(_values(args, device), args, device)
+        return memory.address
+
+
+_scratch = _Scratch()
+
+
+def _values(args: Sequence[Argument], device: Device) -> list[Any]:
+    """What stands for arguments: addresses of buffers, and numbers."""
+    return [a.pointer if type(a) is GpuBuffer and a.device is device else a for a in args]
 
 
 @cache
 def _layout(kinds: tuple[type, ...]) -> struct.Struct:
-    """How arguments of these types lie in memory: all their addresses, then eight bytes each."""
-    codes = [_CODES.get(kind, "s") for kind in kinds]
-    return struct.Struct("<" + "Q" * len(kinds) + "".join(codes))
+    """How arguments of these types lie in memory: eight bytes each."""
+    return struct.Struct("<" + "".join([_CODES.get(kind, "s") for kind in kinds]))
 
 
 def _wrong(args: Sequence[Any], device: Device) -> str:

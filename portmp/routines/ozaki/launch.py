@@ -260,22 +260,36 @@ def gemm(
     if not target.size:
         return target
     batch = target.shape[:-2]
-    limit = workspace or a.device.properties.memory // ROOM
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, addend, target)]
-    # Neighbours of a row of C are written at once: of a view by columns the transposed product is
-    # made, whose sums are the same integers.
-    turned = not target.device.by_reference and _by_columns(target)
+    options: dict[str, Any] = {"alpha": alpha, "beta": beta, "scheme": scheme, "engine": engine}
     for each in np.ndindex(*batch):
-        va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
-        if turned:
-            va, vb, vc, vo = (v.transposed((1, 0)) for v in (vb, va, vc, vo))
-        if target.device.by_reference:
-            product = partial(reference.product, a.format, scheme.integers)
-            base.on_host(vo, product, va, vb, alpha, beta, vc)
-            continue
-        options: dict[str, Any] = {"alpha": alpha, "beta": beta, "scheme": scheme}
-        _matrices(va, vb, vc, vo, limit, **options, engine=engine)
+        update(*(base.matrix_of(v, each) for v in views), **options, workspace=workspace)
     return target
+
+
+def update(
+    a: Planes,
+    b: Planes,
+    c: Planes,
+    out: Planes,
+    *,
+    alpha: base.ScalarLimbs,
+    beta: base.ScalarLimbs,
+    scheme: Scheme,
+    engine: Library,
+    workspace: int | None,
+) -> None:
+    """The same of matrices that fit each other, over one step at least. Nothing is checked."""
+    if out.device.by_reference:
+        product = partial(reference.product, a.format, scheme.integers)
+        base.on_host(out, product, a, b, alpha, beta, c)
+        return
+    if abs(out.strides[0]) < abs(out.strides[1]):
+        # Neighbours of a row of C are written at once: of a view by columns the transposed product
+        # is made, whose sums are the same integers.
+        a, b, c, out = (v.transposed((1, 0)) for v in (b, a, c, out))
+    limit = workspace or a.device.properties.memory // ROOM
+    _matrices(a, b, c, out, limit, alpha=alpha, beta=beta, scheme=scheme, engine=engine)
 
 
 def square(
@@ -322,11 +336,6 @@ def square(
             rows,
             columns,
         )
-
-
-def _by_columns(c: Planes) -> bool:
-    """Whether neighbours in memory are those of a column."""
-    return abs(c.strides[-2]) < abs(c.strides[-1])
 
 
 def _span(parts: Sequence[slice]) -> slice:
