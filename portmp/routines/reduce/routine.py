@@ -46,7 +46,7 @@ class Reduce(Routine):
     def on_request(
         self, form: Format, device: Device | None
     ) -> Iterator[tuple[str, CompilationUnit]]:
-        """DOT, GEMV and sums that have a bound beside them, those for tight ones, and of squares."""
+        """DOT, GEMV and sums with bounds beside them, those for tight ones, and sums of squares."""
         if not formats.has_bounds(form):
             return
         if form.name == form.word:
