@@ -51,7 +51,7 @@ class Reduce(Routine):
             return
         if form.name == form.word:
             sums, read = formats.norms(form.word)
-            for name, shape in (("squares", "along"), ("squares_of_columns", "across")):
+            for name, shape in (("squares", "along"), ("squares_across", "across")):
                 found = schedule.reduce(form, device, ACCURATE, shape)
                 yield name, launch.compilation_unit(sums.name, "sum", found, matrix=read.name)
         for name, kind, shape in (("dot", "dot", "one"), ("gemv", "dot", "along")):
