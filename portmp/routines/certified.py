@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, shown, suggestion
 from portmp.formats import Format
 from portmp.routines import base, conversions, elementwise, exact
 from portmp.routines.exact.accumulator import SMALLEST
@@ -50,9 +50,9 @@ def wanted(bound: object, form: Format, *, normwise: bool = False) -> str:
     known = [kind for kind in KINDS if kind != FOLLOWED and (normwise or kind != NORMWISE)]
     if not isinstance(bound, (bool, np.bool_)) and bound not in known:
         reason = "; 'normwise' is for gemm and gemv" if bound == NORMWISE else ""
-        near = "" if reason else suggestion(str(bound), known)
+        near = "" if reason else suggestion(shown(bound), known)
         allowed = ", ".join(["False", "True", *map(repr, known)])
-        raise ArgumentError(f"bound: {bound!r} given{near}{reason}; allowed are {allowed}")
+        raise ArgumentError(f"bound: {shown(bound)} given{near}{reason}; allowed are {allowed}")
     if bound:
         formats.with_bound(form)
     return bound if isinstance(bound, str) else FOLLOWED if bound else ""
