@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """What bounds beside results, and correct rounding, take: by turns with the plain routines.
 
-``--fdot N`` also times mpmath's fdot of N elements, with bits enough for an exact sum.
+The file of results is written after each case; with ``--resume`` those that it has from the same
+device are not measured again. ``--fdot N`` also times mpmath's fdot of N elements, with bits enough
+for an exact sum.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.bench import measure
 from portmp.errors import PortmpError
+from portmp.files import target
 from portmp.formats import convert, inputs
 
 SECONDS = 3.0
@@ -38,8 +41,20 @@ def size_of(routine: str, form: str) -> int:
 
 
 Works = dict[str, Callable[[], object]]
-BASES = {"bound": "plain", "fast bound": "fast", "tight": "plain", "correct": "plain"}
+BASES = {
+    "bound": "plain",
+    "fast bound": "fast",
+    "normwise": "plain",
+    "fast normwise": "fast",
+    "tight": "plain",
+    "correct": "plain",
+}
 """What is compared, and with what; of products whose sums are exact with a quarter of the sizes."""
+
+
+def exact(form: str) -> list[str]:
+    """The ways that add up exact sums."""
+    return ["correct"] if formats.wider(formats.get(form)) else ["tight", "correct"]
 
 
 def works(routine: str, form: str, size: int, device: Device) -> Works:
@@ -57,6 +72,10 @@ def works(routine: str, form: str, size: int, device: Device) -> Works:
         if f.limbs > 1 and routine != "sum":
             found["fast"] = lambda: call(accuracy="fast")
             found["fast bound"] = lambda: call(accuracy="fast", bound=True)
+        if routine in ("gemm", "gemv"):
+            found["normwise"] = lambda: call(bound="normwise")
+            if f.limbs > 1:
+                found["fast normwise"] = lambda: call(accuracy="fast", bound="normwise")
         found["tight"] = lambda: call(bound="tight")
         found["correct"] = lambda: call(rounding="correct")
         return found
@@ -66,10 +85,9 @@ def works(routine: str, form: str, size: int, device: Device) -> Works:
         less = size // 4
         c, d = a[:less, :less].copy(), b[:less, :less].copy()
         short = ways(lambda **options: mp.gemm(c, d, **options))
-        exact = ["correct"] if formats.wider(f) else ["tight", "correct"]
         return ways(lambda **options: mp.gemm(a, b, **options)) | {
             "quarter": short["plain"],
-            **{name: short[name] for name in exact},
+            **{name: short[name] for name in exact(form)},
         }
     if routine == "gemv":
         a, x = made(size, size), made(size, seed="x")
@@ -90,8 +108,7 @@ def measured(device: Device, form: str, cases: Works, seconds: float) -> dict[st
         found = sorted(a / b for a, b in zip(rounds[name], rounds[to], strict=True))
         return found[len(found) // 2]
 
-    exact = ["correct"] if formats.wider(formats.get(form)) else ["tight", "correct"]
-    quarters = exact if "quarter" in cases else []
+    quarters = exact(form) if "quarter" in cases else []
     return {
         "seconds": {name: sorted(times)[len(times) // 2] for name, times in rounds.items()},
         **{
@@ -119,54 +136,89 @@ def fdot(form: str, count: int) -> float:
         return time.perf_counter() - start
 
 
+def chosen(cases: Works, names: list[str], form: str) -> Works:
+    """The ways of these names that there are, and what they are compared with."""
+    ways = [name for name in names if name in cases]
+    quarters = "quarter" in cases and any(name in exact(form) for name in ways)
+    kept = {*ways, *(BASES[name] for name in ways), *(["quarter"] if quarters else [])}
+    return {name: work for name, work in cases.items() if name in kept}
+
+
+def begun(file: Path, about: dict[str, Any]) -> dict[str, Any]:
+    """The cases of a file of this device and compiler; none where there is no such file."""
+    if not file.exists():
+        return {}
+    report = json.loads(file.read_text())
+    same = all(report.get(key) == about[key] for key in ("device", "compiler"))
+    if not same:
+        raise SystemExit(f"certified: {file} is of another device or compiler")
+    cases: dict[str, Any] = report["cases"]
+    return cases
+
+
+def measure_all(args: argparse.Namespace, report: dict[str, Any], device: Device) -> None:
+    """Each format's cases that are not in the report yet, which is written after each of them."""
+    cases = report["cases"]
+
+    def keep(key: str, found: dict[str, Any], told: str) -> None:
+        cases[key] = found
+        print(told, flush=True)
+        if args.output:
+            target.replace(args.output, (json.dumps(report, indent=1) + "\n").encode())
+
+    for form in args.formats.split(","):
+        for routine in args.routines.split(","):
+            size = size_of(routine, form) >> args.scale
+            key = f"{routine}/{form}/{size}"
+            if key in cases:
+                continue
+            ways = chosen(works(routine, form, size, device), args.ways.split(","), form)
+            if not ways:
+                continue
+            found = measured(device, form, ways, args.seconds)
+            ratios = [f"{name} {v:.3g} times" for name, v in found.items() if "_over_" in name]
+            told = ", ".join(ratios).replace("_", " ")
+            seconds = found["seconds"].get("plain") or found["seconds"]["fast"]
+            keep(key, found, f"{routine:5} {form:8} {size:8}  {seconds:.3e} s, {told}")
+        key = f"fdot/{form}/{args.fdot}"
+        if args.fdot and key not in cases:
+            seconds = fdot(form, args.fdot) / args.fdot
+            told = f"fdot  {form:8} {args.fdot:8}  {seconds:.3e} s an element"
+            keep(key, {"seconds_an_element": seconds}, told)
+
+
 def main() -> int:
     """0 once it is measured, 2 where there is no such device."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="cuda:0")
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--routines", default=",".join(ROUTINES))
+    parser.add_argument("--ways", default=",".join(BASES), help="of " + ", ".join(BASES))
     parser.add_argument("--scale", type=int, default=0, metavar="K", help="sizes over 2^K")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each case")
     parser.add_argument("--bounds", action="store_true", help="leave correct rounding out")
     parser.add_argument("--fdot", type=int, default=0, metavar="N")
+    parser.add_argument("--resume", action="store_true", help="keep what the file has")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     args = parser.parse_args()
-    cases: dict[str, Any] = {}
+    if args.bounds:
+        args.ways = ",".join(name for name in args.ways.split(",") if name != "correct")
+    if unknown := set(args.ways.split(",")) - set(BASES):
+        parser.error(f"--ways: {', '.join(sorted(unknown))} given, {', '.join(BASES)} are allowed")
+    if args.resume and not args.output:
+        parser.error("--resume needs --output")
     try:
         device = discovery.get(args.device)
-        for form in args.formats.split(","):
-            for routine in args.routines.split(","):
-                size = size_of(routine, form) >> args.scale
-                ways = works(routine, form, size, device)
-                if args.bounds:
-                    del ways["correct"]
-                found = measured(device, form, ways, args.seconds)
-                cases[f"{routine}/{form}/{size}"] = found
-                told = [
-                    f"{name.replace('_', ' ')} {v:.3g} times"
-                    for name, v in found.items()
-                    if "_over_" in name
-                ]
-                print(
-                    f"{routine:5} {form:8} {size:8}  plain {found['seconds']['plain']:.3e} s, "
-                    f"{', '.join(told)}",
-                    flush=True,
-                )
-            if args.fdot:
-                seconds = fdot(form, args.fdot) / args.fdot
-                cases[f"fdot/{form}/{args.fdot}"] = {"seconds_an_element": seconds}
-                print(f"fdot  {form:8} {args.fdot:8}  {seconds:.3e} s an element", flush=True)
+        about = {
+            "date": datetime.date.today().isoformat(),
+            "device": device.properties.as_dict(),
+            "compiler": device.compiler_key(),
+        }
+        known = begun(args.output, about) if args.resume else {}
+        measure_all(args, {**about, "cases": known}, device)
     except PortmpError as error:
         print(f"certified: {error}", file=sys.stderr)
         return 2
-    report = {
-        "date": datetime.date.today().isoformat(),
-        "device": device.properties.as_dict(),
-        "compiler": device.compiler_key(),
-        "cases": cases,
-    }
-    if args.output:
-        args.output.write_text(json.dumps(report, indent=1) + "\n")
     return 0
 
 

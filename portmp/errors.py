@@ -73,6 +73,15 @@ class EntryError(InputError):
     """An entry of the porting reference that says too little, too much or what it may not."""
 
 
+def shown(value: object) -> str:
+    """What was given, as messages show it: shortened; Python writes no integer of 4300 digits."""
+    try:
+        text = repr(value)
+    except ValueError:
+        return "a number of thousands of digits"
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
 def one_line(error: BaseException) -> str:
     """The message of an error, of others as well, on one line."""
     return " ".join(str(error).split())[:200] or type(error).__name__

@@ -5,18 +5,22 @@ Each of many herds keeps the operands with the largest error that it has seen, c
 length. So what a hunt finds is a lower bound of a network's worst error; docs/bits.md states it
 beside the proved bound, and a hunt that finds more than that bound has found a fault.
 
-``python tests/hunting.py --seconds 60 --seed 1 mul3 div3`` prints and records what it finds.
+``python tests/hunting.py --seconds 60 --seed 1 mul3 div3`` prints what it finds.
 """
 
 from __future__ import annotations
 
 import argparse
+import datetime
 import json
 import math
+import multiprocessing
+import re
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -364,32 +368,103 @@ def known_starts(prey: Prey, word: str, columns: Sequence[int], recorded: Any) -
     return np.array(rows).reshape(len(rows), sum(columns))
 
 
-def main(arguments: Iterable[str] | None = None) -> None:
-    """Hunt networks by name, and record what is worse than what was known."""
+def stated(name: str) -> float:
+    """The proved bound that a network states, in units of u^N."""
+    text = networks.get(name).bound
+    found = re.match(r"([\d./]+) ?u\^\d(?: \+ (\d+)u\^\d)?(?:\|result\|)?(?: T)? \(proved", text)
+    assert found, text
+    return float(Fraction(found[1])) + (float(found[2] or 0) * 2.0**-24)
+
+
+def limit(name: str) -> float:
+    """What a hunt may find."""
+    plain = name.split(" ", maxsplit=1)[0]
+    if not plain.startswith("accumulate"):
+        return stated(plain) if plain != "reciprocal2" else math.inf
+    n = int(plain[len("accumulate")])
+    text = networks.get(plain).bound.split("(proved")[0]
+    numbers = {w: float(v) for v, w in re.findall(r"([\d.]+)u\^\d (sum|T)", text)}
+    steps = int(name.rsplit(" ", maxsplit=1)[-1])
+    # Of equal products the running sums add up to (steps + 1) / 2 times T.
+    ended = 2 if n == 4 else 1
+    return numbers.get("T", 0) + numbers.get("sum", 0) * (steps + 1) / 2 + ended
+
+
+def _hunted(task: tuple[str, str, int, float, Any]) -> tuple[str, dict[str, Any], int]:
+    """One network in one word: its key, the worst that was found, and how many were tried."""
+    name, word, seed, seconds, recorded = task
+    hunt = Hunt(preys()[name], word, seed)
+    if recorded:
+        hunt.begin_from(known_starts(hunt.prey, word, hunt.columns, recorded))
+    error, words = hunt.run(seconds)
+    return f"{name}/{word}", {"error": error, "words": words, "seed": seed}, hunt.tried
+
+
+def _recorded(found: dict[str, Any]) -> None:
+    """What is worse than what was known."""
+    known = json.loads(FOUND.read_text()) if FOUND.exists() else {}
+    for key, one in found.items():
+        if one["error"] > known.get(key, {"error": 0})["error"]:
+            known[key] = one
+    FOUND.write_text(json.dumps(dict(sorted(known.items())), indent=1) + "\n")
+
+
+def main(arguments: Iterable[str] | None = None) -> int:
+    """Hunt networks by name; 1 where a bound was exceeded.
+
+    With ``--output`` what was found is written after each network; ``--record`` keeps what is worse
+    than what was known, with ``--merge`` that of runs elsewhere.
+    """
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*")
-    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--seconds", type=float, default=20, help="for each network and word")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--word", default="float32,float64")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--record", action="store_true")
     parser.add_argument("--known", action="store_true", help="begin from what is recorded, too")
+    parser.add_argument("--merge", type=Path, nargs="*", default=[], metavar="FILE")
+    parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     given = parser.parse_args(list(arguments) if arguments is not None else None)
-    known = preys()
-    recorded = json.loads(FOUND.read_text()) if FOUND.exists() else {}
-    for name in given.names or known:
-        for word in given.word.split(","):
-            hunt = Hunt(known[name], word, given.seed)
-            if given.known:
-                hunt.begin_from(known_starts(hunt.prey, word, hunt.columns, recorded))
-            error, words = hunt.run(given.seconds)
+    for file in given.merge:
+        _recorded(json.loads(file.read_text())["found"])
+    if given.merge:
+        return 0
+    known = json.loads(FOUND.read_text()) if given.known else None
+    tasks = [
+        (name, word, given.seed, given.seconds, known)
+        for name in given.names or preys()
+        for word in given.word.split(",")
+    ]
+    found: dict[str, Any] = {}
+    hours, tried, above = 0.0, 0, []
+    with multiprocessing.get_context("spawn").Pool(given.processes) as pool:
+        for key, one, count in pool.imap_unordered(_hunted, tasks):
+            name = key.split("/")[0]
+            found[key] = one
+            hours += given.seconds / 3600
+            tried += count
+            if one["error"] > limit(name) * (1 + 1e-6):
+                above.append(key)
+            told = "  ABOVE ITS BOUND" if key in above else ""
             print(
-                f"{name:24} {word:8} {error:10.4f} u^{hunt.limbs}  {hunt.tried} tried", flush=True
+                f"{key:32} {one['error']:10.4f} of {limit(name):g}  {count} tried{told}", flush=True
             )
-            key = f"{name}/{word}"
-            if error > recorded.get(key, {"error": 0})["error"]:
-                recorded[key] = {"error": error, "words": words, "seed": given.seed}
+            if given.output:
+                report = {
+                    "date": datetime.date.today().isoformat(),
+                    "seed": given.seed,
+                    "hours": round(hours, 3),
+                    "tried": tried,
+                    "above": above,
+                    "found": dict(sorted(found.items())),
+                }
+                fresh = given.output.with_suffix(".part")
+                fresh.write_text(json.dumps(report, indent=1) + "\n")
+                fresh.replace(given.output)
     if given.record:
-        FOUND.write_text(json.dumps(dict(sorted(recorded.items())), indent=1) + "\n")
+        _recorded(found)
+    return 1 if above else 0
 
 
 if __name__ == "__main__":

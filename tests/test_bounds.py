@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hunting import FOUND, Hunt, preys
+from hunting import FOUND, Hunt, limit, preys, stated
 from patterns import Prover, Python, Word, Z, half_ulp, ordered, sum_lemmas, word_lemmas
 from slow import slow
 
@@ -20,14 +20,6 @@ from portmp.networks.language import define
 
 LIMBS = (2, 3, 4)
 HUNTED = [name for name in preys() if not name.startswith("accumulate")]
-
-
-def stated(name: str) -> float:
-    """The proved bound that a network states, in units of u^N."""
-    text = networks.get(name).bound
-    found = re.match(r"([\d./]+) ?u\^\d(?: \+ (\d+)u\^\d)?(?:\|result\|)?(?: T)? \(proved", text)
-    assert found, text
-    return float(Fraction(found[1])) + (float(found[2] or 0) * 2.0**-24)
 
 
 # --- the tools -----------------------------------------------------------------------------
@@ -210,20 +202,6 @@ def test_the_issue_s_findings_are_found_again() -> None:
     assert len(words) == 6
 
 
-def _bound(name: str) -> float:
-    """What a hunt may find."""
-    plain = name.split(" ", maxsplit=1)[0]
-    if not plain.startswith("accumulate"):
-        return stated(plain) if plain != "reciprocal2" else math.inf
-    n = int(plain[len("accumulate")])
-    text = networks.get(plain).bound.split("(proved")[0]
-    numbers = {w: float(v) for v, w in re.findall(r"([\d.]+)u\^\d (sum|T)", text)}
-    steps = int(name.rsplit(" ", maxsplit=1)[-1])
-    # Of equal products the running sums add up to (steps + 1) / 2 times T.
-    ended = 2 if n == 4 else 1
-    return numbers.get("T", 0) + numbers.get("sum", 0) * (steps + 1) / 2 + ended
-
-
 @pytest.mark.parametrize("name", list(preys()))
 def test_recorded_findings_are_below_the_bounds(name: str) -> None:
     """Each is measured again from its operands: the worst known of each network."""
@@ -234,7 +212,7 @@ def test_recorded_findings_are_below_the_bounds(name: str) -> None:
         row = np.array([[float.fromhex(w) for w in entry["words"]]])
         error = float(hunt.measure(row)[0])
         assert error == pytest.approx(entry["error"], rel=1e-6)
-        assert error <= _bound(name) * (1 + 1e-6)
+        assert error <= limit(name) * (1 + 1e-6)
 
 
 def test_what_is_measured_is_what_was_found() -> None:
@@ -260,4 +238,4 @@ def test_hunts_find_nothing_above_the_bounds(name: str, word: str) -> None:
     """From other starts than those of the recorded findings."""
     seed = 1000 + definition.VERSION
     error, words = Hunt(preys()[name], word, seed).run(30.0)
-    assert error <= _bound(name) * (1 + 1e-6), words
+    assert error <= limit(name) * (1 + 1e-6), words

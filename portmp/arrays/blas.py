@@ -15,13 +15,13 @@ from portmp import definition
 from portmp.arrays import norm_bounds
 from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
-from portmp.arrays.products import Bound, check_correct, dot
+from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.errors import ShapeError
-from portmp.routines import base, certified, elementwise, exact, reduce
-from portmp.routines import gemm as gemm_routine
+from portmp.routines import base, certified, elementwise, methods, normwise
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
+from portmp.runtime.planes import Planes
 
 
 def scalar(like: Array, value: Number | Array, argument: str) -> base.ScalarLimbs:
@@ -76,7 +76,7 @@ def gemm(
 
 @overload
 def gemm(
-    a: Array, b: Array, *, bound: Literal[True, "tight"], **options: Unpack[GemmOptions]
+    a: Array, b: Array, *, bound: Literal[True, "tight", "normwise"], **options: Unpack[GemmOptions]
 ) -> tuple[Array, Array]: ...
 
 
@@ -94,7 +94,7 @@ def gemm(
     schedule: GemmSchedule | PanelSchedule | None = None,
     method: str | Ozaki1 | Ozaki2 = "direct",
     rounding: str | None = None,
-    bound: Bound = False,
+    bound: ProductBound = False,
 ) -> Array | tuple[Array, Array]:
     """alpha op(a) op(b) + beta c, with op the transpose where asked for.
 
@@ -131,71 +131,37 @@ def gemm(
     With *bound* two arrays are returned, the product and, in words, what each element's error is
     not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
     whatever underflows; it is infinite or NaN where the result is not finite or may have lost its
-    lower limbs near overflow. The product's bits are the same. It adds up what each rounding may
-    have lost, so that it is far above the error of long products. ``tight`` takes the difference
-    from the product with one limb more and the bound of that: at most a few percent above the
-    error, unless that is nearly zero. Formats of four limbs are compared with the exact product
-    instead: that bound is the error itself, rounded up. It takes two to twenty-five times as long
-    (four limbs: as a correctly rounded product), and any *method*, *schedule* or *rounding*.
+    lower limbs near overflow. The product's bits are the same. ``True`` adds up what each rounding
+    may have lost, so that it is far above the error of long products. The others take any *method*,
+    *schedule* or *rounding*:
+
+    ``normwise``: the bounds above, with |a_i| |b_j|, the Euclidean norms of a row and a column, for
+    T. That takes no time beside a large product. It is above what is so bounded by no more than
+    norms are above T: for random numbers by a half, much where large entries of a row meet small
+    ones of the column.
+
+    ``tight``: the difference from the product with one limb more and the bound of that: at most a
+    few percent above the error, unless that is nearly zero. Formats of four limbs are compared with
+    the exact product instead: that bound is the error itself, rounded up. It takes two to
+    twenty-five times as long (four limbs: as a correctly rounded product).
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
-    if certified.wanted(bound, left.format):
-        c = _kept(c, out)
-        result = gemm(
-            left,
-            right,
-            alpha=alpha,
-            beta=beta,
-            c=c,
-            out=out,
-            accuracy=accuracy,
-            schedule=schedule,
-            method=method,
-            rounding=rounding,
-        )
-        apart = certified.gemm_apart(
-            result.planes,
-            left.planes,
-            right.planes,
-            alpha=scalar(left, alpha, "alpha"),
-            beta=scalar(left, beta, "beta"),
-            c=None if c is None else c.planes,
-        )
-        return result, Array(apart)
-    if rounding is not None:
-        check_correct(rounding, accuracy, schedule, method, bool(bound))
-        return Array(
-            exact.gemm(
-                left.planes,
-                right.planes,
-                alpha=scalar(left, alpha, "alpha"),
-                beta=scalar(left, beta, "beta"),
-                c=None if c is None else operand(c, "c").planes,
-                out=None if out is None else operand(out, "out").planes,
-            )
-        )
-    if bound:
-        certified.check(accuracy, schedule, method)
-    operands: dict[str, Any] = {
-        "alpha": scalar(left, alpha, "alpha"),
-        "beta": scalar(left, beta, "beta"),
-        "c": None if c is None else operand(c, "c").planes,
-        "out": None if out is None else operand(out, "out").planes,
-    }
+    how = certified.wanted(bound, left.format, normwise=True)
+    given = _operands(left, alpha, beta, c, out, "c")
     factors = left.planes, right.planes
-    if bound:
-        value, error = certified.gemm(*factors, **operands, accuracy=accuracy)
-        return Array(value), Array(error)
-    if method != "direct":
-        # Seldom wanted, and much to import.
-        from portmp.routines.ozaki import choose, residues, slices
-
-        chosen = choose.resolve(method, accuracy, schedule, *factors)
-        if isinstance(chosen, Ozaki1):
-            return Array(slices.gemm(*factors, **operands, method=chosen))
-        if isinstance(chosen, Ozaki2):
-            return Array(residues.gemm(*factors, **operands, method=chosen))
-    return Array(gemm_routine.gemm(*factors, **operands, accuracy=accuracy, schedule=schedule))
+    if how == certified.FOLLOWED:
+        certified.check(accuracy, schedule, method, rounding)
+        return _pair(*certified.product(*factors, **given, accuracy=accuracy))
+    addend = _kept(given["c"], given["out"]) if how else given["c"]
+    value, computed = methods.of_matrices(
+        *factors,
+        **given | {"c": addend},
+        accuracy=accuracy,
+        schedule=schedule,
+        method=method,
+        rounding=rounding,
+    )
+    return _with_bound(how, value, factors, given | {"c": addend}, computed)
 
 
 @overload
@@ -206,7 +172,7 @@ def gemv(
 
 @overload
 def gemv(
-    a: Array, x: Array, *, bound: Literal[True, "tight"], **options: Unpack[GemvOptions]
+    a: Array, x: Array, *, bound: Literal[True, "tight", "normwise"], **options: Unpack[GemvOptions]
 ) -> tuple[Array, Array]: ...
 
 
@@ -222,7 +188,7 @@ def gemv(
     accuracy: str = "accurate",
     schedule: ReduceSchedule | SweepSchedule | None = None,
     rounding: str | None = None,
-    bound: Bound = False,
+    bound: ProductBound = False,
 ) -> Array | tuple[Array, Array]:
     """alpha op(a) x + beta y for a (m, n), x (n,), y and out (m,). Other options as in gemm.
 
@@ -230,63 +196,61 @@ def gemv(
     stored in the vectors' format.
     """
     matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
-    if certified.wanted(bound, vector.format):
-        y = _kept(y, out)
-        result = gemv(
-            matrix,
-            vector,
-            alpha=alpha,
-            beta=beta,
-            y=y,
-            out=out,
-            accuracy=accuracy,
-            schedule=schedule,
-            rounding=rounding,
-        )
-        apart = certified.gemv_apart(
-            result.planes,
-            matrix.planes,
-            vector.planes,
-            alpha=scalar(vector, alpha, "alpha"),
-            beta=scalar(vector, beta, "beta"),
-            y=None if y is None else y.planes,
-        )
-        return result, Array(apart)
-    if rounding is not None:
-        check_correct(rounding, accuracy, schedule, bound=bool(bound))
-        if matrix.format.arithmetic is vector.format:
-            matrix = matrix.astype(vector.format)
-        column, addend, target = (
-            v if v is None else operand(v, name)[:, None]
-            for v, name in ((vector, "x"), (y, "y"), (out, "out"))
-        )
-        assert column is not None
-        product = gemm(
-            matrix, column, alpha=alpha, beta=beta, c=addend, out=target, rounding=rounding
-        )
-        return product[:, 0] if out is None else out
-    operands: dict[str, Any] = {
-        "alpha": scalar(vector, alpha, "alpha"),
-        "beta": scalar(vector, beta, "beta"),
-        "y": None if y is None else operand(y, "y").planes,
-        "out": None if out is None else operand(out, "out").planes,
-        "accuracy": accuracy,
-    }
-    if bound:
-        certified.check(accuracy, schedule)
-        value, error = certified.gemv(matrix.planes, vector.planes, **operands)
-        return Array(value), Array(error)
-    return Array(reduce.gemv(matrix.planes, vector.planes, **operands, schedule=schedule))
-
-
-def _kept(addend: Array | None, out: Array | None) -> Array | None:
-    """The addend, or a copy where the output takes its memory."""
-    shared = (
-        addend is not None
-        and out is not None
-        and operand(out, "out").planes.overlaps(operand(addend, "the addend").planes)
+    how = certified.wanted(bound, vector.format, normwise=True)
+    given = _operands(vector, alpha, beta, y, out, "y")
+    factors = matrix.planes, vector.planes
+    if how == certified.FOLLOWED:
+        certified.check(accuracy, schedule, rounding=rounding)
+        return _pair(*certified.product(*factors, **given, accuracy=accuracy))
+    addend = _kept(given["c"], given["out"]) if how else given["c"]
+    value, computed = methods.of_vector(
+        *factors, **given | {"c": addend}, accuracy=accuracy, schedule=schedule, rounding=rounding
     )
-    return addend.copy() if addend is not None and shared else addend
+    return _with_bound(how, value, factors, given | {"c": addend}, computed)
+
+
+def _operands(
+    like: Array,
+    alpha: Number | Array,
+    beta: Number | Array,
+    c: Array | None,
+    out: Array | None,
+    addend: str,
+) -> dict[str, Any]:
+    """Scalars as limbs, the *addend* and the output as planes."""
+    return {
+        "alpha": scalar(like, alpha, "alpha"),
+        "beta": scalar(like, beta, "beta"),
+        "c": None if c is None else operand(c, addend).planes,
+        "out": None if out is None else operand(out, "out").planes,
+    }
+
+
+def _with_bound(
+    how: str,
+    value: Planes,
+    factors: tuple[Planes, Planes],
+    given: dict[str, Any],
+    computed: methods.Computed,
+) -> Array | tuple[Array, Array]:
+    """The result, with the bound that is wanted beside it."""
+    if not how:
+        return Array(value)
+    del given["out"]
+    if how == certified.TIGHT:
+        return _pair(value, certified.apart(value, *factors, **given))
+    return _pair(value, normwise.product(value, *factors, **given, computed=computed))
+
+
+def _pair(value: Planes, bound: Planes) -> tuple[Array, Array]:
+    return Array(value), Array(bound)
+
+
+def _kept(addend: Planes | None, out: Planes | None) -> Planes | None:
+    """The addend, or a copy where the output takes its memory."""
+    if addend is None or out is None or not out.overlaps(addend):
+        return addend
+    return elementwise.apply("copy", [addend])
 
 
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
@@ -318,7 +282,8 @@ def nrm2(x: Array, *, bound: Bound = False) -> Array | tuple[Array, Array]:
     2^e sqrt(dot(s x, s x)); without scaling where that is zero, infinite or NaN. Reads
     one number back from the device. With *bound* two arrays are returned, as by gemm.
     """
-    if certified.wanted(bound, operand(x, "x").format):
+    how = certified.wanted(bound, operand(x, "x").format)
+    if how == certified.TIGHT:
         norm = nrm2(x)
         apart = norm_bounds.of_rows(norm.reshape(1), x.reshape(1, x.size), tight=True)
         return norm, apart.reshape(())
@@ -326,7 +291,7 @@ def nrm2(x: Array, *, bound: Bound = False) -> Array | tuple[Array, Array]:
     flat = x.reshape(-1)
     exponent = definition.norm_exponent(x.format.word, largest)
     scaled = flat if exponent is None else scal(math.ldexp(1.0, -exponent), flat)
-    if bound:
+    if how:
         square, error = dot(scaled, scaled, bound=True)
         norm = _unscaled(square, exponent)
         pair = square.planes, error.planes

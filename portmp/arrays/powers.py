@@ -89,7 +89,11 @@ _BY_PRODUCTS = 4
 
 
 def _of_values(x1: Any, x2: Any) -> Any:
-    if isinstance(x1, Viewed) and isinstance(x2, _NUMBERS) and math.isfinite(x2):
+    if (
+        isinstance(x1, Viewed)
+        and isinstance(x2, _NUMBERS)
+        and (isinstance(x2, int) or math.isfinite(x2))
+    ):
         kind = dtypes.of_view(x1.planes)
         known = not (isinstance(kind, Format) and kind.paper)
         whole = int(x2)

@@ -10,7 +10,7 @@ from portmp.arrays import creation, dtypes, elementwise, manipulation, statistic
 from portmp.arrays.dtypes import BOOL
 from portmp.arrays.viewed import AnyArray, Viewed, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.routines import axes, base, certified, exact, gemm, reduce
+from portmp.routines import axes, base, certified, exact, gemm, methods, reduce
 from portmp.runtime.planes import Planes
 
 
@@ -104,16 +104,8 @@ def _paired(named: Any, first: int, second: int) -> tuple[list[int], list[int]]:
 Bound = bool | Literal["tight"]
 """Whether a bound of the error is wanted: of what roundings may lose, or a tight one."""
 
-
-def check_correct(
-    rounding: str, accuracy: str, schedule: Any, method: object = "direct", bound: bool = False
-) -> None:
-    """ArgumentError for options that do not go with a correct rounding."""
-    base.check_rounding(rounding, bound)
-    if accuracy != "accurate" or schedule is not None or method != "direct":
-        raise ArgumentError(
-            "rounding: 'correct' given; it has no accuracy, schedule or method to choose"
-        )
+ProductBound = Bound | Literal["normwise"]
+"""Those of matrices' products, which may be by norms."""
 
 
 def dot(
@@ -166,7 +158,8 @@ def _certified(
         raise FormatError("dot: rounding and bound need arrays of values, integers given")
     if out is not None:
         raise ArgumentError("dot: out: given; with rounding or bound a new array is returned")
-    if certified.wanted(bound, x.format):
+    how = certified.wanted(bound, x.format)
+    if how == certified.TIGHT:
         found = dot(a, b, accuracy=accuracy, schedule=schedule, rounding=rounding)
         if found.shape:
             raise ShapeError(f"dot: vectors expected with a bound, {a.shape} and {b.shape} given")
@@ -175,7 +168,7 @@ def _certified(
         certified.check(accuracy, schedule)
         value, error = certified.dot(x, y, accuracy)
         return wrapped(value), wrapped(error)
-    check_correct(rounding, accuracy, schedule, bound=bool(bound))
+    methods.check_correct(rounding, accuracy, schedule, bound=bool(how))
     if x.ndim != 1 or x.shape != y.shape:
         raise ShapeError(f"dot: vectors of one length expected, x {x.shape} and y {y.shape} given")
     row = x.view((1, *x.shape), (0, *x.strides), x.start)

@@ -109,7 +109,7 @@ def _certified(
     over = axes.named(axis, view.ndim)
     rows, shape = axes.rows(view, over, _dense)
     assert isinstance(rows, Planes)
-    tight = certified.wanted(bound, rows.format)
+    tight = certified.wanted(bound, rows.format) == certified.TIGHT
     if tight or rounding is not None:
         if rounding is not None:
             base.check_rounding(rounding, bool(bound) and not tight)

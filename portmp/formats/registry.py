@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
@@ -55,7 +55,8 @@ class Format:
     ``scalar`` marks arithmetic that has no explicit-vector form. ``stored`` names limbs'
     encodings (nothing: as they are), ``rounding`` is how: ``nearest``, ties to even, or
     ``toward_zero``. ``parent`` is the format that computes where that is another one. ``bounded``:
-    the last limb is a bound of the value's error (``with_bound``).
+    the last limb is a bound of the value's error (``with_bound``). ``operators``: networks of
+    public operators that are not derived from those of ``networks``.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Format:
     rounding: str = "nearest"
     parent: str = ""
     bounded: bool = False
+    operators: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def limbs(self) -> int:
@@ -159,8 +161,8 @@ class Format:
                 )
             return functions.function(op, self.word, self.limbs)
         n = self.networks
-        if self.bounded:
-            return networks.get(f"{n[op]}_guarded")
+        if self.operators:
+            return networks.get(self.operators[op])
         return operators.operator(op, n["add"], n["mul"], n["div"], n["sqrt"])
 
     def __str__(self) -> str:
@@ -334,6 +336,7 @@ def _bounded(form: Format) -> list[Format]:
         "planes": (*form.planes, form.word),
         "word": form.word,
         "networks": {op: f"bounded_{op}{n}_{form.word}" for op in ("add", "mul")},
+        "operators": {op: f"bounded_{op}{n}_{form.word}_guarded" for op in ("add", "mul")},
         "accumulators": {key: accumulator(one) for key, one in form.accumulators.items()},
         "rounding": form.rounding,
         "bounded": True,
@@ -378,6 +381,7 @@ def _read_wider(form: Format) -> list[Format]:
             planes=bounded.planes,
             word=form.word,
             networks=bounded.networks,
+            operators=bounded.operators,
             accumulators=bounded.accumulators,
             about="values",
             stored=(*stored, "unstored", "unstored"),
@@ -386,6 +390,27 @@ def _read_wider(form: Format) -> list[Format]:
             bounded=True,
         )
     ]
+
+
+def _norms(word: str) -> list[Format]:
+    """Sums of squares in three words, and words that are read as such, or the first of such."""
+    given: dict[str, Any] = {
+        "planes": (word,) * 3,
+        "word": word,
+        "networks": {"add": f"square_{word}"},
+        "operators": {"add": f"squares_{word}", "sqrt": f"norm_{word}", "fma": f"normwise_{word}"},
+        "accumulators": _FMA,
+    }
+    sums = Format(f"squares of {word}", about="sums of squares", **given)
+    stored = (word, "unstored", "unstored")
+    leading = Format(f"{word} for norms", about="words", stored=stored, parent=sums.name, **given)
+    return [sums, leading]
+
+
+def norms(word: str) -> tuple[Format, Format]:
+    """How sums of squares of words are stored, and how words are read (``networks.normwise``)."""
+    sums, leading = (get(name) for name in (f"squares of {word}", f"{word} for norms"))
+    return sums, leading
 
 
 def wider(form: Format) -> Format | None:
@@ -404,6 +429,7 @@ _REGISTRY = {name: f for f in [*_TABLE, *_STORED] for name in (f.name, *f.aliase
 
 _REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] if has_bounds(one) for f in _bounded(one)}
 _REGISTRY |= {f.name: f for one in [*_TABLE, *_STORED] for f in _read_wider(one)}
+_REGISTRY |= {f.name: f for word in (_F32, _F64) for f in _norms(word)}
 
 NAMES = tuple(f.name for f in _TABLE)
 """All formats, the papers' own included."""

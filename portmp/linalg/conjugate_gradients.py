@@ -18,7 +18,14 @@ from portmp.backends.base import Launch, recording, replay
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.linalg import iterative, operators
-from portmp.linalg.iterative import DEEPEST, Goal, Solution
+from portmp.linalg.iterative import (
+    DEEPEST,
+    Approximation,
+    Goal,
+    Solution,
+    approximation,
+    given_back,
+)
 from portmp.linalg.operators import Linear, Matrix, Operator, Scaled, normal, scaled
 from portmp.linalg.sparse import csr_array
 from portmp.progress import doing
@@ -90,10 +97,9 @@ def cg(
     form = b.format if matrix.elements is None else matrix.elements.format
     usual = b.format.unit_roundoff if matrix is outer else _third(form)
     depth = max(DEEPEST[form.word], reduction or usual)
-    left = iterations or 10 * b.size * b.format.limbs
-    x, size = zeros(b.shape, b.format, b.device), iterative.norm(b, "cg")
+    size = iterative.norm(b, "cg")
     if size == 0:
-        return Solution(x, 0.0, True, (), ())
+        return Solution(zeros(b.shape, b.format, b.device), 0.0, True, (), ())
     # All is scaled by powers of two, so that a, b and what comes of them are near 1.
     side, exponent = normal(b)
     size = iterative.norm(side, "cg")
@@ -102,12 +108,9 @@ def cg(
     trace = math.ldexp(_trace(outer), -power) if known else 0.0
     goal = Goal(tolerance, b.format.unit_roundoff, trace, size, math.ldexp(least, -exponent))
     exact = Scaled(outer, power, side)
-    residual, now, length = side, size, 0.0
+    best = Approximation(zeros(b.shape, b.format, b.device), side, size, 0.0)
     if first is not None:
-        x = scaled(first, power - exponent)
-        length = iterative.norm(x, "cg")
-        residual = exact.residual(x, side)
-        now = iterative.norm(residual, "cg")
+        best = approximation("cg", scaled(first, power - exponent), exact, side)
 
     def told(x: Array) -> Callback | None:
         if callback is None:
@@ -115,26 +118,44 @@ def cg(
         return lambda change: callback(scaled(x + change, exponent - power))
 
     work = _Iterates(matrix, power, form, b, M, callback is not None)
-    rounds: list[int] = []
+    most = iterations or 10 * b.size * b.format.limbs
+    best, counts, residuals = _refined(best, exact, side, goal, work, depth, most, told)
+    x = given_back("cg", best, exponent - power)
+    ratios = tuple(after / size for after in residuals)
+    return Solution(x, best.left / size, best.left <= goal.at(best.length), tuple(counts), ratios)
+
+
+def _refined(
+    best: Approximation,
+    a: Scaled,
+    b: Array,
+    goal: Goal,
+    work: _Iterates,
+    depth: float,
+    most: int,
+    told: Callable[[Array], Callback | None],
+) -> tuple[Approximation, list[int], list[float]]:
+    """Rounds of iterations from the best x on, until it is good enough or they are of no use.
+
+    With how many iterations each round took, and what it left.
+    """
+    counts: list[int] = []
     residuals: list[float] = []
-    while now > goal.at(length) and left > 0:
-        enough = goal.at(length) / now / 2
-        change, count = _round(work, residual, max(depth, enough), left, told(x))
-        left -= count
-        found = x + change
-        fresh = exact.residual(found, side)
-        after = iterative.norm(fresh, "cg")
-        rounds.append(count)
-        residuals.append(after / size)
-        if outer.elements is None:
+    while best.left > goal.at(best.length) and most > sum(counts):
+        enough = goal.at(best.length) / best.left / 2
+        target = max(depth, enough)
+        change, count = _round(work, best.residual, target, most - sum(counts), told(best.x))
+        after = approximation("cg", best.x + change, a, b)
+        counts.append(count)
+        residuals.append(after.left)
+        if a.of.elements is None:
             goal.matrix = max(goal.matrix, work.curvature)
-        before = now
-        if after < now:
-            x, residual, now, length = found, fresh, after, iterative.norm(found, "cg")
-        if after > HALVED * before:
+        useful = after.left <= HALVED * best.left
+        if after.left < best.left:
+            best = after
+        if not useful:
             break
-    x = scaled(x, exponent - power)
-    return Solution(x, now / size, now <= goal.at(length), tuple(rounds), tuple(residuals))
+    return best, counts, residuals
 
 
 def _checked(

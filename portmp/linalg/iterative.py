@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -17,8 +18,9 @@ import numpy as np
 
 from portmp.arrays import blas
 from portmp.arrays.array import Array, operand
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, shown
 from portmp.formats import Format
+from portmp.linalg.operators import Scaled, scaled
 from portmp.routines import base
 
 SLACK = 16
@@ -32,6 +34,8 @@ DIGITS = decimal.Context(
     traps=[decimal.InvalidOperation, decimal.DivisionByZero, decimal.Overflow],
 )
 """The arithmetic of small systems."""
+
+LARGEST = sys.float_info.max
 
 DEEPEST = {"float32": 2.0**-50, "float64": 2.0**-400}
 """A round reduces residuals no further: their squares must not underflow in these words."""
@@ -102,7 +106,7 @@ def check_number(name: str, argument: str, value: float | None, most: float) -> 
     """ArgumentError unless *value* is None or a float between 0 and *most*."""
     if value is not None and not (isinstance(value, (float, np.floating)) and 0 < value < most):
         raise ArgumentError(
-            f"{name}: {argument} {value!r} given, a float between 0 and {most} is needed"
+            f"{name}: {argument} {shown(value)} given, a float between 0 and {most} is needed"
         )
 
 
@@ -113,9 +117,11 @@ def check_tolerances(name: str, argument: str, rtol: float | None, atol: float |
     """
     number = (int, float, np.integer, np.floating)
     if atol is not None and not (
-        isinstance(atol, number) and not isinstance(atol, bool) and 0 <= atol < math.inf
+        isinstance(atol, number) and not isinstance(atol, bool) and 0 <= atol <= LARGEST
     ):
-        raise ArgumentError(f"{name}: atol {atol!r} given, a finite number from 0 on is needed")
+        raise ArgumentError(
+            f"{name}: atol {shown(atol)} given, a finite number from 0 on is needed"
+        )
     if not (atol and isinstance(rtol, number) and rtol == 0):
         check_number(name, argument, rtol, 1)
     return float(atol or 0)
@@ -125,7 +131,7 @@ def check_count(name: str, argument: str, value: int | None) -> None:
     """ArgumentError unless *value* is None or at least 1."""
     whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if value is not None and not (whole and value >= 1):
-        raise ArgumentError(f"{name}: {argument} {value!r} given, a whole number is needed")
+        raise ArgumentError(f"{name}: {argument} {shown(value)} given, a whole number is needed")
 
 
 def check_callback(name: str, value: object) -> None:
@@ -182,3 +188,32 @@ def fraction(value: Decimal, form: Format) -> Fraction | int:
     """A decimal as arrays take it; too small for any limb, it is zero."""
     smallest = -46 if form.word == "float32" else -325
     return Fraction(value) if value and value.adjusted() > smallest else 0
+
+
+@dataclass(frozen=True)
+class Approximation:
+    """x and b - a x, and the norms of that and of x."""
+
+    x: Array
+    residual: Array
+    left: float
+    length: float
+
+
+def approximation(name: str, x: Array, a: Scaled, b: Array) -> Approximation:
+    """x with its residual, which is taken anew; ArgumentError where a norm is not finite."""
+    residual = a.residual(x, b)
+    return Approximation(x, residual, norm(residual, name), norm(x, name))
+
+
+def given_back(name: str, found: Approximation, power: int) -> Array:
+    """2^power x; ArgumentError where that is beyond the format's range."""
+    x = scaled(found.x, power)
+    # No component is longer than x.
+    size = math.frexp(found.length)[1] + power
+    if size >= np.finfo(x.format.word).maxexp and not math.isfinite(float(abs(x).max())):
+        raise ArgumentError(
+            f"{name}: the solution is beyond the range of {x.format.name}: its norm is near "
+            f"2^{size}"
+        )
+    return x

@@ -13,7 +13,14 @@ from typing import Any
 
 from portmp.arrays.array import Array, zeros
 from portmp.linalg import iterative, operators
-from portmp.linalg.iterative import DEEPEST, Goal, Solution
+from portmp.linalg.iterative import (
+    DEEPEST,
+    Approximation,
+    Goal,
+    Solution,
+    approximation,
+    given_back,
+)
 from portmp.linalg.operators import Linear, Scaled, normal, scaled
 
 
@@ -65,7 +72,7 @@ def solved(
     least = _checked(name, rtol, atol, maxiter, callback)
     first = iterative.started(x0, b, name)
     conditioning = None if M is None else operators.operator(M, b, name, "M")
-    x, length = zeros(b.shape, b.format, b.queue), 0.0
+    x = zeros(b.shape, b.format, b.queue)
     size = iterative.norm(b, name)
     if size == 0:
         return Solution(x, 0.0, True, (), ())
@@ -76,12 +83,9 @@ def solved(
     if conditioning is not None:
         preconditioner = Scaled(conditioning, operators.power_of_image(conditioning, b), side)
     size = iterative.norm(side, name)
-    residual, now = side, size
+    best = Approximation(x, side, size, 0.0)
     if first is not None:
-        x = scaled(first, power - exponent)
-        length = iterative.norm(x, name)
-        residual = matrix.residual(x, side)
-        now = iterative.norm(residual, name)
+        best = approximation(name, scaled(first, power - exponent), matrix, side)
     goal = Goal(rtol, b.format.unit_roundoff, 0.0, size, math.ldexp(least, -exponent))
     depth = DEEPEST[b.format.word]
     left = maxiter or 10 * b.size * b.format.limbs
@@ -95,29 +99,26 @@ def solved(
         return lambda change: unscaled(x + scaled(change, shift))
 
     method = make(matrix, preconditioner)
-    while now > goal.at(length) and left > 0:
-        small, shift = normal(residual)
-        enough = max(depth, goal.at(length) / now / 2)
-        method.relative, method.whole = now / size, whole(x, shift)
+    while best.left > goal.at(best.length) and left > 0:
+        small, shift = normal(best.residual)
+        enough = max(depth, goal.at(best.length) / best.left / 2)
+        method.relative, method.whole = best.left / size, whole(best.x, shift)
         change, count = method.correction(small, enough, left)
         left -= count
-        found = x + scaled(change, shift)
-        fresh = matrix.residual(found, side)
-        after = iterative.norm(fresh, name)
+        after = approximation(name, best.x + scaled(change, shift), matrix, side)
         goal.matrix = method.size
         rounds.append(count)
-        residuals.append(after / size)
-        settled = not after <= method.helps * now
-        if after < now:
-            x, residual, now = found, fresh, after
-            length = iterative.norm(x, name)
+        residuals.append(after.left / size)
+        settled = not after.left <= method.helps * best.left
+        if after.left < best.left:
+            best = after
         if each_round and callback is not None:
-            callback(unscaled(x))
+            callback(unscaled(best.x))
         if settled or count == 0:
             break
-    return Solution(
-        unscaled(x), now / size, now <= goal.at(length), tuple(rounds), tuple(residuals)
-    )
+    found = given_back(name, best, exponent - power)
+    reached = best.left <= goal.at(best.length)
+    return Solution(found, best.left / size, reached, tuple(rounds), tuple(residuals))
 
 
 def _checked(

@@ -21,7 +21,7 @@ from portmp import files, formats
 from portmp.arrays.array import Array, Number, from_limbs, operand, zeros
 from portmp.arrays.products import dot
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, InputError, ShapeError, suggestion
+from portmp.errors import ArgumentError, InputError, ShapeError, shown, suggestion
 from portmp.formats import convert, parse
 from portmp.nbody import energy, squared
 from portmp.routines import base, elementwise, gravity
@@ -94,8 +94,9 @@ class System:
         self._bodies[:, :3] = position
         self._bodies[:, 3] = mass
         self._velocity = velocity.copy()
-        self._eps, self._root = exact(eps, "eps"), root
-        self.time, self.steps = exact(time, "time"), _count(steps, "steps")
+        self._eps, self._root = _kept(exact(eps, "eps"), "eps", eps, "it"), root
+        self.time = _kept(exact(time, "time"), "time", time, "it")
+        self.steps = _count(steps, "steps")
         self._eps2 = squared(eps, form)
         self._acceleration = Array(allocate(form, (n, 3), position.planes.queue))
         self._current = False
@@ -174,12 +175,8 @@ class System:
         kicks = [base.scalar_limbs(self.format, length * w, "dt") for w in ends]
         drifts = [base.scalar_limbs(self.format, length * w, "dt") for w in weights]
         if not all(np.isfinite(words[0]) for words in (*kicks, *drifts)):
-            raise ArgumentError(f"dt: {dt!r} given, too large for {self.format.name}")
-        ended = self.time + count * length
-        if not _RATIONAL.fullmatch(_text(ended)):
-            raise ArgumentError(
-                f"dt: {dt!s:.40} given; the time that it gives has more than {_DIGITS} digits"
-            )
+            raise ArgumentError(f"dt: {shown(dt)} given, too large for {self.format.name}")
+        ended = _kept(self.time + count * length, "dt", dt, "the time that it gives")
         position, velocity = self._bodies[:, :3].planes, self._velocity.planes
         for _ in range(count):
             for kick, drift in zip(kicks, drifts, strict=False):
@@ -234,10 +231,12 @@ _DIGITS = 2000
 _RATIONAL = re.compile(rf"-?[0-9]{{1,{_DIGITS}}}(/[1-9][0-9]{{0,{_DIGITS - 1}}})?")
 
 
-def _text(value: Fraction) -> str:
-    """A number's text; an empty one where it is far too long for Python to write."""
+def _kept(value: Fraction, argument: str, given: object, what: str) -> Fraction:
+    """A number that a file can hold; ArgumentError for longer ones, also than Python writes."""
     longest = max(value.numerator.bit_length(), value.denominator.bit_length())
-    return str(value) if longest < 4 * _DIGITS else ""
+    if longest < 4 * _DIGITS and _RATIONAL.fullmatch(str(value)):
+        return value
+    raise ArgumentError(f"{argument}: {shown(given)} given; {what} has more than {_DIGITS} digits")
 
 
 def load(path: str | Path, form: str | None = None, device: str | Device | None = None) -> System:
@@ -290,10 +289,12 @@ def exact(value: Number, argument: str) -> Fraction:
         plain = value.item() if isinstance(value, np.generic) else value
         return Fraction(parse.parse_number(plain, argument) if isinstance(plain, str) else plain)
     except (InputError, ValueError, TypeError, OverflowError, ZeroDivisionError):
-        raise ArgumentError(f"{argument}: {value!r} given, a finite number is needed") from None
+        raise ArgumentError(
+            f"{argument}: {shown(value)} given, a finite number is needed"
+        ) from None
 
 
 def _count(value: object, argument: str) -> int:
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)) or value < 0:
-        raise ArgumentError(f"{argument}: {value!r} given, an integer from 0 on is needed")
+        raise ArgumentError(f"{argument}: {shown(value)} given, an integer from 0 on is needed")
     return int(value)

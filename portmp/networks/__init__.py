@@ -3,7 +3,7 @@
 from portmp.networks.language import NETWORKS, Kind, Network, evaluate, get, network
 
 # These add their networks to NETWORKS; gravity's are written with those of expansions.
-from portmp.networks import expansions, gravity, levels, bounded  # isort: skip
+from portmp.networks import expansions, gravity, levels, bounded, normwise  # isort: skip
 
 __all__ = [
     "NETWORKS",
@@ -16,4 +16,5 @@ __all__ = [
     "gravity",
     "levels",
     "network",
+    "normwise",
 ]

@@ -218,6 +218,11 @@ def matrix_of(v: Planes, entry: tuple[int, ...]) -> Planes:
     return v.view(v.shape[-2:], v.strides[-2:], start)
 
 
+def column_of(v: Planes) -> Planes:
+    """A vector as a matrix of one column."""
+    return v.view((*v.shape, 1), (*v.strides, 1), v.start)
+
+
 def strided(planes: View[Any], *strides: int) -> list[Argument]:
     """Kernel arguments of a view: buffers, start, strides."""
     return [*planes.buffers, planes.start, *strides]

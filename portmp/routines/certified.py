@@ -13,11 +13,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from portmp import definition, formats
-from portmp.errors import ArgumentError, suggestion
+from portmp.errors import ArgumentError, shown, suggestion
 from portmp.formats import Format
 from portmp.routines import base, conversions, elementwise, exact
 from portmp.routines.exact.accumulator import SMALLEST
@@ -37,30 +38,41 @@ ROOT = {1: 1.0, 2: 25 / 8, 3: 1.01, 4: 1.01}
 
 Pair = tuple[Planes, Planes]
 
+FOLLOWED, TIGHT, NORMWISE = KINDS = "followed", "tight", "normwise"
+"""Bounds of what each rounding may lose, by one limb more, by norms."""
 
-def wanted(bound: object, form: Format) -> bool:
-    """Whether a bound is wanted, and a tight one; ArgumentError for what *bound* cannot be.
 
-    FormatError for a paper's format.
+def wanted(bound: object, form: Format, *, normwise: bool = False) -> str:
+    """What *bound* asks for: nothing, or one of KINDS; *normwise*: whether that is to be had.
+
+    ArgumentError for what *bound* cannot be, FormatError for a paper's format.
     """
-    if not isinstance(bound, (bool, np.bool_)) and bound != "tight":
-        near = suggestion(str(bound), ["tight"])
-        raise ArgumentError(f"bound: {bound!r} given{near}; allowed are False, True and 'tight'")
+    known = [kind for kind in KINDS if kind != FOLLOWED and (normwise or kind != NORMWISE)]
+    if not isinstance(bound, (bool, np.bool_)) and bound not in known:
+        reason = "; 'normwise' is for gemm and gemv" if bound == NORMWISE else ""
+        near = "" if reason else suggestion(shown(bound), known)
+        allowed = ", ".join(["False", "True", *map(repr, known)])
+        raise ArgumentError(f"bound: {shown(bound)} given{near}{reason}; allowed are {allowed}")
     if bound:
         formats.with_bound(form)
-    return isinstance(bound, str)
+    return bound if isinstance(bound, str) else FOLLOWED if bound else ""
 
 
-def check(accuracy: str, schedule: object, method: object = "direct") -> None:
+def check(
+    accuracy: str, schedule: object, method: object = "direct", rounding: str | None = None
+) -> None:
     """ArgumentError for options that do not go with a bound of what kernels add up."""
+    if rounding is not None:
+        base.check_rounding(rounding, bound=True)
     if schedule is not None or method != "direct":
         raise ArgumentError(
-            "bound: True given; it has no schedule or method to choose, 'tight' takes any"
+            "bound: True given; it has no schedule or method to choose, 'tight' takes any, and "
+            "'normwise' of matrices"
         )
     formats.get("float64").accumulator(accuracy)
 
 
-def gemm(
+def product(
     a: Planes,
     b: Planes,
     *,
@@ -70,39 +82,35 @@ def gemm(
     out: Planes | None,
     accuracy: str,
 ) -> Pair:
-    """As ``gemm``, with a bound of each element's error."""
-    z = products.with_bound(a, b, alpha=alpha, beta=beta, c=c, accuracy=accuracy)
-    raised = _raised(a.format, a.shape[-1])
-    return _ended(z, a.format, _lost(a.format, a.shape[-1], alpha), out, raised)
+    """alpha a b + beta c, as of ``gemm``, or of ``gemv`` for a vector b, with a bound."""
+    form = b.format
+    z, raised = _with_bound(a, b, alpha, beta, c, accuracy=accuracy)
+    return _ended(z, form, lost(form, a.shape[-1], alpha), out, raised)
 
 
-def _raised(form: Format, k: int) -> float:
-    """RAISED for products over k steps: slabs are added one after the other, by four roundings of
-    the bound each."""
-    roundings = 4 * (k // definition.SLAB) * formats.get(form.word).unit_roundoff
-    return RAISED / (1 - roundings) if roundings < 1 else math.inf
-
-
-def gemv(
+def _with_bound(
     a: Planes,
-    x: Planes,
-    *,
+    b: Planes,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
-    y: Planes | None,
-    out: Planes | None,
-    accuracy: str,
-) -> Pair:
-    """As ``gemv``, with a bound of each element's error."""
-    z = reductions.gemv_with_bound(a, x, alpha=alpha, beta=beta, y=y, accuracy=accuracy)
-    return _ended(z, x.format, _lost(x.format, a.shape[1], alpha), out)
+    c: Planes | None,
+    **how: Any,
+) -> tuple[Planes, float]:
+    """Values with what kernels add up, and what that is raised by."""
+    if b.ndim == 1:
+        return reductions.gemv_with_bound(a, b, alpha=alpha, beta=beta, y=c, **how), RAISED
+    # Slabs are added one after the other, by four roundings of the bound each.
+    unit = formats.get(b.format.word).unit_roundoff
+    roundings = 4 * (a.shape[-1] // definition.SLAB) * unit
+    raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
+    return products.with_bound(a, b, alpha=alpha, beta=beta, c=c, **how), raised
 
 
 def dot(x: Planes, y: Planes, accuracy: str) -> Pair:
     """As ``dot``, with a bound of its error."""
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
     one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
-    value, bound = gemv(row, y, alpha=one, beta=zero, y=None, out=None, accuracy=accuracy)
+    value, bound = product(row, y, alpha=one, beta=zero, c=None, out=None, accuracy=accuracy)
     return value.view_as(()), bound.view_as(())
 
 
@@ -114,7 +122,7 @@ def over_rows(x: Planes) -> Pair:
 # --- bounds of results that are there -------------------------------------------------------------
 
 
-def gemm_apart(
+def apart(
     result: Planes,
     a: Planes,
     b: Planes,
@@ -123,37 +131,14 @@ def gemm_apart(
     beta: base.ScalarLimbs,
     c: Planes | None = None,
 ) -> Planes:
-    """A tight bound of the error of *result*, which is alpha a b + beta c for matrices."""
-    form = a.format
+    """A tight bound of the error of *result*, alpha a b + beta c; b is a matrix or a vector."""
+    form = b.format
     wide = formats.wider(form)
     if wide is None:
         return _exactly(result, a, b, alpha, beta, c)
-    z = products.with_bound(a, b, alpha=alpha, beta=beta, c=c, one_limb_more=True)
-    raised = _raised(form, a.shape[-1])
-    return distance(result, _ended(z, wide, _lost(wide, a.shape[-1], alpha), None, raised))
-
-
-def gemv_apart(
-    result: Planes,
-    a: Planes,
-    x: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    y: Planes | None = None,
-) -> Planes:
-    """A tight bound of the error of *result*, which is alpha a x + beta y for a vector x."""
-    form = x.format
-    wide = formats.wider(form)
-    if wide is None:
-        matrix = a if a.format is form else conversions.between(a, form)
-        columns = [v and v.view((*v.shape, 1), (*v.strides, 1), v.start) for v in (result, x, y)]
-        z, column, addend = columns
-        assert z is not None
-        assert column is not None
-        return _exactly(z, matrix, column, alpha, beta, addend).view_as(result.shape)
-    product = reductions.gemv_with_bound(a, x, alpha=alpha, beta=beta, y=y, one_limb_more=True)
-    return distance(result, _ended(product, wide, _lost(wide, a.shape[1], alpha), None))
+    z, raised = _with_bound(a, b, alpha, beta, c, one_limb_more=True)
+    near = _ended(z, wide, lost(wide, a.shape[-1], alpha), None, raised)
+    return distance(result, near)
 
 
 def dot_apart(result: Planes, x: Planes, y: Planes) -> Planes:
@@ -161,7 +146,7 @@ def dot_apart(result: Planes, x: Planes, y: Planes) -> Planes:
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
     one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
     held = result.view((1,), (1,), result.start)
-    return gemv_apart(held, row, y, alpha=one, beta=zero).view_as(())
+    return apart(held, row, y, alpha=one, beta=zero).view_as(())
 
 
 def over_rows_apart(result: Planes, x: Planes) -> Planes:
@@ -182,17 +167,24 @@ def _exactly(
     c: Planes | None,
 ) -> Planes:
     scalars = (*alpha, *(() if base.is_number(beta, 0) else beta))
-    if all(map(np.isfinite, scalars)):
+    if not all(map(np.isfinite, scalars)):
+        return of("mul", leading(result), math.nan)
+    if b.ndim > 1:
         return exact.gemm_apart(result, a, b, alpha=alpha, beta=beta, c=c)
-    return _of("mul", leading(result), math.nan)
+    matrix = a if a.format is b.format else conversions.between(a, b.format)
+    z, column, addend = (v and base.column_of(v) for v in (result, b, c))
+    assert z is not None
+    assert column is not None
+    found = exact.gemm_apart(z, matrix, column, alpha=alpha, beta=beta, c=addend)
+    return found.view_as(result.shape)
 
 
 def distance(result: Planes, near: Pair) -> Planes:
     """What *result* is off at most from what *near* is off from by at most its bound."""
     value, bound = near
     there = conversions.between(result, value.format)
-    away = _of("abs", leading(elementwise.apply("sub", [value, there])))
-    return _of("fma", away, RAISED, bound)
+    away = of("abs", leading(elementwise.apply("sub", [value, there])))
+    return of("fma", away, RAISED, bound)
 
 
 def root(norm: Planes, largest: float, square: Pair, count: int, exponent: int | None) -> Planes:
@@ -204,27 +196,27 @@ def root(norm: Planes, largest: float, square: Pair, count: int, exponent: int |
     unit = 2.0 ** max(one.smallest for one in form.encodings if one.parts)
     # What scaling loses of the lower limbs of entries counts twice in a square.
     most = max(1.0, math.ldexp(largest, -exponent))
-    error = _of("add", error, upwards(2 * count * form.limbs * unit * most, form.word))
-    size = _of("sqrt", _of("abs", leading(value)))
+    error = of("add", error, upwards(2 * count * form.limbs * unit * most, form.word))
+    size = of("sqrt", of("abs", leading(value)))
     # Storage formats round the root, and what it is scaled to.
     relative = ROOT[form.limbs] * form.compute.unit_roundoff
     relative += 2 * 2.0 ** (1 - form.bits) if form.compute is not form else 0.0
-    total = _of("add", _of("div", error, size), _of("mul", size, relative))
-    total = _of("mul", total, RAISED * math.ldexp(1.0, exponent))
-    total = _of("add", total, upwards((form.limbs + 1) * unit, form.word))
+    total = of("add", of("div", error, size), of("mul", size, relative))
+    total = of("mul", total, RAISED * math.ldexp(1.0, exponent))
+    total = of("add", total, upwards((form.limbs + 1) * unit, form.word))
     first = leading(norm)
     if form.compute is form:
         # Not a number where lower limbs may be lost near overflow.
-        twice = _of("add", first, first)
-        return _of("add", total, _of("sub", twice, twice))
+        twice = of("add", first, first)
+        return of("add", total, of("sub", twice, twice))
     if form.limbs > 1:
-        return _of("add", total, _cut(form, first))
+        return of("add", total, _cut(form, first))
     # What is cut off at the largest number is more than a rounding.
-    away = _of("sub", _of("mul", size, math.ldexp(1.0, exponent)), first)
-    return _of("add", total, _of("mul", _of("abs", away), RAISED))
+    away = of("sub", of("mul", size, math.ldexp(1.0, exponent)), first)
+    return of("add", total, of("mul", of("abs", away), RAISED))
 
 
-def _of(op: str, x: Planes, *others: Planes | float) -> Planes:
+def of(op: str, x: Planes, *others: Planes | float) -> Planes:
     """An elementwise operation on words."""
     kind = np.dtype(x.format.word).type
     with np.errstate(over="ignore", under="ignore"):
@@ -232,7 +224,7 @@ def _of(op: str, x: Planes, *others: Planes | float) -> Planes:
     return elementwise.apply(op, [x, *given])
 
 
-def _lost(form: Format, k: int, alpha: Sequence[np.generic]) -> float:
+def lost(form: Format, k: int, alpha: Sequence[np.generic]) -> float:
     """What may underflow of an element's products, those with alpha and beta included."""
     unit = LOST[form.limbs] * 2.0 ** SMALLEST[form.word]
     return unit * (k * abs(float(alpha[0])) + 2) if math.isfinite(float(alpha[0])) else math.inf
@@ -246,19 +238,19 @@ def upwards(number: float, word: str) -> float:
 
 
 def _ended(
-    z: Planes, form: Format, lost: float, out: Planes | None, raised: float = RAISED
+    z: Planes, form: Format, least: float, out: Planes | None, raised: float = RAISED
 ) -> Pair:
     """Values in *form* (copied to *out*), and numbers that are not below their errors."""
     word = form.word
     computed = form if form.limbs > 1 else form.arithmetic
     value = base.values_of(z, computed)
-    bound = _of("fma", base.bounds_of(z), form.compute.unit_roundoff * raised, upwards(lost, word))
+    bound = of("fma", base.bounds_of(z), form.compute.unit_roundoff * raised, upwards(least, word))
     if computed is not form:
         short = elementwise.converted(value, form)
-        away = _of("abs", _of("sub", elementwise.converted(short, computed), value))
-        value, bound = short, _of("add", bound, _of("mul", away, RAISED))
+        away = of("abs", of("sub", elementwise.converted(short, computed), value))
+        value, bound = short, of("add", bound, of("mul", away, RAISED))
     elif form.compute is not form:
-        bound = _of("add", bound, _cut(form, leading(value)))
+        bound = of("add", bound, _cut(form, leading(value)))
     if out is not None:
         one = base.scalar_limbs(form, 1, "alpha")
         value = elementwise.scal(one, value, base.output(out, value, z.shape))
@@ -274,14 +266,32 @@ def leading(value: Planes) -> Planes:
     return Planes(word, value.shape, value.strides, value.start, first, value.queue)
 
 
+def stored_short(bound: Planes, result: Planes) -> Planes:
+    """*bound*, of a value, with what is lost where that is stored as *result*."""
+    form = result.format
+    if form.compute is form:
+        return bound
+    first = leading(result)
+    if form.limbs > 1:
+        return of("add", bound, _cut(form, first))
+    one = form.encodings[0]
+    relative = 2.0 ** (-form.bits if form.rounding == "nearest" else 1 - form.bits)
+    total = of("fma", of("abs", first), relative * RAISED, bound)
+    total = of("add", total, upwards(2.0**one.smallest, form.word))
+    # What is near the largest number may be far below what was computed.
+    end = formats.get(form.word).encodings[0].overflow
+    far = of("mul", first, 2.0 ** (end + 2 - one.overflow))
+    return of("add", total, of("sub", far, far))
+
+
 def _cut(form: Format, first: Planes) -> Planes:
     """What values of several limbs lose where the last one is stored short."""
     last = [one for one in form.encodings if one.parts][-1]
-    size = _of("abs", first)
-    lost = _of("mul", size, 2.0 ** (1 - form.bits) * RAISED)
-    lost = _of("add", lost, upwards(2.0**last.smallest, form.word))
+    size = of("abs", first)
+    total = of("mul", size, 2.0 ** (1 - form.bits) * RAISED)
+    total = of("add", total, upwards(2.0**last.smallest, form.word))
     if last.word == form.word:
-        return lost
+        return total
     # A low limb of d+s beyond float32's range is not stored.
-    over = _of("max", _of("sub", size, 2.0 ** (last.overflow + 52)), 0.0)
-    return _of("add", lost, _of("mul", over, 2.0**-52))
+    over = of("max", of("sub", size, 2.0 ** (last.overflow + 52)), 0.0)
+    return of("add", total, of("mul", over, 2.0**-52))

@@ -108,11 +108,14 @@ def tight(a: mp.Array, b: mp.Array) -> Any:
     return _bounds(a, b, "tight")
 
 
+def normwise(a: mp.Array, b: mp.Array) -> Any:
+    """Bounds by norms of rows and columns: of products."""
+    return mp.concat([error.ravel() for _, error in _products(a, b, "normwise")])
+
+
 def _bounds(a: mp.Array, b: mp.Array, bound: Literal[True, "tight"]) -> Any:
     pairs = [
-        mp.gemm(a, b, bound=bound),
-        mp.gemm(a, b, alpha="0.3", beta="-1.7", c=a[:, :3], bound=bound),
-        mp.gemv(a, b[:, 0], bound=bound),
+        *_products(a, b, bound),
         mp.dot(a[0], b[:, 1], bound=bound),
         a.sum(axis=1, bound=bound),
         mp.nrm2(a[0], bound=bound),
@@ -122,13 +125,26 @@ def _bounds(a: mp.Array, b: mp.Array, bound: Literal[True, "tight"]) -> Any:
     return mp.concat([error.ravel() for _, error in pairs])
 
 
+def _products(
+    a: mp.Array, b: mp.Array, bound: Literal[True, "tight", "normwise"]
+) -> list[tuple[mp.Array, mp.Array]]:
+    return [
+        mp.gemm(a, b, bound=bound),
+        mp.gemm(a, b, alpha="0.3", beta="-1.7", c=a[:, :3], bound=bound),
+        mp.gemv(a, b[:, 0], bound=bound),
+    ]
+
+
 def cases(form: Format) -> Iterator[Case]:
     """What ``portmp verify`` compares by digests beside the routines' own cases."""
     if formats.has_bounds(form) and form.rounding == "nearest":
         a, b = (inputs.ordinary(form, s, f"bounds {s}") for s in ((4, 70), (70, 3)))
-        for call in (added_up, tight):
+        for call in (added_up, tight, normwise):
             name = call.__name__.replace("_", "-")
             yield Case("bound", f"{name}-4x70x3", form, (a, b), call, on_host(call))
+        # Rows and columns over the whole range.
+        a, b = (inputs.wide(form, s, f"bounds {s}") for s in ((6, 9), (9, 3)))
+        yield Case("bound", "normwise-wide-6x9x3", form, (a, b), normwise, on_host(normwise))
     if form.coded:
         return
     for name, power in (("ordinary-4", 0), ("squared-4", 3)):

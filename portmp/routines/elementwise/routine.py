@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from types import ModuleType
 from typing import ClassVar
 
+from portmp import formats
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.networks.operators import ARITY
@@ -49,6 +50,19 @@ class Elementwise(Routine):
         for name, (op, arity) in WITH_SCALAR.items():
             access = ("value",) + ("contiguous",) * (arity - 1)
             yield name, self._unit(form, op, access, schedule, threads)
+
+    def on_request(
+        self, form: Format, device: Device | None
+    ) -> Iterator[tuple[str, CompilationUnit]]:
+        """Norms, and the bounds that they give: of words alone."""
+        if form.name != form.word:
+            return
+        sums, read = formats.norms(form.word)
+        schedule, threads = flat(form, device), base.threads(device, launch.THREADS)
+        yield "norms", self._unit(sums, "sqrt", ("contiguous",), schedule, threads)
+        access = "strided", "strided", "value"
+        fitted = launch.fitted(schedule, "fma", False, access, (1,), (), threads)
+        yield "bounds_by_norms", (launch.kernel_spec(read.name, "fma", access, 2, fitted),)
 
     def _unit(
         self,

@@ -121,7 +121,7 @@ def gemv(
     schedule: Schedule | None = None,
 ) -> Planes:
     """alpha a x + beta y for a (m, n), x (n,); a may be in a storage format of x's."""
-    y, target = _operands(a, x, beta, y, out)
+    y, target = operands(a, x, beta, y, out)
     _product(a, x, alpha, beta, _kind(beta), y, target, accuracy, schedule)
     return target
 
@@ -131,7 +131,7 @@ def _kind(beta: base.ScalarLimbs) -> int:
     return 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
 
 
-def _operands(
+def operands(
     a: Planes, x: Planes, beta: base.ScalarLimbs, y: Planes | None, out: Planes | None
 ) -> tuple[Planes, Planes]:
     """The addend (where there is none, the output) and the output, once all shapes fit."""
@@ -189,7 +189,7 @@ def gemv_with_bound(
     one_limb_more: bool = False,
 ) -> Planes:
     """The same with a bound of each element's error, as of ``gemm.launch.with_bound``."""
-    y, like = _operands(a, x, beta, y, None)
+    y, like = operands(a, x, beta, y, None)
     read, given = formats.with_bound(x.format, one_limb_more)
     out = allocate(given, like.shape, like.queue)
     # planes of the format, which nobody reads
@@ -219,6 +219,18 @@ def sums_with_bound(x: Planes, one_limb_more: bool = False) -> Planes:
     usual = default(_seen(x, one_limb_more), "accurate")
     schedule = _with_bound(usual, x, x.shape[1], read)
     _reduce("sum", x.seen_as(read), x.shape[1], out, schedule, "accurate", None, [], [], read)
+    return out
+
+
+def squares(x: Planes) -> Planes:
+    """The sum of the squares of each row of words x (m, n), in three words (``formats.norms``)."""
+    sums, read = formats.norms(x.format.name)
+    out, seen = allocate(sums, (x.shape[0],), x.queue), x.seen_as(read)
+    if out.device.by_reference:
+        base.on_host(out, partial(reference.over_rows, sums, "sum"), seen)
+        return out
+    schedule = _with_bound(default(x, "accurate"), x, x.shape[1], sums)
+    _reduce("sum", seen, x.shape[1], out, schedule, "accurate", None, [], [])
     return out
 
 

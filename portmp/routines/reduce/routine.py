@@ -46,9 +46,14 @@ class Reduce(Routine):
     def on_request(
         self, form: Format, device: Device | None
     ) -> Iterator[tuple[str, CompilationUnit]]:
-        """DOT, GEMV and sums that have a bound beside them, and those for tight ones."""
+        """DOT, GEMV and sums with bounds beside them, those for tight ones, and sums of squares."""
         if not formats.has_bounds(form):
             return
+        if form.name == form.word:
+            sums, read = formats.norms(form.word)
+            for name, shape in (("squares", "along"), ("squares_across", "across")):
+                found = schedule.reduce(form, device, ACCURATE, shape)
+                yield name, launch.compilation_unit(sums.name, "sum", found, matrix=read.name)
         for name, kind, shape in (("dot", "dot", "one"), ("gemv", "dot", "along")):
             for accuracy, accumulator in form.accumulators.items():
                 unit = self._bounded(form, device, kind, accuracy, shape)
