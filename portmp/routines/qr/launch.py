@@ -54,9 +54,7 @@ def shapes(threads: int) -> list[Shape]:
 
 
 @cache
-def panel_spec(
-    form: str, shape: Shape, many: bool = True, together: bool = False
-) -> KernelSpec:
+def panel_spec(form: str, shape: Shape, many: bool = True, together: bool = False) -> KernelSpec:
     """Steps of a panel, of *many* blocks or one; *together*: which wait for each other."""
     f = formats.get(form)
     nets = f.accumulator().networks
