@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Device
+from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import Network
@@ -127,7 +127,7 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         if shape:
             key = small_spec(self.form.name, shape)
             columns = small.operand(self.turned(a))
-            numbers = [batch, np.int32(m), np.int32(width)]
+            numbers: list[Argument] = [batch, np.int32(m), np.int32(width)]
             a.queue.launch(
                 program.kernels(a.device, key)[key.name],
                 (shape.blocks(batch), 1, 1),
