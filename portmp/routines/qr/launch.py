@@ -21,7 +21,7 @@ likewise. 2 n^2 (m - n/3) operations.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,8 +42,6 @@ from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 256
-FEW, FEW_THREADS = 64, 64
-"""Matrices of few rows have fewer threads a block: more of them are worked on at once."""
 
 
 def _roles(f: Format) -> dict[str, Network]:
@@ -112,13 +110,18 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         super().__init__(like.format, method)
         self.negligible = negligible
         self.batch = like.shape[0]
-        usual = FEW_THREADS if like.shape[1] <= FEW else THREADS
-        name, threads = like.format.name, threads_of(like.device, usual)
+        self.queue = like.queue
+
+    @cached_property
+    def panels(self) -> Panels:
+        """Launches of panels of many rows."""
+        name = self.form.name
+        threads = threads_of(self.queue.device, THREADS)
 
         def stepped(_: int, many: bool, together: bool) -> KernelSpec:
             return panel_spec(name, threads, many, together)
 
-        self.panels = Panels(like.queue, stepped, (definition.ROWS,), threads)
+        return Panels(self.queue, stepped, (definition.ROWS,), threads)
 
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape
