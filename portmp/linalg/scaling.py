@@ -10,7 +10,10 @@ from portmp import definition
 from portmp.arrays.array import Array, array
 from portmp.errors import ArgumentError
 from portmp.linalg.operands import in_stack
+from portmp.routines import certified
 
+MANY = 4096
+"""So many columns are looked at on the device first: most often none needs to be scaled."""
 Powers = np.ndarray[Any, np.dtype[np.int64]]
 
 
@@ -47,8 +50,11 @@ def columns(x: Array) -> Scaled:
     """
     if not x.size:
         return Scaled(x, np.zeros((*x.shape[:-2], 1, x.shape[-1]), np.int64))
-    sizes = abs(x).max(axis=-2, keepdims=True).to_limbs()[0].astype(np.float64)
+    largest = Array(certified.leading(abs(x).max(axis=-2, keepdims=True).planes))
     low, high = definition.COLUMNS[x.format.word]
+    if largest.size > MANY and low <= float(largest.min()) and float(largest.max()) <= high:
+        return Scaled(x, np.zeros(largest.shape, np.int64))
+    sizes = largest.to_limbs()[0].astype(np.float64)
     outside = np.isfinite(sizes) & (sizes > 0) & ((sizes < low) | (sizes > high))
     aim = int(np.frexp(high)[1]) - 1 if x.format.word == "float32" else 0
     powers = np.where(outside, np.frexp(np.where(outside, sizes, 1.0))[1] - aim, 0).astype(np.int64)

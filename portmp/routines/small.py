@@ -68,7 +68,8 @@ def shape_of(
         return None
     words = form.limbs * np.dtype(form.word).itemsize // 4
     warp = max(device.properties.warp_size, WARP) if device is not None else WARP
-    cost = sum(sum(net.cost.values()) for net in nets or [form.operator("fma")])
+    costs: list[int] = [sum(net.cost.values()) for net in nets or [form.operator("fma")]]
+    cost = sum(costs)
     parts = max(n // m, 1)  # no more columns than threads
     while (
         n // parts * words > REGISTERS * (2 if m * parts == WARP else 1)

@@ -148,14 +148,14 @@ ${narrowed(w, "z", " " * 16)}\
             }
 % endif
 % endfor
-        }${" else {" if parts == 1 else ""}
 % if parts == 1:
+        } else {
 % for u in slots:
 % if u > 0:
             own[${u - 1}] = own[${u}];
 % endif
 % endfor
-        }
 % endif
+        }
 % endfor
 </%def>

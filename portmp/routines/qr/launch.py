@@ -21,7 +21,7 @@ likewise. 2 n^2 (m - n/3) operations.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -45,8 +45,6 @@ from portmp.runtime.planes import Planes, allocate
 THREADS = 256
 HALVES = 2
 """Blocks of threads that share a chunk of rows where there are many chunks: each half its lanes."""
-FEW, FEW_THREADS = 64, 64
-"""Matrices of few rows have fewer threads a block: more of them are worked on at once."""
 
 
 def shapes(threads: int) -> list[Shape]:
@@ -122,14 +120,19 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         super().__init__(like.format, method, ahead)
         self.negligible = negligible
         self.batch = like.shape[0]
-        usual = FEW_THREADS if like.shape[1] <= FEW else THREADS
-        name, threads = like.format.name, threads_of(like.device, usual)
+        self.queue = ahead.first
+
+    @cached_property
+    def panels(self) -> Panels:
+        """Launches of panels of many rows."""
+        name = self.form.name
+        threads = threads_of(self.queue.device, THREADS)
 
         def stepped(shape: Shape, many: bool, together: bool) -> KernelSpec:
             return panel_spec(name, shape, many, together)
 
-        many = shapes(threads)
-        self.panels = Panels(ahead.first, stepped, Shape(definition.ROWS, threads), many)
+        usual = Shape(definition.ROWS, threads)
+        return Panels(self.queue, stepped, usual, shapes(threads))
 
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape
