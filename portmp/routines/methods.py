@@ -43,13 +43,13 @@ def of_matrices(
         return exact.gemm(a, b, **operands), CORRECT
     if method != "direct":
         # Seldom wanted, and much to import.
-        from portmp.routines.ozaki import choose, residues, slices
+        from portmp.routines.ozaki import choose
+        from portmp.routines.ozaki import launch as ozaki
 
         chosen = choose.resolve(method, accuracy, schedule, a, b)
-        if isinstance(chosen, Ozaki1):
-            return slices.gemm(a, b, **operands, method=chosen), chosen
-        if isinstance(chosen, Ozaki2):
-            return residues.gemm(a, b, **operands, method=chosen), chosen
+        if chosen is not None:
+            way = choose.way(a.format, a.device, a.shape[-1], chosen)
+            return ozaki.gemm(a, b, **operands, way=way), chosen
     return gemm.gemm(a, b, **operands, accuracy=accuracy, schedule=schedule), accuracy
 
 

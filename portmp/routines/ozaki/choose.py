@@ -96,6 +96,13 @@ class _Candidate:
         )
 
 
+def way(form: Format, device: Device, k: int, method: Method) -> ozaki.Way:
+    """How a method makes products over *k* steps; refuses what it has none for."""
+    if isinstance(method, Ozaki1):
+        return slices.way(form, device, k, method)
+    return residues.way(form, device, k, method)
+
+
 def resolve(method: object, accuracy: str, schedule: object, a: Planes, b: Planes) -> Method | None:
     """The options of a method by its name or itself; None is the direct product."""
     if isinstance(method, str) and method == AUTO:

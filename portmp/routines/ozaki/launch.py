@@ -112,6 +112,22 @@ class Scheme(ABC):
         """All sums of a block of *m* rows and *n* columns, whole tiles, over *k* steps."""
 
 
+@dataclass(frozen=True)
+class Way:
+    """How products are made: by which scheme and engine, in how many bytes beside the operands.
+
+    ``workspace``: None for a share of the device's memory.
+    """
+
+    scheme: Scheme
+    engine: Library
+    workspace: int | None = None
+
+    def limit(self, device: Device) -> int:
+        """Bytes."""
+        return self.workspace or device.properties.memory // ROOM
+
+
 @cache
 def exponent_spec(
     word: str, across: bool, ranges: bool = False, threads: int = THREADS
@@ -249,9 +265,7 @@ def gemm(
     beta: base.ScalarLimbs,
     c: Planes | None,
     out: Planes | None,
-    scheme: Scheme,
-    engine: Library,
-    workspace: int | None,
+    way: Way,
 ) -> Planes:
     """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
     addend, target = direct.operands(a, b, c, out, beta)
@@ -261,9 +275,8 @@ def gemm(
         return target
     batch = target.shape[:-2]
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, addend, target)]
-    options: dict[str, Any] = {"alpha": alpha, "beta": beta, "scheme": scheme, "engine": engine}
     for each in np.ndindex(*batch):
-        update(*(base.matrix_of(v, each) for v in views), **options, workspace=workspace)
+        update(*(base.matrix_of(v, each) for v in views), alpha=alpha, beta=beta, way=way)
     return target
 
 
@@ -275,21 +288,32 @@ def update(
     *,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
-    scheme: Scheme,
-    engine: Library,
-    workspace: int | None,
+    way: Way,
 ) -> None:
     """The same of matrices that fit each other, over one step at least. Nothing is checked."""
     if out.device.by_reference:
-        product = partial(reference.product, a.format, scheme.integers)
-        base.on_host(out, product, a, b, alpha, beta, c)
+        on_host = partial(reference.product, a.format, way.scheme.integers)
+        base.on_host(out, on_host, a, b, alpha, beta, c)
         return
     if abs(out.strides[0]) < abs(out.strides[1]):
         # Neighbours of a row of C are written at once: of a view by columns the transposed product
         # is made, whose sums are the same integers.
         a, b, c, out = (v.transposed((1, 0)) for v in (b, a, c, out))
-    limit = workspace or a.device.properties.memory // ROOM
-    _matrices(a, b, c, out, limit, alpha=alpha, beta=beta, scheme=scheme, engine=engine)
+    (m, n), k, scheme = out.shape, a.shape[1], way.scheme
+    left = operand(a, second=False)
+    right = operand(b.transposed((1, 0)), second=True)
+    product = _Product(left, right, c, out, alpha=alpha, beta=beta, way=way)
+    held_bytes = left.exponents.nbytes + right.exponents.nbytes
+    rows, columns = blocks(scheme, m, n, k, way.limit(out.device), held_bytes)
+    for j in range(0, n, columns):
+        width = min(columns, n - j)
+        held = right.words(scheme, j, width)
+        for i in range(0, m, rows):
+            height = min(rows, m - i)
+            mine = left.words(scheme, i, height)
+            product.block(mine, held, slice(i, i + height), slice(j, j + width))
+            del mine  # before memory for the next block is asked for
+        del held
 
 
 def square(
@@ -299,9 +323,7 @@ def square(
     *,
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
-    scheme: Scheme,
-    engine: Library,
-    workspace: int | None,
+    way: Way,
 ) -> None:
     """Blocks of c (n, n) become alpha a a^T + beta c, for a (n, k) that shares no element with c.
 
@@ -309,19 +331,18 @@ def square(
     once as the first factor and once as the second one, if that fits the workspace; else for
     each block. Nothing is checked.
     """
-    k, b = a.shape[1], a.transposed((1, 0))
-    options: dict[str, Any] = {"alpha": alpha, "beta": beta, "scheme": scheme, "engine": engine}
-    limit = workspace or a.device.properties.memory // ROOM
+    k, b, scheme = a.shape[1], a.transposed((1, 0)), way.scheme
+    options: dict[str, Any] = {"alpha": alpha, "beta": beta, "way": way}
     spans = [_span([part[side] for part in parts]) for side in (0, 1)]
     sizes = [[v.stop - v.start for v in part] for part in parts]
     sums = max(padded(m) * padded(n) for m, n in sizes)
     needed = _bytes_of_cuts(scheme, k) * sum(padded(v.stop - v.start) for v in spans)
     needed += _bytes_of_sums(scheme, k) * sums + a.shape[0] * engines.INTS.dtype(0).itemsize
-    if needed > limit or not k or base.is_number(alpha, 0):
+    if needed > way.limit(c.device) or not k or base.is_number(alpha, 0):
         for rows, columns in parts:
             block = _part(c, rows, columns)
             left, right = _part(a, rows, slice(0, k)), _part(b, slice(0, k), columns)
-            gemm(left, right, c=block, out=block, workspace=workspace, **options)
+            gemm(left, right, c=block, out=block, **options)
         return
     mine = operand(a, second=False)
     product = _Product(mine, replace(mine, second=True), c, c, **options)
@@ -359,15 +380,14 @@ class _Product:
         *,
         alpha: base.ScalarLimbs,
         beta: base.ScalarLimbs,
-        scheme: Scheme,
-        engine: Library,
+        way: Way,
     ) -> None:
         self.left, self.right, self.c, self.out = left, right, c, out
-        self.scheme, self.engine = scheme, engine
+        self.scheme, self.engine = way.scheme, way.engine
         beta_kind = 0 if base.is_number(beta, 0) else 1 if base.is_number(beta, 1) else 2
         self.end = [*alpha, *beta, np.int32(base.is_number(alpha, 1)), np.int32(beta_kind)]
         self.threads = base.threads(out.device, THREADS)
-        key = scheme.rebuild_spec(out.format, left.view.shape[1], self.threads)
+        key = self.scheme.rebuild_spec(out.format, left.view.shape[1], self.threads)
         self.kernel = program.kernels(out.device, key)[key.name]
 
     def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
@@ -401,36 +421,6 @@ class _Product:
         items = height * base.blocks(width, scheme.rebuilt)
         grid = (base.blocks(items, self.threads), 1, 1)
         queue.launch(self.kernel, grid, (self.threads, 1, 1), [*args, *self.end])
-
-
-def _matrices(
-    a: Planes,
-    b: Planes,
-    c: Planes,
-    out: Planes,
-    limit: int,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    scheme: Scheme,
-    engine: Library,
-) -> None:
-    """The same of matrices, in blocks whose words and sums take *limit* bytes; k > 0."""
-    (m, n), k = out.shape, a.shape[1]
-    left = operand(a, second=False)
-    right = operand(b.transposed((1, 0)), second=True)
-    product = _Product(left, right, c, out, alpha=alpha, beta=beta, scheme=scheme, engine=engine)
-    held_bytes = left.exponents.nbytes + right.exponents.nbytes
-    rows, columns = blocks(scheme, m, n, k, limit, held_bytes)
-    for j in range(0, n, columns):
-        width = min(columns, n - j)
-        held = right.words(scheme, j, width)
-        for i in range(0, m, rows):
-            height = min(rows, m - i)
-            mine = left.words(scheme, i, height)
-            product.block(mine, held, slice(i, i + height), slice(j, j + width))
-            del mine  # before memory for the next block is asked for
-        del held
 
 
 def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) -> tuple[int, int]:

@@ -9,7 +9,6 @@ the product's integers back. The result depends on ``bits`` only: not on the mod
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
@@ -23,10 +22,9 @@ from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers
-from portmp.routines.ozaki.launch import Words
+from portmp.routines.ozaki.launch import Way, Words
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
-from portmp.runtime.planes import Planes
 from portmp.runtime.program import CompilationUnit
 
 LARGEST = 256
@@ -285,61 +283,13 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     return {one.name: (one,) for one in found}
 
 
-def check(form: Format, device: Device, k: int, method: Ozaki2) -> Residues:
-    """The scheme, once formats, devices and options are refused that have none."""
+def way(form: Format, device: Device, k: int, method: Ozaki2) -> Way:
+    """How products over *k* steps are made, once what has none is refused: formats, options."""
     if not isinstance(method, Ozaki2):
         raise ArgumentError(f"method: {method!r} given, an Ozaki2 is needed")
     ozaki.check(form, device, "ozaki2", method.engine, method.workspace)
-    return Residues(system(form, k, method.moduli))
-
-
-def gemm(
-    a: Planes,
-    b: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-    out: Planes | None,
-    method: Ozaki2,
-) -> Planes:
-    """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
-    scheme = check(a.format, a.device, a.shape[-1], method)
-    return ozaki.gemm(
-        a,
-        b,
-        alpha=alpha,
-        beta=beta,
-        c=c,
-        out=out,
-        scheme=scheme,
-        engine=engines.get(a.device, method.engine, "int8"),
-        workspace=method.workspace,
-    )
-
-
-def square(
-    a: Planes,
-    c: Planes,
-    parts: Sequence[tuple[slice, slice]],
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    method: Ozaki2,
-) -> None:
-    """Blocks of c (n, n) become alpha a a^T + beta c for a (n, k): ``ozaki.launch.square``."""
-    scheme = check(a.format, a.device, a.shape[-1], method)
-    engine = engines.get(a.device, method.engine, "int8")
-    ozaki.square(
-        a,
-        c,
-        parts,
-        alpha=alpha,
-        beta=beta,
-        scheme=scheme,
-        engine=engine,
-        workspace=method.workspace,
-    )
+    scheme = Residues(system(form, k, method.moduli))
+    return Way(scheme, engines.get(device, method.engine, "int8"), method.workspace)
 
 
 def on_host(form: Format, a: Host, b: Host, *rest: Any, moduli: int | None = None) -> Host:

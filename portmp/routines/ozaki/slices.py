@@ -9,7 +9,6 @@ that a splitting constant of 3/4 gains over one of 1 (Mukunoki, Ozaki, Ogita, Im
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
@@ -25,10 +24,9 @@ from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.integers import LEAST_BITS, Integers, Plane
-from portmp.routines.ozaki.launch import Words
+from portmp.routines.ozaki.launch import Way, Words
 from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.reference import Host
-from portmp.runtime.planes import Planes
 from portmp.runtime.program import CompilationUnit
 
 SUMS = {"float64": 53, "float32": 24, "int8": 31}
@@ -303,62 +301,14 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     return {one.name: (one,) for one in found}
 
 
-def check(form: Format, device: Device, method: Ozaki1) -> Digits:
-    """The scheme, once formats, devices and options are refused that have none."""
+def way(form: Format, device: Device, k: int, method: Ozaki1) -> Way:
+    """How products over *k* steps are made, once what has none is refused: formats, options."""
     if not isinstance(method, Ozaki1):
         raise ArgumentError(f"method: {method!r} given, an Ozaki1 is needed")
     ozaki.check(form, device, "ozaki1", method.engine, method.workspace)
     cut = slices(form, method.word, count=method.slices, width=method.width, bits=method.bits)
-    return Digits(cut, method.word)
-
-
-def gemm(
-    a: Planes,
-    b: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-    out: Planes | None,
-    method: Ozaki1,
-) -> Planes:
-    """alpha a b + beta c for a (..., m, k), b (..., k, n); batch axes broadcast."""
-    scheme = check(a.format, a.device, method)
-    return ozaki.gemm(
-        a,
-        b,
-        alpha=alpha,
-        beta=beta,
-        c=c,
-        out=out,
-        scheme=scheme,
-        engine=engines.get(a.device, method.engine, method.word),
-        workspace=method.workspace,
-    )
-
-
-def square(
-    a: Planes,
-    c: Planes,
-    parts: Sequence[tuple[slice, slice]],
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    method: Ozaki1,
-) -> None:
-    """Blocks of c (n, n) become alpha a a^T + beta c for a (n, k): ``ozaki.launch.square``."""
-    scheme = check(a.format, a.device, method)
-    engine = engines.get(a.device, method.engine, method.word)
-    ozaki.square(
-        a,
-        c,
-        parts,
-        alpha=alpha,
-        beta=beta,
-        scheme=scheme,
-        engine=engine,
-        workspace=method.workspace,
-    )
+    engine = engines.get(device, method.engine, method.word)
+    return Way(Digits(cut, method.word), engine, method.workspace)
 
 
 def on_host(form: Format, a: Host, b: Host, *rest: Any, cut: Slices | None = None) -> Host:

@@ -114,7 +114,7 @@ class QrSteps(Steps[M]):
 
 
 def _cuts(k: int) -> list[int]:
-    """Where factors of k columns begin, and k: the left halves, of what is right of them, and so on."""
+    """Where factors of k columns begin, and k: left halves of what is on the right."""
     found = [0] if k else []
     while found and found[-1] < k:
         rest = k - found[-1]

@@ -24,8 +24,8 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, gemm
 from portmp.routines.ahead import Ahead, Here
-from portmp.routines.ozaki import residues, slices
-from portmp.routines.ozaki.options import Ozaki1
+from portmp.routines.ozaki import choose
+from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.triangular import reference
 from portmp.routines.triangular.steps import Method, Run, Steps, factors
 from portmp.runtime import program
@@ -170,6 +170,7 @@ class OnDevice(Steps[Planes]):
         self.factors = factors(form)
         self.updates = gemm.Updates()
         self.ahead = ahead
+        self._ways: dict[int, ozaki.Way] = {}
 
     @contextmanager
     def ordered(self) -> Iterator[None]:
@@ -214,28 +215,32 @@ class OnDevice(Steps[Planes]):
         return x.view(x.shape, (batch, -row, column), start)
 
     def multiply(self, a: Planes, b: Planes, c: Planes, kind: str) -> None:
-        method = self.method_for(*self.shape(c), a.shape[2])
         alpha, beta = self.factors[kind]
-        options: dict[str, Any] = {"alpha": alpha, "beta": beta, "c": c, "out": c}
-        if method is None:
+        if self.method_for(*self.shape(c), a.shape[2]) is None:
             self.updates.run(a, b, c, alpha, beta)
-        elif isinstance(method, Ozaki1):
-            slices.gemm(a, b, **options, method=method)
-        else:
-            residues.gemm(a, b, **options, method=method)
+            return
+        way = self._way(c.device, a.shape[2])
+        for each in range(c.shape[0]):
+            left, right, out = (base.matrix_of(v, (each,)) for v in (a, b, c))
+            ozaki.update(left, right, out, out, alpha=alpha, beta=beta, way=way)
 
     def multiply_parts(self, a: Planes, c: Planes, parts: Sequence[Run], kind: str) -> None:
         """By integers: rows of a are cut once for all blocks."""
         if not parts:
             return
         alpha, beta = self.factors[kind]
+        way = self._way(c.device, a.shape[2])
         spans = [(part.rows, part.columns) for part in parts]
         for each in range(a.shape[0]):
             mine, target = (base.matrix_of(v, (each,)) for v in (a, c))
-            if isinstance(self.method, Ozaki1):
-                slices.square(mine, target, spans, alpha=alpha, beta=beta, method=self.method)
-            elif self.method is not None:
-                residues.square(mine, target, spans, alpha=alpha, beta=beta, method=self.method)
+            ozaki.square(mine, target, spans, alpha=alpha, beta=beta, way=way)
+
+    def _way(self, device: Device, k: int) -> ozaki.Way:
+        """How products by integers over *k* steps are made."""
+        if k not in self._ways:
+            assert self.method is not None
+            self._ways[k] = choose.way(self.form, device, k, self.method)
+        return self._ways[k]
 
     def multiply_run(self, a: Planes, c: Planes, run: Run, kind: str) -> None:
         """Direct products of one matrix's blocks in one launch."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
 from portmp import definition
@@ -148,14 +149,10 @@ class Steps(ABC, Generic[M]):
         how products are made (``method_for``).
         """
         n, k = self.shape(a)
-        direct: list[Run] = []
-        others: list[Run] = []
-        for block in blocks_of_square(n):
-            rows, columns = (v.stop - v.start for v in block[:2])
-            where = direct if self.method_for(rows, columns, k) is None else others
-            where.append(block)
+        by_integers = self.method_for(definition.BY_INTEGERS, definition.BY_INTEGERS, k) is not None
+        others, direct = parts_of_square(n, by_integers)
         self.multiply_parts(a, c, [b if lower else b.turned() for b in others], kind)
-        for run in runs(direct):
+        for run in direct:
             self.multiply_run(a, c, run if lower else run.turned(), kind)
 
     def multiply_parts(self, a: M, c: M, parts: Sequence[Run], kind: str) -> None:
@@ -195,6 +192,19 @@ def blocks_of_square(n: int, first: int = 0) -> Iterator[Run]:
     yield Run(slice(middle, end), slice(first, middle))
     yield from blocks_of_square(middle - first, first)
     yield from blocks_of_square(end - middle, middle)
+
+
+@cache
+def parts_of_square(n: int, by_integers: bool) -> tuple[list[Run], list[Run]]:
+    """Blocks that ``method`` multiplies where it does, and the others, many at once."""
+    blocks = list(blocks_of_square(n))
+    least = definition.BY_INTEGERS
+    large = [
+        by_integers and min(one.stop - one.start for one in (b.rows, b.columns)) >= least
+        for b in blocks
+    ]
+    others = [block for block, apart in zip(blocks, large, strict=True) if apart]
+    return others, runs(block for block, apart in zip(blocks, large, strict=True) if not apart)
 
 
 def runs(blocks: Iterable[Run]) -> list[Run]:
