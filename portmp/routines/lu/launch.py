@@ -184,12 +184,14 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         counts = [(batch * m,), *[(2 * batch * most,)] * 2]
         self.places, *self.where = allocate_together("int32", counts, w.queue)
 
-    def panel(self, w: Planes, first: int, end: int) -> None:
+    def panel(self, w: Planes, first: int, end: int, columns: slice) -> None:
         m = w.shape[1]
         mine = self.part(w, slice(first, m), slice(first, end))
         shape = small.shape_of(w.format, w.device, m - first, end - first)
         if shape:
             _few_rows(shape, mine, mine, first, self.found)
+            self.swap(w, first, end, slice(columns.start, first))
+            self.swap(w, first, end, slice(end, columns.stop))
             return
         own = [
             np.int32(first),
@@ -206,7 +208,7 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             *self.found.singular.buffers,
         ]
         self.panels.run(self.batch, m - first, end - first, own)
-        self.swap(w, first, end, slice(first, end))
+        self.swap(w, first, end, columns)
 
     def _slot(self, first: int) -> int:
         """How many matrices have panels left of a column."""
@@ -214,6 +216,8 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
 
     def swap(self, w: Planes, first: int, end: int, columns: slice) -> None:
         count = columns.stop - columns.start
+        if not count:
+            return
         swap = swap_spec(self.form.name, self.threads)
         tiles = base.blocks(count, TILE)
         w.queue.launch(

@@ -29,7 +29,7 @@ class _OnHost(OnHost, LuSteps[Host]):
         self.pivots = np.zeros(count, np.int32)
         self.singular = 0
 
-    def panel(self, w: Host, first: int, end: int) -> None:
+    def panel(self, w: Host, first: int, end: int, columns: slice) -> None:
         with ieee.quiet():
             for col in range(first, end):
                 sizes = np.nan_to_num(np.abs(w[0][col:, col]), nan=-1.0, posinf=np.inf)
@@ -37,7 +37,7 @@ class _OnHost(OnHost, LuSteps[Host]):
                 self.pivots[col] = row
                 if not sizes.max() > 0 and not self.singular:
                     self.singular = col + 1
-                self._exchange(w, col, slice(first, end))
+                self._exchange(w, col, columns)
                 below = slice(col + 1, None)
                 if w[0][col, col] != 0:
                     self.operate("div", [p[below, col : col + 1] for p in w], w, col, col)

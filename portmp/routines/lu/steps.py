@@ -9,13 +9,20 @@ from functools import partial
 from portmp import definition
 from portmp.routines.triangular.steps import M, Steps, shares
 
+TOGETHER = 256
+"""Rows of so many columns are swapped after each panel among them; of others, after many: a
+schedule."""
+
 
 class LuSteps(Steps[M]):
     """What LU takes beside products and triangular systems."""
 
     @abstractmethod
-    def panel(self, w: M, first: int, end: int) -> None:
-        """Factor columns first to end - 1 of w from row *first* on; swap their rows alone."""
+    def panel(self, w: M, first: int, end: int, columns: slice) -> None:
+        """Factor columns first to end - 1 of w from row *first* on; swap rows of some *columns*.
+
+        These are among them.
+        """
 
     @abstractmethod
     def swap(self, w: M, first: int, end: int, columns: slice) -> None:
@@ -31,32 +38,37 @@ class LuSteps(Steps[M]):
             if k and n > k:
                 self._right(w, 0, k, slice(k, n))
 
-    def _columns(self, w: M, first: int, end: int) -> None:
-        if end - first <= definition.BLOCK:
+    def _columns(self, w: M, first: int, end: int, together: slice | None = None) -> None:
+        """Columns first to end - 1; a panel's swaps reach those *together* with it at once."""
+        if together is None and end - first <= TOGETHER:
+            together = slice(first, end)
+        if together and end - first <= definition.BLOCK:
             if end > first:
                 self.needed(slice(first, end))
-                self.panel(w, first, end)
+                self.panel(w, first, end, together)
             return
         middle = first + definition.half(end - first)
-        self._columns(w, first, middle)
+        self._columns(w, first, middle, together)
         now, *later = shares(middle, end)
         self.needed(now)
-        self._right(w, first, middle, now)
+        self._right(w, first, middle, now, swapped=together is not None)
         for columns in later:
             self.later(columns, partial(self._right_there, w, first, middle, columns))
-        self._columns(w, middle, end)
-        self.swap(w, middle, end, slice(first, middle))
+        self._columns(w, middle, end, together)
+        if together is None:
+            self.swap(w, middle, end, slice(first, middle))
 
     def _right_there(
         self, w: M, first: int, middle: int, columns: slice, there: Callable[[M], M]
     ) -> None:
         self._right(there(w), first, middle, columns)
 
-    def _right(self, w: M, first: int, middle: int, columns: slice) -> None:
+    def _right(self, w: M, first: int, middle: int, columns: slice, swapped: bool = False) -> None:
         """What factors of columns first to middle - 1 do to columns right of them."""
         m, _ = self.shape(w)
         left, below = slice(first, middle), slice(middle, m)
-        self.swap(w, first, middle, columns)
+        if not swapped:
+            self.swap(w, first, middle, columns)
         top = self.part(w, left, columns)
         self.solve(self.part(w, left, left), top, lower=True, unit=True)
         if middle < m:
