@@ -119,10 +119,6 @@ class Queue(ABC):
 
     device: Device
 
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        """Allocate a buffer for each of *sizes* in bytes, for work in this queue."""
-        return self.device.allocate_parts(sizes)
-
     @abstractmethod
     def write(
         self, target: Buffer, source: np.ndarray[Any, Any], offset: int = 0, *, wait: bool = True
@@ -443,14 +439,6 @@ class Device(ABC):
     @abstractmethod
     def new_queue(self) -> Queue:
         """Another in-order queue on this device."""
-
-    @property
-    def urgent_queue(self) -> Queue | None:
-        """The queue whose work comes before that of the others; None where there is none.
-
-        Memory that is allocated through it is for work in it alone.
-        """
-        return None
 
     def host_memory(self, nbytes: int) -> np.ndarray[Any, Any]:
         """Bytes of the host, where copies from and to this device need not wait for the host."""

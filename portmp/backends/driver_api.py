@@ -103,8 +103,6 @@ class Names:
 
 _TIMED_EVENT = 0
 _NON_BLOCKING = 1
-_USUAL, _URGENT = 0, -1
-"""Priorities of streams: of waiting blocks those of the lower number come first."""
 
 
 class Driver(ABC):
@@ -227,9 +225,9 @@ class Driver(ABC):
         copy = getattr(api, self.names.copy_peer)
         self._check(copy(target, mine, source, theirs, nbytes, stream))
 
-    def new_stream(self, priority: int = _USUAL) -> Any:
+    def new_stream(self) -> Any:
         """A stream that does not wait for the driver's default stream."""
-        return self._call(self.names.stream_create, _NON_BLOCKING, priority)
+        return self._call(self.names.stream_create, _NON_BLOCKING)
 
     def delete_stream(self, stream: Any) -> None:
         """Destroy a stream; work in it still completes."""
@@ -325,32 +323,21 @@ class Driver(ABC):
 
 
 class GpuBuffer(Buffer):
-    """Device memory at the address ``pointer``; a part keeps its parent, or owner, alive.
-
-    *stream*: the one that it belongs to, where all queues do not share it.
-    """
+    """Device memory at the address ``pointer``; a part keeps its parent, or owner, alive."""
 
     device: GpuDevice
 
-    def __init__(
-        self,
-        device: GpuDevice,
-        pointer: int,
-        nbytes: int,
-        parent: object = None,
-        stream: Any = None,
-    ) -> None:
+    def __init__(self, device: GpuDevice, pointer: int, nbytes: int, parent: object = None) -> None:
         self.device = device
         self.pointer = pointer
         self.nbytes = nbytes
         self._parent = parent
-        self._stream = stream
 
     def __del__(self, at_end: Callable[[], bool] = sys.is_finalizing) -> None:
         # At the interpreter's end the driver is gone, and so are modules. A finalizer of weakref,
         # which others here have, takes longer than all else that an allocation does.
         if self._parent is None and not at_end():
-            _quietly(self.device.free, self.pointer, self._stream)
+            _quietly(self.device.free, self.pointer)
 
     def part(self, offset: int, nbytes: int) -> GpuBuffer:
         """A view; *offset* is a multiple of the device's alignment."""
@@ -558,14 +545,6 @@ class GpuQueue(Queue):
         return buffer.pointer + offset
 
 
-class UrgentQueue(GpuQueue):
-    """A stream of high priority, with memory of its own."""
-
-    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
-        """Aligned parts of one allocation, which is used in this queue alone."""
-        return self.device.parts(sizes, self.stream)
-
-
 class _How(NamedTuple):
     """A kernel, its blocks and their threads, and bytes of block memory beside its own."""
 
@@ -575,38 +554,35 @@ class _How(NamedTuple):
     extra: int
 
 
+class _Arguments:
+    """Memory for so many arguments as drivers read them: addresses, then eight bytes for each."""
+
+    def __init__(self, count: int) -> None:
+        self.memory = ctypes.create_string_buffer(16 * count or 1)
+        self.first = 8 * count
+        self.address = ctypes.addressof(self.memory)
+        start = self.address + self.first
+        struct.pack_into(f"<{count}Q", self.memory, 0, *range(start, start + 8 * count, 8))
+
+
 class _Packed:
-    """A kernel's arguments as drivers read them: their addresses, then eight bytes for each."""
+    """A kernel's arguments in memory of their own, of which some may change."""
 
     def __init__(self, args: Sequence[Argument], device: Device) -> None:
         self.args = args
         self.device = device
         self.values = _values(args, device)
-        self._memory = _Arguments(len(args))
-        self.address = self._memory.address
+        memory = _Arguments(len(args))
+        self.address = memory.address
+        layout = _layout(tuple(map(type, args)))
+        self._pack = partial(layout.pack_into, memory.memory, memory.first)
 
     def pack(self) -> None:
         """Put the values there; ArgumentError where one is no argument, or of another device."""
-        self._memory.put(self.values, self.args, self.device)
-
-
-class _Arguments:
-    """Memory for so many arguments."""
-
-    def __init__(self, count: int) -> None:
-        self._memory = ctypes.create_string_buffer(16 * count or 1)
-        self._first = 8 * count
-        self.address = ctypes.addressof(self._memory)
-        start = self.address + self._first
-        addresses = range(start, start + 8 * count, 8)
-        struct.pack_into(f"<{count}Q", self._memory, 0, *addresses)
-
-    def put(self, values: Sequence[Any], args: Sequence[Argument], device: Device) -> None:
-        """Set the arguments, whose *values* the driver takes."""
         try:
-            _layout(tuple(map(type, args))).pack_into(self._memory, self._first, *values)
+            self._pack(*self.values)
         except struct.error:
-            raise ArgumentError(_wrong(args, device)) from None
+            raise ArgumentError(_wrong(self.args, self.device)) from None
 
 
 class _Scratch(threading.local):
@@ -616,12 +592,16 @@ class _Scratch(threading.local):
         self._kept: dict[int, _Arguments] = {}
 
     def filled(self, args: Sequence[Argument], device: Device) -> int:
-        """The address of memory with these arguments, until the next ones."""
+        """The address of memory with these arguments, until the next ones. Errors: ``pack``'s."""
         count = len(args)
         memory = self._kept.get(count)
         if memory is None:
             memory = self._kept[count] = _Arguments(count)
-        memory.put(_values(args, device), args, device)
+        layout = _layout(tuple(map(type, args)))
+        try:
+            layout.pack_into(memory.memory, memory.first, *_values(args, device))
+        except struct.error:
+            raise ArgumentError(_wrong(args, device)) from None
         return memory.address
 
 
@@ -680,44 +660,29 @@ class GpuDevice(Device):
     def _home(self) -> Any:
         return self.queue.stream
 
-    @cached_property
-    def urgent_queue(self) -> GpuQueue:
-        """A stream of high priority."""
-        return UrgentQueue(self, self.driver.new_stream(_URGENT))
-
     def allocate(self, nbytes: int) -> GpuBuffer:
         """Allocate device memory (at least one byte)."""
-        found = self._memory(nbytes, self._home, None)
-        # Memory belongs to the first queue: the others use it after it was allocated,
-        # and it goes back after they have used it.
-        for queue in self._others_now():
-            self.driver.order(self._home, queue.stream)
-        return found
-
-    def _memory(self, nbytes: int, stream: Any, owner: Any) -> GpuBuffer:
-        """New memory from here on in *stream*, to which it goes back if that is its *owner*."""
         if nbytes < 0:
             raise ArgumentError(f"nbytes={nbytes} is negative")
-        pointer = self.driver.allocate(max(nbytes, 1), stream)
+        pointer = self.driver.allocate(max(nbytes, 1), self._home)
         if pointer is None:
             free, total = self.driver.memory()
             raise OutOfMemory(
                 f"{self.name}: {nbytes} bytes asked for, {free} of {total} bytes are free"
             )
-        return GpuBuffer(self, pointer, nbytes, stream=owner)
+        # Memory belongs to the first queue: the others use it after it was allocated,
+        # and it goes back after they have used it.
+        for queue in self._others_now():
+            self.driver.order(self._home, queue.stream)
+        return GpuBuffer(self, pointer, nbytes)
 
     def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         """Aligned parts of one allocation."""
-        return self.parts(sizes)
-
-    def parts(self, sizes: Sequence[int], stream: Any = None) -> tuple[Buffer, ...]:
-        """The same; for work in *stream* alone, if that is given."""
         alignment = self.properties.alignment
         offsets = [0]
         for nbytes in sizes:
             offsets.append(offsets[-1] + -(-nbytes // alignment) * alignment)
-        total = offsets[-1]
-        whole = self.allocate(total) if stream is None else self._memory(total, stream, stream)
+        whole = self.allocate(offsets[-1])
         return tuple([whole.part(at, nbytes) for at, nbytes in zip(offsets, sizes, strict=False)])
 
     def free_memory(self) -> int | None:
@@ -793,12 +758,11 @@ class GpuDevice(Device):
         """The queues beside the first one; without any, as a rule, at no cost."""
         return list(self._others) if self._shared else ()
 
-    def free(self, pointer: int, stream: Any = None) -> None:
-        """Give memory back after what all queues, or the *stream* it belongs to, do with it."""
-        if stream is None:
-            for queue in self._others_now():
-                self.driver.order(queue.stream, self._home)
-        self.driver.free(pointer, self._home if stream is None else stream)
+    def free(self, pointer: int) -> None:
+        """Give memory back after what all queues still do with it."""
+        for queue in self._others_now():
+            self.driver.order(queue.stream, self._home)
+        self.driver.free(pointer, self._home)
 
     def _close(self, stream: Any) -> None:
         # Buffers that were freed meanwhile must outlive what this queue still does.

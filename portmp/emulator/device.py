@@ -68,9 +68,9 @@ class EmulatedDevice(RocmDevice):
             f"or half-precision operations"
         )
 
-    def parts(self, sizes: Sequence[int], stream: Any = None) -> tuple[Buffer, ...]:
+    def allocate_parts(self, sizes: Sequence[int]) -> tuple[Buffer, ...]:
         """Each by itself, so that what lies beside a plane belongs to nobody."""
-        return tuple([super(EmulatedDevice, self).parts([nbytes], stream)[0] for nbytes in sizes])
+        return Device.allocate_parts(self, sizes)
 
     def library(self) -> HipBlas:
         """None: a library's own code is not interpreted."""

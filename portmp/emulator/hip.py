@@ -190,7 +190,7 @@ class Hip:
 
     # --- streams and events -------------------------------------------------------------
 
-    def hipStreamCreateWithPriority(self, flags: int, priority: int) -> tuple[Any, int]:
+    def hipStreamCreateWithFlags(self, flags: int) -> tuple[Any, int]:
         """A stream; its work is done when a call returns."""
         stream = next(self._numbers)
         self.streams.add(stream)

@@ -97,10 +97,6 @@ class View(ABC, Generic[Elements]):
         if queue is self.queue:
             return self
         queue.wait(self.queue.record())
-        return self.named_in(queue)
-
-    def named_in(self, queue: Queue) -> Self:
-        """The same memory in another queue; who asks keeps the work of both in order."""
         return self._like(self.shape, self.strides, self.start, queue)
 
     @property
@@ -349,7 +345,7 @@ def allocate_numbers(dtype: str, shape: Sequence[int], queue: Queue) -> Numbers:
     """New memory for plain numbers, with undefined content."""
     check_process(queue.device)
     size = max(math.prod(shape), 1) * np.dtype(dtype).itemsize
-    buffers = queue.allocate_parts([size])
+    buffers = queue.device.allocate_parts([size])
     return Numbers(dtype, tuple(shape), dense_strides(shape), 0, buffers, queue)
 
 
@@ -357,7 +353,7 @@ def allocate_together(dtype: str, shapes: Sequence[Shape], queue: Queue) -> list
     """The same for several shapes, in one allocation."""
     check_process(queue.device)
     sizes = [max(math.prod(shape), 1) * np.dtype(dtype).itemsize for shape in shapes]
-    buffers = queue.allocate_parts(sizes)
+    buffers = queue.device.allocate_parts(sizes)
     return [
         Numbers(dtype, shape, dense_strides(shape), 0, (buffer,), queue)
         for shape, buffer in zip(shapes, buffers, strict=True)
@@ -369,7 +365,7 @@ def allocate(form: Format, shape: Sequence[int], queue: Queue) -> Planes:
     check_process(queue.device)
     size = max(math.prod(shape), 1)
     sizes = [size * np.dtype(part).itemsize for part in form.parts]
-    buffers = queue.allocate_parts(sizes)
+    buffers = queue.device.allocate_parts(sizes)
     return Planes(form, tuple(shape), dense_strides(shape), 0, buffers, queue)
 
 

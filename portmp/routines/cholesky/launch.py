@@ -18,7 +18,6 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.routines import base, elementwise, small
-from portmp.routines.ahead import Ahead
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
 from portmp.routines.reference import Host
@@ -54,7 +53,7 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
 
 class _OnDevice(OnDevice, CholeskySteps[Planes]):
     def __init__(self, a: Planes, method: Method) -> None:
-        super().__init__(a.format, method, Ahead(a.queue))
+        super().__init__(a.format, method)
         self.threads = threads_for(a.device)
         self.failed = allocate_numbers("int32", (a.shape[0],), a.queue)
         self.failed.write_parts([np.zeros(a.shape[0], np.int32)])

@@ -20,7 +20,6 @@ from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, elementwise, small
-from portmp.routines.ahead import Ahead
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
 from portmp.routines.panel import Panels, Shape
@@ -160,8 +159,7 @@ def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Fo
 
 class _OnDevice(OnDevice, LuSteps[Planes]):
     def __init__(self, w: Planes, method: Method) -> None:
-        ahead = Ahead(w.queue)
-        super().__init__(w.format, method, ahead)
+        super().__init__(w.format, method)
         batch, m, n = w.shape
         self.count = min(m, n)
         self.threads = threads_for(w.device)
@@ -177,7 +175,7 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
             return panel_spec(form, shape.threads, shape.rows, together)
 
         shapes = [Shape(each, self.threads) for each in rows]
-        self.panels = Panels(ahead.first, stepped, shapes[0], shapes)
+        self.panels = Panels(w.queue, stepped, shapes[0], shapes)
         most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
         self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)

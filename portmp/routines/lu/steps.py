@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from functools import partial
 
 from portmp import definition
-from portmp.routines.triangular.steps import M, Steps, shares
+from portmp.routines.triangular.steps import M, Steps
 
 TOGETHER = 256
 """Rows of so many columns are swapped after each panel among them; of others, after many: a
@@ -32,11 +30,9 @@ class LuSteps(Steps[M]):
         """w becomes L below the diagonal and U on and above it."""
         m, n = self.shape(w)
         k = min(m, n)
-        with self.ordered():
-            w = self.first(w)
-            self._columns(w, 0, k)
-            if k and n > k:
-                self._right(w, 0, k, slice(k, n))
+        self._columns(w, 0, k)
+        if k and n > k:
+            self._right(w, 0, k, slice(k, n))
 
     def _columns(self, w: M, first: int, end: int, together: slice | None = None) -> None:
         """Columns first to end - 1; a panel's swaps reach those *together* with it at once."""
@@ -44,24 +40,14 @@ class LuSteps(Steps[M]):
             together = slice(first, end)
         if together and end - first <= definition.BLOCK:
             if end > first:
-                self.needed(slice(first, end))
                 self.panel(w, first, end, together)
             return
         middle = first + definition.half(end - first)
         self._columns(w, first, middle, together)
-        now, *later = shares(middle, end)
-        self.needed(now)
-        self._right(w, first, middle, now, swapped=together is not None)
-        for columns in later:
-            self.later(columns, partial(self._right_there, w, first, middle, columns))
+        self._right(w, first, middle, slice(middle, end), swapped=together is not None)
         self._columns(w, middle, end, together)
         if together is None:
             self.swap(w, middle, end, slice(first, middle))
-
-    def _right_there(
-        self, w: M, first: int, middle: int, columns: slice, there: Callable[[M], M]
-    ) -> None:
-        self._right(there(w), first, middle, columns)
 
     def _right(self, w: M, first: int, middle: int, columns: slice, swapped: bool = False) -> None:
         """What factors of columns first to middle - 1 do to columns right of them."""

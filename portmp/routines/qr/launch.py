@@ -32,7 +32,6 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base, small
-from portmp.routines.ahead import Ahead
 from portmp.routines.panel import Panels, Shape
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors
@@ -116,11 +115,10 @@ class Factored(NamedTuple):
 
 class _OnDevice(OnDevice, QrSteps[Planes]):
     def __init__(self, like: Planes, method: Method, negligible: float = 0.0) -> None:
-        ahead = Ahead(like.queue)
-        super().__init__(like.format, method, ahead)
+        super().__init__(like.format, method)
         self.negligible = negligible
         self.batch = like.shape[0]
-        self.queue = ahead.first
+        self.queue = like.queue
 
     @cached_property
     def panels(self) -> Panels:

@@ -7,13 +7,12 @@ Q is a product of 1 - v t^-1 v^T, the v unit lower trapezoids and the t upper tr
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import Generic, NamedTuple
 
 from portmp import definition
-from portmp.routines.triangular.steps import M, Steps, shares
+from portmp.routines.triangular.steps import M, Steps
 
 
 class Reflectors(NamedTuple, Generic[M]):
@@ -51,12 +50,9 @@ class QrSteps(Steps[M]):
             )
             for at, end in pairwise(cuts)
         ]
-        with self.ordered():
-            first = self.first
-            a, v = first(a), first(v)
-            for each, end in zip(found, cuts[1:], strict=False):
-                one = self._columns(a, v, first(each.t), each.first, end)
-                self._apply_in_order(one, a, end, n)
+        for each, end in zip(found, cuts[1:], strict=False):
+            self._columns(a, v, each.t, each.first, end)
+            self.apply(each, self.part(a, slice(0, m), slice(end, n)), True)
         return found
 
     def _columns(self, a: M, v: M, t: M, first: int, end: int) -> Reflectors[M]:
@@ -68,7 +64,6 @@ class QrSteps(Steps[M]):
         width, below, columns = end - first, slice(first, m), slice(first, end)
         found = Reflectors(first, self.part(v, below, columns), t)
         if width <= definition.BLOCK:
-            self.needed(columns)
             self.panel(self.part(a, below, columns), t)
             whole = slice(0, m)
             self.trapezoid(self.part(a, whole, columns), first, self.part(v, whole, columns))
@@ -76,23 +71,11 @@ class QrSteps(Steps[M]):
         h = definition.half(width)
         middle, top, bottom = first + h, slice(0, h), slice(h, width)
         left = self._columns(a, v, self.part(t, top, top), first, middle)
-        self._apply_in_order(left, a, middle, end)
+        self.apply(left, self.part(a, slice(0, m), slice(middle, end)), True)
         right = self._columns(a, v, self.part(t, bottom, bottom), middle, end)
         both = self.part(left.v, slice(h, m - first), top), right.v
         self.multiply(self.turned(both[0]), both[1], self.part(t, top, bottom), "set")
         return found
-
-    def _apply_in_order(self, one: Reflectors[M], a: M, first: int, end: int) -> None:
-        """Columns first to end - 1 of a become q^T's: those needed first now, the others later."""
-        m, _ = self.shape(a)
-        now, *later = shares(first, end)
-        self.needed(now)
-        self.apply(one, self.part(a, slice(0, m), now), True)
-        for columns in later:
-            self.later(columns, partial(self._apply_there, one, self.part(a, slice(0, m), columns)))
-
-    def _apply_there(self, one: Reflectors[M], c: M, there: Callable[[M], M]) -> None:
-        self.apply(Reflectors(one.first, there(one.v), there(one.t)), there(c), True)
 
     def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
         """c becomes q c, or q^T c, for one factor of Q."""

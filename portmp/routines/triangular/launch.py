@@ -11,8 +11,7 @@ columns.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from functools import cache, partial
 from typing import Any
 
@@ -23,7 +22,6 @@ from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, gemm
-from portmp.routines.ahead import Ahead, Here
 from portmp.routines.ozaki import choose
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.triangular import reference
@@ -165,36 +163,11 @@ def copied_triangle(
 class OnDevice(Steps[Planes]):
     """Blocks of batches of matrices (batch, rows, columns) on a device that runs kernels."""
 
-    def __init__(self, form: Format, method: Method, ahead: Ahead | None = None) -> None:
+    def __init__(self, form: Format, method: Method) -> None:
         self.form, self.method = form, method
         self.factors = factors(form)
         self.updates = gemm.Updates()
-        self.ahead = ahead
         self._ways: dict[int, ozaki.Way] = {}
-
-    @contextmanager
-    def ordered(self) -> Iterator[None]:
-        if self.ahead is None:
-            yield
-            return
-        self.ahead.begin()
-        try:
-            yield
-        finally:
-            self.ahead.end()
-
-    def first(self, x: Planes) -> Planes:
-        return x if self.ahead is None else x.named_in(self.ahead.first)
-
-    def later(self, columns: slice, work: Callable[[Here], None]) -> None:
-        if self.ahead is None:
-            super().later(columns, work)
-        else:
-            self.ahead.later(columns, work)
-
-    def needed(self, columns: slice) -> None:
-        if self.ahead is not None:
-            self.ahead.needed(columns)
 
     def shape(self, x: Planes) -> tuple[int, int]:
         return x.shape[1], x.shape[2]

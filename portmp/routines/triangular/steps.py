@@ -7,8 +7,7 @@ kernel on devices and NumPy's on the host, which share nothing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from typing import Generic, NamedTuple, TypeVar
 
@@ -77,27 +76,6 @@ class Steps(ABC, Generic[M]):
     @abstractmethod
     def trapezoid(self, a: M, first: int, out: M) -> None:
         """out becomes the unit lower trapezoid of a from row *first* on, and zeros above it."""
-
-    # --- in which order ---------------------------------------------------------------------
-
-    @contextmanager
-    def ordered(self) -> Iterator[None]:
-        """Where work may be done ``later``: what follows comes after all of it."""
-        yield
-
-    def first(self, x: M) -> M:
-        """A matrix as work names it that comes first, within ``ordered``."""
-        return x
-
-    def later(self, columns: slice, work: Callable[[Callable[[M], M]], None]) -> None:
-        """Do *work* on columns that are needed later, perhaps beside what follows.
-
-        It names each matrix by the function it is given.
-        """
-        work(lambda x: x)
-
-    def needed(self, columns: slice) -> None:
-        """Columns are read or changed next: ``later``'s work on them must have been done."""
 
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
@@ -220,23 +198,6 @@ def runs(blocks: Iterable[Run]) -> list[Run]:
         else:
             mine.append(block)
     return [run for mine in found.values() for run in mine]
-
-
-NOW, AHEAD = 512, 2048
-"""Of at least AHEAD columns that a product changes, the first NOW are changed before the others,
-which are done later: a schedule."""
-
-
-def shares(first: int, end: int) -> list[slice]:
-    """Columns first to end - 1 in parts: those that are needed now, and others later."""
-    if end - first < AHEAD:
-        return [slice(first, end)]
-    width, parts = NOW, [slice(first, first + NOW)]
-    while (begin := parts[-1].stop) < end:
-        stop = end if end - begin < 2 * width else begin + width
-        parts.append(slice(begin, stop))
-        width *= 2
-    return parts
 
 
 WHOLE = 128
