@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tiers
 from slow import slow
 
 import portmp as mp
@@ -23,6 +24,7 @@ from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.qr import reference as qr_reference
 from portmp.routines.reference import Host
+from portmp.routines.triangular import launch as triangular
 from portmp.routines.triangular import reference as triangular_reference
 from portmp.routines.triangular import steps
 from portmp.routines.triangular.routine import dominant
@@ -542,6 +544,29 @@ def test_bits_of_several_blocks(every_device: Device, name: str) -> None:
     host = dominant(form, 70, name) if name == "cholesky" else inputs.ordinary(form, shape, name)
     a = mp.from_limbs(host, form, every_device)
     assert bits(call(a).to_limbs()) == bits(reference(form, host))
+
+
+@pytest.mark.parametrize("layout", triangular.LAYOUTS)
+def test_bits_of_systems_by_layout(layout: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of few and of many right-hand sides: the reference's bits, without races."""
+    device = tiers.interpreted("emulated:gfx1100")
+    monkeypatch.setattr(triangular, "layout_for", lambda *_: layout)
+    form = formats.get("dd")
+    a, b = dominant(form, 70, "layouts"), inputs.ordinary(form, (70, 37), layout)
+    for columns in (37, 3):
+        sides = [p[:, :columns].copy() for p in b]
+        turned = [np.ascontiguousarray(p.T) for p in sides]
+        for lower in (True, False):
+            for unit in (True, False):
+                wanted = triangular_reference.solve(form, a, sides, lower=lower, unit=unit)
+                for x in (
+                    mp.from_limbs(sides, form, device),
+                    mp.from_limbs(turned, form, device).T,
+                ):
+                    found = mp.linalg.solve_triangular(
+                        mp.from_limbs(a, form, device), x, lower=lower, unit_diagonal=unit
+                    )
+                    assert bits(found.to_limbs()) == bits(wanted)
 
 
 def test_bits_of_products_by_integers(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:

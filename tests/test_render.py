@@ -19,7 +19,7 @@ from slow import mostly_slow
 from tiers import check
 
 import portmp as mp
-from portmp import discovery, formats, networks
+from portmp import definition, discovery, formats, networks
 from portmp.backends.base import Device, Kernel
 from portmp.backends.opencl import runtime as opencl
 from portmp.bench.papers.hpcs2011 import measured as hpcs2011
@@ -52,6 +52,8 @@ from portmp.routines import (
 )
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm.schedule import PanelSchedule
+from portmp.routines.panel import Shape
+from portmp.routines.qr.launch import THREADS, shapes
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
 from portmp.runtime import program
 from portmp.verify import programs
@@ -123,10 +125,11 @@ def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
     if on == "opencl" and form in ("dd", "ts"):
         yield triangular.kernel_spec(form, 1, 4)
     if platform.get(on).grid_barrier:
-        yield from (routine.panel_spec(form, together=True) for routine in (lu, qr))
+        yield lu.panel_spec(form, together=True)
+        yield from (qr.panel_spec(form, shape, together=True) for shape in shapes(THREADS))
     if on != "opencl":
         yield lu.panel_spec(form, 32, 16)
-        yield qr.panel_spec(form, 64, False)
+        yield qr.panel_spec(form, Shape(definition.ROWS, 64), False)
 
 
 def everything() -> Iterator[tuple[str, str, RenderedSource]]:

@@ -10,9 +10,11 @@
     state, settle = networks["accumulate"].result, networks.get("renormalise")
     ## Of a block of unknowns a thread has ${own} rows of one right-hand side, one below the other. Where
     ## a warp has all rows of its right-hand sides, blocks need not wait for each other at every step.
-    parts = threads // tile
+    parts = min(threads // tile, most)
     own = most // parts
     apart = parts >= 16
+    ## More threads than there are rows take part in products alone.
+    works = f" && thread < {parts * tile}" if threads > parts * tile else ""
     together = p.warp_barrier if apart and p.warp_barrier else p.barrier
     ## Of a product a thread has ${down} rows, as far apart as threads go, and ${across} columns.
     abreast = threads * across // tile
@@ -128,7 +130,7 @@ ${kept("left", "i * (i + 1) / 2 + column", "l")}
             ${p.barrier}
             for (int i = 0; i < rows; i += ${own}) {
                 const int spot = (i / ${own} & 1) * ${own * tile} + j;
-                if (i == top) {
+                if (i == top${works}) {
 % for u in range(own):
                     if (!unit) {
                         mine[${u}] = ${div}(mine[${u}], ${there("left", f"{at(u)} + top + {u}")});
@@ -142,7 +144,7 @@ ${stored(f"mine[{v}]")}\
 % endfor
                 }
                 ${together}
-                if (i < top) {
+                if (i < top${works}) {
                     ${p.unrolled_by(1)}
                     for (int u = 0; u < ${own}; ++u) {
                         const ${w.value} x = ${there("known", f"spot + u * {tile}")};

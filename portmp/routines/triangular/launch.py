@@ -34,7 +34,7 @@ THREADS = 128
 TILE = 16
 """Right-hand sides of a block of threads."""
 LAYOUTS = {
-    "narrow": {"threads": 128, "resident": 1, "tile": 4, "across": 1, "down": 4, "depth": 8},
+    "narrow": {"threads": 256, "resident": 1, "tile": 4, "across": 1, "down": 2, "depth": 8},
     "wide": {"threads": 256, "resident": 2, "tile": 16, "across": 2, "down": 2, "depth": 8},
     "broad": {"threads": 256, "resident": 2, "tile": 32, "across": 4, "down": 2, "depth": 8},
 }
