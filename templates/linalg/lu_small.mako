@@ -77,7 +77,7 @@ ${small.shape(w, threads, rows, columns, parts)}\
 % endfor
     const int height = entry < batch ? m : 0;
     const int first = matrix * ${rows};
-    int place = row, none = 0;
+    int place = row, pivot = 0, none = 0;
 ${small.read(w, "a", rows, columns, parts, barrier)}\
 
     for (int k = 0; k < steps; ++k) {
@@ -145,8 +145,7 @@ ${small.kept(w, "top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
 % endfor
         }
         place = place == spot ? k : place == k ? spot : place;
-        if (self == 0 && height > 0)
-            pivots[entry * pivot_count + origin + k] = origin + spot;
+        pivot = row == k ? spot : pivot;
         none = none == 0 && !(largest > 0) ? origin + k + 1 : none;
         ${barrier}
         const ${w.value} divisor = ${element("top", "above + turn")};
@@ -179,6 +178,8 @@ ${small.turned(count, "done", " " * 12)}\
 % endif
     }
     if (row < height && part == 0) {
+        if (row < steps)
+            pivots[entry * pivot_count + origin + row] = origin + pivot;
         places[entry * m + row] = place;
         if (place < order_count)
             order[entry * order_count + place] = row;
