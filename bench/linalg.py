@@ -69,7 +69,7 @@ class Case(NamedTuple):
 
 def cases(kind: str, formats: list[str] | None, method: str | None) -> Iterator[Case]:
     """All that is measured on a kind of device, small ones first."""
-    for n in (16, 32):
+    for n in (8, 16, 32, 64):
         yield from (Case(r, "dd", n, "direct", BATCH[kind]) for r in ("lu", "cholesky", "qr"))
     sizes = {f: n for f, n in SIZES[kind].items() if formats is None or f in formats}
     for n in sorted({n for one in sizes.values() for n in one}):

@@ -21,7 +21,7 @@
 ${arithmetic(w, [networks[role] for role in ("sqrt", "div", "neg", "fma")])}
 /* the lower triangles of ${rows} rows at most, zeros above; failed: the first order whose pivot is not positive */
 ${p.kernel_of(threads, resident)} cholesky_small(
-    const ${long} batch, const int n,
+    const ${long} batch, const int n, const int origin,
 ${matrix(w, "a")} const int a_turned,
 ${matrix(w, "out", const=False)} const int out_turned,
     ${p.pointer.format("int")}failed)
@@ -47,7 +47,7 @@ ${small.kept(w, "pivot", "matrix", "own[0]", " " * 12)}\
         }
         ${barrier}
         const ${w.value} x = ${element("pivot", "matrix")};
-        order = order == 0 && !(${w.word_of("x", 0)} > 0) ? k + 1 : order;
+        order = order == 0 && !(${w.word_of("x", 0)} > 0) ? origin + k + 1 : order;
         ${w.value} l = own[0];
 % if parts > 1:
         if (part == turn) {
@@ -77,7 +77,7 @@ ${small.turned(count, "done", " " * 12)}\
         }
 % endif
     }
-    if (self == 0 && height > 0)
+    if (self == 0 && height > 0 && (origin == 0 || (order != 0 && failed[entry] == 0)))
         failed[entry] = order;
     const int turns = ${"n" if parts == 1 else f"(n + {parts - 1}) / {parts}"};
 ${small.write(w, "out", rows, columns, parts, barrier, "row", "turns", lower=True)}\

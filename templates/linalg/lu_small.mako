@@ -25,6 +25,10 @@
     ## Nothing makes a matrix's threads wait between two steps then: rows of two steps have memory.
     stride = columns + 1
     tops = 2 if alone else 1
+    ## Alone they search for the next pivot while columns change. The next column is slot 1.
+    early = ahead and alone and parts == 1
+    distances = halvings(lanes)
+    begun = 1 // group
     slot = lambda u: f"part + {u * parts}" if parts > 1 else f"{u}"
     groups = [range(g, min(g + group, count)) for g in range(0, count, group)]
 %>
@@ -49,6 +53,48 @@ ${pad}const int place${name} = later${name} ? ${there} : ${at};
 % endwhile
 ${pad}const ${w.scalar} largest${end} = ${found[0][0]};
 ${pad}const int spot${end} = ${found[0][1]};
+</%def>
+## What a row has to offer for a column's pivot: nothing where its place is above.
+<%def name="candidate(size, column, pad)">
+${pad}const ${w.scalar} mine = ${w.fabs(w.word_of("own[0]", 0))};
+${pad}const ${w.scalar} ${size} = row >= height || place < ${column} ? -2 : mine == mine ? mine : -1;
+</%def>
+<%def name="asked(distance, pad)">
+${pad}other = exchange_${w.scalar}(largest, thread ^ ${distance});
+${pad}there = exchange(spot, thread ^ ${distance});
+</%def>
+<%def name="compared(pad)">
+${pad}better = other > largest || (other == largest && there < spot);
+${pad}largest = better ? other : largest;
+${pad}spot = better ? there : spot;
+</%def>
+<%def name="search(lanes, column, pad)">
+${pad}{
+${candidate("size", column, pad + "    ")}\
+${pad}    largest = size;
+${pad}    spot = place;
+${pad}    int better, there;
+${pad}    ${w.scalar} other;
+% for distance in halvings(lanes):
+${asked(distance, pad + "    ")}\
+${compared(pad + "    ")}\
+% endfor
+${pad}}
+</%def>
+## Stages of a search for the next column's pivot, between which other work is done: lanes answer slowly.
+<%def name="stage(number, pad)">
+% if number == 0:
+${pad}{
+${candidate("size", "k + 1", pad + "    ")}\
+${pad}    largest = size;
+${pad}    spot = place;
+${pad}}
+% elif number <= len(distances):
+${compared(pad)}\
+% endif
+% if number < len(distances):
+${asked(distances[number], pad)}\
+% endif
 </%def>
 <% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
@@ -77,26 +123,27 @@ ${small.shape(w, threads, rows, columns, parts)}\
 % endfor
     const int height = entry < batch ? m : 0;
     const int first = matrix * ${rows};
-    int place = row, none = 0;
+    int place = row, pivot = 0, none = 0;
 ${small.read(w, "a", rows, columns, parts, barrier)}\
 
+% if early:
+    ${w.scalar} largest;
+    int spot;
+${search(lanes, "0", " " * 4)}\
+% endif
     for (int k = 0; k < steps; ++k) {
         const int turn = k % ${parts}, live = width - k + turn;
         const int above = ${f"(k % 2 * {matrices} + matrix)" if alone else "matrix"} * ${stride};
-        const ${w.scalar} mine = ${w.fabs(w.word_of("own[0]", 0))};
-        const ${w.scalar} size = row >= height || place < k ? -2 : mine == mine ? mine : -1;
+% if not early:
 % if exchange:
-        ${w.scalar} largest = size;
-        int spot = place;
-% for distance in halvings(lanes):
-        {
-            const ${w.scalar} other = exchange_${w.scalar}(largest, thread ^ ${distance});
-            const int there = exchange(spot, thread ^ ${distance});
-            const int better = other > largest || (other == largest && there < spot);
-            largest = better ? other : largest;
-            spot = better ? there : spot;
-        }
-% endfor
+        ${w.scalar} largest;
+        int spot;
+${search(lanes, "k", " " * 8)}\
+% else:
+${candidate("size", "k", " " * 8)}\
+% endif
+% endif
+% if exchange:
 % if alone and parts > 1:
         spot = exchange(spot, thread - self + turn * ${rows});
         largest = exchange_${w.scalar}(largest, thread - self + turn * ${rows});
@@ -145,8 +192,7 @@ ${small.kept(w, "top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
 % endfor
         }
         place = place == spot ? k : place == k ? spot : place;
-        if (self == 0 && height > 0)
-            pivots[entry * pivot_count + origin + k] = origin + spot;
+        pivot = row == k ? spot : pivot;
         none = none == 0 && !(largest > 0) ? origin + k + 1 : none;
         ${barrier}
         const ${w.value} divisor = ${element("top", "above + turn")};
@@ -168,7 +214,20 @@ ${small.kept(w, "factor", "first + row", "minus", " " * 12)}\
         const ${w.value} minus = ${neg}(l);
 % endif
         const int active = place > k;
-${small.updated(w, groups, slot, parts, fma, lambda u: element("top", f"above + {slot(u)}"))}\
+% if early:
+        int better, there = 0;
+        ${w.scalar} other = 0;
+% endif
+<%
+    upper = lambda u: element("top", f"above + {slot(u)}")
+    staged = lambda number: capture(stage, number - begun, " " * 8) if number >= begun else ""
+%>\
+${small.updated(w, groups, slot, parts, fma, upper, staged if early else None)}\
+% if early:
+% for number in range(len(groups), len(distances) + begun + 1):
+${stage(number - begun, " " * 8)}\
+% endfor
+% endif
 % if parts == 1:
         own[${count - 1}] = l;
 % else:
@@ -179,6 +238,8 @@ ${small.turned(count, "done", " " * 12)}\
 % endif
     }
     if (row < height && part == 0) {
+        if (row < steps)
+            pivots[entry * pivot_count + origin + row] = origin + pivot;
         if (row < place_count)
             places[(slot + entry) * place_count + row] = place;
         if (place < order_count)

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Device
+from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.routines import base, elementwise, small
 from portmp.routines.cholesky import reference
@@ -24,9 +24,11 @@ from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, copied_triangle, threads_of
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 256
+MANY = 64
+"""In stacks of so many matrices blocks are made as small matrices are, many at once."""
 
 
 def threads_for(device: Device | None) -> int:
@@ -59,6 +61,10 @@ class _OnDevice(OnDevice, CholeskySteps[Planes]):
         self.failed.write_parts([np.zeros(a.shape[0], np.int32)])
 
     def block(self, a: Planes, origin: int) -> None:
+        shape = small.shape_of(a.format, a.device, a.shape[1], a.shape[1])
+        if shape and a.shape[0] >= MANY:
+            _small(shape, a, a, origin, self.failed)
+            return
         key = kernel_spec(self.form.name, self.threads)
         a.queue.launch(
             program.kernels(a.device, key)[key.name],
@@ -86,7 +92,10 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
         return Factored(a, failed)
     shape = small.shape_of(a.format, a.device, a.shape[1], a.shape[1])
     if shape and a.shape[1] <= definition.BLOCK:
-        return _small(shape, a, a if overwrite else allocate(a.format, a.shape, a.queue))
+        out = a if overwrite else allocate(a.format, a.shape, a.queue)
+        orders = allocate_numbers("int32", (a.shape[0],), a.queue)
+        _small(shape, a, out, 0, orders)
+        return Factored(out, orders.read_parts()[0])
     w = a if overwrite else allocate(a.format, a.shape, a.queue)
     if not overwrite:
         elementwise.apply("copy", [a], w)
@@ -107,14 +116,14 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
     return Factored(elementwise.apply("copy", [lower], w) if overwrite else lower, failed)
 
 
-def _small(shape: small.Shape, a: Planes, out: Planes) -> Factored:
+def _small(shape: small.Shape, a: Planes, out: Planes, origin: int, failed: Numbers) -> None:
+    """A block of few rows: out becomes the factors of a, which may be out itself."""
     batch, n, _ = a.shape
-    failed = allocate_numbers("int32", (batch,), a.queue)
     key = small_spec(a.format.name, shape)
+    numbers: list[Argument] = [batch, np.int32(n), np.int32(origin)]
     out.queue.launch(
         program.kernels(out.device, key)[key.name],
         (shape.blocks(batch), 1, 1),
         (shape.threads, 1, 1),
-        [batch, np.int32(n), *small.operand(a), *small.operand(out), *failed.buffers],
+        [*numbers, *small.operand(a), *small.operand(out), *failed.buffers],
     )
-    return Factored(out, failed.read_parts()[0])
