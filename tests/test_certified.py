@@ -13,7 +13,7 @@ import pytest
 import portmp as mp
 from portmp import definition, formats, networks
 from portmp.backends.base import Device
-from portmp.errors import ArgumentError, FormatError
+from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert, inputs
 from portmp.networks import bounded, bounds, evaluator
 from portmp.routines.reference import Host
@@ -221,6 +221,13 @@ def test_what_has_no_bound() -> None:
         mp.gemm(y, y, trans_b=True, method="ozaki2", bound=True)
     with pytest.raises(ArgumentError, match="accuracy"):
         mp.gemm(y, y, trans_b=True, accuracy="fats", bound=True)
+    for bound in (False, True, "tight", "normwise"):
+        with pytest.raises(ShapeError, match="gemm"):
+            mp.gemm(y, y[0], bound=bound)
+        with pytest.raises(ShapeError, match="gemv"):
+            mp.gemv(y, y, trans=True, bound=bound)
+        with pytest.raises(ShapeError, match="gemv"):
+            mp.gemv(y, y[0], y=y[0], beta=1, bound=bound)
 
 
 # --- what bounds are made of ---------------------------------------------------------------

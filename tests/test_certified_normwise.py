@@ -275,7 +275,7 @@ def test_any_product(data: st.DataObject) -> None:
         planes = [np.array(lead, f.word).reshape(m, n)]
         for _ in range(1, f.limbs):
             with np.errstate(all="ignore"):
-                half = np.nan_to_num(np.spacing(np.abs(planes[-1])) / 2)
+                half = np.nan_to_num(np.spacing(np.abs(planes[-1])) / 2, posinf=0.0)
                 part = data.draw(st.sampled_from([0.0, 1.0, -1.0, 0.3]))
                 planes.append((half * part).astype(f.word))
         return mp.from_limbs(planes, form, HOST)
