@@ -46,7 +46,9 @@ def integers(planes: Sequence[Any]) -> Any:
     return convert.object_array(found, np.shape(planes[0]))
 
 
-def bounded(f: Format, kind: str, seed: int, device: Device, how: Any) -> dict[str, Any]:
+def bounded(
+    f: Format, kind: str, seed: int, device: Device, options: dict[str, Any]
+) -> dict[str, Any]:
     """A product of matrices: how many bounds are known, how many false, and the nearest one.
 
     And the widest: the largest bound over its error, of errors above u^N T / 1000 in the normal
@@ -56,7 +58,7 @@ def bounded(f: Format, kind: str, seed: int, device: Device, how: Any) -> dict[s
     make = KINDS[kind]
     a, b = make(f, (ROWS, k), f"a {seed}"), make(f, (k, ROWS), f"b {seed}")
     left, right = (mp.from_limbs(v, f, device) for v in (a, b))
-    value, bound = mp.gemm(left, right, bound=how)
+    value, bound = mp.gemm(left, right, **options)
     xs, ys = integers(a), integers(b)
     exact, sizes = np.dot(xs, ys), np.dot(abs(xs), abs(ys))
     lost = abs(integers(value.to_limbs()) * SMALLEST - exact).ravel()
@@ -130,26 +132,33 @@ def main() -> int:
     parser.add_argument("--products", type=int, default=1_000_000)
     parser.add_argument("--sums", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--tight", action="store_true", help="tight bounds")
+    parser.add_argument("--bound", default="True", choices=("True", "tight", "normwise"))
+    parser.add_argument("--accuracy", default="accurate", help="of products: or fast")
+    parser.add_argument("--method", default="direct", help="of products: or ozaki1, ozaki2")
     parser.add_argument("-o", "--output", type=Path, metavar="FILE")
     args = parser.parse_args()
     names = args.formats.split(",")
+    options = {
+        "bound": args.bound == "True" or args.bound,
+        "accuracy": args.accuracy,
+        "method": args.method,
+    }
+    kind = "bound" if args.bound == "True" else args.bound
     rows: dict[str, Any] = {}
     try:
         device = discovery.get(args.device)
         for name in names:
             f = formats.get(name)
             each = -(-args.products // (len(names) * len(KINDS) * ROWS**2))
-            how = "tight" if args.tight else True
             seeds = range(args.seed, args.seed + each)
-            runs = [bounded(f, kind, seed, device, how) for kind in KINDS for seed in seeds]
-            kind = "tight" if args.tight else "bound"
+            runs = [bounded(f, make, seed, device, options) for make in KINDS for seed in seeds]
             rows[f"{kind}/{name}"] = summed(runs)
             each = -(-args.sums // (len(names) * ROWS**2))
-            rows[f"correct/{name}"] = summed(
-                [correct(f, args.seed + i, device) for i in range(each)]
-            )
-            print(name, rows[f"{kind}/{name}"], rows[f"correct/{name}"], flush=True)
+            if each:
+                rows[f"correct/{name}"] = summed(
+                    [correct(f, args.seed + i, device) for i in range(each)]
+                )
+            print(name, rows[f"{kind}/{name}"], rows.get(f"correct/{name}", ""), flush=True)
     except PortmpError as error:
         print(f"certified_hunt: {error}", file=sys.stderr)
         return 2
@@ -157,6 +166,7 @@ def main() -> int:
         "date": datetime.date.today().isoformat(),
         "device": device.properties.as_dict(),
         "seed": args.seed,
+        "options": options,
         "rows": rows,
     }
     if args.output:

@@ -201,7 +201,7 @@ def gemv(
     factors = matrix.planes, vector.planes
     if how == certified.FOLLOWED:
         certified.check(accuracy, schedule, rounding=rounding)
-        return _pair(*certified.product(*factors, **given, accuracy=accuracy))
+        return _pair(*certified.product(*factors, **given, accuracy=accuracy, vector=True))
     addend = _kept(given["c"], given["out"]) if how else given["c"]
     value, computed = methods.of_vector(
         *factors, **given | {"c": addend}, accuracy=accuracy, schedule=schedule, rounding=rounding

@@ -81,14 +81,16 @@ def product(
     c: Planes | None,
     out: Planes | None,
     accuracy: str,
+    vector: bool = False,
 ) -> Pair:
-    """alpha a b + beta c, as of ``gemm``, or of ``gemv`` for a vector b, with a bound."""
+    """alpha a b + beta c, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound."""
     form = b.format
-    z, raised = _with_bound(a, b, alpha, beta, c, accuracy=accuracy)
+    z, raised = _with_bound(vector, a, b, alpha, beta, c, accuracy=accuracy)
     return _ended(z, form, lost(form, a.shape[-1], alpha), out, raised)
 
 
 def _with_bound(
+    vector: bool,
     a: Planes,
     b: Planes,
     alpha: base.ScalarLimbs,
@@ -97,7 +99,7 @@ def _with_bound(
     **how: Any,
 ) -> tuple[Planes, float]:
     """Values with what kernels add up, and what that is raised by."""
-    if b.ndim == 1:
+    if vector:
         return reductions.gemv_with_bound(a, b, alpha=alpha, beta=beta, y=c, **how), RAISED
     # Slabs are added one after the other, by four roundings of the bound each.
     unit = formats.get(b.format.word).unit_roundoff
@@ -110,7 +112,9 @@ def dot(x: Planes, y: Planes, accuracy: str) -> Pair:
     """As ``dot``, with a bound of its error."""
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
     one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
-    value, bound = product(row, y, alpha=one, beta=zero, c=None, out=None, accuracy=accuracy)
+    value, bound = product(
+        row, y, alpha=one, beta=zero, c=None, out=None, accuracy=accuracy, vector=True
+    )
     return value.view_as(()), bound.view_as(())
 
 
@@ -136,7 +140,7 @@ def apart(
     wide = formats.wider(form)
     if wide is None:
         return _exactly(result, a, b, alpha, beta, c)
-    z, raised = _with_bound(a, b, alpha, beta, c, one_limb_more=True)
+    z, raised = _with_bound(b.ndim == 1, a, b, alpha, beta, c, one_limb_more=True)
     near = _ended(z, wide, lost(wide, a.shape[-1], alpha), None, raised)
     return distance(result, near)
 

@@ -119,32 +119,19 @@ def product(
     beta: base.ScalarLimbs,
     c: Planes | None,
     computed: Computed,
+    lanes: bool = False,
 ) -> Planes:
     """A bound of the error of *result*, alpha a b + beta c for a (..., m, k) and b (..., k, n).
 
-    b is a vector (k,) for GEMV, of which a may be in a storage format of the others'.
+    b is a vector (k,) for GEMV, of which a may be in a storage format of the others'; *lanes*: a
+    column that is computed as GEMV's.
     """
     if b.ndim == 1:
         z, column, addend = (v and base.column_of(v) for v in (result, b, c))
         assert z is not None
         assert column is not None
-        given: dict[str, Any] = {"alpha": alpha, "beta": beta, "c": addend, "computed": computed}
-        return _bounds(z, a, column, **given, lanes=True).view_as(result.shape)
-    return _bounds(result, a, b, alpha=alpha, beta=beta, c=c, computed=computed, lanes=False)
-
-
-def _bounds(
-    result: Planes,
-    a: Planes,
-    b: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-    computed: Computed,
-    lanes: bool,
-) -> Planes:
-    """The same for matrices; *lanes*: computed as GEMV's one column is."""
+        options: dict[str, Any] = {"alpha": alpha, "beta": beta, "computed": computed}
+        return product(z, a, column, c=addend, **options, lanes=True).view_as(result.shape)
     form, k = result.format, a.shape[-1]
     loss = _loss(form, k, computed, alpha, beta, lanes=lanes)
     # More where sums of very many steps, or of integers of few bits, are far from T.
