@@ -125,6 +125,11 @@ class Array(Methods[Planes], holds=Planes):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return numpy_protocol.as_numpy(self, dtype, copy)
 
+    def __float__(self) -> float:
+        # Not by the exact number, a Fraction, which knows no sign of zero.
+        self._one("float")
+        return float(self.to_float64().reshape(())[()])
+
     __array_ufunc__ = numpy_protocol.ufunc
     __array_function__ = numpy_protocol.function
     __array_namespace__ = numpy_protocol.namespace

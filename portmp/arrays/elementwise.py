@@ -100,13 +100,22 @@ def _joining(value: Any, known: AnyArray) -> Any:
         return wrapped(indexing.uploaded(value, known.queue))
     if value.dtype.kind != "f" or value.dtype.name not in ("float32", "float64"):
         return value
-    kind, own = dtypes.of_view(known.planes), formats.get(value.dtype.name)
-    if isinstance(kind, Format) and not dtypes.fits(own, kind):
+    kind = dtypes.of_view(known.planes)
+    if isinstance(kind, Format):
+        refuse_rounding(value, kind, "operand")
+    return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+
+
+def refuse_rounding(value: np.ndarray[Any, Any], kind: Format, argument: str) -> None:
+    """FormatError for an array of NumPy's floats of which a format does not hold all."""
+    if value.dtype.name not in ("float32", "float64"):
+        return
+    own = formats.get(value.dtype.name)
+    if not dtypes.fits(own, kind):
         raise FormatError(
-            f"operand: an array of {own.name} given, {kind.name} does not hold all of it: "
+            f"{argument}: an array of {own.name} given, {kind.name} does not hold all of it: "
             f"portmp.array(x, {kind.name!r}) rounds"
         )
-    return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
 
 
 def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:

@@ -138,9 +138,12 @@ class Methods(Operators[V]):
         return int(self._only("int"))
 
     def __complex__(self) -> complex:
-        return complex(self._only("complex"))
+        return complex(float(self))
 
-    def _only(self, what: str) -> Any:
+    def _one(self, what: str) -> None:
         if self.size != 1:
             raise ShapeError(f"{what}: one element expected, shape {self.shape} given")
+
+    def _only(self, what: str) -> Any:
+        self._one(what)
         return self.item()
