@@ -6,8 +6,9 @@ of several dtypes to one is here, too. Functions of no operator of their own are
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -316,8 +317,46 @@ def _defined(name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    function.__doc__ = f"{row.about}\n\nElementwise, with broadcasting; *out* takes the result."
-    return function
+    function.__doc__ = (
+        f"{row.about}\n\nElementwise, with broadcasting; *out* takes the result, with *where* "
+        "only at the places where that is true."
+    )
+    return maskable(function)
+
+
+def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that has *out*, with NumPy's *where*, too: elsewhere *out* keeps its elements.
+
+    *out* may also be the argument after the operands, as with NumPy's functions.
+    """
+    known = inspect.signature(function)
+    count = len(known.parameters) - 1
+
+    @functools.wraps(function)
+    def called(*operands: Any, where: Any = True, **options: Any) -> Any:
+        if len(operands) == count + 1 and "out" not in options:
+            operands, options["out"] = operands[:count], operands[count]
+        if where is True:
+            return function(*operands, **options)
+        name, out = function.__name__, options.pop("out", None)
+        if out is None:
+            raise ArgumentError(
+                f"{name}: where given without out, whose elements stay where it is false: "
+                f"{name}(..., out=portmp.zeros_like(x), where=...)"
+            )
+        place, found = target(out), function(*operands, **options).planes
+        if found.elements != place.elements:
+            raise FormatError(f"out: {place.elements} given, the result is {found.elements}")
+        mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
+        assert isinstance(mask, Numbers)
+        into(moves.selected(mask, found, place), place)
+        return out
+
+    option = inspect.Parameter("where", inspect.Parameter.KEYWORD_ONLY, default=True)
+    called.__signature__ = known.replace(  # type: ignore[attr-defined]
+        parameters=[*known.parameters.values(), option]
+    )
+    return called
 
 
 add = _defined("add")
@@ -357,11 +396,13 @@ bitwise_right_shift = _defined("bitwise_right_shift")
 # --- functions made of others ---------------------------------------------------------------------
 
 
+@maskable
 def square(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """x x."""
     return multiply(x, x, out=out)
 
 
+@maskable
 def reciprocal(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """1 / x."""
     return divide(1, x, out=out)
@@ -421,6 +462,7 @@ def _in_dtype(end: Any, x: AnyArray) -> Any:
     )
 
 
+@maskable
 def copysign(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     """|x1| with the sign of x2, zeros' and NaN's too."""
     size, other = views("copysign", [x1, x2])

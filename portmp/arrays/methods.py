@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from portmp.arrays import (
+    choosing,
     creation,
     elementwise,
     functions,
     manipulation,
+    not_here,
     products,
     sorting,
     statistics,
@@ -67,6 +69,16 @@ def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
     moves.copied(sorting.sort(x, axis, **options).planes, x.planes)
 
 
+def _parted_in_place(x: Any, kth: Any, axis: int = -1) -> None:
+    """``sort``: what is smaller stands before the kth element, what is larger behind it."""
+    _sorted_in_place(x, axis)
+
+
+def _kept(x: Any, condition: Any, axis: int | None = None) -> Any:
+    """The parts along an axis for which truth values are true; without one of all elements."""
+    return choosing.compress(condition, x, axis)
+
+
 class Methods(Operators[V]):
     """An array with NumPy's methods."""
 
@@ -85,6 +97,15 @@ class Methods(Operators[V]):
     ravel, flatten, squeeze = manipulation.ravel, manipulation.flatten, manipulation.squeeze
     swapaxes, repeat, take = manipulation.swapaxes, manipulation.repeat, manipulation.take
     diagonal = manipulation.diagonal
+    partition, argpartition = _parted_in_place, sorting.argpartition
+    compress, choose, put = _kept, choosing.choose, choosing.put
+
+    if not TYPE_CHECKING:  # Names that are not there are errors of types all the same.
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                return object.__getattribute__(self, name)  # with the error that it raised
+            raise AttributeError(not_here.of_arrays(name, type(self).__name__))
 
     @property
     def flat(self) -> Flat:

@@ -6,8 +6,8 @@ from typing import Literal, overload
 
 from portmp.arrays.array import Array
 from portmp.errors import ArgumentError, suggestion
-from portmp.linalg.certified import Certified, certified
 from portmp.linalg import operands
+from portmp.linalg.certified import Certified, certified
 from portmp.linalg.cholesky import solve_positive
 from portmp.linalg.ldl import solve_symmetric
 from portmp.linalg.lu import solve_directly
