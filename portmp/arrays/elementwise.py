@@ -333,18 +333,18 @@ def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
     count = len(known.parameters) - 1
 
     @functools.wraps(function)
-    def called(*operands: Any, where: Any = True, **options: Any) -> Any:
-        if len(operands) == count + 1 and "out" not in options:
-            operands, options["out"] = operands[:count], operands[count]
+    def called(*operands: Any, out: Any = None, where: Any = True, **named: Any) -> Any:
+        if out is None and len(operands) == count + 1:
+            operands, out = operands[:count], operands[count]
         if where is True:
-            return function(*operands, **options)
-        name, out = function.__name__, options.pop("out", None)
+            return function(*operands, out=out, **named)
+        name = function.__name__
         if out is None:
             raise ArgumentError(
                 f"{name}: where given without out, whose elements stay where it is false: "
                 f"{name}(..., out=portmp.zeros_like(x), where=...)"
             )
-        place, found = target(out), function(*operands, **options).planes
+        place, found = target(out), function(*operands, **named).planes
         if found.elements != place.elements:
             raise FormatError(f"out: {place.elements} given, the result is {found.elements}")
         mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
@@ -356,6 +356,7 @@ def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
     called.__signature__ = known.replace(  # type: ignore[attr-defined]
         parameters=[*known.parameters.values(), option]
     )
+    del called.__wrapped__  # whose signature is another one
     return called
 
 
