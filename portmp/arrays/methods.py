@@ -10,12 +10,14 @@ from portmp.arrays import (
     choosing,
     creation,
     elementwise,
+    exchange,
     functions,
     manipulation,
     not_here,
     products,
     sorting,
     statistics,
+    storing,
 )
 from portmp.arrays.operators import Operators
 from portmp.errors import ArgumentError, ShapeError
@@ -80,9 +82,14 @@ def _kept(x: Any, condition: Any, axis: int | None = None) -> Any:
 
 
 class Methods(Operators[V]):
-    """An array with NumPy's methods."""
+    """An array with NumPy's methods, and what other libraries ask arrays for."""
 
     __slots__ = ()
+
+    __reduce__ = storing.reduced
+    __dlpack__ = exchange.exported
+    __dlpack_device__ = exchange.dlpack_device
+    __cuda_array_interface__ = property(exchange.by_address)
 
     sum, prod = statistics.sum, statistics.prod
     max, min, ptp = statistics.max, statistics.min, statistics.ptp
