@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes, elementwise, printing
+from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
 from portmp.arrays.creation import Where
 from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import Viewed, integers, wrapped
