@@ -148,17 +148,20 @@ BINARY = {
 }
 
 
+def tried(check: Callable[[Any], None]) -> None:
+    """A check with data that are drawn, a few times."""
+    few(given(st.data())(check))()
+
+
 @pytest.mark.parametrize("name", sorted(UNARY))
 def test_functions_of_one_operand(name: str) -> None:
     dtypes, ulps = UNARY[name]
 
-    @few
-    @given(st.data())
     def holds(data: Any) -> None:
         own, theirs = both(array(data.draw, dtypes))
         agree(getattr(mp, name)(own), getattr(strict, name)(theirs), ulps)
 
-    holds()
+    tried(holds)
 
 
 @pytest.mark.parametrize("name", sorted(BINARY))
@@ -166,8 +169,6 @@ def test_functions_of_two_operands(name: str) -> None:
     """With shapes that broadcast, and dtypes that meet."""
     dtypes, ulps = BINARY[name]
 
-    @few
-    @given(st.data())
     def holds(data: Any) -> None:
         kinds = data.draw(meeting(dtypes))
         joined = drawn.mutually_broadcastable_shapes(
@@ -180,7 +181,7 @@ def test_functions_of_two_operands(name: str) -> None:
         (own, theirs), (own2, theirs2) = both(a), both(b)
         agree(getattr(mp, name)(own, own2), getattr(strict, name)(theirs, theirs2), ulps)
 
-    holds()
+    tried(holds)
 
 
 def _within_reach(name: str, a: Any, b: Any) -> tuple[Any, Any]:
@@ -296,8 +297,6 @@ ARRAYS: dict[str, tuple[tuple[str, ...], Any, Any, Options, int]] = {
 def test_functions_of_one_array(name: str) -> None:
     dtypes, sizes, values, options, ulps = ARRAYS[name]
 
-    @few
-    @given(st.data())
     def holds(data: Any) -> None:
         kind = data.draw(st.sampled_from(dtypes))
         x = data.draw(drawn.arrays(kind, sizes, elements=None if kind == "bool" else values))
@@ -306,7 +305,7 @@ def test_functions_of_one_array(name: str) -> None:
         expected = getattr(strict, name)(theirs, *positional, **named)
         agree(getattr(mp, name)(own, *positional, **named), expected, ulps)
 
-    holds()
+    tried(holds)
 
 
 def taken(draw: Draw) -> Iterator[Any]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import graphlib
+import importlib
 import json
 import re
 import subprocess
@@ -68,23 +69,42 @@ def test_functions_are_loaded_when_they_are_used() -> None:
     assert "portmp.arrays" not in of_portmp(loaded_by("import portmp as mp\nmp.formats.get('dd')"))
 
 
-def test_threads_load_functions_once() -> None:
-    """Functions and modules that are asked for at the same time, before any was."""
-    names = ["array", "linalg", "sparse", "random", "poly1d", "testing", "interp", "system", "save"]
-    code = f"""
-import threading, portmp as mp
-names, found = {names} * 2, []
-barrier = threading.Barrier(len(names))
+THREADS = """
+import faulthandler, importlib, random, sys, threading, traceback
+import portmp as mp
+
+faulthandler.dump_traceback_later(100, exit=True)
+sys.setswitchinterval(1e-5)
+names = ["array", "linalg", "sparse", "random", "poly1d", "testing", "interp", "system", "save"]
+names += ["ozaki", "Kernel", "formats", "errors", "pi", "nbody"]
+modules = ["linalg", "nbody", "random", "kernels", "formats", "errors"]
+work = names * 2 + ["portmp." + name for name in modules * 2]
+random.Random(int(sys.argv[1])).shuffle(work)
+barrier, wrong = threading.Barrier(len(work)), []
+
 def ask(name):
     barrier.wait()
-    found.append(getattr(mp, name))
-threads = [threading.Thread(target=ask, args=(name,)) for name in names]
+    try:
+        found = importlib.import_module(name) if "." in name else getattr(mp, name)
+        for public in getattr(found, "__all__", []):
+            getattr(found, public)
+        mp.linalg.solve, mp.array, mp.random.default_rng, mp.nbody.system
+    except BaseException:
+        wrong.append(traceback.format_exc())
+
+threads = [threading.Thread(target=ask, args=(name,)) for name in work]
 for one in threads: one.start()
 for one in threads: one.join()
-assert len(found) == len(names) and callable(mp.linalg.solve), found
+assert not wrong, wrong[0]
 """
-    for _ in range(3):
-        loaded_by(code)
+
+
+def test_threads_meet_no_half_loaded_modules() -> None:
+    """Names and modules that many ask for at the same time, before any was loaded."""
+    for seed in range(6):
+        command = [sys.executable, "-c", THREADS, str(seed)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
 
 
 def test_help_loads_the_command_line_alone() -> None:
@@ -93,21 +113,20 @@ def test_help_loads_the_command_line_alone() -> None:
     assert of_portmp(loaded_by(code)) == LIGHT | {"portmp.cli"}
 
 
-def test_public_names_are_where_the_face_says() -> None:
-    """What type checkers read (the imports), what is loaded later, and what is offered agree."""
-    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
-    checked = next(n for n in tree.body if isinstance(n, ast.If))
+def test_public_names_are_where_the_stub_says() -> None:
+    """What type checkers read is what is loaded, and all that is offered."""
+    tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     said: dict[str, str] = {}
-    for node in checked.body:
-        assert isinstance(node, ast.ImportFrom)
-        assert node.module is not None
-        for alias in node.names:
-            whole = f"{node.module}.{alias.name}"
-            said[alias.name] = whole if alias.name in portmp._MODULES else node.module
-    assert said == portmp._LATER | portmp._MODULES
-    assert set(portmp.__all__) == {*said, "PortmpError", "__version__", "errors"}
-    for name in portmp.__all__:
-        assert getattr(portmp, name) is getattr(portmp, name)
+    for node in tree.body:
+        if isinstance(node, ast.ImportFrom) and node.module not in ("typing", "threading"):
+            assert node.module is not None
+            for alias in node.names:
+                assert alias.asname == alias.name, "type checkers take other names for private"
+                assert said.setdefault(alias.name, node.module) == node.module
+    assert said == portmp._PLACES and set(portmp.__all__) == set(said)
+    for name, place in said.items():
+        found, module = getattr(portmp, name), importlib.import_module(place)
+        assert found is getattr(module, name) is getattr(portmp, name)
     assert portmp.formats.get("dd").name == "dd"
 
 

@@ -11,7 +11,7 @@ from typing import Any, Self, cast
 import numpy as np
 
 from portmp import formats
-from portmp.arrays import creation, dtypes, elementwise, exchange, numpy_protocol, printing, storing
+from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
 from portmp.arrays.creation import Where, opened
 from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import wrapped
@@ -125,13 +125,14 @@ class Array(Methods[Planes], holds=Planes):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         return numpy_protocol.as_numpy(self, dtype, copy)
 
+    def __float__(self) -> float:
+        # Not by the exact number, a Fraction, which knows no sign of zero.
+        self._one("float")
+        return float(self.to_float64().reshape(())[()])
+
     __array_ufunc__ = numpy_protocol.ufunc
     __array_function__ = numpy_protocol.function
     __array_namespace__ = numpy_protocol.namespace
-    __reduce__ = storing.reduced
-    __dlpack__ = exchange.exported
-    __dlpack_device__ = exchange.dlpack_device
-    __cuda_array_interface__ = property(exchange.by_address)
 
     def __str__(self) -> str:
         return printing.shown(self)

@@ -12,6 +12,7 @@ from portmp.formats import Format, constants
 from portmp.runtime.planes import Numbers, Planes
 
 
+@elementwise.maskable
 def logaddexp(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     """log(e^x1 + e^x2): the larger one, plus log1p(exp(the smaller one less it)).
 
@@ -25,6 +26,7 @@ def logaddexp(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     return elementwise.given_back(found.planes, out)
 
 
+@elementwise.maskable
 def nextafter(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     """The number after x1 on the way to x2, of formats with one limb.
 

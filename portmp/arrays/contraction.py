@@ -6,6 +6,8 @@ import math
 import string
 from typing import Any
 
+import numpy as np
+
 from portmp.arrays import dtypes, elementwise, manipulation, products, statistics
 from portmp.arrays.viewed import AnyArray
 from portmp.errors import ArgumentError, ShapeError
@@ -13,18 +15,18 @@ from portmp.errors import ArgumentError, ShapeError
 Labels = list[str]
 
 
-def einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
+def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """``einsum("ij,jk->ik", a, b)``: sums of products by letters of axes, as NumPy has them.
+
+    Or with numbers for axes, ``einsum(a, [0, 1], b, [1, 2], [0, 2])``; without the last list those
+    stay that come once.
 
     Products are taken from the left to the right, two at a time, each a matrix product of this
     library (``matmul``) where axes are summed over, else elementwise. *optimize* is there for
     NumPy's sake: the order is always this.
     """
     if not isinstance(subscripts, str):
-        raise ArgumentError(
-            f"einsum: subscripts: {type(subscripts).__name__} given, a text such as 'ij,jk->ik' "
-            "is needed"
-        )
+        subscripts, operands = _lettered([subscripts, *operands])
     arrays = [manipulation.checked(x, f"einsum: operand {i}") for i, x in enumerate(operands)]
     given, wanted = _parsed(subscripts, arrays)
     sizes: dict[str, int] = {}
@@ -43,6 +45,29 @@ def einsum(subscripts: str, *operands: Any, optimize: Any = False) -> Any:
         found, labels = _two(found, labels, x, theirs, later)
     found, labels = _summed(found, labels, set(wanted))
     return found.transpose(*(labels.index(label) for label in wanted)) if wanted else found
+
+
+def _lettered(given: list[Any]) -> tuple[str, tuple[Any, ...]]:
+    """The text for operands that are given with lists of axes' numbers, and the operands."""
+    lists = given[1::2] + (given[-1:] if len(given) % 2 else [])
+    if len(given) < 2 or not all(isinstance(axes, (list, tuple)) for axes in lists):
+        raise ArgumentError(
+            "einsum: a text such as 'ij,jk->ik' and arrays are needed, or arrays, each with a list "
+            "of its axes' numbers"
+        )
+    texts = ["".join(map(_letter, axes)) for axes in lists]
+    left = ",".join(texts[: len(given) // 2])
+    arrays = tuple(given[: len(given) // 2 * 2 : 2])
+    return (f"{left}->{texts[-1]}" if len(given) % 2 else left), arrays
+
+
+def _letter(axis: Any) -> str:
+    if axis is Ellipsis:
+        return "..."
+    letters = string.ascii_uppercase + string.ascii_lowercase
+    if not isinstance(axis, (int, np.integer)) or not 0 <= axis < len(letters):
+        raise ArgumentError(f"einsum: axis {axis!r:.40} given, numbers from 0 to 51 are allowed")
+    return letters[axis]
 
 
 def _parsed(subscripts: str, arrays: list[Any]) -> tuple[list[Labels], Labels]:

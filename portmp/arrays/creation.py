@@ -84,18 +84,23 @@ def array(
     *,
     dtype: Any = None,
     copy: bool | None = True,
+    ndmin: int = 0,
 ) -> Any:
     """An array of *data* on *device*.
 
     *data*: nested sequences or NumPy arrays of decimal strings (correctly rounded), ints,
     Fractions, Decimals, floats (exact, as far as the format holds them), mpmath, gmpy2 and
     python-flint numbers, or arrays (which are copied; nested ones are stacked). Complex numbers are
-    taken where their imaginary parts are all 0. Without a format: that of arrays, else dd. *dtype*
-    is another name for the format, and may also be one of integers or truth values. *rounding*:
-    how a storage format rounds, ``nearest`` (ties to even) or ``toward_zero``; results in the
-    array's format are rounded so, too. *copy*: None or False for an array itself where nothing is
-    to be changed, as of ``asarray``.
+    taken where their imaginary parts are all 0. Without a format: that of arrays, else dd; truth
+    values stay what they are. *dtype* is another name for the format, and may also be one of
+    integers or truth values. *rounding*: how a storage format rounds, ``nearest`` (ties to even) or
+    ``toward_zero``; results in the array's format are rounded so, too. *copy*: None or False for an
+    array itself where nothing is to be changed, as of ``asarray``. *ndmin*: axes at least, of
+    length 1 before the others.
     """
+    if ndmin:
+        found = array(data, format, device, rounding, dtype=dtype, copy=copy)
+        return found.reshape((*[1] * (ndmin - found.ndim), *found.shape))
     data = _on_device(data)
     kind = None if format is None and dtype is None else chosen(format, dtype)
     if isinstance(data, (list, tuple)) and _has_arrays(data):
@@ -110,6 +115,8 @@ def array(
         return found if device is None else found.to(device)
     if copy is False:
         raise ValueError("array: copy=False given, numbers of the host must be copied")
+    if kind is None and _are_truths(data):
+        kind = BOOL
     wanted = rounded(kind or dtypes.default(), rounding)
     return wrapped(_of_host(data, wanted, device))
 
@@ -232,6 +239,16 @@ def _kind_of(data: Any) -> Dtype:
     if flat and all(isinstance(x, (bool, int, np.bool_, np.integer)) for x in flat):
         return INTEGER
     return dtypes.default()
+
+
+def _are_truths(data: Any) -> bool:
+    """Whether numbers of the host are truth values, all of them."""
+    first = data
+    while isinstance(first, (list, tuple)) and first:
+        first = first[0]
+    if isinstance(first, np.ndarray):
+        first = first.flat[0] if first.size else None
+    return isinstance(first, (bool, np.bool_)) and _kind_of(data) == BOOL
 
 
 def plain_host(data: Any, dtype: str | None, argument: str) -> np.ndarray[Any, Any]:

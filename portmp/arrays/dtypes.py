@@ -6,6 +6,7 @@ that holds all numbers of both; formats do not mix by themselves, but float32 wi
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -102,8 +103,10 @@ def promoted(a: Dtype, b: Dtype, operation: str = "result_type") -> Dtype:
     if isinstance(a, Format) and isinstance(b, Format):
         if {a.name, b.name} == {"float32", "float64"}:
             return formats.get("float64")
+        more = max(a, b, key=lambda form: form.bits)
         raise FormatError(
-            f"{operation}: formats {a} and {b} given; convert one of them with astype({a.name!r})"
+            f"{operation}: formats {a} and {b} given; convert one of them with "
+            f"astype({more.name!r})"
         )
     if isinstance(a, Format) or isinstance(b, Format):
         form, other = (a, b) if isinstance(a, Format) else (b, a)
@@ -217,6 +220,21 @@ class finfo_object:
     smallest_normal: float
     dtype: Format
     digits: int
+
+    @property
+    def tiny(self) -> float:
+        """``smallest_normal``, by NumPy's older name."""
+        return self.smallest_normal
+
+    @property
+    def precision(self) -> int:
+        """How many decimal digits any number of so many keeps, by NumPy's name."""
+        return int(-math.log10(self.eps))
+
+    @property
+    def resolution(self) -> float:
+        """10^-precision."""
+        return 10.0**-self.precision
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,9 @@ of several dtypes to one is here, too. Functions of no operator of their own are
 
 from __future__ import annotations
 
+import functools
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -100,13 +101,22 @@ def _joining(value: Any, known: AnyArray) -> Any:
         return wrapped(indexing.uploaded(value, known.queue))
     if value.dtype.kind != "f" or value.dtype.name not in ("float32", "float64"):
         return value
-    kind, own = dtypes.of_view(known.planes), formats.get(value.dtype.name)
-    if isinstance(kind, Format) and not dtypes.fits(own, kind):
+    kind = dtypes.of_view(known.planes)
+    if isinstance(kind, Format):
+        refuse_rounding(value, kind, "operand")
+    return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+
+
+def refuse_rounding(value: np.ndarray[Any, Any], kind: Format, argument: str) -> None:
+    """FormatError for an array of NumPy's floats of which a format does not hold all."""
+    if value.dtype.name not in ("float32", "float64"):
+        return
+    own = formats.get(value.dtype.name)
+    if not dtypes.fits(own, kind):
         raise FormatError(
-            f"operand: an array of {own.name} given, {kind.name} does not hold all of it: "
+            f"{argument}: an array of {own.name} given, {kind.name} does not hold all of it: "
             f"portmp.array(x, {kind.name!r}) rounds"
         )
-    return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
 
 
 def as_dtype(view: View[Any], dtype: Dtype) -> View[Any]:
@@ -307,8 +317,47 @@ def _defined(name: str) -> Any:
     function.__name__ = function.__qualname__ = name
     function.__module__ = __name__
     function.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-    function.__doc__ = f"{row.about}\n\nElementwise, with broadcasting; *out* takes the result."
-    return function
+    function.__doc__ = (
+        f"{row.about}\n\nElementwise, with broadcasting; *out* takes the result, with *where* "
+        "only at the places where that is true."
+    )
+    return maskable(function)
+
+
+def maskable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that has *out*, with NumPy's *where*, too: elsewhere *out* keeps its elements.
+
+    *out* may also be the argument after the operands, as with NumPy's functions.
+    """
+    known = inspect.signature(function)
+    count = len(known.parameters) - 1
+
+    @functools.wraps(function)
+    def called(*operands: Any, out: Any = None, where: Any = True, **named: Any) -> Any:
+        if out is None and len(operands) == count + 1:
+            operands, out = operands[:count], operands[count]
+        if where is True:
+            return function(*operands, out=out, **named)
+        name = function.__name__
+        if out is None:
+            raise ArgumentError(
+                f"{name}: where given without out, whose elements stay where it is false: "
+                f"{name}(..., out=portmp.zeros_like(x), where=...)"
+            )
+        place, found = target(out), function(*operands, **named).planes
+        if found.elements != place.elements:
+            raise FormatError(f"out: {place.elements} given, the result is {found.elements}")
+        mask = as_dtype(arrayed(where, f"{name}: where").planes, BOOL)
+        assert isinstance(mask, Numbers)
+        into(moves.selected(mask, found, place), place)
+        return out
+
+    option = inspect.Parameter("where", inspect.Parameter.KEYWORD_ONLY, default=True)
+    called.__signature__ = known.replace(  # type: ignore[attr-defined]
+        parameters=[*known.parameters.values(), option]
+    )
+    del called.__wrapped__  # whose signature is another one
+    return called
 
 
 add = _defined("add")
@@ -348,11 +397,13 @@ bitwise_right_shift = _defined("bitwise_right_shift")
 # --- functions made of others ---------------------------------------------------------------------
 
 
+@maskable
 def square(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """x x."""
     return multiply(x, x, out=out)
 
 
+@maskable
 def reciprocal(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
     """1 / x."""
     return divide(1, x, out=out)
@@ -412,6 +463,7 @@ def _in_dtype(end: Any, x: AnyArray) -> Any:
     )
 
 
+@maskable
 def copysign(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     """|x1| with the sign of x2, zeros' and NaN's too."""
     size, other = views("copysign", [x1, x2])

@@ -2,7 +2,7 @@
 
 Operands are arrays, which broadcast, and exact scalars; one at least is an array. Integers become
 values of the default format. Results have the operands' format and the same bits on every device;
-*out* may be an operand.
+*out* may be an operand; with *where* it takes results where that is true.
 Special values are those of C99's Annex F. Bounds of errors stand in docs/functions.md.
 """
 
@@ -38,146 +38,175 @@ def _whole(name: str, x: Any, out: AnyArray | None) -> Any:
     return elementwise.positive(given, out=out)
 
 
+@elementwise.maskable
 def exp(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """e^x."""
     return _applied("exp", out, x=x)
 
 
+@elementwise.maskable
 def expm1(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """e^x - 1, accurate about 0."""
     return _applied("expm1", out, x=x)
 
 
+@elementwise.maskable
 def log(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The natural logarithm; of zero -inf, of negative numbers NaN."""
     return _applied("log", out, x=x)
 
 
+@elementwise.maskable
 def log1p(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """log(1 + x), accurate about 0."""
     return _applied("log1p", out, x=x)
 
 
+@elementwise.maskable
 def log2(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The logarithm to base 2; of a power of two exact."""
     return _applied("log2", out, x=x)
 
 
+@elementwise.maskable
 def log10(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The logarithm to base 10."""
     return _applied("log10", out, x=x)
 
 
+@elementwise.maskable
 def pow(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:
     """x^y; special values as C's pow."""
     return _applied("pow", out, x=x, y=y)
 
 
+@elementwise.maskable
 def sin(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The sine of x radians, of any size."""
     return _applied("sin", out, x=x)
 
 
+@elementwise.maskable
 def cos(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The cosine of x radians, of any size."""
     return _applied("cos", out, x=x)
 
 
+@elementwise.maskable
 def tan(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The tangent of x radians, of any size."""
     return _applied("tan", out, x=x)
 
 
+@elementwise.maskable
 def asin(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The arcsine, from -pi/2 to pi/2; NaN beyond [-1, 1]."""
     return _applied("asin", out, x=x)
 
 
+@elementwise.maskable
 def acos(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The arccosine, from 0 to pi; NaN beyond [-1, 1]."""
     return _applied("acos", out, x=x)
 
 
+@elementwise.maskable
 def atan(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The arctangent, from -pi/2 to pi/2."""
     return _applied("atan", out, x=x)
 
 
+@elementwise.maskable
 def atan2(y: Any, x: Any, *, out: AnyArray | None = None) -> Any:
     """The angle of the point (x, y), from -pi to pi."""
     return _applied("atan2", out, y=y, x=x)
 
 
+@elementwise.maskable
 def sinh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The hyperbolic sine."""
     return _applied("sinh", out, x=x)
 
 
+@elementwise.maskable
 def cosh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The hyperbolic cosine."""
     return _applied("cosh", out, x=x)
 
 
+@elementwise.maskable
 def tanh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The hyperbolic tangent."""
     return _applied("tanh", out, x=x)
 
 
+@elementwise.maskable
 def asinh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The inverse hyperbolic sine."""
     return _applied("asinh", out, x=x)
 
 
+@elementwise.maskable
 def acosh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The inverse hyperbolic cosine; NaN below 1."""
     return _applied("acosh", out, x=x)
 
 
+@elementwise.maskable
 def atanh(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The inverse hyperbolic tangent; NaN beyond [-1, 1]."""
     return _applied("atanh", out, x=x)
 
 
+@elementwise.maskable
 def cbrt(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The cube root, with the sign of x."""
     return _applied("cbrt", out, x=x)
 
 
+@elementwise.maskable
 def hypot(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:
     """sqrt(x^2 + y^2) without overflow on the way."""
     return _applied("hypot", out, x=x, y=y)
 
 
+@elementwise.maskable
 def erf(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The error function."""
     return _applied("erf", out, x=x)
 
 
+@elementwise.maskable
 def erfc(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """1 - erf(x), accurate where that is small."""
     return _applied("erfc", out, x=x)
 
 
+@elementwise.maskable
 def gamma(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The gamma function; NaN at negative integers."""
     return _applied("gamma", out, x=x)
 
 
+@elementwise.maskable
 def lgamma(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """log|gamma(x)|."""
     return _applied("lgamma", out, x=x)
 
 
+@elementwise.maskable
 def floor(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The largest integer that is not above x."""
     return _whole("floor", x, out)
 
 
+@elementwise.maskable
 def ceil(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The smallest integer that is not below x."""
     return _whole("ceil", x, out)
 
 
+@elementwise.maskable
 def trunc(x: AnyArray, *, out: AnyArray | None = None) -> Any:
     """The integer part, toward zero."""
     return _whole("trunc", x, out)
@@ -223,6 +252,7 @@ def _to_tens(x: AnyArray, places: int) -> Any:
     return ((count + up.astype(wide.dtype)) * unit).astype(own)
 
 
+@elementwise.maskable
 def fmod(x: Any, y: Any, *, out: AnyArray | None = None) -> Any:
     """x - n y with the integer n toward zero: the sign is x's."""
     return _applied("fmod", out, x=x, y=y)

@@ -17,9 +17,9 @@ import numpy as np
 
 from portmp.backends.base import Queue
 from portmp.errors import ShapeError
-from portmp.routines import moves, order, plain, scan
+from portmp.routines import elementwise, moves, order, plain, scan
 from portmp.routines.plain import reduction
-from portmp.runtime.planes import Numbers, View, allocate_numbers, broadcast_strides
+from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, broadcast_strides
 
 V = TypeVar("V", bound=View[Any])
 Indices = Numbers | np.ndarray[Any, Any]
@@ -40,16 +40,13 @@ def _item(item: Any) -> Any:
     planes = getattr(item, "planes", None)
     if isinstance(planes, View):
         if not isinstance(planes, Numbers):
-            raise IndexError(
-                "index: an array of integers or truth values is needed, values given: "
-                "portmp.asarray([0, 2]), or array(..., dtype=int), makes integers"
-            )
+            return _whole(planes)
         return planes if planes.ndim or planes.dtype == "bool" else int(planes.read_span())
     if isinstance(item, (bool, np.bool_)):
         return np.asarray(item)
-    if isinstance(item, (list, np.ndarray)) or hasattr(item, "__array__"):
+    if isinstance(item, (list, range, np.ndarray)) or hasattr(item, "__array__"):
         found = np.asarray(item)
-        if not found.size and isinstance(item, list):
+        if not found.size and isinstance(item, (list, range)):
             found = found.astype(np.int64)
         if found.dtype.kind not in "iub":
             raise IndexError(f"index: integers or truth values are needed, {found.dtype} given")
@@ -61,6 +58,20 @@ def _item(item: Any) -> Any:
             "index: integers, slices, None, ... and arrays of integers or truth values are "
             f"allowed, {item!r:.60} given"
         ) from None
+
+
+def _whole(view: View[Any]) -> np.ndarray[Any, Any]:
+    """The integers that an array of values holds, as ``array([0, 2])`` does; else IndexError."""
+    assert isinstance(view, Planes)
+    limbs = elementwise.contiguous(view).read_dense() if view.ndim and view.size else []
+    if limbs and not any(part.any() for part in limbs[1:]):
+        found = limbs[0].astype(np.float64)
+        if np.all(found == np.rint(found)) and np.all(np.abs(found) < 2**53):
+            return found.astype(np.int64)
+    raise IndexError(
+        "index: an array of integers or truth values is needed, values given that are no whole "
+        "numbers: portmp.asarray([0, 2]), or array(..., dtype=int), makes integers"
+    )
 
 
 def _is_array(item: Any) -> bool:

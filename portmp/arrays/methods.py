@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from portmp.arrays import (
+    choosing,
     creation,
     elementwise,
+    exchange,
     functions,
     manipulation,
+    not_here,
     products,
     sorting,
     statistics,
+    storing,
 )
 from portmp.arrays.operators import Operators
 from portmp.errors import ArgumentError, ShapeError
@@ -67,10 +71,25 @@ def _sorted_in_place(x: Any, axis: int = -1, **options: Any) -> None:
     moves.copied(sorting.sort(x, axis, **options).planes, x.planes)
 
 
+def _parted_in_place(x: Any, kth: Any, axis: int = -1) -> None:
+    """``sort``: what is smaller stands before the kth element, what is larger behind it."""
+    _sorted_in_place(x, axis)
+
+
+def _kept(x: Any, condition: Any, axis: int | None = None) -> Any:
+    """The parts along an axis for which truth values are true; without one of all elements."""
+    return choosing.compress(condition, x, axis)
+
+
 class Methods(Operators[V]):
-    """An array with NumPy's methods."""
+    """An array with NumPy's methods, and what other libraries ask arrays for."""
 
     __slots__ = ()
+
+    __reduce__ = storing.reduced
+    __dlpack__ = exchange.exported
+    __dlpack_device__ = exchange.dlpack_device
+    __cuda_array_interface__ = property(exchange.by_address)
 
     sum, prod = statistics.sum, statistics.prod
     max, min, ptp = statistics.max, statistics.min, statistics.ptp
@@ -85,6 +104,15 @@ class Methods(Operators[V]):
     ravel, flatten, squeeze = manipulation.ravel, manipulation.flatten, manipulation.squeeze
     swapaxes, repeat, take = manipulation.swapaxes, manipulation.repeat, manipulation.take
     diagonal = manipulation.diagonal
+    partition, argpartition = _parted_in_place, sorting.argpartition
+    compress, choose, put = _kept, choosing.choose, choosing.put
+
+    if not TYPE_CHECKING:  # Names that are not there are errors of types all the same.
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_"):
+                return object.__getattribute__(self, name)  # with the error that it raised
+            raise AttributeError(not_here.of_arrays(name, type(self).__name__))
 
     @property
     def flat(self) -> Flat:
@@ -138,9 +166,12 @@ class Methods(Operators[V]):
         return int(self._only("int"))
 
     def __complex__(self) -> complex:
-        return complex(self._only("complex"))
+        return complex(float(self))
 
-    def _only(self, what: str) -> Any:
+    def _one(self, what: str) -> None:
         if self.size != 1:
             raise ShapeError(f"{what}: one element expected, shape {self.shape} given")
+
+    def _only(self, what: str) -> Any:
+        self._one(what)
         return self.item()

@@ -48,6 +48,25 @@ INSTEAD: dict[str, str] = {
 """By names; what stands here for none of them is said of all others."""
 
 
+_LAYOUT = (
+    "a.to_parts() gives the planes as NumPy arrays, of which a.device holds one after the other"
+)
+_FILES = "portmp.save(file, a) keeps all digits; a.to_parts() gives the planes as NumPy arrays"
+_ATTRIBUTES: dict[str, str] = {
+    **dict.fromkeys(("strides", "flags", "base", "data", "ctypes", "view", "setflags"), _LAYOUT),
+    **dict.fromkeys(("byteswap", "getfield", "setfield"), _LAYOUT),
+    **dict.fromkeys(("tobytes", "tofile", "dump", "dumps"), _FILES),
+    "resize": "portmp.resize(a, shape) gives a new array",
+}
+"""By names of attributes of NumPy's arrays."""
+
+
+def of_arrays(name: str, kind: str) -> str:
+    """What an error says about an attribute that arrays do not have."""
+    plain = f"{kind!r} object has no attribute {name!r}"
+    return f"{plain}: {_ATTRIBUTES[name]}" if name in _ATTRIBUTES else plain
+
+
 def said(name: str) -> str | None:
     """What an error says about a name of NumPy's that is not here; None for other names."""
     if name.startswith("_") or not (name in INSTEAD or hasattr(np, name)):

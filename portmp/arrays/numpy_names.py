@@ -99,12 +99,10 @@ _NOT_THESE = ("array", "asarray", "empty", "zeros", "ones", "full", "eye", "aran
 """Names that NumPy does not dispatch on arrays that are given."""
 
 
-OTHER_RESULTS = ("linalg.cond",)
-"""Functions of NumPy's that give something else than those of these names here."""
-
-
 ANSWERING = {"": "portmp", "linalg": "portmp.linalg"}
 """Modules that answer for NumPy's of these names: they build on arrays, and are named here."""
+AS_NUMPY = {"linalg.cond": ("portmp.linalg.norms", "cond_in_format")}
+"""Functions of which NumPy's give another kind of result than those of their names here."""
 ABOVE = ("polyfit", "roots")
 """Functions that build on arrays too, and are in ``portmp``."""
 
@@ -128,6 +126,9 @@ def function(name: str) -> Callable[..., Any] | None:
     """The function that one of NumPy's is, by its name below ``numpy``; None if there is none."""
     if name in OTHERS:
         return OTHERS[name]
+    if name in AS_NUMPY:
+        place, own = AS_NUMPY[name]
+        return getattr(importlib.import_module(place), own)  # type: ignore[no-any-return]
     module, _, rest = name.rpartition(".")
     if module or name in ABOVE:
         answering = ANSWERING.get(module)

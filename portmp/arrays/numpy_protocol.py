@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from portmp.arrays import not_here
 from portmp.arrays.viewed import AnyArray, Viewed
 from portmp.errors import ArgumentError, UnsupportedError
 from portmp.runtime.planes import Numbers
@@ -76,7 +77,8 @@ def _as_usual(name: str, value: Any) -> bool:
 
 
 _OPTIONS = {
-    "reduce": {"axis", "keepdims", "dtype"},
+    "__call__": {"where"},
+    "reduce": {"axis", "keepdims", "dtype", "initial", "where"},
     "accumulate": {"axis", "dtype"},
     "reduceat": {"axis", "dtype"},
 }
@@ -88,12 +90,7 @@ def function(x: AnyArray, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
 
     module = func.__module__.removeprefix("numpy").removeprefix(".")
     name = f"{module}.{func.__name__}" if module else func.__name__
-    if name in numpy_names.OTHER_RESULTS and not _lossless((args, kwargs)):
-        raise UnsupportedError(
-            f"np.{name}: portmp.{name} gives another kind of result: call that, or take "
-            "a.to_float64(), rounded to float64"
-        )
-    own = None if name in numpy_names.OTHER_RESULTS else numpy_names.function(name)
+    own = numpy_names.function(name)
     if own is None:
         if _lossless((args, kwargs)):
             return func(*_copied(args), **_copied(kwargs))
@@ -118,9 +115,16 @@ def _check_names(name: str, own: Any, args: Any, kwargs: Any) -> None:
 
 def _missing(name: str, options: dict[str, Any]) -> UnsupportedError:
     with_ = f" with {', '.join(options)}" if options else ""
+    own = name.removeprefix("np.")
+    instead = not_here.INSTEAD.get(own)
+    if instead is None and "." not in own and hasattr(importlib.import_module("portmp"), own):
+        instead = f"call portmp.{own}"
+    if instead and not options:
+        said = f"NumPy has no such function of arrays of portmp's: {instead}"
+    else:
+        said = "portmp has no such function in full format"
     return UnsupportedError(
-        f"{name}{with_}: portmp has no such function in full format; a.to_float64() gives NumPy "
-        "arrays, rounded to float64"
+        f"{name}{with_}: {said}; a.to_float64() gives NumPy arrays, rounded to float64"
     )
 
 

@@ -184,10 +184,20 @@ class Operators(Viewed[V]):
         return bool(self.item())
 
     def item(self, *index: int) -> Any:
-        """The only element, or that at *index*, as one of Python's numbers: exact."""
+        """The only element, or that at *index*, as one of Python's numbers: exact.
+
+        One index counts in C order, as in ``flat``.
+        """
+        if len(index) == 1 and isinstance(index[0], tuple):
+            (index,) = index
         if index:
-            found = self[index if len(index) > 1 or self.ndim == 1 else (index[0],)]
-            return found.item()
+            if len(index) not in (1, self.ndim):
+                raise ShapeError(f"item: {len(index)} indices given, shape {self.shape}")
+            if len(index) == 1 < self.ndim:
+                if not -self.size <= index[0] < self.size:
+                    raise IndexError(f"item: index {index[0]} given, {self.size} elements")
+                return self[np.unravel_index(index[0] % self.size, self.shape)].item()
+            return self[index].item()
         if self.size != 1:
             raise ShapeError(f"item: one element expected, shape {self.shape} given")
         return self.reshape(()).tolist()

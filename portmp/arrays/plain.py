@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from portmp import discovery
-from portmp.arrays import creation, dtypes, elementwise, exchange, numpy_protocol, printing, storing
+from portmp.arrays import creation, dtypes, elementwise, numpy_protocol, printing
 from portmp.arrays.creation import Where
 from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import Viewed, integers, wrapped
@@ -81,10 +81,6 @@ class PlainArray(Methods[Numbers], holds=Numbers):
     __array_ufunc__ = numpy_protocol.ufunc
     __array_function__ = numpy_protocol.function
     __array_namespace__ = numpy_protocol.namespace
-    __reduce__ = storing.reduced
-    __dlpack__ = exchange.exported
-    __dlpack_device__ = exchange.dlpack_device
-    __cuda_array_interface__ = property(exchange.by_address)
 
     def __str__(self) -> str:
         return printing.shown(self)

@@ -40,6 +40,7 @@ def _remainders(x1: Any, x2: Any) -> tuple[Any, Any, Any]:
     return rest, elementwise.logical_and(other, elementwise.not_equal(rest, 0)), second
 
 
+@elementwise.maskable
 def floor_divide(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     """The quotient rounded down; of integers 0 where x2 is 0, of values the quotient there.
 
@@ -57,6 +58,7 @@ def floor_divide(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     return elementwise.given_back(found.planes, out)
 
 
+@elementwise.maskable
 def remainder(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     """What the quotient rounded down leaves, with the sign of x2; of integers 0 where x2 is 0.
 
@@ -70,6 +72,7 @@ def remainder(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     return elementwise.given_back(found.planes, out)
 
 
+@elementwise.maskable
 def power(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     """x1 to the power x2: ``pow``, but for some exponents that are Python's numbers.
 

@@ -33,6 +33,28 @@ def _shaped(found: View[Any], shape: tuple[int, ...], over: tuple[int, ...], kee
     return wrapped(found.view(shape, dense_strides(shape), found.start))
 
 
+def _chosen(x: AnyArray, where: Any, neutral: Any) -> AnyArray:
+    """x with a number that counts for nothing where *where* is false."""
+    if where is True:
+        return x
+    given = manipulation.checked(x, "x")
+    found: AnyArray = elementwise.where(_mask(given, where), given, neutral)
+    return found
+
+
+def _mask(x: AnyArray, where: Any) -> AnyArray:
+    """Truth values, one for each element of x."""
+    mask = elementwise.arrayed(where, "where")
+    if dtypes.of_view(mask.planes) != BOOL:
+        raise FormatError(f"where: {dtypes.of_view(mask.planes)} given, truth values are needed")
+    return manipulation.broadcast_to(mask, x.shape)
+
+
+def _begun(name: str, found: Any, initial: Any) -> Any:
+    """A result with a number that the reduction begins with."""
+    return found if initial is None else elementwise.call(name, initial, found)
+
+
 def _reduced(kind: str, view: View[Any], axis: Axis, keepdims: bool, dtype: str = "") -> Any:
     over = axes.named(axis, view.ndim)
     if kind in ("max", "min") and 0 in [view.shape[i] for i in over]:
@@ -51,14 +73,24 @@ def _into(found: Any, out: AnyArray | None) -> Any:
     return out
 
 
-def _summed(kind: str, x: AnyArray, axis: Axis, dtype: Any, keepdims: bool, out: Any) -> Any:
-    view = manipulation.checked(x, "x").planes
+def _summed(
+    kind: str,
+    x: AnyArray,
+    axis: Axis,
+    dtype: Any,
+    keepdims: bool,
+    out: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
+    neutral, operation = (0, "add") if kind == "sum" else (1, "multiply")
+    view = manipulation.checked(_chosen(x, where, neutral), "x").planes
     wanted = _sum_dtype(view) if dtype is None else dtypes.resolved(dtype)
     if isinstance(view, Planes) or isinstance(wanted, Format):
         found = _reduced(kind, elementwise.as_dtype(view, wanted), axis, keepdims)
     else:
         found = _reduced(kind, view, axis, keepdims, wanted.name)
-    return _into(found, out)
+    return _into(_begun(operation, found, initial), out)
 
 
 def _sum_dtype(view: View[Any]) -> Dtype:
@@ -78,15 +110,20 @@ def sum(
     out: AnyArray | None = None,
     rounding: str | None = None,
     bound: bool | Literal["tight"] = False,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """Sums over all elements or along axes; of integers and truth values in 64 bits.
 
     *rounding* and *bound* of values as of ``dot``: the exact sum, rounded once; or two arrays, the
-    sum and what its error is not above.
+    sum and what its error is not above. *initial* is added to each sum. *where*: which elements
+    count, truth values that broadcast; the others are taken as 0.
     """
     if rounding is not None or bound is not False:
-        return _certified(x, axis, dtype, keepdims, out, rounding, bound)
-    return _summed("sum", x, axis, dtype, keepdims, out)
+        if initial is not None:
+            raise ArgumentError("sum: initial: given with rounding or bound, which sum x alone")
+        return _certified(_chosen(x, where, 0), axis, dtype, keepdims, out, rounding, bound)
+    return _summed("sum", x, axis, dtype, keepdims, out, initial, where)
 
 
 def _certified(
@@ -130,28 +167,71 @@ def prod(
     dtype: Any = None,
     keepdims: bool = False,
     out: AnyArray | None = None,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    """Products, likewise."""
-    return _summed("prod", x, axis, dtype, keepdims, out)
+    """Products, likewise; *initial* is multiplied by, what does not count is taken as 1."""
+    return _summed("prod", x, axis, dtype, keepdims, out, initial, where)
 
 
-def _extremum(kind: str, x: AnyArray, axis: Axis, keepdims: bool, out: AnyArray | None) -> Any:
-    view = manipulation.checked(x, "x").planes
-    return _into(_reduced(kind, view, axis, keepdims, str(view.elements)), out)
+def _extremum(
+    kind: str,
+    x: AnyArray,
+    axis: Axis,
+    keepdims: bool,
+    out: AnyArray | None,
+    initial: Any,
+    where: Any,
+) -> Any:
+    if where is not True and initial is None:
+        raise ArgumentError(
+            f"{kind}: where: given without initial, which is the result where nothing counts"
+        )
+    view = manipulation.checked(_chosen(x, where, initial), "x").planes
+    if initial is not None and 0 in view.shape:
+        view = _with_one(view, axis, initial)
+    found = _reduced(kind, view, axis, keepdims, str(view.elements))
+    return _into(_begun(f"{kind}imum", found, initial), out)
+
+
+def _with_one(view: View[Any], axis: Axis, initial: Any) -> View[Any]:
+    """Axes without elements, over which extrema are taken, with one: the number to begin with."""
+    over = axes.named(axis, view.ndim)
+    shape = tuple(1 if i in over and not n else n for i, n in enumerate(view.shape))
+    one = elementwise.like_number(elementwise.number(initial, dtypes.of_view(view)), view)
+    return one.broadcast_to(shape)
 
 
 def max(
-    x: AnyArray, /, axis: Axis = None, *, keepdims: bool = False, out: AnyArray | None = None
+    x: AnyArray,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    out: AnyArray | None = None,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
-    """The largest of all elements or along axes; NaN propagates."""
-    return _extremum("max", x, axis, keepdims, out)
+    """The largest of all elements or along axes; NaN propagates.
+
+    *initial* is one of the numbers, and the result where there are no others. *where*, for which it
+    is needed: which elements count, truth values that broadcast.
+    """
+    return _extremum("max", x, axis, keepdims, out, initial, where)
 
 
 def min(
-    x: AnyArray, /, axis: Axis = None, *, keepdims: bool = False, out: AnyArray | None = None
+    x: AnyArray,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    out: AnyArray | None = None,
+    initial: Any = None,
+    where: Any = True,
 ) -> Any:
     """The smallest, likewise."""
-    return _extremum("min", x, axis, keepdims, out)
+    return _extremum("min", x, axis, keepdims, out, initial, where)
 
 
 # --- means ----------------------------------------------------------------------------------------
@@ -177,6 +257,14 @@ def _count(x: AnyArray, axis: Axis) -> int:
     return found
 
 
+def _counted(values: AnyArray, axis: Axis, keepdims: bool, where: Any) -> Any:
+    """How many elements count: a number, or with *where* values in the format."""
+    if where is True:
+        return _count(values, axis)
+    there = count_nonzero(_mask(values, where), axis=axis, keepdims=keepdims)
+    return there.astype(dtypes.of_view(values.planes))
+
+
 def mean(
     x: AnyArray,
     /,
@@ -185,10 +273,12 @@ def mean(
     dtype: Any = None,
     keepdims: bool = False,
     out: AnyArray | None = None,
+    where: Any = True,
 ) -> Any:
-    """The sum divided by the number of elements."""
+    """The sum divided by the number of elements, or of those where *where* is true."""
     values = _values(x, dtype, "mean")
-    return _into(sum(values, axis, keepdims=keepdims) / _count(values, axis), out)
+    total = sum(values, axis, keepdims=keepdims, where=where)
+    return _into(total / _counted(values, axis, keepdims, where), out)
 
 
 def var(
@@ -201,16 +291,21 @@ def var(
     dtype: Any = None,
     keepdims: bool = False,
     out: AnyArray | None = None,
+    where: Any = True,
 ) -> Any:
     """The sum of squares of the differences from the mean, divided by n - *correction*.
 
-    *ddof* is NumPy's name for the correction.
+    *ddof* is NumPy's name for the correction. *where*: which elements count.
     """
     values = _values(x, dtype, "var")
-    distance = values - mean(values, axis, keepdims=True)
-    squares = sum(distance * distance, axis, keepdims=keepdims)
-    left = _count(values, axis) - (correction if ddof is None else ddof)
-    return _into(squares / (left if left > 0 else 0), out)
+    distance = values - mean(values, axis, keepdims=True, where=where)
+    squares = sum(distance * distance, axis, keepdims=keepdims, where=where)
+    left = _counted(values, axis, keepdims, where) - (correction if ddof is None else ddof)
+    if where is not True:
+        left = elementwise.maximum(left, 0)
+    elif left <= 0:
+        left = 0
+    return _into(squares / left, out)
 
 
 def std(
@@ -223,9 +318,12 @@ def std(
     dtype: Any = None,
     keepdims: bool = False,
     out: AnyArray | None = None,
+    where: Any = True,
 ) -> Any:
     """The square root of the variance."""
-    found = var(x, axis, correction=correction, ddof=ddof, dtype=dtype, keepdims=keepdims)
+    found = var(
+        x, axis, correction=correction, ddof=ddof, dtype=dtype, keepdims=keepdims, where=where
+    )
     return _into(elementwise.sqrt(found), out)
 
 
@@ -239,17 +337,29 @@ def _truth(x: AnyArray) -> Numbers:
 
 
 def all(
-    x: AnyArray, /, axis: Axis = None, *, keepdims: bool = False, out: AnyArray | None = None
+    x: AnyArray,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    out: AnyArray | None = None,
+    where: Any = True,
 ) -> Any:
-    """Whether all elements are true, or other than zero."""
-    return _into(_reduced("all", _truth(x), axis, keepdims, "bool"), out)
+    """Whether all elements, or those where *where* is true, are true, or other than zero."""
+    return _into(_reduced("all", _truth(_chosen(x, where, 1)), axis, keepdims, "bool"), out)
 
 
 def any(
-    x: AnyArray, /, axis: Axis = None, *, keepdims: bool = False, out: AnyArray | None = None
+    x: AnyArray,
+    /,
+    axis: Axis = None,
+    *,
+    keepdims: bool = False,
+    out: AnyArray | None = None,
+    where: Any = True,
 ) -> Any:
-    """Whether one element is true, or other than zero."""
-    return _into(_reduced("any", _truth(x), axis, keepdims, "bool"), out)
+    """Whether one element, or one of those where *where* is true, is true, or other than zero."""
+    return _into(_reduced("any", _truth(_chosen(x, where, 0)), axis, keepdims, "bool"), out)
 
 
 def count_nonzero(x: AnyArray, /, *, axis: Axis = None, keepdims: bool = False) -> Any:

@@ -1,7 +1,8 @@
 """``add.reduce``, ``maximum.accumulate``, ``add.reduceat``, ``subtract.outer``, ``add.at``: as
 NumPy's functions have them.
 
-``reduce`` is there where the order of the operations is defined: sums, products, extrema, truth.
+``reduce`` is there where the order of the operations is defined: sums, products, extrema, truth,
+bits.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ REDUCED: dict[str, Callable[..., Any]] = {
     "logical_or": statistics.any,
 }
 """What ``reduce`` is, along axis 0 where no other is named."""
+FOLDED = ("bitwise_and", "bitwise_or", "bitwise_xor", "logical_xor")
+"""What has a ``reduce``, too: bits and truth values, for which the order does not matter."""
 RUNNING: dict[str, Callable[..., Any]] = {
     "add": statistics.cumulative_sum,
     "multiply": statistics.cumulative_prod,
@@ -42,12 +45,40 @@ BINARY: dict[str, Callable[..., Any]] = {
 def reduced(name: str) -> Callable[..., Any]:
     """The reduction by a function."""
 
-    def reduce(x: Any, axis: Any = 0, *, dtype: Any = None, keepdims: bool = False) -> Any:
+    def reduce(
+        x: Any,
+        axis: Any = 0,
+        *,
+        dtype: Any = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Any = True,
+    ) -> Any:
         given = manipulation.checked(x, f"{name}.reduce: x")
-        options = {} if dtype is None else {"dtype": dtype}
-        return REDUCED[name](given, axis=axis, keepdims=keepdims, **options)
+        if name in FOLDED:
+            if not (dtype is None and initial is None and where is True):
+                raise ArgumentError(f"{name}.reduce: dtype, initial and where are not taken")
+            return _folded(BINARY[name], given, axis, keepdims)
+        options = {"dtype": dtype, "initial": initial}
+        asked = {option: value for option, value in options.items() if value is not None}
+        return REDUCED[name](given, axis=axis, keepdims=keepdims, where=where, **asked)
 
     return _named(reduce, name)
+
+
+def _folded(function: Callable[..., Any], x: AnyArray, axis: Any, keepdims: bool) -> Any:
+    """A reduction in halves, of a function for which the order does not matter."""
+    over = axes.named(axis, x.ndim)
+    if 0 in [x.shape[i] for i in over]:
+        raise ShapeError(f"{function.__name__}.reduce: an empty array has none")
+    for along in over:
+        ahead = (slice(None),) * along
+        while (n := x.shape[along]) > 1:
+            lower, upper = x[(*ahead, slice(n // 2))], x[(*ahead, slice(n - n // 2, n))]
+            folded = function(lower, upper)
+            middle = x[(*ahead, slice(n // 2, n - n // 2))]
+            x = manipulation.concat([folded, middle], axis=along) if n % 2 else folded
+    return x if keepdims else manipulation.squeeze(x, axis=over)
 
 
 def running(name: str) -> Callable[..., Any]:
@@ -175,7 +206,7 @@ def _named(function: Callable[..., Any], name: str) -> Callable[..., Any]:
 
 
 METHODS: dict[str, dict[str, Callable[..., Any]]] = {
-    "reduce": {name: reduced(name) for name in REDUCED},
+    "reduce": {name: reduced(name) for name in (*REDUCED, *FOLDED)},
     "accumulate": {name: running(name) for name in (*RUNNING, *EXTREMA)},
     "reduceat": {name: parts(name) for name in REDUCED},
     "outer": {name: outer(name) for name in BINARY},

@@ -4,6 +4,10 @@
 ``vocabulary`` has the words that templates are written with.
 """
 
-from portmp.kernels.kernel import Kernel, Module
+from portmp import _load_arrays, _loading
+
+with _loading:  # all of it as one thread's work: portmp says why
+    _load_arrays()
+    from portmp.kernels.kernel import Kernel, Module
 
 __all__ = ["Kernel", "Module"]

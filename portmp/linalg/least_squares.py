@@ -70,6 +70,7 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     The residuals are of the x that is returned, computed in its format; NumPy leaves them out where
     columns depend on each other or there are no more equations than unknowns.
     """
+    a, b = operands.alike(a, b, "lstsq")
     matrix = operands.matrix(a, "lstsq")
     if matrix.ndim != 2:
         raise ShapeError(f"lstsq: a {matrix.shape} given, one matrix is needed")

@@ -229,6 +229,27 @@ def cond(a: Array, p: Order = None, *, method: By = "direct") -> Any:
     return size * inverse
 
 
+def cond_in_format(a: Array, p: Order = None) -> Any:
+    """``cond`` as NumPy has it: in the format of a, and in all norms by the inverse itself."""
+    if p not in CONDITIONS:
+        raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
+    by_values = p in (None, 2, -2)
+    matrix = operands.matrix(a, "cond", square=not by_values)
+    if by_values:
+        if 0 in matrix.shape[-2:]:
+            raise ShapeError(f"cond: a {matrix.shape} given, which has no singular values")
+        s = svdvals(matrix)
+        return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
+    if matrix.ndim > 2:
+        flat = matrix.reshape(-1, *matrix.shape[-2:])
+        return manipulation.stack([cond_in_format(each, p) for each in flat]).reshape(
+            matrix.shape[:-2]
+        )
+    if bool((diagonal(lu_factor(matrix).lu) == 0).any()):
+        return array(math.inf, matrix.format, matrix.queue)
+    return norm(matrix, p, axis=(0, 1)) * norm(inv(matrix), p, axis=(0, 1))
+
+
 def _by_singular_values(a: Array, large: bool, method: By) -> float:
     if not a.size:
         return 0.0

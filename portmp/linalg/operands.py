@@ -8,6 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from portmp.arrays import creation, dtypes
+from portmp.arrays import elementwise as elementwise_functions
 from portmp.arrays.array import Array, operand
 from portmp.arrays.plain import PlainArray
 from portmp.errors import ArgumentError, ShapeError, suggestion
@@ -29,10 +30,23 @@ def values(value: object, argument: str, like: Array | None = None) -> Array:
     """
     if isinstance(value, (list, tuple, np.ndarray, PlainArray)):
         form = dtypes.default() if like is None else like.format
+        if like is not None and isinstance(value, np.ndarray):
+            elementwise_functions.refuse_rounding(value, form, argument)
         where = None if like is None or isinstance(value, PlainArray) else like.queue
         made: Array = creation.array(value, form, where)
         return made
     return operand(value, argument)
+
+
+def alike(a: object, b: object, routine: str) -> tuple[Array, Array]:
+    """Two operands in one format, as elementwise functions take them.
+
+    Lists and NumPy's arrays take the other's; float32 beside float64 becomes float64.
+    """
+    left = values(a, f"{routine}: a", b if isinstance(b, Array) else None)
+    right = values(b, f"{routine}: b", left)
+    form = dtypes.promoted(left.format, right.format, routine)
+    return left.astype(form, copy=False), right.astype(form, copy=False)
 
 
 def matrix(value: object, routine: str, *, square: bool = False, argument: str = "a") -> Array:

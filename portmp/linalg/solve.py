@@ -6,6 +6,7 @@ from typing import Literal, overload
 
 from portmp.arrays.array import Array
 from portmp.errors import ArgumentError, suggestion
+from portmp.linalg import operands
 from portmp.linalg.certified import Certified, certified
 from portmp.linalg.cholesky import solve_positive
 from portmp.linalg.ldl import solve_symmetric
@@ -85,6 +86,7 @@ def solve(
     *overwrite_a*, *overwrite_b*, SciPy's: factors take a's memory, x takes b's; not with
     ``sym``, *refine* or *certify*, which need both.
     """
+    a, b = operands.alike(a, b, "solve")
     assumed = ASSUMED.get(str(assume_a), assume_a)
     if assumed not in ASSUMED.values():
         known = [*ASSUMED.values(), *ASSUMED]

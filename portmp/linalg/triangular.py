@@ -33,9 +33,9 @@ def solve_triangular(
     of the format.
     """
     name = "solve_triangular"
+    a, given = operands.alike(a, b, name)
     matrix = operands.matrix(a, name, square=True)
     n = matrix.shape[-1]
-    given = operand(b, f"{name}: b")
     if not left:
         if given.ndim < 2:
             raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")

@@ -23,7 +23,7 @@ from portmp.arrays.products import dot
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, InputError, ShapeError, shown, suggestion
 from portmp.formats import convert, parse
-from portmp.nbody import energy, squared
+from portmp.nbody.forces import energy, squared
 from portmp.routines import base, elementwise, gravity
 from portmp.runtime.planes import allocate
 

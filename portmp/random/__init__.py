@@ -4,8 +4,12 @@ from typing import Any
 
 import numpy as np
 
-from portmp.random.generator import Generator, default_rng
-from portmp.random.philox import Philox
+from portmp import _load_arrays, _loading
+
+with _loading:  # all of it as one thread's work: portmp says why
+    _load_arrays()
+    from portmp.random.generator import Generator, default_rng
+    from portmp.random.philox import Philox
 
 __all__ = ["Generator", "Philox", "default_rng"]
 

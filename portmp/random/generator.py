@@ -145,6 +145,10 @@ class Generator:
         place = None if target.out is None else target.out.planes
         return Array(elementwise.apply("mul", [waiting.planes, mean], place))
 
+    def standard_exponential(self, *where: Any, **named: Any) -> Array:
+        """``exponential`` of mean 1; arguments are those that all draws have."""
+        return self.exponential(1, *where, **named)
+
     @_draws
     def lognormal(self, target: Target, mean: Any = 0, sigma: Any = 1) -> Array:
         """e^z, with z as ``normal`` gives it of the same arguments."""
