@@ -20,6 +20,28 @@ ${p.function} int exchange(const int x, const int from, const int self${memory(w
 }
 
 </%def>
+## Where lanes exchange words: the same for integers and for the format's words, each once in a text.
+<%def name="exchanges(words)">
+<% p = words.platform %>\
+% if words.exchange and words.first("exchange"):
+${exchange(words)}\
+% endif
+% if words.exchange and words.first(f"exchange_{words.scalar}"):
+${p.function} ${words.scalar} exchange_${words.scalar}(const ${words.scalar} x, const int from, const int self)
+{
+% if words.scalar == "float":
+    return ${p.as_float.format("exchange(" + p.as_int.format("x", l="") + ", from, self)", l="")};
+% else:
+    double y;
+    const int high = exchange(${p.high_word.format("x", l="", d=2)}, from, self);
+    const int low = exchange(${p.low_word.format("x", l="", d=2)}, from, self);
+    ${p.double_of.format("high", "low", l="", d=2)}
+    return y;
+% endif
+}
+
+% endif
+</%def>
 <%def name="shuffle(words, name, kind)">
 <%
     p, passed = words.platform, "" if words.exchange else ", exchanged"

@@ -26,14 +26,14 @@
     warp = min(threads, most, w.traits.warp_size) if w.exchange else 1
     swapped = lambda x: f"exchange({x}, thread ^ reach, thread)"
 %>
-<%namespace file="/kernels/lanes.mako" import="exchange"/>
+<%namespace file="/kernels/lanes.mako" import="exchanges"/>
 <%def name="better(value, place)">${value} > value || (${value} == value && ${place} < spot)</%def>
 ## Of what *count* threads found the best, for all threads.
 <%def name="first_of_all(count)">
 % if threads > 1 and warp > 1:
         for (int reach = ${warp // 2}; reach > 0; reach /= 2) {
             const int where = ${swapped("spot")}, which = ${swapped("row")};
-            const ${w.scalar} other = beside(value, thread ^ reach, thread);
+            const ${w.scalar} other = exchange_${w.scalar}(value, thread ^ reach, thread);
             if (${better("other", "where")}) {
                 value = other;
                 spot = where;
@@ -155,22 +155,8 @@ ${kept("next", "i - first", f"own[{u}]")}
 % endfor
 </%def>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
-% if threads > 1 and warp > 1 and w.first("exchange"):
-${exchange(w)}\
-/* the x of another thread of this warp */
-${p.function} ${w.scalar} beside(const ${w.scalar} x, const int from, const int self)
-{
-% if w.scalar == "float":
-    return ${p.as_float.format("exchange(" + p.as_int.format("x", l="") + ", from, self)", l="")};
-% else:
-    double y;
-    const int high = exchange(${p.high_word.format("x", l="", d=2)}, from, self);
-    const int low = exchange(${p.low_word.format("x", l="", d=2)}, from, self);
-    ${p.double_of.format("high", "low", l="", d=2)}
-    return y;
-% endif
-}
-
+% if threads > 1 and warp > 1:
+${exchanges(w)}\
 % endif
 ${p.kernel.format(threads)} lu_panel(
     const ${long} m, const int width, const int first_step, const int end_step,

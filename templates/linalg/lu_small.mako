@@ -8,6 +8,7 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace name="small" file="/linalg/small.mako"/>
+<%namespace file="/kernels/lanes.mako" import="exchanges"/>
 <%
     p, long = w.platform, w.platform.index
     integers = p.pointer.format("int")
@@ -60,8 +61,8 @@ ${pad}const ${w.scalar} mine = ${w.fabs(w.word_of("own[0]", 0))};
 ${pad}const ${w.scalar} ${size} = row >= height || place < ${column} ? -2 : mine == mine ? mine : -1;
 </%def>
 <%def name="asked(distance, pad)">
-${pad}other = exchange_${w.scalar}(largest, thread ^ ${distance});
-${pad}there = exchange(spot, thread ^ ${distance});
+${pad}other = exchange_${w.scalar}(largest, thread ^ ${distance}, thread);
+${pad}there = exchange(spot, thread ^ ${distance}, thread);
 </%def>
 <%def name="compared(pad)">
 ${pad}better = other > largest || (other == largest && there < spot);
@@ -98,7 +99,7 @@ ${asked(distances[number], pad)}\
 </%def>
 <% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
-${small.exchanges(w)}\
+${exchanges(w)}\
 /* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
 ${p.kernel_of(threads, resident)} lu_small(
     const ${long} batch, const int m, const int width, const int steps, const int origin,
@@ -145,8 +146,8 @@ ${candidate("size", "k", " " * 8)}\
 % endif
 % if exchange:
 % if alone and parts > 1:
-        spot = exchange(spot, thread - self + turn * ${rows});
-        largest = exchange_${w.scalar}(largest, thread - self + turn * ${rows});
+        spot = exchange(spot, thread - self + turn * ${rows}, thread);
+        largest = exchange_${w.scalar}(largest, thread - self + turn * ${rows}, thread);
 % elif not alone:
         if (part == turn && row % ${lanes} == 0) {
             best_sizes[matrix * ${spans} + row / ${lanes}] = largest;

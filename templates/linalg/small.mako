@@ -82,36 +82,6 @@ ${places(w, operand, rows, columns, parts)}\
 % endfor
     }
 </%def>
-## How threads of a warp give each other words; where platforms have no way, it is by memory.
-<%def name="exchanges(w)">
-<%
-    p = w.platform
-    way = p.exchange.get(w.traits.exchange)
-%>\
-% if way and w.first("exchange"):
-/* the x of another thread of this warp, by its number in the block */
-${p.function} int exchange(const int x, const int from)
-{
-    ${way.format(w.traits.warp_size - 1)}
-}
-
-% endif
-% if way and w.first(f"exchange_{w.scalar}"):
-${p.function} ${w.scalar} exchange_${w.scalar}(const ${w.scalar} x, const int from)
-{
-% if w.scalar == "float":
-    return ${p.as_float.format("exchange(" + p.as_int.format("x", l="") + ", from)", l="")};
-% else:
-    double y;
-    const int high = exchange(${p.high_word.format("x", l="", d=2)}, from);
-    const int low = exchange(${p.low_word.format("x", l="", d=2)}, from);
-    ${p.double_of.format("high", "low", l="", d=2)}
-    return y;
-% endif
-}
-
-% endif
-</%def>
 ## A value in the block's memory, which other threads of its matrix read.
 <%def name="kept(w, memory, index, value, pad)">
 % for k in w.limbs:

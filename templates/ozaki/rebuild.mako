@@ -26,7 +26,11 @@ ${p.constant} double rebuild_others[${len(digits) * len(moduli)}] = {
 % endfor
 };
 <%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${40}" weight="${-2 * system.bits}" each="${each}">
-    ${f"for ({long} part = 0; part < parts; ++part) {{" if parted else f"{{"}
+% if parted:
+    for (${long} part = 0; part < parts; ++part) {
+% else:
+    {
+% endif
         ${p.const_pointer.format(f"int{each}")}found = (${p.const_pointer.format(f"int{each}")})(products + ${"part * part_stride + " if parted else ""}row * row_stride + first);
         double whole[${each}], x, y;
         ${p.unroll}
