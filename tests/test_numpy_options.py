@@ -235,3 +235,74 @@ def test_formats_that_meet_in_systems(device: Device) -> None:
     assert mp.linalg.solve(np.eye(2), b.astype("qd")).format.name == "qd"
     lower = mp.linalg.solve_triangular(a, b, lower=True)
     assert lower.format.name == "float64" and lower.tolist() == [1.5, 2.5 / 3]
+
+
+LISTS: tuple[Callable[[Any], Any], ...] = (
+    lambda xp: xp.unique([2.0, 1.0, 2.0]),
+    lambda xp: xp.tile([1.0, 2.0], 3),
+    lambda xp: xp.zeros_like([[1.0, 2.0]]),
+    lambda xp: xp.full_like([1.0], 7.0),
+    lambda xp: xp.vstack([[1.0, 2.0], [3.0, 4.0]]),
+    lambda xp: xp.hstack([[1.0], [3.0, 4.0]]),
+    lambda xp: xp.column_stack([[1.0, 2.0], [3.0, 4.0]]),
+    lambda xp: xp.stack([1.0, 2.0, 3.0]),
+    lambda xp: xp.stack([[1.0], [2.0]], axis=1),
+    lambda xp: xp.concatenate([[1.0], [2.0, 3.0]]),
+    lambda xp: xp.triu([[1.0, 2.0], [3.0, 4.0]]),
+    lambda xp: xp.trace([[1.0, 2.0], [3.0, 4.0]]),
+    lambda xp: xp.diag([1.0, 2.0], 1),
+    lambda xp: xp.roll([1.0, 2.0, 3.0], 1),
+    lambda xp: xp.flip([1.0, 2.0]),
+    lambda xp: xp.repeat([1.0, 2.0], [1, 2]),
+    lambda xp: xp.take([1.0, 2.0, 4.0], [2, 0]),
+    lambda xp: xp.squeeze([[1.0, 2.0]]),
+    lambda xp: xp.expand_dims([1.0, 2.0], 0),
+    lambda xp: xp.moveaxis([[1.0, 2.0]], 0, 1),
+    lambda xp: xp.reshape([1.0, 2.0], (2, 1)),
+    lambda xp: xp.rot90([[1.0, 2.0], [3.0, 4.0]]),
+    lambda xp: xp.kron([1.0, 2.0], [1.0, 3.0]),
+    lambda xp: xp.inner([1.0, 2.0], [1.0, 3.0]),
+    lambda xp: xp.cross([1.0, 2.0, 3.0], [1.0, 0.0, 2.0]),
+    lambda xp: xp.polyval([1.0, 0.0, 2.0], 3.0),
+    lambda xp: xp.polyval([1.0, 0.0, 2.0], [1.0, 2.0]),
+    lambda xp: xp.maximum(1, [0.0, 2.0]),
+    lambda xp: xp.power(2.0, [1.0, 3.0]),
+    lambda xp: xp.trapezoid([1.0, 3.0], [0.0, 2.0]),
+    lambda xp: xp.meshgrid([1.0, 2.0], [3.0, 4.0, 5.0])[1],
+    lambda xp: xp.split([1.0, 2.0, 3.0, 4.0], [1, 3])[1],
+    lambda xp: xp.split([1.0, 2.0, 3.0, 4.0], np.array([1, 3]))[2],
+    lambda xp: xp.broadcast_arrays([1.0, 2.0], [[1.0], [2.0]])[0],
+    lambda xp: xp.average([1.0, 3.0], weights=[1.0, 3.0]),
+    lambda xp: xp.linalg.matrix_norm([[3.0, 4.0]]),
+    lambda xp: xp.linalg.vector_norm([3.0, 4.0]),
+    lambda xp: xp.sort(xp.roots([1.0, -3.0, 2.0]).real),
+    lambda xp: xp.isclose([1.0, 2.0], [1.0, 3.0]),
+)
+
+
+def test_lists_are_taken(device: Device) -> None:
+    """Where NumPy takes them; numbers in them are exact."""
+    with mp.device(device.name):
+        for call in LISTS:
+            _same(call(mp), call(np))
+
+
+def test_what_is_no_array_is_refused() -> None:
+    """With the argument's name, in every function that changes or joins arrays."""
+    for call in (
+        lambda: mp.put([1.0], [0], 1),
+        lambda: mp.place([1.0], [True], [2]),
+        lambda: mp.putmask([1.0], [True], 2),
+        lambda: mp.copyto([1.0], 2),
+        lambda: mp.fill_diagonal([[1.0]], 2),
+        lambda: mp.exp(1.0, out=[0.0]),
+        lambda: mp.sum([1.0], out=[0.0]),
+        lambda: mp.stack([[1.0], [2.0]], out=3),
+        lambda: mp.concat(2.5),
+        lambda: mp.vstack(None),
+        lambda: mp.diag([1.0], "a"),
+        lambda: mp.trim_zeros([1.0], 2),
+        lambda: mp.triu({}),
+    ):
+        with pytest.raises(ArgumentError, match=r"needed|allowed"):
+            call()

@@ -202,6 +202,80 @@ def keywords(xp: Any) -> list[Any]:
     return [*found, a * [1, 2, 3, 4, 5], a + np.arange(5), np.arange(5.0) * a, a.conjugate()]
 
 
+def systems_by_hand(xp: Any) -> list[Any]:
+    """Elimination with pivots, a tridiagonal system, conjugate gradients, Newton's method."""
+    a = xp.array([[0.0, 2.0, 1.0], [1.0, 1.0, 1.0], [2.0, 1.0, 3.0]])
+    m = xp.hstack([a, xp.array([[3.0], [3.0], [6.0]])])
+    for k in range(3):
+        p = k + int(xp.argmax(xp.abs(m[k:, k])))
+        m[[k, p]] = m[[p, k]]
+        m[k] /= m[k, k]
+        for i in range(3):
+            if i != k:
+                m[i] -= m[i, k] * m[k]
+    low, main, up, d = (xp.full(6, float(v)) for v in (-1, 2.5, -1, 1))
+    for i in range(1, 6):
+        w = low[i] / main[i - 1]
+        main[i] -= w * up[i - 1]
+        d[i] -= w * d[i - 1]
+    x = xp.zeros_like(d)
+    x[-1] = d[-1] / main[-1]
+    for i in range(4, -1, -1):
+        x[i] = (d[i] - up[i] * x[i + 1]) / main[i]
+    h = 1.0 / (xp.arange(4)[:, None] + xp.arange(4) + 1) + xp.eye(4)
+    y, r = xp.zeros(4), xp.ones(4)
+    p, old = r.copy(), r @ r
+    for _ in range(4):
+        q = h @ p
+        alpha = old / (p @ q)
+        y += alpha * p
+        r -= alpha * q
+        new = r @ r
+        p, old = r + (new / old) * p, new
+    v = xp.array([2.0, 0.5])
+    for _ in range(7):
+        f = xp.array([v[0] ** 2 + v[1] ** 2 - 4, v[0] * v[1] - 1])
+        v = v - xp.linalg.solve(xp.array([[2 * v[0], 2 * v[1]], [v[1], v[0]]]), f)
+    return [m[:, -1], x, y, v]
+
+
+def points(xp: Any) -> list[Any]:
+    """Distances, neighbours, clusters, principal axes, particles that attract each other."""
+    x = xp.array([[1.0, 1.0], [1.5, 2.0], [8.0, 8.0], [9.0, 9.5], [0.5, 1.5]])
+    centres = x[[0, 2]].copy()
+    for _ in range(3):
+        apart = xp.linalg.norm(x[:, None] - centres[None], axis=2)
+        label = xp.argmin(apart, axis=1)
+        centres = xp.stack([x[label == k].mean(axis=0) for k in range(2)])
+    squares = ((x[:, None, :] - x[None]) ** 2).sum(-1)
+    order = xp.argsort(squares, axis=1)[:, :2]
+    middle = x - x.mean(axis=0)
+    w, v = xp.linalg.eigh(middle.T @ middle / (len(x) - 1))
+    place, speed, mass = x / 10, xp.zeros_like(x), xp.ones(5) / 5
+    for _ in range(4):
+        d = place[None, :, :] - place[:, None, :]
+        pull = d * (((d**2).sum(axis=-1) + 0.01) ** -1.5)[..., None] * mass[None, :, None]
+        speed += 0.01 * pull.sum(axis=1)
+        place += 0.01 * speed
+    near = xp.take_along_axis(squares, order, axis=1)
+    return [centres, label, order, near, w, xp.abs(v), place, xp.cov(x, rowvar=False)]
+
+
+def masks(xp: Any) -> list[Any]:
+    """What counts, and where results go: reductions and functions of a part."""
+    x = xp.array([[1.0, -4.0, 9.0], [0.0, 16.0, -1.0]])
+    there, roots = x > 0, xp.zeros_like(x)
+    xp.sqrt(x, out=roots, where=there)
+    over = xp.divide(1.0, x, out=xp.full_like(x, -7.0), where=x != 0)
+    x[x < -2] *= -1
+    found = [roots, over, x.sum(where=there), xp.max(x, axis=1, where=there, initial=0.5)]
+    found += [xp.mean(x, where=there), xp.prod(x, axis=0, where=there, initial=2.0)]
+    found += [xp.add.reduce(x, axis=1, where=there), xp.any(x > 8, axis=0, where=there)]
+    softmax = xp.exp(x - x.max(axis=1, keepdims=True))
+    softmax /= softmax.sum(axis=1, keepdims=True)
+    return [*found, softmax, xp.einsum(x, [0, 1], x, [0, 2], [1, 2]), x.item(4), x[:, xp.arange(2)]]
+
+
 def plain(found: Any) -> Any:
     """Numbers as NumPy has them, of arrays and lists of any kind."""
     if isinstance(found, (list, tuple)):
@@ -230,12 +304,35 @@ def near(found: Any, wanted: Any) -> bool:
         systems,
         places,
         keywords,
+        systems_by_hand,
+        points,
+        masks,
     ],
 )
 def test_scripts_run_with_another_module(script: Script) -> None:
     """NumPy's own results, as far as float64 has them."""
     for found, wanted in zip(script(mp), script(np), strict=True):
         assert near(plain(found), plain(wanted)), (found, wanted)
+
+
+def exact(found: Any) -> list[Fraction]:
+    """All numbers of arrays and lists of them."""
+    if isinstance(found, list):
+        return [number for one in found for number in exact(one)]
+    if isinstance(found, mp.Array):
+        return exact(found.ravel().to_fractions())
+    return [found] if isinstance(found, Fraction) else []
+
+
+@pytest.mark.parametrize("script", [systems_by_hand, points, masks, eigen_iteration, ode_steps])
+def test_scripts_lose_no_digits(script: Script) -> None:
+    """In dd as in qd: no step goes through float64."""
+    both = []
+    for form in ("dd", "qd"):
+        with mp.default_format(form):
+            both.append(exact(script(mp)))
+    for one, other in zip(*both, strict=True):
+        assert abs(one - other) <= max(abs(other), 1) * Fraction(1, 10**26)
 
 
 def test_fits_have_the_formats_digits() -> None:

@@ -47,6 +47,7 @@ def dstack(arrays: Any) -> Any:
 
 def hsplit(x: AnyArray, parts: int | Sequence[int]) -> list[Any]:
     """Parts along the second axis, of vectors along the only one."""
+    x = manipulation.checked(x, "x")
     return manipulation.split(x, parts, 1 if x.ndim > 1 else 0)
 
 
@@ -90,6 +91,7 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
     """The array turned k times by 90 degrees in the plane of two axes, from the first to the
     second: a view.
     """
+    x = manipulation.checked(x, "x")
     (turns,) = integers((k,), "k")
     first, second = axes
     if turns % 2:
@@ -100,6 +102,7 @@ def rot90(x: AnyArray, k: int = 1, axes: tuple[int, int] = (0, 1)) -> Any:
 
 def rollaxis(x: AnyArray, axis: int, start: int = 0) -> Any:
     """The view with an axis moved before that at *start*."""
+    x = manipulation.checked(x, "x")
     (along,) = axes.named(axis, x.ndim)
     there = start + x.ndim if start < 0 else start
     if not 0 <= there <= x.ndim:
@@ -122,6 +125,8 @@ def resize(x: Any, new_shape: int | Sequence[int]) -> Any:
 def trim_zeros(x: Any, trim: str = "fb") -> Any:
     """A vector without zeros at its front (*trim* has f), its back (b), or both: a view. A wait."""
     given = manipulation.checked(x, "x")
+    if not isinstance(trim, str):
+        raise ArgumentError(f"trim_zeros: trim: {trim!r:.40} given, 'f', 'b' or both are needed")
     if given.ndim != 1:
         raise ShapeError(f"trim_zeros: a vector is needed, shape {given.shape} given")
     kept = np.flatnonzero(np.asarray(elementwise.not_equal(given, 0)))
@@ -202,6 +207,7 @@ def diagflat(v: Any, k: int = 0) -> Any:
 
 def fill_diagonal(a: AnyArray, val: Any) -> None:
     """Set the main diagonal of a matrix, or of a cube of any number of axes, in its memory."""
+    a = elementwise.written(a, "fill_diagonal: a")
     if a.ndim < 2 or (a.ndim > 2 and len(set(a.shape)) > 1):
         raise ShapeError(
             f"fill_diagonal: a: a matrix or equal axes are needed, shape {a.shape} given"
@@ -421,18 +427,21 @@ def _of_matrix(x: AnyArray, what: str) -> tuple[int, int]:
 
 def tril_indices_from(x: AnyArray, k: int = 0) -> Any:
     """``tril_indices`` for a matrix, on its device."""
+    x = manipulation.checked(x, "x")
     n, m = _of_matrix(x, "tril_indices_from")
     return tril_indices(n, k, m, x.queue)
 
 
 def triu_indices_from(x: AnyArray, k: int = 0) -> Any:
     """``triu_indices`` for a matrix, on its device."""
+    x = manipulation.checked(x, "x")
     n, m = _of_matrix(x, "triu_indices_from")
     return triu_indices(n, k, m, x.queue)
 
 
 def diag_indices_from(x: AnyArray) -> Any:
     """``diag_indices`` for an array whose axes have one length, on its device."""
+    x = manipulation.checked(x, "x")
     if x.ndim < 2 or len(set(x.shape)) != 1:
         raise ShapeError(f"diag_indices_from: axes of one length are needed, {x.shape} given")
     return diag_indices(x.shape[0], x.ndim, x.queue)

@@ -112,6 +112,7 @@ def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
 
 def copyto(dst: AnyArray, src: Any, where: Any = True) -> None:
     """Set the elements of an array, all or those where a condition is true, to others."""
+    dst = elementwise.written(dst, "copyto: dst")
     if where is True:
         dst[...] = src
         return
@@ -142,7 +143,7 @@ def put_along_axis(x: AnyArray, indices: Any, values: Any, axis: int | None) -> 
 
 def putmask(a: AnyArray, mask: Any, values: Any) -> None:
     """Set elements where a mask is true to values, which are repeated over all elements."""
-    there = manipulation.checked(mask, "mask")
+    a, there = elementwise.written(a, "putmask: a"), manipulation.checked(mask, "mask")
     dst = manipulation.ravel(a)
     more = _repeated(values, a, a.size)
     a[...] = elementwise.where(manipulation.ravel(there), more, dst).reshape(a.shape)
@@ -150,7 +151,7 @@ def putmask(a: AnyArray, mask: Any, values: Any) -> None:
 
 def place(a: AnyArray, mask: Any, vals: Any) -> None:
     """Set elements where a mask is true to values, one after the other, again and again."""
-    there = manipulation.checked(mask, "mask")
+    a, there = elementwise.written(a, "place: a"), manipulation.checked(mask, "mask")
     count = int(statistics.count_nonzero(there))
     if count:
         a[elementwise.not_equal(there, 0).reshape(a.shape)] = _repeated(vals, a, count)
@@ -158,7 +159,7 @@ def place(a: AnyArray, mask: Any, vals: Any) -> None:
 
 def put(a: AnyArray, ind: Any, v: Any) -> None:
     """Set elements by their places in C order."""
-    places = np.asarray(ind).ravel()
+    a, places = elementwise.written(a, "put: a"), np.asarray(ind).ravel()
     if places.size and not (-a.size <= places.min() and places.max() < a.size):
         raise IndexError(f"put: ind: from {places.min()} to {places.max()}, size {a.size}")
     if places.size:

@@ -12,7 +12,7 @@ from portmp.formats import Format
 
 def _arrays(a: Any, b: Any) -> tuple[Any, Any]:
     """Both as arrays, what is none like the other one."""
-    like = a if isinstance(a, Viewed) else b
+    like = a if isinstance(a, Viewed) else creation.asarray(b)
     made = [
         x if isinstance(x, Viewed) else creation.array(x, dtypes.of_view(like.planes), like.queue)
         for x in (a, b)

@@ -350,24 +350,28 @@ def _like(x: AnyArray, dtype: Any, device: Where) -> tuple[Any, Where]:
 
 def zeros_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
     """Zeros of the shape of x, and where nothing else is given of its dtype and on its queue."""
+    x = manipulation.checked(x, "x")
     kind, where = _like(x, dtype, device)
     return zeros(x.shape, kind, where)
 
 
 def ones_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
     """Ones, likewise."""
+    x = manipulation.checked(x, "x")
     kind, where = _like(x, dtype, device)
     return ones(x.shape, kind, where)
 
 
 def empty_like(x: AnyArray, /, *, dtype: Any = None, device: Where = None) -> Any:
     """Elements that are not set, likewise."""
+    x = manipulation.checked(x, "x")
     kind, where = _like(x, dtype, device)
     return empty(x.shape, kind, where)
 
 
 def full_like(x: AnyArray, /, fill_value: Any, *, dtype: Any = None, device: Where = None) -> Any:
     """Equal numbers, likewise."""
+    x = manipulation.checked(x, "x")
     kind, where = _like(x, dtype, device)
     return full(x.shape, fill_value, kind, where)
 
@@ -500,12 +504,12 @@ def _triangle(x: AnyArray, k: int, name: str) -> Any:
 
 def tril(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros above a diagonal, the k-th above the main one."""
-    return _triangle(x, k, "tril")
+    return _triangle(manipulation.checked(x, "x"), k, "tril")
 
 
 def triu(x: AnyArray, /, k: int = 0) -> Any:
     """Matrices with zeros below a diagonal, the k-th above the main one."""
-    return _triangle(x, k, "triu")
+    return _triangle(manipulation.checked(x, "x"), k, "triu")
 
 
 def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> list[Any]:
@@ -516,6 +520,7 @@ def meshgrid(*arrays: AnyArray, indexing: str = "xy", sparse: bool = False) -> l
     """
     if indexing not in ("xy", "ij"):
         raise ArgumentError(f"meshgrid: indexing: {indexing!r} given, allowed are 'xy' and 'ij'")
+    arrays = tuple(manipulation.checked(x, f"arrays[{i}]") for i, x in enumerate(arrays))
     if any(x.ndim > 1 for x in arrays):
         raise ShapeError(f"meshgrid: vectors are needed, {[x.shape for x in arrays]} given")
     count = len(arrays)

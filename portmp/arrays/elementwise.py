@@ -82,11 +82,13 @@ def beside(operands: Sequence[Any]) -> Sequence[Any]:
 
     NumPy's arrays and lists become arrays on the device of the first array: in its format, which
     must hold all that they hold (numbers in lists are exact scalars), but for integers, which keep
-    their dtype.
+    their dtype. If none is one, the first list becomes one of the dtype of its numbers.
     """
     known = next((o for o in operands if isinstance(o, Viewed)), None)
     if known is None:
-        return [arrayed(operands[0], "operand"), *operands[1:]]
+        first = next((i for i, o in enumerate(operands) if not is_number(o)), 0)
+        known = arrayed(operands[first], "operand")
+        operands = [*operands[:first], known, *operands[first + 1 :]]
     return [o if isinstance(o, Viewed) else _joining(o, known) for o in operands]
 
 
@@ -275,16 +277,22 @@ _OF_TRUTH = {"add": "or", "mul": "and", "invert": "not", "abs": "copy"}
 
 def target(out: Any) -> Any:
     """The memory that *out* gives for a result."""
-    if not isinstance(out, Viewed):
-        raise ArgumentError(f"out: {type(out).__name__} given, an array is needed")
-    return out.planes
+    return written(out, "out").planes
+
+
+def written(x: Any, argument: str) -> AnyArray:
+    """An array whose elements are to be set; ArgumentError for anything else."""
+    if not isinstance(x, Viewed):
+        raise ArgumentError(f"{argument}: {type(x).__name__} given, an array is needed")
+    return x
 
 
 def given_back(found: View[Any], out: AnyArray | None) -> Any:
     if out is None:
         return wrapped(found)
-    if found is not out.planes:
-        into(found, out.planes)
+    place = target(out)
+    if found is not place:
+        into(found, place)
     return out
 
 

@@ -30,6 +30,7 @@ def reshape(
 
     *copy*: always (True), only where needed (None), or never (False: ValueError where needed).
     """
+    x = checked(x, "x")
     if order != "C":
         raise ArgumentError(f"reshape: order: {order!r} given, portmp has C order alone")
     found = x.reshape(shape)
@@ -55,6 +56,7 @@ def flatten(x: AnyArray, order: str = "C") -> Any:
 
 def squeeze(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
     """The view without axes of length 1: all of them, or those that are named."""
+    x = checked(x, "x")
     view = x.planes
     gone = axes.named(axis, x.ndim) if axis is not None else ()
     gone = gone if axis is not None else tuple(i for i, n in enumerate(x.shape) if n == 1)
@@ -69,6 +71,7 @@ def squeeze(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
 
 def expand_dims(x: AnyArray, /, axis: int | Sequence[int] = 0) -> Any:
     """The view with new axes of length 1 at these places of the result."""
+    x = checked(x, "x")
     count = x.ndim + (len(axis) if isinstance(axis, Sequence) else 1)
     if isinstance(axis, (int, np.integer)) and not -count <= axis < count:
         raise IndexError(f"expand_dims: axis {axis} is out of range for {count} axes")
@@ -79,7 +82,7 @@ def expand_dims(x: AnyArray, /, axis: int | Sequence[int] = 0) -> Any:
 
 def permute_dims(x: AnyArray, /, axes: Sequence[int]) -> Any:
     """The view with the axes in another order."""
-    return x.transpose(*axes)
+    return checked(x, "x").transpose(*axes)
 
 
 def transpose(x: AnyArray, axes: Sequence[int] | None = None) -> Any:
@@ -89,11 +92,12 @@ def transpose(x: AnyArray, axes: Sequence[int] | None = None) -> Any:
 
 def matrix_transpose(x: AnyArray, /) -> Any:
     """The view with the last two axes exchanged."""
-    return x.mT
+    return checked(x, "x").mT
 
 
 def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
     """The view with two axes exchanged."""
+    x = checked(x, "x")
     first, second = axes.named(axis1, x.ndim)[0], axes.named(axis2, x.ndim)[0]
     order = list(range(x.ndim))
     order[first], order[second] = second, first
@@ -102,6 +106,7 @@ def swapaxes(x: AnyArray, axis1: int, axis2: int) -> Any:
 
 def moveaxis(x: AnyArray, source: int | Sequence[int], destination: int | Sequence[int], /) -> Any:
     """The view with some axes at other places; the others keep their order."""
+    x = checked(x, "x")
     left, there = (
         axes.named(source, x.ndim, "source"),
         axes.named(destination, x.ndim, "destination"),
@@ -116,6 +121,7 @@ def moveaxis(x: AnyArray, source: int | Sequence[int], destination: int | Sequen
 
 def broadcast_to(x: AnyArray, /, shape: int | Sequence[int]) -> Any:
     """The view with this shape: elements are repeated along axes of length 1 and new ones."""
+    x = checked(x, "x")
     return wrapped(x.planes.broadcast_to(tuple(integers((shape,), "shape"))))
 
 
@@ -130,17 +136,20 @@ def broadcast_shapes(*shapes: Sequence[int]) -> tuple[int, ...]:
 
 def broadcast_arrays(*arrays: AnyArray) -> list[Any]:
     """Views of arrays with the shape to which they broadcast together."""
-    shape = broadcast_shapes(*(x.shape for x in arrays))
-    return [broadcast_to(x, shape) for x in arrays]
+    given = [checked(x, f"arrays[{i}]") for i, x in enumerate(arrays)]
+    shape = broadcast_shapes(*(x.shape for x in given))
+    return [broadcast_to(x, shape) for x in given]
 
 
 def atleast_1d(x: AnyArray) -> Any:
     """The view with one axis at least."""
+    x = checked(x, "x")
     return x if x.ndim else x.reshape(1)
 
 
 def atleast_2d(x: AnyArray) -> Any:
     """The view with two axes at least; new ones come first."""
+    x = checked(x, "x")
     return x if x.ndim > 1 else atleast_1d(x)[None, :]
 
 
@@ -153,9 +162,16 @@ def astype(x: AnyArray, dtype: Any, /, *, copy: bool = True, device: Any = None)
 # --- joining and splitting ------------------------------------------------------------------------
 
 
+def _several(arrays: Any, what: str) -> list[AnyArray]:
+    """Arrays of a sequence of what can be one, or the parts of an array along its first axis."""
+    if not isinstance(arrays, (Sequence, Viewed, np.ndarray)) or isinstance(arrays, str):
+        raise ArgumentError(f"{what}: arrays: {type(arrays).__name__} given, a list is needed")
+    return [checked(x, f"{what}: arrays[{i}]") for i, x in enumerate(arrays)]
+
+
 def _alike(arrays: Sequence[Any], what: str) -> list[View[Any]]:
     """Views of one dtype."""
-    given = [checked(x, f"{what}: arrays[{i}]").planes for i, x in enumerate(arrays)]
+    given = [x.planes for x in _several(arrays, what)]
     if not given:
         raise ArgumentError(f"{what}: no arrays given")
     kind = reduce(
@@ -167,7 +183,7 @@ def _alike(arrays: Sequence[Any], what: str) -> list[View[Any]]:
 def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | None = None) -> Any:
     """Arrays one after the other along an axis; with None, all their elements as a vector."""
     if axis is None:
-        arrays, axis = [ravel(checked(x, "concat")) for x in arrays], 0
+        arrays, axis = [ravel(x) for x in _several(arrays, "concat")], 0
     views = _alike(arrays, "concat")
     first = views[0]
     if not first.ndim:
@@ -184,7 +200,7 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
             )
     total = sum(view.shape[along] for view in views)
     shape = (*first.shape[:along], total, *first.shape[along + 1 :])
-    target = moves.like(first, shape) if out is None else out.planes
+    target = moves.like(first, shape) if out is None else elementwise.target(out)
     place = 0
     for view in views:
         start = target.start + place * target.strides[along]
@@ -195,7 +211,8 @@ def concat(arrays: Sequence[AnyArray], /, axis: int | None = 0, out: AnyArray | 
 
 def stack(arrays: Sequence[AnyArray], /, axis: int = 0, out: AnyArray | None = None) -> Any:
     """Arrays of one shape along a new axis."""
-    shapes = {checked(x, "stack").shape for x in arrays}
+    arrays = _several(arrays, "stack")
+    shapes = {x.shape for x in arrays}
     if len(shapes) > 1:
         raise ShapeError(f"stack: arrays of shapes {sorted(shapes)} given, one shape is needed")
     return concat([expand_dims(x, axis=axis) for x in arrays], axis=axis, out=out)
@@ -203,27 +220,30 @@ def stack(arrays: Sequence[AnyArray], /, axis: int = 0, out: AnyArray | None = N
 
 def unstack(x: AnyArray, /, axis: int = 0) -> tuple[Any, ...]:
     """Views of an array's slices along an axis."""
+    x = checked(x, "x")
     return tuple(moveaxis(x, axis, 0)[i, ...] for i in range(x.shape[axes.named(axis, x.ndim)[0]]))
 
 
 def vstack(arrays: Sequence[AnyArray]) -> Any:
     """Arrays below each other; vectors are rows."""
-    return concat([atleast_2d(x) for x in arrays], axis=0)
+    return concat([atleast_2d(x) for x in _several(arrays, "vstack")], axis=0)
 
 
 def hstack(arrays: Sequence[AnyArray]) -> Any:
     """Arrays beside each other; vectors one after the other."""
-    made = [atleast_1d(x) for x in arrays]
+    made = [atleast_1d(x) for x in _several(arrays, "hstack")]
     return concat(made, axis=0 if made and made[0].ndim == 1 else 1)
 
 
 def column_stack(arrays: Sequence[AnyArray]) -> Any:
     """Arrays beside each other; vectors are columns."""
-    return concat([x if x.ndim > 1 else atleast_1d(x)[:, None] for x in arrays], axis=1)
+    made = [atleast_1d(x) for x in _several(arrays, "column_stack")]
+    return concat([x if x.ndim > 1 else x[:, None] for x in made], axis=1)
 
 
 def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Views of so many parts along an axis, as equal as can be, or cut at these indices."""
+    x = checked(x, "x")
     (along,) = axes.named(axis, x.ndim)
     n = x.shape[along]
     if isinstance(parts, (int, np.integer)):
@@ -232,13 +252,14 @@ def array_split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[
         size, more = divmod(n, int(parts))
         cuts = [i * size + min(i, more) for i in range(int(parts) + 1)]
     else:
-        cuts = [0, *parts, n]
+        cuts = [0, *integers((list(np.atleast_1d(parts)),), "split: parts"), n]
     lead = (slice(None),) * along
     return [x[(*lead, slice(a, b))] for a, b in itertools.pairwise(cuts)]
 
 
 def split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
     """Views of equal parts along an axis, or cut at these indices."""
+    x = checked(x, "x")
     n = x.shape[axes.named(axis, x.ndim)[0]]
     if isinstance(parts, (int, np.integer)) and (parts < 1 or n % parts):
         raise ShapeError(f"split: an axis of length {n} has no {parts} equal parts")
@@ -250,6 +271,7 @@ def split(x: AnyArray, parts: int | Sequence[int], axis: int = 0) -> list[Any]:
 
 def flip(x: AnyArray, /, axis: int | Sequence[int] | None = None) -> Any:
     """The view with some axes (all, where none is named) backwards."""
+    x = checked(x, "x")
     turned = axes.named(axis, x.ndim)
     return x[tuple(slice(None, None, -1 if i in turned else None) for i in range(x.ndim))]
 
@@ -271,6 +293,7 @@ def roll(
 
     Without an axis they move along all of them, in C order.
     """
+    x = checked(x, "x")
     if axis is None:
         return roll(ravel(x), sum(integers((shift,), "shift")), axis=0).reshape(x.shape)
     along = [
@@ -292,6 +315,7 @@ def roll(
 
 def tile(x: AnyArray, repetitions: int | Sequence[int], /) -> Any:
     """The array, so many times along each axis; missing numbers and axes are 1, at the front."""
+    x = checked(x, "x")
     counts = integers((repetitions,), "repetitions")
     if any(n < 0 for n in counts):
         raise ArgumentError(
@@ -312,6 +336,7 @@ def repeat(x: AnyArray, repeats: int | AnyArray, /, axis: int | None = None) -> 
     *repeats*: a number, or an array of integers, one for each element along the axis; their sum is
     read from the device: a wait.
     """
+    x = checked(x, "x")
     if axis is None:
         x, axis = ravel(x), 0
     (along,) = axes.named(axis, x.ndim)
@@ -358,6 +383,7 @@ def _places(ends: Numbers, every: Numbers) -> Numbers:
 
 def take(x: AnyArray, indices: Any, /, axis: int | None = None) -> Any:
     """Elements by their indices along an axis (needed where there are several)."""
+    x = checked(x, "x")
     if axis is None:
         x, axis = (x, 0) if x.ndim == 1 else (ravel(x), 0)
     (along,) = axes.named(axis, x.ndim)
@@ -366,8 +392,9 @@ def take(x: AnyArray, indices: Any, /, axis: int | None = None) -> Any:
 
 def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int = -1) -> Any:
     """Elements by indices that are given for each place of the other axes."""
+    x = checked(x, "x")
     (along,) = axes.named(axis, x.ndim)
-    checked(indices, "indices")
+    indices = checked(indices, "indices")
     if indices.ndim != x.ndim:
         raise ShapeError(f"take_along_axis: indices have {indices.ndim} axes, x has {x.ndim}")
     shape = list(
@@ -390,8 +417,10 @@ def take_along_axis(x: AnyArray, indices: AnyArray, /, axis: int = -1) -> Any:
 
 def diagonal(x: AnyArray, /, offset: int = 0) -> Any:
     """The view of the diagonals of matrices, the offset-th above the main one."""
+    x = checked(x, "x")
     if x.ndim < 2:
         raise ShapeError(f"diagonal: matrices are needed, shape {x.shape} given")
+    (offset,) = integers((offset,), "diagonal: offset")
     view = x.planes
     rows, cols = x.shape[-2:]
     down, right = view.strides[-2:]

@@ -53,6 +53,7 @@ def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -
     upper, lower = _halves(values, axis)
     step: Any = dx
     if x is not None:
+        x = manipulation.checked(x, "x")
         after, before = _halves(x, -1 if x.ndim == 1 else axis)
         step = after - before
         if x.ndim == 1:

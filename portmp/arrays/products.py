@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from portmp.arrays import creation, dtypes, elementwise, manipulation, statistics
 from portmp.arrays.dtypes import BOOL
-from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.routines import axes, base, certified, exact, gemm, methods, reduce
 from portmp.runtime.planes import Planes
@@ -179,6 +179,7 @@ def _certified(
 
 def inner(x1: AnyArray, x2: AnyArray) -> Any:
     """Sums of products over the last axes of both."""
+    x1, x2 = manipulation.checked(x1, "x1"), manipulation.checked(x2, "x2")
     if x1.ndim == 0 or x2.ndim == 0:
         return elementwise.multiply(x1, x2)
     return tensordot(x1, x2, axes=((-1,), (-1,)))
@@ -199,6 +200,7 @@ def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
 
 def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The Kronecker product: each element of x1 times x2, as blocks."""
+    x1, x2 = manipulation.checked(x1, "x1"), manipulation.checked(x2, "x2")
     ndim = max(x1.ndim, x2.ndim)
     sizes = [[1] * (ndim - x.ndim) + list(x.shape) for x in (x1, x2)]
     left = x1.reshape([n for size in sizes[0] for n in (size, 1)])
@@ -216,7 +218,7 @@ def cross(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
     a, b = _pair("cross", x1, x2)
     a, b = (manipulation.moveaxis(x, axis, -1) for x in (a, b))
     if a.shape[-1:] != (3,) or b.shape[-1:] != (3,):
-        raise ShapeError(f"cross: an axis of length 3 is needed, {x1.shape} and {x2.shape} given")
+        raise ShapeError(f"cross: an axis of length 3 is needed, {a.shape} and {b.shape} given")
     after, before = [1, 2, 0], [2, 0, 1]
     found = a[..., after] * b[..., before] - a[..., before] * b[..., after]
     return manipulation.moveaxis(found, -1, axis)
@@ -224,10 +226,12 @@ def cross(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
 
 def diag(x: AnyArray, k: int = 0) -> Any:
     """The matrix with this vector on its k-th diagonal, or a copy of a matrix' k-th diagonal."""
+    x = manipulation.checked(x, "x")
     if x.ndim == 2:
         return manipulation.diagonal(x, offset=k).copy()
     if x.ndim != 1:
         raise ShapeError(f"diag: a vector or a matrix is needed, shape {x.shape} given")
+    (k,) = integers((k,), "diag: k")
     n = x.size + abs(k)
     found = creation.zeros((n, n), x.dtype, x.queue)
     manipulation.diagonal(found, offset=k)[...] = x
@@ -249,6 +253,8 @@ def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> An
 
 def polyval(p: AnyArray, x: Any) -> Any:
     """The polynomial with coefficients p, the highest first, at x: Horner's rule."""
+    p, x = elementwise.beside([p, x])
+    p = manipulation.checked(p, "p")
     found = creation.zeros_like(x if isinstance(x, Viewed) else p[0])
     for coefficient in p:
         found = found * x + coefficient

@@ -161,7 +161,8 @@ class UniqueInverse(NamedTuple):
 
 def unique_all(x: AnyArray, /) -> UniqueAll:
     """Different values in order, with all that is known of them; each NaN differs. A wait."""
-    flat = manipulation.ravel(manipulation.checked(x, "x"))
+    x = manipulation.checked(x, "x")
+    flat = manipulation.ravel(x)
     n, queue = flat.size, flat.queue
     if not n:
         none = wrapped(allocate_numbers("int64", (0,), queue))

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from portmp.arrays import dtypes, elementwise, manipulation
 from portmp.arrays.dtypes import BOOL, INTEGER, Dtype
-from portmp.arrays.viewed import AnyArray, Viewed, wrapped
+from portmp.arrays.viewed import AnyArray, Viewed, integers, wrapped
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.routines import axes, base, certified, exact, moves, order, reduce, scan
@@ -69,7 +69,7 @@ def _reduced(kind: str, view: View[Any], axis: Axis, keepdims: bool, dtype: str 
 def _into(found: Any, out: AnyArray | None) -> Any:
     if out is None:
         return found
-    elementwise.into(found.planes, out.planes)
+    elementwise.into(found.planes, elementwise.target(out))
     return out
 
 
@@ -471,6 +471,7 @@ def diff(
     """
     x = manipulation.checked(x, "x")
     prepend, append = (_edge(end, x, axis) for end in (prepend, append))
+    (n,) = integers((n,), "diff: n")
     if n < 0:
         raise ArgumentError(f"diff: n: {n} given, a number from 0 on is needed")
     parts = [part for part in (prepend, x, append) if part is not None]
@@ -493,7 +494,8 @@ def average(x: AnyArray, axis: Axis = None, weights: Any = None) -> Any:
     """The mean, or that with weights, which broadcast with x."""
     if weights is None:
         return mean(x, axis)
-    (x, weights) = elementwise.beside([manipulation.checked(x, "x"), weights])
+    x = manipulation.checked(x, "x")
+    weights = manipulation.checked(elementwise.beside([x, weights])[1], "weights")
     if weights.shape != x.shape and weights.ndim == 1 and isinstance(axis, int):
         ends = [1] * x.ndim
         ends[axis] = weights.size

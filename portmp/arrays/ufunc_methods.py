@@ -153,8 +153,7 @@ def at(name: str) -> Callable[..., Any]:
     """
 
     def at(a: AnyArray, indices: Any, b: Any) -> None:
-        if not hasattr(a, "planes"):
-            raise ArgumentError(f"{name}.at: a: {type(a).__name__} given, an array is needed")
+        a = elementwise.written(a, f"{name}.at: a")
         key = indices if isinstance(indices, tuple) else (indices,)
         if not all(_whole(part) for part in key):
             # Slices and truth values name an element once.

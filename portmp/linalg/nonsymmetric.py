@@ -238,7 +238,7 @@ def roots(p: Array) -> Complex:
     They are the eigenvalues of its companion matrix (``eigvals``); leading zeros are left out,
     trailing ones are roots at zero, the last of the result.
     """
-    given = operand(p, "roots: p")
+    given = operands.values(p, "roots: p")
     base.computes(given.format, "roots: p")
     if given.ndim != 1:
         raise ShapeError(f"roots: p {given.shape} given, one axis is needed")

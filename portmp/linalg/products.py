@@ -50,7 +50,8 @@ def vector_norm(
 
     Of order 2 as ``norm``, of p (sum |x|^p)^(1/p), where powers may overflow or vanish.
     """
-    size = elementwise.abs(manipulation.checked(x, "x"))
+    x = manipulation.checked(x, "x")
+    size = elementwise.abs(x)
     if ord == float("inf"):
         return statistics.max(size, axis, keepdims=keepdims)
     if ord == -float("inf"):
@@ -76,7 +77,8 @@ def matrix_norm(x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> 
 
     And by singular values: 2 (the largest), -2 (the least), 'nuc' (their sum).
     """
-    if manipulation.checked(x, "x").ndim < 2:
+    x = manipulation.checked(x, "x")
+    if x.ndim < 2:
         raise ShapeError(f"matrix_norm: matrices are needed, shape {x.shape} given")
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
