@@ -937,7 +937,7 @@ FAULTS = (
     Fault(
         "tight bounds of results that take c's place are those with another c",
         "portmp/arrays/blas.py",
-        "    return elementwise.apply(\"copy\", [addend])\n",
+        '    return elementwise.apply("copy", [addend])\n',
         "    return addend\n",
         "test_certified_tight.py",
         "any_way",
