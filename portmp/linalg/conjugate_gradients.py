@@ -84,7 +84,8 @@ def cg(
     Bits are the same on every device. With matrices, numbers are read once for up to eight
     iterations (a wait), the last of which may be for nothing. Raises ArgumentError where p.(a p) <=
     0 shows that a, or its short copy, is not positive definite, where r.(M r) <= 0 shows it of M,
-    and where numbers are not finite.
+    and where numbers are not finite, the solution's too. In ``d+s``, whose low limbs have float32's
+    range, a's numbers are to be within about 2^100 of 1 for all of its digits.
     """
     tolerance = _one(tolerance, rtol, "tolerance", "rtol")
     iterations = _one(iterations, maxiter, "iterations", "maxiter")
