@@ -11,7 +11,7 @@ import pytest
 from slow import slow
 
 import portmp as mp
-from portmp import formats
+from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
 from portmp.routines import small
@@ -188,3 +188,16 @@ def test_shapes_change_no_bits(gpu: Device, monkeypatch: pytest.MonkeyPatch) -> 
             one = mp.linalg.lu_factor(mp.from_limbs(host, f, gpu)).lu.to_limbs()
             found.add(b"".join(bits([np.nan_to_num(p) for p in one])))
     assert len(found) == 1
+
+
+def test_solve_of_larger_stacks(gpu: Device) -> None:
+    """A stack of matrices that is smaller than that of right-hand sides: each goes with its own."""
+    rng = np.random.default_rng(5)
+    for stack, sides in (((), (3, 5, 1)), ((2, 1), (3, 5, 2))):
+        a, b = rng.standard_normal((*stack, 5, 5)), rng.standard_normal(sides)
+        on = [
+            mp.linalg.solve(mp.array(a, "dd", d), mp.array(b, "dd", d)).to_limbs()
+            for d in (gpu, discovery.get("host"))
+        ]
+        for mine, host in zip(*on, strict=True):
+            assert mine.tobytes() == host.tobytes()

@@ -113,17 +113,28 @@ def test_gemm_of_a_short_format(device: Device, transposed: bool) -> None:
 
 def test_few_tiles_get_finer() -> None:
     """Until each compute unit has one; large products keep their tiles."""
-    coarse = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2)
-    assert gemm_launch._spread(coarse, 4096, 4096, 1, 132) == coarse
-    assert gemm_launch._spread(coarse, 64, 64, 100, 132) == coarse
-    two = gemm_launch._spread(coarse, 256, 256, 1, 120)
-    assert two == GemmSchedule(16, 8, 2, 2, 8, vector=2, pad=2)
-    assert gemm_launch._spread(coarse, 8, 8, 1, 132) == GemmSchedule(16, 8, 1, 1, 8)
+    coarse, dd = GemmSchedule(16, 8, 4, 4, 8, vector=2, pad=2), mp.formats.get("dd")
+    assert gemm_launch._spread(dd, coarse, 4096, 4096, 1, 132) == coarse
+    assert gemm_launch._spread(dd, coarse, 64, 64, 100, 132) == coarse
+    two = gemm_launch._spread(dd, coarse, 256, 256, 1, 120)
+    assert two == GemmSchedule(16, 8, 2, 2, 32, vector=2, pad=2)
+    assert gemm_launch._spread(dd, coarse, 8, 8, 1, 132) == GemmSchedule(16, 8, 1, 1, 8)
     rows = ReduceSchedule(16, 8, 1, call=ACROSS)
     assert reduce_launch._spread(rows, 2**14, 2, 132) == rows
     assert reduce_launch._spread(rows, 2**13, 1, 132).rows == 2
     assert reduce_launch._spread(rows, 100, 1, 132).rows == 1
     assert reduce_launch._spread(SweepSchedule(8), 1, 1, 64).rows == 8
+
+
+def test_deeper_tiles_fit_every_block() -> None:
+    """Tiles of few blocks get deeper while memory that every GPU has holds them, no further."""
+    for form in map(mp.formats.get, mp.formats.STANDARD):
+        for stages in (1, 2):
+            s = GemmSchedule(4, 16, 2, 4, 16, vector=2, pad=2, stages=stages)
+            before = s.shared_bytes(form)
+            for n in (64, 1000, 4480, 8192):
+                found = gemm_launch._spread(form, s, 8, n, 1, 132)
+                assert found.shared_bytes(form) <= max(before, 32768), (form.name, stages, n)
 
 
 def test_tiles_of_thin_products() -> None:

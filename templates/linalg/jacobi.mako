@@ -98,11 +98,12 @@ ${pair("i", "low", "high")}
                         const ${w.value} turned_round = ${f["neg"]}(slant);
                         const ${w.value} far = minus ? turned_round : slant;
                         const ${w.value} one = ${one}, one_half = ${one_half};
-                        ${w.value} t;
-                        if (${w.word_of("far", 0)} > ${w.literal(2.0**60 if w.scalar == "float" else 2.0**500)})
-                            t = ${f["div"]}(one_half, far);
-                        else
-                            t = ${f["div"]}(one, ${f["add"]}(far, ${f["sqrt"]}(${f["add"]}(${f["mul"]}(far, far), one))));
+                        const int beyond = ${w.word_of("far", 0)} > ${w.literal(2.0**60 if w.scalar == "float" else 2.0**500)};
+                        const ${w.value} above = beyond ? one_half : one;
+                        ${w.value} under = far, t;
+                        if (!beyond)
+                            under = ${f["add"]}(far, ${f["sqrt"]}(${f["add"]}(${f["mul"]}(far, far), one)));
+                        t = ${f["div"]}(above, under);
                         if (minus)
                             t = ${f["neg"]}(t);
                         const ${w.value} c = ${f["div"]}(one, ${f["sqrt"]}(${f["add"]}(${f["mul"]}(t, t), one)));

@@ -237,14 +237,16 @@ def default(target: Planes, k: int, accuracy: str) -> Schedule:
     m, n = target.shape[-2:]
     s = schedules.gemm(target.format, target.device, accuracy, m, n)
     copies = base.blocks(k, definition.SLAB) * (target.size // (m * n))
-    return shared_out(_spread(s, m, n, copies, target.device.properties.compute_units), target)
+    return shared_out(
+        _spread(target.format, s, m, n, copies, target.device.properties.compute_units), target
+    )
 
 
 @lru_cache(maxsize=1024)
-def _spread(s: Schedule, m: int, n: int, copies: int, units: int) -> Schedule:
+def _spread(form: Format, s: Schedule, m: int, n: int, copies: int, units: int) -> Schedule:
     """With fewer results a thread, where half a tile is enough or compute units would have none."""
     s = s.fitting(m, n)
-    while _tiles(s, m, n) * copies < units and (more := s.spread()):
+    while _tiles(s, m, n) * copies < units and (more := s.spread(form)):
         s = more
     return s
 

@@ -24,6 +24,9 @@ ADDRESSES = 40
 """Registers of a GEMM thread that hold no values of the format: about this many."""
 
 
+BLOCK_MEMORY = 32768
+"""Bytes of memory that a block has on every GPU."""
+
 REGISTERS, OF_A_THREAD = 65536, 255
 """32-bit registers of a compute unit and of a thread, as most GPUs have them."""
 
@@ -146,10 +149,14 @@ class GemmSchedule(Schedule):
         length = getattr(self, name)
         return None if length % 2 else replace(self, **{name: length // 2}).consistent()
 
-    def spread(self) -> GemmSchedule | None:
-        """``finer``, and with a deeper tile: few blocks must wait for memory less often."""
+    def spread(self, form: Format) -> GemmSchedule | None:
+        """``finer``, and with a deeper tile: few blocks must wait for memory less often.
+
+        As deep as before where a block of some GPU has too little memory for it.
+        """
         finer = self.finer()
-        return finer and replace(finer, tile_k=min(2 * self.tile_k, definition.PERIOD))
+        deeper = finer and replace(finer, tile_k=min(2 * self.tile_k, definition.PERIOD))
+        return deeper if deeper and deeper.shared_bytes(form) <= BLOCK_MEMORY else finer
 
     def fitting(self, m: int, n: int) -> GemmSchedule:
         """With fewer results a thread along a side of which half a tile is enough."""
@@ -255,7 +262,7 @@ class PanelSchedule(Schedule):
         """Itself, for values with a bound: a CPU's registers are few at any rate."""
         return self
 
-    def spread(self) -> None:
+    def spread(self, form: Format) -> None:
         """None: a work-item's share is small."""
 
     def fitting(self, m: int, n: int) -> PanelSchedule:

@@ -245,7 +245,7 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
     if shape and count <= definition.BLOCK:
         kept = _found(w, 1, 0, m)
         _few_rows(shape, a, w, 0, kept)
-        return Factored(kept.pivots, kept.singular, kept.order)
+        return Factored(kept.pivots, kept.singular, kept.order.view_as((batch, m)))
     if a is not w:
         elementwise.apply("copy", [a], w)
     if w.device.by_reference:
