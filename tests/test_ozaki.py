@@ -448,7 +448,7 @@ def test_special_rows(method: str, device: Device) -> None:
 
 @pytest.mark.parametrize("method", list(HOST))
 def test_shapes(method: str, device: Device) -> None:
-    """Strided, transposed, batched and empty operands; no depth; alpha 0; C in place."""
+    """Strided, transposed, batched, empty operands; no depth; alpha 0; C by columns, in place."""
     a, b = pair("dd", 6, 8, 10, device)
     want = bits(mp.gemm(a, b, method=method))
     assert bits(mp.gemm(a.T.copy(), b, trans_a=True, method=method)) == want
@@ -468,6 +468,11 @@ def test_shapes(method: str, device: Device) -> None:
     assert bits(mp.gemm(a, b, alpha=0, beta=1, c=c, method=method)) == kept
     assert bits(mp.gemm(a[::-1], b[:, ::-1], method=method)[::-1, ::-1].copy()) == want
     twice = mp.gemm(a, b, beta=1, c=c, method=method)
+    by_columns = mp.zeros((8, 6), "dd", device).T
+    mp.gemm(a, b, beta=1, c=c, out=by_columns, method=method)
+    assert bits(by_columns.copy()) == bits(twice)
+    odd = mp.gemm(a, b[:, :7], beta=1, c=c[:, :7], method=method)
+    assert bits(odd) == bits(twice[:, :7].copy())
     assert bits(mp.gemm(a, b, beta=1, c=c, out=c, method=method)) == bits(twice)
 
 

@@ -83,8 +83,8 @@ def solve(
 
     *assume_a*, SciPy's: ``sym`` takes a as symmetric, by L D L^T (``ldl``), ``pos`` as positive
     definite, by Cholesky. Of both only the upper triangle is read, with *lower* the lower one.
-    *overwrite_a*, *overwrite_b*, SciPy's: factors take a's memory, x takes b's; not with
-    ``sym``, *refine* or *certify*, which need both.
+    *overwrite_a*, *overwrite_b*, SciPy's: factors take a's memory, x takes b's, unless it is
+    converted to the other's format; not with ``sym``, *refine* or *certify*, which need both.
     """
     a, b = operands.alike(a, b, "solve")
     assumed = ASSUMED.get(str(assume_a), assume_a)
