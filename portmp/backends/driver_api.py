@@ -492,7 +492,7 @@ class GpuQueue(Queue):
         """Memory for arguments, and what launches a kernel with what lies there."""
         how, args = self._how(kernel, grid, block, args)
         packed = _Packed(args, self.device)
-        return packed, partial(self._send, how, packed.address)
+        return packed, partial(self._send, how, packed.memory)
 
     def _how(
         self, kernel: Kernel, grid: Dim3, block: Dim3, args: Sequence[Argument]
@@ -509,12 +509,12 @@ class GpuQueue(Queue):
                 kernel.allowed = extra
         return _How(kernel, grid, block, extra), args
 
-    def _send(self, how: _How, address: int) -> None:
-        """Launch a kernel with the arguments at an address."""
+    def _send(self, how: _How, arguments: _Arguments) -> None:
+        """Launch a kernel with the arguments in memory, which drivers copy before they return."""
         kernel, grid, block, extra = how
         launch = self._driver.launch_together if kernel.together else self._driver.launch
         try:
-            launch(kernel.function, grid, block, extra, self.stream, address)
+            launch(kernel.function, grid, block, extra, self.stream, arguments.address)
         except CheckError:
             raise  # which says all that
         except LaunchError as error:
@@ -558,11 +558,11 @@ class _Arguments:
     """Memory for so many arguments as drivers read them: addresses, then eight bytes for each."""
 
     def __init__(self, count: int) -> None:
-        self.memory = ctypes.create_string_buffer(16 * count or 1)
+        self.words = ctypes.create_string_buffer(16 * count or 1)
         self.first = 8 * count
-        self.address = ctypes.addressof(self.memory)
+        self.address = ctypes.addressof(self.words)
         start = self.address + self.first
-        struct.pack_into(f"<{count}Q", self.memory, 0, *range(start, start + 8 * count, 8))
+        struct.pack_into(f"<{count}Q", self.words, 0, *range(start, start + 8 * count, 8))
 
 
 class _Packed:
@@ -572,10 +572,9 @@ class _Packed:
         self.args = args
         self.device = device
         self.values = _values(args, device)
-        memory = _Arguments(len(args))
-        self.address = memory.address
+        self.memory = _Arguments(len(args))
         layout = _layout(tuple(map(type, args)))
-        self._pack = partial(layout.pack_into, memory.memory, memory.first)
+        self._pack = partial(layout.pack_into, self.memory.words, self.memory.first)
 
     def pack(self) -> None:
         """Put the values there; ArgumentError where one is no argument, or of another device."""
@@ -591,18 +590,18 @@ class _Scratch(threading.local):
     def __init__(self) -> None:
         self._kept: dict[int, _Arguments] = {}
 
-    def filled(self, args: Sequence[Argument], device: Device) -> int:
-        """The address of memory with these arguments, until the next ones. Errors: ``pack``'s."""
+    def filled(self, args: Sequence[Argument], device: Device) -> _Arguments:
+        """Memory with these arguments, until the next ones; errors as of ``_Packed.pack``."""
         count = len(args)
         memory = self._kept.get(count)
         if memory is None:
             memory = self._kept[count] = _Arguments(count)
         layout = _layout(tuple(map(type, args)))
         try:
-            layout.pack_into(memory.memory, memory.first, *_values(args, device))
+            layout.pack_into(memory.words, memory.first, *_values(args, device))
         except struct.error:
             raise ArgumentError(_wrong(args, device)) from None
-        return memory.address
+        return memory
 
 
 _scratch = _Scratch()
