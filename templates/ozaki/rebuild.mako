@@ -1,6 +1,6 @@
 ## A product's integers from its residues, and from them values.
-## w: Writer, system: the moduli, each: elements of a work-item, which are read at once; parted:
-## whether there is more than one part: parts of the depth are summed here (blocks of residues' products).
+## w: Writer, system: the moduli, each: elements of a work-item, which are read at once where memory is
+## read by vectors; parted: whether the depth has more than one part, all of which are summed here.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
 <%namespace name="sums" file="/ozaki/result.mako"/>
@@ -11,6 +11,7 @@
     base, rounding = 2.0 ** 40, 6755399441055744.0
     product = system.digits_of(system.product)
     layout = ("parts", "stride", "part_stride")
+    kind = p.const_pointer.format(f"int{each}" if w.memory_vectors else "int")
 %>
 ${arithmetic(double, [])}
 ${double_from_int(double)}
@@ -31,7 +32,7 @@ ${p.constant} double rebuild_others[${len(digits) * len(moduli)}] = {
 % else:
     {
 % endif
-        ${p.const_pointer.format(f"int{each}")}found = (${p.const_pointer.format(f"int{each}")})(products + ${"part * part_stride + " if parted else ""}row * row_stride + first);
+        ${kind}found = (${kind})(products + ${"part * part_stride + " if parted else ""}row * row_stride + first);
         double whole[${each}], x, y;
         ${p.unroll}
         for (int e = 0; e < ${each}; ++e)
@@ -41,9 +42,11 @@ ${p.constant} double rebuild_others[${len(digits) * len(moduli)}] = {
         ${p.unrolled_by(w.table_steps)}
         for (int l = 0; l < ${system.count}; ++l) {
             const double modulus = rebuild_moduli[2 * l], inverse = rebuild_moduli[2 * l + 1];
+% if w.memory_vectors:
             const int${each} sums = found[l * (stride / ${each})];
+% endif
 % for e, lane in enumerate("xyzw"[:each]):
-            x = double_from_int(sums.${lane});
+            x = double_from_int(${f"sums.{lane}" if w.memory_vectors else f"found[l * stride + {e}]"});
             y = ${double.fma("x", "inverse", double.literal(rounding))} - ${double.literal(rounding)};
             y = ${double.fma("-y", "modulus", "x")};
             whole[${e}] = ${double.fma("y", "inverse", f"whole[{e}]")};
