@@ -48,6 +48,16 @@ ${pad}if (j == step) {
 ${stored("next", f"{i} - start", value, pad + "    ")}\
 ${pad}}
 </%def>
+## A batch of a thread's elements below a row. Another block may be writing that row.
+<%def name="read(above, pad)">
+% for u in range(at_once):
+${pad}own[${u}] = ${w.zero()};
+${pad}if (part + ${u * lanes} > ${above}) {
+${pad}    const ${long} at = base + (part + ${u * lanes}) * a_row + j * a_col;
+${pad}    own[${u}] = ${w.element("a", "at")};
+${pad}}
+% endfor
+</%def>
 <% held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 <%def name="tree(count)">
 % for distance in halvings(count):
@@ -112,7 +122,7 @@ ${kept("next", "i", "z", " " * 8)}
         const int i = lane + ${u * lanes};
         const ${long} at = base + (start + i) * a_row + mine * a_col;
         own[${u}] = ${w.zero()};
-        if (i < here && mine < width)
+        if (i < here && mine < width && start + i >= first_step)
             own[${u}] = ${w.element("a", "at")};
         if (mine == first_step - 1) {
 ${kept("next", "i", f"own[{u}]", " " * 12)}\
@@ -280,12 +290,7 @@ ${kept("next", "i", f"own[{u}]", " " * 24)}\
 % if at_once > 1:
                     for (; part + ${(at_once - 1) * lanes} < last; part += ${at_once * lanes}) {
                         ${w.value} own[${at_once}];
-% for u in range(at_once):
-                        {
-                            const ${long} at = base + (part + ${u * lanes}) * a_row + j * a_col;
-                            own[${u}] = ${w.element("a", "at")};
-                        }
-% endfor
+${read("col", " " * 24)}\
 % for u in range(at_once):
                         {
                             const int i = part + ${u * lanes} - start;
@@ -376,12 +381,7 @@ ${kept("lane", "e", "z", " " * 16)}
 % if at_once > 1:
                 for (; j < width && part + ${(at_once - 1) * lanes} < last; part += ${at_once * lanes}) {
                     ${w.value} own[${at_once}];
-% for u in range(at_once):
-                    {
-                        const ${long} at = base + (part + ${u * lanes}) * a_row + j * a_col;
-                        own[${u}] = ${w.element("a", "at")};
-                    }
-% endfor
+${read("step", " " * 20)}\
                     if (part > step) {
 % for u in range(at_once):
                         sum = ${f["accumulate"]}(sum, ${held("next", f"part + {u * lanes} - start")}, own[${u}]);

@@ -34,6 +34,8 @@
 <%def name="read(w, operand, rows, columns, parts, barrier, lower=False)">
 <%
     count, long = columns // parts, w.platform.index
+    ## What was read may be written over from here on.
+    whole = w.platform.device_barrier if barrier == w.platform.barrier else barrier
 %>\
     ${w.value} own[${count}];
     {
@@ -50,7 +52,7 @@ ${places(w, operand, rows, columns, parts)}\
 % for u in range(count):
         hold[start + ${u} * jump] = ${w.word_of(f"given[{u}]", k)};
 % endfor
-        ${barrier}
+        ${whole if k == 0 else barrier}
 % for u in range(count):
         ${w.word_of(f"own[{u}]", k)} = hold[held + row * ${columns + 1} + part + ${u * parts}];
 % endfor
