@@ -223,8 +223,8 @@ FAULTS = (
     Fault(
         "an infinity with a NaN below it",
         OPERATORS,
-        "{'0' if i else 'h'}",
-        "{'r[%d]' % i if i else 'h'}",
+        "{'0' if i else h}",
+        "{'r[%d]' % i if i else h}",
         "test_arrays.py",
         "special_values_are and dd",
     ),
