@@ -33,11 +33,18 @@ CHUNK = 8192
 BLOCK = 32
 """Factorisations and triangular systems: halving ends at so many columns ..."""
 
+CORNER = 256
+"""... Cholesky's squares of so many rows on the diagonal are factored before the rows below them
+are looked at ..."""
+
 TRIANGLE = 256
 """... that of a product with a triangular matrix at so many, whose zeros take part ..."""
 
-BY_INTEGERS = 256
-"""... and products by integers are made where rows, columns and steps are at least so many."""
+BY_INTEGERS = 128
+"""... and products by integers are made where rows, columns and steps are at least so many ..."""
+
+MANY = 2**26
+"""... and their product is at least this."""
 
 PIVOT = 41 / 64
 """L D L^T: a diagonal element is a pivot if it is at least so much of the largest beside it."""
@@ -72,6 +79,11 @@ of small columns keep limbs."""
 
 ROTATED = 64
 """Jacobi's method: matrices of so many rows turn as a whole, larger ones by pairs of blocks."""
+
+
+def by_integers(m: int, n: int, k: int) -> bool:
+    """Whether factorisations make a product of m rows and n columns over k steps by integers."""
+    return min(m, n, k) >= BY_INTEGERS and m * n * k >= MANY
 
 
 def half(count: int) -> int:

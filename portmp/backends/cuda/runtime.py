@@ -20,7 +20,10 @@ from portmp.compilers.nvrtc import NvrtcCompiler
 from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpError
 
 _INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
-_KEPT_SHARE = 16
+_KEPT_SHARE = 2
+"""Of the device's memory the pool keeps one part in so many when it is freed. Others can have it:
+the driver takes it from the pool where memory is short. With less, a factorisation of 16384 rows
+spends a fifth of its time on giving memory back and asking for it again."""
 
 
 def _describe(api: Any, status: Any) -> str:
@@ -93,13 +96,31 @@ class CudaDriver(Driver):
             self._keep_freed_memory()
         return context
 
+    @cached_property
+    def _pool(self) -> Any:
+        return self._check(self._api.cuDeviceGetDefaultMemPool(self._device))
+
     def _keep_freed_memory(self) -> None:
         """Let the pool keep a share of memory: else each wait gives all of it back."""
         api = self._api
         kept = self._check(api.cuDeviceTotalMem(self._device)) // _KEPT_SHARE
-        pool = self._check(api.cuDeviceGetDefaultMemPool(self._device))
         threshold = api.CUmemPool_attribute.CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
-        self._check(api.cuMemPoolSetAttribute(pool, threshold, api.cuuint64_t(kept)))
+        self._check(api.cuMemPoolSetAttribute(self._pool, threshold, api.cuuint64_t(kept)))
+
+    def memory(self) -> tuple[int, int]:
+        """Free and total bytes; what the pool keeps unused is free."""
+        free, total = super().memory()
+        if self._pools:
+            about = self._api.CUmemPool_attribute
+            kept, used = (
+                int(self._check(self._api.cuMemPoolGetAttribute(self._pool, which)))
+                for which in (
+                    about.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
+                    about.CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+                )
+            )
+            free += kept - used
+        return free, total
 
     def allow_memory(self, function: Any, nbytes: int) -> None:
         """Let launches of a kernel take so many bytes of block memory beside its own."""

@@ -1,10 +1,12 @@
 """Cholesky's factorisation: a = l l^T for symmetric positive definite a, by blocks.
 
-Definition: cut by halves at multiples of ``definition.BLOCK``: the first block is factored, the one
-below it becomes that of a triangular system (x l^T = b), the last loses GEMM's product of that
-with its transpose (alpha = -1, beta = 1), and is factored. In a block of at most BLOCK rows: l_kk =
-sqrt(a_kk), l_ik = div(a_ik, l_kk), a_ij = fma(-l_ik, l_jk, a_ij). Only the lower triangle is read.
-1/3 n^3 operations.
+Definition: columns are cut by halves at multiples of ``definition.BLOCK``. The left ones are
+factored in all rows, the right ones lose GEMM's product of them with the transpose of their upper
+rows (alpha = -1, beta = 1), and are factored; below the square on the diagonal it is the transpose
+of the upper rows' product with the transpose of the lower ones. Of ``definition.CORNER`` columns
+the square on the diagonal is factored first, in the same way, and what is below becomes the x of
+x l^T = b. In a block of at most BLOCK rows: l_kk = sqrt(a_kk), l_ik = div(a_ik, l_kk), a_ij =
+fma(-l_ik, l_jk, a_ij). Only the lower triangle is read. 1/3 n^3 operations.
 """
 
 from __future__ import annotations
@@ -108,12 +110,11 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
 
             mine = base.matrix_of(w, (each,))
             base.on_host(mine, factored, mine)
-    else:
-        steps = _OnDevice(w, method)
-        steps.factor(w)
-        failed = steps.failed.read_parts()[0]
-    lower = copied_triangle(w, lower=True, unit=False)
-    return Factored(elementwise.apply("copy", [lower], w) if overwrite else lower, failed)
+        return Factored(copied_triangle(w, lower=True, unit=False, out=w), failed)
+    steps = _OnDevice(w, method)
+    steps.factor(w)
+    lower = copied_triangle(w, lower=True, unit=False, out=w)
+    return Factored(lower, steps.failed.read_parts()[0])
 
 
 def _small(shape: small.Shape, a: Planes, out: Planes, origin: int, failed: Numbers) -> None:

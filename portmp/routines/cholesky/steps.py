@@ -1,4 +1,4 @@
-"""Cholesky's factorisation by halves, on a device or on the host."""
+"""Cholesky's factorisation by halves of columns, on a device or on the host."""
 
 from __future__ import annotations
 
@@ -15,8 +15,28 @@ class CholeskySteps(Steps[M]):
     def block(self, a: M, origin: int) -> None:
         """Factor a block of at most BLOCK rows, which is at *origin* in the matrix."""
 
-    def factor(self, a: M, origin: int = 0) -> None:
+    def factor(self, a: M) -> None:
         """The lower triangle of a becomes L; the upper one holds anything afterwards."""
+        self._columns(a, 0, self.shape(a)[0])
+
+    def _columns(self, a: M, first: int, end: int) -> None:
+        """Columns first to end - 1, in all rows from the diagonal down."""
+        rows, _ = self.shape(a)
+        if end - first <= definition.CORNER:
+            columns, below = slice(first, end), slice(end, rows)
+            corner = self.part(a, columns, columns)
+            self._corner(corner, first)
+            self.solve(corner, self.turned(self.part(a, below, columns)), lower=True, unit=False)
+            return
+        middle = first + definition.half(end - first)
+        below, right = slice(middle, rows), slice(middle, end)
+        self._columns(a, first, middle)
+        left = self.part(a, below, slice(first, middle))
+        self.square_and_below(left, self.part(a, below, right), "subtract")
+        self._columns(a, middle, end)
+
+    def _corner(self, a: M, origin: int) -> None:
+        """A square on the diagonal, which is at *origin* in the matrix."""
         n, _ = self.shape(a)
         if n <= definition.BLOCK:
             if n:
@@ -26,7 +46,7 @@ class CholeskySteps(Steps[M]):
         first, last = slice(0, h), slice(h, n)
         corner, below = self.part(a, first, first), self.part(a, last, first)
         rest = self.part(a, last, last)
-        self.factor(corner, origin)
+        self._corner(corner, origin)
         self.solve(corner, self.turned(below), lower=True, unit=False)
         self.square(below, rest, "subtract")
-        self.factor(rest, origin + h)
+        self._corner(rest, origin + h)

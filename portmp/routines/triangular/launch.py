@@ -48,7 +48,6 @@ MEMORY = 32768
 """Bytes of block memory that every GPU has."""
 SYSTEM = 256
 """Unknowns that GPUs find in one launch, with the products between their blocks: direct ones."""
-assert SYSTEM // 2 < definition.BY_INTEGERS
 COPYING = 64
 
 
@@ -187,9 +186,9 @@ class OnDevice(Steps[Planes]):
             return x.view(x.shape, (batch, -row, -column), start + (x.shape[2] - 1) * column)
         return x.view(x.shape, (batch, -row, column), start)
 
-    def multiply(self, a: Planes, b: Planes, c: Planes, kind: str) -> None:
+    def product(self, a: Planes, b: Planes, c: Planes, kind: str, method: Method) -> None:
         alpha, beta = self.factors[kind]
-        if self.method_for(*self.shape(c), a.shape[2]) is None:
+        if method is None:
             self.updates.run(a, b, c, alpha, beta)
             return
         way = self._way(c.device, a.shape[2])
@@ -197,13 +196,16 @@ class OnDevice(Steps[Planes]):
             left, right, out = (base.matrix_of(v, (each,)) for v in (a, b, c))
             ozaki.update(left, right, out, out, alpha=alpha, beta=beta, way=way)
 
-    def multiply_parts(self, a: Planes, c: Planes, parts: Sequence[Run], kind: str) -> None:
+    def products(
+        self, a: Planes, c: Planes, parts: Sequence[Run], kind: str, method: Method
+    ) -> None:
         """By integers: rows of a are cut once for all blocks."""
-        if not parts:
+        if method is None:
+            for part in parts:
+                self._run(a, c, part, kind)
             return
         alpha, beta = self.factors[kind]
-        way = self._way(c.device, a.shape[2])
-        spans = [(part.rows, part.columns) for part in parts]
+        way, spans = self._way(c.device, a.shape[2]), [b for part in parts for b in part.each()]
         for each in range(a.shape[0]):
             mine, target = (base.matrix_of(v, (each,)) for v in (a, c))
             ozaki.square(mine, target, spans, alpha=alpha, beta=beta, way=way)
@@ -215,13 +217,13 @@ class OnDevice(Steps[Planes]):
             self._ways[k] = choose.way(self.form, device, k, self.method)
         return self._ways[k]
 
-    def multiply_run(self, a: Planes, c: Planes, run: Run, kind: str) -> None:
+    def _run(self, a: Planes, c: Planes, run: Run, kind: str) -> None:
         """Direct products of one matrix's blocks in one launch."""
+        if run.blocks == 1 or a.shape[0] > 1:
+            super().products(a, c, [run], kind, None)
+            return
         rows, columns = (v.stop - v.start for v in run[:2])
         k = a.shape[2]
-        if run.blocks == 1 or a.shape[0] > 1 or self.method_for(rows, columns, k) is not None:
-            super().multiply_run(a, c, run, kind)
-            return
         down, across = a.strides[1:]
         left, right = (
             a.view((run.blocks, v.stop - v.start, k), (run.apart * down, down, across), start)
@@ -231,14 +233,16 @@ class OnDevice(Steps[Planes]):
         start = c.start + run.rows.start * down + run.columns.start * across
         strides = (run.apart * (down + across), down, across)
         target = c.view((run.blocks, rows, columns), strides, start)
-        self.multiply(left, self.turned(right), target, kind)
+        self.product(left, self.turned(right), target, kind, None)
 
     def solve(self, a: Planes, b: Planes, *, lower: bool, unit: bool) -> None:
         """Overwrite b; of few unknowns in one launch where the device has such a kernel."""
-        if not b.size or a.shape[1] > SYSTEM or not whole(b.device):
+        batch, n, columns = b.shape
+        h = definition.half(n)
+        direct = n <= SYSTEM and self.method_for(n - h, columns, h) is None
+        if not b.size or not direct or not whole(b.device):
             super().solve(a, b, lower=lower, unit=unit)
             return
-        batch, n, columns = b.shape
         layout = layout_for(self.form.name, batch, columns)
         threads = threads_of(b.device, LAYOUTS[layout]["threads"])
         key = system_spec(self.form.name, layout, threads)

@@ -36,8 +36,7 @@ class OnHost(Steps[Host]):
     def backwards(self, x: Host, columns: bool) -> Host:
         return [p[::-1, ::-1] if columns else p[::-1] for p in x]
 
-    def multiply(self, a: Host, b: Host, c: Host, kind: str) -> None:
-        method = self.method_for(*self.shape(c), a[0].shape[1])
+    def product(self, a: Host, b: Host, c: Host, kind: str, method: Method) -> None:
         rest = (*self.factors[kind], c)
         if method is None:
             found = gemm(self.form, a, b, *rest)

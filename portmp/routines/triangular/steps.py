@@ -32,8 +32,7 @@ Method = Ozaki1 | Ozaki2 | None
 class Steps(ABC, Generic[M]):
     """Blocks of matrices *M* that are changed in place.
 
-    ``method`` multiplies where rows, columns and steps are at least ``definition.BY_INTEGERS``;
-    smaller products are direct.
+    ``method`` makes large products (``definition.by_integers``); smaller ones are direct.
     """
 
     method: Method
@@ -59,7 +58,7 @@ class Steps(ABC, Generic[M]):
     # --- what is done with them -------------------------------------------------------------
 
     @abstractmethod
-    def multiply(self, a: M, b: M, c: M, kind: str) -> None:
+    def product(self, a: M, b: M, c: M, kind: str, method: Method) -> None:
         """c = alpha a b + beta c by *kind*: ``set``, ``add``, ``subtract`` (``factors``)."""
 
     @abstractmethod
@@ -79,7 +78,11 @@ class Steps(ABC, Generic[M]):
 
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
-        return self.method if min(m, n, k) >= definition.BY_INTEGERS else None
+        return self.method if definition.by_integers(m, n, k) else None
+
+    def multiply(self, a: M, b: M, c: M, kind: str) -> None:
+        """The same, made as its sizes say."""
+        self.product(a, b, c, kind, self.method_for(*self.shape(c), self.shape(a)[1]))
 
     # --- by halves --------------------------------------------------------------------------
 
@@ -121,30 +124,39 @@ class Steps(ABC, Generic[M]):
             self.multiply(self.part(t, first, last), b_parts[1], outs[0], "add")
 
     def square(self, a: M, c: M, kind: str, lower: bool = True) -> None:
-        """The triangle of c as ``multiply(a, a^T, c, kind)`` gives it.
+        """The triangle of c (n, n) as ``multiply(a, a^T, c, kind)`` gives it.
 
-        Beyond the diagonal too where a block is small. Elements do not depend on blocks, but for
-        how products are made (``method_for``).
+        Beyond the diagonal too where a block is small. Elements do not depend on blocks.
         """
         n, k = self.shape(a)
-        by_integers = self.method_for(definition.BY_INTEGERS, definition.BY_INTEGERS, k) is not None
-        others, direct = parts_of_square(n, by_integers)
-        self.multiply_parts(a, c, [b if lower else b.turned() for b in others], kind)
-        for run in direct:
-            self.multiply_run(a, c, run if lower else run.turned(), kind)
+        method = self.method_for(n, n, k)
+        parts = parts_of_square(n, WHOLE if method is None else WHOLE_BY_INTEGERS)
+        self.products(a, c, parts if lower else [p.turned() for p in parts], kind, method)
 
-    def multiply_parts(self, a: M, c: M, parts: Sequence[Run], kind: str) -> None:
-        """Blocks of c by rows of a and, transposed, rows of a: those ``method`` multiplies."""
-        for part in parts:
-            self.multiply_run(a, c, part, kind)
+    def square_and_below(self, a: M, c: M, kind: str) -> None:
+        """The lower trapezoid of c (m, n): its square as ``square`` has it, by a's first n rows.
 
-    def multiply_run(self, a: M, c: M, run: Run, kind: str) -> None:
+        Below it c^T is as ``multiply(a[:n], a[n:]^T, c^T, kind)`` gives it. Products by integers
+        are the same in both orders.
+        """
+        (m, n), k = self.shape(c), self.shape(a)[1]
+        method = self.method_for(m, n, k)
+        parts = parts_of_square(n, WHOLE if method is None else WHOLE_BY_INTEGERS)
+        columns, below, steps = slice(0, n), slice(n, m), slice(0, k)
+        if method is not None and n < m:
+            parts = [*parts, Run(below, columns)]
+        self.products(a, c, parts, kind, method)
+        if method is None and n < m:
+            left, right = self.part(a, columns, steps), self.part(a, below, steps)
+            target = self.turned(self.part(c, below, columns))
+            self.product(left, self.turned(right), target, kind, None)
+
+    def products(self, a: M, c: M, parts: Sequence[Run], kind: str, method: Method) -> None:
         """Blocks of c by rows of a and, transposed, rows of a: ``square``'s, one by one."""
         steps = slice(0, self.shape(a)[1])
-        for i in range(run.blocks):
-            first, last = (slice(v.start + i * run.apart, v.stop + i * run.apart) for v in run[:2])
-            left, right = self.part(a, first, steps), self.part(a, last, steps)
-            self.multiply(left, self.turned(right), self.part(c, first, last), kind)
+        for rows, columns in (block for part in parts for block in part.each()):
+            left, right = self.part(a, rows, steps), self.part(a, columns, steps)
+            self.product(left, self.turned(right), self.part(c, rows, columns), kind, method)
 
 
 class Run(NamedTuple):
@@ -159,30 +171,29 @@ class Run(NamedTuple):
         """The same of the transposed matrix."""
         return self._replace(rows=self.columns, columns=self.rows)
 
+    def each(self) -> Iterator[tuple[slice, slice]]:
+        """Rows and columns of each block."""
+        for at in range(0, self.blocks * self.apart or 1, self.apart or 1):
+            rows, columns = (slice(v.start + at, v.stop + at) for v in self[:2])
+            yield rows, columns
 
-def blocks_of_square(n: int, first: int = 0) -> Iterator[Run]:
-    """Blocks that cover the lower triangle of n rows and columns."""
-    if n <= WHOLE:
+
+def blocks_of_square(n: int, whole: int, first: int = 0) -> Iterator[Run]:
+    """Blocks that cover the lower triangle of n rows and columns, squares of up to *whole*."""
+    if n <= whole:
         if n:
             yield Run(slice(first, first + n), slice(first, first + n))
         return
     middle, end = first + definition.half(n), first + n
     yield Run(slice(middle, end), slice(first, middle))
-    yield from blocks_of_square(middle - first, first)
-    yield from blocks_of_square(end - middle, middle)
+    yield from blocks_of_square(middle - first, whole, first)
+    yield from blocks_of_square(end - middle, whole, middle)
 
 
 @cache
-def parts_of_square(n: int, by_integers: bool) -> tuple[list[Run], list[Run]]:
-    """Blocks that ``method`` multiplies where it does, and the others, many at once."""
-    blocks = list(blocks_of_square(n))
-    least = definition.BY_INTEGERS
-    large = [
-        by_integers and min(one.stop - one.start for one in (b.rows, b.columns)) >= least
-        for b in blocks
-    ]
-    others = [block for block, apart in zip(blocks, large, strict=True) if apart]
-    return others, runs(block for block, apart in zip(blocks, large, strict=True) if not apart)
+def parts_of_square(n: int, whole: int) -> list[Run]:
+    """The same, those of one size along a diagonal together."""
+    return runs(blocks_of_square(n, whole))
 
 
 def runs(blocks: Iterable[Run]) -> list[Run]:
@@ -200,5 +211,5 @@ def runs(blocks: Iterable[Run]) -> list[Run]:
     return [run for mine in found.values() for run in mine]
 
 
-WHOLE = 128
+WHOLE, WHOLE_BY_INTEGERS = 128, 1024
 """Squares of so many rows are multiplied as a whole, both triangles: a schedule, no definition."""
