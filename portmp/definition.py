@@ -33,10 +33,6 @@ CHUNK = 8192
 BLOCK = 32
 """Factorisations and triangular systems: halving ends at so many columns ..."""
 
-CORNER = 256
-"""... Cholesky's squares of so many rows on the diagonal are factored before the rows below them
-are looked at ..."""
-
 TRIANGLE = 256
 """... that of a product with a triangular matrix at so many, whose zeros take part ..."""
 

@@ -1,12 +1,11 @@
 """Cholesky's factorisation: a = l l^T for symmetric positive definite a, by blocks.
 
 Definition: columns are cut by halves at multiples of ``definition.BLOCK``. The left ones are
-factored in all rows, the right ones lose GEMM's product of them with the transpose of their upper
-rows (alpha = -1, beta = 1), and are factored; below the square on the diagonal it is the transpose
-of the upper rows' product with the transpose of the lower ones. Of ``definition.CORNER`` columns
-the square on the diagonal is factored first, in the same way, and what is below becomes the x of
-x l^T = b. In a block of at most BLOCK rows: l_kk = sqrt(a_kk), l_ik = div(a_ik, l_kk), a_ij =
-fma(-l_ik, l_jk, a_ij). Only the lower triangle is read. 1/3 n^3 operations.
+factored in all rows from the diagonal down, the right ones lose GEMM's product of those rows with
+the transpose of the first of them, as many as there are columns (alpha = -1, beta = 1), and are
+factored. In a block of at most BLOCK columns: l_kk = sqrt(a_kk), l_ik = div(a_ik, l_kk), a_ij =
+fma(-l_ik, l_jk, a_ij); rows below become the x of x l^T = b. Only the lower triangle is read. 1/3
+n^3 operations.
 """
 
 from __future__ import annotations

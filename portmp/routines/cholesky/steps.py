@@ -17,15 +17,17 @@ class CholeskySteps(Steps[M]):
 
     def factor(self, a: M) -> None:
         """The lower triangle of a becomes L; the upper one holds anything afterwards."""
-        self._columns(a, 0, self.shape(a)[0])
+        n, _ = self.shape(a)
+        if n:
+            self._columns(a, 0, n)
 
     def _columns(self, a: M, first: int, end: int) -> None:
         """Columns first to end - 1, in all rows from the diagonal down."""
         rows, _ = self.shape(a)
-        if end - first <= definition.CORNER:
+        if end - first <= definition.BLOCK:
             columns, below = slice(first, end), slice(end, rows)
             corner = self.part(a, columns, columns)
-            self._corner(corner, first)
+            self.block(corner, first)
             self.solve(corner, self.turned(self.part(a, below, columns)), lower=True, unit=False)
             return
         middle = first + definition.half(end - first)
@@ -34,19 +36,3 @@ class CholeskySteps(Steps[M]):
         left = self.part(a, below, slice(first, middle))
         self.square_and_below(left, self.part(a, below, right), "subtract")
         self._columns(a, middle, end)
-
-    def _corner(self, a: M, origin: int) -> None:
-        """A square on the diagonal, which is at *origin* in the matrix."""
-        n, _ = self.shape(a)
-        if n <= definition.BLOCK:
-            if n:
-                self.block(a, origin)
-            return
-        h = definition.half(n)
-        first, last = slice(0, h), slice(h, n)
-        corner, below = self.part(a, first, first), self.part(a, last, first)
-        rest = self.part(a, last, last)
-        self._corner(corner, origin)
-        self.solve(corner, self.turned(below), lower=True, unit=False)
-        self.square(below, rest, "subtract")
-        self._corner(rest, origin + h)

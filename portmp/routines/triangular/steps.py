@@ -130,26 +130,14 @@ class Steps(ABC, Generic[M]):
         """
         n, k = self.shape(a)
         method = self.method_for(n, n, k)
-        parts = parts_of_square(n, WHOLE if method is None else WHOLE_BY_INTEGERS)
+        parts = parts_of_trapezoid(n, n, method is not None)
         self.products(a, c, parts if lower else [p.turned() for p in parts], kind, method)
 
     def square_and_below(self, a: M, c: M, kind: str) -> None:
-        """The lower trapezoid of c (m, n): its square as ``square`` has it, by a's first n rows.
-
-        Below it c^T is as ``multiply(a[:n], a[n:]^T, c^T, kind)`` gives it. Products by integers
-        are the same in both orders.
-        """
+        """The lower trapezoid of c (m, n) as ``multiply(a, a[:n]^T, c, kind)`` gives it."""
         (m, n), k = self.shape(c), self.shape(a)[1]
         method = self.method_for(m, n, k)
-        parts = parts_of_square(n, WHOLE if method is None else WHOLE_BY_INTEGERS)
-        columns, below, steps = slice(0, n), slice(n, m), slice(0, k)
-        if method is not None and n < m:
-            parts = [*parts, Run(below, columns)]
-        self.products(a, c, parts, kind, method)
-        if method is None and n < m:
-            left, right = self.part(a, columns, steps), self.part(a, below, steps)
-            target = self.turned(self.part(c, below, columns))
-            self.product(left, self.turned(right), target, kind, None)
+        self.products(a, c, parts_of_trapezoid(m, n, method is not None), kind, method)
 
     def products(self, a: M, c: M, parts: Sequence[Run], kind: str, method: Method) -> None:
         """Blocks of c by rows of a and, transposed, rows of a: ``square``'s, one by one."""
@@ -191,9 +179,13 @@ def blocks_of_square(n: int, whole: int, first: int = 0) -> Iterator[Run]:
 
 
 @cache
-def parts_of_square(n: int, whole: int) -> list[Run]:
-    """The same, those of one size along a diagonal together."""
-    return runs(blocks_of_square(n, whole))
+def parts_of_trapezoid(m: int, n: int, by_integers: bool) -> list[Run]:
+    """The same of a lower trapezoid of m rows, those of one size along a diagonal together."""
+    whole = WHOLE_BY_INTEGERS if by_integers else WHOLE
+    if n <= whole and not by_integers:
+        return [Run(slice(0, m), slice(0, n))] if m and n else []
+    found = runs(blocks_of_square(n, whole))
+    return [*found, Run(slice(n, m), slice(0, n))] if n < m else found
 
 
 def runs(blocks: Iterable[Run]) -> list[Run]:
