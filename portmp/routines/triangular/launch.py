@@ -44,6 +44,8 @@ ENOUGH = {"narrow": 1, "wide": 1280, "broad": 4096}
 """From so many right-hand sides on a layout's blocks keep a GPU busy; with fewer each has less."""
 LONGEST = {"wide": 200, "broad": 50}
 """Operations that a step of a layout's products may have: more would be too long, written out."""
+LANES, BUSY = (8, 4), 4096
+"""Threads of a right-hand side in a block of unknowns: with fewer sides than BUSY, with more."""
 MEMORY = 32768
 """Bytes of block memory that every GPU has."""
 SYSTEM = 256
@@ -59,13 +61,25 @@ def threads_of(device: Device | None, usual: int) -> int:
 
 
 @cache
-def kernel_spec(form: str, threads: int = THREADS, width: int = 1) -> KernelSpec:
-    """A block's unknowns, for many right-hand sides and matrices; *width* of them a vector."""
+def kernel_spec(form: str, width: int = 1) -> KernelSpec:
+    """A block's unknowns, for many right-hand sides and matrices; *width* of them a vector.
+
+    For CPUs: one thread has a tile of them.
+    """
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    sizes: dict[str, Any] = {"threads": threads, "tile": TILE, "most": definition.BLOCK}
     template = "triangular" if width == 1 else "triangular_vectors"
+    sizes: dict[str, Any] = {"threads": 1, "tile": TILE, "most": definition.BLOCK}
     return spec("triangular_solve", f"linalg/{template}.mako", f, roles, width=width, **sizes)
+
+
+@cache
+def lanes_spec(form: str, threads: int, lanes: int) -> KernelSpec:
+    """The same for GPUs, *lanes* threads a right-hand side."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    sizes: dict[str, Any] = {"threads": threads, "lanes": lanes, "most": definition.BLOCK}
+    return spec("triangular_lanes", "linalg/triangular_lanes.mako", f, roles, **sizes)
 
 
 def width_for(form: Format, device: Device | None) -> int:
@@ -240,7 +254,7 @@ class OnDevice(Steps[Planes]):
         batch, n, columns = b.shape
         h = definition.half(n)
         direct = n <= SYSTEM and self.method_for(n - h, columns, h) is None
-        if not b.size or not direct or not whole(b.device):
+        if not b.size or n <= definition.BLOCK or not direct or not whole(b.device):
             super().solve(a, b, lower=lower, unit=unit)
             return
         layout = layout_for(self.form.name, batch, columns)
@@ -262,9 +276,14 @@ class OnDevice(Steps[Planes]):
 
     def solve_block(self, a: Planes, b: Planes, unit: bool) -> None:
         threads = threads_of(b.device, THREADS)
-        key = kernel_spec(self.form.name, threads, width_for(self.form, b.device))
         batch, n, columns = b.shape
-        tiles = base.blocks(columns, TILE)
+        if threads == 1:
+            key = kernel_spec(self.form.name, width_for(self.form, b.device))
+            tiles = base.blocks(columns, TILE)
+        else:
+            lanes = min(LANES[batch * columns >= BUSY], threads)
+            key = lanes_spec(self.form.name, threads, lanes)
+            tiles = base.blocks(columns, threads // lanes)
         b.queue.launch(
             program.kernels(b.device, key)[key.name],
             (batch * tiles, 1, 1),

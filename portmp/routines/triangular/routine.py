@@ -33,11 +33,13 @@ class Triangular(Routine):
             for layout in launch.layouts(form.name):
                 each = launch.threads_of(device, launch.LAYOUTS[layout]["threads"])
                 yield f"triangular_{layout}", (launch.system_spec(form.name, layout, each),)
-        if device is None:  # as text, that of CPUs too
-            yield "triangular", (launch.kernel_spec(form.name, 1),)
-        elif not whole:
+        if threads > 1:
+            for lanes in launch.LANES:
+                shared = launch.lanes_spec(form.name, threads, min(lanes, threads))
+                yield f"triangular_lanes{lanes}", (shared,)
+        if device is None or threads == 1:  # as text, that of CPUs too
             width = launch.width_for(form, device)
-            yield "triangular", (launch.kernel_spec(form.name, threads, width),)
+            yield "triangular", (launch.kernel_spec(form.name, width),)
         copying = base.threads(device, launch.COPYING)
         yield "triangle", (launch.copy_spec(form.name, copying),)
 
