@@ -42,14 +42,17 @@ LAYOUTS = {
 and rows, and the steps that are kept at once."""
 ENOUGH = {"narrow": 1, "wide": 1280, "broad": 4096}
 """From so many right-hand sides on a layout's blocks keep a GPU busy; with fewer each has less."""
-LONGEST = {"wide": 200, "broad": 50}
-"""Operations that a step of a layout's products may have: more would be too long, written out."""
-LANES, BUSY = (8, 4), 4096
-"""Threads of a right-hand side in a block of unknowns: with fewer sides than BUSY, with more."""
+LONG, LONGEST = 50, 200
+"""Operations that a step of products may have in others than the narrow layout, and in that one
+where a thread has several rows: more would be too long, written out."""
+LANES = {16: 0, 8: 3072, 4: 8192, 2: 16384}
+"""Threads of a right-hand side in a block of unknowns, and from how many sides on."""
 MEMORY = 32768
 """Bytes of block memory that every GPU has."""
 SYSTEM = 256
-"""Unknowns that GPUs find in one launch, with the products between their blocks: direct ones."""
+"""Unknowns that GPUs find in one launch, with the products between their blocks: direct ones ..."""
+ALONE = 1024
+"""... but for so many right-hand sides in the narrow layout: there GEMM's are faster."""
 COPYING = 64
 
 
@@ -91,12 +94,20 @@ def width_for(form: Format, device: Device | None) -> int:
     return max(width for width in widths(form, device) if TILE % width == 0)
 
 
-@cache
+def lanes_for(columns: int) -> int:
+    """Threads that share one of so many right-hand sides."""
+    return min(lanes for lanes, least in LANES.items() if columns >= least)
+
+
 def layouts(form: str) -> tuple[str, ...]:
     """Which layouts a format has: with long operations the narrow one alone."""
-    cost = formats.get(form).accumulator("accurate").networks["accumulate"].cost
-    steps = sum(cost.values())
-    return tuple(name for name in LAYOUTS if steps <= LONGEST.get(name, steps))
+    return tuple(LAYOUTS) if _operations(form) <= LONG else ("narrow",)
+
+
+@cache
+def _operations(form: str) -> int:
+    """Of a step of products."""
+    return sum(formats.get(form).accumulator("accurate").networks["accumulate"].cost.values())
 
 
 def layout_for(form: str, batch: int, columns: int) -> str:
@@ -116,7 +127,7 @@ def system_spec(form: str, layout: str, threads: int) -> KernelSpec:
         op: f.operator(op) for op in ("div", "neg", "fma", "add", "mul")
     }
     sizes: dict[str, Any] = {"most": definition.BLOCK, **LAYOUTS[layout], "threads": threads}
-    if layouts(form) == ("narrow",):
+    if _operations(form) > LONGEST:
         sizes["down"] = 1
     kept = threads * sizes["across"] * sizes["down"] // sizes["tile"] + 1 + sizes["tile"]
     while sizes["depth"] * kept * f.limbs * np.dtype(f.word).itemsize > MEMORY:
@@ -149,7 +160,8 @@ def copied_triangle(
     """Matrices (batch, rows, columns) with zeros beyond a triangle; *unit*: ones on the diagonal.
 
     *rows*: as many as are copied of them, the first ones; more than there are become rows of zeros.
-    *first*: the row in which the diagonal begins. *out*: where they are written to.
+    *first*: the row in which the diagonal begins. *out*: where they are written to; a itself is
+    changed in place.
     """
     rows = a.shape[-2] if rows is None else rows
     if out is None:
@@ -168,7 +180,10 @@ def copied_triangle(
         program.kernels(out.device, key)[key.name],
         (base.blocks(out.size, threads), 1, 1),
         (threads, 1, 1),
-        [*args, np.int32(lower), np.int32(unit), *base.batched(a), *base.batched(out)],
+        [
+            *(*args, np.int32(lower), np.int32(unit), np.int32(out is a)),
+            *(*base.batched(a), *base.batched(out)),
+        ],
     )
     return out
 
@@ -254,7 +269,9 @@ class OnDevice(Steps[Planes]):
         batch, n, columns = b.shape
         h = definition.half(n)
         direct = n <= SYSTEM and self.method_for(n - h, columns, h) is None
-        if not b.size or n <= definition.BLOCK or not direct or not whole(b.device):
+        alone = columns >= ALONE and layouts(self.form.name) == ("narrow",)
+        one = definition.BLOCK < n and direct and not alone and whole(b.device)
+        if not b.size or not one:
             super().solve(a, b, lower=lower, unit=unit)
             return
         layout = layout_for(self.form.name, batch, columns)
@@ -281,7 +298,7 @@ class OnDevice(Steps[Planes]):
             key = kernel_spec(self.form.name, width_for(self.form, b.device))
             tiles = base.blocks(columns, TILE)
         else:
-            lanes = min(LANES[batch * columns >= BUSY], threads)
+            lanes = min(lanes_for(batch * columns), threads)
             key = lanes_spec(self.form.name, threads, lanes)
             tiles = base.blocks(columns, threads // lanes)
         b.queue.launch(
