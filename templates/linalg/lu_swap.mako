@@ -4,7 +4,8 @@
 <%
     p, long = w.platform, w.platform.index
     # One thread waits for nobody, and compilers of CPUs take long over barriers.
-    barrier, fence = (p.barrier, p.device_barrier) if threads > 1 else (";", ";")
+    fence, unrolled = (p.device_barrier, p.unroll) if threads > 1 else (";", "")
+    each = 2 * most * tile // threads
 %>
 <% words = {"float32": "float", "float64": "double"} %>\
 <% integers = p.const_pointer.format("int") %>
@@ -16,9 +17,6 @@ ${p.kernel.format(threads)} lu_swap(
 ${matrix(w, "w", const=False)}\
     ${integers}places, ${integers}chosen)
 {
-% for k in w.limbs:
-    ${p.shared} ${words[w.format.planes[k]]} held${k}[${2 * most * tile}];
-% endfor
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} group = ${p.axis(p.group_id, 0)}, entry = group / tiles;
     const ${long} first = group % tiles * ${tile};
@@ -30,22 +28,34 @@ ${matrix(w, "w", const=False)}\
         const ${long} base = w_start + entry * w_batch + step * w_row + first * w_col;
         ${integers}place = places + at;
         ${integers}pivot = chosen + at;
-        for (int e = thread; e < 2 * width * ${tile}; e += ${threads}) {
-            const int r = e / ${tile}, j = e % ${tile};
-            const int from = r < width ? pivot[r] : r - width;
-            if (j < wide) {
+## All that moves is read before anything is written; reads do not wait for each other.
 % for k in w.limbs:
-                held${k}[e] = w${k}[base + from * w_row + j * w_col];
+        ${words[w.format.planes[k]]} held${k}[${each}];
+% endfor
+        int from[${each}], to[${each}];
+        ${unrolled}
+        for (int u = 0; u < ${each}; ++u) {
+            const int r = (thread + u * ${threads}) / ${tile}, low = r < width, own = low ? 0 : r - width;
+            const int source = pivot[low ? r : 0], target = place[own < width ? own : 0];
+            from[u] = low ? source : own;
+            to[u] = low ? r : own < width && target >= width ? target : -1;
+        }
+        ${unrolled}
+        for (int u = 0; u < ${each}; ++u) {
+            const int j = (thread + u * ${threads}) % ${tile};
+            if (to[u] >= 0 && j < wide) {
+% for k in w.limbs:
+                held${k}[u] = w${k}[base + from[u] * w_row + j * w_col];
 % endfor
             }
         }
         ${fence}
-        for (int e = thread; e < 2 * width * ${tile}; e += ${threads}) {
-            const int r = e / ${tile}, j = e % ${tile};
-            const int to = r < width ? r : place[r - width];
-            if (j < wide && (r < width || to >= width)) {
+        ${unrolled}
+        for (int u = 0; u < ${each}; ++u) {
+            const int j = (thread + u * ${threads}) % ${tile};
+            if (to[u] >= 0 && j < wide) {
 % for k in w.limbs:
-                w${k}[base + to * w_row + j * w_col] = held${k}[e];
+                w${k}[base + to[u] * w_row + j * w_col] = held${k}[u];
 % endfor
             }
         }
