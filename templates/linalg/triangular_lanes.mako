@@ -3,11 +3,14 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
+    from itertools import product
+
     p, long = w.platform, w.platform.index
     fma, div, neg = (w.function(networks[role]) for role in ("fma", "div", "neg"))
     own, tile = most // lanes, threads // lanes
     together = p.warp_barrier or p.barrier
     batch = min(8, most * most // threads)
+    pairs = [range(v, min(v + 2, own)) for v in range(0, own, 2)]
 %>
 <%def name="kept(memory, index, value)">
 % for k in w.limbs:
@@ -91,13 +94,17 @@ ${kept("known", "spot", "x")}\
             }
             ${together}
             x = ${there("known", "spot")};
-% for v in range(own):
-            if (${v} < ${own} - done) {
-                const int row = first + ${v * lanes}, at = row * (row + 1) / 2 + i;
-                const ${w.value} z = ${fma}(${there("left", "at")}, x, mine[${v}]);
-                const int below = row > i;
-% for k in w.limbs:
-                ${w.word_of(f"mine[{v}]", k)} = below ? ${w.narrow(k, w.word_of("z", k))} : ${w.word_of(f"mine[{v}]", k)};
+## Pairs of rows do not wait for each other; the second one may be beyond the last. All but the first of a thread's rows are below row i.
+% for pair in pairs:
+            if (${pair[0]} < ${own} - done) {
+% for v in pair:
+                const int row${v} = ${f"first + {v * lanes}" if v == pair[0] else f"first + {v * lanes} < {most} ? first + {v * lanes} : {most - 1}"};
+                const int at${v} = row${v} * (row${v} + 1) / 2 + i;
+                const ${w.value} z${v} = ${fma}(${there("left", f"at{v}")}, x, mine[${v}]);
+% endfor
+% for v, k in product(pair, w.limbs):
+<% limb, found = w.word_of(f"mine[{v}]", k), w.narrow(k, w.word_of(f"z{v}", k)) %>\
+                ${limb} = ${found if v else f"part > s ? {found} : {limb}"};
 % endfor
             }
 % endfor
