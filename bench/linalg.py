@@ -37,7 +37,7 @@ SPECTRAL = {"eigh": 9.0, "svd": 22.0}
 METHODS = {"float64": "direct", "dd": "ozaki2", "td": "ozaki2", "qd": "ozaki1"}
 """What is meant for GPUs; CPUs take ``direct``."""
 SIZES = {
-    "gpu": {"dd": (1024, 4096, 8192, 16384), "td": (4096, 8192, 16384), "qd": (4096, 8192)},
+    "gpu": {"dd": (1024, 4096, 8192, 16384), "td": (4096, 8192, 16384), "qd": (8192, 16384)},
     "cpu": {"dd": (256, 512, 1024), "td": (256,), "qd": (256,)},
 }
 SPECTRAL_SIZES = {

@@ -39,8 +39,8 @@ TRIANGLE = 256
 BY_INTEGERS = 128
 """... and products by integers are made where rows, columns and steps are at least so many ..."""
 
-MANY = 2**26
-"""... and their product is at least this."""
+MANY = (2**27, 2**27, 2**26, 2**26)
+"""... and their product is at least this, by the number of limbs."""
 
 PIVOT = 41 / 64
 """L D L^T: a diagonal element is a pivot if it is at least so much of the largest beside it."""
@@ -77,9 +77,9 @@ ROTATED = 64
 """Jacobi's method: matrices of so many rows turn as a whole, larger ones by pairs of blocks."""
 
 
-def by_integers(m: int, n: int, k: int) -> bool:
+def by_integers(m: int, n: int, k: int, limbs: int) -> bool:
     """Whether factorisations make a product of m rows and n columns over k steps by integers."""
-    return min(m, n, k) >= BY_INTEGERS and m * n * k >= MANY
+    return min(m, n, k) >= BY_INTEGERS and m * n * k >= MANY[limbs - 1]
 
 
 def half(count: int) -> int:

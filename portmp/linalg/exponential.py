@@ -117,7 +117,8 @@ def expm(a: Array, *, method: By = "direct") -> Array:
     for entry, norm in enumerate(norms):
         found = plan(matrix.format.bits, float(norm)) if math.isfinite(norm) else None
         groups.setdefault(found, []).append(entry)
-    large: By = method if definition.by_integers(n, n, n) else "direct"
+    by_integers = definition.by_integers(n, n, n, matrix.format.limbs)
+    large: By = method if by_integers else "direct"
     parts = []
     for kind, entries in groups.items():
         mine = flat if len(groups) == 1 else take(flat, _places(entries, flat), axis=0)

@@ -50,8 +50,8 @@ def lu_factor(a: Array, overwrite_a: bool = False, *, method: By = "direct") -> 
     """L and U of a (..., m, n) with partial pivoting, as ``lu_solve`` takes them.
 
     The pivot is the largest leading limb, the first of equals. A column without one, all zeros,
-    stays as it is; NaN and infinities spread. *method*: how products of at least 256 rows, columns
-    and steps are made: ``direct``, ``ozaki1``, ``ozaki2`` (or these with options, as in gemm); it
+    stays as it is; NaN and infinities spread. *method*: how large products (``docs/bits.md``)
+    are made: ``direct``, ``ozaki1``, ``ozaki2`` (or these with options, as in gemm); it
     changes bits, the device does not. *overwrite_a*: the factors take a's memory, any view's, and
     ``lu`` is a. Backward stable: |p a - l u| is at most about n u^N |l| |u|,
     elementwise.

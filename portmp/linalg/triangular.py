@@ -27,8 +27,8 @@ def solve_triangular(
     Only the upper triangle of a is read, with *lower* the lower one; *unit_diagonal*: the diagonal
     is not read and counts as ones. op is the transpose with *trans*. b is (n,), (..., n, r) or,
     from the right, (..., r, n); stacks broadcast. Names and meaning are SciPy's. *method*: how
-    products of at least 256 rows, columns and steps are made (``direct``, ``ozaki1``, ``ozaki2`` as
-    in gemm; it changes bits). *overwrite_b*: x takes b's memory, unless that is converted. A zero
+    large products (``docs/bits.md``) are made (``direct``, ``ozaki1``, ``ozaki2`` as in gemm; it
+    changes bits). *overwrite_b*: x takes b's memory, unless that is converted. A zero
     on the diagonal gives infinities and NaN, as a division does. Backward stable: row by row, with
     errors as n products' of the format.
     """

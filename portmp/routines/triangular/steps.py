@@ -35,6 +35,7 @@ class Steps(ABC, Generic[M]):
     ``method`` makes large products (``definition.by_integers``); smaller ones are direct.
     """
 
+    form: Format
     method: Method
 
     # --- what a matrix is -------------------------------------------------------------------
@@ -78,7 +79,8 @@ class Steps(ABC, Generic[M]):
 
     def method_for(self, m: int, n: int, k: int) -> Method:
         """How a product of these sizes is made."""
-        return self.method if definition.by_integers(m, n, k) else None
+        large = definition.by_integers(m, n, k, self.form.limbs)
+        return self.method if large else None
 
     def multiply(self, a: M, b: M, c: M, kind: str) -> None:
         """The same, made as its sizes say."""
