@@ -282,6 +282,12 @@ def test_scalars_in_python(device: Device) -> None:
     x = mp.array(["0.1", "2"], "dd", device)
     with pytest.raises(TypeError, match="unhashable"):
         hash(x)
+    labels = mp.asarray([3, 5, 3], device=device)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(labels)
+    assert {x[0]: "a", x[1]: "b"}[x[1] + 0] == "b" and 2 in {x[1]} and {2.0: "c"}[x[1]] == "c"
+    assert len(set(labels)) == 2 and {3: "d"}[labels[2]] == "d"
+    assert len({*mp.array(["inf", "inf", 0, "-0"], "dd", device)}) == 2
     with pytest.raises(PortmpError, match="one element"):
         bool(x)
     assert bool(x[0]) and not bool(mp.zeros((), "dd", device))
