@@ -69,12 +69,17 @@ def arrayed(value: Any, argument: str) -> AnyArray:
     """An array: *value* itself, or one of its numbers, as ``asarray`` makes it."""
     if isinstance(value, Viewed):
         return value
-    if not is_number(value) and not isinstance(value, (list, tuple, np.ndarray)):
+    _check_kind(value, argument)
+    found: AnyArray = made(value)
+    return found
+
+
+def _check_kind(value: Any, argument: str) -> None:
+    """ArgumentError for what neither is an array nor makes one."""
+    if not is_number(value) and not isinstance(value, (Viewed, list, tuple, np.ndarray)):
         raise ArgumentError(
             f"{argument}: {type(value).__name__} given, an array is needed: portmp.array(...)"
         )
-    found: AnyArray = made(value)
-    return found
 
 
 def beside(operands: Sequence[Any]) -> Sequence[Any]:
@@ -92,11 +97,15 @@ def beside(operands: Sequence[Any]) -> Sequence[Any]:
     return [o if isinstance(o, Viewed) else _joining(o, known) for o in operands]
 
 
-def as_arrays(operands: Sequence[Any], argument: str) -> list[AnyArray]:
+def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyArray]:
     """Operands of one function as arrays: numbers, lists and NumPy's arrays ``beside`` the first.
 
-    A number is one of the first array's format, where that has a format.
+    A number is one of the first array's format, where that has a format. Messages call operands by
+    their *names*, or all by one.
     """
+    called = [names] * len(operands) if isinstance(names, str) else names
+    for operand, name in zip(operands, called, strict=True):
+        _check_kind(operand, name)
     there = beside(operands)
     if not there:
         return []
@@ -106,8 +115,8 @@ def as_arrays(operands: Sequence[Any], argument: str) -> list[AnyArray]:
     return [
         made(o, dtype=form, device=known.queue)
         if is_number(o) and not isinstance(o, np.ndarray)
-        else arrayed(o, argument)
-        for o in there
+        else arrayed(o, name)
+        for o, name in zip(there, called, strict=True)
     ]
 
 

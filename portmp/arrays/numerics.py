@@ -41,7 +41,9 @@ def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
         first = manipulation.checked(x, "append: x")
         more = elementwise.beside_one(values, first, dtypes.of_view(first.planes), "append")
         return manipulation.concat([first, more], axis=axis)
-    return manipulation.concat(elementwise.as_arrays([x, values], "append: operand"), axis=axis)
+    return manipulation.concat(
+        elementwise.as_arrays([x, values], ("append: x", "append: values")), axis=axis
+    )
 
 
 def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -1) -> Any:
@@ -50,7 +52,7 @@ def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -
     The sum of distance times (upper + lower), divided by 2.
     """
     if x is not None:
-        y, x = elementwise.as_arrays([y, x], "trapezoid: operand")
+        y, x = elementwise.as_arrays([y, x], ("trapezoid: y", "trapezoid: x"))
     values = _values(y)
     upper, lower = _halves(values, axis)
     step: Any = dx

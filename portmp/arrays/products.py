@@ -16,7 +16,7 @@ from portmp.runtime.planes import Planes
 
 def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     """Both in one dtype, as arrays."""
-    first, second = elementwise.as_arrays([x1, x2], f"{what}: operand")
+    first, second = elementwise.as_arrays([x1, x2], (f"{what}: x1", f"{what}: x2"))
     kind = dtypes.promoted(dtypes.of_view(first.planes), dtypes.of_view(second.planes), what)
     if kind == BOOL:
         raise FormatError(f"{what}: truth values given, numbers are needed")
@@ -129,7 +129,7 @@ def dot(
 
     With *bound* two arrays are returned, as by gemm: the sum, and what its error is not above.
     """
-    a, b = elementwise.as_arrays([x, y], "dot: operand")
+    a, b = elementwise.as_arrays([x, y], ("x", "y"))
     if rounding is not None or bound is not False:
         return _certified(a, b, accuracy, schedule, out, rounding, bound)
     if isinstance(a.planes, Planes) and isinstance(b.planes, Planes) and a.ndim == b.ndim == 1:
@@ -179,7 +179,7 @@ def _certified(
 
 def inner(x1: AnyArray, x2: AnyArray) -> Any:
     """Sums of products over the last axes of both."""
-    x1, x2 = elementwise.as_arrays([x1, x2], "inner: operand")
+    x1, x2 = elementwise.as_arrays([x1, x2], ("inner: x1", "inner: x2"))
     if x1.ndim == 0 or x2.ndim == 0:
         return elementwise.multiply(x1, x2)
     return tensordot(x1, x2, axes=((-1,), (-1,)))
@@ -187,7 +187,7 @@ def inner(x1: AnyArray, x2: AnyArray) -> Any:
 
 def vdot(x1: Any, x2: Any, /) -> Any:
     """The sum of products of all elements of two arrays of one size, in C order."""
-    a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], "vdot: operand"))
+    a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], ("vdot: x1", "vdot: x2")))
     if a.size != b.size:
         raise ShapeError(f"vdot: arrays of one size are needed, {a.size} and {b.size} given")
     return dot(a, b)
@@ -195,13 +195,13 @@ def vdot(x1: Any, x2: Any, /) -> Any:
 
 def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The products of all elements of one with all of the other, as a matrix."""
-    a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], "outer: operand"))
+    a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], ("outer: x1", "outer: x2")))
     return a[:, None] * b[None, :]
 
 
 def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The Kronecker product: each element of x1 times x2, as blocks."""
-    x1, x2 = elementwise.as_arrays([x1, x2], "kron: operand")
+    x1, x2 = elementwise.as_arrays([x1, x2], ("kron: x1", "kron: x2"))
     ndim = max(x1.ndim, x2.ndim)
     sizes = [[1] * (ndim - x.ndim) + list(x.shape) for x in (x1, x2)]
     left = x1.reshape([n for size in sizes[0] for n in (size, 1)])

@@ -496,7 +496,7 @@ def average(x: AnyArray, axis: Axis = None, weights: Any = None) -> Any:
     """The mean, or that with weights, which broadcast with x."""
     if weights is None:
         return mean(x, axis)
-    x, weights = elementwise.as_arrays([x, weights], "average: operand")
+    x, weights = elementwise.as_arrays([x, weights], ("average: x", "average: weights"))
     if weights.shape != x.shape and weights.ndim == 1 and isinstance(axis, int):
         ends = [1] * x.ndim
         ends[axis] = weights.size
