@@ -721,7 +721,7 @@ def _linear_options(command: Command) -> None:
     """The commands of linear algebra."""
     solve = command("solve", _solve, "solve a system of equations from files")
     solve.add_argument("a", metavar="A", help=_MATRIX)
-    solve.add_argument("b", metavar="B")
+    solve.add_argument("b", metavar="B", help="right-hand sides, likewise")
     solve.add_argument(
         "--positive", action="store_true", help="A is positive definite: by Cholesky's method"
     )
@@ -735,7 +735,9 @@ def _linear_options(command: Command) -> None:
 
     lstsq = command("lstsq", _lstsq, "least squares by QR")
     lstsq.add_argument("a", metavar="A", help=_MATRIX)
-    lstsq.add_argument("b", metavar="B", nargs="?")
+    lstsq.add_argument(
+        "b", metavar="B", nargs="?", help="right-hand sides, likewise (none with --polynomial)"
+    )
     lstsq.add_argument(
         "--polynomial", type=int, metavar="DEGREE", help="fit a polynomial to A's columns y, x"
     )

@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from statistics import mean
 from typing import Any
 
 import numpy as np
@@ -683,6 +684,53 @@ def test_format_strings_are_those_of_floats(value: float) -> None:
     assert f"{mp.array('0.1', 'qd', 'host'):+10.33f}" == f"+0.1{'0' * 32}"
 
 
+@pytest.mark.parametrize("value", [2.5, -1234567.125, 0.0, 7.0, 1e22])
+def test_widths_alone_print_numbers_as_they_are_printed(value: float) -> None:
+    """Without a precision and a kind: the shortest text, as Python's floats have it."""
+    x = mp.array(value, "dd", "host")
+    for spec in (">50", "40", "<9", "*^30", "+", " ", "012", "+,", "_", "=+40", ".10"):
+        assert format(x, spec) == format(value, spec), spec
+    assert f"[{mp.array('0.1', 'qd', 'host'):>6}]" == "[   0.1]"
+
+
+def test_what_is_no_number_differs_from_all(device: Device) -> None:
+    """As NumPy has it; what may be one, but is not taken, is refused."""
+    x = mp.array(["0.1", "2"], "dd", device)
+    for other in (object(), print, None, {}, Device):
+        assert not bool((x == other).any()) and bool((x != other).all())
+    assert (x == Fraction(2)).tolist() == [False, True]
+    with pytest.raises(FormatError):
+        x == np.float16(2)  # noqa: B015
+
+
+def test_arrays_are_not_made_of_what_is_no_view() -> None:
+    """Of Python's statistics.mean, say, which calls the class of the elements with a Fraction."""
+    x = mp.array(["0.1", "2.5"], "qd", "host")
+    for make in (lambda: mp.Array([1, 2]), lambda: mp.ndarray((2, 2)), lambda: mean(x)):
+        with pytest.raises(UnsupportedError, match=r"made by portmp\.array, zeros"):
+            make()
+
+
+def test_what_is_on_no_device_goes_to_the_arrays(device: Device) -> None:
+    """Masks, conditions and numbers beside an array that is on another device than the usual."""
+    x = mp.array([1, -2, 3], "dd", device)
+    other = next((d for d in discovery.devices() if d.name != device.name), device)
+    with mp.device(other):
+        mask = np.array([True, False, True])
+        for found, wanted in (
+            (mp.where(mask, x, 0), [1, 0, 3]),
+            (mp.where(x > 0, 2.5, "0.5"), [2.5, 0.5, 2.5]),
+            (mp.select([x > 2, x < 0], [1, 2]), [0, 2, 1]),
+            (mp.choose([0, 1, 0], [x, 7]), [1, 7, 3]),
+            (mp.extract(mask, x), [1, 3]),
+            (mp.concat([x, [4.0]]), [1, -2, 3, 4]),
+            (x[mask], [1, 3]),
+        ):
+            assert found.device is device and found.tolist() == wanted
+        mp.copyto(x, 5, where=mask)
+    assert x.tolist() == [5, -2, 5]
+
+
 def test_operands_on_two_devices_are_refused(device: Device) -> None:
     others = [d for d in discovery.devices() if d.name != device.name]
     if not others:
@@ -696,8 +744,21 @@ def test_operands_on_two_devices_are_refused(device: Device) -> None:
         lambda: mp.axpy(1, here, there),
         lambda: mp.scal(1, here, out=there),
     ]
+    there_too = mp.asarray([0, 1], device=others[0])
+    indexed: list[Callable[[], Any]] = [
+        lambda: here[there_too],
+        lambda: here[there_too == 0],
+        lambda: here.__setitem__(there_too, 1),
+        lambda: here.__setitem__(there_too == 0, 1),
+        lambda: mp.take(here, there_too),
+        lambda: mp.where(there_too == 0, here, 1),
+        lambda: mp.take_along_axis(here, there_too),
+    ]
     for call in calls:
         with pytest.raises(DeviceError, match=rf"\.to\('{device.name}'\)"):
+            call()
+    for call in indexed:  # a driver that is given another's memory may crash
+        with pytest.raises(DeviceError, match=r"copy with \w+\.to\('"):
             call()
     assert (here + there.to(device)).to_fractions() == [4, 6]
     assert there.to(device).to(device).device is device

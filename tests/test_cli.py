@@ -17,6 +17,7 @@ import pytest
 
 import portmp as mp
 from portmp import definition, formats, progress
+from portmp.bench import cases, gemm_methods, options
 from portmp.cli import command_line, main
 from portmp.demos import filip
 from portmp.errors import ArgumentError, DeviceError, InputError
@@ -125,6 +126,34 @@ def test_help_tells_defaults() -> None:
             assert "default" in " ".join(str(parser._get_formatter()._expand_help(action)).split())
         if "--device DEVICE" in text and name not in ("render", "compile", "report"):
             assert "PORTMP_DEVICE" in text, name
+
+
+def test_help_of_benchmarks_tells_defaults() -> None:
+    """Whatever may be left out and takes a value says what is then; usual ones are as told."""
+    free = {"plot", "output", "static"}
+    for name, command in (options.COMMANDS | options.SUITES).items():
+        parser = argparse.ArgumentParser()
+        options.add(parser, command)
+        for action in parser._actions:
+            if action.nargs != 0 and action.dest not in free:
+                assert "default" in (action.help or ""), (name, action.dest)
+    helps = options.COMMANDS["blas"].options
+    assert set(cases.USUAL_FORMATS) <= set(re.findall(r"\w+", helps["format"]))
+    assert set(cases.USUAL_ROUTINES) <= set(re.findall(r"[\w-]+", helps["routine"]))
+    told = options.COMMANDS["methods"].options["format"]
+    assert f"(default {', '.join(gemm_methods.USUAL_FORMATS)})" in told
+    for name, command in options.COMMANDS.items():
+        if "experiment" in command.options:
+            named = command.options["experiment"].rpartition(": ")[2].split(", ")
+            assert set(named) == set(options.family(name).by_name) - {"static"}, name
+
+
+def test_arguments_of_every_command_are_explained() -> None:
+    """Positional ones, too."""
+    commands = next(a for a in command_line()._actions if isinstance(a, argparse._SubParsersAction))
+    for name, parser in commands.choices.items():
+        for action in parser._actions:
+            assert action.help or isinstance(action, argparse._SubParsersAction), name
 
 
 def test_trust_of_lstsq(run: Run) -> None:

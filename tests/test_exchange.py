@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import random
 from concurrent.futures import ThreadPoolExecutor
 from decimal import Decimal
 from fractions import Fraction
@@ -19,7 +20,7 @@ import portmp as mp
 from portmp.arrays.borrowed import reach
 from portmp.backends import dlpack
 from portmp.backends.base import Device
-from portmp.errors import DeviceError, FormatError, InputError, PortmpError
+from portmp.errors import ArgumentError, DeviceError, FormatError, InputError, PortmpError
 
 FORMATS = ("float32", "float64", "ds", "dd", "qd", "d+s", "float16", "slfp64in48b")
 
@@ -188,7 +189,7 @@ def test_numbers_of_other_libraries(form: str, device: Device) -> None:
     assert gmpy2.mpq(x[0]) == exact
     with mpmath.workprec(400):
         number = mpmath.mpf(x[0])
-        assert Fraction(*number.as_integer_ratio()) == exact
+        assert Fraction(int(number.man)) * Fraction(2) ** int(number.exp) == exact
         back = mp.array([number, mpmath.mpf(1) / 3], form, device)
     with gmpy2.context(precision=400):
         more = mp.array([gmpy2.mpq(1, 3), gmpy2.mpfr(1) / 3], form, device)
@@ -209,11 +210,84 @@ def test_ml_dtypes(name: str, device: Device) -> None:
     assert x.tolist() == [Fraction(float(v)) for v in given]
 
 
+def _to_bits(value: Fraction, bits: int, least: int) -> Fraction:
+    """Rounded to a word of so many bits, ties to even, the last one 2^least or more."""
+    exponent = value.numerator.bit_length() - value.denominator.bit_length()
+    exponent += abs(value) >= Fraction(2) ** exponent
+    unit = Fraction(2) ** max(exponent - bits, least)
+    return round(value / unit) * unit
+
+
+def _ties(rng: random.Random) -> Fraction:
+    """Few bits far apart: beside ties, and where a second rounding would be seen."""
+    value, place = Fraction(0), rng.randint(-20, 20)
+    for _ in range(rng.randint(1, 4)):
+        step = rng.choice([1, -1, 2**20 + 1, rng.getrandbits(53)])
+        value += step * Fraction(2) ** place
+        place -= rng.choice([8, 11, 24, 53, 54, 64, 65, 112, 113, 114, 200])
+    return value
+
+
+@pytest.mark.parametrize("form", ["qd", "dd", "ts"])
+@pytest.mark.parametrize(
+    ("library", "name", "bits", "least"),
+    [
+        ("numpy", "longdouble", 64, -500),
+        ("numpy", "float32", 24, -149),
+        ("numpy", "float16", 11, -24),
+        ("numpy", "float64", 53, -1074),
+        ("ml_dtypes", "bfloat16", 8, -133),
+        ("ml_dtypes", "float8_e5m2", 3, -16),
+        ("numpy_quaddtype", "QuadPrecDType", 113, -500),
+    ],
+)
+def test_to_numpy(form: str, library: str, name: str, bits: int, least: int) -> None:
+    """Each value rounded once, ties to even; special values; back without loss."""
+    dtype = getattr(pytest.importorskip(library), name)
+    dtype = dtype() if library == "numpy_quaddtype" else dtype
+    if name == "longdouble" and np.finfo(dtype).nmant != 63:
+        pytest.skip("longdouble is another one here")
+    rng = random.Random(7)
+    x = mp.array([_ties(rng) for _ in range(400)], form, "host")
+    found = x.to_numpy(dtype)
+    assert found.dtype == np.dtype(dtype)
+    for value, number in zip(x.to_fractions(), found, strict=True):
+        if name in ("float16", "float8_e5m2") and not np.isfinite(number):
+            assert abs(value) > 57000
+            continue
+        exact = mp.array(float(number) if bits <= 53 else number, "qd", "host").item()
+        assert exact == _to_bits(value, bits, least), value
+    odd = mp.array(["nan", "inf", "-inf", "-0"], form, "host").to_numpy(dtype)
+    assert np.isnan(odd[0]) and odd[1] > 0 > odd[2] and not np.isfinite(odd[1:3]).any()
+    assert odd[3] == 0 and np.signbit(odd[3])
+    assert mp.zeros((0, 3), form, "host").to_numpy(dtype).shape == (0, 3)
+
+
+def test_to_numpy_takes_dtypes_of_floats() -> None:
+    """Others are refused; the largest numbers stay finite in longer dtypes."""
+    x = mp.array(["0.1"], "dd", "host")
+    for wrong in ("int64", object, "no such", np.complex128):
+        with pytest.raises(ArgumentError, match=r"to_numpy: dtype: .* given, one of floats"):
+            x.to_numpy(wrong)
+    high = np.finfo(np.float64).max
+    largest = mp.from_limbs([np.array([high]), np.array([high * 2.0**-54])], "dd", "host")
+    if np.finfo(np.longdouble).nmant == 63:
+        found = largest.to_numpy(np.longdouble)[0]
+        assert Fraction(*found.as_integer_ratio()) == _to_bits(largest[0].item(), 64, 0)
+    assert largest.to_numpy(np.float32)[0] == np.inf
+
+
 def test_scalars_in_python(device: Device) -> None:
     """Truth, hash, indices, iteration, formats: as NumPy has them."""
     x = mp.array(["0.1", "2"], "dd", device)
     with pytest.raises(TypeError, match="unhashable"):
         hash(x)
+    labels = mp.asarray([3, 5, 3], device=device)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(labels)
+    assert {x[0]: "a", x[1]: "b"}[x[1] + 0] == "b" and 2 in {x[1]} and {2.0: "c"}[x[1]] == "c"
+    assert len(set(labels)) == 2 and {3: "d"}[labels[2]] == "d"
+    assert len({*mp.array(["inf", "inf", 0, "-0"], "dd", device)}) == 2
     with pytest.raises(PortmpError, match="one element"):
         bool(x)
     assert bool(x[0]) and not bool(mp.zeros((), "dd", device))

@@ -171,6 +171,15 @@ def test_only_the_users_drivers(tmp_path: Path, twice: bool) -> None:
     assert "debian" in line, done.stderr
 
 
+def test_what_keeps_devices_out_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the user's setting leaves none, an installation would not help."""
+    monkeypatch.delenv("PORTMP_ICD_ONLY", raising=False)
+    monkeypatch.setenv("OCL_ICD_VENDORS", "nowhere")
+    assert "is installed by: pip install" in drivers.remedy()
+    monkeypatch.setenv("PORTMP_ICD_ONLY", "1")
+    assert drivers.remedy().endswith("all drivers but OCL_ICD_VENDORS=nowhere")
+
+
 @pytest.mark.parametrize(
     ("backend", "name", "variable", "place"),
     [

@@ -6,6 +6,8 @@ Then values that no float64 holds go through the same functions and are looked a
 
 from __future__ import annotations
 
+import inspect
+import re
 from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
@@ -554,6 +556,13 @@ def test_every_sentence_is_of_a_name_that_is_not_here() -> None:
     from portmp.arrays import not_here
 
     assert not [name for name in not_here.INSTEAD if name in mp.__all__]
+    for said in not_here.INSTEAD.values():
+        for name, arguments in re.findall(r"portmp\.([a-z_]+)\(([^()]*)\)", said):
+            given = [x.strip() for x in arguments.split(",")]
+            keywords = dict.fromkeys(x.partition("=")[0] for x in given if "=" in x)
+            inspect.signature(getattr(mp, name)).bind(
+                *(x for x in given if "=" not in x), **keywords
+            )
     with pytest.raises(AttributeError, match="has no gamma"):
         _ = mp.random.default_rng(1).gamma
 

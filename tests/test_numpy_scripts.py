@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import portmp as mp
-from portmp.errors import ArgumentError, ShapeError, UnsupportedError
+from portmp.errors import ArgumentError, FormatError, ShapeError, UnsupportedError
 
 Script = Callable[[Any], list[Any]]
 
@@ -144,6 +144,9 @@ def polynomials(xp: Any) -> list[Any]:
     found += [xp.poly1d([1, 2], r=True).c, p.order, len(p), (-p).coeffs, list(p)[1], p.deriv(9).c]
     q[3] = 4
     found += [q.c, p == xp.poly1d(p), p != q, xp.sort(xp.poly1d([1.0, -3, 2]).r.real)]
+    objects = [xp.polyder(p), xp.polyint(p, 2), xp.polymul(p, [1, 2]), xp.polyadd([1.0], p)]
+    objects += [xp.polysub(p, q), *xp.polydiv(p, q), xp.polyval(q, p), xp.polyder(p, 4)]
+    found += [one.c for one in objects] + [xp.polyval(p, x), xp.sort(xp.roots(p).real)]
     y = xp.cos(x)
     for options in ({}, {"w": x * x + 1}):
         found += xp.polyfit(x, y, 3, full=True, **options)[:4]
@@ -333,6 +336,77 @@ def test_scripts_lose_no_digits(script: Script) -> None:
             both.append(exact(script(mp)))
     for one, other in zip(*both, strict=True):
         assert abs(one - other) <= max(abs(other), 1) * Fraction(1, 10**26)
+
+
+def test_polynomials_as_objects_keep_all_digits() -> None:
+    """NumPy's functions of them are portmp's; NumPy's own objects mix in."""
+    p = mp.poly1d(mp.array(["0.1", "2", "3"], "qd"))
+    for own, numpys in ((mp.polyder, np.polyder), (mp.polyint, np.polyint)):
+        assert own(p) == numpys(p) and isinstance(numpys(p), mp.poly1d)
+    assert np.polyval(p, Fraction(1, 3)).item() == mp.polyval(p.c, Fraction(1, 3)).item()
+    assert mp.polymul(p, np.poly1d([1.0, 2.0])) == p * np.poly1d([1.0, 2.0]) == p * [1, 2]
+    assert np.roots(p).real.format.name == "qd"
+
+
+MIXED: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "average": lambda xp, a, b: xp.average(a, weights=b),
+    "block": lambda xp, a, b: xp.block([[a], [b]]),
+    "choose": lambda xp, a, b: xp.choose([0, 1, 1], [a, b]),
+    "clip": lambda xp, a, b: xp.clip(a, b, 3),
+    "cov": lambda xp, a, b: xp.cov(a, b),
+    "diff": lambda xp, a, b: xp.diff(a, prepend=b),
+    "einsum": lambda xp, a, b: xp.einsum("i,j->ij", a, b),
+    "linalg.multi_dot": lambda xp, a, b: xp.linalg.multi_dot([a, b[:, None], a[None, :]]),
+    "linalg.outer": lambda xp, a, b: xp.linalg.outer(a, b),
+    "searchsorted": lambda xp, a, b: xp.searchsorted(a, b),
+    "tensordot": lambda xp, a, b: xp.tensordot(a, b, axes=1),
+    "trapezoid": lambda xp, a, b: xp.trapezoid(a, b),
+    "where": lambda xp, a, b: xp.where(np.array([True, False, True]), a, b),
+    **{
+        name: lambda xp, a, b, name=name: getattr(xp, name)(a, b)
+        for name in (
+            *("append", "convolve", "cross", "dot", "hypot", "inner", "kron", "matmul"),
+            *("maximum", "outer", "polymul", "union1d", "vdot", "vecdot"),
+        )
+    },
+    **{
+        name: lambda xp, a, b, name=name: getattr(xp, name)([a, b])
+        for name in ("concatenate", "column_stack", "dstack", "hstack", "stack", "vstack")
+    },
+}
+
+
+@pytest.mark.parametrize("name", MIXED)
+def test_arrays_of_numpy_beside_others_take_their_format(name: str) -> None:
+    """Of any format that holds them, on either side; where it does not hold them, an error."""
+    plain = np.array([0.1, 0.25, 4.0])
+    call = MIXED[name]
+    x = mp.array(["-1", "0.3", "2.5"], "td", "host")
+    same = mp.array(plain, "td", "host")
+    for xp in (mp, np):
+        for given, wanted in (((x, plain), (x, same)), ((plain, x), (same, x))):
+            found, exact = call(xp, *given), call(mp, *wanted)
+            assert found.tolist() == exact.tolist() and found.dtype == exact.dtype
+            assert found.device is x.device
+    short = mp.array([1, 2, 3], "ts", "host")
+    with pytest.raises(FormatError, match="ts does not hold"):
+        call(mp, short, plain)
+
+
+def test_equality_with_arrays_of_numpy_is_exact() -> None:
+    """A float64 number that ds does not hold equals none of ds, however it is rounded."""
+    tenth, half = np.array([0.1]), np.array([0.5])
+    short = mp.array(tenth, "ds", "host")
+    assert not np.array_equal(short, tenth) and not mp.array_equiv(tenth, short)
+    assert np.array_equal(mp.array(half, "ds", "host"), half)
+    assert np.allclose(short, tenth) and mp.allclose(tenth, short, rtol=1e-13)
+    mp.testing.assert_allclose(short, tenth, rtol=1e-13)
+    with pytest.raises(FormatError, match="does not hold"):
+        mp.testing.assert_array_equal(short, tenth)
+    longer = np.array([1], np.longdouble) / 3
+    if longer[0] != longer.astype(np.float64)[0]:
+        assert not mp.array_equal(mp.array(longer, "float64", "host"), longer)
+    assert mp.array_equal(mp.array(longer, "dd", "host"), longer)
 
 
 def test_fits_have_the_formats_digits() -> None:

@@ -20,7 +20,7 @@ def _arrays(given: Any, what: str) -> list[Any]:
     if not isinstance(given, (list, tuple, Viewed)):
         raise ArgumentError(f"{what}: {type(given).__name__} given, a list of arrays is needed")
     made = creation.asarray(given) if _of_numbers(given) else given
-    return [x if isinstance(x, Viewed) else creation.asarray(x) for x in made]
+    return elementwise.as_arrays(list(made), what)
 
 
 def _of_numbers(given: Any) -> bool:
@@ -69,18 +69,26 @@ def block(arrays: Any) -> Any:
 
     def joined(given: Any, level: int) -> Any:
         if level == 0:
-            found = manipulation.checked(given, "block")
-            return found.reshape((1,) * (most - found.ndim) + found.shape)
+            return given.reshape((1,) * (most - given.ndim) + given.shape)
         if not isinstance(given, list) or not given:
             raise ArgumentError("block: lists of one depth are needed, none of them empty")
         return manipulation.concat([joined(x, level - 1) for x in given], axis=-level)
 
+    def leaves(given: Any) -> list[Any]:
+        return [x for part in given for x in leaves(part)] if isinstance(given, list) else [given]
+
     levels = depth(arrays)
+    made = iter(elementwise.as_arrays(leaves(arrays), "block"))
+
+    def filled(given: Any) -> Any:
+        return [filled(x) for x in given] if isinstance(given, list) else next(made)
+
+    arrays = filled(arrays)
 
     def widest(given: Any) -> int:
         if isinstance(given, list):
             return max(map(widest, given))
-        found: int = manipulation.checked(given, "block").ndim
+        found: int = given.ndim
         return found
 
     most = max(levels, widest(arrays))
@@ -389,7 +397,7 @@ def _part(part: Any, known: AnyArray | None) -> Any:
     whole = creation.asarray(part, device=known.queue)
     if isinstance(own, np.dtype) or isinstance(dtypes.of_view(whole.planes), np.dtype):
         return whole
-    return creation.asarray(part, dtype=own, device=known.queue)
+    return elementwise.beside_one(part, known, own, "part")
 
 
 r_, c_ = _Joined(False), _Joined(True)

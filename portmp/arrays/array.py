@@ -17,7 +17,7 @@ from portmp.arrays.methods import Methods
 from portmp.arrays.viewed import wrapped
 from portmp.backends.base import Device, Queue
 from portmp.errors import ArgumentError, FormatError, ShapeError
-from portmp.formats import Format, convert, decimal
+from portmp.formats import Format, convert, decimal, longer
 from portmp.routines import base
 from portmp.routines import elementwise as routine
 from portmp.runtime.planes import Planes, allocate, moved, upload
@@ -48,7 +48,7 @@ class Array(Methods[Planes], holds=Planes):
 
     def __new__(cls, planes: Planes) -> Self:
         """An array; of shape () a Scalar."""
-        return cast("Self", object.__new__(Scalar if cls is Array and not planes.shape else cls))
+        return cast("Self", object.__new__(Scalar if cls is Array and _is_of_one(planes) else cls))
 
     # --- facts ----------------------------------------------------------------------------
 
@@ -91,6 +91,13 @@ class Array(Methods[Planes], holds=Planes):
     def to_float64(self) -> np.ndarray[Any, Any]:
         """Values rounded correctly to float64."""
         return convert.to_float64(self.to_limbs())
+
+    def to_numpy(self, dtype: Any) -> np.ndarray[Any, Any]:
+        """Values rounded correctly to a float dtype of NumPy's or of another library.
+
+        ``numpy.longdouble``, numpy-quaddtype's ``QuadPrecDType()``, ``ml_dtypes.bfloat16`` ...
+        """
+        return longer.to_dtype(self.to_limbs(), dtype)
 
     def to_fractions(self) -> Any:
         """Exact values as Fractions: nested lists, or one Fraction for shape ()."""
@@ -187,6 +194,10 @@ class Array(Methods[Planes], holds=Planes):
         return Array(routine.apply(op, operands))
 
 
+def _is_of_one(planes: Planes) -> bool:
+    return getattr(planes, "shape", None) == ()
+
+
 class Scalar(Array):
     """An array of shape (), which Python takes for a rational number: ``Fraction(x)``."""
 
@@ -207,6 +218,10 @@ class Scalar(Array):
     def denominator(self) -> int:
         """That of the exact value: a power of two."""
         return self._exact().denominator
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        """That of the number, as NumPy's numbers have it: keys of dicts, elements of sets."""
+        return hash(self.tolist())
 
     def as_integer_ratio(self) -> tuple[int, int]:
         """The exact value as two integers in lowest terms, as floats have it."""

@@ -19,7 +19,7 @@ from portmp.arrays import (
     sorting,
     statistics,
 )
-from portmp.arrays.viewed import AnyArray, Viewed
+from portmp.arrays.viewed import AnyArray, Viewed, made
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format, constants
 from portmp.routines import axes
@@ -34,19 +34,10 @@ def select(condlist: Sequence[AnyArray], choicelist: Sequence[Any], default: Any
             f"select: {len(condlist)} conditions and {len(choicelist)} choices given: as many of "
             "both are needed, one at least"
         )
-    if not any(isinstance(x, Viewed) for x in choicelist):
-        choicelist = [creation.asarray(choicelist[0]), *choicelist[1:]]
     found: Any = default
     for condition, choice in zip(reversed(condlist), reversed(choicelist), strict=True):
-        found = _either(condition, choice, found)
+        found = elementwise.where(condition, choice, found)
     return found
-
-
-def _either(condition: Any, yes: Any, no: Any) -> Any:
-    """``where``, of two numbers, too."""
-    if not isinstance(yes, Viewed) and not isinstance(no, Viewed):
-        yes = creation.asarray(yes, device=manipulation.checked(condition, "condition").queue)
-    return elementwise.where(condition, yes, no)
 
 
 def piecewise(
@@ -80,10 +71,10 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Any:
 
     *mode*: an IndexError for integers without a choice, ``wrap`` (modulo) or ``clip``.
     """
-    index = manipulation.checked(a, "choose: a")
-    arrays = [manipulation.checked(x, "choose: choices") for x in choices]
+    arrays = elementwise.as_arrays(list(choices), "choose: choices")
     if not arrays:
         raise ArgumentError("choose: choices: none given")
+    index: AnyArray = a if isinstance(a, Viewed) else made(a, device=arrays[0].queue)
     if mode not in ("raise", "wrap", "clip"):
         raise ArgumentError(f"choose: mode: {mode!r} given, allowed are 'raise', 'wrap', 'clip'")
     n = len(arrays)
@@ -100,8 +91,9 @@ def choose(a: Any, choices: Sequence[Any], mode: str = "raise") -> Any:
 
 def extract(condition: Any, x: Any) -> Any:
     """The elements for which a condition of the same size is true, in C order. A wait."""
-    kept = manipulation.ravel(manipulation.checked(condition, "condition"))
-    return manipulation.ravel(manipulation.checked(x, "x"))[elementwise.not_equal(kept, 0)]
+    given = manipulation.ravel(manipulation.checked(x, "x"))
+    kept = condition if isinstance(condition, Viewed) else made(condition, device=given.queue)
+    return given[elementwise.not_equal(manipulation.ravel(kept), 0)]
 
 
 def compress(condition: Any, x: Any, axis: int | None = None) -> Any:
@@ -116,8 +108,9 @@ def copyto(dst: AnyArray, src: Any, where: Any = True) -> None:
     if where is True:
         dst[...] = src
         return
-    kept = manipulation.broadcast_to(manipulation.checked(where, "where"), dst.shape)
-    dst[...] = _either(kept, src, dst)
+    kept = where if isinstance(where, Viewed) else made(where, device=dst.queue)
+    kept = manipulation.broadcast_to(kept, dst.shape)
+    dst[...] = elementwise.where(kept, src, dst)
 
 
 def put_along_axis(x: AnyArray, indices: Any, values: Any, axis: int | None) -> None:
@@ -181,7 +174,11 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     given = manipulation.checked(x, "x")
     own = dtypes.of_view(given.planes)
     form = own if isinstance(own, Format) else None
-    edges = creation.asarray(bins, dtype=form, device=given.queue)
+    edges = (
+        creation.asarray(bins, device=given.queue)
+        if form is None
+        else elementwise.beside_one(bins, given, form, "digitize: bins")
+    )
     if edges.ndim != 1:
         raise ShapeError(f"digitize: bins: a vector is needed, shape {edges.shape} given")
     rises = not edges.size or bool((edges[1:] >= edges[:-1]).all())

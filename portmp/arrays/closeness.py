@@ -4,20 +4,41 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from portmp import formats
 from portmp.arrays import creation, dtypes, elementwise, statistics
 from portmp.arrays.viewed import AnyArray, Viewed
-from portmp.errors import PortmpError
+from portmp.errors import FormatError, PortmpError
 from portmp.formats import Format
 
 
-def _arrays(a: Any, b: Any) -> tuple[Any, Any]:
-    """Both as arrays, what is none like the other one."""
+def _arrays(a: Any, b: Any, exact: bool = True) -> tuple[Any, Any]:
+    """Both as arrays, what is none like the other one.
+
+    FormatError for NumPy's floats that the other's format does not hold, where they are to be
+    *exact*.
+    """
     like = a if isinstance(a, Viewed) else creation.asarray(b)
-    made = [
-        x if isinstance(x, Viewed) else creation.array(x, dtypes.of_view(like.planes), like.queue)
-        for x in (a, b)
-    ]
-    return made[0], made[1]
+    return _like(a, like, exact), _like(b, like, exact)
+
+
+def _like(x: Any, like: AnyArray, exact: bool) -> AnyArray:
+    if isinstance(x, Viewed):
+        return x
+    kind = dtypes.of_view(like.planes)
+    made = creation.array(x, kind, like.queue)
+    if not exact or not isinstance(x, np.ndarray) or not isinstance(kind, Format):
+        return made
+    plain = x.dtype.name in ("float32", "float64")
+    if plain and dtypes.fits(formats.get(x.dtype.name), kind):
+        return made
+    if x.dtype.kind == "f" and not np.array_equal(made.to_numpy(x.dtype), x, equal_nan=True):
+        raise FormatError(
+            f"array: an array of {x.dtype} given, {kind.name} does not hold all of it: "
+            f"portmp.array(x, {kind.name!r}) rounds"
+        )
+    return made
 
 
 def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> bool:
@@ -47,7 +68,7 @@ def isclose(
     a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False
 ) -> AnyArray:
     """Whether |a - b| <= atol + rtol |b|, in full format; the tolerances are NumPy's."""
-    first, second = _arrays(a, b)
+    first, second = _arrays(a, b, exact=False)
     kind = dtypes.promoted(dtypes.of_view(first.planes), dtypes.of_view(second.planes), "isclose")
     if not isinstance(kind, Format):
         kind = dtypes.default()

@@ -27,7 +27,7 @@ def einsum(subscripts: Any, *operands: Any, optimize: Any = False) -> Any:
     """
     if not isinstance(subscripts, str):
         subscripts, operands = _lettered([subscripts, *operands])
-    arrays = [manipulation.checked(x, f"einsum: operand {i}") for i, x in enumerate(operands)]
+    arrays = elementwise.as_arrays(operands, [f"einsum: operand {i}" for i in range(len(operands))])
     given, wanted = _parsed(subscripts, arrays)
     sizes: dict[str, int] = {}
     for labels, x in zip(given, arrays, strict=True):

@@ -151,7 +151,7 @@ def histogram_bin_edges(
         form = form.arithmetic
         values = values.astype(form)
     if isinstance(bins, (Viewed, np.ndarray, list, tuple)):
-        edges = creation.asarray(bins, dtype=form, device=values.queue)
+        edges = elementwise.beside_one(bins, values, form, "bins")
         if edges.ndim != 1 or edges.size < 2 or not bool((edges[1:] >= edges[:-1]).all()):
             raise ArgumentError("bins: two edges at least are needed, in order")
     else:

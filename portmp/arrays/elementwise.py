@@ -69,12 +69,17 @@ def arrayed(value: Any, argument: str) -> AnyArray:
     """An array: *value* itself, or one of its numbers, as ``asarray`` makes it."""
     if isinstance(value, Viewed):
         return value
-    if not is_number(value) and not isinstance(value, (list, tuple, np.ndarray)):
+    _check_kind(value, argument)
+    found: AnyArray = made(value)
+    return found
+
+
+def _check_kind(value: Any, argument: str) -> None:
+    """ArgumentError for what neither is an array nor makes one."""
+    if not is_number(value) and not isinstance(value, (Viewed, list, tuple, np.ndarray)):
         raise ArgumentError(
             f"{argument}: {type(value).__name__} given, an array is needed: portmp.array(...)"
         )
-    found: AnyArray = made(value)
-    return found
 
 
 def beside(operands: Sequence[Any]) -> Sequence[Any]:
@@ -92,6 +97,29 @@ def beside(operands: Sequence[Any]) -> Sequence[Any]:
     return [o if isinstance(o, Viewed) else _joining(o, known) for o in operands]
 
 
+def as_arrays(operands: Sequence[Any], names: str | Sequence[str]) -> list[AnyArray]:
+    """Operands of one function as arrays: numbers, lists and NumPy's arrays ``beside`` the first.
+
+    A number is one of the first array's format, where that has a format. Messages call operands by
+    their *names*, or all by one.
+    """
+    called = [names] * len(operands) if isinstance(names, str) else names
+    for operand, name in zip(operands, called, strict=True):
+        _check_kind(operand, name)
+    there = beside(operands)
+    if not there:
+        return []
+    known = next(o for o in there if isinstance(o, Viewed))
+    kind = dtypes.of_view(known.planes)
+    form = kind if isinstance(kind, Format) else None
+    return [
+        made(o, dtype=form, device=known.queue)
+        if is_number(o) and not isinstance(o, np.ndarray)
+        else arrayed(o, name)
+        for o, name in zip(there, called, strict=True)
+    ]
+
+
 def _joining(value: Any, known: AnyArray) -> Any:
     """A list, or NumPy's array, as an array beside another; other things as they are."""
     if isinstance(value, (list, tuple)):
@@ -107,6 +135,14 @@ def _joining(value: Any, known: AnyArray) -> Any:
     if isinstance(kind, Format):
         refuse_rounding(value, kind, "operand")
     return made(value, dtype=kind if isinstance(kind, Format) else None, device=known.queue)
+
+
+def beside_one(value: Any, known: AnyArray, kind: Dtype, argument: str) -> AnyArray:
+    """A value as an array of a dtype beside a known array; of NumPy's only what is held whole."""
+    if isinstance(value, np.ndarray) and isinstance(kind, Format):
+        refuse_rounding(value, kind, argument)
+    found: AnyArray = made(value, dtype=kind, device=known.queue)
+    return found
 
 
 def refuse_rounding(value: np.ndarray[Any, Any], kind: Format, argument: str) -> None:
@@ -419,9 +455,13 @@ def reciprocal(x: AnyArray, /, *, out: AnyArray | None = None) -> Any:
 
 def where(condition: AnyArray, x1: Any, x2: Any, /) -> Any:
     """x1 where *condition* is true, else x2, with broadcasting; bits are copied."""
-    chosen = as_dtype(arrayed(condition, "where: condition").planes, BOOL)
-    assert isinstance(chosen, Numbers)
+    if isinstance(condition, Viewed) and not isinstance(x1, Viewed) and not isinstance(x2, Viewed):
+        x1 = made(x1, device=condition.queue)
     first, second = views("where", [x1, x2])
+    if not isinstance(condition, Viewed):
+        condition = made(condition, device=first.queue)
+    chosen = as_dtype(condition.planes, BOOL)
+    assert isinstance(chosen, Numbers)
     return wrapped(moves.selected(chosen, first.planes, second.planes))
 
 
@@ -457,6 +497,7 @@ def clip(
     *a_min* and *a_max* are NumPy's older names of them.
     """
     min, max = a_min if min is None else min, a_max if max is None else max
+    x = as_arrays([x, *(end for end in (min, max) if isinstance(end, Viewed))], "clip: x")[0]
     found = positive(x) if min is None and max is None else x
     for end, cut in ((min, maximum), (max, minimum)):
         if end is not None:
@@ -479,9 +520,14 @@ def copysign(x1: Any, x2: Any, /, *, out: AnyArray | None = None) -> Any:
     return given_back(where(differ, negative(size), size).planes, out)
 
 
+_NUMERIC = ("__float__", "__index__", "__complex__", "__array__", "_mpf_")
+"""One of these has whatever may be a number; what has none is none."""
+
+
 def is_same(x: AnyArray, other: object, name: str) -> Any:
     """x == other or x != other, as operators mean them: what is no number differs from all."""
-    if is_number(other) or isinstance(other, (Viewed, list, tuple, np.ndarray)):
+    known = (str, bytes, Viewed, list, tuple, np.ndarray)
+    if isinstance(other, known) or (is_number(other) and any(hasattr(other, n) for n in _NUMERIC)):
         try:
             return call(name, x, other)
         except PortmpError:

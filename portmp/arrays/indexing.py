@@ -17,7 +17,7 @@ import numpy as np
 
 from portmp.backends.base import Queue
 from portmp.errors import ShapeError
-from portmp.routines import elementwise, moves, order, plain, scan
+from portmp.routines import base, elementwise, moves, order, plain, scan
 from portmp.routines.plain import reduction
 from portmp.runtime.planes import Numbers, Planes, View, allocate_numbers, broadcast_strides
 
@@ -169,6 +169,8 @@ def _chosen(view: View[Any], items: list[Any]) -> _Chosen:
                 axis += 1
             continue
         places.append(place)
+        if isinstance(item, Numbers):
+            base.same_device(view, "the array", index=item)
         if _is_mask(item):
             lengths = view.shape[axis : axis + item.ndim]
             if item.shape != lengths:
@@ -308,8 +310,8 @@ def taken(view: V, key: Any, *, alone: bool = True) -> V:
     items = _expanded(key, view.ndim)
     if any(map(_is_array, items)):
         chosen = _chosen(view, items)
-        base = view.view(view.shape, view.strides, chosen.start)
-        return moves.gathered(base, chosen.offsets, chosen.shape, chosen.strides)
+        whole = view.view(view.shape, view.strides, chosen.start)
+        return moves.gathered(whole, chosen.offsets, chosen.shape, chosen.strides)
     found = _viewed(view, items)
     single = alone and items and all(isinstance(item, int) for item in items)
     return moves.copied(found) if single and Ellipsis not in _items(key) else found

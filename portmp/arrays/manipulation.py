@@ -166,6 +166,10 @@ def _several(arrays: Any, what: str) -> list[AnyArray]:
     """Arrays of a sequence of what can be one, or the parts of an array along its first axis."""
     if not isinstance(arrays, (Sequence, Viewed, np.ndarray)) or isinstance(arrays, str):
         raise ArgumentError(f"{what}: arrays: {type(arrays).__name__} given, a list is needed")
+    if any(isinstance(x, Viewed) for x in arrays):
+        return elementwise.as_arrays(
+            list(arrays), [f"{what}: arrays[{i}]" for i in range(len(arrays))]
+        )
     return [checked(x, f"{what}: arrays[{i}]") for i, x in enumerate(arrays)]
 
 

@@ -5,6 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 _TEXT = "a.to_strings(digits) and portmp.array(strings, format) keep all digits; portmp.save, too"
+_ARCHIVES = (
+    "portmp.save(file, a) keeps all digits of one array; of several, portmp.save(group, a) in "
+    "groups of a file that h5py has opened"
+)
 _SHOWN = "str(a), f'{x:.30e}' and a.to_strings(digits) have all digits"
 _STATE = "no state of the process changes what is computed: NaN and infinities are results"
 _COEFFICIENTS = (
@@ -17,7 +21,7 @@ _WINDOWS = "windows are sums of cos(2 pi i / n): cos, arange and pi are there"
 
 INSTEAD: dict[str, str] = {
     **dict.fromkeys(("savetxt", "loadtxt", "genfromtxt", "fromstring", "fromfile"), _TEXT),
-    **dict.fromkeys(("savez", "savez_compressed"), "portmp.save(file, a, name=b) keeps all digits"),
+    **dict.fromkeys(("savez", "savez_compressed"), _ARCHIVES),
     **dict.fromkeys(("array2string", "array_str", "array_repr"), _SHOWN),
     **dict.fromkeys(("format_float_positional", "format_float_scientific"), _SHOWN),
     "geterr": _STATE,

@@ -37,11 +37,13 @@ def _values(x: AnyArray) -> AnyArray:
 
 def append(x: AnyArray, values: Any, axis: int | None = None) -> Any:
     """x, and then *values* along an axis; without one, all elements of both as a vector."""
-    first = manipulation.checked(x, "append: x")
-    more = values
-    if not isinstance(values, Viewed):
-        more = creation.array(values, dtypes.of_view(first.planes), first.queue)
-    return manipulation.concat([first, more], axis=axis)
+    if elementwise.is_number(values):
+        first = manipulation.checked(x, "append: x")
+        more = elementwise.beside_one(values, first, dtypes.of_view(first.planes), "append")
+        return manipulation.concat([first, more], axis=axis)
+    return manipulation.concat(
+        elementwise.as_arrays([x, values], ("append: x", "append: values")), axis=axis
+    )
 
 
 def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -1) -> Any:
@@ -49,11 +51,12 @@ def trapezoid(y: AnyArray, x: AnyArray | None = None, dx: Any = 1, axis: int = -
 
     The sum of distance times (upper + lower), divided by 2.
     """
+    if x is not None:
+        y, x = elementwise.as_arrays([y, x], ("trapezoid: y", "trapezoid: x"))
     values = _values(y)
     upper, lower = _halves(values, axis)
     step: Any = dx
     if x is not None:
-        x = manipulation.checked(x, "x")
         after, before = _halves(x, -1 if x.ndim == 1 else axis)
         step = after - before
         if x.ndim == 1:
@@ -94,7 +97,8 @@ def _slopes(values: AnyArray, distance: Any, along: int, edge_order: int) -> Any
     y = manipulation.moveaxis(values, along, -1)
     made = creation.empty_like(y)
     if isinstance(distance, (list, tuple, np.ndarray)) and np.ndim(distance):
-        distance = creation.asarray(distance, dtype=values.dtype, device=values.queue)
+        kind = dtypes.of_view(values.planes)
+        distance = elementwise.beside_one(distance, values, kind, "gradient: distances")
     if not isinstance(distance, Viewed) or not distance.ndim:
         d = distance
         made[..., 1:-1] = (y[..., 2:] - y[..., :-2]) / d / 2
@@ -148,12 +152,11 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None) -> Any
 
 
 def _beside(value: Any, known: AnyArray | None) -> AnyArray:
-    """An array, of a format like another where it is none."""
+    """An array, of a format like another where it is none; FormatError where that would round."""
     if isinstance(value, Viewed) or known is None:
         return _values(value)
     form = dtypes.of_view(_values(known).planes)
-    found: AnyArray = creation.asarray(value, dtype=form, device=known.queue)
-    return found
+    return elementwise.beside_one(value, known, form, "operand")
 
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
@@ -212,7 +215,7 @@ def cov(m: Any, y: Any = None, rowvar: bool = True, bias: bool = False, ddof: An
 
     Sums of products of differences from means, divided by n - 1, by n with *bias*, or n - *ddof*.
     """
-    found = _rows(m, rowvar, "cov: m")
+    found = _rows(m if y is None else elementwise.as_arrays([m, y], "cov: m")[0], rowvar, "cov: m")
     if y is not None:
         found = manipulation.concat([found, _rows(_beside(y, found), rowvar, "cov: y")])
     n = found.shape[1]
@@ -245,7 +248,7 @@ def ediff1d(x: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     parts = [to_begin, statistics.diff(given), to_end]
     kind = dtypes.of_view(given.planes)
     arrays = [
-        manipulation.ravel(creation.asarray(p, dtype=kind, device=given.queue))
+        manipulation.ravel(elementwise.beside_one(p, given, kind, "ediff1d: ends"))
         for p in parts
         if p is not None
     ]

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
-from portmp.arrays import arranging, creation, dtypes, elementwise, manipulation, numerics
+from portmp.arrays import arranging, creation, elementwise, manipulation, numerics
 from portmp.arrays.viewed import AnyArray, Viewed, integers
 from portmp.errors import ArgumentError, ShapeError
 
@@ -17,13 +19,31 @@ def _coefficients(*given: Any, what: str) -> list[AnyArray]:
         if isinstance(x, Viewed) or not arrays:
             made = numerics._values(x)
         else:
-            own = dtypes.of_view(numerics._values(arrays[0]).planes)
-            made = creation.asarray(x, dtype=own, device=arrays[0].queue)
+            made = numerics._beside(x, arrays[0])
         made = manipulation.atleast_1d(made)
         if made.ndim != 1:
             raise ShapeError(f"{what}: vectors are needed, shape {made.shape} given")
         found.append(made)
     return found
+
+
+def _own(x: Any) -> Any:
+    """The coefficients of a polynomial that is an object, NumPy's too."""
+    return getattr(x, "coeffs", None)
+
+
+def takes_objects(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of coefficients that takes polynomials as objects, too, and then gives such."""
+
+    @functools.wraps(function)
+    def taking(*given: Any, **options: Any) -> Any:
+        kind = next((type(x) for x in given if isinstance(_own(x), Viewed)), None)
+        found = function(*(x if _own(x) is None else _own(x) for x in given), **options)
+        if kind is None:
+            return found
+        return tuple(map(kind, found)) if isinstance(found, tuple) else kind(found)
+
+    return taking
 
 
 def _trimmed(p: AnyArray) -> AnyArray:
@@ -52,11 +72,13 @@ def poly(roots: Any) -> Any:
     return found
 
 
+@takes_objects
 def polyadd(a1: Any, a2: Any) -> Any:
     """The sum of two polynomials."""
     return _both(elementwise.add, a1, a2, "polyadd")
 
 
+@takes_objects
 def polysub(a1: Any, a2: Any) -> Any:
     """The difference of two polynomials."""
     return _both(elementwise.subtract, a1, a2, "polysub")
@@ -68,12 +90,14 @@ def _both(function: Any, a1: Any, a2: Any, what: str) -> Any:
     return function(*(manipulation.pad(x, (n - x.size, 0)) for x in (first, second)))
 
 
+@takes_objects
 def polymul(a1: Any, a2: Any) -> Any:
     """The product of two polynomials."""
     first, second = (_trimmed(x) for x in _coefficients(a1, a2, what="polymul"))
     return numerics.convolve(first, second)
 
 
+@takes_objects
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """The quotient and the remainder of two polynomials: one coefficient after the other. A wait.
 
@@ -94,6 +118,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     return quotient, _trimmed(rest[steps:] if steps < over.size else rest[-1:])
 
 
+@takes_objects
 def polyder(p: Any, m: int = 1) -> Any:
     """The m-th derivative."""
     (found,) = _coefficients(p, what="polyder")
@@ -110,6 +135,7 @@ def polyder(p: Any, m: int = 1) -> Any:
     return found
 
 
+@takes_objects
 def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     """The m-th antiderivative, with constants *k* (0 by default), the first integral's first."""
     (found,) = _coefficients(p, what="polyint")

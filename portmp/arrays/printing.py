@@ -157,11 +157,18 @@ def formatted(x: Any, spec: str) -> str:
         return format(sum(limbs) if math.isfinite(limbs[0]) else limbs[0], spec)
     aligned, sign, kept, zeros, width, groups, precision, kind = match.groups()
     precision = precision or (".6" if kind else "")
-    plain = _NUMBER.fullmatch(format(_exact(limbs), f"{sign}{precision}{kind}"))
+    if precision or kind:
+        text = format(_exact(limbs), f"{sign}{precision}{kind or 'g'}")
+    else:  # as it is printed
+        text = str(_texts(x).ravel()[0])
+        text = text if text.startswith("-") or sign in ("", "-") else f"{sign}{text}"
+    plain = _NUMBER.fullmatch(text)
     assert plain is not None
     first, whole, rest, e, way, power, percent = plain.groups()
-    if kind in ("g", "G") and not kept:
+    if kind in ("", "g", "G") and not kept:
         rest = rest.rstrip("0").rstrip(".")
+    if not kind and not rest and not e:
+        rest = ".0"
     if e:  # two digits at least, as those of floats
         rest += f"{e}{way}{power:0>2}"
     fill, side = aligned[:-1] or ("0" if zeros else " "), aligned[-1:] or ("=" if zeros else ">")

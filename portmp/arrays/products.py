@@ -16,7 +16,7 @@ from portmp.runtime.planes import Planes
 
 def _pair(what: str, x1: Any, x2: Any) -> tuple[Any, Any]:
     """Both in one dtype, as arrays."""
-    first, second = manipulation.checked(x1, f"{what}: x1"), manipulation.checked(x2, f"{what}: x2")
+    first, second = elementwise.as_arrays([x1, x2], (f"{what}: x1", f"{what}: x2"))
     kind = dtypes.promoted(dtypes.of_view(first.planes), dtypes.of_view(second.planes), what)
     if kind == BOOL:
         raise FormatError(f"{what}: truth values given, numbers are needed")
@@ -129,7 +129,7 @@ def dot(
 
     With *bound* two arrays are returned, as by gemm: the sum, and what its error is not above.
     """
-    a, b = manipulation.checked(x, "x"), manipulation.checked(y, "y")
+    a, b = elementwise.as_arrays([x, y], ("x", "y"))
     if rounding is not None or bound is not False:
         return _certified(a, b, accuracy, schedule, out, rounding, bound)
     if isinstance(a.planes, Planes) and isinstance(b.planes, Planes) and a.ndim == b.ndim == 1:
@@ -179,7 +179,7 @@ def _certified(
 
 def inner(x1: AnyArray, x2: AnyArray) -> Any:
     """Sums of products over the last axes of both."""
-    x1, x2 = manipulation.checked(x1, "x1"), manipulation.checked(x2, "x2")
+    x1, x2 = elementwise.as_arrays([x1, x2], ("inner: x1", "inner: x2"))
     if x1.ndim == 0 or x2.ndim == 0:
         return elementwise.multiply(x1, x2)
     return tensordot(x1, x2, axes=((-1,), (-1,)))
@@ -187,7 +187,7 @@ def inner(x1: AnyArray, x2: AnyArray) -> Any:
 
 def vdot(x1: Any, x2: Any, /) -> Any:
     """The sum of products of all elements of two arrays of one size, in C order."""
-    a, b = (manipulation.ravel(manipulation.checked(x, "vdot")) for x in (x1, x2))
+    a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], ("vdot: x1", "vdot: x2")))
     if a.size != b.size:
         raise ShapeError(f"vdot: arrays of one size are needed, {a.size} and {b.size} given")
     return dot(a, b)
@@ -195,12 +195,13 @@ def vdot(x1: Any, x2: Any, /) -> Any:
 
 def outer(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The products of all elements of one with all of the other, as a matrix."""
-    return manipulation.ravel(x1)[:, None] * manipulation.ravel(x2)[None, :]
+    a, b = map(manipulation.ravel, elementwise.as_arrays([x1, x2], ("outer: x1", "outer: x2")))
+    return a[:, None] * b[None, :]
 
 
 def kron(x1: AnyArray, x2: AnyArray, /) -> Any:
     """The Kronecker product: each element of x1 times x2, as blocks."""
-    x1, x2 = manipulation.checked(x1, "x1"), manipulation.checked(x2, "x2")
+    x1, x2 = elementwise.as_arrays([x1, x2], ("kron: x1", "kron: x2"))
     ndim = max(x1.ndim, x2.ndim)
     sizes = [[1] * (ndim - x.ndim) + list(x.shape) for x in (x1, x2)]
     left = x1.reshape([n for size in sizes[0] for n in (size, 1)])
@@ -252,8 +253,13 @@ def vander(x: AnyArray, n: int | None = None, *, increasing: bool = False) -> An
 
 
 def polyval(p: AnyArray, x: Any) -> Any:
-    """The polynomial with coefficients p, the highest first, at x: Horner's rule."""
-    p, x = elementwise.beside([p, x])
+    """The polynomial with coefficients p (or a poly1d), the highest first, at x: Horner's rule.
+
+    Of a poly1d x the composition, a poly1d.
+    """
+    if hasattr(x, "coeffs"):
+        return type(x)(p)(x)
+    p, x = elementwise.beside([getattr(p, "coeffs", p), x])
     p = manipulation.checked(p, "p")
     found = creation.zeros_like(x if isinstance(x, Viewed) else p[0])
     for coefficient in p:

@@ -93,10 +93,10 @@ def searchsorted(x1: Any, x2: Any, /, side: str = "left", *, sorter: AnyArray | 
     """
     if side not in ("left", "right"):
         raise ArgumentError(f"searchsorted: side: {side!r} given, allowed are 'left' and 'right'")
-    x1 = manipulation.checked(_beside(x1, x2), "x1")
+    x1, x2 = elementwise.as_arrays([x1, x2], ("searchsorted: x1", "searchsorted: x2"))
     if x1.ndim != 1:
         raise ShapeError(f"searchsorted: x1: a vector is needed, shape {x1.shape} given")
-    first, second = elementwise.views("searchsorted", [x1, _beside(x2, x1)])
+    first, second = elementwise.views("searchsorted", [x1, x2])
     known = first if sorter is None else first[sorter]
     return wrapped(order.searchsorted(known.planes, second.planes, side == "right"))
 

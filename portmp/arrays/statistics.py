@@ -452,8 +452,8 @@ def cumulative_prod(
 
 def _edge(end: Any, x: AnyArray, axis: int) -> Any:
     """An array beside another along an axis: a number has length 1 there."""
-    if end is None or (isinstance(end, Viewed) and end.ndim):
-        return end
+    if end is None or (isinstance(end, Viewed) and end.ndim) or not elementwise.is_number(end):
+        return end if end is None else elementwise.as_arrays([x, end], "diff: end")[1]
     (along,) = axes.named(axis, x.ndim)
     shape = tuple(1 if i == along else n for i, n in enumerate(x.shape))
     if isinstance(end, Viewed):
@@ -469,7 +469,9 @@ def diff(
 
     *prepend*, *append*: what stands before and after, arrays or numbers.
     """
-    x = manipulation.checked(x, "x")
+    x = elementwise.as_arrays(
+        [x, *(end for end in (prepend, append) if isinstance(end, Viewed))], "diff: x"
+    )[0]
     prepend, append = (_edge(end, x, axis) for end in (prepend, append))
     (n,) = integers((n,), "diff: n")
     if n < 0:
@@ -494,8 +496,7 @@ def average(x: AnyArray, axis: Axis = None, weights: Any = None) -> Any:
     """The mean, or that with weights, which broadcast with x."""
     if weights is None:
         return mean(x, axis)
-    x = manipulation.checked(x, "x")
-    weights = manipulation.checked(elementwise.beside([x, weights])[1], "weights")
+    x, weights = elementwise.as_arrays([x, weights], ("average: x", "average: weights"))
     if weights.shape != x.shape and weights.ndim == 1 and isinstance(axis, int):
         ends = [1] * x.ndim
         ends[axis] = weights.size

@@ -20,11 +20,14 @@ __all__ = [
 ]
 
 
-def _both(actual: Any, desired: Any) -> tuple[Any, Any]:
-    """Two arrays of one dtype; of two lists such as ``asarray`` makes."""
+def _both(actual: Any, desired: Any, exact: bool = True) -> tuple[Any, Any]:
+    """Two arrays of one dtype; of two lists such as ``asarray`` makes.
+
+    NumPy's floats must be held by the other's format, where they are to be *exact*.
+    """
     if not isinstance(actual, Viewed) and not isinstance(desired, Viewed):
         actual = creation.asarray(actual)
-    return closeness._arrays(actual, desired)
+    return closeness._arrays(actual, desired, exact)
 
 
 def _checked(good: Any, a: Any, b: Any, what: str, message: str) -> None:
@@ -94,7 +97,7 @@ def assert_allclose(
     err_msg: str = "",
 ) -> None:
     """That |actual - desired| <= atol + rtol |desired| in full format."""
-    a, b = _both(actual, desired)
+    a, b = _both(actual, desired, exact=False)
     _shapes(a, b, "close")
     near = closeness.isclose(a, b, rtol, atol, equal_nan)
     _checked(near, a, b, f"close (rtol {rtol}, atol {atol})", err_msg)
@@ -102,7 +105,7 @@ def assert_allclose(
 
 def assert_almost_equal(actual: Any, desired: Any, decimal: int = 7, err_msg: str = "") -> None:
     """That |actual - desired| < 1.5 10^-decimal in full format."""
-    a, b = _both(actual, desired)
+    a, b = _both(actual, desired, exact=False)
     _shapes(a, b, "almost equal")
     both = elementwise.logical_and(elementwise.isnan(a), elementwise.isnan(b))
     same = elementwise.logical_or(elementwise.equal(a, b), both)

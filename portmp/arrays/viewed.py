@@ -12,7 +12,7 @@ import numpy as np
 
 from portmp.arrays import indexing
 from portmp.backends.base import Device, Event, Queue, is_recording
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, ShapeError, UnsupportedError
 from portmp.routines import moves
 from portmp.runtime.planes import View
 
@@ -55,6 +55,11 @@ class Viewed(Generic[V]):
             _CLASSES[holds] = cls
 
     def __init__(self, planes: V) -> None:
+        if not isinstance(planes, View):
+            raise UnsupportedError(
+                f"an array of {type(planes).__name__} was asked for; arrays are made by "
+                "portmp.array, zeros, ones, empty, full and from_limbs"
+            )
         self.planes = planes
 
     @abstractmethod

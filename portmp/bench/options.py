@@ -38,16 +38,18 @@ class Command:
 
 
 _LIMIT = "limit, without compiling (default 60 on CPUs, 120 on GPUs)"
-_RUNS = "runs of each case"
+_RUNS = "runs of each case (default: what fits half a second on CPUs, a quarter on GPUs)"
+_ALL_OF = "(default all of): "
 COMMANDS = {
     "blas": Command(
         "rates, shares of the floor and errors of the BLAS",
         "portmp.bench.blas",
         {
-            "format": "formats, or 'all'",
-            "routine": "routines, or 'all'",
+            "format": "formats, or 'all' (default dd, td, qd, ds, ts, qs, float64)",
+            "routine": "routines, or 'all' (default gemm, gemm-narrow, gemm-batched, gemv, "
+            "gemv-transposed, dot, axpy)",
             "accuracy": "accurate, fast or both (the default)",
-            "size": "orders of matrices, lengths of vectors",
+            "size": "orders of matrices, lengths of vectors (default: some for the device's kind)",
             "seconds": "limit (default none)",
             "runs": _RUNS,
             "peers": "measure what else is installed",
@@ -57,15 +59,18 @@ COMMANDS = {
     "methods": Command(
         "errors of gemm's methods by depth and by how entries are spread",
         "portmp.bench.gemm_methods",
-        {"format": "formats, or 'all'", "size": "depths (default 256 to 8192)"},
+        {
+            "format": "formats, or 'all' (default float64, ts, dd, qd)",
+            "size": "depths (default 256 to 8192)",
+        },
     ),
     "nbody": Command(
         "experiments on gravity by direct summation, beside a paper's",
         "portmp.bench.papers.nbody.experiments",
         {
             "format": "formats, or 'all' (default float32)",
-            "experiment": "roots, sizes, steps, cycles, build, copies, bound",
-            "size": "particles for roots, at most for sizes",
+            "experiment": f"which {_ALL_OF}roots, sizes, steps, cycles, build, copies, bound",
+            "size": "particles for roots, at most for sizes (default: what the limit allows)",
             "seconds": "limit (default 60 on CPUs, 120 on GPUs)",
             "runs": "runs of each case (default 10)",
             "static": "compile for these (gfx908, sm_90, ...), run nothing",
@@ -76,7 +81,7 @@ COMMANDS = {
         "experiments on the BLAS in double-double and quad-double, beside a paper's",
         "portmp.bench.papers.hpcs2011.experiments",
         {
-            "experiment": "rates, copies, cpu",
+            "experiment": f"which {_ALL_OF}rates, copies, cpu",
             "sizes": "full: the paper's (the default on GPUs), or quick (on CPUs)",
             "seconds": _LIMIT,
             "runs": _RUNS,
@@ -87,7 +92,7 @@ COMMANDS = {
         "experiments on triple-single products, beside a paper's",
         "portmp.bench.papers.ts2021.experiments",
         {
-            "experiment": "blocked, split, accuracy",
+            "experiment": f"which {_ALL_OF}blocked, split, accuracy",
             "size": "the largest order (default 8192)",
             "seconds": _LIMIT,
             "runs": _RUNS,
@@ -98,8 +103,8 @@ COMMANDS = {
         "experiments on formats that are short in memory, beside a paper's",
         "portmp.bench.papers.slfp.experiments",
         {
-            "experiment": "axpy, gemm, gemv, dot, interleaved, accuracy",
-            "size": "the only length of vectors, order of matrices",
+            "experiment": f"which {_ALL_OF}axpy, gemm, gemv, dot, interleaved, accuracy",
+            "size": "the only length of vectors, order of matrices (default: several)",
             "seconds": _LIMIT,
             "runs": _RUNS,
             "plot": "draw ratios to float64",
@@ -176,7 +181,11 @@ def parsed(name: str, words: Sequence[str]) -> argparse.Namespace:
 
 def add(parser: argparse.ArgumentParser, command: Command) -> None:
     """The options of a benchmark."""
-    parser.add_argument("--device", action="append", help="a device or 'all'; may be repeated")
+    parser.add_argument(
+        "--device",
+        action="append",
+        help="a device or 'all'; may be repeated (default: PORTMP_DEVICE, else the best one)",
+    )
     for name, about in command.options.items():
         parser.add_argument(f"--{name}", help=about, **_SETTINGS[name])
     parser.add_argument(

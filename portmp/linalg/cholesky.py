@@ -40,6 +40,8 @@ def cholesky_solve(
 
     With *overwrite_b* x takes b's memory.
     """
+    if isinstance(b, Array):
+        factor = operands.values(factor, "cholesky_solve: factor", b)
     matrix = operands.matrix(factor, "cholesky_solve", square=True, argument="factor")
     left = operands.turned(matrix) if upper else matrix
     sides, vector = operands.right(b, left, "cholesky_solve", left.shape[-1])

@@ -233,12 +233,12 @@ def companion(c: Array) -> Array:
 
 
 def roots(p: Array) -> Complex:
-    """The roots of the polynomial with coefficients p, highest first; NumPy's name.
+    """The roots of the polynomial with coefficients p, highest first (or a poly1d); NumPy's name.
 
     They are the eigenvalues of its companion matrix (``eigvals``); leading zeros are left out,
     trailing ones are roots at zero, the last of the result.
     """
-    given = operands.values(p, "roots: p")
+    given = operands.values(getattr(p, "coeffs", p), "roots: p")
     base.computes(given.format, "roots: p")
     if given.ndim != 1:
         raise ShapeError(f"roots: p {given.shape} given, one axis is needed")

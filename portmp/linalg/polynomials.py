@@ -7,7 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from portmp.arrays import creation, elementwise, manipulation, polynomials, products, statistics
+from portmp.arrays import (
+    creation,
+    elementwise,
+    manipulation,
+    numpy_protocol,
+    polynomials,
+    products,
+    statistics,
+)
 from portmp.arrays.array import Array
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
@@ -112,6 +120,8 @@ class poly1d:
         if r:
             given = polynomials.poly(given)
         (found,) = polynomials._coefficients(given, what="poly1d")
+        if not found.size:  # as of a constant's derivative
+            found = creation.zeros((1,), found.dtype, found.queue)
         self.coeffs: Array = polynomials._trimmed(found)
         self.variable = variable or getattr(c_or_r, "variable", "x")
 
@@ -207,12 +217,15 @@ class poly1d:
 
     def deriv(self, m: int = 1) -> poly1d:
         """The m-th derivative."""
-        found = polynomials.polyder(self.coeffs, m)
-        return poly1d(found if found.size else self.coeffs[:1] * 0)
+        return poly1d(polynomials.polyder(self.coeffs, m))
 
     def integ(self, m: int = 1, k: Any = None) -> poly1d:
         """The m-th antiderivative, with constants *k* (0 by default)."""
         return poly1d(polynomials.polyint(self.coeffs, m, k))
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """NumPy's functions of polynomials are portmp's."""
+        return numpy_protocol.function(self.coeffs, func, types, args, kwargs)
 
     def __repr__(self) -> str:
         return f"poly1d({self.coeffs})"

@@ -100,7 +100,7 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
 
     The first may be a row and the last one a column.
     """
-    given = [manipulation.checked(x, "multi_dot: arrays") for x in arrays]
+    given = elementwise.as_arrays(list(arrays), "multi_dot: arrays")
     if len(given) < 2:
         raise ArgumentError(f"multi_dot: arrays: {len(given)} given, two at least are needed")
     middle = given[1:-1]

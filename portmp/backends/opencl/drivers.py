@@ -40,6 +40,14 @@ def install() -> str:
     return f"{pip} and {SYSTEM_PACKAGE.get(system, DEBIAN)}"
 
 
+def remedy() -> str:
+    """What may bring a device where none is found."""
+    setting = os.environ.get("OCL_ICD_VENDORS")
+    if setting and os.environ.get("PORTMP_ICD_ONLY") == "1":
+        return f"PORTMP_ICD_ONLY=1 leaves out all drivers but OCL_ICD_VENDORS={setting}"
+    return f"a CPU device is installed by: {install()}"
+
+
 def pip_libraries() -> list[str]:
     """Paths of OpenCL drivers installed by pip."""
     found = []

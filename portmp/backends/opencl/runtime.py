@@ -489,9 +489,7 @@ def find_devices() -> list[Device]:
             except cl.Error:
                 continue
     if not handles:
-        raise BackendUnavailable(
-            f"no OpenCL device found; a CPU device is installed by: {drivers.install()}"
-        )
+        raise BackendUnavailable(f"no OpenCL device found; {drivers.remedy()}")
     handles.sort(key=_preference)
     found: list[Device] = []
     problems = []

@@ -109,9 +109,16 @@ def kernel_spec(
     )
 
 
+_CALLED = {"offset": "index", "cond": "condition"}
+"""What messages call operands."""
+
+
 def _run(operands: Mapping[str, View[Any]], out: View[Any], indexed: str = "") -> None:
     if not out.size:
         return
+    for name, view in operands.items():
+        if view.device is not out.device:  # a driver that is given another's memory may crash
+            base.same_device(out, "the array", **{_CALLED.get(name, name): view})
     if out.device.by_reference:
         _on_host(operands, out, indexed)
         return
