@@ -270,7 +270,7 @@ class OnDevice(Steps[Planes]):
         h = definition.half(n)
         direct = n <= SYSTEM and self.method_for(n - h, columns, h) is None
         alone = columns >= ALONE and layouts(self.form.name) == ("narrow",)
-        one = definition.BLOCK < n and direct and not alone and whole(b.device)
+        one = n > definition.BLOCK and direct and not alone and whole(b.device)
         if not b.size or not one:
             super().solve(a, b, lower=lower, unit=unit)
             return
