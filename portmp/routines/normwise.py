@@ -20,7 +20,6 @@ from portmp.networks.normwise import HELD
 from portmp.routines import base, elementwise
 from portmp.routines.certified import RAISED, leading, lost, of, stored_short, upwards
 from portmp.routines.methods import Computed
-from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 
@@ -56,7 +55,7 @@ def direct(form: Format, k: int, accuracy: str, *, lanes: bool) -> float:
 
 
 def by_integers(form: Format, k: int, bits: int, slices: int) -> float:
-    """The same of a product of integers of so many bits, of which *slices* are multiplied.
+    """The same of a product of integers of so many bits, cut into *slices* if it is not 0.
 
     Numbers of a row are rounded to 2^-bits times a power of two that is at most twice the norm.
     """
@@ -97,16 +96,11 @@ def _loss(
     if isinstance(computed, str):
         return _Loss(direct(form, k, computed, lanes=lanes) + more, addend)
     # Seldom wanted, and much to import.
-    from portmp.routines.ozaki import residues, slices
+    from portmp.routines.ozaki import choose
 
+    integers = choose.cut(form, k, computed)
+    cut = by_integers(form, k, integers.bits, integers.left_out)
     floor = float(np.finfo(form.word).smallest_normal)
-    if isinstance(computed, Ozaki2):
-        cut = by_integers(form, k, residues.system(form, k, computed.moduli).bits, 0)
-    else:
-        how = slices.slices(
-            form, computed.word, count=computed.slices, width=computed.width, bits=computed.bits
-        )
-        cut = by_integers(form, k, how.bits, how.count)
     return _Loss(cut + more, addend, floor)
 
 

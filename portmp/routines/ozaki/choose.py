@@ -103,6 +103,13 @@ def way(form: Format, device: Device, k: int, method: Method) -> ozaki.Way:
     return residues.way(form, device, k, method)
 
 
+def cut(form: Format, k: int, method: Method) -> integers.Integers:
+    """What operands become for a method's products over *k* steps."""
+    if isinstance(method, Ozaki1):
+        return slices.chosen(form, method)
+    return residues.system(form, k, method.moduli)
+
+
 def resolve(method: object, accuracy: str, schedule: object, a: Planes, b: Planes) -> Method | None:
     """The options of a method by its name or itself; None is the direct product."""
     if isinstance(method, str) and method == AUTO:

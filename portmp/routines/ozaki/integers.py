@@ -43,6 +43,11 @@ class Integers(ABC):
         """The weight of sums is 2^shift times that of products of operands."""
         return 0
 
+    @property
+    def left_out(self) -> int:
+        """Digits of operands where the least of their products are left out; 0 where none are."""
+        return 0
+
     def sums(self, left: Plane, right: Plane) -> Plane:
         """Of products of the rows of two matrices of Python's integers, on the host."""
         return np.asarray(left @ right.T, dtype=object)

@@ -84,6 +84,11 @@ class Slices(Integers):
         """The weight of sums is 2^shift times that of products of operands."""
         return self.width * (self.count - 1)
 
+    @property
+    def left_out(self) -> int:
+        """All digits: of their products only those of the greater weights are added up."""
+        return self.count
+
     def sums(self, left: Plane, right: Plane) -> Plane:
         """Products of digits t and u with t + u < count alone, the least weight the unit."""
         x, y = self.digits_of(left), self.digits_of(right)
@@ -301,12 +306,17 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     return {one.name: (one,) for one in found}
 
 
+def chosen(form: Format, method: Ozaki1) -> Slices:
+    """What *method* asks for."""
+    return slices(form, method.word, count=method.slices, width=method.width, bits=method.bits)
+
+
 def way(form: Format, device: Device, k: int, method: Ozaki1) -> Way:
     """How products over *k* steps are made, once what has none is refused: formats, options."""
     if not isinstance(method, Ozaki1):
         raise ArgumentError(f"method: {method!r} given, an Ozaki1 is needed")
     ozaki.check(form, device, "ozaki1", method.engine, method.workspace)
-    cut = slices(form, method.word, count=method.slices, width=method.width, bits=method.bits)
+    cut = chosen(form, method)
     engine = engines.get(device, method.engine, method.word)
     return Way(Digits(cut, method.word), engine, method.workspace)
 
