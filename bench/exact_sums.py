@@ -3,10 +3,10 @@
 
 Nanoseconds an element, the least of several runs, and whether results are the exact ones rounded:
 of ordinary numbers, and of such that cancel to a part in 10^100. Others are taken where they are
-installed: math.fsum, gmpy2, mpmath, and from PyPI accupy and xsum (which brings a package called
-tests that hides a checkout's: give it an environment of its own). ExBLAS is no package:
-``--exblas`` names its OpenCL kernel ExDOT.FPE.EX.8.cl (github.com/riakymch/exblas, src/gpu/blas1);
-what its work-groups add up is merged and rounded on the host.
+installed: math.fsum, gmpy2, mpmath, and from PyPI accupy, uniaccurate and xsum (which brings a
+package called tests that hides a checkout's: give it an environment of its own). ExBLAS is no
+package: ``--exblas`` names its OpenCL kernel ExDOT.FPE.EX.8.cl (github.com/riakymch/exblas,
+src/gpu/blas1); what its work-groups add up is merged and rounded on the host.
 """
 
 from __future__ import annotations
@@ -100,6 +100,9 @@ def sums(x: Numbers, device: Device) -> list[Way]:
             return float(accumulator.round())
 
         found.append(("xsum_large", by_xsum, x.size))
+    if uniaccurate := library("uniaccurate"):
+        found.append(("uniaccurate.exact_sum", lambda: float(uniaccurate.exact_sum(x)), x.size))
+        found.append(("uniaccurate.near_sum", lambda: float(uniaccurate.near_sum(x)), x.size))
     if accupy := library("accupy"):
         found.append(("accupy.ksum, K = 2", lambda: float(accupy.ksum(x, K=2)), x.size))
         few = x[: max(2, x.size // SLOW)]
@@ -126,6 +129,8 @@ def dots(x: Numbers, y: Numbers, device: Device, exblas: Path | None) -> list[Wa
                 return float(mpmath.fdot(*terms))
 
         found.append(("mpmath.fdot", by_mpmath, few[0].size))
+    if uniaccurate := library("uniaccurate"):
+        found.append(("uniaccurate.exact_dot", lambda: float(uniaccurate.exact_dot(x, y)), x.size))
     if accupy := library("accupy"):
         found.append(("accupy.kdot, K = 2", lambda: float(accupy.kdot(x, y, K=2)), x.size))
         found.append(("accupy.fdot", lambda: float(accupy.fdot(*few)), few[0].size))
@@ -219,7 +224,7 @@ def main() -> int:
         for name, facts in found.items():
             right = ", ".join(k for k, v in facts.items() if v is True) or "-"
             print(f"{routine}  {name:30} {facts['ns_an_element']:10.2f} ns an element  {right}")
-    packages = ("numpy", "gmpy2", "mpmath", "xsum", "accupy")
+    packages = ("numpy", "gmpy2", "mpmath", "xsum", "uniaccurate", "accupy")
     report = {
         "date": datetime.date.today().isoformat(),
         "device": device.properties.as_dict(),

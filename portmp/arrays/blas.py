@@ -132,8 +132,9 @@ def gemm(
     not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
     whatever underflows; it is infinite or NaN where the result is not finite or may have lost its
     lower limbs near overflow. The product's bits are the same. ``True`` adds up what each rounding
-    may have lost, so that it is far above the error of long products. The others take any *method*,
-    *schedule* or *rounding*:
+    may have lost, so that it is far above the error of long products. That takes a seventh more
+    time, in ``ds`` a fifth, in fast sums a third, of one limb as much again. The others take any
+    *method*, *schedule* or *rounding*:
 
     ``normwise``: the bounds above, with |a_i| |b_j|, the Euclidean norms of a row and a column, for
     T. That takes no time beside a large product. It is above what is so bounded by no more than
