@@ -862,7 +862,7 @@ c = s[2] + (v + (t1 + t2))
 return a, b, c
 """,
     source="F3/K: three running words, 45 instructions",
-    bound="71u^3 sum|S_i| + 212u^3 T (proved), 41u^3 T (measured)",
+    bound="71u^3 sum|S_i| + 212u^3 T (proved), 41.5u^3 T (measured)",
 )
 define(
     "renormalise3_fast",
