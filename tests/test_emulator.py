@@ -539,6 +539,44 @@ def test_one_driver_class_by_two_tables() -> None:
     assert driver.memory()[1] == device.properties.memory
 
 
+class Pooled(Renamed):
+    """The same with a pool of memory, which keeps 300 bytes of which 100 are used."""
+
+    CUmemPool_attribute = SimpleNamespace(
+        CU_MEMPOOL_ATTR_RELEASE_THRESHOLD="kept at most",
+        CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT="kept",
+        CU_MEMPOOL_ATTR_USED_MEM_CURRENT="used",
+    )
+    cuuint64_t = int
+    threshold = 0
+
+    def cuDeviceGetAttribute(self, wanted: Any, device: int) -> tuple[int, int]:
+        return 0, 1
+
+    def cuDeviceTotalMem(self, device: int) -> tuple[int, int]:
+        return 0, 1000
+
+    def cuDeviceGetDefaultMemPool(self, device: int) -> tuple[int, str]:
+        return 0, "pool"
+
+    def cuMemPoolSetAttribute(self, pool: str, attribute: str, value: int) -> tuple[int]:
+        assert (pool, attribute) == ("pool", "kept at most")
+        self.threshold = value
+        return (0,)
+
+    def cuMemPoolGetAttribute(self, pool: str, attribute: str) -> tuple[int, int]:
+        return 0, {"kept": 300, "used": 100}[attribute]
+
+
+def test_memory_that_a_pool_keeps_is_free() -> None:
+    """Half of a device's memory may stay in the pool; what is not used of it counts as free."""
+    hip = _device("gfx908").hip
+    pooled = Pooled(hip)
+    plain = cuda.CudaDriver(Renamed(hip), 0).memory()
+    assert cuda.CudaDriver(pooled, 0).memory() == (plain[0] + 200, plain[1])
+    assert pooled.threshold == 500
+
+
 def test_the_runtime_takes_what_is_asked_for_the_address() -> None:
     """Its names of the attributes exist: without a device there is no address, and no error."""
     tiers.check("hiprtc")

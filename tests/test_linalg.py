@@ -569,6 +569,41 @@ def test_bits_of_systems_by_layout(layout: str, monkeypatch: pytest.MonkeyPatch)
                     assert bits(found.to_limbs()) == bits(wanted)
 
 
+@slow("waves of 64 lanes do the same", unless=lambda p: p["on"] == "emulated:gfx1100")
+@pytest.mark.parametrize("on", tiers.INTERPRETED)
+@pytest.mark.parametrize("lanes", triangular.LANES)
+def test_bits_of_systems_by_lanes(on: str, lanes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many threads share a right-hand side of few unknowns: the reference's bits."""
+    device = tiers.interpreted(on)
+    monkeypatch.setattr(triangular, "lanes_for", lambda _: lanes)
+    form = formats.get("dd")
+    for n, columns in ((32, 70), (31, 3), (5, 1)):
+        a, b = dominant(form, n, "lanes"), inputs.ordinary(form, (n, columns), "lanes")
+        for lower, unit in ((True, False), (False, True)):
+            wanted = triangular_reference.solve(form, a, b, lower=lower, unit=unit)
+            found = mp.linalg.solve_triangular(
+                mp.from_limbs(a, form, device),
+                mp.from_limbs(b, form, device),
+                lower=lower,
+                unit_diagonal=unit,
+            )
+            assert bits(found.to_limbs()) == bits(wanted)
+
+
+def test_systems_of_many_sides_in_long_formats(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of unknowns and GEMM's products instead of one launch: the reference's bits."""
+    device = tiers.interpreted("emulated:gfx1100")
+    form = formats.get("ts")
+    assert triangular.layouts("ts") == ("narrow",)
+    a, b = dominant(form, 40, "sides"), inputs.ordinary(form, (40, 5), "sides")
+    wanted = triangular_reference.solve(form, a, b, lower=True, unit=False)
+    for alone in (1, triangular.ALONE):
+        monkeypatch.setattr(triangular, "ALONE", alone)
+        factor, sides = (mp.from_limbs(v, form, device) for v in (a, b))
+        found = mp.linalg.solve_triangular(factor, sides, lower=True)
+        assert bits(found.to_limbs()) == bits(wanted)
+
+
 def test_bits_of_products_by_integers(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """``method`` multiplies where products are large, on devices and in the reference."""
     monkeypatch.setattr(definition, "BY_INTEGERS", 16)
