@@ -550,6 +550,10 @@ class Pooled(Renamed):
     cuuint64_t = int
     threshold = 0
 
+    def __init__(self, inner: hip.Hip) -> None:
+        super().__init__(inner)
+        self.trimmed: list[tuple[str, int]] = []
+
     def cuDeviceGetAttribute(self, wanted: Any, device: int) -> tuple[int, int]:
         return 0, 1
 
@@ -567,14 +571,21 @@ class Pooled(Renamed):
     def cuMemPoolGetAttribute(self, pool: str, attribute: str) -> tuple[int, int]:
         return 0, {"kept": 300, "used": 100}[attribute]
 
+    def cuMemPoolTrimTo(self, pool: str, least: int) -> tuple[int]:
+        self.trimmed.append((pool, least))
+        return (0,)
+
 
 def test_memory_that_a_pool_keeps_is_free() -> None:
     """Half of a device's memory may stay in the pool; what is not used of it counts as free."""
     hip = _device("gfx908").hip
     pooled = Pooled(hip)
     plain = cuda.CudaDriver(Renamed(hip), 0).memory()
-    assert cuda.CudaDriver(pooled, 0).memory() == (plain[0] + 200, plain[1])
+    driver = cuda.CudaDriver(pooled, 0)
+    assert driver.memory() == (min(plain[0] + 200, plain[1]), plain[1])
     assert pooled.threshold == 500
+    driver.give_back()
+    assert pooled.trimmed == [("pool", 0)]
 
 
 def test_the_runtime_takes_what_is_asked_for_the_address() -> None:

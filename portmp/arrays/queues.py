@@ -35,11 +35,20 @@ class Memory(NamedTuple):
 
 
 def memory(device: str | Device | Queue | None = None) -> Memory:
-    """How much memory a device has, and how much of it is free."""
+    """How much memory a device has, and how much of it is free; what portmp keeps unused is."""
     found = discovery.get(device)
     total = found.properties.memory
     free = found.free_memory()
     return Memory(None if free is None else min(free, total), total, found.name)
+
+
+def give_memory_back(device: str | Device | Queue | None = None) -> None:
+    """Give memory that is kept for later, and not used, back for other processes. Waits.
+
+    Through ``cuda`` up to half of a device's memory stays with the process once it was used; other
+    libraries of the process can have it. Elsewhere nothing is kept.
+    """
+    discovery.get(device).give_memory_back()
 
 
 def pinned(

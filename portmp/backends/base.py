@@ -460,6 +460,10 @@ class Device(ABC):
         """Bytes that are free now; None where the driver does not tell."""
         return available_memory() if self.properties.kind == "cpu" else None
 
+    def give_memory_back(self) -> None:
+        """Wait, and give memory that is kept for later back for other processes."""
+        self.queue.synchronize()
+
     def room(self) -> str:
         """How much memory there is, as a part of a sentence."""
         free, total = self.free_memory(), self.properties.memory

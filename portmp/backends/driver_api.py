@@ -79,6 +79,7 @@ class Names:
     copy_peer: str
     can_access_peer: str
     default_pool: str
+    trim_pool: str
     grant_pool: str
     pool_access: str
     on_device: str
@@ -153,6 +154,12 @@ class Driver(ABC):
         status, free, total = getattr(self.current(), self.names.memory_info)()
         self._check((status,))
         return int(free), int(total)
+
+    def give_back(self) -> None:
+        """Give memory that the device's pool keeps unused back for other processes."""
+        if self._pools:
+            pool = self._call(self.names.default_pool, self._device)
+            self._call(self.names.trim_pool, pool, 0)
 
     def allocate(self, nbytes: int, stream: Any) -> int | None:
         """Address of new memory that is usable in *stream*; None when there is not enough.
@@ -687,6 +694,10 @@ class GpuDevice(Device):
     def free_memory(self) -> int | None:
         """Bytes that are free now."""
         return self.driver.memory()[0]
+
+    def give_memory_back(self) -> None:
+        super().give_memory_back()
+        self.driver.give_back()
 
     @property
     def blocks_wait(self) -> bool:

@@ -127,18 +127,15 @@ ${put("a", "at", "none", " " * 24)}\
                 if (i < j && (turns[i] || turns[j])) {
 ${pair("i", "low", "high")}
 ${pair("j", "left", "right")}
-                    for (int side = 0; side < (turns[i] ? 2 : 0); ++side) {
-                        const int column = side ? right : left;
-                        if (column < m) {
-                            const ${long} upper = ${inside("low", "column")}, lower = ${inside("high", "column")};
-${turn("a", "upper", "lower", "i", " " * 28)}\
-                        }
-                    }
-                    for (int side = 0; side < (turns[j] ? 2 : 0); ++side) {
-                        const int row = side ? high : low;
-                        if (row < m) {
-                            const ${long} upper = ${inside("row", "left")}, lower = ${inside("row", "right")};
-${turn("a", "upper", "lower", "j", " " * 28)}\
+                    /* rows of pair i in both columns of pair j, then columns of j in both rows of i */
+                    ${p.unrolled_by(1)}
+                    for (int side = 0; side < 4; ++side) {
+                        const int rows = side < 2, number = rows ? i : j;
+                        const int line = rows ? (side ? right : left) : side == 3 ? high : low;
+                        if (turns[number] && line < m) {
+                            const int above = rows ? low : left, below = rows ? high : right;
+                            const ${long} upper = ${inside("above", "line")}, lower = ${inside("below", "line")};
+${turn("a", "upper", "lower", "number", " " * 28)}\
                         }
                     }
                 }

@@ -75,8 +75,10 @@ ${matrix(w, "b", const=False, end=")")}\
     }
     ${p.barrier}
 ## The first of a thread's rows that are not done is always mine[0].
+    ${p.unrolled_by(1)}
     for (int done = 0; done < ${own}; ++done) {
         const int first = done * ${lanes} + part;
+        ${p.unrolled_by(1)}
         for (int s = 0; s < ${lanes} && done * ${lanes} + s < size; ++s) {
             const int i = done * ${lanes} + s, spot = (s & 1) * ${tile} + j;
             ${w.value} x = mine[0];

@@ -21,9 +21,10 @@ from portmp.errors import BackendUnavailable, DeviceError, LaunchError, PortmpEr
 
 _INSTALL = "pip install cuda-bindings nvidia-cuda-nvrtc"
 _KEPT_SHARE = 2
-"""Of the device's memory the pool keeps one part in so many when it is freed. Others can have it:
-the driver takes it from the pool where memory is short. With less, a factorisation of 16384 rows
-spends a fifth of its time on giving memory back and asking for it again."""
+"""Of the device's memory the pool keeps one part in so many when it is freed. Other code of this
+process can have it: the driver takes it from the pool where memory is short (tried with 120 of 140
+GB); other processes cannot, before ``give_back``. With less, a factorisation of 16384 rows spends a
+fifth of its time on giving memory back and asking for it again."""
 
 
 def _describe(api: Any, status: Any) -> str:
@@ -51,6 +52,7 @@ NAMES = Names(
     copy_peer="cuMemcpyPeerAsync",
     can_access_peer="cuDeviceCanAccessPeer",
     default_pool="cuDeviceGetDefaultMemPool",
+    trim_pool="cuMemPoolTrimTo",
     grant_pool="cuMemPoolSetAccess",
     pool_access="CUmemAccessDesc",
     on_device="CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE",
@@ -112,14 +114,14 @@ class CudaDriver(Driver):
         free, total = super().memory()
         if self._pools:
             about = self._api.CUmemPool_attribute
-            kept, used = (
+            used, kept = (
                 int(self._check(self._api.cuMemPoolGetAttribute(self._pool, which)))
                 for which in (
-                    about.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
                     about.CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
+                    about.CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
                 )
             )
-            free += kept - used
+            free = min(free + max(kept - used, 0), total)  # others may change both meanwhile
         return free, total
 
     def allow_memory(self, function: Any, nbytes: int) -> None:

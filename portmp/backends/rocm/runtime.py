@@ -50,6 +50,7 @@ NAMES = Names(
     copy_peer="hipMemcpyPeerAsync",
     can_access_peer="hipDeviceCanAccessPeer",
     default_pool="hipDeviceGetDefaultMemPool",
+    trim_pool="hipMemPoolTrimTo",
     grant_pool="hipMemPoolSetAccess",
     pool_access="hipMemAccessDesc",
     on_device="hipMemLocationType.hipMemLocationTypeDevice",

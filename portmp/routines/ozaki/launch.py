@@ -338,11 +338,15 @@ def square(
     sums = max(padded(m) * padded(n) for m, n in sizes)
     needed = _bytes_of_cuts(scheme, k) * sum(padded(v.stop - v.start) for v in spans)
     needed += _bytes_of_sums(scheme, k) * sums + a.shape[0] * engines.INTS.dtype(0).itemsize
-    if needed > way.limit(c.device) or not k or base.is_number(alpha, 0):
+    nothing = not k or base.is_number(alpha, 0)
+    if nothing or needed > way.limit(c.device):
         for rows, columns in parts:
             block = _part(c, rows, columns)
             left, right = _part(a, rows, slice(0, k)), _part(b, slice(0, k), columns)
-            gemm(left, right, c=block, out=block, **options)
+            if nothing:
+                gemm(left, right, c=block, out=block, **options)
+            else:
+                update(left, right, block, block, **options)
         return
     mine = operand(a, second=False)
     product = _Product(mine, replace(mine, second=True), c, c, **options)

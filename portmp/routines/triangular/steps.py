@@ -132,14 +132,14 @@ class Steps(ABC, Generic[M]):
         """
         n, k = self.shape(a)
         method = self.method_for(n, n, k)
-        parts = parts_of_trapezoid(n, n, method is not None)
+        parts = parts_of_trapezoid(n, n, *whole_squares(method))
         self.products(a, c, parts if lower else [p.turned() for p in parts], kind, method)
 
     def square_and_below(self, a: M, c: M, kind: str) -> None:
         """The lower trapezoid of c (m, n) as ``multiply(a, a[:n]^T, c, kind)`` gives it."""
         (m, n), k = self.shape(c), self.shape(a)[1]
         method = self.method_for(m, n, k)
-        self.products(a, c, parts_of_trapezoid(m, n, method is not None), kind, method)
+        self.products(a, c, parts_of_trapezoid(m, n, *whole_squares(method)), kind, method)
 
     def products(self, a: M, c: M, parts: Sequence[Run], kind: str, method: Method) -> None:
         """Blocks of c by rows of a and, transposed, rows of a: ``square``'s, one by one."""
@@ -180,11 +180,15 @@ def blocks_of_square(n: int, whole: int, first: int = 0) -> Iterator[Run]:
     yield from blocks_of_square(end - middle, whole, middle)
 
 
+def whole_squares(method: Method) -> tuple[int, bool]:
+    """Rows of squares that are multiplied whole, and whether rows below such a one are, with it."""
+    return (WHOLE, True) if method is None else (WHOLE_BY_INTEGERS, False)
+
+
 @cache
-def parts_of_trapezoid(m: int, n: int, by_integers: bool) -> list[Run]:
+def parts_of_trapezoid(m: int, n: int, whole: int, below: bool) -> list[Run]:
     """The same of a lower trapezoid of m rows, those of one size along a diagonal together."""
-    whole = WHOLE_BY_INTEGERS if by_integers else WHOLE
-    if n <= whole and not by_integers:
+    if below and n <= whole:
         return [Run(slice(0, m), slice(0, n))] if m and n else []
     found = runs(blocks_of_square(n, whole))
     return [*found, Run(slice(n, m), slice(0, n))] if n < m else found
