@@ -278,7 +278,9 @@ def _error(entry: Entry, claim: entries.Error) -> Looks:
             words = f" (recorded {recorded()[device]['about']})"
         else:
             found, words = errors_of_functions.worst(claim, device, compile_text), ""
-        if round(found, 2) != round(worst, 2):
+        # PoCL's functions go by the CPU's vectors: what is written is the worst of several CPUs.
+        less = device == "pocl" and found < worst
+        if round(found, 2) != round(worst, 2) and not less:
             raise _Wrong(f"worst error of {claim.reference}: {found:.2f} ulp, {worst} was expected")
         return f"worst error of {claim.reference}, {claim.type}: {found:.2f} ulp{words}"
 
