@@ -159,6 +159,7 @@ class Error(Claim):
 
     ``call``: the function of x (and y), for each dialect; ``reference``: gmpy2's name of it;
     ``from`` and ``to``: the interval of x, or of the exponents of x where ``powers`` is set.
+    ``elsewhere``: what another kind of the same device gives, such as a CPU of shorter vectors.
     """
 
     kind: ClassVar[str] = "error"
@@ -168,6 +169,7 @@ class Error(Claim):
     low: float
     high: float
     worst: Mapping[str, float]
+    elsewhere: Mapping[str, float] = field(default_factory=dict)
     powers: bool = False
     options: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
