@@ -94,14 +94,26 @@ def test_systems_tell_sums_apart(form: str, depth: int) -> None:
     assert 2 * depth * 4**s.bits < s.product
     assert s.bias > 2**s.bits and s.bias + 2**s.bits < 2 ** (32 * s.words)
     assert 2 ** (51 + 48 * (s.pieces - 1)) >= 2**s.bits
-    digit = 2**residues.DIGIT
-    assert (s.count + 1) * 128 * digit + digit < 2**53
-    assert sum(d * digit**t for t, d in enumerate(map(int, s.digits_of(s.product)))) == s.product
+    for number in (s.product, *(g.others for g in s.groups)):
+        places = map(int, residues.places(number))
+        assert sum(d << (residues.PLACE * t) for t, d in enumerate(places)) == number
+    # What a group of residues makes, of any int32 each: a rounded quotient is off by so much.
+    off = max(0.5 + g_error(g) for g in s.groups)
+    most = [off * g.product for g in s.groups]
+    assert off <= 1.25 and max(most) < 2**31
+    multiples = sum(m / g.product for m, g in zip(most, s.groups, strict=True)) + 1
+    assert (sum(most) + multiples + 1) * 2**residues.PLACE + 2**residues.DIGIT < 2**52
     for m in s.moduli:
         assert s.product // m * s.inverse(m) % m == 1
         # What kernels add up stays below the integers that a float32 holds.
         weights = [w >> (8 * i) & 255 for w in s.weights(m, inverted=True) for i in range(4)]
         assert sum(weights) * 255 + m < 2**23
+
+
+def g_error(group: residues.Group) -> float:
+    """By how much inverses of a group's moduli, times int32 numbers, err at most."""
+    pairs = zip(group.moduli, group.inverses, strict=True)
+    return float(sum(abs(Fraction(2**32, m) - inverse) for m, inverse in pairs) / 2)
 
 
 def test_fewest_moduli() -> None:

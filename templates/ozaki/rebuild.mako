@@ -5,67 +5,109 @@
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
 <%namespace name="sums" file="/ozaki/result.mako"/>
 <%
+    from portmp.routines.ozaki.residues import PLACE, places
+
     p, long = w.platform, w.platform.index
     double = w.double
-    digits, moduli = range(system.digits), list(system.moduli)
-    base, rounding = 2.0 ** 40, 6755399441055744.0
-    product = system.digits_of(system.product)
+    digits, groups = range(system.digits), system.groups
+    total = places(system.product)
+    rounding, place = 6755399441055744.0, 2.0 ** PLACE
     layout = ("parts", "stride", "part_stride")
     kind = p.const_pointer.format(f"int{each}" if w.memory_vectors else "int")
+    size = len(groups[0].moduli)
+
+    def padded(items, count):
+        return [*items, *[0] * (count - len(items))]
+
+    def floored(x, more):
+        """The integer nearest to (x + more) 2^-PLACE: the half in *more* leaves no ties."""
+        scaled = double.fma(f"({x} + ({double.literal(more)}))", double.literal(1 / place), double.literal(rounding))
+        return f"{scaled} - {double.literal(rounding)}"
 %>
 ${arithmetic(double, [])}
 ${double_from_int(double)}
-/* each modulus and its inverse; the products of the others, in digits of 40 bits */
-${p.constant} double rebuild_moduli[${2 * len(moduli)}] = {
-% for m in moduli:
-    ${double.literal(m)}, ${double.literal(1 / m)},
+/* of each group of moduli: factors, inverses times 2^32, the product; ... */
+${p.constant} int rebuild_groups[${(2 * size + 1) * len(groups)}] = {
+% for g in groups:
+    ${", ".join(map(str, [*padded(g.factors, size), *padded(g.inverses, size), g.product]))},
 % endfor
 };
-${p.constant} double rebuild_others[${len(digits) * len(moduli)}] = {
-% for m in moduli:
-    ${", ".join(double.literal(d) for d in system.other(m))},
+/* ... the product's inverse and the product of all other moduli in places of ${PLACE} bits */
+${p.constant} double rebuild_others[${(len(total) + 1) * len(groups)}] = {
+% for g in groups:
+    ${", ".join(map(double.literal, [1 / g.product, *padded(places(g.others), len(total))]))},
 % endfor
 };
-<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${40}" weight="${-2 * system.bits}" each="${each}">
+<%def name="group(g, first, count)">
+            ## Adds what residues of the moduli of group number g make, which are so many from ``first`` on.
+            {
+                const int ${", ".join(f"f{i} = rebuild_groups[{2 * size + 1} * {g} + {i}], i{i} = rebuild_groups[{2 * size + 1} * {g} + {size + i}]" for i in range(count))};
+                const int of_group = rebuild_groups[${2 * size + 1} * ${g} + ${2 * size}];
+% for i in range(count):
+% if w.memory_vectors:
+                const int${each} x${i} = found[(${first} + ${i}) * (stride / ${each})];
+% else:
+                const int ${", ".join(f"x{i}{e} = found[({first} + {i}) * stride + {e}]" for e in range(each))};
+% endif
+% endfor
+% for e, lane in enumerate("xyzw"[:each]):
+<% x = [f"x{i}.{lane}" if w.memory_vectors else f"x{i}{e}" for i in range(count)] %>
+                times = (int)((${" + ".join(f"({long}){x[i]} * i{i}" for i in range(count))} + 2147483648) >> 32);
+                y = double_from_int((int)(${" + ".join(f"(unsigned){x[i]} * (unsigned)f{i}" for i in range(count))} - (unsigned)times * (unsigned)of_group));
+                whole[${e}] = ${double.fma("y", f"rebuild_others[{len(total) + 1} * {g}]", f"whole[{e}]")};
+% for t in range(len(total)):
+                p${t}[${e}] = ${double.fma("y", f"rebuild_others[{len(total) + 1} * {g} + {t + 1}]", f"p{t}[{e}]")};
+% endfor
+% endfor
+            }
+</%def>
+<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}">
 % if parted:
     for (${long} part = 0; part < parts; ++part) {
 % else:
     {
 % endif
         ${kind}found = (${kind})(products + ${"part * part_stride + " if parted else ""}row * row_stride + first);
-        double whole[${each}], x, y;
+        double whole[${each}], ${", ".join(f"p{t}[{each}]" for t in range(len(total)))}, x, y;
+        int times;
         ${p.unroll}
-        for (int e = 0; e < ${each}; ++e)
+        for (int e = 0; e < ${each}; ++e) {
             whole[e] = 0.0;
-        /* the product is the sum of residues y times the products of other moduli, up to a
-           multiple of the product of all, which the sum of y / modulus tells */
-        ${p.unrolled_by(w.table_steps)}
-        for (int l = 0; l < ${system.count}; ++l) {
-            const double modulus = rebuild_moduli[2 * l], inverse = rebuild_moduli[2 * l + 1];
-% if w.memory_vectors:
-            const int${each} sums = found[l * (stride / ${each})];
-% endif
-% for e, lane in enumerate("xyzw"[:each]):
-            x = double_from_int(${f"sums.{lane}" if w.memory_vectors else f"found[l * stride + {e}]"});
-            y = ${double.fma("x", "inverse", double.literal(rounding))} - ${double.literal(rounding)};
-            y = ${double.fma("-y", "modulus", "x")};
-            whole[${e}] = ${double.fma("y", "inverse", f"whole[{e}]")};
-% for t in digits:
-            s${t}[${e}] = ${double.fma("y", f"rebuild_others[{len(digits)} * l + {t}]", f"s{t}[{e}]")};
-% endfor
+% for t in range(len(total)):
+            p${t}[e] = ${"0.0" if t % 2 else f"s{t // 2}[e]"};
 % endfor
         }
+        /* the product is the sum of what groups make times the products of other moduli, up to a
+           multiple of the product of all, which the sum of y over the group's product tells */
+        ${p.unrolled_by(w.table_steps)}
+        for (int g = 0; g < ${system.count // size}; ++g)
+${group("g", f"{size} * g", size)}
+% if system.count % size:
+${group(len(groups) - 1, system.count // size * size, system.count % size)}
+% endif
         /* digits from -2^39 to 2^39 - 1: of the integer, whatever the moduli */
         ${p.unroll}
         for (int e = 0; e < ${each}; ++e) {
             y = (whole[e] + ${double.literal(rounding)}) - ${double.literal(rounding)};
-% for t in digits:
-            s${t}[e] = ${double.fma("-y", double.literal(product[t]), f"s{t}[e]")};
+% for t in range(len(total)):
+            p${t}[e] = ${double.fma("-y", double.literal(total[t]), f"p{t}[e]")};
 % endfor
-% for t in digits[:-1]:
-            x = floor(s${t}[e] * ${double.literal(1 / base)} + 0.5);
-            s${t}[e] = ${double.fma("-x", double.literal(base), f"s{t}[e]")};
-            s${t + 1}[e] = s${t + 1}[e] + x;
+% for t in digits:
+% if 2 * t + 1 < len(total):
+            x = ${floored(f"p{2 * t}[e]", 0.5 - place / 2)};
+            p${2 * t}[e] = ${double.fma("-x", double.literal(place), f"p{2 * t}[e]")};
+            p${2 * t + 1}[e] = p${2 * t + 1}[e] + x;
+% endif
+% if t < digits[-1]:
+            x = ${floored(f"p{2 * t + 1}[e]", 0.5)};
+            p${2 * t + 1}[e] = ${double.fma("-x", double.literal(place), f"p{2 * t + 1}[e]")};
+            p${2 * t + 2}[e] = p${2 * t + 2}[e] + x;
+% endif
+% if 2 * t + 1 < len(total):
+            s${t}[e] = ${double.fma(f"p{2 * t + 1}[e]", double.literal(place), f"p{2 * t}[e]")};
+% else:
+            s${t}[e] = p${2 * t}[e];
+% endif
 % endfor
         }
     }

@@ -69,12 +69,13 @@ ${caller.body()}
 % endif
 % endfor
             {
-                /* the leading word of the sum, and of what is left of it, exactly */
+                /* the leading word of the sum, and of what is left of it, exactly: a digit that is not
+                   zero is above all that is below it, and so are the first errors */
                 double error;
 % for i in words:
                 double z${i} = ${"s0[e]" if i < len(digits) else "0.0"};
 % for t in digits[1:max(len(digits) - i, 1)]:
-                z${i} = exact_sum(s${t}[e], z${i}, &error);
+                z${i} = ${"exact_sum_in_order" if i < 2 else "exact_sum"}(s${t}[e], z${i}, &error);
                 s${t - 1}[e] = error;
 % endfor
 % endfor

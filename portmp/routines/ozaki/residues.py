@@ -31,7 +31,13 @@ LARGEST = 256
 PAIR = 2
 """Elements of C, neighbours of a row, that a work-item rebuilds: constants are read for both."""
 DIGIT = 40
-"""Bits of a digit of the product: ``count`` digits times residues add up in a float64."""
+"""Bits of a digit of the product."""
+
+PLACE = DIGIT // 2
+"""Bits of the places in which products add up in float64 words, before they become digits."""
+
+GROUP = 3
+"""Moduli whose residues are put together in 32 bits before anything longer is made of them."""
 
 DEPTH = 2**17 - 16
 """Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
@@ -61,6 +67,39 @@ def _capacity(count: int, depth: int) -> int:
     # |sum| <= depth 4^bits must stay below 0.497 of the product: its multiple is rounded.
     room = product * 497 // (1000 * max(depth, 1))
     return (room.bit_length() - 1) // 2
+
+
+def places(number: int) -> list[float]:
+    """*number* in places of PLACE bits, the lowest first; the last holds what is left."""
+    count = max(1, -(-number.bit_length() // PLACE))
+    return [float((number >> (PLACE * t)) & ((1 << PLACE) - 1)) for t in range(count)]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A few moduli; *others*: the product of all moduli that are not among them.
+
+    With residues x of theirs, sum(x factor) - product round(sum(x inverse) / 2^32) times *others*
+    is what they add to the product's integer, up to a multiple of the product of all moduli.
+    """
+
+    moduli: tuple[int, ...]
+    others: int
+
+    @property
+    def product(self) -> int:
+        """Of the group's moduli."""
+        return math.prod(self.moduli)
+
+    @property
+    def factors(self) -> list[int]:
+        """The product of the group's other moduli, for each."""
+        return [self.product // m for m in self.moduli]
+
+    @property
+    def inverses(self) -> list[int]:
+        """2^32 over each, rounded."""
+        return [(2**33 + m) // (2 * m) for m in self.moduli]
 
 
 @dataclass(frozen=True)
@@ -116,14 +155,11 @@ class ResidueSystem(Integers):
         """Of the product of the other moduli, modulo *m*."""
         return pow(self.product // m, -1, m) if m > 1 else 0
 
-    def digits_of(self, number: int) -> list[float]:
-        """*number* in digits of DIGIT bits, the lowest first."""
-        mask = (1 << DIGIT) - 1
-        return [float((number >> (DIGIT * t)) & mask) for t in range(self.digits)]
-
-    def other(self, m: int) -> list[float]:
-        """The product of the other moduli in digits."""
-        return self.digits_of(self.product // m)
+    @property
+    def groups(self) -> list[Group]:
+        """The moduli, GROUP by GROUP."""
+        found = [self.moduli[at : at + GROUP] for at in range(0, self.count, GROUP)]
+        return [Group(one, self.product // math.prod(one)) for one in found]
 
 
 def holding(bits: int, depth: int) -> ResidueSystem | None:
