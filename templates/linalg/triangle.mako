@@ -3,37 +3,48 @@
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <% p, long = w.platform, w.platform.index %>
 ${arithmetic(w, [])}
-/* out: as many matrices, columns and rows as count says; a has so many rows; a diagonal that begins
-   in a row */
+/* out: as many rows in all matrices, rows and columns of one as they say; a has so many rows; a diagonal
+   that begins in a row; a block has threads / 2^spread rows, a thread ${each} of their columns */
 ${p.kernel.format(threads)} triangle(
-    const ${long} count, const ${long} rows, const ${long} columns, const ${long} held,
-    const ${long} begin, const int lower, const int unit, const int in_place,
+    const ${long} lines, const ${long} rows, const ${long} columns, const ${long} held,
+    const ${long} begin, const int lower, const int unit, const int in_place, const int spread,
 ${matrix(w, "a")}\
 ${matrix(w, "out", const=False, end=")")}
 {
-    const ${long} e = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const int mine = (int)${p.axis(p.local_id, 0)}, width = 1 << spread;
 ## Divisions of 64 bits would take longer than the copy.
-    const int near = count <= 0x7fffffff;
-    const ${long} line = near ? (${long})((unsigned)e / (unsigned)columns) : e / columns;
-    const ${long} entry = near ? (${long})((unsigned)line / (unsigned)rows) : line / rows;
-    const ${long} j = e - line * columns, i = line - entry * rows;
-    const ${long} at = a_start + entry * a_batch + i * a_row + j * a_col;
-    const ${long} out_at = out_start + entry * out_batch + i * out_row + j * out_col;
-    if (e >= count)
+    const unsigned block = (unsigned)${p.axis(p.group_id, 0)};
+    const unsigned across = (unsigned)((columns + ${each} * width - 1) / ${each} >> spread);
+    const ${long} line = (${long})(block / across) * (${threads} >> spread) + (mine >> spread);
+    const ${long} entry = lines <= 0x7fffffff ? (${long})((unsigned)line / (unsigned)rows) : line / rows;
+    const ${long} i = line - entry * rows;
+    const ${long} first = (${long})(block % across) * (${each} * width) + (mine & (width - 1));
+    const int held_here = i < held;
+    ${long} at = a_start + entry * a_batch + i * a_row + first * a_col;
+    ${long} out_at = out_start + entry * out_batch + i * out_row + first * out_col;
+    ${long} below = i - begin - first, left = columns - first;
+    if (line >= lines)
         return;
-    if (unit && i == begin + j) {
+    ${p.unroll}
+    for (int q = 0; q < ${each}; ++q) {
+        const int ones = unit && below == 0;
+        const int inside = held_here && (lower ? below >= 0 : below <= 0);
+        if (left > 0 && (ones || !(inside && in_place))) {
 % for k in w.limbs:
-        ${w.store("out", k, "out_at", w.literal(0 if k else 1))}
+            ${w.scalar} x${k} = ${"ones ? " + w.literal(1) + " : " if k == 0 else ""}${w.literal(0)};
 % endfor
-    } else if (i < held && (lower ? begin + j <= i : begin + j >= i)) {
-        if (in_place)
-            return;
+            if (inside && !ones) {
 % for k in w.limbs:
-        ${w.store("out", k, "out_at", w.limb("a", k, "at"))}
+                x${k} = ${w.limb("a", k, "at")};
 % endfor
-    } else {
+            }
 % for k in w.limbs:
-        ${w.store("out", k, "out_at", w.literal(0))}
+            ${w.store("out", k, "out_at", f"x{k}")}
 % endfor
+        }
+        below -= width;
+        left -= width;
+        at += width * a_col;
+        out_at += width * out_col;
     }
 }

@@ -18,7 +18,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.routines import base, elementwise, small
+from portmp.routines import base, small
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
 from portmp.routines.reference import Host
@@ -97,9 +97,7 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
         orders = allocate_numbers("int32", (a.shape[0],), a.queue)
         _small(shape, a, out, 0, orders)
         return Factored(out, orders.read_parts()[0])
-    w = a if overwrite else allocate(a.format, a.shape, a.queue)
-    if not overwrite:
-        elementwise.apply("copy", [a], w)
+    w = a if overwrite else copied_triangle(a, lower=True, unit=False)
     if w.device.by_reference:
         for each in range(w.shape[0]):
 

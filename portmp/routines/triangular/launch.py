@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from portmp import definition, formats
-from portmp.backends.base import Argument, Device
+from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.routines import base, gemm
@@ -53,7 +53,8 @@ SYSTEM = 256
 """Unknowns that GPUs find in one launch, with the products between their blocks: direct ones ..."""
 ALONE = 1024
 """... but for so many right-hand sides in the narrow layout: there GEMM's are faster."""
-COPYING = 64
+COPYING, EACH = 256, 8
+"""Threads of a block that copies triangles, and elements of each."""
 
 
 def threads_of(device: Device | None, usual: int) -> int:
@@ -145,7 +146,8 @@ def whole(device: Device | None) -> bool:
 @cache
 def copy_spec(form: str, threads: int = COPYING) -> KernelSpec:
     """Copies of triangles with zeros beyond the diagonal."""
-    return spec("triangle", "linalg/triangle.mako", formats.get(form), {}, threads=threads)
+    sizes: dict[str, Any] = {"threads": threads, "each": EACH}
+    return spec("triangle", "linalg/triangle.mako", formats.get(form), {}, **sizes)
 
 
 def copied_triangle(
@@ -175,15 +177,16 @@ def copied_triangle(
         return out
     threads = base.threads(out.device, COPYING)
     key = copy_spec(a.format.name, threads)
-    args: list[Argument] = [out.size, *out.shape[-2:], a.shape[-2], first]
+    columns = out.shape[-1]
+    lines = out.size // columns
+    spread = min(threads, 1 << (columns - 1).bit_length()).bit_length() - 1
+    across, down = base.blocks(columns, EACH << spread), base.blocks(lines, threads >> spread)
+    flags = [np.int32(one) for one in (lower, unit, out is a, spread)]
     out.queue.launch(
         program.kernels(out.device, key)[key.name],
-        (base.blocks(out.size, threads), 1, 1),
+        (across * down, 1, 1),
         (threads, 1, 1),
-        [
-            *(*args, np.int32(lower), np.int32(unit), np.int32(out is a)),
-            *(*base.batched(a), *base.batched(out)),
-        ],
+        [lines, rows, columns, a.shape[-2], first, *flags, *base.batched(a), *base.batched(out)],
     )
     return out
 
