@@ -36,10 +36,10 @@ BLOCK = 32
 TRIANGLE = 256
 """... that of a product with a triangular matrix at so many, whose zeros take part ..."""
 
-BY_INTEGERS = 128
+BY_INTEGERS = (128, 128, 64, 64)
 """... and products by integers are made where rows, columns and steps are at least so many ..."""
 
-MANY = (2**27, 2**27, 2**26, 2**26)
+MANY = (2**27, 2**27, 2**24, 2**24)
 """... and their product is at least this, by the number of limbs."""
 
 PIVOT = 41 / 64
@@ -79,7 +79,7 @@ ROTATED = 64
 
 def by_integers(m: int, n: int, k: int, limbs: int) -> bool:
     """Whether factorisations make a product of m rows and n columns over k steps by integers."""
-    return min(m, n, k) >= BY_INTEGERS and m * n * k >= MANY[limbs - 1]
+    return min(m, n, k) >= BY_INTEGERS[limbs - 1] and m * n * k >= MANY[limbs - 1]
 
 
 def half(count: int) -> int:

@@ -606,7 +606,7 @@ def test_systems_of_many_sides_in_long_formats(monkeypatch: pytest.MonkeyPatch) 
 
 def test_bits_of_products_by_integers(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """``method`` multiplies where products are large, on devices and in the reference."""
-    monkeypatch.setattr(definition, "BY_INTEGERS", 16)
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (16**3,) * 4)
     form = formats.get("dd")
     host = dominant(form, 70, "integers")
@@ -626,7 +626,7 @@ def test_squares_by_integers_cut_their_rows_once(
     device: Device, monkeypatch: pytest.MonkeyPatch, method: Ozaki1 | Ozaki2
 ) -> None:
     """As first factors and as second ones, for all blocks; each block anew with little memory."""
-    monkeypatch.setattr(definition, "BY_INTEGERS", 16)
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (16**3,) * 4)
     monkeypatch.setattr(steps, "WHOLE_BY_INTEGERS", 32)
     cut: list[int] = []

@@ -131,7 +131,7 @@ def test_refused(device: Device) -> None:
 
 def test_bits(every_device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those of the host, also where products are by integers."""
-    monkeypatch.setattr(definition, "BY_INTEGERS", 16)
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (16**3,) * 4)
     given = np.random.default_rng(9).standard_normal((20, 20))
     host = discovery.get("host")

@@ -1,6 +1,6 @@
 ## A product's integers from its residues, and from them values.
 ## w: Writer, system: the moduli, each: elements of a work-item, which are read at once where memory is
-## read by vectors; parted: whether the depth has more than one part, all of which are summed here.
+## read by vectors, resident: blocks that a compute unit must hold; parted: whether the depth has more than one part, all of which are summed here.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
 <%namespace name="sums" file="/ozaki/result.mako"/>
@@ -13,7 +13,9 @@
     total = places(system.product)
     rounding, place = 6755399441055744.0, 2.0 ** PLACE
     layout = ("parts", "stride", "part_stride")
-    kind = p.const_pointer.format(f"int{each}" if w.memory_vectors else "int")
+    vectors = each > 1 and w.memory_vectors
+    kind = p.const_pointer.format(f"int{each}" if vectors else "int")
+    steps = max(len(places(g.others)) for g in groups)
     size = len(groups[0].moduli)
 
     def padded(items, count):
@@ -33,9 +35,9 @@ ${p.constant} int rebuild_groups[${(2 * size + 1) * len(groups)}] = {
 % endfor
 };
 /* ... the product's inverse and the product of all other moduli in places of ${PLACE} bits */
-${p.constant} double rebuild_others[${(len(total) + 1) * len(groups)}] = {
+${p.constant} double rebuild_others[${(steps + 1) * len(groups)}] = {
 % for g in groups:
-    ${", ".join(map(double.literal, [1 / g.product, *padded(places(g.others), len(total))]))},
+    ${", ".join(map(double.literal, [1 / g.product, *padded(places(g.others), steps)]))},
 % endfor
 };
 <%def name="group(g, first, count)">
@@ -44,24 +46,24 @@ ${p.constant} double rebuild_others[${(len(total) + 1) * len(groups)}] = {
                 const int ${", ".join(f"f{i} = rebuild_groups[{2 * size + 1} * {g} + {i}], i{i} = rebuild_groups[{2 * size + 1} * {g} + {size + i}]" for i in range(count))};
                 const int of_group = rebuild_groups[${2 * size + 1} * ${g} + ${2 * size}];
 % for i in range(count):
-% if w.memory_vectors:
+% if vectors:
                 const int${each} x${i} = found[(${first} + ${i}) * (stride / ${each})];
 % else:
                 const int ${", ".join(f"x{i}{e} = found[({first} + {i}) * stride + {e}]" for e in range(each))};
 % endif
 % endfor
 % for e, lane in enumerate("xyzw"[:each]):
-<% x = [f"x{i}.{lane}" if w.memory_vectors else f"x{i}{e}" for i in range(count)] %>
+<% x = [f"x{i}.{lane}" if vectors else f"x{i}{e}" for i in range(count)] %>
                 times = (int)((${" + ".join(f"({long}){x[i]} * i{i}" for i in range(count))} + 2147483648) >> 32);
                 y = double_from_int((int)(${" + ".join(f"(unsigned){x[i]} * (unsigned)f{i}" for i in range(count))} - (unsigned)times * (unsigned)of_group));
-                whole[${e}] = ${double.fma("y", f"rebuild_others[{len(total) + 1} * {g}]", f"whole[{e}]")};
-% for t in range(len(total)):
-                p${t}[${e}] = ${double.fma("y", f"rebuild_others[{len(total) + 1} * {g} + {t + 1}]", f"p{t}[{e}]")};
+                whole[${e}] = ${double.fma("y", f"rebuild_others[{steps + 1} * {g}]", f"whole[{e}]")};
+% for t in range(steps):
+                p${t}[${e}] = ${double.fma("y", f"rebuild_others[{steps + 1} * {g} + {t + 1}]", f"p{t}[{e}]")};
 % endfor
 % endfor
             }
 </%def>
-<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}">
+<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}" resident="${resident}">
 % if parted:
     for (${long} part = 0; part < parts; ++part) {
 % else:

@@ -6,10 +6,10 @@
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
 <%namespace file="/ozaki/integers.mako" import="exact_sums, power_of_two"/>
-<%def name="result(layout, kind, count, base, weight, each=1)">
+<%def name="result(layout, kind, count, base, weight, each=1, resident=1)">
 ## layout: names of what the host says of the sums' places, kind: their type; count: digits of base
 ## 2^base; weight: the digits' unit is 2^weight times the product of the rows' powers of two; each:
-## elements of a work-item.
+## elements of a work-item; resident: blocks that a compute unit must hold.
 <%
     p, long = w.platform, w.platform.index
     double = w.double
@@ -20,7 +20,7 @@ ${arithmetic(double, [])}
 ${exact_sums(double)}
 ${power_of_two(double)}
 ${leading_chain(w, slab)}
-${p.kernel.format(threads)} ${name}(
+${p.kernel_of(threads, resident)} ${name}(
     const ${long} m, const ${long} n, const ${long} k,
     ${", ".join(f"const {long} {one}" for one in layout)}, const ${long} row_stride,
     ${p.const_pointer.format(kind)}products,

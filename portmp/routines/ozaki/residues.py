@@ -28,8 +28,10 @@ from portmp.routines.ozaki.reference import Host
 from portmp.runtime.program import CompilationUnit
 
 LARGEST = 256
-PAIR = 2
-"""Elements of C, neighbours of a row, that a work-item rebuilds: constants are read for both."""
+FEW = 12
+"""Up to so many places a work-item rebuilds one element of C, beyond two, neighbours of a row: they
+share what is read of tables, but their places take so many registers that blocks must be held to
+two a compute unit."""
 DIGIT = 40
 """Bits of a digit of the product."""
 
@@ -210,11 +212,11 @@ class Residues(ozaki.Scheme):
     """Integers modulo the numbers of a residue system."""
 
     cuts, sums = engines.BYTES, engines.INTS
-    rebuilt = PAIR
 
     def __init__(self, system: ResidueSystem) -> None:
         self.integers = self.system = system
         self.count = system.count
+        self.rebuilt = rebuilt(system)
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
         """The first factor's residues carry the factors of the Chinese remainder theorem."""
@@ -282,6 +284,11 @@ def residue_spec(
     )
 
 
+def rebuilt(system: ResidueSystem) -> int:
+    """Elements of C that a work-item rebuilds."""
+    return 1 if len(places(system.product)) <= FEW else 2
+
+
 @cache
 def rebuild_spec(form: str, system: ResidueSystem, parted: bool, threads: int) -> KernelSpec:
     """The kernel that rebuilds and rounds sums, *parted*: of more than one part of the depth."""
@@ -294,7 +301,8 @@ def rebuild_spec(form: str, system: ResidueSystem, parted: bool, threads: int) -
         roles,
         threads=threads,
         system=system,
-        each=PAIR,
+        each=rebuilt(system),
+        resident=rebuilt(system),
         parted=parted,
         doubles=integers.doubles(f),
         slab=definition.SLAB,
