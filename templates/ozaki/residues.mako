@@ -20,24 +20,23 @@
 ${arithmetic(single, [])}
 ${dot4(w, False)}
 % if w.first("residue"):
-/* the byte of sum modulo m that is nearest to zero; sum < 2^23 */
-${p.function} unsigned residue(const unsigned sum, const float m, const float inverse)
+/* the byte of sum modulo m that is nearest to zero; bits: those of 1.5 2^23 + sum, sum < 2^22 */
+${p.function} unsigned residue(const unsigned bits, const float m, const float inverse)
 {
-    const float f = ${single.bits("as_float", "sum | 0x4b000000u")} - 8388608.0f;
-    const float q = ${single.fma("f", "inverse", "12582912.0f")} - 12582912.0f;
-    const float r = ${single.fma("-q", "m", "f")} + 12582912.0f;
-    return (unsigned)${single.bits("as_int", "r")} & 255u;
+    const float more = ${single.bits("as_float", "bits")};
+    const float q = ${single.fma("(more - 12582912.0f)", "inverse", "12582912.0f")} - 12582912.0f;
+    return (unsigned)${single.bits("as_int", single.fma("-q", "m", "more"))} & 255u;
 }
 
 % endif
-/* for each modulus: what the bytes of an operand weigh, what takes the bias away, the modulus, its inverse */
+/* for each modulus: what the bytes of an operand weigh, what takes the bias away with 1.5 2^23 as a float, the modulus, its inverse */
 ${p.constant} unsigned ${table}_weights[${system.count * len(words)}] = {
 % for m in system.moduli:
     ${", ".join(f"{v}u" for v in system.weights(m, inverted=inverted))},
 % endfor
 };
 ${p.constant} unsigned ${table}_unbias[${system.count}] = {
-    ${", ".join(f"{system.unbias(m, inverted=inverted)}u" for m in system.moduli)}
+    ${", ".join(f"{system.unbias(m, inverted=inverted) + 0x4B400000}u" for m in system.moduli)}
 };
 ${p.constant} float ${table}_moduli[${2 * system.count}] = {
 % for m in system.moduli:
