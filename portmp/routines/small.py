@@ -31,14 +31,11 @@ GROUPS = 8
 """A thread's elements are computed in so many groups of neighbours that are still worked on."""
 RESIDENT = 1
 """Blocks of threads that share a compute unit at least."""
-AHEAD = True
-"""Whether the next pivot is searched for while columns change."""
 
 
 class Shape(NamedTuple):
     """Threads of a block; rows and columns of a matrix; parts that a row is cut into; whether a
-    matrix is that of threads of one warp; slots of a group; blocks that share a compute unit;
-    whether the next pivot is searched for while columns change."""
+    matrix is that of threads of one warp; slots of a group; blocks that share a compute unit."""
 
     threads: int
     rows: int
@@ -47,7 +44,6 @@ class Shape(NamedTuple):
     within: bool
     group: int
     resident: int
-    ahead: bool
 
     def blocks(self, batch: int) -> int:
         """Blocks of threads for so many matrices."""
@@ -84,9 +80,7 @@ def shape_of(
     threads = max(m * parts, warp)
     if device is not None and device.properties.max_threads < threads:
         return None
-    return Shape(
-        threads, m, n, parts, m * parts <= warp, max(n // parts // GROUPS, 1), RESIDENT, AHEAD
-    )
+    return Shape(threads, m, n, parts, m * parts <= warp, max(n // parts // GROUPS, 1), RESIDENT)
 
 
 def operand(v: Planes) -> list[Argument]:

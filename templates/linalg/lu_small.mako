@@ -26,10 +26,6 @@
     ## Nothing makes a matrix's threads wait between two steps then: rows of two steps have memory.
     stride = columns + 1
     tops = 2 if alone else 1
-    ## Alone they search for the next pivot while columns change. The next column is slot 1.
-    early = ahead and alone and parts == 1
-    distances = halvings(lanes)
-    begun = 1 // group
     slot = lambda u: f"part + {u * parts}" if parts > 1 else f"{u}"
     groups = [range(g, min(g + group, count)) for g in range(0, count, group)]
 %>
@@ -60,42 +56,21 @@ ${pad}const int spot${end} = ${found[0][1]};
 ${pad}const ${w.scalar} mine = ${w.fabs(w.word_of("own[0]", 0))};
 ${pad}const ${w.scalar} ${size} = row >= height || place < ${column} ? -2 : mine == mine ? mine : -1;
 </%def>
-<%def name="asked(distance, pad)">
-${pad}other = exchange_${w.scalar}(largest, thread ^ ${distance}, thread);
-${pad}there = exchange(spot, thread ^ ${distance}, thread);
-</%def>
-<%def name="compared(pad)">
-${pad}better = other > largest || (other == largest && there < spot);
-${pad}largest = better ? other : largest;
-${pad}spot = better ? there : spot;
-</%def>
-<%def name="search(lanes, column, pad)">
+<%def name="search(column, pad)">
 ${pad}{
 ${candidate("size", column, pad + "    ")}\
 ${pad}    largest = size;
 ${pad}    spot = place;
-${pad}    int better, there;
-${pad}    ${w.scalar} other;
 % for distance in halvings(lanes):
-${asked(distance, pad + "    ")}\
-${compared(pad + "    ")}\
+${pad}    {
+${pad}        const ${w.scalar} other = exchange_${w.scalar}(largest, thread ^ ${distance}, thread);
+${pad}        const int there = exchange(spot, thread ^ ${distance}, thread);
+${pad}        const int better = other > largest || (other == largest && there < spot);
+${pad}        largest = better ? other : largest;
+${pad}        spot = better ? there : spot;
+${pad}    }
 % endfor
 ${pad}}
-</%def>
-## Stages of a search for the next column's pivot, between which other work is done: lanes answer slowly.
-<%def name="stage(number, pad)">
-% if number == 0:
-${pad}{
-${candidate("size", "k + 1", pad + "    ")}\
-${pad}    largest = size;
-${pad}    spot = place;
-${pad}}
-% elif number <= len(distances):
-${compared(pad)}\
-% endif
-% if number < len(distances):
-${asked(distances[number], pad)}\
-% endif
 </%def>
 <% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 ${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
@@ -127,22 +102,15 @@ ${small.shape(w, threads, rows, columns, parts)}\
     int place = row, pivot = 0, none = 0;
 ${small.read(w, "a", rows, columns, parts, barrier)}\
 
-% if early:
-    ${w.scalar} largest;
-    int spot;
-${search(lanes, "0", " " * 4)}\
-% endif
     for (int k = 0; k < steps; ++k) {
         const int turn = k % ${parts}, live = width - k + turn;
         const int above = ${f"(k % 2 * {matrices} + matrix)" if alone else "matrix"} * ${stride};
-% if not early:
 % if exchange:
         ${w.scalar} largest;
         int spot;
-${search(lanes, "k", " " * 8)}\
+${search("k", " " * 8)}\
 % else:
 ${candidate("size", "k", " " * 8)}\
-% endif
 % endif
 % if exchange:
 % if alone and parts > 1:
@@ -215,20 +183,8 @@ ${small.kept(w, "factor", "first + row", "minus", " " * 12)}\
         const ${w.value} minus = ${neg}(l);
 % endif
         const int active = place > k;
-% if early:
-        int better, there = 0;
-        ${w.scalar} other = 0;
-% endif
-<%
-    upper = lambda u: element("top", f"above + {slot(u)}")
-    staged = lambda number: capture(stage, number - begun, " " * 8) if number >= begun else ""
-%>\
-${small.updated(w, groups, slot, parts, fma, upper, staged if early else None)}\
-% if early:
-% for number in range(len(groups), len(distances) + begun + 1):
-${stage(number - begun, " " * 8)}\
-% endfor
-% endif
+<% upper = lambda u: element("top", f"above + {slot(u)}") %>\
+${small.updated(w, groups, slot, parts, fma, upper)}\
 % if parts == 1:
         own[${count - 1}] = l;
 % else:

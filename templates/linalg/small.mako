@@ -106,9 +106,9 @@ ${pad}own[${u - 1}] = own[${u}];
 ${pad}own[${count - 1}] = ${last};
 </%def>
 ## Slots 1 to the last, or with parts 0 to the last, lose what *update* subtracts from them, where
-## they are still worked on; with one part they turn. *after*: what comes after each group.
-<%def name="updated(w, groups, slot, parts, fma, factor, after=None)">
-% for number, slots in enumerate(groups):
+## they are still worked on; with one part they turn.
+<%def name="updated(w, groups, slot, parts, fma, factor)">
+% for slots in groups:
         if (${slots[0] * parts} < live) {
 % for u in slots:
 % if u > 0 or parts > 1:
@@ -129,8 +129,5 @@ ${narrowed(w, "z", " " * 16)}\
 % endfor
 % endif
         }
-% if after:
-${after(number)}\
-% endif
 % endfor
 </%def>

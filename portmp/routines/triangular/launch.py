@@ -45,7 +45,7 @@ ENOUGH = {"narrow": 1, "wide": 1280, "broad": 4096}
 LONG, LONGEST = 50, 200
 """Operations that a step of products may have in others than the narrow layout, and in that one
 where a thread has several rows: more would be too long, written out."""
-LANES = {16: 0, 8: 3072, 4: 8192, 2: 16384}
+LANES = {16: 0, 8: 2048, 4: 6144, 2: 12288}
 """Threads of a right-hand side in a block of unknowns, and from how many sides on."""
 MEMORY = 32768
 """Bytes of block memory that every GPU has."""
