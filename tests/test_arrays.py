@@ -377,6 +377,29 @@ def test_views_of_views_and_transposes(device: Device) -> None:
     assert [row.to_fractions() for row in x[0]] == host[0].tolist()
 
 
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (0, 0), (0, 3, 4)])
+def test_truth_values_of_no_elements(shape: tuple[int, ...], device: Device) -> None:
+    """An axis of none fits any, as the standard and NumPy have it, and chooses nothing."""
+    host = np.arange(24.0).reshape(2, 3, 4)
+    x = mp.array(host, "dd", device)
+    none = np.zeros(shape, bool)
+    for mask in (none, mp.asarray(none, device=device)):
+        assert x[mask].shape == host[none].shape and x[mask].size == 0
+        x[mask] = 1
+        x[mask] = x[mask]
+        assert (x == host).all()
+        y = mp.array([7.0, 8], "dd", device)
+        if none.ndim == 1:
+            y[mask] = 1
+            assert y.to_fractions() == [7, 8]
+    beyond = np.zeros((*shape, 5), bool)
+    for mask in (beyond, mp.asarray(beyond, device=device)):
+        with pytest.raises(IndexError, match="index: "):
+            x[mask]
+        with pytest.raises(IndexError, match="index: "):
+            x[mask] = 1
+
+
 def test_wrong_views_are_refused(device: Device) -> None:
     x = mp.zeros((2, 3), device=device)
     keys: list[Any] = [2, -3, (0, 3), (0, 0, 0), 1.0, [0, 2], [0.5], "a", (..., ...), [True]]
