@@ -226,6 +226,16 @@ def test_float64_conversion_rounds_once(device: Device) -> None:
     assert mp.from_limbs(planes, "td", device).to_float64().tolist() == [1.0]
 
 
+@pytest.mark.parametrize(
+    ("given", "name"), [((2**53 + 1, 2.0**60, 2.0**59), "start"), ((0, 9.5, 2**53 + 1), "step")]
+)
+def test_arange_rounds_no_integers(given: tuple[Any, ...], name: str, device: Device) -> None:
+    with pytest.raises(FormatError, match=f"arange: {name}: the integer 9007199254740993"):
+        mp.arange(*given, dtype="float64", device=device)
+    found = mp.arange(*given, dtype="dd", device=device)
+    assert found[0].to_fractions() == given[0]
+
+
 def test_text_names_format_and_device(device: Device) -> None:
     x = mp.array(["0.5", "-3"], "dd", device)
     assert str(x) == "[0.5, -3.0]"
