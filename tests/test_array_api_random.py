@@ -418,6 +418,8 @@ def test_indices_read_and_write(data: Any) -> None:
     mask = data.draw(drawn.arrays("bool", x.shape))
     own, theirs = both(x)
     agree(own[both(mask)[0]], theirs[both(mask)[1]])
+    none = mask[tuple(slice(data.draw(st.sampled_from([n, 0]))) for n in mask.shape)]
+    agree(own[both(none)[0]], theirs[both(none)[1]])
     # NumPy in place of array-api-strict, which asks for one ellipsis at least where axes are left.
     host = np.array(x)
     agree(own[key], strict.asarray(host[key]))

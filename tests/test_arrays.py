@@ -226,6 +226,16 @@ def test_float64_conversion_rounds_once(device: Device) -> None:
     assert mp.from_limbs(planes, "td", device).to_float64().tolist() == [1.0]
 
 
+@pytest.mark.parametrize(
+    ("given", "name"), [((2**53 + 1, 2.0**60, 2.0**59), "start"), ((0, 9.5, 2**53 + 1), "step")]
+)
+def test_arange_rounds_no_integers(given: tuple[Any, ...], name: str, device: Device) -> None:
+    with pytest.raises(FormatError, match=f"arange: {name}: the integer 9007199254740993"):
+        mp.arange(*given, dtype="float64", device=device)
+    found = mp.arange(*given, dtype="dd", device=device)
+    assert found[0].to_fractions() == given[0]
+
+
 def test_text_names_format_and_device(device: Device) -> None:
     x = mp.array(["0.5", "-3"], "dd", device)
     assert str(x) == "[0.5, -3.0]"
@@ -375,6 +385,29 @@ def test_views_of_views_and_transposes(device: Device) -> None:
         assert view.to_fractions() == np.asarray(wanted, object).tolist()
         assert view.copy().to_fractions() == view.to_fractions()
     assert [row.to_fractions() for row in x[0]] == host[0].tolist()
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (2, 0), (0, 0), (0, 3, 4)])
+def test_truth_values_of_no_elements(shape: tuple[int, ...], device: Device) -> None:
+    """An axis of none fits any, as the standard and NumPy have it, and chooses nothing."""
+    host = np.arange(24.0).reshape(2, 3, 4)
+    x = mp.array(host, "dd", device)
+    none = np.zeros(shape, bool)
+    for mask in (none, mp.asarray(none, device=device)):
+        assert x[mask].shape == host[none].shape and x[mask].size == 0
+        x[mask] = 1
+        x[mask] = x[mask]
+        assert (x == host).all()
+        y = mp.array([7.0, 8], "dd", device)
+        if none.ndim == 1:
+            y[mask] = 1
+            assert y.to_fractions() == [7, 8]
+    beyond = np.zeros((*shape, 5), bool)
+    for mask in (beyond, mp.asarray(beyond, device=device)):
+        with pytest.raises(IndexError, match="index: "):
+            x[mask]
+        with pytest.raises(IndexError, match="index: "):
+            x[mask] = 1
 
 
 def test_wrong_views_are_refused(device: Device) -> None:

@@ -388,9 +388,32 @@ def test_deficient(device: Device) -> None:
     u, s, vh = linalg.svd(d, hermitian=True)
     assert s.to_float64().tolist() == [4, 2, 1] and float(abs((u * s) @ vh - d).max()) == 0
     assert (linalg.svdvals(d) == np.linalg.svd(d).S).all()
-    for bad in ({"rcond": 2}, {"rcond": 0.1, "rtol": 0.1}):
+    for bad in ({"rcond": -1}, {"rcond": math.nan}, {"rcond": 0.1, "rtol": 0.1}):
         with pytest.raises(ArgumentError, match="pinv: rcond"):
             linalg.pinv(d, **bad)
+
+
+def test_tolerances(device: Device) -> None:
+    """Any from 0 on, as the array API standard has it: a number, or one for each matrix."""
+    one = np.diag([4.0, 2, 1])
+    stack = mp.array(np.stack([one, one, one, one]).reshape(2, 2, 3, 3), "dd", device)
+    tolerances = mp.array([[0, 0.25], [0.5, 2]], "dd", device)
+    assert linalg.matrix_rank(stack, rtol=tolerances).to_numpy().tolist() == [[3, 2], [1, 0]]
+    inverses = linalg.pinv(stack, rtol=tolerances)
+    for each, tolerance in zip(inverses.reshape((4, 3, 3)), (0, 0.25, 0.5, 2), strict=True):
+        assert (each == linalg.pinv(stack[0, 0], rtol=tolerance)).all()
+    assert float(abs(inverses[1, 1]).max()) == 0 and float(inverses[0, 0, 2, 2]) == 1
+    by_column = linalg.matrix_rank(stack, rtol=mp.array([[0.25], [42]], "float64", device))
+    assert by_column.to_numpy().tolist() == [[2, 2], [0, 0]]
+    assert (
+        linalg.matrix_rank(stack, rtol=[0.25, np.float32(0.5)]).to_numpy().tolist() == [[2, 1]] * 2
+    )
+    assert linalg.matrix_rank(stack[0, 0], rtol=mp.array(0.5, "dd", device)) == 1
+    for shape in ((3,), (1, 2, 2)):
+        with pytest.raises(ShapeError, match="matrix_rank: rtol of shape"):
+            linalg.matrix_rank(stack, rtol=mp.zeros(shape, "dd", device))
+    with pytest.raises(ArgumentError, match="pinv: rtol has a negative"):
+        linalg.pinv(stack, rtol=-tolerances)
 
 
 # --- bits ----------------------------------------------------------------------------------------

@@ -399,6 +399,9 @@ def arange(
         if not whole:
             raise FormatError(f"arange: {kind} asked for, start, stop and step must be integers")
         return wrapped(plain.counted(int(start), int(step), count, kind.name, queue))
+    for value, name in ((start, "start"), (step, "step")):
+        if isinstance(value, (int, np.integer)):
+            elementwise.number(int(value), kind, f"arange: {name}")  # which refuses to round it
     counter = wrapped(plain.counted(0, 1, count, "int64", queue))
     index = wrapped(elementwise.as_dtype(counter.planes, kind))
     return elementwise.fma(index, step, start)

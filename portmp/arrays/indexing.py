@@ -173,8 +173,7 @@ def _chosen(view: View[Any], items: list[Any]) -> _Chosen:
             base.same_device(view, "the array", index=item)
         if _is_mask(item):
             lengths = view.shape[axis : axis + item.ndim]
-            if item.shape != lengths:
-                raise IndexError(f"index: truth values of shape {item.shape} for axes {lengths}")
+            _check_mask(item.shape, lengths)
             found = positions(item, view.queue)
             chosen += zip(found, view.strides[axis : axis + item.ndim], lengths, strict=True)
             if not item.ndim:
@@ -201,6 +200,13 @@ def _chosen(view: View[Any], items: list[Any]) -> _Chosen:
         tuple(step for _, step in runs),
         distinct,
     )
+
+
+def _check_mask(shape: tuple[int, ...], lengths: tuple[int, ...]) -> None:
+    """Truth values fit axes that are as long; an axis of none fits any, and chooses nothing."""
+    fits = len(shape) == len(lengths)
+    if not (fits and all(n in (0, length) for n, length in zip(shape, lengths, strict=True))):
+        raise IndexError(f"index: truth values of shape {shape} for axes {lengths}")
 
 
 def _run(view: View[Any], item: slice | None, axis: int) -> tuple[int, int]:
@@ -271,6 +277,8 @@ def positions(mask: Indices, queue: Queue) -> list[Indices]:
         return list(np.nonzero(mask)) if mask.ndim else []
     if not mask.ndim:
         return []
+    if not mask.size:
+        return [allocate_numbers("int64", (0,), queue)] * mask.ndim
     flat = moves.dense(mask).view_as((1, mask.size))
     places = _true_places(flat)
     if mask.ndim == 1:
@@ -337,8 +345,9 @@ def put(view: V, key: Any, value: V) -> None:
         and not value.size > 1
     ):
         mask = items[0]
-        if mask.shape != view.shape:
-            raise IndexError(f"index: truth values of shape {mask.shape} for axes {view.shape}")
+        _check_mask(mask.shape, view.shape)
+        if not mask.size:
+            return
         one = value.view((), (), value.start)
         moves.scattered(one, view, None, view.shape, view.strides, cond=mask)
         return

@@ -10,7 +10,7 @@ from portmp import definition
 from portmp.arrays import elementwise, manipulation, sorting, statistics
 from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.manipulation import stack
-from portmp.errors import ArgumentError, LinAlgError
+from portmp.errors import ArgumentError, LinAlgError, ShapeError
 from portmp.linalg import operands, scaling
 from portmp.linalg.eigen import eigh
 from portmp.linalg.operands import By
@@ -76,12 +76,13 @@ def matrix_rank(
     tol: float | Array | None = None,
     hermitian: bool = False,
     *,
-    rtol: float | None = None,
+    rtol: float | Array | None = None,
     method: By = "direct",
 ) -> Any:
     """How many singular values are above *tol*, of a vector whether it is not zero.
 
     *tol* is *rtol* times the largest one, *rtol* max(m, n) u^N. Integers, of a stack's shape (...).
+    Both may be arrays, with a tolerance for each matrix of a stack.
     """
     if isinstance(A, Array) and A.ndim < 2:
         return statistics.any(A != 0).astype("int64")
@@ -102,23 +103,24 @@ def matrix_rank(
 
 def pinv(
     a: Array,
-    rcond: float | None = None,
+    rcond: float | Array | None = None,
     hermitian: bool = False,
     *,
-    rtol: float | None = None,
+    rtol: float | Array | None = None,
     method: By = "direct",
 ) -> Array:
     """The pseudoinverse (..., n, m) of a (..., m, n) by singular values.
 
     Those that are at most *rcond* (or *rtol*, its other name) times the largest one count as zero:
-    max(m, n) u^N by default.
+    max(m, n) u^N by default. An array has one for each matrix of a stack.
     """
     matrix = operands.matrix(a, "pinv")
     if rcond is not None and rtol is not None:
         raise ArgumentError("pinv: rcond and rtol given, one is allowed")
     if not matrix.size:
         return operands.turned(matrix).copy()
-    limit = _rtol(matrix, rcond if rtol is None else rtol, "pinv", "rcond")
+    argument = "rcond" if rtol is None else "rtol"
+    limit = _rtol(matrix, rcond if rtol is None else rtol, "pinv", argument)
     found = svd(matrix, False, hermitian=hermitian, method=method)
     assert isinstance(found, SVD)
     s = found.S
@@ -128,14 +130,33 @@ def pinv(
     return made
 
 
-def _rtol(a: Array, given: float | None, routine: str, argument: str) -> float:
+def _rtol(a: Array, given: object, routine: str, argument: str) -> float | Array:
+    """A number, or an array (..., 1) in a's format that goes with singular values of a stack.
+
+    Any from 0 on, as the standard has it: from 1 on all singular values count as zero.
+    """
     if given is None:
         return max(a.shape[-2:]) * a.format.unit_roundoff
-    if not (isinstance(given, (int, float)) and 0 <= given <= 1):
-        raise ArgumentError(
-            f"{routine}: {argument} {given!r} given, a number from 0 to 1 is needed"
-        )
-    return float(given)
+    name = f"{routine}: {argument}"
+    if isinstance(given, (int, float, np.floating)):
+        if not given >= 0:
+            raise ArgumentError(f"{name} {given!r} given, a number from 0 on is needed")
+        return float(given)
+    limits: Array = operands.values(given, name, a).astype(a.format, copy=False)
+    stack = a.shape[:-2]
+    if not _fits(limits.shape, stack):
+        raise ShapeError(f"{name} of shape {limits.shape} given, {stack} or a part is needed")
+    if not statistics.all(limits >= 0):
+        raise ArgumentError(f"{name} has a negative number or NaN, numbers from 0 on are needed")
+    by_matrix: Array = limits[..., None]
+    return by_matrix
+
+
+def _fits(shape: tuple[int, ...], stack: tuple[int, ...]) -> bool:
+    try:
+        return np.broadcast_shapes(shape, stack) == stack
+    except ValueError:
+        return False
 
 
 def _of_symmetric(a: Array, vectors: bool, method: By) -> SVD | Array:
