@@ -2,12 +2,13 @@
 """Correctly rounded sums and products of float64 beside those of other libraries.
 
 Nanoseconds an element (of products of matrices: a product of two elements), the least of several
-runs, and whether results are the exact ones rounded: of ordinary numbers, and of such that cancel
-to a part in 10^100. Others are taken where they are installed: math.fsum, gmpy2, mpmath, and from
-PyPI accupy, uniaccurate and xsum (which brings a package called tests that hides a checkout's: give
-it an environment of its own). ``--exblas`` names ExBLAS's kernel src/gpu/blas1/ExDOT.FPE.EX.8.cl,
-``--exblas-gemm`` its src/gpu/blas3/ExGEMM.FPE.EX.8.cl, ``--reproblas`` a shared library of
-ReproBLAS's objects (``exact_peers.py``); ``--orders`` those of the matrices.
+runs, on a CPU also those of all its cores together; and whether results are the exact ones rounded:
+of ordinary numbers, and of such that cancel to a part in 10^100. Others are taken where they are
+installed: math.fsum, gmpy2, mpmath, and from PyPI accupy, uniaccurate and xsum (which brings a
+package called tests that hides a checkout's: give it an environment of its own). ``--exblas`` names
+ExBLAS's kernel src/gpu/blas1/ExDOT.FPE.EX.8.cl, ``--exblas-gemm`` its
+src/gpu/blas3/ExGEMM.FPE.EX.8.cl, ``--reproblas`` a shared library of ReproBLAS's objects
+(``exact_peers.py``); ``--orders`` those of the matrices.
 """
 
 from __future__ import annotations
@@ -220,18 +221,22 @@ def library(name: str) -> Any:
 
 
 def measured(ways: list[Way], device: Device, seconds: float) -> dict[str, dict[str, float]]:
-    """Nanoseconds an element of each way."""
-    found = {}
+    """Nanoseconds an element of each way; on processors also those of all cores together."""
+    found: dict[str, dict[str, float]] = {}
     for name, run, count in ways:
         run()
         times: list[float] = []
+        processor: list[float] = []
         end = time.perf_counter() + seconds
         while not times or time.perf_counter() < end:
             device.queue.synchronize()
-            start = time.perf_counter()
+            start, used = time.perf_counter(), time.process_time()
             run()
             times.append(time.perf_counter() - start)
+            processor.append(time.process_time() - used)
         found[name] = {"elements": count, "ns_an_element": 1e9 * min(times) / count}
+        if device.properties.kind == "cpu":
+            found[name]["processor_ns_an_element"] = 1e9 * min(processor) / count
     return found
 
 
@@ -304,7 +309,10 @@ def main() -> int:
     for routine, found in cases.items():
         for name, facts in found.items():
             right = ", ".join(f"{k} {v:g}" for k, v in facts.items() if k.startswith("correct"))
-            print(f"{routine}  {name:40} {facts['ns_an_element']:10.3f} ns an element  {right}")
+            taken = f"{facts['ns_an_element']:10.3f} ns an element"
+            if used := facts.get("processor_ns_an_element"):
+                taken += f" ({used:.3f} of processors)"
+            print(f"{routine}  {name:40} {taken}  {right}")
     packages = ("numpy", "gmpy2", "mpmath", "xsum", "uniaccurate", "accupy")
     report = {
         "date": datetime.date.today().isoformat(),
