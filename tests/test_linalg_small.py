@@ -17,6 +17,7 @@ from portmp.formats import Format, inputs
 from portmp.routines import small
 from portmp.routines.cholesky import launch as cholesky_launch
 from portmp.routines.cholesky import reference as cholesky_reference
+from portmp.routines.lu import launch as lu_launch
 from portmp.routines.lu import reference as lu_reference
 from portmp.routines.reference import Host
 from portmp.routines.triangular.routine import dominant
@@ -98,6 +99,28 @@ def test_lu(gpu: Device, form: str, shape: tuple[int, int]) -> None:
     assert bits(a.to_limbs()) == bits(planes)
     mp.linalg.lu_factor(a.transpose(0, 2, 1), overwrite_a=True)
     assert same([p.swapaxes(1, 2) for p in a.to_limbs()], found.lu.to_limbs())
+
+
+@slow(
+    "kernels of other sizes and formats are one text",
+    unless=lambda p: (p["form"], p["rows"]) in {("dd", 32), ("ts", 4096), ("d+s", 32)},
+)
+@pytest.mark.parametrize("rows", [32, 4096])
+@pytest.mark.parametrize("form", FORMATS)
+def test_lu_of_cpus(device: Device, form: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panels in vectors by one core, and those of more rows than it takes by several: the same."""
+    monkeypatch.setattr(lu_launch, "ALONE", dict.fromkeys(lu_launch.ALONE, rows))
+    f = formats.get(form)
+    for shape in ((70, 67), (33, 7), (5, 41)):
+        hosts = stack_of(f, shape, "lu of CPUs")
+        wanted = [lu_reference.factor(f, host) for host in hosts]
+        for turned in (False, True):
+            planes = [p.swapaxes(1, 2).copy() if turned else p for p in stacked(hosts)]
+            a = mp.from_limbs(planes, f, device)
+            given = a.transpose(0, 2, 1) if turned else a
+            found = mp.linalg.lu_factor(given, overwrite_a=True)
+            assert same(found.lu.to_limbs(), stacked([one.factors for one in wanted]))
+            assert (found.piv.to_numpy() == np.stack([one.pivots for one in wanted])).all()
 
 
 @slow(
