@@ -360,13 +360,13 @@ def installed(package: str) -> str | None:
 
 
 def least(run: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds by the clock and of all processors, each the least of some runs after the first.
+    """Seconds by the clock and of all processors, each the least of two to six runs.
 
-    What takes longer than ten seconds runs once: it compiles nothing.
+    The first may compile. What takes longer than ten seconds of processors runs once.
     """
     times: list[tuple[float, float]] = []
     begun = time.perf_counter()
-    while len(times) < 6 and (len(times) < 3 or time.perf_counter() - begun < 6):
+    while len(times) < 6 and (len(times) < 2 or time.perf_counter() - begun < 6):
         clock, processors = time.perf_counter(), time.process_time()
         run()
         times.append((time.perf_counter() - clock, time.process_time() - processors))

@@ -22,7 +22,7 @@ from portmp.formats import Format
 from portmp.routines import base, elementwise, small
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
-from portmp.routines.panel import Panels, Shape
+from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of, width_for
 from portmp.routines.triangular.steps import Method
@@ -32,8 +32,6 @@ from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, a
 THREADS = 256
 ROWS = {"gpu": (64, 128, 256), "cpu": (256,)}
 """Rows that a block of threads in a panel may have, the usual number first."""
-ALONE = {1: 4096, 2: 2048, 3: 1024, 4: 1024}
-"""Rows of a panel that one core of a CPU does in vectors: fewer launches are worth more than cores."""
 REGISTERS = 64
 """32-bit registers of a thread that elements of a panel may stay in from step to step."""
 TILE = 16
@@ -62,15 +60,11 @@ def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
 
 
 def alone(form: Format, device: Device | None) -> KernelSpec | None:
-    """That kernel, with as many rows as block memory holds; None where there are no vectors."""
+    """That kernel; None where there are no vectors."""
     width = width_for(form, device)
     if device is None or width == 1:
         return None
-    rows = ALONE[form.limbs]
-    row = np.dtype(np.int32).itemsize + 2 * form.limbs * np.dtype(form.word).itemsize
-    while rows * row > device.properties.shared_memory:
-        rows //= 2
-    return alone_spec(form.name, width, rows)
+    return alone_spec(form.name, width, rows_alone(form, device))
 
 
 @cache
