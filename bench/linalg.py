@@ -10,7 +10,9 @@ and values times v against a v, relative to the largest element. Cases that do n
 ``--seconds`` are left out, by the rate of the case before. ``refine`` is ``solve(refine=True)`` of
 a matrix with the condition number 10^10, beside float64 factors alone; ``csr`` the product of a
 sparse matrix of 27 elements a row with a vector: bytes of elements, indices, borders and both
-vectors over the time.
+vectors over the time. ``--routine peers`` measures python-flint's and mpmath's factorisations with
+as many bits, where they are installed, and portmp's beside them, products too: the least of some
+runs, by the clock and in seconds of all processors, which other work on the machine changes less.
 """
 
 from __future__ import annotations
@@ -18,10 +20,12 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
+import os
 import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +34,7 @@ import numpy as np
 import portmp as mp
 from portmp import discovery
 from portmp.backends.base import Device
+from portmp.bench import peers
 from portmp.errors import PortmpError
 
 OPERATIONS = {"lu": 2 / 3, "solve": 2 / 3, "cholesky": 1 / 3, "qr": 4 / 3}
@@ -50,6 +55,8 @@ CONDITION = 1e10
 SPARSE = {"gpu": 1 << 20, "cpu": 1 << 16}
 """Rows of sparse matrices."""
 SPARSE_FORMATS = ("float64", "slfp64in48b", "slfp64in32b", "dd", "td", "qd", "ds", "ts", "d+s")
+BITS = {"dd": 106, "td": 159, "qd": 212}
+PEER_SIZES = {"portmp": (128, 256, 1024), "python-flint": (256, 1024), "mpmath": (128,)}
 
 
 class Case(NamedTuple):
@@ -267,6 +274,107 @@ def others(device: Device, left: Callable[[], float]) -> Iterator[dict[str, Any]
         yield row
 
 
+Run = tuple[str, str, Callable[[], Any]]
+"""A routine as ``operations_of`` calls it, the function of a library, and what calls that."""
+
+
+def operations_of(routine: str, n: int) -> float:
+    """Of a product, a factorisation or a solution with one right-hand side."""
+    return ((OPERATIONS | {"gemm": 2.0})[routine] * n + 2 * (routine == "solve")) * n**2
+
+
+def of_portmp(form: str, n: int, device: Device) -> Iterator[Run]:
+    """What portmp offers, by its default method."""
+    a = matrix(Case("lu", form, n, "direct"), device)
+    positive = matrix(Case("cholesky", form, n, "direct"), device)
+    b = mp.array(np.linspace(-1, 1, n), form, device)
+    yield "gemm", "gemm", lambda: settled(mp.gemm(a, a))
+    yield "lu", "linalg.lu_factor", lambda: settled(mp.linalg.lu_factor(a))
+    yield "cholesky", "linalg.cholesky", lambda: settled(mp.linalg.cholesky(positive))
+    yield "qr", "linalg.qr, mode r", lambda: settled(mp.linalg.qr(a, "r"))
+    yield "solve", "linalg.solve", lambda: settled(mp.linalg.solve(a, b))
+
+
+def of_flint(form: str, n: int, device: Device) -> Iterator[Run]:
+    """Its products, of balls, and its fastest solution, without bounds; no factors are offered."""
+    flint = peers.FlintEngine(__import__("flint"), BITS[form], None)
+    flint.module.ctx.threads = os.cpu_count()
+    a = flint.load(matrix(Case("lu", form, n, "direct"), device).to_limbs())
+    b = flint.load(mp.array(np.linspace(-1, 1, n), form, device).to_limbs())
+    yield "gemm", "arb_mat.__mul__", lambda: a * a
+    yield "solve", "arb_mat.solve, algorithm approx", lambda: a.solve(b, algorithm="approx")
+
+
+def of_mpmath(form: str, n: int, device: Device) -> Iterator[Run]:
+    """Factors by its Python, of numbers by gmpy2 where that is installed."""
+    engine = peers.MpmathEngine(__import__("mpmath"), BITS[form], None)
+    a = engine.load(matrix(Case("lu", form, n, "direct"), device).to_limbs())
+    positive = engine.load(matrix(Case("cholesky", form, n, "direct"), device).to_limbs())
+    yield "lu", "LU_decomp", lambda: engine.context.LU_decomp(a, use_cache=False)
+    yield "cholesky", "cholesky", lambda: engine.context.cholesky(positive)
+    yield "qr", "qr, mode raw", lambda: engine.context.qr(a, mode="raw")
+
+
+LIBRARIES = {"portmp": of_portmp, "python-flint": of_flint, "mpmath": of_mpmath}
+
+
+def beside(
+    device: Device, formats: list[str] | None, left: Callable[[], float]
+) -> Iterator[dict[str, Any]]:
+    """portmp and other libraries with as many bits, as long as there is time."""
+    kept = {name: mp.__version__ if name == "portmp" else installed(name) for name in LIBRARIES}
+    for form in (f for f in BITS if formats is None or f in formats):
+        for name, runs in LIBRARIES.items():
+            for n in PEER_SIZES[name] if kept[name] else ():
+                for routine, function, run in runs(form, n, device):
+                    if left() < 0:
+                        return
+                    seconds, processors = least(run)
+                    rate = operations_of(routine, n) / seconds
+                    print(
+                        f"{name:12} {function:31} {form:3} n = {n:5}  {seconds:9.4f} s  "
+                        f"{rate / 1e9:8.4f} G/s  {processors:9.4f} s of processors",
+                        flush=True,
+                    )
+                    yield {
+                        "routine": routine,
+                        "library": name,
+                        "version": kept[name],
+                        "function": function,
+                        "format": form,
+                        "bits": BITS[form],
+                        "n": n,
+                        "seconds": seconds,
+                        "processor_seconds": processors,
+                        "rate": rate,
+                        "load": os.getloadavg()[0],
+                    }
+
+
+def installed(package: str) -> str | None:
+    """The version of a package, if there is one."""
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def least(run: Callable[[], Any]) -> tuple[float, float]:
+    """Seconds by the clock and of all processors, each the least of two to six runs.
+
+    The first may compile. What takes longer than ten seconds of processors runs once.
+    """
+    times: list[tuple[float, float]] = []
+    begun = time.perf_counter()
+    while len(times) < 6 and (len(times) < 2 or time.perf_counter() - begun < 6):
+        clock, processors = time.perf_counter(), time.process_time()
+        run()
+        times.append((time.perf_counter() - clock, time.process_time() - processors))
+        if times[0][1] > 10:
+            break
+    return min(t for t, _ in times), min(p for _, p in times)
+
+
 def settled(found: Any) -> Any:
     """The result, once the device has it."""
     first = found[0] if isinstance(found, tuple) else found
@@ -280,7 +388,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--device")
     parser.add_argument("--format", help="dd, td, qd by commas")
     parser.add_argument(
-        "--routine", help="lu, solve, cholesky, qr, eigh, svd, others (refine, csr) by commas"
+        "--routine",
+        help="lu, solve, cholesky, qr, eigh, svd, others (refine, csr), peers by commas",
     )
     parser.add_argument("--method", help="direct, ozaki1 or ozaki2 for all")
     parser.add_argument("--seconds", type=float, default=170, help="to be ended after")
@@ -320,6 +429,8 @@ def main(arguments: list[str] | None = None) -> int:
             )
         if "others" in chosen if chosen else formats is None:
             rows += others(device, lambda: options.seconds - (time.perf_counter() - begun))
+        if chosen and "peers" in chosen:
+            rows += beside(device, formats, lambda: options.seconds - (time.perf_counter() - begun))
     except PortmpError as problem:
         print(f"bench/linalg.py: error: {problem}", file=sys.stderr)
         return 2

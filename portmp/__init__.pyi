@@ -3,7 +3,6 @@
 A line for each; modules that are not named here are there, too (``portmp.formats``).
 """
 
-from threading import RLock
 from typing import Any
 
 from portmp import errors as errors
@@ -419,7 +418,6 @@ from portmp.nbody import particles as particles
 from portmp.nbody import system as system
 from portmp.routines import ozaki as ozaki
 
-_loading: RLock
-
 def _load_arrays() -> None: ...
+def _names(package: str) -> tuple[list[str], Any, Any]: ...
 def __getattr__(name: str) -> Any: ...

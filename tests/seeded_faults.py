@@ -359,9 +359,9 @@ FAULTS = (
     ),
     Fault(
         "lu: the smallest pivot",
-        "templates/linalg/lu_panel.mako",
-        'name="better(value, place)">${value} > value',
-        'name="better(value, place)">${value} < value',
+        "templates/linalg/lu_panel_vectors.mako",
+        "(other > value ||",
+        "(other < value ||",
         "test_bits.py",
         "device_gives and dd and rest",
     ),

@@ -6,11 +6,14 @@ import ast
 import graphlib
 import importlib
 import json
+import pkgutil
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
+
+import pytest
 
 import portmp
 
@@ -37,15 +40,14 @@ HEAVY = (
 
 
 def test_import_is_light() -> None:
-    """Only NumPy comes along."""
+    """Not even NumPy comes along."""
     code = "import json, sys, portmp; print(json.dumps(sorted(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = set(json.loads(done.stdout))
-    assert "numpy" in loaded
-    assert not loaded & set(HEAVY)
+    assert not loaded & {*HEAVY, "numpy"}
 
 
-LIGHT = {"portmp", "portmp.errors", "portmp.definition"}
+LIGHT = {"portmp"}
 """What `import portmp` loads of portmp itself."""
 
 
@@ -107,10 +109,59 @@ def test_threads_meet_no_half_loaded_modules() -> None:
         assert done.returncode == 0, done.stderr
 
 
+MODULES = """
+import faulthandler, importlib, random, sys, threading, traceback
+
+faulthandler.dump_traceback_later(100, exit=True)
+sys.setswitchinterval(1e-5)
+modules = sys.argv[2:]
+random.Random(int(sys.argv[1])).shuffle(modules)
+barrier, wrong = threading.Barrier(16), []
+
+def load(own):
+    barrier.wait()
+    for name in own:
+        try:
+            found = importlib.import_module(name)
+            for public in getattr(found, "__all__", []):
+                getattr(found, public)
+        except BaseException:
+            wrong.append(f"{name}: {traceback.format_exc()}")
+
+threads = [threading.Thread(target=load, args=(modules[i::16],)) for i in range(16)]
+for one in threads: one.start()
+for one in threads: one.join()
+assert not wrong, wrong[0]
+import portmp as mp
+assert mp.linalg.solve(mp.array([[2.0]]), mp.array([1.0])).tolist() == [0.5]
+"""
+
+
+def modules() -> list[str]:
+    """All modules of the package that users may import."""
+    found = pkgutil.walk_packages(portmp.__path__, "portmp.")
+    return ["portmp", *(one.name for one in found)]
+
+
+@pytest.mark.parametrize("below", ["portmp", "portmp.linalg", "portmp.networks", "portmp.arrays"])
+def test_threads_may_first_import_any_module(below: str) -> None:
+    """Sixteen threads, each of which begins with other modules, by their own names."""
+    own = [name for name in modules() if name == below or name.startswith(f"{below}.")]
+    assert len(own) > 16
+    for seed in range(2 if below == "portmp" else 6):
+        command = [sys.executable, "-c", MODULES, str(seed), *own]
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stderr
+
+
 def test_help_loads_the_command_line_alone() -> None:
     """Benchmarks' options are made only where the words name them."""
     code = "from portmp import cli\ntry: cli.main(['--help'])\nexcept SystemExit: pass"
-    assert of_portmp(loaded_by(code)) == LIGHT | {"portmp.cli"}
+    assert of_portmp(loaded_by(code)) == LIGHT | {
+        "portmp.cli",
+        "portmp.definition",
+        "portmp.errors",
+    }
 
 
 def test_public_names_are_where_the_stub_says() -> None:
@@ -118,7 +169,7 @@ def test_public_names_are_where_the_stub_says() -> None:
     tree = ast.parse((PACKAGE / "__init__.pyi").read_text(encoding="utf-8"))
     said: dict[str, str] = {}
     for node in tree.body:
-        if isinstance(node, ast.ImportFrom) and node.module not in ("typing", "threading"):
+        if isinstance(node, ast.ImportFrom) and node.module != "typing":
             assert node.module is not None
             for alias in node.names:
                 assert alias.asname == alias.name, "type checkers take other names for private"
@@ -152,7 +203,12 @@ def room(module: str) -> str:
 
 def imported(path: Path) -> Iterator[str]:
     """The modules of the package that a file imports anywhere, under their full names."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    yield from imported_by(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+
+
+def imported_by(nodes: Iterable[ast.AST]) -> Iterator[str]:
+    """The same of some statements."""
+    for node in nodes:
         if isinstance(node, ast.Import):
             yield from (a.name for a in node.names if a.name.split(".")[0] == "portmp")
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "portmp":
@@ -190,6 +246,40 @@ def test_no_two_files_import_each_other() -> None:
         own = module.removesuffix(".__init__")
         found[own] = {name for name in imported(path) if name != own}
     list(graphlib.TopologicalSorter(found).static_order())
+
+
+def at_once(node: ast.AST) -> Iterator[ast.AST]:
+    """The statements that importing a file runs: not those of functions, nor for type checkers."""
+    for below in ast.iter_child_nodes(node):
+        types = isinstance(below, ast.If) and ast.unparse(below.test) == "TYPE_CHECKING"
+        if not types and not isinstance(below, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            yield below
+            yield from at_once(below)
+
+
+def test_import_locks_cannot_cross() -> None:
+    """A module waits for its package and for what it imports: never in a circle.
+
+    So no package imports a module of its own while it is imported itself.
+    """
+    found: dict[str, set[str]] = {}
+    for path in PACKAGE.rglob("*.py"):
+        module = ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+        own = module.removesuffix(".__init__")
+        needed = set(imported_by(at_once(ast.parse(path.read_text(encoding="utf-8")))))
+        found[own] = (needed | {own.rpartition(".")[0]}) - {own, ""}
+    list(graphlib.TopologicalSorter(found).static_order())
+
+
+def test_no_name_of_a_package_is_that_of_another_thing() -> None:
+    """A package has its modules as attributes, which must hide no public name."""
+    for stub in PACKAGE.rglob("__init__.pyi"):
+        for node in ast.parse(stub.read_text(encoding="utf-8")).body:
+            package = ".".join(stub.parent.relative_to(PACKAGE.parent).parts)
+            if isinstance(node, ast.ImportFrom) and node.module != package:
+                for name in (alias.asname or alias.name for alias in node.names):
+                    assert not list(stub.parent.glob(f"{name}.py")), f"{package}.{name}"
+                    assert not (stub.parent / name / "__init__.py").is_file() or package == "portmp"
 
 
 def test_every_folder_says_what_it_is_for() -> None:

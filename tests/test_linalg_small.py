@@ -14,7 +14,7 @@ import portmp as mp
 from portmp import discovery, formats
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.routines import small
+from portmp.routines import panel, small
 from portmp.routines.cholesky import launch as cholesky_launch
 from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.lu import reference as lu_reference
@@ -102,6 +102,28 @@ def test_lu(gpu: Device, form: str, shape: tuple[int, int]) -> None:
 
 @slow(
     "kernels of other sizes and formats are one text",
+    unless=lambda p: (p["form"], p["rows"]) in {("dd", 32), ("ts", 4096), ("d+s", 32)},
+)
+@pytest.mark.parametrize("rows", [32, 4096])
+@pytest.mark.parametrize("form", FORMATS)
+def test_lu_of_cpus(device: Device, form: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panels in vectors by one core, and those of more rows than it takes by several: the same."""
+    monkeypatch.setattr(panel, "ALONE", dict.fromkeys(panel.ALONE, rows))
+    f = formats.get(form)
+    for shape in ((70, 67), (33, 7), (5, 41)):
+        hosts = stack_of(f, shape, "lu of CPUs")
+        wanted = [lu_reference.factor(f, host) for host in hosts]
+        for turned in (False, True):
+            planes = [p.swapaxes(1, 2).copy() if turned else p for p in stacked(hosts)]
+            a = mp.from_limbs(planes, f, device)
+            given = a.transpose(0, 2, 1) if turned else a
+            found = mp.linalg.lu_factor(given, overwrite_a=True)
+            assert same(found.lu.to_limbs(), stacked([one.factors for one in wanted]))
+            assert (found.piv.to_numpy() == np.stack([one.pivots for one in wanted])).all()
+
+
+@slow(
+    "kernels of other sizes and formats are one text",
     unless=lambda p: (p["form"], p["n"]) in {("dd", 16), ("dd", 40), ("qs", 7), ("d+s", 20)},
 )
 @pytest.mark.parametrize("n", [1, 7, 16, 20, 32, 40])
@@ -145,6 +167,27 @@ def test_qr(gpu: Device, form: str, shape: tuple[int, int]) -> None:
         found = mp.linalg.qr(a.transpose(0, 2, 1) if turned else a)
         assert same(found.Q.to_limbs(), host.Q.to_limbs())
         assert same(found.R.to_limbs(), host.R.to_limbs())
+
+
+@slow(
+    "kernels of other sizes and formats are one text",
+    unless=lambda p: (p["form"], p["rows"]) in {("dd", 64), ("ts", 4096), ("d+s", 64)},
+)
+@pytest.mark.parametrize("rows", [64, 4096])
+@pytest.mark.parametrize("form", FORMATS)
+def test_qr_of_cpus(device: Device, form: str, rows: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Panels in vectors by one core, and those of more rows than it takes by several: the same."""
+    monkeypatch.setattr(panel, "ALONE", dict.fromkeys(panel.ALONE, rows))
+    f = formats.get(form)
+    for shape in ((150, 40), (33, 7), (5, 41)):
+        given = stacked(stack_of(f, shape, "qr of CPUs"))
+        host = mp.linalg.qr(mp.from_limbs(given, f, "host"))
+        for turned in (False, True):
+            planes = [p.swapaxes(1, 2).copy() for p in given] if turned else given
+            a = mp.from_limbs(planes, f, device)
+            found = mp.linalg.qr(a.transpose(0, 2, 1) if turned else a)
+            assert same(found.Q.to_limbs(), host.Q.to_limbs())
+            assert same(found.R.to_limbs(), host.R.to_limbs())
 
 
 def test_more_matrices_than_a_block_has(gpu: Device) -> None:

@@ -124,6 +124,9 @@ def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
     """Kernels of linear algebra for CPUs, for blocks that wait, of small matrices."""
     if on == "opencl" and form in ("dd", "ts"):
         yield triangular.kernel_spec(form, 4)
+        yield lu.alone_spec(form, 4, 64)
+        yield qr.alone_spec(form, 4, 64)
+        yield lu.swap_spec(form, 1)
     if platform.get(on).grid_barrier:
         yield lu.panel_spec(form, together=True)
         yield from (qr.panel_spec(form, shape, together=True) for shape in shapes(THREADS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import operator
 from abc import abstractmethod
@@ -26,6 +27,9 @@ _CLASSES: dict[type[View[Any]], type[Viewed[Any]]] = {}
 
 def wrapped(view: View[Any]) -> Any:
     """The array over a view: an Array over planes of a format, a PlainArray over plain numbers."""
+    if type(view) not in _CLASSES:
+        # Only some modules were imported, by their own names.
+        importlib.import_module("portmp")._load_arrays()
     return _CLASSES[type(view)](view)
 
 

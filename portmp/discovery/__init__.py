@@ -1,33 +1,5 @@
 """Devices: found, chosen, and probed before their first use."""
 
-from portmp.discovery.finding import (
-    BACKENDS,
-    CHECKED,
-    HOST,
-    INTERPRETED,
-    Found,
-    device,
-    devices,
-    find,
-    get,
-    hardware,
-    interpreter,
-    opened,
-    queue_of,
-)
+from portmp import _names
 
-__all__ = [
-    "BACKENDS",
-    "CHECKED",
-    "HOST",
-    "INTERPRETED",
-    "Found",
-    "device",
-    "devices",
-    "find",
-    "get",
-    "hardware",
-    "interpreter",
-    "opened",
-    "queue_of",
-]
+__all__, __getattr__, __dir__ = _names(__name__)

@@ -4,10 +4,7 @@
 ``vocabulary`` has the words that templates are written with.
 """
 
-from portmp import _load_arrays, _loading
+from portmp import _load_arrays, _names
 
-with _loading:  # all of it as one thread's work: portmp says why
-    _load_arrays()
-    from portmp.kernels.kernel import Kernel, Module
-
-__all__ = ["Kernel", "Module"]
+_load_arrays()
+__all__, __getattr__, __dir__ = _names(__name__)

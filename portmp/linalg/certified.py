@@ -21,7 +21,7 @@ from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import Format
 from portmp.formats.registry import has_bounds
 from portmp.linalg import operands
-from portmp.linalg.lu import lu_factor, lu_solve, refuse
+from portmp.linalg.elimination import lu_factor, lu_solve, refuse
 from portmp.linalg.norms import diagonal
 from portmp.linalg.operands import By
 from portmp.linalg.operators import normal, scaled

@@ -12,8 +12,8 @@ from portmp.arrays.array import Array
 from portmp.arrays.plain import plain_array
 from portmp.errors import ArgumentError, LinAlgError, ShapeError, suggestion
 from portmp.linalg import operands, scaling
-from portmp.linalg.cholesky import cholesky
 from portmp.linalg.operands import By
+from portmp.linalg.positive_definite import cholesky
 from portmp.linalg.triangular import solve_triangular
 from portmp.routines.jacobi import symmetric
 from portmp.routines.lu.launch import ordered

@@ -14,7 +14,7 @@ from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands, scaling
 from portmp.linalg.norms import diagonal, norm, norm_estimate
 from portmp.linalg.operands import By
-from portmp.linalg.qr import eliminated, reflected
+from portmp.linalg.orthogonal import eliminated, reflected
 from portmp.linalg.singular import svdvals
 from portmp.linalg.triangular import solve_triangular
 from portmp.routines import qr as routine

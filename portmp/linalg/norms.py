@@ -17,7 +17,7 @@ from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import bounded_norms, operands
-from portmp.linalg.lu import inv, lu_factor, lu_solve
+from portmp.linalg.elimination import inv, lu_factor, lu_solve
 from portmp.linalg.operands import By
 from portmp.linalg.singular import svdvals
 from portmp.routines import certified

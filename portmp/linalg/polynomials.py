@@ -22,7 +22,7 @@ from portmp.linalg import operands
 from portmp.linalg.least_squares import LeastSquares, lstsq
 from portmp.linalg.nonsymmetric import Complex, roots
 from portmp.linalg.norms import norm
-from portmp.linalg.qr import qr
+from portmp.linalg.orthogonal import qr
 from portmp.linalg.singular import svdvals
 from portmp.linalg.triangular import solve_triangular
 

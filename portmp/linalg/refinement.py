@@ -20,7 +20,7 @@ from portmp.arrays.manipulation import stack
 from portmp.errors import ArgumentError, ShapeError
 from portmp.formats import Format
 from portmp.linalg import operands
-from portmp.linalg.lu import LuFactors, lu_factor, lu_solve, refuse
+from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve, refuse
 from portmp.linalg.minimal_residuals import preconditioned
 from portmp.linalg.norms import diagonal, norm_estimate
 from portmp.linalg.operands import By

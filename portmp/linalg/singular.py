@@ -14,7 +14,7 @@ from portmp.errors import ArgumentError, LinAlgError, ShapeError
 from portmp.linalg import operands, scaling
 from portmp.linalg.eigen import eigh
 from portmp.linalg.operands import By
-from portmp.linalg.qr import Reflections, reflected
+from portmp.linalg.orthogonal import Reflections, reflected
 from portmp.routines.jacobi import columns, parts, symmetric
 from portmp.routines.lu.launch import ordered
 from portmp.routines.triangular.steps import Method

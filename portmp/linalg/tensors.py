@@ -11,9 +11,9 @@ from portmp.arrays.array import Array
 from portmp.arrays.viewed import integers
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
-from portmp.linalg.lu import inv
+from portmp.linalg.elimination import inv
 from portmp.linalg.operands import By
-from portmp.linalg.solve import solve
+from portmp.linalg.systems import solve
 from portmp.routines import axes as named_axes
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from portmp.networks import gravity  # noqa: F401  # whose networks are called
 from portmp.networks.language import NETWORKS, define
 
 MOST = 4

@@ -12,6 +12,7 @@ import re
 from functools import cache
 
 from portmp.errors import FormatError
+from portmp.networks import levels  # noqa: F401  # whose networks are called
 from portmp.networks.language import NETWORKS, Network, get, network
 
 ARITY = {

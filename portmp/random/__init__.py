@@ -4,18 +4,16 @@ from typing import Any
 
 import numpy as np
 
-from portmp import _load_arrays, _loading
+from portmp import _load_arrays, _names
 
-with _loading:  # all of it as one thread's work: portmp says why
-    _load_arrays()
-    from portmp.random.generator import Generator, default_rng
-    from portmp.random.philox import Philox
-
-__all__ = ["Generator", "Philox", "default_rng"]
+_load_arrays()
+__all__, _named, __dir__ = _names(__name__)
 
 
 def __getattr__(name: str) -> Any:
     """NumPy's functions with a state of the process are refused by name."""
+    if name in __all__:
+        return _named(name)
     if callable(getattr(np.random, name, None)):
         raise AttributeError(
             f"portmp.random has no {name}: rng = portmp.random.default_rng(seed) gives rng.random, "

@@ -12,10 +12,24 @@ from typing import NamedTuple
 
 import numpy as np
 
-from portmp.backends.base import Argument, Kernel, Queue
+from portmp.backends.base import Argument, Device, Kernel, Queue
 from portmp.codegen.kernel_spec import KernelSpec
+from portmp.formats import Format
 from portmp.runtime import program
 from portmp.runtime.planes import allocate_numbers
+
+ALONE = {1: 4096, 2: 2048, 3: 1024, 4: 1024}
+"""Rows of a panel that one core of a CPU does in vectors, by limbs: fewer launches are worth more
+than more cores."""
+
+
+def rows_alone(form: Format, device: Device) -> int:
+    """So many, of which the device's block memory holds a column twice, and a number for each."""
+    rows = ALONE[form.limbs]
+    row = np.dtype(np.int32).itemsize + 2 * form.limbs * np.dtype(form.word).itemsize
+    while rows * row > device.properties.shared_memory:
+        rows //= 2
+    return rows
 
 
 class Shape(NamedTuple):

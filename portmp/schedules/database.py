@@ -8,6 +8,7 @@ architecture, its vendor or runtime, any device of its kind. Bits never depend o
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -133,11 +134,21 @@ class Entry:
         return self.routine, self.format, self.accuracy, self.shape
 
 
+@cache
+def _load_routines() -> None:
+    """Entries may be of any routine: those with schedules register their kinds when loaded."""
+    folder = resources.files("portmp").joinpath("routines")
+    for one in sorted(folder.iterdir(), key=lambda one: one.name):
+        if one.joinpath("schedule.py").is_file():
+            importlib.import_module(f"portmp.routines.{one.name}.schedule")
+
+
 def parsed(text: str, source: str, name: str) -> list[Entry]:
     """The entries of the file *source*, whose *name* says where a schedule comes from.
 
     InputError for one that is none.
     """
+    _load_routines()
     try:
         data = json.loads(text)
         if data["version"] not in (1, VERSION):

@@ -3,8 +3,7 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%
     p, long = w.platform, w.platform.index
-    # One thread waits for nobody, and compilers of CPUs take long over barriers.
-    fence, unrolled = (p.device_barrier, p.unroll) if threads > 1 else (";", "")
+    fence, unrolled = p.device_barrier, p.unroll
     each = 2 * most * tile // threads
 %>
 <% words = {"float32": "float", "float64": "double"} %>\
@@ -32,6 +31,29 @@ ${matrix(w, "w", const=False)}\
 % for k in w.limbs:
         ${words[w.format.planes[k]]} held${k}[${each}];
 % endfor
+% if threads == 1:
+        /* rows that are chosen, and those that make room for them, whole pieces of them */
+        for (int r = 0; r < 2 * width; ++r) {
+            const int low = r < width, from = low ? pivot[r] : r - width;
+            if (low || place[from] >= width) {
+                for (int j = 0; j < wide; ++j) {
+% for k in w.limbs:
+                    held${k}[r * ${tile} + j] = w${k}[base + from * w_row + j * w_col];
+% endfor
+                }
+            }
+        }
+        for (int r = 0; r < 2 * width; ++r) {
+            const int low = r < width, to = low ? r : place[r - width];
+            if (low || to >= width) {
+                for (int j = 0; j < wide; ++j) {
+% for k in w.limbs:
+                    w${k}[base + to * w_row + j * w_col] = held${k}[r * ${tile} + j];
+% endfor
+                }
+            }
+        }
+% else:
         int from[${each}], to[${each}];
         ${unrolled}
         for (int u = 0; u < ${each}; ++u) {
@@ -60,5 +82,6 @@ ${matrix(w, "w", const=False)}\
             }
         }
         ${fence}
+% endif
     }
 }

@@ -10,7 +10,8 @@ from functools import cached_property
 from itertools import pairwise
 
 from portmp.networks import constants
-from portmp.networks.language import NETWORKS, Stage, define, fold, lookup
+from portmp.networks.catalogue import NETWORKS
+from portmp.networks.language import Stage, define, fold, lookup
 from portmp.networks.levels import Listing, kind, limbs, value
 
 MEASURED = "1u^N (measured)"

@@ -1,5 +1,5 @@
 """Cholesky factors of positive definite matrices, by blocks."""
 
-from portmp.routines.cholesky.launch import factor, kernel_spec
+from portmp import _names
 
-__all__ = ["factor", "kernel_spec"]
+__all__, __getattr__, __dir__ = _names(__name__)

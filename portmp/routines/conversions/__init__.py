@@ -1,5 +1,5 @@
 """Conversions between formats and plain integers."""
 
-from portmp.routines.conversions.launch import between, from_plain, holds, to_plain
+from portmp import _names
 
-__all__ = ["between", "from_plain", "holds", "to_plain"]
+__all__, __getattr__, __dir__ = _names(__name__)

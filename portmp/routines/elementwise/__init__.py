@@ -1,29 +1,5 @@
 """Elementwise operations, AXPY and SCAL, with strides and broadcasting."""
 
-from portmp.routines.elementwise.launch import (
-    NAMES,
-    Operand,
-    apply,
-    axpy,
-    contiguous,
-    converted,
-    converts,
-    fitted,
-    kernel_spec,
-    scal,
-    tested,
-)
+from portmp import _names
 
-__all__ = [
-    "NAMES",
-    "Operand",
-    "apply",
-    "axpy",
-    "contiguous",
-    "converted",
-    "converts",
-    "fitted",
-    "kernel_spec",
-    "scal",
-    "tested",
-]
+__all__, __getattr__, __dir__ = _names(__name__)

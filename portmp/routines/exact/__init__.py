@@ -1,5 +1,5 @@
 """Correctly rounded sums and products."""
 
-from portmp.routines.exact.launch import gemm, gemm_apart, over_rows, over_rows_apart
+from portmp import _names
 
-__all__ = ["gemm", "gemm_apart", "over_rows", "over_rows_apart"]
+__all__, __getattr__, __dir__ = _names(__name__)

@@ -1,6 +1,5 @@
 """Jacobi's method: symmetric matrices become diagonal, columns orthogonal."""
 
-from portmp.routines.jacobi.launch import kernel_spec, measured, turned
-from portmp.routines.jacobi.rule import Rule
+from portmp import _names
 
-__all__ = ["Rule", "kernel_spec", "measured", "turned"]
+__all__, __getattr__, __dir__ = _names(__name__)

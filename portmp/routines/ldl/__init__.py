@@ -1,5 +1,5 @@
 """Factors of symmetric indefinite matrices, by panels."""
 
-from portmp.routines.ldl.launch import Factored, factor, kernel_spec
+from portmp import _names
 
-__all__ = ["Factored", "factor", "kernel_spec"]
+__all__, __getattr__, __dir__ = _names(__name__)

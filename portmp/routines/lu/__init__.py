@@ -1,5 +1,5 @@
 """LU with partial pivoting by blocks."""
 
-from portmp.routines.lu.launch import Factored, factor, panel_spec, swap_spec
+from portmp import _names
 
-__all__ = ["Factored", "factor", "panel_spec", "swap_spec"]
+__all__, __getattr__, __dir__ = _names(__name__)

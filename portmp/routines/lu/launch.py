@@ -22,9 +22,9 @@ from portmp.formats import Format
 from portmp.routines import base, elementwise, small
 from portmp.routines.lu import reference
 from portmp.routines.lu.steps import LuSteps
-from portmp.routines.panel import Panels, Shape
+from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.reference import Host
-from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of
+from portmp.routines.triangular.launch import COPYING, OnDevice, threads_of, width_for
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
@@ -48,6 +48,23 @@ def panel_spec(
     sizes: dict[str, Any] = {"threads": threads, "rows": rows, "most": definition.BLOCK}
     sizes |= {"registers": REGISTERS, "together": together}
     return spec("lu_panel", "linalg/lu_panel.mako", f, roles, **sizes)
+
+
+@cache
+def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
+    """Whole panels in vectors of *width* columns, a thread each: for CPUs."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
+    sizes: dict[str, Any] = {"rows": rows, "most": definition.BLOCK}
+    return spec("lu_panel", "linalg/lu_panel_vectors.mako", f, roles, width=width, **sizes)
+
+
+def alone(form: Format, device: Device | None) -> KernelSpec | None:
+    """That kernel; None where there are no vectors."""
+    width = width_for(form, device)
+    if device is None or width == 1:
+        return None
+    return alone_spec(form.name, width, rows_alone(form, device))
 
 
 @cache
@@ -171,11 +188,16 @@ class _OnDevice(OnDevice, LuSteps[Planes]):
         self.found.singular.write_parts([np.zeros(batch, np.int32)])
         form, rows = w.format.name, ROWS[w.device.properties.kind]
 
-        def stepped(shape: Shape, _: bool, together: bool) -> KernelSpec:
+        single = alone(w.format, w.device)
+
+        def stepped(shape: Shape, many: bool, together: bool) -> KernelSpec:
+            if single and not many:
+                return single
             return panel_spec(form, shape.threads, shape.rows, together)
 
         shapes = [Shape(each, self.threads) for each in rows]
-        self.panels = Panels(w.queue, stepped, shapes[0], shapes)
+        one = Shape(dict(single.values)["rows"], 1) if single else shapes[0]
+        self.panels = Panels(w.queue, stepped, one, shapes)
         most = base.blocks(m, rows[0])
         self.candidates = allocate(formats.get(w.format.word), (2 * batch * most,), w.queue)
         self.tops = allocate(w.format, (2 * batch * most, definition.BLOCK), w.queue)

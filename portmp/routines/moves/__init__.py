@@ -1,5 +1,5 @@
 """Elements moved, bit by bit: copies, choices, gathering and scattering by offsets."""
 
-from portmp.routines.moves.launch import copied, dense, gathered, like, scattered, selected
+from portmp import _names
 
-__all__ = ["copied", "dense", "gathered", "like", "scattered", "selected"]
+__all__, __getattr__, __dir__ = _names(__name__)

@@ -1,5 +1,5 @@
 """Orders: sorting, searching, where extrema are."""
 
-from portmp.routines.order.launch import argsort, position, searchsorted
+from portmp import _names
 
-__all__ = ["argsort", "position", "searchsorted"]
+__all__, __getattr__, __dir__ = _names(__name__)

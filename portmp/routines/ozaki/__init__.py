@@ -1,5 +1,5 @@
 """GEMM by error-free products of integers: the Ozaki scheme by slices and by residues."""
 
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp import _names
 
-__all__ = ["Ozaki1", "Ozaki2"]
+__all__, __getattr__, __dir__ = _names(__name__)

@@ -1,6 +1,5 @@
 """Elementwise operations on plain integers and truth values."""
 
-from portmp.routines.plain.launch import apply, counted, fill
-from portmp.routines.plain.operations import OPERATIONS
+from portmp import _names
 
-__all__ = ["OPERATIONS", "apply", "counted", "fill"]
+__all__, __getattr__, __dir__ = _names(__name__)

@@ -1,5 +1,5 @@
 """Householder's QR factorisation by blocks."""
 
-from portmp.routines.qr.launch import Factored, applied, factor, panel_spec
+from portmp import _names
 
-__all__ = ["Factored", "applied", "factor", "panel_spec"]
+__all__, __getattr__, __dir__ = _names(__name__)

@@ -32,11 +32,11 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import Network
 from portmp.routines import base, small
-from portmp.routines.panel import Panels, Shape
+from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors
 from portmp.routines.reference import Host
-from portmp.routines.triangular.launch import OnDevice, threads_of
+from portmp.routines.triangular.launch import OnDevice, threads_of, width_for
 from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
@@ -73,6 +73,24 @@ def panel_spec(form: str, shape: Shape, many: bool = True, together: bool = Fals
         "together": together,
     }
     return spec("qr_panel", "linalg/qr_panel.mako", f, _roles(f), **sizes)
+
+
+@cache
+def alone_spec(form: str, width: int, rows: int) -> KernelSpec:
+    """Whole panels in vectors of *width* columns, a thread each: for CPUs."""
+    f = formats.get(form)
+    sizes: dict[str, Any] = {"rows": rows, "most": definition.BLOCK}
+    sizes |= {"lanes": definition.ROW_LANES, "chunk": definition.ROWS}
+    path = "linalg/qr_panel_vectors.mako"
+    return spec("qr_panel", path, f, _roles(f), width=width, **sizes)
+
+
+def alone(form: Format, device: Device | None) -> KernelSpec | None:
+    """That kernel; None where there are no vectors."""
+    width = width_for(form, device)
+    if device is None or width == 1:
+        return None
+    return alone_spec(form.name, width, rows_alone(form, device))
 
 
 def small_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
@@ -126,10 +144,14 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         name = self.form.name
         threads = threads_of(self.queue.device, THREADS)
 
+        single = alone(self.form, self.queue.device)
+
         def stepped(shape: Shape, many: bool, together: bool) -> KernelSpec:
+            if single and not many:
+                return single
             return panel_spec(name, shape, many, together)
 
-        usual = Shape(definition.ROWS, threads)
+        usual = Shape(dict(single.values)["rows"] if single else definition.ROWS, threads)
         return Panels(self.queue, stepped, usual, shapes(threads))
 
     def panel(self, a: Planes, t: Planes) -> None:

@@ -1,36 +1,5 @@
 """DOT, GEMV, sums, minima, maxima."""
 
-from portmp.routines.reduce.launch import (
-    FEW,
-    LONG,
-    SHORT,
-    Plan,
-    Schedule,
-    compilation_unit,
-    default,
-    dot,
-    fitted,
-    gemv,
-    over_rows,
-    planned,
-    shape_class,
-)
-from portmp.routines.reduce.roles import IDENTITY, steps
+from portmp import _names
 
-__all__ = [
-    "FEW",
-    "IDENTITY",
-    "LONG",
-    "SHORT",
-    "Plan",
-    "Schedule",
-    "compilation_unit",
-    "default",
-    "dot",
-    "fitted",
-    "gemv",
-    "over_rows",
-    "planned",
-    "shape_class",
-    "steps",
-]
+__all__, __getattr__, __dir__ = _names(__name__)

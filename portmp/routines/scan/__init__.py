@@ -1,5 +1,5 @@
 """Running sums and products along rows."""
 
-from portmp.routines.scan.launch import over_rows
+from portmp import _names
 
-__all__ = ["over_rows"]
+__all__, __getattr__, __dir__ = _names(__name__)

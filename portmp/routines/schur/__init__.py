@@ -1,5 +1,5 @@
 """Eigenvalues of Hessenberg matrices, and Schur's form, by Francis's iteration."""
 
-from portmp.routines.schur.launch import Unfinished, iterate, kernel_spec
+from portmp import _names
 
-__all__ = ["Unfinished", "iterate", "kernel_spec"]
+__all__, __getattr__, __dir__ = _names(__name__)

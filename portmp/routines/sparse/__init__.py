@@ -1,5 +1,5 @@
 """Products of sparse matrices, stored by rows, with vectors and matrices."""
 
-from portmp.routines.sparse.launch import Rows, kernel_spec, rows_of, times
+from portmp import _names
 
-__all__ = ["Rows", "kernel_spec", "rows_of", "times"]
+__all__, __getattr__, __dir__ = _names(__name__)

@@ -1,5 +1,5 @@
 """The split of a paper of 2021, for its reproduction."""
 
-from portmp.routines.split2021.launch import FORMAT, MOST, gemm, kernel_spec, split
+from portmp import _names
 
-__all__ = ["FORMAT", "MOST", "gemm", "kernel_spec", "split"]
+__all__, __getattr__, __dir__ = _names(__name__)

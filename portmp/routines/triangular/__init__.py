@@ -1,6 +1,5 @@
 """Triangular systems and products, and what factorisations by blocks are made of."""
 
-from portmp.routines.triangular.launch import OnDevice, copied_triangle, kernel_spec, threads_of
-from portmp.routines.triangular.steps import Steps
+from portmp import _names
 
-__all__ = ["OnDevice", "Steps", "copied_triangle", "kernel_spec", "threads_of"]
+__all__, __getattr__, __dir__ = _names(__name__)

@@ -8,10 +8,10 @@ from portmp.arrays.array import Array
 from portmp.errors import ArgumentError, suggestion
 from portmp.linalg import operands
 from portmp.linalg.certified import Certified, certified
-from portmp.linalg.cholesky import solve_positive
-from portmp.linalg.ldl import solve_symmetric
-from portmp.linalg.lu import solve_directly
+from portmp.linalg.elimination import solve_directly
+from portmp.linalg.indefinite import solve_symmetric
 from portmp.linalg.operands import By
+from portmp.linalg.positive_definite import solve_positive
 from portmp.linalg.refinement import Refined, refined
 
 ASSUMED = {"general": "gen", "symmetric": "sym", "positive definite": "pos"}

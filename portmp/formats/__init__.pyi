@@ -1,0 +1,17 @@
+"""The names of ``portmp.formats``, and where they are."""
+
+from portmp.formats.registry import ACCURACIES as ACCURACIES
+from portmp.formats.registry import NAMES as NAMES
+from portmp.formats.registry import ROLES as ROLES
+from portmp.formats.registry import ROUNDINGS as ROUNDINGS
+from portmp.formats.registry import STANDARD as STANDARD
+from portmp.formats.registry import STORAGE as STORAGE
+from portmp.formats.registry import STORED as STORED
+from portmp.formats.registry import Accumulator as Accumulator
+from portmp.formats.registry import Format as Format
+from portmp.formats.registry import get as get
+from portmp.formats.registry import has_bounds as has_bounds
+from portmp.formats.registry import norms as norms
+from portmp.formats.registry import rounded_as as rounded_as
+from portmp.formats.registry import wider as wider
+from portmp.formats.registry import with_bound as with_bound
