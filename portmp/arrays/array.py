@@ -219,10 +219,6 @@ class Scalar(Array):
         """That of the exact value: a power of two."""
         return self._exact().denominator
 
-    def __hash__(self) -> int:  # type: ignore[override]
-        """That of the number, as NumPy's numbers have it: keys of dicts, elements of sets."""
-        return hash(self.tolist())
-
     def as_integer_ratio(self) -> tuple[int, int]:
         """The exact value as two integers in lowest terms, as floats have it."""
         return self._exact().as_integer_ratio()

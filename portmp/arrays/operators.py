@@ -112,7 +112,6 @@ class Operators(Viewed[V]):
     """
 
     __slots__ = ()
-    __hash__ = None  # type: ignore[assignment]
 
     __add__, __radd__, __iadd__ = _three("add")
     __sub__, __rsub__, __isub__ = _three("subtract")
@@ -152,6 +151,12 @@ class Operators(Viewed[V]):
 
     def __invert__(self) -> Any:
         return elementwise.bitwise_invert(self)
+
+    def __hash__(self) -> int:
+        """That of a single number, as NumPy's numbers have it: keys of dicts, elements of sets."""
+        if self.shape:
+            raise TypeError(f"unhashable type: {type(self).__name__!r} with axes")
+        return hash(self.item())
 
     def __eq__(self, other: object) -> Any:
         return elementwise.is_same(self, other, "equal")

@@ -67,12 +67,6 @@ class PlainArray(Methods[Numbers], holds=Numbers):
         """The elements as nested lists of Python's numbers, or one number."""
         return self.to_numpy().tolist()
 
-    def __hash__(self) -> int:  # type: ignore[override]
-        """That of a single number, as NumPy's numbers have it."""
-        if self.shape:
-            raise TypeError("unhashable type: 'PlainArray' with axes")
-        return hash(self.tolist())
-
     def __index__(self) -> int:
         if self.shape or self.planes.dtype == "bool":
             raise TypeError("only integers of shape () are indices")
