@@ -855,6 +855,22 @@ FAULTS = (
         "devices_round and dd",
     ),
     Fault(
+        "what words do not hold of a sum is dropped",
+        "templates/exact/accumulate.mako",
+        "                    add_word(mine, step, ${rest}, ${unit});\n",
+        "",
+        "test_exact.py",
+        "held_in_words",
+    ),
+    Fault(
+        "errors of products below the smallest subnormal are lost",
+        "portmp/routines/exact/accumulator.py",
+        "SAFE = 2.0**-960",
+        "SAFE = 2.0**-1022",
+        "test_exact.py",
+        "held_in_words",
+    ),
+    Fault(
         "a sum's ties go up",
         "templates/exact/rounded.mako",
         "number += below != 0 || (number & 1) != 0;",

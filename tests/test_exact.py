@@ -17,7 +17,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import convert, inputs
 from portmp.routines.exact import launch
-from portmp.routines.exact.accumulator import LONGEST, SMALLEST, LongAccumulator
+from portmp.routines.exact.accumulator import HELD, LONGEST, SAFE, SMALLEST, LongAccumulator
 from portmp.routines.reference import Host
 from portmp.verify import cases, command
 from tests.slow import mostly_slow, slow
@@ -115,6 +115,25 @@ def test_devices_round_as_mpfr(device: Device, form: str) -> None:
     found = mp.gemm(a, b, **CORRECT)
     sums = np.dot(convert.to_fractions(x), convert.to_fractions(y).T)
     check(found, sums)
+
+
+def test_sums_held_in_words(device: Device) -> None:
+    """Sums that words hold, that are too wide for them, and products that are none of theirs."""
+    least, most = (int(np.log2(v)) for v in SAFE)
+    generator = np.random.default_rng(31)
+    wide = range(-53 * (HELD["float64"] + 3), 0, 8)
+    for exponents in ([0], wide, range(least - 4, least + 5), range(most - 4, most + 5)):
+        of_terms = generator.choice(list(exponents), (60, 24))
+        x = np.ldexp(generator.uniform(1, 2, (60, 24)), of_terms - of_terms // 2)
+        y = np.ldexp(generator.uniform(-2, 2, (60, 24)), of_terms // 2)
+        # All but four of the products cancel.
+        x, y = np.hstack([x, x[:, 4:]]), np.hstack([y, -y[:, 4:]])
+        order = generator.permutation(x.shape[1])
+        x, y = ([v[:, order]] for v in (x, y))
+        check(dots("float64", x, y, device), list(exact_products(x, y)))
+        values = np.ldexp(x[0], of_terms[:, :1] // 2) * np.sign(y[0])
+        found = mp.array(values, "float64", device).sum(axis=1, **CORRECT)
+        check(found, [sum(map(Fraction, row), Fraction(0)) for row in values.tolist()])
 
 
 @slow("ten thousand sums of each word's formats")

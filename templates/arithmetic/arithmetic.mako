@@ -1,11 +1,11 @@
-## The arithmetic of one format: word operations, types, and the networks it needs.
+## The arithmetic of one format: word operations, types, and the networks and gates it needs.
 <%!
     from portmp.formats.encodings import SIZES
 %>
-<%def name="arithmetic(w, networks)">
+<%def name="arithmetic(w, networks, gates=())">
 <% p = w.platform %>
 <% nets = w.closure(networks) %>
-<% gates = {g for n in nets for g in n.gates} %>
+<% gates = {g for n in nets for g in n.gates} | set(gates) %>
 % if p.prologue and w.first("prologue"):
 ${p.prologue}
 % endif

@@ -1,6 +1,6 @@
 ## Words as integers, and long accumulators of digits of 32 bits.
 ## w: Writer of scalar words
-<%def name="words(w, factors)">
+<%def name="words(w, factors, held=0)">
 <%
     p, long = w.platform, w.platform.index
     double = w.scalar == "double"
@@ -40,6 +40,18 @@ ${p.function} void add_number(${work}work, const ${long} step, const unsigned ${
 }
 
 % endif
+% if held and w.first("add_word"):
+/* a word, the smallest subnormal at a place of the accumulator */
+${p.function} void add_word(${work}work, const ${long} step, const ${w.scalar} x, const int unit)
+{
+    unsigned ${long} bits;
+    int negative;
+    const int place = significand(x, &bits, &negative);
+    if (bits != 0)
+        add_number(work, step, bits, unit + place, negative);
+}
+
+% endif
 % if factors > 1 and w.first("add_product"):
 /* the product of two significands, likewise */
 ${p.function} void add_product(${work}work, const ${long} step, const unsigned ${long} x, const unsigned ${long} y, const int place, const int negative)
@@ -67,25 +79,39 @@ ${p.function} void add_product(${work}work, const ${long} step, const unsigned $
 </%def>
 
 ## Significands of the limbs n in words.
-<%def name="significands(name, words, n)">\
-<% long = w.platform.index %>\
+<%def name="significands(name, words, n, pad=8)">\
+<% long, pad = w.platform.index, " " * pad %>\
 % for i in n:
-        unsigned ${long} ${name}_bits${i};
-        int ${name}_negative${i};
-        const int ${name}_place${i} = significand(${words[i]}, &${name}_bits${i}, &${name}_negative${i});
+${pad}unsigned ${long} ${name}_bits${i};
+${pad}int ${name}_negative${i};
+${pad}const int ${name}_place${i} = significand(${words[i]}, &${name}_bits${i}, &${name}_negative${i});
 % endfor
 </%def>
 
 ## Their products are added, their last bits at places that are more.
-<%def name="products(x, y, n, more=0)">\
-        if ((${" | ".join(f"{name}_place{i}" for name in (x, y) for i in n)}) < 0) {
-            ++special;
-        } else {
+<%def name="products(x, y, n, more=0, pad=8)">\
+<% pad = " " * pad %>\
+${pad}if ((${" | ".join(f"{name}_place{i}" for name in (x, y) for i in n)}) < 0) {
+${pad}    ++special;
+${pad}} else {
 % for i in n:
 % for j in n:
-            if (${x}_bits${i} != 0 && ${y}_bits${j} != 0)
-                add_product(mine, step, ${x}_bits${i}, ${y}_bits${j}, ${x}_place${i} + ${y}_place${j}${f" + {more}" if more else ""}, ${x}_negative${i} != ${y}_negative${j});
+${pad}    if (${x}_bits${i} != 0 && ${y}_bits${j} != 0)
+${pad}        add_product(mine, step, ${x}_bits${i}, ${y}_bits${j}, ${x}_place${i} + ${y}_place${j}${f" + {more}" if more else ""}, ${x}_negative${i} != ${y}_negative${j});
 % endfor
 % endfor
-        }
+${pad}}
+</%def>
+
+## Numbers are added.
+<%def name="numbers(x, n, pad=8)">\
+<% pad = " " * pad %>\
+${pad}if ((${" | ".join(f"{x}_place{i}" for i in n)}) < 0) {
+${pad}    ++special;
+${pad}} else {
+% for i in n:
+${pad}    if (${x}_bits${i} != 0)
+${pad}        add_number(mine, step, ${x}_bits${i}, ${x}_place${i}, ${x}_negative${i});
+% endfor
+${pad}}
 </%def>

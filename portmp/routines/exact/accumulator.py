@@ -21,9 +21,20 @@ SMALLEST = {"float32": -149, "float64": -1074}
 _LARGEST = {"float32": 104, "float64": 971}
 """The exponent of the last bit of a word's largest numbers."""
 
+SAFE = 2.0**-960, 2.0**960
+"""Magnitudes of products of float64 whose error is a word, and LONGEST of which add up to a finite
+number."""
+
 LONGEST = 1 << 24
 """Terms of one accumulator between two carries: their 16 products of limbs change a digit by less
 than 2^33 each."""
+
+HELD = {"float64": 4}
+"""Words that hold a sum of one limb until its accumulator must. Of numbers of one size three do,
+and the fourth is touched where they do not. Words of float32 would be too short for most sums."""
+
+MISSES = 8
+"""Terms that do not fit, after which a sum's words take no more."""
 
 
 @dataclass(frozen=True)

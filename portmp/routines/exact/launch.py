@@ -85,6 +85,7 @@ def compilation_unit(
             {},
             accumulator=long,
             addend=addend,
+            held=accumulator.HELD.get(f.word, 0) if f.limbs == 1 else 0,
             threads=threads,
         ),
         spec(f"{name}_fold", "exact/add_up.mako", f, {}, planes=long.planes, threads=threads),
