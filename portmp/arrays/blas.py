@@ -146,9 +146,9 @@ def gemm(
     the exact product instead: that bound is the error itself, rounded up. It takes two to
     twenty-five times as long (four limbs: as a correctly rounded product). Large products with
     alpha = 1 and beta = 0 (at least 128 rows, columns and steps, 2^27 products; three and four
-    limbs 64 and 2^24) are compared by integers, which takes little time where int8 matrices are multiplied
-    fast and needs float64: that is at most 2^-29 u^N alpha_i beta_j above the error, which is
-    little unless large entries of a row meet small ones of the column.
+    limbs 64 and 2^24) are compared by integers, which takes little time where int8 matrices are
+    multiplied fast, and needs float64: that is at most 2^-29 u^N alpha_i beta_j above the error,
+    which is little unless large entries of a row meet small ones of the column.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     how = certified.wanted(bound, left.format, normwise=True)
