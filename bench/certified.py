@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import portmp as mp
-from portmp import discovery, formats
+from portmp import definition, discovery, formats
 from portmp.backends.base import Device
 from portmp.bench import measure
 from portmp.errors import PortmpError
@@ -52,9 +52,11 @@ BASES = {
 """What is compared, and with what; of products whose sums are exact with a quarter of the sizes."""
 
 
-def exact(form: str) -> list[str]:
-    """The ways that add up exact sums."""
-    return ["correct"] if formats.wider(formats.get(form)) else ["tight", "correct"]
+def exact(form: str, size: int) -> list[str]:
+    """The ways of products of matrices that add up exact sums."""
+    f = formats.get(form)
+    near = formats.wider(f) or definition.by_integers(size, size, size, f.limbs)
+    return ["correct"] if near else ["tight", "correct"]
 
 
 def works(routine: str, form: str, size: int, device: Device) -> Works:
@@ -87,7 +89,7 @@ def works(routine: str, form: str, size: int, device: Device) -> Works:
         short = ways(lambda **options: mp.gemm(c, d, **options))
         return ways(lambda **options: mp.gemm(a, b, **options)) | {
             "quarter": short["plain"],
-            **{name: short[name] for name in exact(form)},
+            **{name: short[name] for name in exact(form, size)},
         }
     if routine == "gemv":
         a, x = made(size, size), made(size, seed="x")
@@ -98,8 +100,11 @@ def works(routine: str, form: str, size: int, device: Device) -> Works:
     return ways(lambda **options: mp.dot(x, y, **options))
 
 
-def measured(device: Device, form: str, cases: Works, seconds: float) -> dict[str, Any]:
-    """Median seconds of each way, and how much longer than the plain one it takes."""
+def measured(device: Device, cases: Works, quarters: list[str], seconds: float) -> dict[str, Any]:
+    """Median seconds of each way, and how much longer than the plain one it takes.
+
+    *quarters*: ways of a quarter of the sizes.
+    """
     for work in cases.values():
         work()
     rounds = measure.by_turns(device, cases, 0, seconds).seconds
@@ -108,7 +113,6 @@ def measured(device: Device, form: str, cases: Works, seconds: float) -> dict[st
         found = sorted(a / b for a, b in zip(rounds[name], rounds[to], strict=True))
         return found[len(found) // 2]
 
-    quarters = exact(form) if "quarter" in cases else []
     return {
         "seconds": {name: sorted(times)[len(times) // 2] for name, times in rounds.items()},
         **{
@@ -136,11 +140,11 @@ def fdot(form: str, count: int) -> float:
         return time.perf_counter() - start
 
 
-def chosen(cases: Works, names: list[str], form: str) -> Works:
+def chosen(cases: Works, names: list[str], quarters: list[str]) -> Works:
     """The ways of these names that there are, and what they are compared with."""
     ways = [name for name in names if name in cases]
-    quarters = "quarter" in cases and any(name in exact(form) for name in ways)
-    kept = {*ways, *(BASES[name] for name in ways), *(["quarter"] if quarters else [])}
+    quarter = ["quarter"] if any(name in quarters for name in ways) else []
+    kept = {*ways, *(BASES[name] for name in ways), *quarter}
     return {name: work for name, work in cases.items() if name in kept}
 
 
@@ -168,14 +172,15 @@ def measure_all(args: argparse.Namespace, report: dict[str, Any], device: Device
 
     for form in args.formats.split(","):
         for routine in args.routines.split(","):
-            size = size_of(routine, form) >> args.scale
+            size = int(size_of(routine, form) * 2.0**-args.scale)
             key = f"{routine}/{form}/{size}"
             if key in cases:
                 continue
-            ways = chosen(works(routine, form, size, device), args.ways.split(","), form)
+            quarters = exact(form, size) if routine == "gemm" else []
+            ways = chosen(works(routine, form, size, device), args.ways.split(","), quarters)
             if not ways:
                 continue
-            found = measured(device, form, ways, args.seconds)
+            found = measured(device, ways, quarters, args.seconds)
             ratios = [f"{name} {v:.3g} times" for name, v in found.items() if "_over_" in name]
             told = ", ".join(ratios).replace("_", " ")
             seconds = found["seconds"].get("plain") or found["seconds"]["fast"]
@@ -194,7 +199,9 @@ def main() -> int:
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--routines", default=",".join(ROUTINES))
     parser.add_argument("--ways", default=",".join(BASES), help="of " + ", ".join(BASES))
-    parser.add_argument("--scale", type=int, default=0, metavar="K", help="sizes over 2^K")
+    parser.add_argument(
+        "--scale", type=int, default=0, metavar="K", help="sizes over 2^K, K below 0 too"
+    )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each case")
     parser.add_argument("--bounds", action="store_true", help="leave correct rounding out")
     parser.add_argument("--fdot", type=int, default=0, metavar="N")

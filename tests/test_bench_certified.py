@@ -32,12 +32,12 @@ def test_a_run_goes_on(
     file = tmp_path / "bounds.json"
     given = ["--device", device.name, "--scale", "8", "--formats", "ds", "--seconds", "0.01"]
     given += ["--ways", "normwise,fast normwise", "-o", str(file)]
-    asked: list[str] = []
+    asked: list[set[str]] = []
     measured = certified.measured
 
-    def counted(where: Device, form: str, cases: object, seconds: float) -> object:
-        asked.append(form)
-        return measured(where, form, cases, seconds)
+    def counted(where: Device, cases: dict[str, object], *more: object) -> object:
+        asked.append(set(cases))
+        return measured(where, cases, *more)
 
     monkeypatch.setattr(certified, "measured", counted)
 
@@ -52,7 +52,10 @@ def test_a_run_goes_on(
     assert set(first["gemm/ds/8"]) == {"seconds", "normwise_over_plain", "fast_normwise_over_fast"}
     both = run("--routines", "gemm,gemv", "--resume")
     assert both["gemm/ds/8"] == first["gemm/ds/8"] and len(both) == 2
-    assert asked == ["ds", "ds"]
+    assert asked == [
+        {"plain", "fast", "normwise", "fast normwise"},
+        {"plain", "fast", "normwise", "fast normwise"},
+    ]
     report = json.loads(file.read_text())
     file.write_text(json.dumps(report | {"compiler": "another"}))
     with pytest.raises(SystemExit, match="of another device or compiler"):

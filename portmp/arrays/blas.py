@@ -17,7 +17,7 @@ from portmp.arrays.array import Array, Number, operand
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound, ProductBound, dot
 from portmp.errors import ShapeError
-from portmp.routines import base, certified, elementwise, methods, normwise
+from portmp.routines import base, certified, elementwise, methods, normwise, tight
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.reduce.schedule import ReduceSchedule, SweepSchedule
@@ -144,7 +144,11 @@ def gemm(
     ``tight``: the difference from the product with one limb more and the bound of that: at most a
     few percent above the error, unless that is nearly zero. Formats of four limbs are compared with
     the exact product instead: that bound is the error itself, rounded up. It takes two to
-    twenty-five times as long (four limbs: as a correctly rounded product).
+    twenty-five times as long (four limbs: as a correctly rounded product). Large products with
+    alpha = 1 and beta = 0 (at least 128 rows, columns and steps, 2^27 products; three and four
+    limbs 64 and 2^24) are compared by integers, which takes little time where int8 matrices are
+    multiplied fast, and needs float64: that is at most 2^-29 u^N alpha_i beta_j above the error,
+    which is little unless large entries of a row meet small ones of the column.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     how = certified.wanted(bound, left.format, normwise=True)
@@ -239,7 +243,7 @@ def _with_bound(
         return Array(value)
     del given["out"]
     if how == certified.TIGHT:
-        return _pair(value, certified.apart(value, *factors, **given))
+        return _pair(value, tight.product(value, *factors, **given, computed=computed))
     return _pair(value, normwise.product(value, *factors, **given, computed=computed))
 
 

@@ -24,8 +24,9 @@ CHOICES = ("auto", "library", "own")
 TRIAL = 32
 """Order of the product by which a library is tried."""
 
-SIDE, RESULTS = 16, 4
-"""Of int8 tiles: threads along a side, and results a thread along a side."""
+SIDE, RESULTS, LINES = 16, 4, 32
+"""Of int8 tiles: threads along a side, and results a thread along a side; on CPUs, where one thread
+makes a tile, results along its side."""
 
 BYTES = Format("bytes", ("int8",), "float32", {}, {}, "factors of eight bits")
 INTS = Format("integers", ("int32",), "float32", {}, {}, "sums of products of bytes")
@@ -67,10 +68,11 @@ class Own(Library):
             one, zero = base.scalar_limbs(form, 1, "alpha"), base.scalar_limbs(form, 0, "beta")
             gemm.gemm(va, vb.transposed((0, 2, 1)), alpha=one, beta=zero, out=vc)
             return
-        threads = side(queue.device)
-        key = product_spec(threads)
+        key = product_spec(queue.device)
         kernel = program.kernels(queue.device, key)[key.name]
-        tile = threads * RESULTS
+        alone = queue.device.properties.kind == "cpu"
+        threads = 1 if alone else side(queue.device)
+        tile = LINES if alone else threads * RESULTS
         grid = (base.blocks(m, tile) * base.blocks(n, tile), batch, 1)
         factors = [(v.buffer, v.start // 4, v.row // 4, v.batch // 4) for v in (a, b)]
         queue.launch(
@@ -89,9 +91,29 @@ def side(device: Device | None) -> int:
     return found
 
 
-@cache
-def product_spec(threads_side: int = SIDE) -> KernelSpec:
+def product_spec(device: Device | None) -> KernelSpec:
     """The kernel of int8 products."""
+    if device and device.properties.kind == "cpu":
+        return _lines_spec()
+    return _tiles_spec(side(device))
+
+
+@cache
+def _lines_spec() -> KernelSpec:
+    return spec(
+        "int8_product",
+        "ozaki/product_lines.mako",
+        formats.get("float32"),
+        {},
+        tile=LINES,
+        rows=2,
+        columns=4,
+        lanes=8,
+    )
+
+
+@cache
+def _tiles_spec(threads_side: int) -> KernelSpec:
     return spec(
         "int8_product",
         "ozaki/product.mako",

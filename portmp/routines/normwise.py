@@ -104,6 +104,23 @@ def _loss(
     return _Loss(cut + more, addend, floor)
 
 
+def known(form: Format, k: int, computed: Computed) -> tuple[float, float]:
+    """What a product a b may lose, at most, of norms' product, and by underflow."""
+    one, zero = (base.scalar_limbs(form, number, "alpha") for number in (1, 0))
+    loss = _loss(form, k, computed, one, zero, lanes=False).product
+    return loss * _raised(loss), _underflow(form, k, one)
+
+
+def _raised(loss: float) -> float:
+    """More where sums of very many steps, or of integers of few bits, are far from T."""
+    return RAISED * (1 + loss) ** 2
+
+
+def _underflow(form: Format, k: int, alpha: base.ScalarLimbs) -> float:
+    """Where an addend is added, two more roundings may underflow."""
+    return lost(form, k, alpha) + 4 * 2.0 ** SMALLEST[form.word]
+
+
 def product(
     result: Planes,
     a: Planes,
@@ -128,16 +145,14 @@ def product(
         return product(z, a, column, c=addend, **options, lanes=True).view_as(result.shape)
     form, k = result.format, a.shape[-1]
     loss = _loss(form, k, computed, alpha, beta, lanes=lanes)
-    # More where sums of very many steps, or of integers of few bits, are far from T.
-    raised = RAISED * (1 + loss.product) ** 2
+    raised = _raised(loss.product)
     if base.is_number(alpha, 0):
         k = 0
     rows = _norms(a.view((*a.shape[:-1], k), a.strides, a.start), loss.floor)
     turned = [*range(b.ndim - 2), b.ndim - 1, b.ndim - 2]
     of_b = b.view((*b.shape[:-2], k, b.shape[-1]), b.strides, b.start)
     columns = _norms(of_b.transposed(turned), loss.floor)
-    # Where an addend is added, two more roundings may underflow.
-    least = lost(form, k, alpha) + 4 * 2.0 ** SMALLEST[form.word]
+    least = _underflow(form, k, alpha)
     numbers = loss.product * raised * 4.0**HELD, abs(float(alpha[0])), least
     kind = np.dtype(form.word).type
     words = tuple(kind(upwards(number, form.word)) for number in numbers)

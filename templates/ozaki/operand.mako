@@ -2,9 +2,9 @@
 ## The body finds x0, x1 ...: the 32-bit words of four integers with their bias, and row, col.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="power_of_two"/>
-<%def name="operand(kind)">
+<%def name="operand(kind, across=False)">
 ## kind: the type that is written. w: Writer, integers: how many bits, and the bias; tiled: whether a
-## block turns a tile whose rows are neighbours in memory.
+## block turns a tile whose rows are neighbours in memory; across: whether columns have exponents too.
 <%
     p, long = w.platform, w.platform.index
     double = w.double
@@ -18,7 +18,11 @@ ${power_of_two(double)}
 ${p.kernel.format(threads)} ${name}(
     const ${long} rows, const ${long} depth, const ${long} rows_padded, const ${long} depth_padded,
     ${w.planes("a", const=True)}, const ${long} a_start, const ${long} a_row, const ${long} a_col,
-    ${p.const_pointer.format("int")}exponents, const ${long} exponents_start, ${p.pointer.format(kind)}out)
+    ${p.const_pointer.format("int")}exponents, const ${long} exponents_start,
+% if across:
+    ${p.const_pointer.format("int")}others, const ${long} others_start,
+% endif
+    ${p.pointer.format(kind)}out)
 {
     const int thread = (int)${p.axis(p.local_id, 0)};
 % if tiled:
@@ -52,14 +56,25 @@ ${p.kernel.format(threads)} ${name}(
         return;
 % endif
     shift = row < rows ? exponents[exponents_start + row] : ${special};
-    shift = shift == ${special} ? ${special} : ${integers.bits} - shift;
+% if across:
+    ${p.unroll}
+    for (int e = 0; e < 4; ++e) {
+        const int other = shift != ${special} && col + e < depth ? others[others_start + col + e] : ${special};
+        const int both = ${integers.unit} - shift - other;
+        /* beyond these numbers no result is compared */
+        const int near = both < -2000 ? -2000 : both > 2000 ? 2000 : both;
+        up = other == ${special} ? 0.0 : power_of_two(near / 2);
+        more = other == ${special} ? 0.0 : power_of_two(near - near / 2);
+% else:
+    shift = shift == ${special} ? ${special} : ${integers.unit} - shift;
     up = shift == ${special} ? 0.0 : power_of_two(shift / 2);
     more = shift == ${special} ? 0.0 : power_of_two(shift - shift / 2);
     ${p.unroll}
     for (int e = 0; e < 4; ++e) {
+% endif
         double ${", ".join(f"sum{q} = 0.0" for q in pieces)};
         ${long} ${", ".join(f"piece{q}" for q in pieces)};
-        if (shift != ${special} && col + e < depth) {
+        if (${'other' if across else 'shift'} != ${special} && col + e < depth) {
 % for i in w.limbs:
 % if tiled:
             double limb${i} = held${i}[(local_col + e) * ${tile + 1} + local_row];

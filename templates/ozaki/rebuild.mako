@@ -1,9 +1,12 @@
-## A product's integers from its residues, and from them values.
+## A product's integers from its residues, and from them values or, of what is left when results are taken
+## from them, how far results are off.
 ## w: Writer, system: the moduli, each: elements of a work-item, which are read at once where memory is
-## read by vectors, resident: blocks that a compute unit must hold; parted: whether the depth has more than one part, all of which are summed here.
+## read by vectors, resident: blocks that a compute unit must hold; parted: whether the depth has more than one part, all of which are summed here;
+## apart: whether residues of results, bytes, are taken from the sums.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
 <%namespace name="sums" file="/ozaki/result.mako"/>
+<%namespace name="ends" file="/ozaki/apart.mako"/>
 <%
     from portmp.routines.ozaki.residues import PLACE, places
 
@@ -48,12 +51,15 @@ ${p.constant} double rebuild_others[${(steps + 1) * len(groups)}] = {
 % for i in range(count):
 % if vectors:
                 const int${each} x${i} = found[(${first} + ${i}) * (stride / ${each})];
-% else:
-                const int ${", ".join(f"x{i}{e} = found[({first} + {i}) * stride + {e}]" for e in range(each))};
+% endif
+% for e, lane in enumerate("xyzw"[:each]):
+% if apart or not vectors:
+                const int x${i}${e} = ${f"x{i}.{lane}" if vectors else f"found[({first} + {i}) * stride + {e}]"}${f" - taken[({first} + {i}) * stride + {e}]" if apart else ""};
 % endif
 % endfor
+% endfor
 % for e, lane in enumerate("xyzw"[:each]):
-<% x = [f"x{i}.{lane}" if vectors else f"x{i}{e}" for i in range(count)] %>
+<% x = [f"x{i}.{lane}" if vectors and not apart else f"x{i}{e}" for i in range(count)] %>
                 times = (int)((${" + ".join(f"({long}){x[i]} * i{i}" for i in range(count))} + 2147483648) >> 32);
                 y = double_from_int((int)(${" + ".join(f"(unsigned){x[i]} * (unsigned)f{i}" for i in range(count))} - (unsigned)times * (unsigned)of_group));
                 whole[${e}] = ${double.fma("y", f"rebuild_others[{steps + 1} * {g}]", f"whole[{e}]")};
@@ -63,13 +69,16 @@ ${p.constant} double rebuild_others[${(steps + 1) * len(groups)}] = {
 % endfor
             }
 </%def>
-<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}" resident="${resident}">
+<%def name="digits_of_sums()">
 % if parted:
     for (${long} part = 0; part < parts; ++part) {
 % else:
     {
 % endif
         ${kind}found = (${kind})(products + ${"part * part_stride + " if parted else ""}row * row_stride + first);
+% if apart:
+        ${p.const_pointer.format(p.int8)}taken = results + row * row_stride + first;
+% endif
         double whole[${each}], ${", ".join(f"p{t}[{each}]" for t in range(len(total)))}, x, y;
         int times;
         ${p.unroll}
@@ -113,4 +122,13 @@ ${group(len(groups) - 1, system.count // size * size, system.count % size)}
 % endfor
         }
     }
+</%def>
+% if apart:
+<%ends:apart count="${system.digits}" base="${2 * PLACE}" bits="${system.bits}" each="${each}" resident="${resident}">
+${digits_of_sums()}
+</%ends:apart>
+% else:
+<%sums:result layout="${layout}" kind="int" count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}" resident="${resident}">
+${digits_of_sums()}
 </%sums:result>
+% endif

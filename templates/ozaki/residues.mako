@@ -1,6 +1,7 @@
 ## Residues of rows of a matrix: four neighbours of a row a work-item.
 ## w: Writer, integers: the system of moduli and what it needs, inverted: whether residues carry the
-## factors of the Chinese remainder theorem, tiled: whether neighbours in memory are rows.
+## factors of the Chinese remainder theorem, tiled: whether neighbours in memory are rows, across: whether
+## columns have exponents too.
 ## Out: for each modulus the residues in rows of depth_padded bytes, rows_padded of them.
 <%!
     import numpy as np
@@ -15,7 +16,7 @@
     p, system = w.platform, integers
     single = w.single
     words = range(system.words)
-    table = "a" if inverted else "b"
+    table = "z" if across else "a" if inverted else "b"
 %>
 ${arithmetic(single, [])}
 ${dot4(w, False)}
@@ -43,19 +44,19 @@ ${p.constant} float ${table}_moduli[${2 * system.count}] = {
     ${single.literal(m)}, ${single.literal(f32(1 / m))},
 % endfor
 };
-<%rows:operand kind="unsigned">
+<%rows:operand kind="unsigned" across="${across}">
     out += (row * depth_padded + col) / 4;
     ${p.unrolled_by(w.table_steps)}
     for (int l = 0; l < ${system.count}; ++l) {
-        unsigned packed = 0;
-        ${p.unroll}
+        unsigned found[4];
+        ${p.unroll if w.traits.warp_size > 1 else ""}
         for (int e = 0; e < 4; ++e) {
             unsigned sum = ${table}_unbias[l];
 % for j in words:
             sum = dot4_unsigned(x${j}[e], ${table}_weights[${len(words)} * l + ${j}], sum);
 % endfor
-            packed |= residue(sum, ${table}_moduli[2 * l], ${table}_moduli[2 * l + 1]) << (8 * e);
+            found[e] = residue(sum, ${table}_moduli[2 * l], ${table}_moduli[2 * l + 1]) << (8 * e);
         }
-        out[l * (rows_padded * depth_padded / 4)] = packed;
+        out[l * (rows_padded * depth_padded / 4)] = found[0] | found[1] | found[2] | found[3];
     }
 </%rows:operand>

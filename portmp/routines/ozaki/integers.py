@@ -29,6 +29,11 @@ class Integers(ABC):
     bias: int
 
     @property
+    def unit(self) -> int:
+        """Numbers are scaled by 2^(unit - e), e the exponent of their row."""
+        return self.bits
+
+    @property
     @abstractmethod
     def base(self) -> int:
         """Bits of a digit of sums."""

@@ -11,7 +11,7 @@ leading limbs.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
@@ -68,7 +68,8 @@ class Scheme(ABC):
     """A way to multiply integers: words that they are cut into, and sums of words' products.
 
     ``count``: words of an operand's integer; ``cuts``, ``sums``: formats of the words and of sums
-    of their products; ``rebuilt``: elements of C that a work-item rebuilds, neighbours of a row.
+    of their products; ``rebuilt``: elements of C that a work-item rebuilds, neighbours of a row;
+    ``beside``: bytes that an element of C takes beside its sums.
     """
 
     integers: Integers
@@ -76,6 +77,7 @@ class Scheme(ABC):
     cuts: Format
     sums: Format
     rebuilt = 1
+    beside = 0
 
     @abstractmethod
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
@@ -162,11 +164,15 @@ def padded(count: int) -> int:
 
 @dataclass(frozen=True)
 class Operand:
-    """A factor as rows of integers: *view* (rows, depth) and the exponents of its rows."""
+    """A factor as rows of integers: *view* (rows, depth) and the exponents of its rows.
+
+    *others*: those of the columns, of a product.
+    """
 
     view: Planes
     exponents: Buffer
     second: bool
+    others: Buffer | None = None
 
     def words(self, scheme: Scheme, first: int, rows: int) -> Words:
         """Words of *rows* rows from *first* on, whole tiles of them."""
@@ -179,6 +185,7 @@ class Operand:
         threads = base.threads(v.device, THREADS)
         # A block turns a whole tile: one of fewer threads reads each element where it is.
         tiled = threads == THREADS and abs(v.strides[0]) < abs(v.strides[1])
+        tiled = tiled and self.others is None
         rows_padded, depth_padded = padded(rows), padded(depth)
         size = scheme.count * rows_padded * depth_padded
         out = allocate(scheme.cuts, (size,), v.queue).buffers[0]
@@ -197,8 +204,8 @@ class Operand:
             *v.strides,
             self.exponents,
             first,
-            out,
         ]
+        args += [out] if self.others is None else [self.others, start, out]
         v.queue.launch(kernel, (blocks, 1, 1), (threads, 1, 1), args)
         return out
 
@@ -299,19 +306,26 @@ def update(
         # Neighbours of a row of C are written at once: of a view by columns the transposed product
         # is made, whose sums are the same integers.
         a, b, c, out = (v.transposed((1, 0)) for v in (b, a, c, out))
-    (m, n), k, scheme = out.shape, a.shape[1], way.scheme
     left = operand(a, second=False)
     right = operand(b.transposed((1, 0)), second=True)
     product = _Product(left, right, c, out, alpha=alpha, beta=beta, way=way)
+    in_blocks(left, right, way, product.block)
+
+
+def in_blocks(
+    left: Operand, right: Operand, way: Way, block: Callable[[Words, Words, slice, slice], None]
+) -> None:
+    """Call *block* with words of rows and of columns, and which these are, block by block."""
+    (m, k), n, scheme = left.view.shape, right.view.shape[0], way.scheme
     held_bytes = left.exponents.nbytes + right.exponents.nbytes
-    rows, columns = blocks(scheme, m, n, k, way.limit(out.device), held_bytes)
+    rows, columns = blocks(scheme, m, n, k, way.limit(left.view.device), held_bytes)
     for j in range(0, n, columns):
         width = min(columns, n - j)
         held = right.words(scheme, j, width)
         for i in range(0, m, rows):
             height = min(rows, m - i)
             mine = left.words(scheme, i, height)
-            product.block(mine, held, slice(i, i + height), slice(j, j + width))
+            block(mine, held, slice(i, i + height), slice(j, j + width))
             del mine  # before memory for the next block is asked for
         del held
 
@@ -458,5 +472,5 @@ def _bytes_of_cuts(scheme: Scheme, k: int) -> int:
 
 
 def _bytes_of_sums(scheme: Scheme, k: int) -> int:
-    """Bytes of the sums of an element of C."""
-    return scheme.planes(k) * scheme.sums.dtype(0).itemsize
+    """Bytes of the sums of an element of C, and of what stands beside them."""
+    return scheme.planes(k) * scheme.sums.dtype(0).itemsize + scheme.beside

@@ -18,6 +18,7 @@ from portmp.backends.base import Argument, Buffer, Device, Library, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
+from portmp.networks.bounded import SMALLEST
 from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
@@ -61,13 +62,16 @@ def moduli() -> tuple[int, ...]:
 LEAST, MOST = 4, 49
 """How many moduli make sense, and how many there are."""
 
+ROOM = 497
+"""Integers are told apart up to so many thousandths of the product of all moduli: the multiple of
+it that is taken away is rounded."""
+
 
 @cache
 def _capacity(count: int, depth: int) -> int:
     """Bits of operands whose sums of *depth* products *count* moduli tell apart."""
     product = math.prod(moduli()[:count])
-    # |sum| <= depth 4^bits must stay below 0.497 of the product: its multiple is rounded.
-    room = product * 497 // (1000 * max(depth, 1))
+    room = product * ROOM // (1000 * max(depth, 1))
     return (room.bit_length() - 1) // 2
 
 
@@ -164,9 +168,24 @@ class ResidueSystem(Integers):
         return [Group(one, self.product // math.prod(one)) for one in found]
 
 
+@dataclass(frozen=True)
+class Results(ResidueSystem):
+    """Residues of products, whose limbs are scaled by 2^(unit - e), e the exponents' sum."""
+
+    unit: int = 0
+
+
+def telling(largest: int) -> int | None:
+    """The fewest moduli that tell integers up to *largest* in size apart, if there are any."""
+    for count in range(LEAST, MOST + 1):
+        if largest * 1000 <= math.prod(moduli()[:count]) * ROOM:
+            return count
+    return None
+
+
 def holding(bits: int, depth: int) -> ResidueSystem | None:
     """The system of the fewest moduli for operands of *bits* bits; None where all are too few."""
-    depth = _counted(depth)
+    depth = counted(depth)
     for count in range(2, MOST + 1):
         if (capacity := _capacity(count, depth)) >= bits:
             return ResidueSystem(count, capacity)
@@ -182,10 +201,11 @@ def system(form: Format, depth: int, count: int | None = None) -> ResidueSystem:
     where all moduli are too few.
     """
     count = integers.number("moduli", count, LEAST, MOST)
-    return _system(form, _counted(depth), count)
+    return _system(form, counted(depth), count)
 
 
-def _counted(depth: int) -> int:
+def counted(depth: int) -> int:
+    """The steps that *depth* counts as: the next power of two, SHALLOW at least."""
     return max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length())
 
 
@@ -267,11 +287,16 @@ class Residues(ozaki.Scheme):
 
 @cache
 def residue_spec(
-    form: str, system: ResidueSystem, inverted: bool, tiled: bool, threads: int
+    form: str,
+    system: ResidueSystem,
+    inverted: bool,
+    tiled: bool,
+    threads: int,
+    across: bool = False,
 ) -> KernelSpec:
-    """The kernel that takes residues of rows."""
+    """The kernel that takes residues of rows; *across*: of a product, whose columns count too."""
     return spec(
-        f"ozaki_residues{'_a' if inverted else '_b'}",
+        f"ozaki_residues_{'z' if across else 'a' if inverted else 'b'}",
         "ozaki/residues.mako",
         formats.get(form),
         {},
@@ -279,6 +304,7 @@ def residue_spec(
         integers=system,
         inverted=inverted,
         tiled=tiled,
+        across=across,
         tile=ozaki.TILE,
         special=ozaki.SPECIAL,
     )
@@ -290,12 +316,17 @@ def rebuilt(system: ResidueSystem) -> int:
 
 
 @cache
-def rebuild_spec(form: str, system: ResidueSystem, parted: bool, threads: int) -> KernelSpec:
-    """The kernel that rebuilds and rounds sums, *parted*: of more than one part of the depth."""
+def rebuild_spec(
+    form: str, system: ResidueSystem, parted: bool, threads: int, raised: float = 0.0
+) -> KernelSpec:
+    """The kernel that rebuilds and rounds sums, *parted*: of more than one part of the depth.
+
+    With *raised* the one that tells how far results are off instead, times that.
+    """
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("add", "mul")}
     return spec(
-        "ozaki_rebuild",
+        "ozaki_apart" if raised else "ozaki_rebuild",
         "ozaki/rebuild.mako",
         f,
         roles,
@@ -304,6 +335,9 @@ def rebuild_spec(form: str, system: ResidueSystem, parted: bool, threads: int) -
         each=rebuilt(system),
         resident=rebuilt(system),
         parted=parted,
+        apart=bool(raised),
+        raised=raised,
+        smallest=2.0 ** SMALLEST[f.word],
         doubles=integers.doubles(f),
         slab=definition.SLAB,
         special=ozaki.SPECIAL,
@@ -322,7 +356,7 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
         residue_spec(form.name, numbers, True, False, threads),
         residue_spec(form.name, numbers, False, threads == ozaki.THREADS, threads),
         rebuild_spec(form.name, numbers, False, threads),
-        engines.product_spec(engines.side(device)),
+        engines.product_spec(device),
     ]
     return {one.name: (one,) for one in found}
 

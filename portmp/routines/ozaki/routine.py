@@ -9,7 +9,7 @@ from typing import ClassVar
 from portmp.backends.base import Device
 from portmp.formats import Format
 from portmp.routines.case import Case
-from portmp.routines.ozaki import launch, reference, residues, slices
+from portmp.routines.ozaki import apart, launch, reference, residues, slices
 from portmp.routines.ozaki.cases import cases
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.ozaki.work import Integers
@@ -33,6 +33,12 @@ class Ozaki(Routine):
         """Each kernel by itself: what is cut, multiplied and rebuilt."""
         if not (form.paper or form.coded):
             yield from (slices.units(form, device) | residues.units(form, device)).items()
+
+    def on_request(
+        self, form: Format, device: Device | None
+    ) -> Iterator[tuple[str, CompilationUnit]]:
+        """How far results are from products by integers."""
+        yield from apart.units(form, device).items()
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -1,0 +1,240 @@
+"""How far results are from products: the products' integers less the results', by few moduli.
+
+Definition: rows of A and columns of B are cut as for products by integers, to K bits: the format's,
+SPARE and the logarithm of limbs times steps. With s the sum of an element's exponents each limb of
+the result times 2^(2K - s) is rounded to an integer, half to even. What is left of the exact sum
+over k of the integers' products, less the sum of the limbs' integers, is a number d. As a result is
+near the product by its own bound, d is small, so that moduli for numbers of its size tell what it
+is. The bound is (|d| + cut) 2^(s - 2K) (1 + 2^-20) and four of the smallest numbers; *cut* is what
+integers may be off. Where s is so small that the results' own underflow may be more than that bound
+it is the bound itself; where s is so large that sums may overflow it is not a number.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from portmp import formats
+from portmp.backends.base import Argument, Device
+from portmp.codegen.kernel_spec import KernelSpec
+from portmp.errors import ArgumentError
+from portmp.formats import Format
+from portmp.networks import ieee
+from portmp.networks.bounded import SMALLEST
+from portmp.routines import base, engines, normwise
+from portmp.routines.methods import Computed
+from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki import reference, residues
+from portmp.routines.ozaki.integers import Plane
+from portmp.routines.ozaki.launch import Way, Words
+from portmp.routines.ozaki.reference import Host
+from portmp.routines.ozaki.residues import Residues, ResidueSystem, Results
+from portmp.runtime import program
+from portmp.runtime.planes import Planes, allocate
+from portmp.runtime.program import CompilationUnit
+
+SPARE = 30
+"""What operands are cut off changes products by at most 2^-SPARE u^N times the powers of two above
+the largest entries of a row and a column."""
+
+RAISED = 1 + 2.0**-20
+"""For roundings of the bound."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What bounds are made of.
+
+    ``cut``: what integers may be off, in their unit; ``known``: what results may be, in units of
+    two to the exponents' sum, but for underflow, which is at most ``lost``. d is known where the
+    sum is from ``least`` to ``most``.
+    """
+
+    bits: int
+    cut: float
+    known: float
+    lost: float
+    least: int
+    most: int
+
+    @property
+    def arguments(self) -> list[Argument]:
+        """For kernels."""
+        sizes = (np.float64(v) for v in (self.cut, self.known, self.lost))
+        return [*sizes, np.int32(self.least), np.int32(self.most)]
+
+
+class Differences(Residues):
+    """Residues of products, and of the results that are taken from them."""
+
+    def __init__(self, count: int, bits: int, depth: int, known: float) -> None:
+        super().__init__(ResidueSystem(count, bits))
+        size = depth * (1 + math.ceil(known))
+        self.beside = count
+        self.results = _OfResults(Results(count, 2 * bits + size.bit_length() + 1, 2 * bits))
+
+    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
+        """The kernel that rebuilds what is left, and bounds it."""
+        return residues.rebuild_spec(form.name, self.system, False, threads, RAISED)
+
+
+class _OfResults(Residues):
+    """Residues of results, by which the products' are made less."""
+
+    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
+        return residues.residue_spec(form.name, self.system, True, False, threads, across=True)
+
+
+def limits(form: Format, k: int, computed: Computed) -> Limits:
+    """Of products over *k* steps, by how they were computed."""
+    depth, n = residues.counted(k), form.limbs
+    known, lost = normwise.known(form, depth, computed)
+    bits = form.bits + SPARE + (n * depth - 1).bit_length()
+    # Two factors, whose limbs' integers are off by n / 2, and the result's.
+    cut = depth * (n * ((1 << bits) + (1 << bits >> 20)) + n * n) + n
+    # A norm is at most the root of the depth times the power of two.
+    known = known * depth
+    # Running sums stay below the largest number, with a margin.
+    most = (128 if form.word == "float32" else 1024) - 5 - depth.bit_length()
+    return Limits(bits, float(cut), known, lost, math.frexp(lost / known)[1] + 1, most)
+
+
+def differences(form: Format, k: int, found: Limits) -> Differences | None:
+    """How results are compared with products over *k* steps; None where moduli are too few."""
+    if k > residues.DEPTH:
+        return None
+    # What may underflow is at most as much again.
+    largest = math.ceil(Fraction(found.known) * 2 * 4**found.bits) + int(found.cut) + 1
+    count = residues.telling(largest)
+    depth = residues.counted(k)
+    return None if count is None else Differences(count, found.bits, depth, found.known)
+
+
+def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
+    """The compilation units of bounds of products over few steps, by name."""
+    if form.compute is not form or not formats.has_bounds(form):
+        return {}
+    threads = base.threads(device, ozaki.THREADS)
+    scheme = differences(form, 1, limits(form, 1, "accurate"))
+    assert scheme is not None
+    tiled = threads == ozaki.THREADS
+    found = [
+        scheme.cut_spec(form, second=False, tiled=False, threads=threads),
+        scheme.cut_spec(form, second=True, tiled=tiled, threads=threads),
+        scheme.results.cut_spec(form, second=False, tiled=False, threads=threads),
+        scheme.rebuild_spec(form, 1, threads),
+    ]
+    return {f"{one.name}_tight": (one,) for one in found}
+
+
+def product(result: Planes, a: Planes, b: Planes, computed: Computed) -> Planes | None:
+    """A bound of the error of *result*, a b for a (..., m, k) and b (..., k, n), as words.
+
+    None where moduli are too few for what it may be off, or for so many steps.
+    """
+    form, k, device = result.format, a.shape[-1], result.device
+    found = limits(form, k, computed)
+    scheme = differences(form, k, found)
+    if scheme is None:
+        return None
+    if not device.properties.float64:
+        raise ArgumentError(
+            f"bound: 'tight' given; products of this size are compared by integers, for which "
+            f"{device.name} has no float64; True and 'normwise' do without"
+        )
+    way = Way(scheme, engines.get(device, "auto", "int8"))
+    out = allocate(formats.get(form.word), result.shape, result.queue)
+    batch = result.shape[:-2]
+    views = [result, *(v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b)), out]
+    for each in np.ndindex(*batch):
+        z, va, vb, vo = (base.matrix_of(v, each) for v in views)
+        if device.by_reference:
+            base.on_host(vo, partial(on_host, form, found), z, va, vb)
+        else:
+            _Apart(z, va, vb, vo, found, way).run()
+    return out
+
+
+class _Apart:
+    """The bound of one product, block by block."""
+
+    def __init__(
+        self, z: Planes, a: Planes, b: Planes, out: Planes, found: Limits, way: Way
+    ) -> None:
+        assert isinstance(way.scheme, Differences)
+        self.scheme, self.way, self.limits, self.out = way.scheme, way, found, out
+        self.left = ozaki.operand(a, second=False)
+        self.right = ozaki.operand(b.transposed((1, 0)), second=True)
+        self.z = replace(self.left, view=z, others=self.right.exponents)
+        self.threads = base.threads(out.device, ozaki.THREADS)
+        key = self.scheme.rebuild_spec(z.format, a.shape[1], self.threads)
+        self.kernel = program.kernels(out.device, key)[key.name]
+
+    def run(self) -> None:
+        """All blocks."""
+        ozaki.in_blocks(self.left, self.right, self.way, self.block)
+
+    def block(self, first: Words, then: Words, rows: slice, columns: slice) -> None:
+        """Some rows and columns."""
+        (i, j), queue, scheme = (rows.start, columns.start), self.out.queue, self.scheme
+        height, width = rows.stop - i, columns.stop - j
+        across, k = ozaki.padded(width), self.left.view.shape[1]
+        plane = ozaki.padded(height) * across
+        found = allocate(scheme.sums, (scheme.planes(k) * plane,), queue).buffers[0]
+        scheme.multiply(self.way.engine, queue, ozaki.padded(height), across, k, first, then, found)
+        taken = self.z.cut(scheme.results, i, height, j, width)
+        args: list[Argument] = [height, width, plane, across, found, taken]
+        args += [self.left.exponents, i, self.right.exponents, j]
+        for v in (self.z.view, self.out):
+            args += [v.buffers[0], v.start + i * v.strides[0] + j * v.strides[1], *v.strides]
+        grid = (base.blocks(height * base.blocks(width, scheme.rebuilt), self.threads), 1, 1)
+        queue.launch(self.kernel, grid, (self.threads, 1, 1), [*args, *self.limits.arguments])
+
+
+def on_host(form: Format, found: Limits, z: Host, a: Host, b: Host) -> Host:
+    """The bounds by their definition: integers of any length, no moduli."""
+    bits = found.bits
+    with ieee.quiet():
+        left, rows = reference.integers(bits, a)
+        right, columns = reference.integers(bits, [p.T for p in b])
+        scale = rows[:, None] + columns[None, :]
+        finite = [np.asarray(np.isfinite(v[0]).all(axis)) for v, axis in ((a, 1), (b, 0))]
+        here = (scale >= found.least) & (scale <= found.most) & np.isfinite(z[0])
+        rest = left @ right.T
+        for plane in z:
+            words = np.where(here, plane.astype(np.float64), 0.0)
+            # A power of two is applied in halves, as neither overflows then.
+            shift = np.where(here, 2 * bits - scale, 0)
+            scaled = np.rint(np.ldexp(np.ldexp(words, shift // 2), shift - shift // 2))
+            rest = rest - np.vectorize(int, otypes=[object])(scaled)
+        size = np.where(here, np.abs(_rounded(rest)) + found.cut, found.known)
+        scale = np.where(here, scale - 2 * bits, scale)
+        near = np.clip(scale, -1000, 1000)
+        far = np.clip(scale - near, -1022, 1023)
+        size = size * np.ldexp(1.0, near) * np.ldexp(1.0, far) * RAISED
+        word = np.dtype(form.word).type
+        bound = np.where(here, size, size + found.lost).astype(word)
+        bound = bound + word(4 * 2.0 ** SMALLEST[form.word])
+        large = ~(finite[0][:, None] & finite[1]) | (scale > found.most)
+        twice = np.where(large, np.finfo(word).max, z[0].astype(word)) * word(2)
+        return [bound + (twice - twice)]
+
+
+def _rounded(numbers: Plane) -> Plane:
+    """Integers as float64, from digits of DIGIT bits with a sign, each but the last rounded to."""
+    found: Plane = np.zeros(numbers.shape)
+    half, rest = 1 << (residues.DIGIT - 1), numbers
+    digits: list[Plane] = []
+    base = np.full(numbers.shape, 2.0**residues.DIGIT)
+    while (rest != 0).any():
+        low = ((rest + half) & (2 * half - 1)) - half
+        digits.append(low.astype(np.float64))
+        rest = (rest - low) >> residues.DIGIT
+    for low in reversed(digits):
+        found = ieee.fma(found, base, low)
+    return found
