@@ -96,6 +96,12 @@ def threads_for(device: Device | None) -> int:
 
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     """The kernel of a panel."""
+    single = alone(form, device)
+    return (single,) if single else of_many(form, device)
+
+
+def of_many(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
+    """The kernel of a panel that several blocks of threads share."""
     rows = ROWS[device.properties.kind if device else "gpu"][0]
     return (panel_spec(form.name, threads_for(device), rows),)
 

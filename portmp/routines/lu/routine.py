@@ -27,11 +27,11 @@ class Lu(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Panels and their swaps, those of CPUs and of few rows; rows in another order."""
+        """Panels and their swaps, those of few rows; rows in another order."""
         if not form.coded:
             yield "lu", launch.unit(form, device)
-            if alone := launch.alone(form, device):
-                yield "lu_alone", (alone,)
+            if launch.alone(form, device):
+                yield "lu_tall", launch.of_many(form, device)
             threads = launch.threads_for(device)
             yield "lu_swap", (launch.swap_spec(form.name, threads),)
             shape = small.shape_of(form, device, definition.BLOCK, definition.BLOCK)

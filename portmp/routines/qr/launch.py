@@ -114,6 +114,12 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
 
 def unit(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
     """The kernel of a panel."""
+    single = alone(form, device)
+    return (single,) if single else of_many(form, device)
+
+
+def of_many(form: Format, device: Device | None) -> tuple[KernelSpec, ...]:
+    """The kernel of a panel that several blocks of threads share."""
     return (panel_spec(form.name, shapes(threads_of(device, THREADS))[0]),)
 
 

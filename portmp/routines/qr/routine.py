@@ -23,11 +23,11 @@ class Qr(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """Steps of a panel; panels of CPUs and of few rows."""
+        """Steps of a panel; panels of few rows."""
         if not form.coded:
             yield "qr", launch.unit(form, device)
-            if alone := launch.alone(form, device):
-                yield "qr_alone", (alone,)
+            if launch.alone(form, device):
+                yield "qr_tall", launch.of_many(form, device)
             shape = launch.small_shape(form, device, definition.BLOCK, definition.BLOCK)
             if shape:
                 yield "qr_small", (launch.small_spec(form.name, shape),)
