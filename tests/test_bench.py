@@ -691,6 +691,8 @@ def test_compare(run: Run) -> None:
     assert [(p["old"], p["new"]) for p in pairs] == [("a", "a"), (None, "c")]
     assert pairs[0]["rows"][0]["ratio"] == 0.5
     assert "not there" in run("compare", "old.json", "both.json")[1]
+    written("none.json", a=[])
+    assert run("compare", "none.json", "none.json")[1].splitlines()[3].startswith("neither report")
     written("odd.json", **{"a\x1b[31m\x9b": [result("dot", 1e9)]})
     out = run("compare", "odd.json", "odd.json")[1]
     assert "\x1b" not in out and "\x9b" not in out and r"a\x1b[31m\x9b" in out

@@ -142,11 +142,13 @@ def table(family: Family, old: Row, new: Row) -> str:
     lines: list[str] = []
     for a, b in pairs(old, new):
         lines += [title("old", old, a), title("new", new, b), ""]
+        tables: list[str] = []
         for experiment in family.by_name.values():
             found = rows(a, b, experiment)
             name = experiment.name if len(family.experiments) > 1 else ""
             if found:
-                lines += [*as_table(experiment, found, name).lines(), ""]
+                tables += [*as_table(experiment, found, name).lines(), ""]
+        lines += tables or ["neither report has a measured case of this device", ""]
     return "\n".join(lines).rstrip()
 
 
