@@ -1025,6 +1025,26 @@ def begun(name: str, kernel: str) -> tuple[templates.Template, Any]:
     return made, space[kernel]
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "const int i = blockIdx.x __shfl_sync(ockDim.x + threadIdx.x;",
+        "out[0] = __shfl_sync(~0u, 1);",
+        "out[0] = in[];",
+        "out[] = 1;",
+        "atomicAdd(&out[], 1);",
+        "out[0] = ();",
+    ],
+)
+def test_what_is_cut_off_is_marked(line: str, tmp_path: Path) -> None:
+    """Calls without their arguments, brackets without an index."""
+    path = tmp_path / "cut.cu"
+    path.write_text(f"__global__ void cut(int *in, int *out)\n{{\n    {line}\n}}\n")
+    facts = Facts(sources.read(path))
+    (inside,) = facts.functions
+    assert templates.of(facts, inside).marks
+
+
 def test_a_template_that_is_whole(every_device: str) -> None:
     """A transposition in dd: the template as it was begun, with another format."""
     made, _ = begun("transpose", "transpose")

@@ -88,6 +88,13 @@ class CannotSay(Exception):
     """There is no translation, and why."""
 
 
+def _first(node: Node) -> Node:
+    """The first part of a node; files that are cut off have nodes without any."""
+    if not node.named_children:
+        raise CannotSay(f"{text_of(node)}, which is not whole")
+    return node.named_children[0]
+
+
 @dataclass(frozen=True)
 class Text:
     """A piece of C with words in it: parts (is it a word?, text), and the kind of its value."""
@@ -316,7 +323,7 @@ class Writer:
             other = node.child_by_field_name("alternative")
             if other is not None:
                 yield f"{pad}else"
-                yield from self._block(other.named_children[0], depth)
+                yield from self._block(_first(other), depth)
         elif node.type == "for_statement":
             yield from self._for(node, depth)
         elif node.type == "while_statement":
@@ -496,7 +503,7 @@ class Writer:
     def _element(self, node: Node) -> tuple[str, Text] | None:
         """The array and the index of p[i] or *p; None for what is no array's element."""
         if node.type == "parenthesized_expression":
-            return self._element(node.named_children[0])
+            return self._element(_first(node))
         if node.type == "pointer_expression" and text_of(node).startswith("*"):
             name = text_of(node.child_by_field_name("argument"))
             return (name, _c("0", WHOLE)) if name in self.arrays else None
@@ -506,7 +513,7 @@ class Writer:
         if name not in self.arrays:
             return None
         held = next(n for n in node.children if n.type == "subscript_argument_list")
-        found = self.expression(held.named_children[0])
+        found = self.expression(_first(held))
         if found.kind == VALUE:
             raise CannotSay("an index that is a number of the format")
         return name, found
@@ -592,7 +599,7 @@ class Writer:
         return _c("0", WHOLE)
 
     def _of_parenthesized_expression(self, node: Node) -> Text:
-        found = self.expression(node.named_children[0])
+        found = self.expression(_first(node))
         return found if found.kind == VALUE else _joined(found.kind, "(", found, ")")
 
     def _of_unary_expression(self, node: Node) -> Text:
@@ -661,7 +668,7 @@ class Writer:
         inner: Node | None = node
         while inner is not None and inner.type == "subscript_expression":
             held = next(c for c in inner.children if c.type == "subscript_argument_list")
-            found = self.expression(held.named_children[0])
+            found = self.expression(_first(held))
             if found.kind == VALUE:
                 raise CannotSay("an index that is a number of the format")
             indices = ["[", found, "]", *indices]
@@ -754,7 +761,7 @@ class Writer:
             if where not in self.shared:
                 raise CannotSay("an atomic on this")
             held = next(c for c in inner.children if c.type == "subscript_argument_list")
-            index, kind = self.expression(held.named_children[0]), self.shared[where]
+            index, kind = self.expression(_first(held)), self.shared[where]
         else:
             raise CannotSay("an atomic on this")
         if kind == VALUE:
@@ -766,6 +773,8 @@ class Writer:
     def _shuffle(self, name: str, given: list[Node]) -> Text:
         plain = name.removesuffix("_sync")
         rest = given[1:] if name.endswith("_sync") else given
+        if len(rest) not in (2, 3):
+            raise CannotSay(f"{name} with {len(given)} arguments")
         value, by = self.expression(rest[0]), self._as(rest[1], WHOLE)
         word = {
             "__shfl": "shuffle",
