@@ -43,6 +43,7 @@ from portmp.routines import (
     ceilings,
     compilation_units,
     elementwise,
+    engines,
     gemm,
     lu,
     qr,
@@ -127,6 +128,7 @@ def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
         yield lu.alone_spec(form, 4, 64)
         yield qr.alone_spec(form, 4, 64)
         yield lu.swap_spec(form, 1)
+        yield engines.lines_spec()
     if platform.get(on).grid_barrier:
         yield lu.panel_spec(form, together=True)
         yield from (qr.panel_spec(form, shape, together=True) for shape in shapes(THREADS))

@@ -94,12 +94,13 @@ def side(device: Device | None) -> int:
 def product_spec(device: Device | None) -> KernelSpec:
     """The kernel of int8 products."""
     if device and device.properties.kind == "cpu":
-        return _lines_spec()
+        return lines_spec()
     return _tiles_spec(side(device))
 
 
 @cache
-def _lines_spec() -> KernelSpec:
+def lines_spec() -> KernelSpec:
+    """The same for CPUs, in float32 vectors."""
     return spec(
         "int8_product",
         "ozaki/product_lines.mako",
