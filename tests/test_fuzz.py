@@ -10,6 +10,8 @@ import pytest
 from fuzz_targets import MEMORY, SECONDS, TARGETS, cases, run
 from slow import slow
 
+SEEDS = range(2, 12)
+
 
 @pytest.fixture
 def watched() -> Any:
@@ -25,14 +27,15 @@ def watched() -> Any:
 
 
 @pytest.mark.parametrize(
-    "count", [200, pytest.param(10_000, marks=slow("the same, fifty times as many"))]
+    ("seed", "count"),
+    [(1, 200), *(pytest.param(s, 1000, marks=slow("other cases, more of them")) for s in SEEDS)],
 )
 @pytest.mark.parametrize("name", TARGETS)
-def test_mutated_files(name: str, count: int, watched: None) -> None:
+def test_mutated_files(name: str, seed: int, count: int, watched: None) -> None:
     """The same cases each time; some are read, most are refused in words."""
     target, read = TARGETS[name], 0
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for case in cases(target, count, 1):
+    for case in cases(target, count, seed):
         signal.alarm(int(10 * SECONDS))
         try:
             read += run(target, case)

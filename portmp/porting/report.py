@@ -13,7 +13,7 @@ from typing import Any
 from portmp.porting import entries, names
 from portmp.porting.entries import Entry
 from portmp.porting.hipify import Hip
-from portmp.porting.sources import Source, line_of, text_of, walk
+from portmp.porting.sources import Source, line_of, text_of
 from portmp.porting.traps import arithmetic, host, kernels, lacking, opencl, warps
 from portmp.porting.traps.base import CERTAINTIES, EFFECTS, HIP, OPENCL, POSSIBLE, Facts, Trap
 from portmp.porting.words import INCLUDE, Word
@@ -184,7 +184,7 @@ def _is_variable(facts: Facts, word: Word) -> bool:
 
 def _structures(facts: Facts) -> Iterator[tuple[str, int]]:
     """Constructs that no single word shows."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type == "declaration":
             text = text_of(node)
             if re.match(r"extern\s+__shared__", text):
@@ -211,7 +211,7 @@ def _remarks(facts: Facts, together: Sequence[str]) -> Iterator[str]:
     if missing := sorted(name for name in own if PurePath(name).name not in together):
         yield f"includes {', '.join(missing)}: read only where the command line names it"
     if facts.source.root.has_error:
-        bad = [n for n in walk(facts.source.root) if n.type == "ERROR" or n.is_missing]
+        bad = [n for n in facts.source.nodes if n.type == "ERROR" or n.is_missing]
         lines = sorted({line_of(n) for n in bad})
         some = ", ".join(map(str, lines[:5])) + (" ..." if len(lines) > 5 else "")
         where = f" (line {some})" if lines else ""

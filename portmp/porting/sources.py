@@ -53,6 +53,11 @@ class Source:
         """The root of the syntax tree, of the text as the grammar can read it."""
         return parsed(self._prepared[0])
 
+    @cached_property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes of the tree, in the order of the text."""
+        return tuple(walk(self.root))
+
     @property
     def hidden(self) -> tuple[Hidden, ...]:
         """What the tree does not show: words in macros, words that the grammar does not know."""
@@ -71,13 +76,13 @@ class Source:
     @cached_property
     def functions(self) -> list[Function]:
         """Functions that are defined here, outermost first."""
-        return [Function(self, node) for node in walk(self.root) if node.type in _DEFINITIONS]
+        return [Function(self, node) for node in self.nodes if node.type in _DEFINITIONS]
 
     @cached_property
     def constants(self) -> dict[str, str]:
         """Texts of macros without parameters, and of constants at file scope."""
         found: dict[str, str] = {}
-        for node in walk(self.root):
+        for node in self.nodes:
             if node.type == "preproc_def" and (value := node.child_by_field_name("value")):
                 found[text_of(node.child_by_field_name("name"))] = without_comments(value)
             elif node.type == "init_declarator" and _is_constant(node):

@@ -94,7 +94,7 @@ def _words(root: Node, offset: int, lines: int, depth: int) -> Iterator[Word]:
 def declared(source: Source) -> frozenset[str]:
     """Names that the source defines itself: functions, macros, types."""
     found: set[str] = {function.name for function in source.functions}
-    for node in walk(source.root):
+    for node in source.nodes:
         if node.type in _DEFINING:
             name: Any = node.child_by_field_name("name")
             if name is not None:

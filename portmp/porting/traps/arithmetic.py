@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from portmp.porting.sources import Node, called, line_of, text_of, walk
+from portmp.porting.sources import Node, called, line_of, text_of
 from portmp.porting.traps.base import (
     CERTAIN,
     LIKELY,
@@ -166,7 +166,7 @@ def random_numbers(facts: Facts) -> Iterator[Trap]:
 
 def blocks_of_cub(facts: Facts) -> Iterator[Trap]:
     """CUB's reductions of warps."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type in ("template_type", "template_function"):
             text = text_of(node)
             if re.match(r"(WarpReduce|WarpScan)\s*<[^,<>]*>", text):

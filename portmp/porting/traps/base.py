@@ -137,7 +137,7 @@ class Facts:
         """Branches that AMD's compilers do not see: their lines, and the name that they lack."""
         return [
             branch
-            for node in walk(self.source.root)
+            for node in self.source.nodes
             if node.type in ("preproc_if", "preproc_ifdef", "preproc_elif")
             for branch in _left_out(node)
         ]
@@ -159,7 +159,7 @@ class Facts:
         """Lines between which no compiler reads: #if 0, and what else goes with #if 1."""
         return [
             lines
-            for node in walk(self.source.root)
+            for node in self.source.nodes
             if node.type == "preproc_if"
             for lines in _dead(node)
         ]
@@ -167,14 +167,14 @@ class Facts:
     @cached_property
     def calls(self) -> list[Node]:
         """All calls of the source."""
-        return [node for node in walk(self.source.root) if node.type == "call_expression"]
+        return [node for node in self.source.nodes if node.type == "call_expression"]
 
     @cached_property
     def of_warps(self) -> frozenset[str]:
         """Functions of warps, and macros of the source's own whose text calls one."""
         macros = {
             text_of(node.child_by_field_name("name"))
-            for node in walk(self.source.root)
+            for node in self.source.nodes
             if node.type == "preproc_function_def"
             and set(re.findall(r"\w+", text_of(node.child_by_field_name("value")))) & WARP
         }

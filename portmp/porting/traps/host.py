@@ -98,7 +98,7 @@ def pointers(facts: Facts) -> Iterator[Trap]:
 def attributes(facts: Facts) -> Iterator[Trap]:
     """What kind of memory a pointer points to."""
     declared = set(re.findall(r"\bcudaPointerAttributes\s+(\w+)", facts.source.text))
-    for node in walk(facts.source.root) if declared else ():
+    for node in facts.source.nodes if declared else ():
         if node.type == "field_expression":
             of, field = node.child_by_field_name("argument"), node.child_by_field_name("field")
             if text_of(of) in declared and text_of(field) == "type":
@@ -108,7 +108,7 @@ def attributes(facts: Facts) -> Iterator[Trap]:
 
 def policies(facts: Facts) -> Iterator[Trap]:
     """Thrust on a device or a stream of CUDA's by name."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type == "qualified_identifier" and re.match(
             r"thrust\s*::\s*cuda\s*::", text_of(node)
         ):
@@ -159,7 +159,7 @@ def _location(facts: Facts, given: list[Node]) -> bool:
 
 def versions(facts: Facts) -> Iterator[Trap]:
     """Decisions by a compute capability."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type != "binary_expression":
             continue
         left = node.child_by_field_name("left")

@@ -77,7 +77,7 @@ def assembly(facts: Facts) -> Iterator[Trap]:
 
 def guards(facts: Facts) -> Iterator[Trap]:
     """Code that the preprocessor leaves out on AMD."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type not in ("preproc_if", "preproc_elif", "preproc_ifdef"):
             continue
         condition = node.child_by_field_name("condition") or node.child_by_field_name("name")
@@ -183,7 +183,7 @@ def literals(facts: Facts) -> Iterator[Trap]:
 
 def bounds(facts: Facts) -> Iterator[Trap]:
     """The second number of __launch_bounds__."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type == "launch_bounds" and len(node.named_children) > 1:
             words = "the second number is of blocks in CUDA, of waves for a SIMD in HIP"
             yield Trap("launch/launch-bounds-second", *at(node), "speed", CERTAIN, words)
@@ -221,7 +221,7 @@ def _bytes(inside: Inside, declaration: Node) -> int:
 
 def textures(facts: Facts) -> Iterator[Trap]:
     """Texture references, and objects."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type == "template_type" and re.match(r"(texture|surface)\s*<", text_of(node)):
             words = "texture references are gone from CUDA 12; HIP's are deprecated"
             yield Trap("memory/texture-reference", *at(node), "compile", LIKELY, words)
@@ -364,7 +364,7 @@ def libcu(facts: Facts) -> Iterator[Trap]:
         ),
         r"cudnn.*\.h": ("libraries/nccl", "MIOpen has other functions"),
     }
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type != "preproc_include":
             continue
         name = text_of(node.child_by_field_name("path")).strip('<>"')
@@ -376,7 +376,7 @@ def libcu(facts: Facts) -> Iterator[Trap]:
 
 def matrices(facts: Facts) -> Iterator[Trap]:
     """Tensor cores."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type in ("namespace_identifier", "identifier") and text_of(node) == "nvcuda":
             words = "rocWMMA has the same functions in the namespace rocwmma"
             yield Trap("arithmetic/tensor-cores", *at(node), "compile", CERTAIN, words)

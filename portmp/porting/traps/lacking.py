@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from portmp.porting import names
-from portmp.porting.sources import called, line_of, text_of, walk
+from portmp.porting.sources import called, line_of, text_of
 from portmp.porting.traps.base import CERTAIN, LIKELY, Facts, Trap, at
 from portmp.porting.words import INCLUDE
 
@@ -132,7 +132,7 @@ def runtime_in_kernels(facts: Facts) -> Iterator[Trap]:
 def libcu(facts: Facts) -> Iterator[Trap]:
     """Types and functions of libcu++ in code of the device."""
     seen: set[tuple[int, str]] = set()
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         text = text_of(node)
         if node.type != "qualified_identifier" or not re.match(r"cuda\s*::", text):
             continue

@@ -180,7 +180,7 @@ def constants(facts: Facts) -> Iterator[Trap]:
     """Numbers of lanes, or of warps by 32, that a name at file scope holds."""
     if not any(inside.for_warps for inside in facts.functions):
         return
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type == "preproc_def":
             name, value = node.child_by_field_name("name"), node.child_by_field_name("value")
         elif node.type == "init_declarator" and not facts.on_device(node.start_byte):
@@ -410,7 +410,7 @@ def _does(body: Node | None) -> bool:
 
 def half_empty(facts: Facts) -> Iterator[Trap]:
     """Launches with fewer threads than a wave has lanes."""
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type != "kernel_call_syntax":
             continue
         given = list(node.named_children)
@@ -471,7 +471,7 @@ def groups(facts: Facts) -> Iterator[Trap]:
         elif name == "memcpy_async" and re.match(r"(cg|cooperative_groups)\s*::", whole):
             words = "HIP's cooperative groups have no memcpy_async"
             yield Trap("memory/async-copy", *at(call), "compile", CERTAIN, words)
-    for node in walk(facts.source.root):
+    for node in facts.source.nodes:
         if node.type == "preproc_include" and re.search(
             r"cooperative_groups/\w+\.h", text_of(node)
         ):
