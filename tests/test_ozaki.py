@@ -36,11 +36,11 @@ from portmp.errors import (
     ShapeError,
 )
 from portmp.formats import Format, convert, inputs
-from portmp.routines import engines
-from portmp.routines.ozaki import choose, residues, slices
+from portmp.routines import base, engines
+from portmp.routines.ozaki import choose, reference, residues, slices, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
-from portmp.routines.ozaki.residues import ResidueSystem
+from portmp.routines.ozaki.systems import ResidueSystem, WideSystem
 from portmp.runtime import planes
 from portmp.verify import cases as verify
 
@@ -74,8 +74,8 @@ def pair(form: str, m: int, n: int, k: int, device: Device) -> tuple[mp.Array, m
 
 
 def test_moduli_are_coprime() -> None:
-    moduli = residues.moduli()
-    assert len(moduli) == residues.MOST and moduli[0] == residues.LARGEST
+    moduli = systems.moduli()
+    assert len(moduli) == systems.MOST and moduli[0] == systems.LARGEST
     assert math.lcm(*moduli) == math.prod(moduli)
 
 
@@ -89,20 +89,21 @@ def test_sums_fit_into_int32() -> None:
 @pytest.mark.parametrize("depth", [1, 1000, 4096, 100000, 10**6])
 def test_systems_tell_sums_apart(form: str, depth: int) -> None:
     """Signed sums differ modulo the product; words and digits hold what they must."""
-    s = residues.system(formats.get(form), depth)
+    s = systems.system(formats.get(form), depth)
+    assert isinstance(s, ResidueSystem)
     assert s.bits >= formats.get(form).bits - 2 * (formats.get(form).limbs == 1)
     assert 2 * depth * 4**s.bits < s.product
     assert s.bias > 2**s.bits and s.bias + 2**s.bits < 2 ** (32 * s.words)
     assert 2 ** (51 + 48 * (s.pieces - 1)) >= 2**s.bits
     for number in (s.product, *(g.others for g in s.groups)):
-        places = map(int, residues.places(number))
-        assert sum(d << (residues.PLACE * t) for t, d in enumerate(places)) == number
+        places = map(int, systems.places(number))
+        assert sum(d << (systems.PLACE * t) for t, d in enumerate(places)) == number
     # What a group of residues makes, of any int32 each: a rounded quotient is off by so much.
     off = max(0.5 + g_error(g) for g in s.groups)
     most = [off * g.product for g in s.groups]
     assert off <= 1.25 and max(most) < 2**31
     multiples = sum(m / g.product for m, g in zip(most, s.groups, strict=True)) + 1
-    assert (sum(most) + multiples + 1) * 2**residues.PLACE + 2**residues.DIGIT < 2**52
+    assert (sum(most) + multiples + 1) * 2**systems.PLACE + 2**systems.DIGIT < 2**52
     for m in s.moduli:
         assert s.product // m * s.inverse(m) % m == 1
         # What kernels add up stays below the integers that a float32 holds.
@@ -110,16 +111,75 @@ def test_systems_tell_sums_apart(form: str, depth: int) -> None:
         assert sum(weights) * 255 + m < 2**22
 
 
-def g_error(group: residues.Group) -> float:
+def g_error(group: systems.Group) -> float:
     """By how much inverses of a group's moduli, times int32 numbers, err at most."""
     pairs = zip(group.moduli, group.inverses, strict=True)
     return float(sum(abs(Fraction(2**32, m) - inverse) for m, inverse in pairs) / 2)
 
 
 def test_fewest_moduli() -> None:
-    """30 for dd and 47 for td at a depth of 4096, as in the literature."""
-    counts = {f: residues.system(formats.get(f), 4096).count for f in ("dd", "td", "ts")}
+    """30 for dd and 47 for td at a depth of 4096, as in the literature; half to a third of wide."""
+    counts = {f: systems.system(formats.get(f), 4096).count for f in ("dd", "td", "ts")}
     assert counts == {"dd": 30, "td": 47, "ts": 21}
+    found = {f: residues.numbers(formats.get(f), "cpu", 4096, Ozaki2()) for f in ("dd", "td", "qd")}
+    assert {f: s.count for f, s in found.items()} == {"dd": 11, "td": 16, "qd": 20}
+
+
+@pytest.mark.parametrize("form", [*FORMATS, "qd"])
+@pytest.mark.parametrize("depth", [1, 1000, 4096, 100000, 2**23])
+def test_wide_systems_tell_sums_apart(form: str, depth: int) -> None:
+    """As those of eight bits do, with the same operands and digits; words hold what they must."""
+    f = formats.get(form)
+    given = systems.system(f, depth)
+    for s in (systems.wide(given, depth), WideSystem(480, systems.counted(depth))):
+        assert math.lcm(*s.moduli) == s.product and 2 * depth * 4**s.bits < s.product
+        # As few as numbers of so many bits can be.
+        assert max(s.moduli) <= 2**systems.WIDTH
+        assert 2 ** (systems.WIDTH * (s.count - 1)) < 3 * systems.counted(depth) * 4**s.bits
+        assert residues.WIDE_DEPTH * (max(s.moduli) // 2 + 1) ** 2 + max(s.moduli) < 2**53
+        # Places and digits of sums: no more bits than the definition's digits have.
+        assert s.product < 2 ** (systems.DIGIT * s.digits)
+        assert 2 * s.digits - 1 <= s.places <= 2 * s.digits
+        largest = sum(m // 2 + 1 for m in s.moduli) + s.count
+        assert largest * 2**systems.PLACE + 2**systems.DIGIT < 2**52
+        # A multiple of the product is told by the sum of residues over moduli, to 0.003.
+        assert Fraction(systems.ROOM, 1000) + s.count * Fraction(2, 2**50) < Fraction(1, 2)
+        for m in s.moduli:
+            assert s.product // m * s.inverse(m) % m == 1
+            weights = s.weights(m, inverted=True)
+            assert all(2 * abs(w) <= m for w in weights)
+            assert sum(map(abs, weights)) * 2**systems.HALF + m < 2**52
+    if isinstance(given, ResidueSystem):
+        found = systems.wide(given, depth)
+        assert (found.bits, found.bias, found.digits) == (given.bits, given.bias, given.digits)
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_kinds_of_moduli_change_no_bits(form: str, device: Device) -> None:
+    """Of eight bits on int8 matrices, wide ones in float64, more steps than a float64 sum holds."""
+    a, b = pair(form, 37, 29, 1100, device)
+    want = bits(mp.gemm(a, b, method="ozaki2"))
+    numbers = systems.system(a.format, 1100)
+    assert isinstance(numbers, ResidueSystem)
+    schemes = residues.Residues(numbers), residues.WideResidues(systems.wide(numbers, 1100), device)
+    for scheme in schemes:
+        out = mp.zeros((37, 29), form, device)
+        one, zero = (base.scalar_limbs(a.format, v, "alpha") for v in (1, 0))
+        way = ozaki.Way(scheme, engines.Own())
+        x, y, z = a.planes, b.planes, out.planes
+        ozaki.update(x, y, z, z, alpha=one, beta=zero, way=way)
+        assert bits(out) == want
+
+
+@pytest.mark.parametrize("form", ["float32", "td", "qd"])
+def test_bits_of_operands(form: str, device: Device) -> None:
+    """As many as are asked for, by moduli of either kind."""
+    a, b = pair(form, 5, 6, 40, device)
+    for wanted in (8, 100, 230, systems.MOST_BITS):
+        numbers = systems.system(a.format, 40, bits=wanted)
+        assert numbers.bits >= wanted
+        want = reference.product(a.format, numbers, a.to_limbs(), b.to_limbs())
+        assert bits(mp.gemm(a, b, method=Ozaki2(bits=wanted))) == verify.digest(want)
 
 
 # --- slices -----------------------------------------------------------------------------
@@ -265,9 +325,8 @@ def test_bound(form: str, device: Device) -> None:
     steep = [(p * spread).astype(p.dtype) for p in a]
     for left in (a, steep):
         x, y = array(form, left, device), array(form, b, device)
-        if form != "qd":
-            c = mp.gemm(x, y, method="ozaki2")
-            within_the_bound(f, left, b, c, residues.system(f, 40).bits)
+        c = mp.gemm(x, y, method="ozaki2")
+        within_the_bound(f, left, b, c, systems.system(f, 40).bits)
         for word in slices.SUMS:
             cut = slices.slices(f, word)
             c = mp.gemm(x, y, method=Ozaki1(word=word))
@@ -292,10 +351,10 @@ def test_better_than_direct(device: Device) -> None:
 def test_moduli_change_no_bits(device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the bits of operands count, not how many moduli carry them."""
     a, b = pair("dd", 9, 7, 30, device)
-    given = residues.system(formats.get("dd"), 30)
+    given = systems.system(formats.get("dd"), 30)
     want = bits(mp.gemm(a, b, method="ozaki2"))
     for more in (1, 3, 10):
-        found = ResidueSystem(given.count + more, given.bits)
+        found = ResidueSystem(given.bits, given.count + more)
         monkeypatch.setattr(residues, "system", lambda *_, s=found: s)
         assert bits(mp.gemm(a, b, method="ozaki2")) == want
 
@@ -356,20 +415,22 @@ def test_largest_entries(device: Device) -> None:
 def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
     """Blocks of C by the workspace, blocks of the depth by what int32 holds."""
     a, b = pair(form, 70, 45, 130, device)
-    system = residues.system(formats.get(form), 130)
+    scheme = residues.scheme(formats.get(form), device, 130, Ozaki2())
     want = bits(mp.gemm(a, b, method="ozaki2"))
     cut = set()
-    for limit in (2**22, 2**20, 2**19, 500000):
-        cut.add(ozaki.blocks(residues.Residues(system), 70, 45, 130, limit))
+    for limit in (2**22, 2**21, 3 * 2**19, 2**20):
+        cut.add(ozaki.blocks(scheme, 70, 45, 130, limit))
         assert bits(mp.gemm(a, b, method=Ozaki2(workspace=limit))) == want
     assert len(cut) > 1
-    monkeypatch.setattr(residues, "DEPTH", 48)
+    monkeypatch.setattr(type(scheme), "longest", 48)
     assert bits(mp.gemm(a, b, method="ozaki2")) == want
 
 
 def test_workspace_is_a_limit() -> None:
     """Residues and the products of all parts of the depth count; what cannot fit is refused."""
-    scheme = residues.Residues(residues.system(formats.get("dd"), 300000))
+    numbers = systems.system(formats.get("dd"), 300000)
+    assert isinstance(numbers, ResidueSystem)
+    scheme = residues.Residues(numbers)
     for limit in (2 * 10**9, 4 * 10**9, 10**10):
         rows, columns = ozaki.blocks(scheme, 5000, 5000, 300000, limit)
         products = 4 * 3 * rows * columns
@@ -491,7 +552,6 @@ def test_shapes(method: str, device: Device) -> None:
 def test_bad_use(device: Device) -> None:
     """Each error names the argument, what was given and what is allowed."""
     a, b = pair("dd", 3, 3, 3, device)
-    q = mp.zeros((2, 2), "qd", device)
     half: dict[str, Any] = {"moduli": 30.5}
     cases: list[tuple[type[Exception], str, dict[str, Any]]] = [
         (ArgumentError, r"method: 'ozaki3' given.*did you mean", {"method": "ozaki3"}),
@@ -501,6 +561,8 @@ def test_bad_use(device: Device) -> None:
         (ArgumentError, "moduli: 3 given, 4 to 49", {"method": Ozaki2(moduli=3)}),
         (ArgumentError, "moduli: 50 given, 4 to 49", {"method": Ozaki2(moduli=50)}),
         (ArgumentError, "moduli: 30.5 given", {"method": Ozaki2(**half)}),
+        (ArgumentError, "bits: 7 given, 8 to 480", {"method": Ozaki2(bits=7)}),
+        (ArgumentError, "bits: 60 given, but moduli: 9", {"method": Ozaki2(9, bits=60)}),
         (ArgumentError, "workspace: 0 given", {"method": Ozaki2(workspace=0)}),
         (ArgumentError, "engine: 'libary' given.*library", {"method": Ozaki2(engine="libary")}),
         (ArgumentError, "slices: 0 given, 1 to 64", {"method": Ozaki1(slices=0)}),
@@ -521,15 +583,11 @@ def test_bad_use(device: Device) -> None:
             with pytest.raises(kind, match=message):
                 mp.gemm(left, b, alpha=alpha, **options)
     with pytest.raises(ArgumentError, match=r"moduli: 4 given, sums of .* leave 7 bits"):
-        residues.system(formats.get("dd"), 20000, 4)
-    with pytest.raises(
-        FormatError, match="qd need 212 bits; in sums of 1024 products 49 moduli hold"
-    ):
-        mp.gemm(q, q, method="ozaki2")
+        systems.system(formats.get("dd"), 20000, 4)
     old = mp.zeros((2, 2), "dd2011", device)
     with pytest.raises(FormatError, match="dd2011 has none"):
         mp.gemm(old, old, method="ozaki2")
-    if device.platform == "opencl":
+    if device.platform == "opencl" and device.properties.kind == "gpu":
         with pytest.raises(BackendUnavailable, match="float32, float64 only, not int8"):
             mp.gemm(a, b, method=Ozaki2(engine="library"))
 
@@ -555,8 +613,9 @@ MATRIX_ENGINE = choose.Rates({"float32": 3e13, "float64": 1.5e13}, {"int8": 7e14
 
 @pytest.fixture
 def engine_rates(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As if launches took no time on such a device."""
-    monkeypatch.setattr(choose, "known", lambda _: MATRIX_ENGINE)
+    """As if launches took no time on such a device, and words were multiplied at one rate."""
+    rates = choose.Rates(MATRIX_ENGINE.fma, dict.fromkeys(MATRIX_ENGINE.products, 1e14))
+    monkeypatch.setattr(choose, "known", lambda _: rates)
     monkeypatch.setattr(choose, "_LAUNCHES", {"gpu": 0.0, "cpu": 0.0})
 
 
@@ -581,7 +640,8 @@ def lopsided(form: Format, orders: int) -> tuple[Host, Host]:
 
 @pytest.mark.parametrize("form", [*FORMATS, "qd"])
 @pytest.mark.parametrize("orders", [0, 30])
-def test_auto_keeps_the_direct_bound(form: str, orders: int) -> None:
+@pytest.mark.parametrize("kind", ["gpu", "cpu"])
+def test_auto_keeps_the_direct_bound(form: str, orders: int, kind: str) -> None:
     """c u^N T of the format that the direct product computes in, also where sums cancel."""
     f = formats.get(form)
     # The lowest limbs of float32 products are near the end of the range.
@@ -595,14 +655,10 @@ def test_auto_keeps_the_direct_bound(form: str, orders: int) -> None:
     left, right = convert.to_fractions(a), convert.to_fractions(b)
     unit = Fraction(1, 2**f.compute.bits)
     c = Fraction(2) ** choose._DIRECT[f.compute.limbs - 1]
-    found = [one.method for one in choose.candidates(f, 40, ranges[0], ranges[1])]
-    assert {Ozaki1} | ({Ozaki2} if f.bits < 90 else set()) <= {type(one) for one in found}
+    found = [one.method for one in choose.candidates(f, 40, ranges[0], ranges[1], kind)]
+    assert {type(one) for one in found} == {Ozaki1, Ozaki2}
     for method in found:
-        if isinstance(method, Ozaki1):
-            cut = slices.slices(f, method.word, count=method.slices, width=method.width)
-            got = convert.to_fractions(slices.on_host(f, a, b, cut=cut))
-        else:
-            got = convert.to_fractions(residues.on_host(f, a, b, moduli=method.moduli))
+        got = convert.to_fractions(reference.product(f, choose.cut(f, 40, method), a, b))
         for i in range(3):
             for j in range(2):
                 terms = [p * q for p, q in zip(left[i], right[:, j], strict=True)]
@@ -623,7 +679,7 @@ def test_ranges(orders: int, device: Device) -> None:
 
 @pytest.mark.usefixtures("engine_rates")
 def test_auto_looks_at_the_range(device: Device, caplog: pytest.LogCaptureFixture) -> None:
-    """More bits for a wider range, then slices, then the direct product; the log says which."""
+    """More moduli for a wider range, then wide ones, then no product by integers; the log says."""
     caplog.set_level("DEBUG", "portmp")
     f = formats.get("dd")
     b = array("dd", inputs.ordinary(f, (400, 300), "b"), device)
@@ -635,10 +691,12 @@ def test_auto_looks_at_the_range(device: Device, caplog: pytest.LogCaptureFixtur
     assert few is not None and isinstance(more, Ozaki2) and few != more
     assert "over 23 and 3" in caplog.records[-1].getMessage() and repr(more) in caplog.text
     counts = [
-        next(choose.candidates(f, 400, *ranges)).products for ranges in ((0, 0), (20, 3), (3, 40))
+        next(choose.candidates(f, 400, *ranges, "gpu")).products
+        for ranges in ((0, 0), (20, 3), (3, 40))
     ]
     assert counts == sorted(counts) and len(set(counts)) == 3
-    assert isinstance(method(steep(f, 300, 400, 90, "a")), Ozaki1)
+    most = method(steep(f, 300, 400, 90, "a"))
+    assert isinstance(most, Ozaki2) and most.moduli is None and (most.bits or 0) > 190
     assert method(steep(f, 300, 400, 700, "a")) is None
     assert caplog.records[-1].getMessage().startswith("gemm auto: direct: 300x300x400")
     zero = [np.zeros((300, 400)) for _ in range(2)]

@@ -53,6 +53,7 @@ from portmp.routines import (
 )
 from portmp.routines.elementwise.schedule import FlatSchedule
 from portmp.routines.gemm.schedule import PanelSchedule
+from portmp.routines.ozaki import residues, systems
 from portmp.routines.panel import Shape
 from portmp.routines.qr.launch import THREADS, shapes
 from portmp.routines.reduce.schedule import ACROSS, ReduceSchedule, SweepSchedule
@@ -129,6 +130,12 @@ def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
         yield qr.alone_spec(form, 4, 64)
         yield lu.swap_spec(form, 1)
         yield engines.lines_spec()
+        yield engines.panels_spec("float64", 8, 256)
+        numbers = systems.wide(systems.system(formats.get(form), 1), 1)
+        yield from (
+            residues.wide_residue_spec(form, numbers, one, one, 256, 4) for one in (False, True)
+        )
+        yield residues.wide_rebuild_spec(form, numbers, 4, 256)
     if platform.get(on).grid_barrier:
         yield lu.panel_spec(form, together=True)
         yield from (qr.panel_spec(form, shape, together=True) for shape in shapes(THREADS))

@@ -31,12 +31,13 @@ USUAL_FORMATS = ("dd", "td", "qd", "ds", "ts", "qs", "float64")
 
 @dataclass(frozen=True)
 class Case:
-    """One measurement."""
+    """One measurement, on a ``gpu`` or a ``cpu``."""
 
     routine: Work
     form: Format
     accuracy: str
     shape: Shape
+    kind: str = "gpu"
 
     @property
     def operands(self) -> tuple[Shape, ...]:
@@ -61,7 +62,7 @@ class Case:
     @property
     def word(self) -> str:
         """Whose instruction rate bounds the case."""
-        return self.routine.word(self.form)
+        return self.routine.word(self.form, self.kind)
 
     @property
     def nbytes(self) -> int:
@@ -71,7 +72,7 @@ class Case:
     @property
     def instructions(self) -> dict[str, float]:
         """Instructions that the format's networks need."""
-        return self.routine.instructions(self.form, self.accuracy, self.shape)
+        return self.routine.instructions(self.form, self.accuracy, self.shape, self.kind)
 
     @property
     def memory(self) -> int:
@@ -121,7 +122,7 @@ def plan(
             chosen = sizes or which.usual(kind, form.limbs)
             for shape in (s for n in chosen for s in which.sized(n, kind)):
                 for how in accuracies(which, form, accuracy):
-                    cases[Case(which, form, how, shape)] = None
+                    cases[Case(which, form, how, shape, kind)] = None
     if not cases:
         names = ", ".join(f.name for f in forms)
         raise ArgumentError(

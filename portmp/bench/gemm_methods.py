@@ -28,7 +28,7 @@ from portmp.bench.values import power_of_two
 from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.progress import Progress
-from portmp.routines.ozaki import choose, residues
+from portmp.routines.ozaki import choose
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.work import Entry
 from portmp.runtime import planes
@@ -102,9 +102,8 @@ def entries(factors: Factors) -> tuple[list[tuple[int, int]], list[Entry]]:
 def ways(form: Format, a: Array, b: Array) -> dict[str, str | Ozaki1 | Ozaki2]:
     """Methods by name, as gemm takes them."""
     k, device = a.shape[1], a.device
-    found: dict[str, str | Ozaki1 | Ozaki2] = {"direct": "direct", "ozaki1": "ozaki1"}
-    if residues.units(form):
-        found["ozaki2"] = "ozaki2"
+    names = ("direct", "ozaki1", "ozaki2")
+    found: dict[str, str | Ozaki1 | Ozaki2] = {name: name for name in names}
     ranges = choose.ranges_of(a.planes, b.planes)
     kind = device.properties.kind
     best = choose.fastest(form, (k, k, k), ranges, choose.measured(device), kind)

@@ -208,6 +208,10 @@ class Writer:
         """The same for single lanes."""
         return replace(self, width=1) if self.width > 1 else self
 
+    def wider(self, width: int) -> Writer:
+        """The same for vectors of so many lanes."""
+        return replace(self, width=width)
+
     @cached_property
     def single(self) -> Writer:
         """The same for float32: what seeds are computed with."""

@@ -19,6 +19,7 @@ from portmp.formats import Format
 from portmp.routines import base, gemm
 from portmp.runtime import planes, program
 from portmp.runtime.planes import Planes
+from portmp.schedules.base import widths
 
 CHOICES = ("auto", "library", "own")
 TRIAL = 32
@@ -27,6 +28,12 @@ TRIAL = 32
 SIDE, RESULTS, LINES = 16, 4, 32
 """Of int8 tiles: threads along a side, and results a thread along a side; on CPUs, where one thread
 makes a tile, results along its side."""
+
+DOWN, ACROSS, STEPS = 96, 32, 256
+"""Of tiles of float32 and float64 on CPUs: results along both sides, and steps that are packed."""
+
+ROWS, WIDTH = 6, 8
+"""Results that a thread holds at once there: as many registers as AVX2 has, or AVX-512 needs."""
 
 BYTES = Format("bytes", ("int8",), "float32", {}, {}, "factors of eight bits")
 INTS = Format("integers", ("int32",), "float32", {}, {}, "sums of products of bytes")
@@ -59,6 +66,14 @@ class Own(Library):
         batch: int = 1,
     ) -> None:
         """As a library does; rows of int8 hold whole words of four."""
+        alone = queue.device.properties.kind == "cpu"
+        if word != "int8" and alone:
+            key = panels_for(word, queue.device)
+            kernel = program.kernels(queue.device, key)[key.name]
+            grid = (base.blocks(m, DOWN) * base.blocks(n, ACROSS), batch, 1)
+            views = [x for v in (a, b, c) for x in (v.buffer, v.start, v.row, v.batch)]
+            queue.launch(kernel, grid, (1, 1, 1), [m, n, k, *views])
+            return
         if word != "int8":
             form = formats.get(word)
             va, vb, vc = (
@@ -70,7 +85,6 @@ class Own(Library):
             return
         key = product_spec(queue.device)
         kernel = program.kernels(queue.device, key)[key.name]
-        alone = queue.device.properties.kind == "cpu"
         threads = 1 if alone else side(queue.device)
         tile = LINES if alone else threads * RESULTS
         grid = (base.blocks(m, tile) * base.blocks(n, tile), batch, 1)
@@ -110,6 +124,33 @@ def lines_spec() -> KernelSpec:
         rows=2,
         columns=4,
         lanes=8,
+    )
+
+
+def panels_for(word: str, device: Device) -> KernelSpec:
+    """The kernel of float32 or float64 products for CPUs, in vectors."""
+    form = formats.get(word)
+    width = min(WIDTH, max(widths(form, device)))
+    steps = STEPS
+    while steps > 1 and steps * ACROSS * np.dtype(word).itemsize > device.properties.shared_memory:
+        steps //= 2
+    return panels_spec(word, width, steps)
+
+
+@cache
+def panels_spec(word: str, width: int, steps: int) -> KernelSpec:
+    """The same, of vectors of *width*, whose rows are packed for so many *steps*."""
+    return spec(
+        f"{word}_product",
+        "ozaki/product_panels.mako",
+        formats.get(word),
+        {},
+        width=width,
+        vectors=WIDTH // width,
+        rows=ROWS,
+        down=DOWN,
+        across=ACROSS,
+        steps=steps,
     )
 
 

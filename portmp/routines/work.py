@@ -70,8 +70,8 @@ class Work(ABC):
     sums = True
     positive = False
 
-    def word(self, form: Format) -> str:
-        """Whose rate bounds the routine: ``float32``, ``float64`` or one of engines' products."""
+    def word(self, form: Format, kind: str) -> str:
+        """Whose rate bounds it on a ``gpu`` or a ``cpu``: a word's, or one of engines' products."""
         return form.word
 
     @abstractmethod
@@ -94,7 +94,9 @@ class Work(ABC):
         """Operations of the format: two for a multiply-add, else one."""
 
     @abstractmethod
-    def instructions(self, form: Format, accuracy: str, shape: Shape) -> dict[str, float]:
+    def instructions(
+        self, form: Format, accuracy: str, shape: Shape, kind: str
+    ) -> dict[str, float]:
         """Instructions by class (add, mul, fma, div, sqrt) that the networks need."""
 
     @abstractmethod
@@ -147,7 +149,9 @@ class Sum(Work):
     def operations(self, shape: Shape) -> int:
         return 2 * self.multiply_adds(shape)
 
-    def instructions(self, form: Format, accuracy: str, shape: Shape) -> dict[str, float]:
+    def instructions(
+        self, form: Format, accuracy: str, shape: Shape, kind: str
+    ) -> dict[str, float]:
         """A step for each product, and a renormalisation for each period of them."""
         accumulator = form.accumulator(accuracy)
         nets = accumulator.networks

@@ -5,16 +5,16 @@
 ## apart: whether residues of results, bytes, are taken from the sums.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/ozaki/integers.mako" import="double_from_int"/>
+<%namespace name="places_" file="/ozaki/places.mako"/>
 <%namespace name="sums" file="/ozaki/result.mako"/>
 <%namespace name="ends" file="/ozaki/apart.mako"/>
 <%
-    from portmp.routines.ozaki.residues import PLACE, places
+    from portmp.routines.ozaki.systems import PLACE, places
 
     p, long = w.platform, w.platform.index
     double = w.double
-    digits, groups = range(system.digits), system.groups
+    groups = system.groups
     total = places(system.product)
-    rounding, place = 6755399441055744.0, 2.0 ** PLACE
     layout = ("parts", "stride", "part_stride")
     vectors = each > 1 and w.memory_vectors
     kind = p.const_pointer.format(f"int{each}" if vectors else "int")
@@ -23,11 +23,6 @@
 
     def padded(items, count):
         return [*items, *[0] * (count - len(items))]
-
-    def floored(x, more):
-        """The integer nearest to (x + more) 2^-PLACE: the half in *more* leaves no ties."""
-        scaled = double.fma(f"({x} + ({double.literal(more)}))", double.literal(1 / place), double.literal(rounding))
-        return f"{scaled} - {double.literal(rounding)}"
 %>
 ${arithmetic(double, [])}
 ${double_from_int(double)}
@@ -96,30 +91,9 @@ ${group("g", f"{size} * g", size)}
 % if system.count % size:
 ${group(len(groups) - 1, system.count // size * size, system.count % size)}
 % endif
-        /* digits from -2^39 to 2^39 - 1: of the integer, whatever the moduli */
         ${p.unroll}
         for (int e = 0; e < ${each}; ++e) {
-            y = (whole[e] + ${double.literal(rounding)}) - ${double.literal(rounding)};
-% for t in range(len(total)):
-            p${t}[e] = ${double.fma("-y", double.literal(total[t]), f"p{t}[e]")};
-% endfor
-% for t in digits:
-% if 2 * t + 1 < len(total):
-            x = ${floored(f"p{2 * t}[e]", 0.5 - place / 2)};
-            p${2 * t}[e] = ${double.fma("-x", double.literal(place), f"p{2 * t}[e]")};
-            p${2 * t + 1}[e] = p${2 * t + 1}[e] + x;
-% endif
-% if t < digits[-1]:
-            x = ${floored(f"p{2 * t + 1}[e]", 0.5)};
-            p${2 * t + 1}[e] = ${double.fma("-x", double.literal(place), f"p{2 * t + 1}[e]")};
-            p${2 * t + 2}[e] = p${2 * t + 2}[e] + x;
-% endif
-% if 2 * t + 1 < len(total):
-            s${t}[e] = ${double.fma(f"p{2 * t + 1}[e]", double.literal(place), f"p{2 * t}[e]")};
-% else:
-            s${t}[e] = p${2 * t}[e];
-% endif
-% endfor
+${places_.digits(double, "whole[e]", lambda t: f"p{t}[e]", lambda t: f"s{t}[e]", total, system.digits)}\
         }
     }
 </%def>

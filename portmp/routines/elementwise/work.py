@@ -42,7 +42,9 @@ class Elementwise(Work):
     def operations(self, shape: Shape) -> int:
         return (2 if self.name == "axpy" else 1) * shape[0]
 
-    def instructions(self, form: Format, accuracy: str, shape: Shape) -> dict[str, float]:
+    def instructions(
+        self, form: Format, accuracy: str, shape: Shape, kind: str
+    ) -> dict[str, float]:
         return scaled(form.operator(self.operator).cost, shape[0])
 
     def entry(self, values: Known, starts: Sequence[int], shape: Shape, index: int) -> Entry:

@@ -29,11 +29,12 @@ from portmp.networks.bounded import SMALLEST
 from portmp.routines import base, engines, normwise
 from portmp.routines.methods import Computed
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki import reference, residues
+from portmp.routines.ozaki import reference, residues, systems
 from portmp.routines.ozaki.integers import Plane
 from portmp.routines.ozaki.launch import Way, Words
 from portmp.routines.ozaki.reference import Host
-from portmp.routines.ozaki.residues import Residues, ResidueSystem, Results
+from portmp.routines.ozaki.residues import Residues
+from portmp.routines.ozaki.systems import ResidueSystem, Results
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 from portmp.runtime.program import CompilationUnit
@@ -73,10 +74,10 @@ class Differences(Residues):
     """Residues of products, and of the results that are taken from them."""
 
     def __init__(self, count: int, bits: int, depth: int, known: float) -> None:
-        super().__init__(ResidueSystem(count, bits))
+        super().__init__(ResidueSystem(bits, count))
         size = depth * (1 + math.ceil(known))
         self.beside = count
-        self.results = _OfResults(Results(count, 2 * bits + size.bit_length() + 1, 2 * bits))
+        self.results = _OfResults(Results(2 * bits + size.bit_length() + 1, count, 2 * bits))
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that rebuilds what is left, and bounds it."""
@@ -92,7 +93,7 @@ class _OfResults(Residues):
 
 def limits(form: Format, k: int, computed: Computed) -> Limits:
     """Of products over *k* steps, by how they were computed."""
-    depth, n = residues.counted(k), form.limbs
+    depth, n = systems.counted(k), form.limbs
     known, lost = normwise.known(form, depth, computed)
     bits = form.bits + SPARE + (n * depth - 1).bit_length()
     # Two factors, whose limbs' integers are off by n / 2, and the result's.
@@ -110,8 +111,8 @@ def differences(form: Format, k: int, found: Limits) -> Differences | None:
         return None
     # What may underflow is at most as much again.
     largest = math.ceil(Fraction(found.known) * 2 * 4**found.bits) + int(found.cut) + 1
-    count = residues.telling(largest)
-    depth = residues.counted(k)
+    count = systems.telling(largest)
+    depth = systems.counted(k)
     return None if count is None else Differences(count, found.bits, depth, found.known)
 
 
@@ -228,13 +229,13 @@ def on_host(form: Format, found: Limits, z: Host, a: Host, b: Host) -> Host:
 def _rounded(numbers: Plane) -> Plane:
     """Integers as float64, from digits of DIGIT bits with a sign, each but the last rounded to."""
     found: Plane = np.zeros(numbers.shape)
-    half, rest = 1 << (residues.DIGIT - 1), numbers
+    half, rest = 1 << (systems.DIGIT - 1), numbers
     digits: list[Plane] = []
-    base = np.full(numbers.shape, 2.0**residues.DIGIT)
+    base = np.full(numbers.shape, 2.0**systems.DIGIT)
     while (rest != 0).any():
         low = ((rest + half) & (2 * half - 1)) - half
         digits.append(low.astype(np.float64))
-        rest = (rest - low) >> residues.DIGIT
+        rest = (rest - low) >> systems.DIGIT
     for low in reversed(digits):
         found = ieee.fma(found, base, low)
     return found

@@ -8,23 +8,19 @@ from functools import partial
 from portmp.formats import Format, inputs
 from portmp.routines.case import ALPHA, BETA, Case, hostile, scalar, transposed, turned
 from portmp.routines.ozaki import residues, slices
-from portmp.routines.ozaki.options import Ozaki1, Ozaki2
+from portmp.routines.ozaki.options import Ozaki1
 from portmp.routines.ozaki.work import has
 from portmp.routines.reference import Host
 
-METHODS: dict[str, tuple[Ozaki1 | Ozaki2, Callable[..., Host]]] = {
-    "ozaki1": (Ozaki1(), slices.on_host),
-    "ozaki2": (Ozaki2(), residues.on_host),
-}
+METHODS: dict[str, Callable[..., Host]] = {"ozaki1": slices.on_host, "ozaki2": residues.on_host}
 
 
 def cases(form: Format) -> Iterator[Case]:
     """The cases of a format: products over few steps, which say how they are cut."""
-    for name, (method, host) in METHODS.items():
-        if has(form, method):
-            yield from _by(form, name, host)
-    if not has(form, Ozaki1()):
+    if not has(form):
         return
+    for name, host in METHODS.items():
+        yield from _by(form, name, host)
     a, b = inputs.ordinary(form, (13, 40), "a words"), inputs.ordinary(form, (40, 9), "b words")
     for word in ("float32", "float64"):
         yield Case(

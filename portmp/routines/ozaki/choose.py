@@ -32,7 +32,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError, suggestion
 from portmp.formats import Format
 from portmp.routines import base, ceilings, engines
-from portmp.routines.ozaki import integers, residues, slices
+from portmp.routines.ozaki import integers, residues, slices, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.runtime.planes import Planes
@@ -107,7 +107,7 @@ def cut(form: Format, k: int, method: Method) -> integers.Integers:
     """What operands become for a method's products over *k* steps."""
     if isinstance(method, Ozaki1):
         return slices.chosen(form, method)
-    return residues.system(form, k, method.moduli)
+    return systems.system(form, k, method.moduli, method.bits)
 
 
 def resolve(method: object, accuracy: str, schedule: object, a: Planes, b: Planes) -> Method | None:
@@ -177,19 +177,25 @@ def fastest(
 ) -> tuple[float, Method] | None:
     """The method that should be fastest for a shape (m, n, k) among those that keep the bound."""
     m, n, k = shape
-    times = [(c.seconds(m, n, k, rates, kind), c.method) for c in candidates(form, k, *ranges)]
+    times = [
+        (c.seconds(m, n, k, rates, kind), c.method) for c in candidates(form, k, *ranges, kind)
+    ]
     return min(times, key=lambda entry: entry[0], default=None)
 
 
-def candidates(form: Format, k: int, a_range: int, b_range: int) -> Iterator[_Candidate]:
+def candidates(form: Format, k: int, a_range: int, b_range: int, kind: str) -> Iterator[_Candidate]:
     """Methods whose bound is not above the direct product's; ranges in binary orders."""
     limbs = form.limbs
     # The direct product's bound is that of the format it computes in.
     allowed = form.compute.bits - _DIRECT[form.compute.limbs - 1] + (limbs - 1).bit_length()
-    bits = allowed + max(a_range, b_range) + 1
-    if system := residues.holding(max(bits, integers.needed(form)), k):
-        count = max(system.count, residues.LEAST)
-        yield _Candidate(Ozaki2(moduli=count), "int8", count, count, count)
+    bits = max(allowed + max(a_range, b_range) + 1, integers.needed(form))
+    if bits <= systems.MOST_BITS:
+        found = systems.holding(bits, k)
+        count = max(found.count, systems.LEAST) if found else None
+        residue_method = Ozaki2(moduli=count) if found else Ozaki2(bits=bits)
+        numbers = residues.numbers(form, kind, k, residue_method)
+        word = residues.word_of(numbers)
+        yield _Candidate(residue_method, word, *(3 * [numbers.count]))
     for word in ("int8", "float64"):
         wanted = max(allowed + a_range + b_range + 2, integers.needed(form))
         try:

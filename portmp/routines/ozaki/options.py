@@ -34,14 +34,17 @@ class Ozaki1:
 class Ozaki2:
     """How ``gemm`` computes by residues (the Ozaki scheme II, Ozaki, Uchino, Imamura 2025).
 
-    ``moduli``: how many, 4 to 49 (large products need more than 4); by default the fewest that
-    keep the format's bits. More moduli keep more bits below the largest entry of a row.
-    ``engine``: who multiplies int8 matrices: ``auto`` (the vendor's library where it is found
-    and exact, else portmp), ``library``, ``own``; bits do not depend on it. ``workspace``: bytes
-    of memory for residues and their products, by default a quarter of the device's; blocks of C
-    are computed one after another.
+    ``moduli``: how many of the largest coprime numbers up to 256, 4 to 49 (large products need
+    more than 4); by default as few as keep ``bits`` bits, which are the format's by default. More
+    bits are kept below the largest entry of a row. Where 49 moduli are too few, as for ``qd``, and
+    on CPUs, as many bits are kept by moduli of up to 22 bits, whose residues are multiplied as
+    float64 matrices; elsewhere they are int8 ones. Bits of results depend on the bits of operands
+    only. ``engine``: who multiplies: ``auto`` (the vendor's library where it is found and exact,
+    else portmp), ``library``, ``own``. ``workspace``: bytes of memory for residues and their
+    products, by default a quarter of the device's; blocks of C are computed one after another.
     """
 
     moduli: int | None = None
+    bits: int | None = None
     engine: str = "auto"
     workspace: int | None = None

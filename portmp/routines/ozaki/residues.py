@@ -1,262 +1,75 @@
-"""Residue number systems for products of integer matrices: moduli, and what kernels need of them.
+"""Products of integer matrices by residues: kernels, and how they are launched.
 
-The scheme (Ozaki, Uchino, Imamura 2025, "Ozaki Scheme II"): rows of A and columns of B are
-scaled to integers of ``bits`` bits, their residues modulo ``count`` coprime numbers of eight
-bits are multiplied by int8 matrix engines, exactly, and the Chinese remainder theorem gives
-the product's integers back. The result depends on ``bits`` only: not on the moduli.
+Where an int8 matrix engine is fast moduli have eight bits; on CPUs, and for formats that these
+are too few for, they have up to 22, and residues are float64 numbers. Bits are the same.
 """
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, field
-from functools import cache, cached_property
+from functools import cache
 from typing import Any
 
 from portmp import definition, formats
 from portmp.backends.base import Argument, Buffer, Device, Library, Queue, Rows
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.errors import ArgumentError, FormatError
+from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.networks.bounded import SMALLEST
 from portmp.routines import base, engines
 from portmp.routines.ozaki import integers, reference
 from portmp.routines.ozaki import launch as ozaki
-from portmp.routines.ozaki.integers import LEAST_BITS, Integers
 from portmp.routines.ozaki.launch import Way, Words
 from portmp.routines.ozaki.options import Ozaki2
 from portmp.routines.ozaki.reference import Host
+from portmp.routines.ozaki.systems import (
+    HALF,
+    Moduli,
+    ResidueSystem,
+    WideSystem,
+    places,
+    system,
+    wide,
+)
 from portmp.runtime.program import CompilationUnit
+from portmp.schedules.base import widths
 
-LARGEST = 256
 FEW = 12
 """Up to so many places a work-item rebuilds one element of C, beyond two, neighbours of a row: they
 share what is read of tables, but their places take so many registers that blocks must be held to
 two a compute unit."""
-DIGIT = 40
-"""Bits of a digit of the product."""
-
-PLACE = DIGIT // 2
-"""Bits of the places in which products add up in float64 words, before they become digits."""
-
-GROUP = 3
-"""Moduli whose residues are put together in 32 bits before anything longer is made of them."""
 
 DEPTH = 2**17 - 16
 """Most products of residues (magnitudes up to 128) that an int32 holds, in steps of 16."""
 
-SHALLOW = 1024
-"""Products over fewer steps use the system of so many: few systems mean few kernels."""
+WIDE_DEPTH = 1024
+"""Most products of wide residues (magnitudes up to 2^21) that a float64 number holds."""
 
 
-@cache
-def moduli() -> tuple[int, ...]:
-    """Pairwise coprime numbers from 256 downwards, each the largest that is left."""
-    found: list[int] = []
-    for m in range(LARGEST, 1, -1):
-        if all(math.gcd(m, other) == 1 for other in found):
-            found.append(m)
-    return tuple(found)
+class Scheme(ozaki.Scheme):
+    """Integers modulo some numbers; *word*: what residues are multiplied as.
 
-
-LEAST, MOST = 4, 49
-"""How many moduli make sense, and how many there are."""
-
-ROOM = 497
-"""Integers are told apart up to so many thousandths of the product of all moduli: the multiple of
-it that is taken away is rounded."""
-
-
-@cache
-def _capacity(count: int, depth: int) -> int:
-    """Bits of operands whose sums of *depth* products *count* moduli tell apart."""
-    product = math.prod(moduli()[:count])
-    room = product * ROOM // (1000 * max(depth, 1))
-    return (room.bit_length() - 1) // 2
-
-
-def places(number: int) -> list[float]:
-    """*number* in places of PLACE bits, the lowest first; the last holds what is left."""
-    count = max(1, -(-number.bit_length() // PLACE))
-    return [float((number >> (PLACE * t)) & ((1 << PLACE) - 1)) for t in range(count)]
-
-
-@dataclass(frozen=True)
-class Group:
-    """A few moduli; *others*: the product of all moduli that are not among them.
-
-    With residues x of theirs, sum(x factor) - product round(sum(x inverse) / 2^32) times *others*
-    is what they add to the product's integer, up to a multiple of the product of all moduli.
+    ``longest``: most products of residues that a sum of the word holds.
     """
 
-    moduli: tuple[int, ...]
-    others: int
+    word: str
+    longest: int
 
-    @property
-    def product(self) -> int:
-        """Of the group's moduli."""
-        return math.prod(self.moduli)
-
-    @property
-    def factors(self) -> list[int]:
-        """The product of the group's other moduli, for each."""
-        return [self.product // m for m in self.moduli]
-
-    @property
-    def inverses(self) -> list[int]:
-        """2^32 over each, rounded."""
-        return [(2**33 + m) // (2 * m) for m in self.moduli]
-
-
-@dataclass(frozen=True)
-class ResidueSystem(Integers):
-    """*count* moduli for operands of ``bits`` bits and sums of up to *depth* products."""
-
-    count: int
-    bits: int
-    bias: int = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "bias", 1 << (self.bits + 1))
-
-    @property
-    def moduli(self) -> tuple[int, ...]:
-        """The moduli."""
-        return moduli()[: self.count]
-
-    @cached_property
-    def product(self) -> int:
-        """Of all moduli."""
-        return math.prod(self.moduli)
-
-    @property
-    def base(self) -> int:
-        """Bits of a digit of sums."""
-        return DIGIT
-
-    @property
-    def digits(self) -> int:
-        """Digits of the product of all moduli, and of sums with a sign."""
-        return -(-self.product.bit_length() // DIGIT)
-
-    def weights(self, m: int, *, inverted: bool) -> list[int]:
-        """What an operand's bytes weigh modulo *m*, four in each 32-bit word.
-
-        *inverted*: times the inverse of the product of the other moduli, so that residues
-        of the product are the coefficients of the Chinese remainder theorem.
-        """
-        factor = self.inverse(m) if inverted else 1
-        bytes_ = [pow(2, 8 * i, m) * factor % m for i in range(4 * self.words)]
-        return [
-            sum(b << (8 * i) for i, b in enumerate(bytes_[4 * w : 4 * w + 4]))
-            for w in range(self.words)
-        ]
-
-    def unbias(self, m: int, *, inverted: bool) -> int:
-        """What takes the bias away again, modulo *m*."""
-        factor = self.inverse(m) if inverted else 1
-        return -self.bias * factor % m
-
-    def inverse(self, m: int) -> int:
-        """Of the product of the other moduli, modulo *m*."""
-        return pow(self.product // m, -1, m) if m > 1 else 0
-
-    @property
-    def groups(self) -> list[Group]:
-        """The moduli, GROUP by GROUP."""
-        found = [self.moduli[at : at + GROUP] for at in range(0, self.count, GROUP)]
-        return [Group(one, self.product // math.prod(one)) for one in found]
-
-
-@dataclass(frozen=True)
-class Results(ResidueSystem):
-    """Residues of products, whose limbs are scaled by 2^(unit - e), e the exponents' sum."""
-
-    unit: int = 0
-
-
-def telling(largest: int) -> int | None:
-    """The fewest moduli that tell integers up to *largest* in size apart, if there are any."""
-    for count in range(LEAST, MOST + 1):
-        if largest * 1000 <= math.prod(moduli()[:count]) * ROOM:
-            return count
-    return None
-
-
-def holding(bits: int, depth: int) -> ResidueSystem | None:
-    """The system of the fewest moduli for operands of *bits* bits; None where all are too few."""
-    depth = counted(depth)
-    for count in range(2, MOST + 1):
-        if (capacity := _capacity(count, depth)) >= bits:
-            return ResidueSystem(count, capacity)
-    return None
-
-
-def system(form: Format, depth: int, count: int | None = None) -> ResidueSystem:
-    """The residue system of a format's products over *depth* steps.
-
-    Without *count* the fewest moduli for operands of as many bits as the format has, two fewer
-    for one limb; what they can hold beyond is used too. The depth counts as the next power of
-    two, and as 1024 at least. ArgumentError where *count* leaves fewer than 8 bits; FormatError
-    where all moduli are too few.
-    """
-    count = integers.number("moduli", count, LEAST, MOST)
-    return _system(form, counted(depth), count)
-
-
-def counted(depth: int) -> int:
-    """The steps that *depth* counts as: the next power of two, SHALLOW at least."""
-    return max(SHALLOW, 1 << (max(depth, 1) - 1).bit_length())
-
-
-@cache
-def _system(form: Format, depth: int, count: int | None) -> ResidueSystem:
-    if count is not None:
-        bits = _capacity(count, depth)
-        if bits < LEAST_BITS:
-            raise ArgumentError(
-                f"moduli: {count} given, sums of {depth} products need more: "
-                f"they leave {bits} bits for an operand"
-            )
-        return ResidueSystem(count, bits)
-    needed = integers.needed(form)
-    if found := holding(needed, depth):
-        return found
-    raise FormatError(
-        f"method: ozaki2 given, operands of format {form.name} need {needed} bits; in sums "
-        f"of {depth} products {MOST} moduli hold {_capacity(MOST, depth)}"
-    )
-
-
-class Residues(ozaki.Scheme):
-    """Integers modulo the numbers of a residue system."""
-
-    cuts, sums = engines.BYTES, engines.INTS
-
-    def __init__(self, system: ResidueSystem) -> None:
-        self.integers = self.system = system
-        self.count = system.count
-        self.rebuilt = rebuilt(system)
-
-    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
-        """The first factor's residues carry the factors of the Chinese remainder theorem."""
-        return residue_spec(form.name, self.system, not second, tiled, threads)
-
-    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
-        """The kernel that rebuilds and rounds sums."""
-        return rebuild_spec(form.name, self.system, len(self.parts(k)) > 1, threads)
+    def __init__(self, numbers: Moduli) -> None:
+        self.integers = numbers
+        self.count = numbers.count
+        self.cuts, self.sums = engines.FACTORS[self.word], engines.SUMS[self.word]
 
     def parts(self, k: int) -> list[tuple[int, int]]:
-        """As many steps as an int32 holds."""
-        return [(s, min(DEPTH, k - s)) for s in range(0, k, DEPTH)]
+        """As many steps as a sum holds."""
+        return [(s, min(self.longest, k - s)) for s in range(0, k, self.longest)]
 
     def planes(self, k: int) -> int:
         """A plane for each modulus and part."""
-        return self.count * base.blocks(k, DEPTH)
+        return self.count * len(self.parts(k))
 
     def layout(self, k: int, plane: int) -> list[Argument]:
         """Parts, steps from modulus to modulus and from part to part."""
-        return [base.blocks(k, DEPTH), plane, self.count * plane]
+        return [len(self.parts(k)), plane, self.count * plane]
 
     def multiply(
         self,
@@ -274,7 +87,7 @@ class Residues(ozaki.Scheme):
             d = ozaki.padded(steps)
             engine.multiply(
                 queue,
-                "int8",
+                self.word,
                 m,
                 n,
                 d,
@@ -283,6 +96,25 @@ class Residues(ozaki.Scheme):
                 Rows(found, n, part * self.count * m * n, m * n),
                 self.count,
             )
+
+
+class Residues(Scheme):
+    """Residues of eight bits, for int8 matrix engines."""
+
+    word, longest = "int8", DEPTH
+
+    def __init__(self, numbers: ResidueSystem) -> None:
+        super().__init__(numbers)
+        self.system = numbers
+        self.rebuilt = rebuilt(numbers)
+
+    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
+        """The first factor's residues carry the factors of the Chinese remainder theorem."""
+        return residue_spec(form.name, self.system, not second, tiled, threads)
+
+    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
+        """The kernel that rebuilds and rounds sums."""
+        return rebuild_spec(form.name, self.system, len(self.parts(k)) > 1, threads)
 
 
 @cache
@@ -344,20 +176,103 @@ def rebuild_spec(
     )
 
 
+class WideResidues(Scheme):
+    """Residues of up to 22 bits, as float64 numbers."""
+
+    word, longest = "float64", WIDE_DEPTH
+
+    def __init__(self, numbers: WideSystem, device: Device | None) -> None:
+        super().__init__(numbers)
+        self.system = numbers
+        self.rebuilt = _lanes(device)
+
+    def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
+        """The first factor's residues carry the factors of the Chinese remainder theorem."""
+        lanes = min(self.rebuilt, 4)
+        return wide_residue_spec(form.name, self.system, not second, tiled, threads, lanes)
+
+    def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
+        """The kernel that rebuilds and rounds sums."""
+        return wide_rebuild_spec(form.name, self.system, self.rebuilt, threads)
+
+
+def _lanes(device: Device | None) -> int:
+    """Lanes of vectors of residues: 1 on GPUs, and where no kernel runs."""
+    if device is None or device.by_reference or device.properties.kind != "cpu":
+        return 1
+    return min(4, max(widths(formats.get("float64"), device)))
+
+
+@cache
+def wide_residue_spec(
+    form: str, numbers: WideSystem, inverted: bool, tiled: bool, threads: int, lanes: int
+) -> KernelSpec:
+    """The kernel that takes wide residues of rows."""
+    return spec(
+        f"ozaki_wide_{'a' if inverted else 'b'}",
+        "ozaki/residues_wide.mako",
+        formats.get(form),
+        {},
+        threads=threads,
+        integers=numbers,
+        inverted=inverted,
+        tiled=tiled,
+        tile=ozaki.TILE,
+        special=ozaki.SPECIAL,
+        half=HALF,
+        lanes=lanes,
+    )
+
+
+@cache
+def wide_rebuild_spec(form: str, numbers: WideSystem, each: int, threads: int) -> KernelSpec:
+    """The kernel that rebuilds and rounds sums, *each* neighbours of a row a work-item."""
+    f = formats.get(form)
+    return spec(
+        "ozaki_rebuild_wide",
+        "ozaki/rebuild_wide.mako",
+        f,
+        {op: f.operator(op) for op in ("add", "mul")},
+        threads=threads,
+        system=numbers,
+        each=each,
+        doubles=integers.doubles(f),
+        slab=definition.SLAB,
+        special=ozaki.SPECIAL,
+    )
+
+
+def numbers(form: Format, kind: str, k: int, method: Ozaki2) -> ResidueSystem | WideSystem:
+    """The moduli by which a ``cpu`` or a ``gpu`` multiplies over *k* steps."""
+    found = system(form, k, method.moduli, method.bits)
+    return wide(found, k) if kind == "cpu" else found
+
+
+def word_of(found: ResidueSystem | WideSystem) -> str:
+    """What residues are multiplied as."""
+    return (WideResidues if isinstance(found, WideSystem) else Residues).word
+
+
+def scheme(form: Format, device: Device | None, k: int, method: Ozaki2) -> Scheme:
+    """How products over *k* steps are made; without a device on a GPU."""
+    found = numbers(form, device.properties.kind if device else "gpu", k, method)
+    return WideResidues(found, device) if isinstance(found, WideSystem) else Residues(found)
+
+
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
-    """The compilation units of products over few steps, by name; none where moduli are too few."""
+    """The compilation units of products over few steps, by name."""
     threads = base.threads(device, ozaki.THREADS)
-    try:
-        numbers = system(form, 1)
-    except FormatError:
-        return {}
+    by = scheme(form, device, 1, Ozaki2())
     found = [
         ozaki.exponent_spec(form.word, False, False, threads),
-        residue_spec(form.name, numbers, True, False, threads),
-        residue_spec(form.name, numbers, False, threads == ozaki.THREADS, threads),
-        rebuild_spec(form.name, numbers, False, threads),
-        engines.product_spec(device),
+        by.cut_spec(form, False, False, threads),
+        by.cut_spec(form, True, threads == ozaki.THREADS, threads),
+        by.rebuild_spec(form, 1, threads),
     ]
+    if by.word == "int8":
+        found.append(engines.product_spec(device))
+    elif device and device.properties.kind == "cpu":
+        found.append(engines.panels_for(by.word, device))
     return {one.name: (one,) for one in found}
 
 
@@ -366,8 +281,8 @@ def way(form: Format, device: Device, k: int, method: Ozaki2) -> Way:
     if not isinstance(method, Ozaki2):
         raise ArgumentError(f"method: {method!r} given, an Ozaki2 is needed")
     ozaki.check(form, device, "ozaki2", method.engine, method.workspace)
-    scheme = Residues(system(form, k, method.moduli))
-    return Way(scheme, engines.get(device, method.engine, "int8"), method.workspace)
+    by = scheme(form, device, k, method)
+    return Way(by, engines.get(device, method.engine, by.word), method.workspace)
 
 
 def on_host(form: Format, a: Host, b: Host, *rest: Any, moduli: int | None = None) -> Host:

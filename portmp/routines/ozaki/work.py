@@ -16,11 +16,9 @@ PRODUCTS = {"int8": "int8", "float64": "float64 products"}
 """Names of the rates at which engines multiply matrices, by word."""
 
 
-def has(form: Format, method: Ozaki1 | Ozaki2) -> bool:
-    """Whether the format has products by *method*."""
-    return not (form.paper or form.coded) and (
-        isinstance(method, Ozaki1) or bool(residues.units(form))
-    )
+def has(form: Format) -> bool:
+    """Whether the format has products by integers."""
+    return not (form.paper or form.coded)
 
 
 class Integers(Gemm):
@@ -30,21 +28,25 @@ class Integers(Gemm):
         super().__init__(name)
         self.method = method
 
-    def word(self, form: Format) -> str:
-        return PRODUCTS[self.method.word if isinstance(self.method, Ozaki1) else "int8"]
+    def word(self, form: Format, kind: str) -> str:
+        if isinstance(self.method, Ozaki1):
+            return PRODUCTS[self.method.word]
+        return PRODUCTS[residues.word_of(residues.numbers(form, kind, 1, self.method))]
 
     def accuracies(self, form: Format) -> tuple[str, ...]:
-        return ("accurate",) if has(form, self.method) else ()
+        return ("accurate",) if has(form) else ()
 
     def call(self, face: Any, inputs: Sequence[Any], out: Any, accuracy: str) -> Any:
         return face.gemm(*inputs, out=out, method=self.method)
 
-    def instructions(self, form: Format, accuracy: str, shape: Shape) -> dict[str, float]:
+    def instructions(
+        self, form: Format, accuracy: str, shape: Shape, kind: str
+    ) -> dict[str, float]:
         if isinstance(self.method, Ozaki1):
             count = slices.slices(form, self.method.word).count
             products = count * (count + 1) // 2
         else:
-            products = residues.system(form, shape[-1]).count
+            products = residues.numbers(form, kind, shape[-1], self.method).count
         return {"fma": products * float(math.prod(shape))}
 
     def usual(self, kind: str, limbs: int) -> list[int]:
