@@ -44,10 +44,7 @@ def cholesky_solve(
         factor = operands.values(factor, "cholesky_solve: factor", b)
     matrix = operands.matrix(factor, "cholesky_solve", square=True, argument="factor")
     left = operands.turned(matrix) if upper else matrix
-    sides, vector = operands.right(b, left, "cholesky_solve", left.shape[-1])
-    batch = operands.batch_of(left, sides, "cholesky_solve")
-    if overwrite_b:
-        operands.kept_apart(matrix, sides, "cholesky_solve")
+    sides, vector, batch = operands.sides_of(left, b, "cholesky_solve", overwrite_b)
     x = operands.worked(sides, "cholesky_solve", "b", overwrite_b, batch)
     lower = operands.stacked(left, batch, own=False)
     by = operands.by(method, left.format, "cholesky_solve")
