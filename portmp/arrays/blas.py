@@ -133,23 +133,12 @@ def gemm(
     not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
     whatever underflows; it is infinite or NaN where the result is not finite or may have lost its
     lower limbs near overflow. The product's bits are the same. ``True`` adds up what each rounding
-    may have lost, so that it is far above the error of long products. That takes a seventh more
-    time, in ``ds`` a fifth, in fast sums a third, of one limb as much again. The others take any
-    *method*, *schedule* or *rounding*:
-
-    ``normwise``: the bounds above, with |a_i| |b_j|, the Euclidean norms of a row and a column, for
-    T. That takes no time beside a large product. It is above what is so bounded by no more than
-    norms are above T: for random numbers by a half, much where large entries of a row meet small
-    ones of the column.
-
-    ``tight``: the difference from the product with one limb more and the bound of that: at most a
-    few percent above the error, unless that is nearly zero. Formats of four limbs are compared with
-    the exact product instead: that bound is the error itself, rounded up. It takes two to
-    twenty-five times as long (four limbs: as a correctly rounded product). Large products with
-    alpha = 1 and beta = 0 (at least 128 rows, columns and steps, 2^27 products; three and four
-    limbs 64 and 2^24) are compared by integers, which takes little time where int8 matrices are
-    multiplied fast, and needs float64: that is at most 2^-29 u^N alpha_i beta_j above the error,
-    which is little unless large entries of a row meet small ones of the column.
+    may have lost, so that it is far above the error of long products. The others take any
+    *method*, *schedule* or *rounding*: ``normwise`` is the bounds above with |a_i| |b_j|, the
+    Euclidean norms of a row and a column, for T; ``tight`` is at most a few percent above the
+    error, unless that is nearly zero or, in large products, large entries of a row meet only small
+    ones of the column. For those it needs float64. docs/digits.md says which to take, and
+    docs/bounds.md what each costs.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     how = certified.wanted(bound, left.format, normwise=True)

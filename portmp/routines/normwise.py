@@ -123,7 +123,9 @@ def _underflow(form: Format, k: int, alpha: base.ScalarLimbs) -> float:
 def product(result: Planes, given: ProductOperands, computed: Computed) -> Planes:
     """A bound of the error of *result*, a product with a matrix or, as of GEMV, a vector.
 
-    With a vector a may be in a storage format of the others'.
+    With a vector a may be in a storage format of the others'. It takes no time beside a large
+    product, and is above the bound in units of T by no more than norms are above T: for random
+    numbers by a half, much where large entries of a row meet small ones of the column.
     """
     if given.b.ndim > 1:
         return _of_matrices(result, given, computed, lanes=False)

@@ -14,7 +14,14 @@ from portmp.runtime.planes import Planes
 
 
 def product(result: Planes, given: ProductOperands, computed: Computed) -> Planes:
-    """A tight bound of the error of *result*, a product with a matrix or a vector."""
+    """A tight bound of the error of *result*, a product with a matrix or a vector.
+
+    By integers it takes little time where int8 matrices are multiplied fast, and needs float64; it
+    is at most 2^-29 u^N alpha_i beta_j above the error, with the powers of two above the largest
+    entries of a row and a column. All else takes two to twenty-five times as long as the product,
+    and is at most a few percent above the error, unless that is nearly zero; of four limbs, where
+    it takes as long as a correctly rounded product, it is the error itself, rounded up.
+    """
     form, a, b = result.format, given.a, given.b
     plain = base.is_number(given.alpha, 1) and not given.adds and form.compute is form
     if plain and b.ndim > 1:
