@@ -92,11 +92,12 @@ def _with_bound(given: ProductOperands, vector: bool, **how: Any) -> tuple[Plane
     how |= {"alpha": given.alpha, "beta": given.beta}
     if vector:
         return reductions.gemv_with_bound(a, b, y=c, **how), RAISED
+    z = products.with_bound(a, b, c=c, **how)
     # Slabs are added one after the other, by four roundings of the bound each.
     unit = formats.get(b.format.word).unit_roundoff
     roundings = 4 * (given.steps // definition.SLAB) * unit
     raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
-    return products.with_bound(a, b, c=c, **how), raised
+    return z, raised
 
 
 def dot(x: Planes, y: Planes, accuracy: str) -> Pair:
