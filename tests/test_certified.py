@@ -230,6 +230,8 @@ def test_what_has_no_bound() -> None:
     for bound in (False, True, "tight", "normwise"):
         with pytest.raises(ShapeError, match="gemm"):
             mp.gemm(y, y[0], bound=bound)
+        with pytest.raises(ShapeError, match=r"gemm: a \(\)"):
+            mp.gemm(y[0, 0], y, bound=bound)
         with pytest.raises(ShapeError, match="gemv"):
             mp.gemv(y, y, trans=True, bound=bound)
         with pytest.raises(ShapeError, match="gemv"):

@@ -173,6 +173,14 @@ def test_systems(device: Device) -> None:
     assert mp.linalg.solve(none, mp.zeros(0, "dd", device), assume_a="sym").shape == (0,)
 
 
+def test_what_is_refused_is_not_overwritten(device: Device) -> None:
+    """Stacks that do not fit are seen before the factor takes a's memory."""
+    a = mp.array(np.stack([4 * np.eye(3)] * 2), "dd", device)
+    with pytest.raises(ShapeError, match="solve: stacks of a"):
+        mp.linalg.solve(a, mp.ones((3, 3, 1), "dd", device), assume_a="pos", overwrite_a=True)
+    assert (a == mp.array(4 * np.eye(3), "dd", device)).all()
+
+
 def test_refused(device: Device) -> None:
     a = mp.array(np.eye(3), "dd", device)
     singular = mp.array(np.diag([1.0, 0, 2]), "dd", device)
@@ -184,6 +192,9 @@ def test_refused(device: Device) -> None:
         mp.linalg.solve(a, a, assume_a="sym", refine=True)  # type: ignore[call-overload]
     with pytest.raises(ArgumentError, match="not positive definite"):
         mp.linalg.solve(-a, a, assume_a="pos")
+    for assumed in ("sym", "pos"):
+        with pytest.raises(ShapeError, match=r"^solve: b \(2, 3\) does not fit a"):
+            mp.linalg.solve(a, a[:2], assume_a=assumed)
     with pytest.raises(ShapeError, match="square"):
         mp.linalg.ldl(a[:2])
     with pytest.raises(FormatError, match="storage format"):

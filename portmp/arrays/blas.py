@@ -7,7 +7,8 @@ alpha and beta are exact scalars: Python numbers, decimal strings, or an Array o
 from __future__ import annotations
 
 import math
-from typing import Any, Literal, TypedDict, Unpack, overload
+from dataclasses import replace
+from typing import Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -132,41 +133,27 @@ def gemm(
     not above: |result - exact| <= bound, with alpha and beta as they were converted. It holds
     whatever underflows; it is infinite or NaN where the result is not finite or may have lost its
     lower limbs near overflow. The product's bits are the same. ``True`` adds up what each rounding
-    may have lost, so that it is far above the error of long products. That takes a seventh more
-    time, in ``ds`` a fifth, in fast sums a third, of one limb as much again. The others take any
-    *method*, *schedule* or *rounding*:
-
-    ``normwise``: the bounds above, with |a_i| |b_j|, the Euclidean norms of a row and a column, for
-    T. That takes no time beside a large product. It is above what is so bounded by no more than
-    norms are above T: for random numbers by a half, much where large entries of a row meet small
-    ones of the column.
-
-    ``tight``: the difference from the product with one limb more and the bound of that: at most a
-    few percent above the error, unless that is nearly zero. Formats of four limbs are compared with
-    the exact product instead: that bound is the error itself, rounded up. It takes two to
-    twenty-five times as long (four limbs: as a correctly rounded product). Large products with
-    alpha = 1 and beta = 0 (at least 128 rows, columns and steps, 2^27 products; three and four
-    limbs 64 and 2^24) are compared by integers, which takes little time where int8 matrices are
-    multiplied fast, and needs float64: that is at most 2^-29 u^N alpha_i beta_j above the error,
-    which is little unless large entries of a row meet small ones of the column.
+    may have lost, so that it is far above the error of long products. The others take any
+    *method*, *schedule* or *rounding*: ``normwise`` is the bounds above with |a_i| |b_j|, the
+    Euclidean norms of a row and a column, for T; ``tight`` is at most a few percent above the
+    error, unless that is nearly zero or, in large products, large entries of a row meet only small
+    ones of the column. For those it needs float64. docs/digits.md says which to take, and
+    docs/bounds.md what each costs.
     """
     left, right = _swapped(operand(a, "a"), trans_a), _swapped(operand(b, "b"), trans_b)
     how = certified.wanted(bound, left.format, normwise=True)
-    given = _operands(left, alpha, beta, c, out, "c")
-    factors = left.planes, right.planes
+    limbs = scalar(left, alpha, "alpha"), scalar(left, beta, "beta")
+    given = methods.ProductOperands(left.planes, right.planes, *limbs, _planes(c, "c"))
+    target = _planes(out, "out")
     if how == certified.FOLLOWED:
         certified.check(accuracy, schedule, method, rounding)
-        return _pair(*certified.product(*factors, **given, accuracy=accuracy))
-    addend = _kept(given["c"], given["out"]) if how else given["c"]
+        return _pair(*certified.product(given, target, accuracy))
+    if how:
+        given = _kept(given, target)
     value, computed = methods.of_matrices(
-        *factors,
-        **given | {"c": addend},
-        accuracy=accuracy,
-        schedule=schedule,
-        method=method,
-        rounding=rounding,
+        given, target, accuracy=accuracy, schedule=schedule, method=method, rounding=rounding
     )
-    return _with_bound(how, value, factors, given | {"c": addend}, computed)
+    return _with_bound(how, value, given, computed)
 
 
 @overload
@@ -202,74 +189,56 @@ def gemv(
     """
     matrix, vector = _swapped(operand(a, "a"), trans), operand(x, "x")
     how = certified.wanted(bound, vector.format, normwise=True)
-    given = _operands(vector, alpha, beta, y, out, "y")
-    factors = matrix.planes, vector.planes
+    limbs = scalar(vector, alpha, "alpha"), scalar(vector, beta, "beta")
+    given = methods.ProductOperands(matrix.planes, vector.planes, *limbs, _planes(y, "y"))
+    target = _planes(out, "out")
     if how == certified.FOLLOWED:
         certified.check(accuracy, schedule, rounding=rounding)
-        return _pair(*certified.product(*factors, **given, accuracy=accuracy, vector=True))
-    addend = _kept(given["c"], given["out"]) if how else given["c"]
+        return _pair(*certified.product(given, target, accuracy, vector=True))
+    if how:
+        given = _kept(given, target)
     value, computed = methods.of_vector(
-        *factors, **given | {"c": addend}, accuracy=accuracy, schedule=schedule, rounding=rounding
+        given, target, accuracy=accuracy, schedule=schedule, rounding=rounding
     )
-    return _with_bound(how, value, factors, given | {"c": addend}, computed)
+    return _with_bound(how, value, given, computed)
 
 
-def _operands(
-    like: Array,
-    alpha: Number | Array,
-    beta: Number | Array,
-    c: Array | None,
-    out: Array | None,
-    addend: str,
-) -> dict[str, Any]:
-    """Scalars as limbs, the *addend* and the output as planes."""
-    return {
-        "alpha": scalar(like, alpha, "alpha"),
-        "beta": scalar(like, beta, "beta"),
-        "c": None if c is None else operand(c, addend).planes,
-        "out": None if out is None else operand(out, "out").planes,
-    }
+def _planes(value: Array | None, argument: str) -> Planes | None:
+    return None if value is None else operand(value, argument).planes
 
 
 def _with_bound(
-    how: str,
-    value: Planes,
-    factors: tuple[Planes, Planes],
-    given: dict[str, Any],
-    computed: methods.Computed,
+    how: str, value: Planes, given: methods.ProductOperands, computed: methods.Computed
 ) -> Array | tuple[Array, Array]:
     """The result, with the bound that is wanted beside it."""
     if not how:
         return Array(value)
-    del given["out"]
-    if how == certified.TIGHT:
-        return _pair(value, tight.product(value, *factors, **given, computed=computed))
-    return _pair(value, normwise.product(value, *factors, **given, computed=computed))
+    bound_of = tight.product if how == certified.TIGHT else normwise.product
+    return _pair(value, bound_of(value, given, computed))
 
 
 def _pair(value: Planes, bound: Planes) -> tuple[Array, Array]:
     return Array(value), Array(bound)
 
 
-def _kept(addend: Planes | None, out: Planes | None) -> Planes | None:
-    """The addend, or a copy where the output takes its memory."""
-    if addend is None or out is None or not out.overlaps(addend):
-        return addend
-    return elementwise.apply("copy", [addend])
+def _kept(given: methods.ProductOperands, out: Planes | None) -> methods.ProductOperands:
+    """The operands, with a copy of the addend where the output takes its memory."""
+    if given.c is None or out is None or not out.overlaps(given.c):
+        return given
+    return replace(given, c=elementwise.apply("copy", [given.c]))
 
 
 def axpy(alpha: Number | Array, x: Array, y: Array, *, out: Array | None = None) -> Array:
     """alpha x + y, elementwise."""
     words = scalar(operand(x, "x"), alpha, "alpha")
-    target = None if out is None else operand(out, "out").planes
+    target = _planes(out, "out")
     return Array(elementwise.axpy(words, x.planes, operand(y, "y").planes, target))
 
 
 def scal(alpha: Number | Array, x: Array, *, out: Array | None = None) -> Array:
     """alpha x."""
     words = scalar(operand(x, "x"), alpha, "alpha")
-    target = None if out is None else operand(out, "out").planes
-    return Array(elementwise.scal(words, x.planes, target))
+    return Array(elementwise.scal(words, x.planes, _planes(out, "out")))
 
 
 @overload

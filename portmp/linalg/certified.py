@@ -17,7 +17,7 @@ import numpy as np
 from portmp import formats
 from portmp.arrays.array import Array, array
 from portmp.arrays.blas import gemm
-from portmp.errors import ArgumentError, FormatError, ShapeError
+from portmp.errors import ArgumentError, FormatError
 from portmp.formats import Format
 from portmp.formats.registry import has_bounds
 from portmp.linalg import operands
@@ -69,17 +69,13 @@ class Certified(NamedTuple):
 
 def certified(a: Array, b: Array, method: By) -> Certified:
     """x of a x = b, with the proof that a is regular and a bound of each component's error."""
-    matrix = operands.matrix(a, "solve", square=True)
-    if matrix.ndim != 2:
-        raise ShapeError(f"solve: a {matrix.shape} given, certify takes one matrix")
+    matrix = operands.one_matrix(a, "solve", "certify")
     n, form = matrix.shape[0], matrix.format
     if not has_bounds(form):
         raise FormatError(
             f"solve: certify: {form.name} has networks of its own, of which no bound is proved"
         )
-    sides, vector = operands.right(b, matrix, "solve", n)
-    if sides.ndim != 2:
-        raise ShapeError(f"solve: b {b.shape} given, certify takes one or two axes")
+    sides, vector = operands.sides_of_one(matrix, b, "solve", "certify")
     operands.by(method, form, "solve")
     word = formats.get(form.word)
     if not sides.size:

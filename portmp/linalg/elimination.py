@@ -90,11 +90,9 @@ def lu_solve(
     pivots = piv.to_numpy().reshape(math.prod(batch), n)
     if pivots.size and not ((pivots >= 0) & (pivots < n)).all():
         raise ArgumentError(f"lu_solve: piv holds numbers outside 0 to {n - 1}")
-    if overwrite_b:
-        sides = operands.right(b, matrix, "lu_solve", n).sides
-        operands.kept_apart(matrix, sides, "lu_solve")
+    given = operands.sides_of(matrix, b, "lu_solve", overwrite_b)
     order = swapped(pivots, n)
-    return _solved(matrix, order, b, trans == 1, method, "lu_solve", overwrite_b)
+    return _solved(matrix, order, given, trans == 1, method, "lu_solve", overwrite_b)
 
 
 def lu(a: Array, *, p_indices: bool = False, method: By = "direct") -> Lu:
@@ -131,15 +129,12 @@ def solve_directly(
 ) -> Array:
     """``solve`` without refinement."""
     matrix = operands.matrix(a, name, square=True)
-    sides = operands.right(b, matrix, name, matrix.shape[-1]).sides
-    operands.batch_of(matrix, sides, name)
-    if overwrite_a or overwrite_b:
-        operands.kept_apart(matrix, sides, name)
+    given = operands.sides_of(matrix, b, name, overwrite_a or overwrite_b)
     w, found = _factored(matrix, method, name, overwrite_a)
     refuse(found.singular, matrix, name)
     lower = matrix if overwrite_a else operands.unstacked(w, matrix.shape[:-2])
     order = found.order(matrix.shape[-1])
-    return _solved(lower, order, b, False, method, name, overwrite_b)
+    return _solved(lower, order, given, False, method, name, overwrite_b)
 
 
 def inv(a: Array, *, method: By = "direct") -> Array:
@@ -228,15 +223,13 @@ def refuse(singular: np.ndarray[Any, Any], a: Array, name: str) -> None:
 def _solved(
     factors: Array,
     order: Numbers | np.ndarray[Any, Any],
-    b: Array,
+    given: operands.Sides,
     trans: bool,
     method: By,
     name: str,
     overwrite: bool = False,
 ) -> Array:
-    n = factors.shape[-1]
-    sides, vector = operands.right(b, factors, name, n)
-    batch = operands.batch_of(factors, sides, name)
+    sides, vector, batch = given
     by = operands.by(method, factors.format, name)
     left = operands.stacked(factors, batch, own=False)
     order = _repeated(order, factors.shape[:-2], batch)

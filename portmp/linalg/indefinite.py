@@ -54,8 +54,7 @@ def solve_symmetric(a: Array, b: Array, *, lower: bool = False, method: By = "di
     """``solve`` of a symmetric matrix, of which the upper (*lower*: the lower) triangle is read."""
     matrix = operands.matrix(a, "solve", square=True)
     n = matrix.shape[-1]
-    sides, vector = operands.right(b, matrix, "solve", n)
-    batch = operands.batch_of(matrix, sides, "solve")
+    sides, vector, batch = operands.sides_of(matrix, b, "solve")
     by = operands.by(method, matrix.format, "solve")
     w, found, own, powers = _factored(matrix, lower)
     left = _unit(w, found)

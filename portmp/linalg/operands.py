@@ -78,6 +78,42 @@ def right(value: object, a: Array, routine: str, rows: int) -> Right:
     return Right(sides, vector)
 
 
+class Sides(NamedTuple):
+    """Right-hand sides of systems: as in ``Right``, and the stack's shape of the solutions."""
+
+    sides: Array
+    vector: bool
+    batch: tuple[int, ...]
+
+
+def sides_of(a: Array, b: object, routine: str, overwrite: bool = False) -> Sides:
+    """The right-hand sides b of a x = b, once they fit the square matrices a.
+
+    With *overwrite*, where a or b is to be overwritten, they must not share memory either.
+    """
+    sides, vector = right(b, a, routine, a.shape[-1])
+    batch = batch_of(a, sides, routine)
+    if overwrite:
+        kept_apart(a, sides, routine)
+    return Sides(sides, vector, batch)
+
+
+def one_matrix(a: Array, routine: str, option: str) -> Array:
+    """The a of a x = b where *option* takes no stacks: one square matrix."""
+    single = matrix(a, routine, square=True)
+    if single.ndim != 2:
+        raise ShapeError(f"{routine}: a {single.shape} given, {option} takes one matrix")
+    return single
+
+
+def sides_of_one(a: Array, b: Array, routine: str, option: str) -> Right:
+    """The right-hand sides b of ``one_matrix``."""
+    given = right(b, a, routine, a.shape[0])
+    if given.sides.ndim != 2:
+        raise ShapeError(f"{routine}: b {b.shape} given, {option} takes one or two axes")
+    return given
+
+
 def turned(a: Array) -> Array:
     """Matrices transposed: a view."""
     return a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)

@@ -44,17 +44,8 @@ def cholesky_solve(
         factor = operands.values(factor, "cholesky_solve: factor", b)
     matrix = operands.matrix(factor, "cholesky_solve", square=True, argument="factor")
     left = operands.turned(matrix) if upper else matrix
-    sides, vector = operands.right(b, left, "cholesky_solve", left.shape[-1])
-    batch = operands.batch_of(left, sides, "cholesky_solve")
-    if overwrite_b:
-        operands.kept_apart(matrix, sides, "cholesky_solve")
-    x = operands.worked(sides, "cholesky_solve", "b", overwrite_b, batch)
-    lower = operands.stacked(left, batch, own=False)
-    by = operands.by(method, left.format, "cholesky_solve")
-    launch.solve(lower, x, lower=True, unit=False, method=by)
-    launch.solve(lower.transposed((0, 2, 1)), x, lower=False, unit=False, method=by)
-    found = sides if overwrite_b else operands.unstacked(x, batch)
-    return found[..., 0] if vector else found
+    given = operands.sides_of(left, b, "cholesky_solve", overwrite_b)
+    return _solved(left, given, method, "cholesky_solve", overwrite_b)
 
 
 def solve_positive(
@@ -68,12 +59,21 @@ def solve_positive(
 ) -> Array:
     """``solve`` of a positive definite matrix, of which one triangle is read, as *lower* says."""
     matrix = operands.matrix(a, "solve", square=True)
-    if overwrite_a or overwrite_b:
-        operands.kept_apart(
-            matrix, operands.right(b, matrix, "solve", matrix.shape[-1]).sides, "solve"
-        )
+    given = operands.sides_of(matrix, b, "solve", overwrite_a or overwrite_b)
     factor = _factored(matrix if lower else operands.turned(matrix), method, "solve", overwrite_a)
-    return cholesky_solve(factor, b, overwrite_b=overwrite_b, method=method)
+    return _solved(factor, given, method, "solve", overwrite_b)
+
+
+def _solved(factor: Array, given: operands.Sides, method: By, name: str, overwrite: bool) -> Array:
+    """The x of l l^T x = b for the lower factor l."""
+    sides, vector, batch = given
+    x = operands.worked(sides, name, "b", overwrite, batch)
+    lower = operands.stacked(factor, batch, own=False)
+    by = operands.by(method, factor.format, name)
+    launch.solve(lower, x, lower=True, unit=False, method=by)
+    launch.solve(lower.transposed((0, 2, 1)), x, lower=False, unit=False, method=by)
+    found = sides if overwrite else operands.unstacked(x, batch)
+    return found[..., 0] if vector else found
 
 
 def _factored(a: Array, method: By, name: str, overwrite: bool = False) -> Array:

@@ -17,7 +17,7 @@ from portmp.arrays.array import Array, zeros
 from portmp.arrays.blas import gemm, scal
 from portmp.arrays.elementwise import isfinite
 from portmp.arrays.manipulation import stack
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError
 from portmp.formats import Format
 from portmp.linalg import operands
 from portmp.linalg.elimination import LuFactors, lu_factor, lu_solve, refuse
@@ -67,13 +67,9 @@ class Refined(NamedTuple):
 
 def refined(a: Array, b: Array, method: By) -> Refined:
     """x of a x = b by factors of as few limbs as do."""
-    matrix = operands.matrix(a, "solve", square=True)
-    if matrix.ndim != 2:
-        raise ShapeError(f"solve: a {matrix.shape} given, refine takes one matrix")
+    matrix = operands.one_matrix(a, "solve", "refine")
+    sides, vector = operands.sides_of_one(matrix, b, "solve", "refine")
     n, form = matrix.shape[0], matrix.format
-    sides, vector = operands.right(b, matrix, "solve", n)
-    if sides.ndim != 2:
-        raise ShapeError(f"solve: b {b.shape} given, refine takes one or two axes")
     operands.by(method, form, "solve")
     if not sides.size:
         return Refined(b.copy(), Refinement(form.name, 0, 0.0, 0.0, 0.0))

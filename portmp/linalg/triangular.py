@@ -35,16 +35,12 @@ def solve_triangular(
     name = "solve_triangular"
     a, given = operands.alike(a, b, name)
     matrix = operands.matrix(a, name, square=True)
-    n = matrix.shape[-1]
     if not left:
         if given.ndim < 2:
             raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")
         given = operands.turned(given)
-    sides, vector = operands.right(given, matrix, name, n)
-    batch = operands.batch_of(matrix, sides, name)
+    sides, vector, batch = operands.sides_of(matrix, given, name, overwrite_b)
     turned = trans != (not left)
-    if overwrite_b:
-        operands.kept_apart(matrix, sides, name)
     x = operands.worked(sides, name, "b", overwrite_b, batch)
     launch.solve(
         operands.stacked(operands.turned(matrix) if turned else matrix, batch, own=False),
@@ -80,8 +76,7 @@ def trmm(
         if given.ndim < 2:
             raise ShapeError(f"trmm: b {given.shape} given, from the right matrices are needed")
         given = operands.turned(given)
-    sides, vector = operands.right(given, matrix, "trmm", matrix.shape[-1])
-    batch = operands.batch_of(matrix, sides, "trmm")
+    sides, vector, batch = operands.sides_of(matrix, given, "trmm")
     turned = trans != (not left)
     found = operands.unstacked(
         launch.times(

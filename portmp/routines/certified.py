@@ -23,6 +23,7 @@ from portmp.formats import Format
 from portmp.routines import base, conversions, elementwise, exact
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
+from portmp.routines.methods import ProductOperands
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 
@@ -73,49 +74,43 @@ def check(
 
 
 def product(
-    a: Planes,
-    b: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-    out: Planes | None,
-    accuracy: str,
-    vector: bool = False,
+    given: ProductOperands, out: Planes | None, accuracy: str, *, vector: bool = False
 ) -> Pair:
-    """alpha a b + beta c, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound."""
-    form = b.format
-    z, raised = _with_bound(vector, a, b, alpha, beta, c, accuracy=accuracy)
-    return _ended(z, form, lost(form, a.shape[-1], alpha), out, raised)
+    """A product, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound.
+
+    ``gemm`` takes a seventh more time for it, in ``ds`` a fifth, in fast sums a third, of one limb
+    as much again (docs/bounds.md).
+    """
+    form = given.b.format
+    z, raised = _with_bound(given, vector, accuracy=accuracy)
+    return _ended(z, form, lost(form, given.steps, given.alpha), out, raised)
 
 
-def _with_bound(
-    vector: bool,
-    a: Planes,
-    b: Planes,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-    **how: Any,
-) -> tuple[Planes, float]:
+def _with_bound(given: ProductOperands, vector: bool, **how: Any) -> tuple[Planes, float]:
     """Values with what kernels add up, and what that is raised by."""
+    a, b, c = given.a, given.b, given.c
+    how |= {"alpha": given.alpha, "beta": given.beta}
     if vector:
-        return reductions.gemv_with_bound(a, b, alpha=alpha, beta=beta, y=c, **how), RAISED
+        return reductions.gemv_with_bound(a, b, y=c, **how), RAISED
+    z = products.with_bound(a, b, c=c, **how)
     # Slabs are added one after the other, by four roundings of the bound each.
     unit = formats.get(b.format.word).unit_roundoff
-    roundings = 4 * (a.shape[-1] // definition.SLAB) * unit
+    roundings = 4 * (given.steps // definition.SLAB) * unit
     raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
-    return products.with_bound(a, b, alpha=alpha, beta=beta, c=c, **how), raised
+    return z, raised
 
 
 def dot(x: Planes, y: Planes, accuracy: str) -> Pair:
     """As ``dot``, with a bound of its error."""
+    value, bound = product(_of_vectors(x, y), None, accuracy, vector=True)
+    return value.view_as(()), bound.view_as(())
+
+
+def _of_vectors(x: Planes, y: Planes) -> ProductOperands:
+    """The sum of x_i y_i as a product of a row and a vector."""
     row = x.view((1, *x.shape), (0, *x.strides), x.start)
     one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
-    value, bound = product(
-        row, y, alpha=one, beta=zero, c=None, out=None, accuracy=accuracy, vector=True
-    )
-    return value.view_as(()), bound.view_as(())
+    return ProductOperands(row, y, one, zero, None)
 
 
 def over_rows(x: Planes) -> Pair:
@@ -126,31 +121,20 @@ def over_rows(x: Planes) -> Pair:
 # --- bounds of results that are there -------------------------------------------------------------
 
 
-def apart(
-    result: Planes,
-    a: Planes,
-    b: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None = None,
-) -> Planes:
-    """A tight bound of the error of *result*, alpha a b + beta c; b is a matrix or a vector."""
-    form = b.format
-    wide = formats.wider(form)
+def apart(result: Planes, given: ProductOperands) -> Planes:
+    """A tight bound of the error of *result*, a product with a matrix or a vector."""
+    wide = formats.wider(given.b.format)
     if wide is None:
-        return _exactly(result, a, b, alpha, beta, c)
-    z, raised = _with_bound(b.ndim == 1, a, b, alpha, beta, c, one_limb_more=True)
-    near = _ended(z, wide, lost(wide, a.shape[-1], alpha), None, raised)
+        return _exactly(result, given)
+    z, raised = _with_bound(given, given.b.ndim == 1, one_limb_more=True)
+    near = _ended(z, wide, lost(wide, given.steps, given.alpha), None, raised)
     return distance(result, near)
 
 
 def dot_apart(result: Planes, x: Planes, y: Planes) -> Planes:
     """A tight bound of the error of *result*, which is the sum of x_i y_i."""
-    row = x.view((1, *x.shape), (0, *x.strides), x.start)
-    one, zero = (base.scalar_limbs(x.format, number, "alpha") for number in (1, 0))
     held = result.view((1,), (1,), result.start)
-    return apart(held, row, y, alpha=one, beta=zero).view_as(())
+    return apart(held, _of_vectors(x, y)).view_as(())
 
 
 def over_rows_apart(result: Planes, x: Planes) -> Planes:
@@ -162,24 +146,15 @@ def over_rows_apart(result: Planes, x: Planes) -> Planes:
     return distance(result, _ended(sums, wide, 0.0, None))
 
 
-def _exactly(
-    result: Planes,
-    a: Planes,
-    b: Planes,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-) -> Planes:
-    scalars = (*alpha, *(() if base.is_number(beta, 0) else beta))
-    if not all(map(np.isfinite, scalars)):
+def _exactly(result: Planes, given: ProductOperands) -> Planes:
+    a, alpha, beta = given.a, given.alpha, given.beta
+    if not all(map(np.isfinite, (*alpha, *(beta if given.adds else ())))):
         return of("mul", leading(result), math.nan)
-    if b.ndim > 1:
-        return exact.gemm_apart(result, a, b, alpha=alpha, beta=beta, c=c)
-    matrix = a if a.format is b.format else conversions.between(a, b.format)
-    z, column, addend = (v and base.column_of(v) for v in (result, b, c))
-    assert z is not None
-    assert column is not None
-    found = exact.gemm_apart(z, matrix, column, alpha=alpha, beta=beta, c=addend)
+    z = result
+    if given.b.ndim == 1:
+        z, given = base.column_of(result), given.in_columns()
+        a = a if a.format is given.b.format else conversions.between(a, given.b.format)
+    found = exact.gemm_apart(z, a, given.b, alpha=alpha, beta=beta, c=given.c)
     return found.view_as(result.shape)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from portmp.networks.bounded import ADD, MUL, SMALLEST
 from portmp.networks.normwise import HELD
 from portmp.routines import base, elementwise
 from portmp.routines.certified import RAISED, leading, lost, of, stored_short, upwards
-from portmp.routines.methods import Computed
+from portmp.routines.methods import Computed, ProductOperands
 from portmp.routines.reduce import launch as reductions
 from portmp.runtime.planes import Planes
 
@@ -121,29 +120,25 @@ def _underflow(form: Format, k: int, alpha: base.ScalarLimbs) -> float:
     return lost(form, k, alpha) + 4 * 2.0 ** SMALLEST[form.word]
 
 
-def product(
-    result: Planes,
-    a: Planes,
-    b: Planes,
-    *,
-    alpha: base.ScalarLimbs,
-    beta: base.ScalarLimbs,
-    c: Planes | None,
-    computed: Computed,
-    lanes: bool = False,
-) -> Planes:
-    """A bound of the error of *result*, alpha a b + beta c for a (..., m, k) and b (..., k, n).
+def product(result: Planes, given: ProductOperands, computed: Computed) -> Planes:
+    """A bound of the error of *result*, a product with a matrix or, as of GEMV, a vector.
 
-    b is a vector (k,) for GEMV, of which a may be in a storage format of the others'; *lanes*: a
-    column that is computed as GEMV's.
+    With a vector a may be in a storage format of the others'. It takes no time beside a large
+    product, and is above the bound in units of T by no more than norms are above T: for random
+    numbers by a half, much where large entries of a row meet small ones of the column.
     """
-    if b.ndim == 1:
-        z, column, addend = (v and base.column_of(v) for v in (result, b, c))
-        assert z is not None
-        assert column is not None
-        options: dict[str, Any] = {"alpha": alpha, "beta": beta, "computed": computed}
-        return product(z, a, column, c=addend, **options, lanes=True).view_as(result.shape)
-    form, k = result.format, a.shape[-1]
+    if given.b.ndim > 1:
+        return _of_matrices(result, given, computed, lanes=False)
+    z = base.column_of(result)
+    return _of_matrices(z, given.in_columns(), computed, lanes=True).view_as(result.shape)
+
+
+def _of_matrices(
+    result: Planes, given: ProductOperands, computed: Computed, *, lanes: bool
+) -> Planes:
+    """The same of matrices; *lanes*: of a column that was computed as GEMV's."""
+    a, b, c, alpha, beta = given.a, given.b, given.c, given.alpha, given.beta
+    form, k = result.format, given.steps
     loss = _loss(form, k, computed, alpha, beta, lanes=lanes)
     raised = _raised(loss.product)
     if base.is_number(alpha, 0):
@@ -161,7 +156,7 @@ def product(
     steps = (*columns.strides[:-1], 0, columns.strides[-1])
     known = elementwise.apply("fma", [across, columns.view(along, steps, columns.start), words])
     bound = known.seen_as(formats.get(form.word))
-    if c is not None and not base.is_number(beta, 0):
+    if c is not None and given.adds:
         bound = _with_addend(bound, c, abs(float(beta[0])), loss.addend * raised)
     return stored_short(bound, result)
 
