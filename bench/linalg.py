@@ -284,15 +284,23 @@ def operations_of(routine: str, n: int) -> float:
 
 
 def of_portmp(form: str, n: int, device: Device) -> Iterator[Run]:
-    """What portmp offers, by its default method."""
+    """What portmp offers, by its default method and by residues."""
     a = matrix(Case("lu", form, n, "direct"), device)
     positive = matrix(Case("cholesky", form, n, "direct"), device)
     b = mp.array(np.linspace(-1, 1, n), form, device)
-    yield "gemm", "gemm", lambda: settled(mp.gemm(a, a))
-    yield "lu", "linalg.lu_factor", lambda: settled(mp.linalg.lu_factor(a))
-    yield "cholesky", "linalg.cholesky", lambda: settled(mp.linalg.cholesky(positive))
-    yield "qr", "linalg.qr, mode r", lambda: settled(mp.linalg.qr(a, "r"))
-    yield "solve", "linalg.solve", lambda: settled(mp.linalg.solve(a, b))
+    linalg = mp.linalg
+    for method in ("direct", "ozaki2"):
+        by: dict[str, Any] = {"method": method}
+        end = "" if method == "direct" else f", {method}"
+        yield "gemm", f"gemm{end}", lambda by=by: settled(mp.gemm(a, a, **by))
+        yield "lu", f"linalg.lu_factor{end}", lambda by=by: settled(linalg.lu_factor(a, **by))
+        yield (
+            "cholesky",
+            f"linalg.cholesky{end}",
+            lambda by=by: settled(linalg.cholesky(positive, **by)),
+        )
+        yield "qr", f"linalg.qr, mode r{end}", lambda by=by: settled(linalg.qr(a, "r", **by))
+        yield "solve", f"linalg.solve{end}", lambda by=by: settled(linalg.solve(a, b, **by))
 
 
 def of_flint(form: str, n: int, device: Device) -> Iterator[Run]:

@@ -37,25 +37,74 @@ ${p.function} double power_of_two(const int e)
 </%def>
 <%def name="exact_sums(w)">
 ## As two_sum and fast_two_sum, in float64 beside those of another word.
-<% p = w.platform %>
-% if w.first("exact_sum"):
+<% p, out = w.platform, w.platform.out_parameter.format(w.word) %>
+% if w.first(f"exact_sum{w.times}"):
 /* a + b and its rounding error (Knuth 1969) */
-${p.function} double exact_sum(const double a, const double b, ${p.out_parameter.format("double")}e)
+${p.function} ${w.word} exact_sum${w.times}(const ${w.word} a, const ${w.word} b, ${out}e)
 {
-    const double s = a + b;
-    const double t = s - a;
+    const ${w.word} s = a + b;
+    const ${w.word} t = s - a;
     *e = (a - (s - t)) + (b - t);
     return s;
 }
 
 /* the same when |a| >= |b| or a = 0 (Dekker 1971) */
-${p.function} double exact_sum_in_order(const double a, const double b, ${p.out_parameter.format("double")}e)
+${p.function} ${w.word} exact_sum_in_order${w.times}(const ${w.word} a, const ${w.word} b, ${out}e)
 {
-    const double s = a + b;
+    const ${w.word} s = a + b;
     *e = b - (s - a);
     return s;
 }
 
+% endif
+</%def>
+<%def name="words_of_digits(w, digits, words, base)">
+## Statements that find z0, z1 ..., *words* leading words of the sum of s0, s1 ... 2^base, ... exactly,
+## and write the digits and *error* over. digits: texts of them, the lowest first.
+<% in_order = f"exact_sum_in_order{w.times}" %>
+            /* the leading word of the sum, and of what is left of it, exactly: a digit that is not
+               zero is above all that is below it, and so are the first errors */
+% for t, digit in enumerate(digits):
+% if t:
+            ${digit} = ${digit} * ${w.literal(2.0 ** (base * t))};
+% endif
+% endfor
+% for i in range(words):
+            z${i} = ${digits[0] if i < len(digits) else w.literal(0)};
+% for t in range(1, max(len(digits) - i, 1)):
+            z${i} = ${in_order if i < 2 else f"exact_sum{w.times}"}(${digits[t]}, z${i}, &error);
+            ${digits[t - 1]} = error;
+% endfor
+% endfor
+% for i in range(1, words):
+            z${i - 1} = ${in_order}(z${i - 1}, z${i}, &error);
+            z${i} = error;
+% endfor
+</%def>
+<%def name="value_of_words(w, double, words)">
+## The statement that sets z to a value of the format, from its words z0, z1 ..., which it writes over.
+% if w.format.word == "float64":
+% for i in range(1, words):
+            z${i} = ${double.fabs("z0")} <= ${double.largest} ? z${i} : ${double.literal(0)};
+% endfor
+            z = ${w.pack(f"z{i}" for i in w.limbs)};
+% else:
+            {
+% for i in w.limbs:
+                const ${w.word} f${i} = ${w.converted("float32", "z0")};
+% if i < w.format.limbs - 1:
+                z0 = z0 - ${double.converted("float64", f"f{i}")};
+% for j in range(1, words):
+                z${j - 1} = exact_sum${double.times}(z${j - 1}, z${j}, &error);
+                z${j} = error;
+% endfor
+% endif
+% endfor
+% if w.format.limbs > 1:
+                const ${w.flag} finite = ${w.fabs("f0")} <= ${w.largest};
+% endif
+                z = ${w.pack("f0" if i == 0 else f"(finite ? f{i} : {w.literal(0)})" for i in w.limbs)};
+            }
 % endif
 </%def>
 <%def name="double_from_int(w)">

@@ -1,57 +1,127 @@
-## A product's integers from its wide residues, and from them values.
-## w: Writer, system: the moduli, each: elements of a work-item, lanes of a vector.
+## A product's integers from its wide residues, and from them values, in vectors of neighbours of a row.
+## w: Writer of vectors, v: scalar Writer, system: the moduli, doubles: words of a sum until it is rounded.
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
+<%namespace file="/blas/epilogue.mako" import="scaled"/>
+<%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
+<%namespace file="/ozaki/integers.mako" import="exact_sums, power_of_two, value_of_words, words_of_digits"/>
 <%namespace name="places_" file="/ozaki/places.mako"/>
-<%namespace name="sums" file="/ozaki/result.mako"/>
 <%
     from portmp.routines.ozaki.systems import PLACE, places
 
-    p, long = w.platform, w.platform.index
-    many = w.double.wider(each)
-    steps = range(system.places)
-    rounding = many.literal(6755399441055744.0)  ## 1.5 2^52: a sum with it is rounded to an integer
+    p, long, each = w.platform, w.platform.index, w.width
+    double = w.double
+    words, digits, steps = range(doubles), range(system.digits), range(system.places)
+    rounding = double.literal(6755399441055744.0)  ## 1.5 2^52: a sum with it is rounded to an integer
     row = len(steps) + 2
     layout = ("parts", "stride", "part_stride")
 
     def others(i):
-        return many.splat(f"rebuild_wide_others[{row} * l + {i}]")
+        return double.splat(f"rebuild_wide_others[{row} * l + {i}]")
 
     def in_places(number):
         found = places(number)
         return [*found, *[0.0] * (len(steps) - len(found))]
+
+    def at(word, scalar):
+        """A lane of a word, to be set."""
+        return word if each == 1 else f"(({scalar} *)&{word})[lane]"
 %>
-${arithmetic(many, [])}
-${anywhere(many)}
+${arithmetic(w, [networks["add"], networks["mul"]])}
+${arithmetic(double, [])}
+${anywhere(double)}
+${exact_sums(double)}
+${power_of_two(v.double)}
+${leading_chain(v, slab)}
 /* of each modulus: its inverse, it, the product of all others in places of ${PLACE} bits */
 ${p.constant} double rebuild_wide_others[${row * system.count}] = {
 % for m in system.moduli:
-    ${", ".join(map(w.double.literal, [1 / m, m, *in_places(system.product // m)]))},
+    ${", ".join(map(v.double.literal, [1 / m, m, *in_places(system.product // m)]))},
 % endfor
 };
-<%sums:result layout="${layout}" kind="double" count="${system.digits}" base="${2 * PLACE}" weight="${-2 * system.bits}" each="${each}">
+${p.kernel_of(threads)} ${name}(
+    const ${long} m, const ${long} n, const ${long} k,
+    ${", ".join(f"const {long} {one}" for one in layout)}, const ${long} row_stride,
+    ${p.const_pointer.format("double")}products,
+    ${p.const_pointer.format("int")}a_exponents, const ${long} a_first,
+    ${p.const_pointer.format("int")}b_exponents, const ${long} b_first,
+    ${v.planes("a", const=True)}, const ${long} a_start, const ${long} a_row, const ${long} a_col,
+    ${v.planes("b", const=True)}, const ${long} b_start, const ${long} b_row, const ${long} b_col,
+    ${v.planes("c", const=True)}, const ${long} c_start, const ${long} c_row, const ${long} c_col,
+    ${v.planes("out", const=False)}, const ${long} out_start, const ${long} out_row, const ${long} out_col,
+    ${v.scalars("alpha")}, ${v.scalars("beta")},
+    const int alpha_is_one, const int beta_kind)
+{
+    const ${long} item = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
+    const ${long} items = (n + ${each - 1}) / ${each};
+    const ${long} row = item / items, first = item % items * ${each};
+    const int lanes = n - first < ${each} ? (int)(n - first) : ${each};
+    ${double.word} whole = ${double.literal(0)}, ${", ".join(f"p{t} = {double.literal(0)}" for t in steps)};
+    ${double.word} ${", ".join(f"s{t}" for t in digits)}, ${", ".join(f"z{i}" for i in words)}, x, y, error, residue[${system.count}];
+    ${double.word} up = ${double.literal(0)}, more = ${double.literal(0)};
+    ${w.value} z, beside = ${w.zero()};
+    if (row >= m)
+        return;
+    for (int l = 0; l < ${system.count}; ++l) {
+        ${p.const_pointer.format("double")}found = products + row * row_stride + first + l * stride;
+        const ${double.word} inverse = ${others(0)}, modulus = ${others(1)};
+        y = ${double.literal(0)};
+        for (${long} part = 0; part < parts; ++part) {
+            y = y + ${double.there("float64", "found", "part * part_stride")};
+            x = ${double.fma("y", "inverse", rounding)} - ${rounding};
+            y = ${double.fma("-x", "modulus", "y")};
+        }
+        whole = ${double.fma("y", "inverse", "whole")};
+        residue[l] = y;
+    }
+    ## a few places at once: as many as stay in registers
+% for some in (steps[start : start + 8] for start in range(0, len(steps), 8)):
+    for (int l = 0; l < ${system.count}; ++l) {
+% for t in some:
+        p${t} = ${double.fma("residue[l]", others(t + 2), f"p{t}")};
+% endfor
+    }
+% endfor
     {
-        ${many.word} whole = ${many.literal(0)}, ${", ".join(f"p{t} = {many.literal(0)}" for t in steps)};
-        ${many.word} ${", ".join(f"digit{t}" for t in range(system.digits))}, x, y;
-        for (int l = 0; l < ${system.count}; ++l) {
-            ${p.const_pointer.format("double")}found = products + row * row_stride + first + l * stride;
-            const ${many.word} inverse = ${others(0)}, modulus = ${others(1)};
-            y = ${many.literal(0)};
-            for (${long} part = 0; part < parts; ++part) {
-                y = y + ${many.there("float64", "found", "part * part_stride")};
-                x = ${many.fma("y", "inverse", rounding)} - ${rounding};
-                y = ${many.fma("-x", "modulus", "y")};
-            }
-            whole = ${many.fma("y", "inverse", "whole")};
-% for t in steps:
-            p${t} = ${many.fma("y", others(t + 2), f"p{t}")};
+${places_.digits(double, "whole", lambda t: f"p{t}", lambda t: f"s{t}", in_places(system.product), system.digits)}\
+${words_of_digits(double, [f"s{t}" for t in digits], doubles, 2 * PLACE)}\
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+        const int scale = a_exponents[a_first + row] + b_exponents[b_first + first + lane] - ${2 * system.bits};
+        const int near = scale < -1000 ? -1000 : scale > 1000 ? 1000 : scale;
+        const int far = scale - near;
+        const int rest = far < -1022 ? -1022 : far > 1023 ? 1023 : far;
+        ${at("up", "double")} = power_of_two(near);
+        ${at("more", "double")} = power_of_two(rest);
+    }
+% for i in words:
+    z${i} = z${i} * up * more;
+% endfor
+    {
+${value_of_words(w, double, doubles)}\
+    }
+    for (int lane = 0; lane < lanes; ++lane) {
+        const ${long} col = first + lane, c_at = c_start + row * c_row + col * c_col;
+        if (a_exponents[a_first + row] == ${special} || b_exponents[b_first + col] == ${special}) {
+            ${at(w.word_of("z", 0), w.scalar)} = leading_chain(
+                ${v.leading("a", pass_on=True)}, a_start + row * a_row, a_col,
+                ${v.leading("b", pass_on=True)}, b_start + col * b_col, b_row, k);
+% for i in w.limbs:
+% if i:
+            ${at(w.word_of("z", i), w.scalar)} = 0;
+% endif
 % endfor
         }
-${places_.digits(many, "whole", lambda t: f"p{t}", lambda t: f"digit{t}", in_places(system.product), system.digits)}
-        ${p.unroll}
-        for (int e = 0; e < ${each}; ++e) {
-% for t in range(system.digits):
-            s${t}[e] = ${many.lane(f"digit{t}", "e")};
+        if (beta_kind != 0) {
+% for i in w.limbs:
+            ${at(w.word_of("beside", i), w.scalar)} = ${v.limb("c", i, "c_at")};
 % endfor
         }
     }
-</%sums:result>
+${scaled(w, networks, "z", "beside", " " * 4)}
+    for (int lane = 0; lane < lanes; ++lane) {
+        const ${long} out_at = out_start + row * out_row + (first + lane) * out_col;
+% for i in w.limbs:
+        ${v.store("out", i, "out_at", w.lane(w.word_of("z", i), "lane"))}
+% endfor
+    }
+}

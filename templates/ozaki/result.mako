@@ -5,7 +5,7 @@
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
-<%namespace file="/ozaki/integers.mako" import="exact_sums, power_of_two"/>
+<%namespace file="/ozaki/integers.mako" import="exact_sums, power_of_two, value_of_words, words_of_digits"/>
 <%def name="result(layout, kind, count, base, weight, each=1, resident=1)">
 ## layout: names of what the host says of the sums' places, kind: their type; count: digits of base
 ## 2^base; weight: the digits' unit is 2^weight times the product of the rows' powers of two; each:
@@ -63,53 +63,12 @@ ${caller.body()}
             const int near = scale < -1000 ? -1000 : scale > 1000 ? 1000 : scale;
             const int far = scale - near;
             const int rest = far < -1022 ? -1022 : far > 1023 ? 1023 : far;
-% for t in digits:
-% if t:
-            s${t}[e] = s${t}[e] * ${double.literal(2.0 ** (base * t))};
-% endif
-% endfor
-            {
-                /* the leading word of the sum, and of what is left of it, exactly: a digit that is not
-                   zero is above all that is below it, and so are the first errors */
-                double error;
+            double ${", ".join(f"z{i}" for i in words)}, error;
+${words_of_digits(double, [f"s{t}[e]" for t in digits], len(words), base)}\
 % for i in words:
-                double z${i} = ${"s0[e]" if i < len(digits) else "0.0"};
-% for t in digits[1:max(len(digits) - i, 1)]:
-                z${i} = ${"exact_sum_in_order" if i < 2 else "exact_sum"}(s${t}[e], z${i}, &error);
-                s${t - 1}[e] = error;
+            z${i} = z${i} * power_of_two(near) * power_of_two(rest);
 % endfor
-% endfor
-% for i in words[1:]:
-                z${i - 1} = exact_sum_in_order(z${i - 1}, z${i}, &error);
-                z${i} = error;
-% endfor
-% for i in words:
-                z${i} = z${i} * power_of_two(near) * power_of_two(rest);
-% endfor
-% if w.format.word == "float64":
-% for i in words[1:]:
-                z${i} = ${double.fabs("z0")} <= ${double.largest} ? z${i} : 0.0;
-% endfor
-                z = ${w.pack(f"z{i}" for i in w.limbs)};
-% else:
-                {
-% for i in w.limbs:
-                    const float f${i} = (float)z0;
-% if i < w.format.limbs - 1:
-                    z0 = z0 - (double)f${i};
-% for j in words[1:]:
-                    z${j - 1} = exact_sum(z${j - 1}, z${j}, &error);
-                    z${j} = error;
-% endfor
-% endif
-% endfor
-% if w.format.limbs > 1:
-                    const int finite = ${w.fabs("f0")} <= ${w.largest};
-% endif
-                    z = ${w.pack("f0" if i == 0 else f"(finite ? f{i} : 0.0f)" for i in w.limbs)};
-                }
-% endif
-            }
+${value_of_words(w, double, len(words))}\
         }
 ${scaled(w, networks, "z", w.element("c", "c_at"), " " * 8)}
 % for i in w.limbs:

@@ -225,17 +225,17 @@ def wide_residue_spec(
 
 
 @cache
-def wide_rebuild_spec(form: str, numbers: WideSystem, each: int, threads: int) -> KernelSpec:
-    """The kernel that rebuilds and rounds sums, *each* neighbours of a row a work-item."""
+def wide_rebuild_spec(form: str, numbers: WideSystem, width: int, threads: int) -> KernelSpec:
+    """The kernel that rebuilds and rounds sums, *width* neighbours of a row a work-item."""
     f = formats.get(form)
     return spec(
         "ozaki_rebuild_wide",
         "ozaki/rebuild_wide.mako",
         f,
         {op: f.operator(op) for op in ("add", "mul")},
+        width=width,
         threads=threads,
         system=numbers,
-        each=each,
         doubles=integers.doubles(f),
         slab=definition.SLAB,
         special=ozaki.SPECIAL,
