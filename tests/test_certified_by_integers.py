@@ -20,7 +20,7 @@ from portmp.backends.base import Device
 from portmp.errors import ArgumentError
 from portmp.formats import Format, inputs
 from portmp.routines import certified
-from portmp.routines.ozaki import apart, residues
+from portmp.routines.ozaki import apart, residues, systems
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from tests.slow import mostly_slow
@@ -234,7 +234,7 @@ def test_moduli_tell_all_that_may_be_left(form: str, k: int, computed: Any) -> N
     if scheme is None:
         assert (form == "qd" and k > 4096) or isinstance(computed, Ozaki2)
         return
-    product = math.prod(residues.moduli()[: scheme.count])
+    product = math.prod(systems.moduli()[: scheme.count])
     known = Fraction(found.known)
     assert 2 * (2 * known * 4**found.bits + Fraction(found.cut)) < product
     assert Fraction(found.lost) <= known * Fraction(2) ** found.least

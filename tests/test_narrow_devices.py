@@ -126,7 +126,7 @@ LONG: dict[str, tuple[Callable[[Device], mp.Array], tuple[str, ...]]] = {
     "strided": (lambda d: mp.sqrt(array(d, "dd", (30, 40), "x").T[::3]), ()),
     "gravity": (_field, ("gravity_combine",)),
     "ozaki1": (lambda d: _product(d, method=Ozaki1(engine="own")), ("int8_product",)),
-    "ozaki2": (lambda d: _product(d, method=Ozaki2(engine="own")), ("int8_product",)),
+    "ozaki2": (lambda d: _product(d, method=Ozaki2(engine="own")), ("ozaki_exponents",)),
     "split2021": (_paper, ("split2021_slice", "split2021_add")),
 }
 

@@ -1,6 +1,6 @@
 ## C = alpha A B + beta C on CPUs: one work-item a block, a packed panel of B, explicit vectors.
 ## w: Writer of vectors, v: scalar Writer, s: the schedule, networks: by role
-<%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
+<%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/gemm_parameters.mako" import="ending, factors, matrix"/>
 <%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
@@ -11,6 +11,7 @@
     columns = s.tile_n
 %>
 ${arithmetic(w, list(networks.values()))}
+${anywhere(w)}
 ${leading_chain(v, slab)}
 /* a work-item computes ${s.rows} x ${columns} results, ${s.results_m} x ${columns} at a time, of one slab of k */
 ${p.kernel_of(1)} ${name}(
@@ -29,9 +30,19 @@ ${ending(v)}\
     const ${long} batch = (${long})${p.axis(p.group_id, 1)};
     const int width = n - first_col < ${columns} ? (int)(n - first_col) : ${columns};
     const int depth = k - slab < ${slab} ? (int)(k - slab) : ${slab};
+    const int together = b_col == 1 && width == ${columns};
 
     for (int kk = 0; kk < depth; ++kk) {
         const ${long} at = b_start + batch * b_batch + (slab + kk) * b_row + first_col * b_col;
+        if (together) {
+            ${p.unroll}
+            for (int j = 0; j < ${s.results_n}; ++j) {
+% for i in v.limbs:
+                panel${i}[kk * ${s.results_n} + j] = ${w.load_vector("b", i, f"at + j * {s.width}")};
+% endfor
+            }
+            continue;
+        }
         for (int col = 0; col < ${columns}; ++col) {
 % for i in v.limbs:
             ((${p.shared_pointer.format(w.scalar)})panel${i})[kk * ${columns} + col] = col < width ? ${v.limb("b", i, "at + col * b_col")} : ${v.literal(0)};
