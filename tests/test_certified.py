@@ -227,6 +227,8 @@ def test_what_has_no_bound() -> None:
         mp.gemm(y, y, trans_b=True, method="ozaki2", bound=True)
     with pytest.raises(ArgumentError, match="accuracy"):
         mp.gemm(y, y, trans_b=True, accuracy="fats", bound=True)
+    with pytest.raises(ShapeError, match=r"gemm: a \(\)"):
+        mp.gemm(y[0, 0], y, method="ozaki2")
     for bound in (False, True, "tight", "normwise"):
         with pytest.raises(ShapeError, match="gemm"):
             mp.gemm(y, y[0], bound=bound)

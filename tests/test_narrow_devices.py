@@ -82,6 +82,7 @@ def same(found: Host, expected: Host) -> bool:
 
 DEVICES = [(1, "cpu"), (1, "gpu"), (8, "gpu"), (100, "gpu")]
 WAYS = [(*d, form) for d in DEVICES for form in ("dd", "ts", "float32", "fp64infp32")]
+WAYS.append((8, "gpu", "qd"))
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,7 @@ def test_wide_systems_tell_sums_apart(form: str, depth: int) -> None:
     """As those of eight bits do, with the same operands and digits; words hold what they must."""
     f = formats.get(form)
     given = systems.system(f, depth)
-    for s in (systems.wide(given, depth), WideSystem(480, systems.counted(depth))):
+    for s in (systems.wide(given, depth), WideSystem(systems.MOST_BITS, systems.counted(depth))):
         assert math.lcm(*s.moduli) == s.product and 2 * depth * 4**s.bits < s.product
         # As few as numbers of so many bits can be.
         assert max(s.moduli) <= 2**systems.WIDTH
@@ -152,6 +152,20 @@ def test_wide_systems_tell_sums_apart(form: str, depth: int) -> None:
     if isinstance(given, ResidueSystem):
         found = systems.wide(given, depth)
         assert (found.bits, found.bias, found.digits) == (given.bits, given.bias, given.digits)
+
+
+def test_wide_systems_have_the_digits_of_others() -> None:
+    """Also where their own product would take fewer."""
+    f, fewer = formats.get("dd"), 0
+    for depth in (2**n for n in range(10, 24)):
+        for wanted in range(systems.LEAST_BITS, 150):
+            given = systems.system(f, depth, bits=wanted)
+            assert isinstance(given, ResidueSystem)
+            found = systems.wide(given, depth)
+            assert found.digits == given.digits and 2 * found.digits - 1 <= found.places
+            assert found.product < 2 ** (systems.DIGIT * found.digits)
+            fewer += found.product.bit_length() <= systems.DIGIT * (found.digits - 1)
+    assert fewer
 
 
 @pytest.mark.parametrize("form", FORMATS)
@@ -411,19 +425,58 @@ def test_largest_entries(device: Device) -> None:
         assert lead[2, 2] == 0
 
 
+@pytest.mark.parametrize("kind", ["bytes", "wide"])
 @pytest.mark.parametrize("form", ["dd", "ts"])
-def test_blocks_change_no_bits(form: str, device: Device, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of C by the workspace, blocks of the depth by what int32 holds."""
+def test_blocks_change_no_bits(
+    form: str, kind: str, device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of C by the workspace, parts of the depth by what a sum holds; moduli of each kind."""
     a, b = pair(form, 70, 45, 130, device)
-    scheme = residues.scheme(formats.get(form), device, 130, Ozaki2())
+    given = systems.system(formats.get(form), 130)
+    assert isinstance(given, ResidueSystem)
     want = bits(mp.gemm(a, b, method="ozaki2"))
-    cut = set()
-    for limit in (2**22, 2**21, 3 * 2**19, 2**20):
-        cut.add(ozaki.blocks(scheme, 70, 45, 130, limit))
-        assert bits(mp.gemm(a, b, method=Ozaki2(workspace=limit))) == want
+    one, zero = (base.scalar_limbs(a.format, v, "alpha") for v in (1, 0))
+
+    def by(scheme: residues.Scheme, limit: int | None = None) -> str:
+        out = mp.zeros((70, 45), form, device)
+        way = ozaki.Way(scheme, engines.Own(), limit)
+        x, y, z = a.planes, b.planes, out.planes
+        ozaki.update(x, y, z, z, alpha=one, beta=zero, way=way)
+        return bits(out)
+
+    def scheme() -> residues.Scheme:
+        if kind == "bytes":
+            return residues.Residues(given)
+        return residues.WideResidues(systems.wide(given, 130), device)
+
+    cut, less = set(), 2 if kind == "bytes" else 1
+    for limit in (2**22, 2**21 // less, 3 * 2**19 // less, 2**20 // less):
+        cut.add(ozaki.blocks(scheme(), 70, 45, 130, limit))
+        assert by(scheme(), limit) == want
     assert len(cut) > 1
-    monkeypatch.setattr(type(scheme), "longest", 48)
-    assert bits(mp.gemm(a, b, method="ozaki2")) == want
+    monkeypatch.setattr(type(scheme()), "longest", 48)
+    assert by(scheme()) == want
+
+
+def test_cpus_with_little_memory_take_bytes(device: Device) -> None:
+    """Wide residues of a long product may not fit where those of eight bits do: same bits."""
+    a, b = pair("dd", 3, 2, 3000, device)
+    want = bits(mp.gemm(a, b, method="ozaki2"))
+    method = Ozaki2(workspace=7 * 10**6)
+    by = residues.scheme(a.format, device, 3000, method)
+    assert isinstance(by, residues.Residues)
+    assert bits(mp.gemm(a, b, method=method)) == want
+
+
+@pytest.mark.parametrize("form", ["float64", "dd", "qd"])
+def test_smallest_numbers_by_many_bits(form: str, device: Device) -> None:
+    """Products far below the range are zero, and bounds hold, with as many bits as there may be."""
+    a = mp.array([[2.0**-1022]], form, device)
+    method = Ozaki2(bits=systems.MOST_BITS)
+    found, bound = mp.gemm(a, a, method=method, bound="normwise")
+    exact = Fraction(1, 2**2044)
+    assert abs(found.to_fractions()[0][0] - exact) <= Fraction(float(bound[0, 0]))
+    assert found.to_fractions() == [[0]]
 
 
 def test_workspace_is_a_limit() -> None:
@@ -561,7 +614,7 @@ def test_bad_use(device: Device) -> None:
         (ArgumentError, "moduli: 3 given, 4 to 49", {"method": Ozaki2(moduli=3)}),
         (ArgumentError, "moduli: 50 given, 4 to 49", {"method": Ozaki2(moduli=50)}),
         (ArgumentError, "moduli: 30.5 given", {"method": Ozaki2(**half)}),
-        (ArgumentError, "bits: 7 given, 8 to 480", {"method": Ozaki2(bits=7)}),
+        (ArgumentError, "bits: 7 given, 8 to 456", {"method": Ozaki2(bits=7)}),
         (ArgumentError, "bits: 60 given, but moduli: 9", {"method": Ozaki2(9, bits=60)}),
         (ArgumentError, "workspace: 0 given", {"method": Ozaki2(workspace=0)}),
         (ArgumentError, "engine: 'libary' given.*library", {"method": Ozaki2(engine="libary")}),

@@ -109,12 +109,13 @@ def gemm(
     1517u^4 T; plus 2u^N of the result, and that of add for each further slab: all proved
     (docs/bounds.md), and far above what random numbers give. One limb: a chain of fma.
     Beside its operands a product over more than 1024 steps takes memory for one more C
-    where C is read or the format is stored short.
+    where C is read or the format is stored short; on CPUs one whose A lies by columns for one
+    more A.
 
     *method*: ``direct``, or the Ozaki scheme, where *accuracy* and *schedule* do not apply:
-    ``ozaki2`` (or an ``Ozaki2`` with options), residues modulo eight-bit numbers, multiplied by
-    int8 matrix engines, exactly; ``ozaki1`` (or an ``Ozaki1``), slices of a few bits whose
-    products float64, float32 or int8 engines add up exactly, for all formats. Rows of a and
+    ``ozaki2`` (or an ``Ozaki2`` with options), residues multiplied exactly by int8 matrix engines
+    or, on CPUs and for ``qd``, as float64 matrices; ``ozaki1`` (or an ``Ozaki1``), slices of a few
+    bits whose products float64, float32 or int8 engines add up exactly. Rows of a and
     columns of b are rounded to K bits below their largest entry, K at least the format's (two
     fewer for one limb) unless fewer moduli or slices are asked for. Error per element, with
     alpha_i and beta_j the powers of two above the largest entries of the row and the column (and

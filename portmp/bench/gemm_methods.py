@@ -142,7 +142,9 @@ def measured(run: Run, form: Format, kind: str, k: int) -> list[Row]:
 def _named(method: str | Ozaki1 | Ozaki2) -> str:
     if isinstance(method, Ozaki1):
         return f"{method.slices} x {method.width} bits, {method.word}"
-    return f"{method.moduli} moduli" if isinstance(method, Ozaki2) else method
+    if isinstance(method, Ozaki2):
+        return f"{method.moduli} moduli" if method.moduli else f"residues, {method.bits} bits"
+    return method
 
 
 @dataclass

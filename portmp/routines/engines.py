@@ -33,7 +33,7 @@ DOWN, ACROSS, STEPS = 96, 32, 256
 """Of tiles of float32 and float64 on CPUs: results along both sides, and steps that are packed."""
 
 ROWS, WIDTH = 6, 8
-"""Results that a thread holds at once there: as many registers as AVX2 has, or AVX-512 needs."""
+"""Rows and columns that a thread takes at once there: results that registers of AVX2 hold."""
 
 BYTES = Format("bytes", ("int8",), "float32", {}, {}, "factors of eight bits")
 INTS = Format("integers", ("int32",), "float32", {}, {}, "sums of products of bytes")

@@ -78,7 +78,7 @@ def of_matrices(
         from portmp.routines.ozaki import launch as ozaki
 
         chosen = choose.resolve(method, accuracy, schedule, a, b)
-        if chosen is not None:
+        if chosen is not None and min(a.ndim, b.ndim) > 1:
             way = choose.way(a.format, a.device, given.steps, chosen)
             return ozaki.gemm(a, b, **more, way=way), chosen
     return gemm.gemm(a, b, **more, accuracy=accuracy, schedule=schedule), accuracy

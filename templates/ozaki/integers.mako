@@ -1,4 +1,5 @@
-## What the kernels of integer products share: dot products of four bytes, powers of two.
+## What the kernels of integer products share: dot products of four bytes, powers of two, exact sums, and
+## how digits become values.
 <%def name="dot4(w, signed)">
 <% p = w.platform; kind = "signed" if signed else "unsigned"; word = "int" if signed else "unsigned" %>
 % if w.first(f"dot4_{kind}"):

@@ -20,7 +20,7 @@ from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.packed import COUNT, WIDEST
 from portmp.errors import ShapeError
 from portmp.formats import Format
-from portmp.routines import base
+from portmp.routines import base, moves
 from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
 from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
@@ -31,6 +31,9 @@ from portmp.schedules.base import check_class
 
 MAX_GRID_Y = 65535
 COMBINE_THREADS = 64
+COPIED = 64
+"""Columns of C from which on a CPU copies an A whose neighbours in rows lie apart."""
+
 Schedule = GemmSchedule | PanelSchedule
 
 
@@ -328,6 +331,8 @@ def _launch(
 ) -> None:
     m, n = out.shape[-2:]
     batch = out.shape[0] if out.ndim == 3 else 1
+    if k and isinstance(s, PanelSchedule) and n >= COPIED and _far(a):
+        a = moves.copied(a)
     if s.split and k <= definition.SLAB:
         s = s.for_call(split=False)
     slabs = base.blocks(k, definition.SLAB) if s.split else 1
@@ -370,6 +375,14 @@ def _launch(
         (threads, 1, 1),
         [*operands, *work.buffers, *end],
     )
+
+
+def _far(a: Planes) -> bool:
+    """Whether neighbours of a row lie apart in memory, so that each is on another page.
+
+    A matrix that is broadcast stays one.
+    """
+    return abs(a.strides[-2]) < abs(a.strides[-1]) and all(a.strides)
 
 
 def _total(form: Format, k: int, c: Planes, out: Planes, beta_kind: int) -> Planes:

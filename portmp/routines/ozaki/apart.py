@@ -123,7 +123,7 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     threads = base.threads(device, ozaki.THREADS)
     scheme = differences(form, 1, limits(form, 1, "accurate"))
     assert scheme is not None
-    tiled = threads == ozaki.THREADS
+    tiled = ozaki.turns(form, device)
     found = [
         scheme.cut_spec(form, second=False, tiled=False, threads=threads),
         scheme.cut_spec(form, second=True, tiled=tiled, threads=threads),

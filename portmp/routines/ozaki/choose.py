@@ -152,7 +152,9 @@ def chosen(a: Planes, b: Planes, accuracy: str = "accurate") -> Method | None:
 
     def best(a_range: int, b_range: int) -> tuple[float, Method | None]:
         found = fastest(form, (m, n, k), (a_range, b_range), rates, kind)
-        return found if found and found[0] < direct * _GAIN else (direct, None)
+        if found is None or found[0] >= direct * _GAIN or not _fits(form, device, k, found[1]):
+            return direct, None
+        return found
 
     if best(0, 0)[1] is None:
         return _said(None, f"{m}x{n}x{k} should take {direct:.3g} s, other methods more")
@@ -163,6 +165,12 @@ def chosen(a: Planes, b: Planes, accuracy: str = "accurate") -> Method | None:
         f"{m}x{n}x{k}, exponents of rows and columns over {ranges[0]} and {ranges[1]} binary "
         f"orders: should take {seconds:.3g} s, the direct product {direct:.3g} s",
     )
+
+
+def _fits(form: Format, device: Device, k: int, method: Method) -> bool:
+    """Whether the memory that a method may take is enough for products over *k* steps."""
+    found = way(form, device, k, method)
+    return ozaki.bytes_of(found.scheme, k) <= found.limit(device)
 
 
 def ranges_of(a: Planes, b: Planes) -> tuple[int, int]:
@@ -232,7 +240,8 @@ _rates: WeakKeyDictionary[Device, Rates | None] = WeakKeyDictionary()
 
 def _file(device: Device) -> str:
     names = [engines.get(device, "auto", word).name for word in _PRODUCTS]
-    key = f"{device.compiler_key()}\0{device.name}\0{names}"
+    own = engines.panels_for("float64", device) if device.properties.kind == "cpu" else None
+    key = f"{device.compiler_key()}\0{device.name}\0{names}\0{own}"
     return f"rates-{hashlib.sha256(key.encode()).hexdigest()[:32]}.json"
 
 

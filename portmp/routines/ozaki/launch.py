@@ -157,6 +157,16 @@ def searched(across: bool, threads: int) -> int:
     return max(threads // LANES[across], 1)
 
 
+def turns(form: Format, device: Device | None) -> bool:
+    """Whether blocks turn whole tiles, which takes all threads and memory of a block.
+
+    Others read each element where it is.
+    """
+    nbytes = sum(np.dtype(plane).itemsize for plane in form.planes) * TILE * (TILE + 1)
+    room = device is None or nbytes <= device.properties.shared_memory
+    return room and base.threads(device, THREADS) == THREADS
+
+
 def padded(count: int) -> int:
     """*count* in whole tiles."""
     return base.blocks(count, TILE) * TILE
@@ -183,8 +193,7 @@ class Operand:
         """Words of *rows* rows from *first* on, *depth* columns from *start* on, in tiles."""
         v = self.view
         threads = base.threads(v.device, THREADS)
-        # A block turns a whole tile: one of fewer threads reads each element where it is.
-        tiled = threads == THREADS and abs(v.strides[0]) < abs(v.strides[1])
+        tiled = turns(v.format, v.device) and abs(v.strides[0]) < abs(v.strides[1])
         tiled = tiled and self.others is None
         rows_padded, depth_padded = padded(rows), padded(depth)
         size = scheme.count * rows_padded * depth_padded
@@ -446,23 +455,24 @@ def blocks(scheme: Scheme, m: int, n: int, k: int, limit: int, held: int = 0) ->
 
     *held* bytes of them are taken already. OutOfMemory where even the smallest block takes more.
     """
-    of_cuts, of_sums = _bytes_of_cuts(scheme, k), _bytes_of_sums(scheme, k)
-
-    def needed(rows: int, columns: int) -> int:
-        return of_cuts * (rows + columns) + of_sums * rows * columns + held
-
     rows, columns = padded(m), padded(n)
-    while needed(rows, columns) > limit:
+    while (needed := bytes_of(scheme, k, rows, columns) + held) > limit:
         if rows == columns == TILE:
             raise OutOfMemory(
                 f"workspace: {limit} bytes allowed, the smallest block of a product over {k} "
-                f"steps needs {needed(rows, columns)}"
+                f"steps needs {needed}"
             )
         if rows >= columns:
             rows = padded(rows // 2)
         else:
             columns = padded(columns // 2)
     return rows, columns
+
+
+def bytes_of(scheme: Scheme, k: int, rows: int = TILE, columns: int = TILE) -> int:
+    """What a block of C takes over *k* steps, by default the smallest one."""
+    of_cuts, of_sums = _bytes_of_cuts(scheme, k), _bytes_of_sums(scheme, k)
+    return of_cuts * (rows + columns) + of_sums * rows * columns
 
 
 def _bytes_of_cuts(scheme: Scheme, k: int) -> int:

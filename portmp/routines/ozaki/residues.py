@@ -254,9 +254,20 @@ def word_of(found: ResidueSystem | WideSystem) -> str:
 
 
 def scheme(form: Format, device: Device | None, k: int, method: Ozaki2) -> Scheme:
-    """How products over *k* steps are made; without a device on a GPU."""
+    """How products over *k* steps are made; without a device on a GPU.
+
+    Wide residues take more memory: a CPU that has not enough for them takes eight bits.
+    """
+    few = numbers(form, "gpu", k, method)
     found = numbers(form, device.properties.kind if device else "gpu", k, method)
-    return WideResidues(found, device) if isinstance(found, WideSystem) else Residues(found)
+    if isinstance(found, ResidueSystem):
+        return Residues(found)
+    by = WideResidues(found, device)
+    if device and isinstance(few, ResidueSystem):
+        limit = Way(by, engines.Own(), method.workspace).limit(device)
+        if ozaki.bytes_of(by, k) > limit:
+            return Residues(few)
+    return by
 
 
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
@@ -266,7 +277,7 @@ def units(form: Format, device: Device | None = None) -> dict[str, CompilationUn
     found = [
         ozaki.exponent_spec(form.word, False, False, threads),
         by.cut_spec(form, False, False, threads),
-        by.cut_spec(form, True, threads == ozaki.THREADS, threads),
+        by.cut_spec(form, True, ozaki.turns(form, device), threads),
         by.rebuild_spec(form, 1, threads),
     ]
     if by.word == "int8":

@@ -294,7 +294,7 @@ def gather_spec(form: str, cut: Slices, word: str, threads: int) -> KernelSpec:
 def units(form: Format, device: Device | None = None) -> dict[str, CompilationUnit]:
     """The compilation units of all words' products, by name."""
     threads = base.threads(device, ozaki.THREADS)
-    tiled = threads == ozaki.THREADS
+    tiled = ozaki.turns(form, device)
     found = [ozaki.exponent_spec(form.word, False, True, threads)]
     for word in SUMS:
         cut = slices(form, word)

@@ -54,8 +54,9 @@ def moduli() -> tuple[int, ...]:
 LEAST, MOST = 4, 49
 """How many moduli make sense, and how many there are."""
 
-MOST_BITS = 480
-"""Of operands: digits of sums stay within float64's range."""
+MOST_BITS = 456
+"""Of operands: digits of sums stay within float64's range until they are scaled, and scales within
+the two powers of two that they are multiplied by."""
 
 ROOM = 497
 """Integers are told apart up to so many thousandths of the product of all moduli: the multiple of

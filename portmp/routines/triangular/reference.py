@@ -10,8 +10,8 @@ import numpy as np
 from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.routines.gemm.reference import gemm
-from portmp.routines.ozaki import residues, slices
-from portmp.routines.ozaki.options import Ozaki1
+from portmp.routines.ozaki import choose
+from portmp.routines.ozaki import reference as by_integers
 from portmp.routines.reference import Arithmetic, Host, Value
 from portmp.routines.triangular.steps import Method, Steps, factors
 
@@ -40,13 +40,9 @@ class OnHost(Steps[Host]):
         rest = (*self.factors[kind], c)
         if method is None:
             found = gemm(self.form, a, b, *rest)
-        elif isinstance(method, Ozaki1):
-            cut = slices.slices(
-                self.form, method.word, count=method.slices, width=method.width, bits=method.bits
-            )
-            found = slices.on_host(self.form, a, b, *rest, cut=cut)
         else:
-            found = residues.on_host(self.form, a, b, *rest, moduli=method.moduli)
+            numbers = choose.cut(self.form, a[0].shape[1], method)
+            found = by_integers.product(self.form, numbers, a, b, *rest)
         put(c, found)
 
     def solve_block(self, a: Host, b: Host, unit: bool) -> None:
