@@ -104,17 +104,21 @@ def test_systems_tell_sums_apart(form: str, depth: int) -> None:
     assert off <= 1.25 and max(most) < 2**31
     multiples = sum(m / g.product for m, g in zip(most, s.groups, strict=True)) + 1
     assert (sum(most) + multiples + 1) * 2**systems.PLACE + 2**systems.DIGIT < 2**52
+    # Residues of one modulus make what is 1 by this modulus and 0 by all others.
+    for group in s.groups:
+        for m, factor in zip(group.moduli, group.factors, strict=True):
+            made = [factor * group.others % other for other in s.moduli]
+            assert made == [int(other == m) for other in s.moduli]
     for m in s.moduli:
-        assert s.product // m * s.inverse(m) % m == 1
         # What kernels add up stays below the integers that a float32 holds.
-        weights = [w >> (8 * i) & 255 for w in s.weights(m, inverted=True) for i in range(4)]
+        weights = [w >> (8 * i) & 255 for w in s.weights(m) for i in range(4)]
         assert sum(weights) * 255 + m < 2**22
 
 
 def g_error(group: systems.Group) -> float:
     """By how much inverses of a group's moduli, times int32 numbers, err at most."""
-    pairs = zip(group.moduli, group.inverses, strict=True)
-    return float(sum(abs(Fraction(2**32, m) - inverse) for m, inverse in pairs) / 2)
+    found = zip(group.moduli, group.inverses, group.shares, strict=True)
+    return float(sum(abs(Fraction(2**32 * i, m) - share) for m, i, share in found) / 2)
 
 
 def test_fewest_moduli() -> None:
@@ -146,7 +150,7 @@ def test_wide_systems_tell_sums_apart(form: str, depth: int) -> None:
         assert Fraction(systems.ROOM, 1000) + s.count * Fraction(2, 2**50) < Fraction(1, 2)
         for m in s.moduli:
             assert s.product // m * s.inverse(m) % m == 1
-            weights = s.weights(m, inverted=True)
+            weights = s.weights(m, s.inverse(m))
             assert all(2 * abs(w) <= m for w in weights)
             assert sum(map(abs, weights)) * 2**systems.HALF + m < 2**52
     if isinstance(given, ResidueSystem):

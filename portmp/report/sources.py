@@ -23,7 +23,7 @@ NAMES = {
     "dot": "dot",
     "axpy": "axpy",
     "gemm-ozaki1": "ozaki_gather_int8",
-    "gemm-ozaki2": "ozaki_residues_a",
+    "gemm-ozaki2": "ozaki_residues",
 }
 """What ``portmp render`` calls the kernels of a measured routine, as far as it is another name."""
 PREFERRED = ("dd", "ds", "qd", "float64", "float32")

@@ -18,6 +18,7 @@
     layout = ("parts", "stride", "part_stride")
     vectors = each > 1 and w.memory_vectors
     kind = p.const_pointer.format(f"int{each}" if vectors else "int")
+    step = f"unsigned {long}"
     steps = max(len(places(g.others)) for g in groups)
     size = len(groups[0].moduli)
 
@@ -26,10 +27,10 @@
 %>
 ${arithmetic(double, [])}
 ${double_from_int(double)}
-/* of each group of moduli: factors, inverses times 2^32, the product; ... */
+/* of each group of moduli: factors, shares times 2^32, the product; ... */
 ${p.constant} int rebuild_groups[${(2 * size + 1) * len(groups)}] = {
 % for g in groups:
-    ${", ".join(map(str, [*padded(g.factors, size), *padded(g.inverses, size), g.product]))},
+    ${", ".join(map(str, [*padded(g.factors, size), *padded(g.shares, size), g.product]))},
 % endfor
 };
 /* ... the product's inverse and the product of all other moduli in places of ${PLACE} bits */
@@ -55,7 +56,8 @@ ${p.constant} double rebuild_others[${(steps + 1) * len(groups)}] = {
 % endfor
 % for e, lane in enumerate("xyzw"[:each]):
 <% x = [f"x{i}.{lane}" if vectors and not apart else f"x{i}{e}" for i in range(count)] %>
-                times = (int)((${" + ".join(f"({long}){x[i]} * i{i}" for i in range(count))} + 2147483648) >> 32);
+                ## Of sums that may be longer than a signed number the bits that count are right.
+                times = (int)((${" + ".join(f"({step})(({long}){x[i]} * i{i})" for i in range(count))} + 2147483648) >> 32);
                 y = double_from_int((int)(${" + ".join(f"(unsigned){x[i]} * (unsigned)f{i}" for i in range(count))} - (unsigned)times * (unsigned)of_group));
                 whole[${e}] = ${double.fma("y", f"rebuild_others[{steps + 1} * {g}]", f"whole[{e}]")};
 % for t in range(steps):

@@ -1,7 +1,6 @@
 ## Residues of rows of a matrix: four neighbours of a row a work-item.
-## w: Writer, integers: the system of moduli and what it needs, inverted: whether residues carry the
-## factors of the Chinese remainder theorem, tiled: whether neighbours in memory are rows, across: whether
-## columns have exponents too.
+## w: Writer, integers: the system of moduli and what it needs, tiled: whether neighbours in memory are
+## rows, across: whether columns have exponents too.
 ## Out: for each modulus the residues in rows of depth_padded bytes, rows_padded of them.
 <%!
     import numpy as np
@@ -16,7 +15,6 @@
     p, system = w.platform, integers
     single = w.single
     words = range(system.words)
-    table = "z" if across else "a" if inverted else "b"
 %>
 ${arithmetic(single, [])}
 ${dot4(w, False)}
@@ -31,15 +29,15 @@ ${p.function} unsigned residue(const unsigned bits, const float m, const float i
 
 % endif
 /* for each modulus: what the bytes of an operand weigh, what takes the bias away with 1.5 2^23 as a float, the modulus, its inverse */
-${p.constant} unsigned ${table}_weights[${system.count * len(words)}] = {
+${p.constant} unsigned ${name}_weights[${system.count * len(words)}] = {
 % for m in system.moduli:
-    ${", ".join(f"{v}u" for v in system.weights(m, inverted=inverted))},
+    ${", ".join(f"{v}u" for v in system.weights(m))},
 % endfor
 };
-${p.constant} unsigned ${table}_unbias[${system.count}] = {
-    ${", ".join(f"{system.unbias(m, inverted=inverted) + 0x4B400000}u" for m in system.moduli)}
+${p.constant} unsigned ${name}_unbias[${system.count}] = {
+    ${", ".join(f"{system.unbias(m) + 0x4B400000}u" for m in system.moduli)}
 };
-${p.constant} float ${table}_moduli[${2 * system.count}] = {
+${p.constant} float ${name}_moduli[${2 * system.count}] = {
 % for m in system.moduli:
     ${single.literal(m)}, ${single.literal(f32(1 / m))},
 % endfor
@@ -51,11 +49,11 @@ ${p.constant} float ${table}_moduli[${2 * system.count}] = {
         unsigned found[4];
         ${p.unroll if w.traits.warp_size > 1 else ""}
         for (int e = 0; e < 4; ++e) {
-            unsigned sum = ${table}_unbias[l];
+            unsigned sum = ${name}_unbias[l];
 % for j in words:
-            sum = dot4_unsigned(x${j}[e], ${table}_weights[${len(words)} * l + ${j}], sum);
+            sum = dot4_unsigned(x${j}[e], ${name}_weights[${len(words)} * l + ${j}], sum);
 % endfor
-            found[e] = residue(sum, ${table}_moduli[2 * l], ${table}_moduli[2 * l + 1]) << (8 * e);
+            found[e] = residue(sum, ${name}_moduli[2 * l], ${name}_moduli[2 * l + 1]) << (8 * e);
         }
         out[l * (rows_padded * depth_padded / 4)] = found[0] | found[1] | found[2] | found[3];
     }

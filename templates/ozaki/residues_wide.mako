@@ -22,7 +22,8 @@ ${double_from_int(w.double)}
 /* for each modulus: what the parts of an operand weigh, what takes the bias away, the modulus, its inverse */
 ${p.constant} double ${table}_weights[${row * system.count}] = {
 % for m in system.moduli:
-    ${", ".join(map(w.double.literal, [*system.weights(m, inverted=inverted), system.unbias(m, inverted=inverted), m, 1 / m]))},
+<% factor = system.inverse(m) if inverted else 1 %>\
+    ${", ".join(map(w.double.literal, [*system.weights(m, factor), system.unbias(m, factor), m, 1 / m]))},
 % endfor
 };
 <%rows:operand kind="double">

@@ -88,7 +88,7 @@ class _OfResults(Residues):
     """Residues of results, by which the products' are made less."""
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
-        return residues.residue_spec(form.name, self.system, True, False, threads, across=True)
+        return residues.residue_spec(form.name, self.system, False, threads, across=True)
 
 
 def limits(form: Format, k: int, computed: Computed) -> Limits:

@@ -68,14 +68,16 @@ class Scheme(ABC):
     """A way to multiply integers: words that they are cut into, and sums of words' products.
 
     ``count``: words of an operand's integer; ``cuts``, ``sums``: formats of the words and of sums
-    of their products; ``rebuilt``: elements of C that a work-item rebuilds, neighbours of a row;
-    ``beside``: bytes that an element of C takes beside its sums.
+    of their products; ``alike``: whether both factors' integers are cut alike; ``rebuilt``:
+    elements of C that a work-item rebuilds, neighbours of a row; ``beside``: bytes that an element
+    of C takes beside its sums.
     """
 
     integers: Integers
     count: int
     cuts: Format
     sums: Format
+    alike = False
     rebuilt = 1
     beside = 0
 
@@ -351,12 +353,14 @@ def square(
     """Blocks of c (n, n) become alpha a a^T + beta c, for a (n, k) that shares no element with c.
 
     *parts*: rows and columns of each block; they begin at multiples of TILE. Rows of a are cut
-    once as the first factor and once as the second one, if that fits the workspace; else for
-    each block. Nothing is checked.
+    once, or once as the first factor and once as the second one where these are not alike, if
+    that fits the workspace; else for each block. Nothing is checked.
     """
     k, b, scheme = a.shape[1], a.transposed((1, 0)), way.scheme
     options: dict[str, Any] = {"alpha": alpha, "beta": beta, "way": way}
     spans = [_span([part[side] for part in parts]) for side in (0, 1)]
+    if scheme.alike:
+        spans = [_span(spans)]
     sizes = [[v.stop - v.start for v in part] for part in parts]
     sums = max(padded(m) * padded(n) for m, n in sizes)
     needed = _bytes_of_cuts(scheme, k) * sum(padded(v.stop - v.start) for v in spans)
@@ -373,14 +377,14 @@ def square(
         return
     mine = operand(a, second=False)
     product = _Product(mine, replace(mine, second=True), c, c, **options)
-    first, then = (
+    words = [
         one.words(scheme, span.start, span.stop - span.start)
-        for one, span in zip((product.left, product.right), spans, strict=True)
-    )
+        for one, span in zip((product.left, product.right), spans, strict=not scheme.alike)
+    ]
     for rows, columns in parts:
         product.block(
-            replace(first, first=rows.start - spans[0].start),
-            replace(then, first=columns.start - spans[1].start),
+            replace(words[0], first=rows.start - spans[0].start),
+            replace(words[-1], first=columns.start - spans[-1].start),
             rows,
             columns,
         )

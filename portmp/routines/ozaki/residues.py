@@ -101,7 +101,7 @@ class Scheme(ozaki.Scheme):
 class Residues(Scheme):
     """Residues of eight bits, for int8 matrix engines."""
 
-    word, longest = "int8", DEPTH
+    word, longest, alike = "int8", DEPTH, True
 
     def __init__(self, numbers: ResidueSystem) -> None:
         super().__init__(numbers)
@@ -109,8 +109,8 @@ class Residues(Scheme):
         self.rebuilt = rebuilt(numbers)
 
     def cut_spec(self, form: Format, second: bool, tiled: bool, threads: int) -> KernelSpec:
-        """The first factor's residues carry the factors of the Chinese remainder theorem."""
-        return residue_spec(form.name, self.system, not second, tiled, threads)
+        """Both factors' are alike."""
+        return residue_spec(form.name, self.system, tiled, threads)
 
     def rebuild_spec(self, form: Format, k: int, threads: int) -> KernelSpec:
         """The kernel that rebuilds and rounds sums."""
@@ -119,22 +119,16 @@ class Residues(Scheme):
 
 @cache
 def residue_spec(
-    form: str,
-    system: ResidueSystem,
-    inverted: bool,
-    tiled: bool,
-    threads: int,
-    across: bool = False,
+    form: str, system: ResidueSystem, tiled: bool, threads: int, across: bool = False
 ) -> KernelSpec:
     """The kernel that takes residues of rows; *across*: of a product, whose columns count too."""
     return spec(
-        f"ozaki_residues_{'z' if across else 'a' if inverted else 'b'}",
+        f"ozaki_residues{'_across' if across else '_turned' if tiled else ''}",
         "ozaki/residues.mako",
         formats.get(form),
         {},
         threads=threads,
         integers=system,
-        inverted=inverted,
         tiled=tiled,
         across=across,
         tile=ozaki.TILE,

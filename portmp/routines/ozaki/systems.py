@@ -81,7 +81,7 @@ def places(number: int) -> list[float]:
 class Group:
     """A few moduli; *others*: the product of all moduli that are not among them.
 
-    With residues x of theirs, sum(x factor) - product round(sum(x inverse) / 2^32) times *others*
+    With residues x of theirs, sum(x factor) - product round(sum(x share) / 2^32) times *others*
     is what they add to the product's integer, up to a multiple of the product of all moduli.
     """
 
@@ -94,14 +94,21 @@ class Group:
         return math.prod(self.moduli)
 
     @property
-    def factors(self) -> list[int]:
-        """The product of the group's other moduli, for each."""
-        return [self.product // m for m in self.moduli]
+    def inverses(self) -> list[int]:
+        """Of the products of all other moduli, modulo each: those nearest to zero."""
+        everything = self.product * self.others
+        return [_nearest(_inverse(everything // m, m), m) for m in self.moduli]
 
     @property
-    def inverses(self) -> list[int]:
-        """2^32 over each, rounded."""
-        return [(2**33 + m) // (2 * m) for m in self.moduli]
+    def factors(self) -> list[int]:
+        """The product of the group's other moduli times the inverse, for each."""
+        return [self.product // m * i for m, i in zip(self.moduli, self.inverses, strict=True)]
+
+    @property
+    def shares(self) -> list[int]:
+        """What a residue adds to the sum over the group's product: 2^32 inverse / m, rounded."""
+        pairs = zip(self.moduli, self.inverses, strict=True)
+        return [(2**33 * i + m) // (2 * m) for m, i in pairs]
 
 
 @dataclass(frozen=True)
@@ -136,20 +143,17 @@ class Moduli(Integers):
 
     def inverse(self, m: int) -> int:
         """Of the product of the other moduli, modulo *m*."""
-        return pow(self.product // m, -1, m) if m > 1 else 0
+        return _inverse(self.product // m, m)
 
-    def powers(self, m: int, bits: int, *, inverted: bool) -> list[int]:
-        """What parts of so many *bits* of an operand's words weigh modulo *m*, the lowest first.
+    def powers(self, m: int, bits: int, factor: int = 1) -> list[int]:
+        """What parts of so many *bits* of an operand's words, times *factor*, weigh modulo *m*.
 
-        *inverted*: times the inverse of the product of the other moduli, so that residues
-        of the product are the coefficients of the Chinese remainder theorem.
+        The lowest first.
         """
-        factor = self.inverse(m) if inverted else 1
         return [pow(2, bits * i, m) * factor % m for i in range(32 // bits * self.words)]
 
-    def unbias(self, m: int, *, inverted: bool) -> int:
-        """What takes the bias away again, modulo *m*."""
-        factor = self.inverse(m) if inverted else 1
+    def unbias(self, m: int, factor: int = 1) -> int:
+        """What takes the bias, times *factor*, away again, modulo *m*."""
         return -self.bias * factor % m
 
 
@@ -168,9 +172,9 @@ class ResidueSystem(Moduli):
         """Digits of the product of all moduli, and of sums with a sign."""
         return -(-self.product.bit_length() // DIGIT)
 
-    def weights(self, m: int, *, inverted: bool) -> list[int]:
+    def weights(self, m: int) -> list[int]:
         """What an operand's bytes weigh modulo *m*, four in each 32-bit word."""
-        bytes_ = self.powers(m, 8, inverted=inverted)
+        bytes_ = self.powers(m, 8)
         return [
             sum(b << (8 * i) for i, b in enumerate(bytes_[4 * w : 4 * w + 4]))
             for w in range(self.words)
@@ -212,9 +216,13 @@ class WideSystem(Moduli):
         """Places of sums: two of each digit, but for the last, which may have one."""
         return max(len(places(self.product)), 2 * self.digits - 1)
 
-    def weights(self, m: int, *, inverted: bool) -> list[int]:
-        """What halves of an operand's words weigh modulo *m*, with signs, the lowest first."""
-        return [_nearest(w, m) for w in self.powers(m, HALF, inverted=inverted)]
+    def weights(self, m: int, factor: int = 1) -> list[int]:
+        """What halves of an operand's words weigh modulo *m*, with signs, the lowest first.
+
+        Times *factor*: with the modulus' ``inverse`` residues of products are the coefficients of
+        the Chinese remainder theorem.
+        """
+        return [_nearest(w, m) for w in self.powers(m, HALF, factor)]
 
 
 @cache
@@ -234,6 +242,11 @@ def _wide(least: int) -> tuple[int, ...]:
             found.append(low)
         low += 1
     return tuple(found)
+
+
+def _inverse(number: int, m: int) -> int:
+    """Of *number* modulo *m*."""
+    return pow(number, -1, m) if m > 1 else 0
 
 
 def _nearest(residue: int, m: int) -> int:
