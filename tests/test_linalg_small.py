@@ -150,6 +150,36 @@ def test_cholesky(gpu: Device, form: str, n: int, monkeypatch: pytest.MonkeyPatc
 
 @slow(
     "kernels of other sizes and formats are one text",
+    unless=lambda p: (p["form"], p["n"], p["rows"]) in {("dd", 130, 32), ("d+s", 70, 128)},
+)
+@pytest.mark.parametrize("rows", cholesky_launch.ROWS)
+@pytest.mark.parametrize("n", [33, 70, 130])
+@pytest.mark.parametrize("form", FORMATS)
+def test_cholesky_panels(
+    gpu: Device, form: str, n: int, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A block and the rows below it at once, in one and several blocks of threads; views."""
+    f = formats.get(form)
+    if rows not in cholesky_launch.panel_rows(f, gpu):
+        pytest.skip("registers or threads are too few")
+    monkeypatch.setattr(cholesky_launch, "panel_rows", lambda *_: [rows])
+    hosts = [dominant(f, n, f"cholesky panels {i}") for i in range(2)]
+    wanted = stacked([cholesky_reference.lower(f, host) for host in hosts])
+    given = stacked(hosts)
+    a = mp.from_limbs(given, f, gpu)
+    assert bits(mp.linalg.cholesky(a).to_limbs()) == bits(wanted)
+    turned = mp.linalg.cholesky(a.transpose(0, 2, 1), upper=True, overwrite_a=True)
+    assert bits([p.swapaxes(1, 2) for p in turned.to_limbs()]) == bits(wanted)
+    for order in (5, n):
+        given[0][1, order - 1, order - 1] = -1
+        message = rf"not positive definite in entry 1 .* minor of order {order} is"
+        with pytest.raises(mp.errors.LinAlgError, match=message):
+            mp.linalg.cholesky(mp.from_limbs(given, f, gpu))
+        given[0][1, order - 1, order - 1] = n
+
+
+@slow(
+    "kernels of other sizes and formats are one text",
     unless=lambda p: (p["form"], p["shape"]) in {("dd", (7, 7)), ("dd", (40, 33))},
 )
 @pytest.mark.parametrize("shape", [(1, 1), (7, 7), (16, 16), (9, 5), (5, 9), (60, 20), (40, 33)])

@@ -18,7 +18,8 @@ import numpy as np
 from portmp import definition, formats
 from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.routines import base, small
+from portmp.formats import Format
+from portmp.routines import base, moves, small
 from portmp.routines.cholesky import reference
 from portmp.routines.cholesky.steps import CholeskySteps
 from portmp.routines.reference import Host
@@ -27,23 +28,42 @@ from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
-THREADS = 256
 MANY = 64
 """In stacks of so many matrices blocks are made as small matrices are, many at once."""
+TEAM, LANES = 128, 4
+"""Threads that factor a block on the diagonal, and those of each row below it."""
+ROWS = {32: 2, 64: 2, 128: 1}
+"""Rows below of a block of threads, and how many of a row's products are computed at once: with
+many threads each has fewer registers."""
+MOST_ROWS = {4: 64}
+"""The most rows by limbs, where that is less."""
 
 
-def threads_for(device: Device | None) -> int:
-    """Threads of a block: all of them, as rows have theirs and columns theirs, or one."""
-    return THREADS if threads_of(device, THREADS) == THREADS else 1
+def panel_rows(form: Format, device: Device | None) -> list[int]:
+    """How many rows below a block of threads may have; none where one thread does everything."""
+    if threads_of(device, TEAM + LANES * min(ROWS)) == 1:
+        return []
+    most = device.properties.max_threads if device else TEAM + LANES * max(ROWS)
+    limit = MOST_ROWS.get(form.limbs, max(ROWS))
+    return [rows for rows in ROWS if rows <= limit and TEAM + LANES * rows <= most]
 
 
 @cache
-def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
-    """A block's factor."""
+def kernel_spec(form: str) -> KernelSpec:
+    """A block's factor, by one thread."""
     f = formats.get(form)
     roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
-    sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK}
-    return spec("cholesky", "linalg/cholesky.mako", f, roles, **sizes)
+    return spec("cholesky", "linalg/cholesky.mako", f, roles, most=definition.BLOCK)
+
+
+@cache
+def panel_spec(form: str, rows: int) -> KernelSpec:
+    """A block's factor, and *rows* rows below it in each block of threads."""
+    f = formats.get(form)
+    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
+    sizes: dict[str, Any] = {"team": TEAM, "lanes": LANES, "rows": rows, "at_once": ROWS[rows]}
+    most = definition.BLOCK
+    return spec("cholesky_panel", "linalg/cholesky_panel.mako", f, roles, most=most, **sizes)
 
 
 @cache
@@ -57,22 +77,75 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
 class _OnDevice(OnDevice, CholeskySteps[Planes]):
     def __init__(self, a: Planes, method: Method) -> None:
         super().__init__(a.format, method)
-        self.threads = threads_for(a.device)
         self.failed = allocate_numbers("int32", (a.shape[0],), a.queue)
         self.failed.write_parts([np.zeros(a.shape[0], np.int32)])
+        self.small = small.shape_of(a.format, a.device, definition.BLOCK, definition.BLOCK)
+        if a.shape[0] < MANY:
+            self.small = None
+        self.rows = [] if self.small else panel_rows(a.format, a.device)
+        if self.rows:
+            self.corners = allocate(a.format, (*a.shape[:2], definition.BLOCK), a.queue)
 
     def block(self, a: Planes, origin: int) -> None:
-        shape = small.shape_of(a.format, a.device, a.shape[1], a.shape[1])
-        if shape and a.shape[0] >= MANY:
-            _small(shape, a, a, origin, self.failed)
+        if self.small:
+            _small(self.small, a, a, origin, self.failed)
             return
-        key = kernel_spec(self.form.name, self.threads)
+        key = kernel_spec(self.form.name)
         a.queue.launch(
             program.kernels(a.device, key)[key.name],
             (a.shape[0], 1, 1),
-            (self.threads, 1, 1),
+            (1, 1, 1),
             [a.shape[1], np.int32(origin), *base.batched(a), *self.failed.buffers],
         )
+
+    def panel(self, corner: Planes, below: Planes, origin: int) -> None:
+        """In one launch where the device can.
+
+        All blocks of threads read the corner, so its factor is kept elsewhere until the end.
+        """
+        if not self.rows:
+            super().panel(corner, below, origin)
+            return
+        batch, n, _ = corner.shape
+        wide = below.shape[1] * batch
+        units = corner.device.properties.compute_units
+        rows = next((r for r in self.rows if wide <= r * units), self.rows[-1])
+        tiles = max(1, base.blocks(below.shape[1], rows))
+        key = panel_spec(self.form.name, rows)
+        out = self.part(self.corners, slice(origin, origin + n), slice(0, n))
+        corner.queue.launch(
+            program.kernels(corner.device, key)[key.name],
+            (batch * tiles, 1, 1),
+            (TEAM + LANES * rows, 1, 1),
+            [
+                *(n, below.shape[1], tiles, np.int32(origin)),
+                *base.batched(corner),
+                *base.batched(below),
+                *base.batched(out),
+                *self.failed.buffers,
+            ],
+        )
+
+    def factor(self, a: Planes) -> None:
+        super().factor(a)
+        if not self.rows:
+            return
+        batch, n, _ = a.shape
+        size = definition.BLOCK
+        for first, blocks, rows in ((0, n // size, size), (n // size * size, 1, n % size)):
+            if blocks and rows:
+                here, there = (
+                    v.view(
+                        (batch, blocks, rows, rows),
+                        (v.strides[0], size * apart, *v.strides[1:]),
+                        v.start + first * apart,
+                    )
+                    for v, apart in (
+                        (self.corners, self.corners.strides[1]),
+                        (a, sum(a.strides[1:])),
+                    )
+                )
+                moves.copied(here, out=there)
 
 
 class Factored(NamedTuple):

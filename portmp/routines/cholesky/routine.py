@@ -27,8 +27,11 @@ class Cholesky(Routine):
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
         """A block's factor; those of small matrices."""
         if not form.coded:
-            threads = launch.threads_for(device)
-            yield "cholesky", (launch.kernel_spec(form.name, threads),)
+            rows = launch.panel_rows(form, device)
+            if not rows:
+                yield "cholesky", (launch.kernel_spec(form.name),)
+            for each in rows:
+                yield f"cholesky_panel{each}", (launch.panel_spec(form.name, each),)
             shape = small.shape_of(form, device, definition.BLOCK, definition.BLOCK)
             if shape:
                 yield "cholesky_small", (launch.small_spec(form.name, shape),)

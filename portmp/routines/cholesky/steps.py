@@ -15,6 +15,11 @@ class CholeskySteps(Steps[M]):
     def block(self, a: M, origin: int) -> None:
         """Factor a block of at most BLOCK rows, which is at *origin* in the matrix."""
 
+    def panel(self, corner: M, below: M, origin: int) -> None:
+        """Factor a block, and find the rows below it: the x of x l^T = b."""
+        self.block(corner, origin)
+        self.solve(corner, self.turned(below), lower=True, unit=False)
+
     def factor(self, a: M) -> None:
         """The lower triangle of a becomes L; the upper one holds anything afterwards."""
         n, _ = self.shape(a)
@@ -26,9 +31,7 @@ class CholeskySteps(Steps[M]):
         rows, _ = self.shape(a)
         if end - first <= definition.BLOCK:
             columns, below = slice(first, end), slice(end, rows)
-            corner = self.part(a, columns, columns)
-            self.block(corner, first)
-            self.solve(corner, self.turned(self.part(a, below, columns)), lower=True, unit=False)
+            self.panel(self.part(a, columns, columns), self.part(a, below, columns), first)
             return
         middle = first + definition.half(end - first)
         below, right = slice(middle, rows), slice(middle, end)
