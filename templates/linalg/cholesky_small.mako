@@ -73,7 +73,7 @@ ${small.updated(w, groups, slot, parts, fma, lambda u: element("factor", f"colum
 % else:
         if (turn == ${parts - 1} || k == n - 1) {
             const ${w.value} done = own[0];
-${small.turned(count, "done", " " * 12)}\
+${small.turned(count, ["done"], " " * 12)}\
         }
 % endif
     }

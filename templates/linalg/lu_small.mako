@@ -3,7 +3,8 @@
 ## A thread has a row, or every ${parts}-th element of it, in registers; ${threads // (rows * parts)} matrices a block of threads.
 ## Rows stay where they are: place is where a row belongs after the swaps so far, and the last place
 ## is where it is written. The slots that hold a row turn: the column that is worked on is always the
-## first one, and what was worked on comes in at the end, so that one text serves all steps.
+## first one, and what was worked on comes in at the end, so that one text serves all steps; with one
+## part two steps, after which slots turn by two.
 <%! from portmp.definition import halvings %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
@@ -26,6 +27,7 @@
     ## Nothing makes a matrix's threads wait between two steps then: rows of two steps have memory.
     stride = columns + 1
     tops = 2 if alone else 1
+    ahead = 2 if parts == 1 else 1
     slot = lambda u: f"part + {u * parts}" if parts > 1 else f"{u}"
     groups = [range(g, min(g + group, count)) for g in range(0, count, group)]
 %>
@@ -52,13 +54,13 @@ ${pad}const ${w.scalar} largest${end} = ${found[0][0]};
 ${pad}const int spot${end} = ${found[0][1]};
 </%def>
 ## What a row has to offer for a column's pivot: nothing where its place is above.
-<%def name="candidate(size, column, pad)">
-${pad}const ${w.scalar} mine = ${w.fabs(w.word_of("own[0]", 0))};
+<%def name="candidate(size, column, t, pad)">
+${pad}const ${w.scalar} mine = ${w.fabs(w.word_of(f"own[{t}]", 0))};
 ${pad}const ${w.scalar} ${size} = row >= height || place < ${column} ? -2 : mine == mine ? mine : -1;
 </%def>
-<%def name="search(column, pad)">
+<%def name="search(column, t, pad)">
 ${pad}{
-${candidate("size", column, pad + "    ")}\
+${candidate("size", column, t, pad + "    ")}\
 ${pad}    largest = size;
 ${pad}    spot = place;
 % for distance in halvings(lanes):
@@ -72,52 +74,30 @@ ${pad}    }
 % endfor
 ${pad}}
 </%def>
-<% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
-${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
-${exchanges(w)}\
-/* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
-${p.kernel_of(threads, resident)} lu_small(
-    const ${long} batch, const int m, const int width, const int steps, const int origin,
-    const int pivot_count, const ${long} slot, const int place_count, const int order_count,
-${matrix(w, "a")} const int a_turned,
-${matrix(w, "out", const=False)} const int out_turned,
-    ${integers}pivots, ${integers}singular, ${integers}places, ${integers}order)
-{
-${small.shape(w, threads, rows, columns, parts)}\
-% if not exchange:
-    ${p.shared} ${w.scalar} sizes[${matrices * (rows + 1)}];
-% endif
-% if spans > 1 or (exchange and not alone):
-    ${p.shared} ${w.scalar} best_sizes[${matrices * spans}];
-    ${p.shared} int best_places[${matrices * spans}];
-% endif
-% for k in w.limbs:
-    ${p.shared} ${w.word} top${k}[${matrices * stride * tops}];
-% if parts > 1:
-    ${p.shared} ${w.word} factor${k}[${matrices * rows}];
-% endif
-% endfor
-    const int height = entry < batch ? m : 0;
-    const int first = matrix * ${rows};
-    int place = row, pivot = 0, none = 0;
-${small.read(w, "a", rows, columns, parts, barrier)}\
-
-    for (int k = 0; k < steps; ++k) {
-        const int turn = k % ${parts}, live = width - k + turn;
+<%
+    element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs)
+    ## Limbs are neighbours: they are read and written at once.
+    upper = lambda spot: w.pack(f"top[{w.format.limbs} * ({spot}) + {k}]" for k in w.limbs)
+%>
+## Step begun + t, whose column is slot t; *turn*: whose part of a row that is, or with one part t.
+<%def name="step(t, turn)">
+        ${f"if (begun + {t} < steps) " if t else ""}{
+        const int k = begun + ${t};
+        const int ${"" if parts == 1 else f"turn = k % {parts}, "}live = width - k + ${turn};
         const int above = ${f"(k % 2 * {matrices} + matrix)" if alone else "matrix"} * ${stride};
 % if exchange:
         ${w.scalar} largest;
         int spot;
-${search("k", " " * 8)}\
+${search("k", t, " " * 8)}\
 % else:
-${candidate("size", "k", " " * 8)}\
+${candidate("size", "k", t, " " * 8)}\
 % endif
 % if exchange:
 % if alone and parts > 1:
-        spot = exchange(spot, thread - self + turn * ${rows}, thread);
-        largest = exchange_${w.scalar}(largest, thread - self + turn * ${rows}, thread);
+        spot = exchange(spot, thread - self + ${turn} * ${rows}, thread);
+        largest = exchange_${w.scalar}(largest, thread - self + ${turn} * ${rows}, thread);
 % elif not alone:
-        if (part == turn && row % ${lanes} == 0) {
+        if (${"part == turn && " if parts > 1 else ""}row % ${lanes} == 0) {
             best_sizes[matrix * ${spans} + row / ${lanes}] = largest;
             best_places[matrix * ${spans} + row / ${lanes}] = spot;
         }
@@ -135,7 +115,7 @@ ${candidate("size", "k", " " * 8)}\
 % endfor
 % endif
 % else:
-        if (part == turn)
+        ${"if (part == turn)" if parts > 1 else ""}
             sizes[matrix * ${rows + 1} + place] = size;
         ${barrier}
 % if spans > 1:
@@ -155,7 +135,9 @@ ${largest([f"sizes[matrix * {rows + 1} + {i}]" for i in range(rows)], [str(i) fo
 % for slots in groups:
             if (${slots[0] * parts} < live) {
 % for u in slots:
-${small.kept(w, "top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
+% for k in w.limbs if u >= t else ():
+                top[${w.format.limbs} * (above + ${slot(u)}) + ${k}] = ${w.word_of(f"own[{u}]", k)};
+% endfor
 % endfor
             }
 % endfor
@@ -164,8 +146,8 @@ ${small.kept(w, "top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
         pivot = row == k ? spot : pivot;
         none = none == 0 && !(largest > 0) ? origin + k + 1 : none;
         ${barrier}
-        const ${w.value} divisor = ${element("top", "above + turn")};
-        ${w.value} l = own[0];
+        const ${w.value} divisor = ${upper(f"above + {turn}")};
+        ${w.value} l = own[${t}];
 % if parts > 1:
         if (part == turn) {
 % endif
@@ -173,7 +155,7 @@ ${small.kept(w, "top", f"above + {slot(u)}", f"own[{u}]", " " * 16)}\
                 l = ${div}(l, divisor);
 ${small.narrowed(w, "l", " " * 12)}\
 % if parts > 1:
-            own[0] = l;
+            own[${t}] = l;
             const ${w.value} minus = ${neg}(l);
 ${small.kept(w, "factor", "first + row", "minus", " " * 12)}\
         }
@@ -183,14 +165,52 @@ ${small.kept(w, "factor", "first + row", "minus", " " * 12)}\
         const ${w.value} minus = ${neg}(l);
 % endif
         const int active = place > k;
-<% upper = lambda u: element("top", f"above + {slot(u)}") %>\
-${small.updated(w, groups, slot, parts, fma, upper)}\
+${small.updated(w, groups, slot, parts, fma, lambda u: upper(f"above + {slot(u)}"), t)}\
 % if parts == 1:
-        own[${count - 1}] = l;
+        own[${t}] = l;
+% endif
+        }
+</%def>
+${arithmetic(w, [networks["div"], networks["neg"], networks["fma"]])}
+${exchanges(w)}\
+/* of matrices of ${rows} rows and ${columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
+${p.kernel_of(threads, resident)} lu_small(
+    const ${long} batch, const int m, const int width, const int steps, const int origin,
+    const int pivot_count, const ${long} slot, const int place_count, const int order_count,
+${matrix(w, "a")} const int a_turned,
+${matrix(w, "out", const=False)} const int out_turned,
+    ${integers}pivots, ${integers}singular, ${integers}places, ${integers}order)
+{
+${small.shape(w, threads, rows, columns, parts)}\
+% if not exchange:
+    ${p.shared} ${w.scalar} sizes[${matrices * (rows + 1)}];
+% endif
+% if spans > 1 or (exchange and not alone):
+    ${p.shared} ${w.scalar} best_sizes[${matrices * spans}];
+    ${p.shared} int best_places[${matrices * spans}];
+% endif
+    ${p.shared} ${w.word} top[${w.format.limbs * matrices * stride * tops}];
+% if parts > 1:
+% for k in w.limbs:
+    ${p.shared} ${w.word} factor${k}[${matrices * rows}];
+% endfor
+% endif
+    const int height = entry < batch ? m : 0;
+    const int first = matrix * ${rows};
+    int place = row, pivot = 0, none = 0;
+${small.read(w, "a", rows, columns, parts, barrier)}\
+
+    for (int begun = 0; begun < steps; begun += ${ahead}) {
+% for t in range(ahead):
+${step(t, f"{t}" if parts == 1 else "turn")}\
+% endfor
+% if parts == 1:
+        const ${w.value} ${", ".join(f"done{t} = own[{t}]" for t in range(ahead))};
+${small.turned(count, [f"done{t}" for t in range(ahead)], " " * 8)}\
 % else:
-        if (turn == ${parts - 1} || k == steps - 1) {
+        if (begun % ${parts} == ${parts - 1} || begun == steps - 1) {
             const ${w.value} done = own[0];
-${small.turned(count, "done", " " * 12)}\
+${small.turned(count, ["done"], " " * 12)}\
         }
 % endif
     }
@@ -204,6 +224,6 @@ ${small.turned(count, "done", " " * 12)}\
     }
     if (self == 0 && height > 0 && (origin == 0 || (none != 0 && singular[entry] == 0)))
         singular[entry] = none;
-    const int turns = ${"steps" if parts == 1 else f"(steps + {parts - 1}) / {parts}"};
+    const int turns = ${f"(steps + {ahead - 1}) / {ahead} * {ahead}" if parts == 1 else f"(steps + {parts - 1}) / {parts}"};
 ${small.write(w, "out", rows, columns, parts, barrier, "place", "turns")}\
 }

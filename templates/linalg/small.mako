@@ -98,29 +98,33 @@ ${pad}${w.word_of(value, k)} = ${w.narrow(k, w.word_of(value, k))};
 % endfor
 % endif
 </%def>
-## The slots turn by one; *last* comes in at the end.
+## The slots turn; *last*, those that were the first ones, come in at the end.
 <%def name="turned(count, last, pad)">
-% for u in range(1, count):
-${pad}own[${u - 1}] = own[${u}];
+% for u in range(len(last), count):
+${pad}own[${u - len(last)}] = own[${u}];
 % endfor
-${pad}own[${count - 1}] = ${last};
+% for u, one in enumerate(last, count - len(last)):
+${pad}own[${u}] = ${one};
+% endfor
 </%def>
 ## Slots 1 to the last, or with parts 0 to the last, lose what *update* subtracts from them, where
-## they are still worked on; with one part they turn.
-<%def name="updated(w, groups, slot, parts, fma, factor)">
+## they are still worked on; with one part they turn. *after*: with one part those after this slot do, and
+## none turns.
+<%def name="updated(w, groups, slot, parts, fma, factor, after=None)">
+<% turning = parts == 1 and after is None %>\
 % for slots in groups:
         if (${slots[0] * parts} < live) {
 % for u in slots:
-% if u > 0 or parts > 1:
+% if parts > 1 or u > (after or 0):
             {
                 ${w.value} z = ${fma}(minus, ${factor(u)}, own[${u}]);
 ${narrowed(w, "z", " " * 16)}\
                 const int still = active && ${"part > turn" if u == 0 else f"{slot(u)} < live"};
-                own[${u if parts > 1 else u - 1}] = still ? z : own[${u}];
+                own[${u - turning}] = still ? z : own[${u}];
             }
 % endif
 % endfor
-% if parts == 1:
+% if turning:
         } else {
 % for u in slots:
 % if u > 0:
