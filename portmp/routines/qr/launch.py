@@ -31,7 +31,7 @@ from portmp.backends.base import Argument, Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
 from portmp.networks import Network
-from portmp.routines import base, small
+from portmp.routines import base, moves, small
 from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.qr import reference
 from portmp.routines.qr.steps import QrSteps, Reflectors
@@ -180,6 +180,16 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
         saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
         own = [*base.batched(a), *base.batched(t), least, *sums.buffers, *saved.buffers]
         self.panels.run(batch, m, width, own)
+
+    def across(self, v: Planes) -> Planes:
+        """On CPUs memory of its own: products read a first factor along its rows."""
+        if self.queue.device.properties.kind != "cpu":
+            return super().across(v)
+        return self.empty(v.shape[2], v.shape[1], v)
+
+    def keep_across(self, v: Planes, across: Planes) -> None:
+        if self.queue.device.properties.kind == "cpu":
+            moves.copied(self.turned(v), out=across)
 
     def empty(self, rows: int, columns: int, like: Planes) -> Planes:
         return allocate(self.form, (self.batch, rows, columns), like.queue)

@@ -16,10 +16,11 @@ from portmp.routines.triangular.steps import M, Steps
 
 
 class Reflectors(NamedTuple, Generic[M]):
-    """A factor 1 - v t^-1 v^T of Q: where its v begins, v (m - first, width), and t."""
+    """A factor 1 - v t^-1 v^T of Q: where its v begins, v (m - first, width), v^T, and t."""
 
     first: int
     v: M
+    across: M
     t: M
 
 
@@ -35,6 +36,13 @@ class QrSteps(Steps[M]):
     def panel(self, a: M, t: M) -> None:
         """Factor a of at most BLOCK columns: R, below it the vectors; and their t."""
 
+    def across(self, v: M) -> M:
+        """v^T as products read it: a view, or memory of its own, which ``keep_across`` fills."""
+        return self.turned(v)
+
+    def keep_across(self, v: M, across: M) -> None:
+        """Some columns of v are there."""
+
     @abstractmethod
     def empty(self, rows: int, columns: int, like: M) -> M:
         """New memory, which holds anything, as a (stack of) matrices as *like*."""
@@ -43,38 +51,47 @@ class QrSteps(Steps[M]):
         """R takes the upper triangle of a; the factors of Q, from the left."""
         m, n = self.shape(a)
         k = min(m, n)
-        v, cuts = self.empty(m, k, a), _cuts(k)
+        cuts = _cuts(k)
+        v = self.empty(m, k, a)
+        every = Reflectors(0, v, self.across(v), v)
         found = [
-            Reflectors(
-                at, self.part(v, slice(at, m), slice(at, end)), self.empty(end - at, end - at, a)
-            )
+            self._some(every, at, end, self.empty(end - at, end - at, a))
             for at, end in pairwise(cuts)
         ]
         for each, end in zip(found, cuts[1:], strict=False):
-            self._columns(a, v, each.t, each.first, end)
+            self._columns(a, every, each.t, each.first, end)
             self.apply(each, self.part(a, slice(0, m), slice(end, n)), True)
         return found
 
-    def _columns(self, a: M, v: M, t: M, first: int, end: int) -> Reflectors[M]:
+    def _some(self, every: Reflectors[M], first: int, end: int, t: M) -> Reflectors[M]:
+        """What columns first to end - 1 of all v make."""
+        m, _ = self.shape(every.v)
+        below, columns = slice(first, m), slice(first, end)
+        v, across = self.part(every.v, below, columns), self.part(every.across, columns, below)
+        return Reflectors(first, v, across, t)
+
+    def _columns(self, a: M, every: Reflectors[M], t: M, first: int, end: int) -> Reflectors[M]:
         """Columns first to end - 1, from row *first* on, as one factor.
 
-        Its v stands in these columns of *v*, from row *first* on, and zeros above it.
+        Its v stands in these columns of *every* v, from row *first* on, and zeros above it.
         """
         m, _ = self.shape(a)
-        width, below, columns = end - first, slice(first, m), slice(first, end)
-        found = Reflectors(first, self.part(v, below, columns), t)
+        width, columns = end - first, slice(first, end)
+        found = self._some(every, first, end, t)
         if width <= definition.BLOCK:
-            self.panel(self.part(a, below, columns), t)
+            self.panel(self.part(a, slice(first, m), columns), t)
             whole = slice(0, m)
-            self.trapezoid(self.part(a, whole, columns), first, self.part(v, whole, columns))
+            v, across = self.part(every.v, whole, columns), self.part(every.across, columns, whole)
+            self.trapezoid(self.part(a, whole, columns), first, v)
+            self.keep_across(v, across)
             return found
         h = definition.half(width)
         middle, top, bottom = first + h, slice(0, h), slice(h, width)
-        left = self._columns(a, v, self.part(t, top, top), first, middle)
+        left = self._columns(a, every, self.part(t, top, top), first, middle)
         self.apply(left, self.part(a, slice(0, m), slice(middle, end)), True)
-        right = self._columns(a, v, self.part(t, bottom, bottom), middle, end)
-        both = self.part(left.v, slice(h, m - first), top), right.v
-        self.multiply(self.turned(both[0]), both[1], self.part(t, top, bottom), "set")
+        right = self._columns(a, every, self.part(t, bottom, bottom), middle, end)
+        beside = self.part(left.across, top, slice(h, m - first))
+        self.multiply(beside, right.v, self.part(t, top, bottom), "set")
         return found
 
     def apply(self, one: Reflectors[M], c: M, transposed: bool) -> None:
@@ -85,7 +102,7 @@ class QrSteps(Steps[M]):
             return
         mine = self.part(c, slice(one.first, m), slice(0, columns))
         w = self.empty(width, columns, c)
-        self.multiply(self.turned(one.v), mine, w, "set")
+        self.multiply(one.across, mine, w, "set")
         t = self.turned(one.t) if transposed else one.t
         self.solve(t, w, lower=transposed, unit=False)
         self.multiply(one.v, w, mine, "subtract")

@@ -179,7 +179,9 @@ def copied_triangle(
     key = copy_spec(a.format.name, threads)
     columns = out.shape[-1]
     lines = out.size // columns
-    spread = min(threads, 1 << (columns - 1).bit_length()).bit_length() - 1
+    # Neighbours of GPUs' threads are neighbours in memory; on CPUs each thread has a few.
+    apart = 1 if out.device.properties.kind == "gpu" else EACH
+    spread = min(threads, 1 << (base.blocks(columns, apart) - 1).bit_length()).bit_length() - 1
     across, down = base.blocks(columns, EACH << spread), base.blocks(lines, threads >> spread)
     flags = [np.int32(one) for one in (lower, unit, out is a, spread)]
     out.queue.launch(
