@@ -12,7 +12,7 @@ a matrix with the condition number 10^10, beside float64 factors alone; ``csr`` 
 sparse matrix of 27 elements a row with a vector: bytes of elements, indices, borders and both
 vectors over the time. ``--routine peers`` measures python-flint's and mpmath's factorisations with
 as many bits, where they are installed, and portmp's beside them, products too: the least of some
-runs, by the clock and in seconds of all processors, which other work on the machine changes less.
+turns, by the clock and in seconds of all processors, which other work on the machine changes less.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -334,10 +334,11 @@ def beside(
     for form in (f for f in BITS if formats is None or f in formats):
         for name, runs in LIBRARIES.items():
             for n in PEER_SIZES[name] if kept[name] else ():
-                for routine, function, run in runs(form, n, device):
-                    if left() < 0:
-                        return
-                    seconds, processors = least(run)
+                if left() < 0:
+                    return
+                given = list(runs(form, n, device))
+                for (routine, function, _), measured in zip(given, by_turns(given), strict=True):
+                    seconds, processors = measured
                     rate = operations_of(routine, n) / seconds
                     print(
                         f"{name:12} {function:31} {form:3} n = {n:5}  {seconds:9.4f} s  "
@@ -367,20 +368,24 @@ def installed(package: str) -> str | None:
         return None
 
 
-def least(run: Callable[[], Any]) -> tuple[float, float]:
-    """Seconds by the clock and of all processors, each the least of two to six runs.
+def by_turns(runs: Sequence[Run]) -> list[tuple[float, float]]:
+    """Seconds of each by the clock and of all processors, the least of two to eight turns.
 
-    The first may compile. What takes longer than ten seconds of processors runs once.
+    The first turn may compile. What takes longer than ten seconds of processors runs once. A
+    machine's rate changes with time: by turns all have the same share of it.
     """
-    times: list[tuple[float, float]] = []
+    times: list[list[tuple[float, float]]] = [[] for _ in runs]
     begun = time.perf_counter()
-    while len(times) < 6 and (len(times) < 2 or time.perf_counter() - begun < 6):
-        clock, processors = time.perf_counter(), time.process_time()
-        run()
-        times.append((time.perf_counter() - clock, time.process_time() - processors))
-        if times[0][1] > 10:
+    for turn in range(8):
+        if turn > 1 and time.perf_counter() - begun > 8 * len(runs):
             break
-    return min(t for t, _ in times), min(p for _, p in times)
+        for (*_, run), mine in zip(runs, times, strict=True):
+            if mine and mine[0][1] > 10:
+                continue
+            clock, processors = time.perf_counter(), time.process_time()
+            run()
+            mine.append((time.perf_counter() - clock, time.process_time() - processors))
+    return [(min(t for t, _ in mine), min(p for _, p in mine)) for mine in times]
 
 
 def settled(found: Any) -> Any:
