@@ -21,6 +21,7 @@ from portmp.routines import base
 from portmp.routines.cholesky import reference as cholesky_reference
 from portmp.routines.lu import reference as lu_reference
 from portmp.routines.ozaki import launch as ozaki
+from portmp.routines.ozaki import residues
 from portmp.routines.ozaki.options import Ozaki1, Ozaki2
 from portmp.routines.qr import reference as qr_reference
 from portmp.routines.reference import Host
@@ -622,11 +623,23 @@ def test_bits_of_products_by_integers(device: Device, monkeypatch: pytest.Monkey
         mp.linalg.solve(a, a, method="ozaki3")
 
 
-@pytest.mark.parametrize("method", [Ozaki2(), Ozaki1(), Ozaki2(workspace=400_000)])
+@pytest.mark.parametrize(
+    ("method", "kind", "cuts"),
+    [
+        (Ozaki2(), "cpu", 2),
+        (Ozaki2(), "gpu", 1),
+        (Ozaki1(), "", 2),
+        (Ozaki2(workspace=400_000), "", 0),
+    ],
+)
 def test_squares_by_integers_cut_their_rows_once(
-    device: Device, monkeypatch: pytest.MonkeyPatch, method: Ozaki1 | Ozaki2
+    device: Device, monkeypatch: pytest.MonkeyPatch, method: Ozaki1 | Ozaki2, kind: str, cuts: int
 ) -> None:
-    """As first factors and as second ones, for all blocks; each block anew with little memory."""
+    """For all blocks, as first factors and as second ones where these are not alike; each block
+    anew with little memory."""
+    numbers = residues.numbers
+    if kind:
+        monkeypatch.setattr(residues, "numbers", lambda form, _, k, by: numbers(form, kind, k, by))
     monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
     monkeypatch.setattr(definition, "MANY", (16**3,) * 4)
     monkeypatch.setattr(steps, "WHOLE_BY_INTEGERS", 32)
@@ -652,7 +665,7 @@ def test_squares_by_integers_cut_their_rows_once(
         )
         wanted = triangular_reference.triangle(whole, lower=lower, unit=False)
         assert bits(found.to_limbs()) == bits(wanted)
-        assert len(cut) > 4 if method.workspace else len(cut) == 2
+        assert len(cut) == cuts if cuts else len(cut) > 4
     host = dominant(form, 150, "integers")
     found = mp.linalg.cholesky(
         mp.from_limbs([np.stack([p, p]) for p in host], form, device), method=method

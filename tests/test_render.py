@@ -41,6 +41,7 @@ from portmp.networks import network
 from portmp.networks.operators import ARITY
 from portmp.routines import (
     ceilings,
+    cholesky,
     compilation_units,
     elementwise,
     engines,
@@ -126,6 +127,7 @@ def of_some_devices(on: str, form: str) -> Iterator[KernelSpec]:
     """Kernels of linear algebra for CPUs, for blocks that wait, of small matrices."""
     if on == "opencl" and form in ("dd", "ts"):
         yield triangular.kernel_spec(form, 4)
+        yield cholesky.kernel_spec(form)
         yield lu.alone_spec(form, 4, 64)
         yield qr.alone_spec(form, 4, 64)
         yield lu.swap_spec(form, 1)
