@@ -152,9 +152,62 @@ def cbrt(s: Setting) -> str:
 # --- hypot --------------------------------------------------------------------------------------
 
 
+_ENDLESS = """
+far_x = opposite(either(finite(a), isnan(a)))
+far_y = opposite(either(finite(b), isnan(b)))
+endless = either(far_x, far_y)
+"""
+_OF_TWO_LIMBS = """
+a = fabs(x[0])
+b = fabs(y[0])
+s = scale(select(less(a, b), b, a))
+back = scale(s)
+x0 = x[0] * s
+x1 = x[1] * s
+y0 = y[0] * s
+y1 = y[1] * s
+p, ep = two_prod(x0, x0)
+q, eq = two_prod(y0, y0)
+c, ec = two_prod(x0 + x0, x1)
+d, ed = two_prod(y0 + y0, y1)
+t, et = two_sum(p, q)
+g = sqrt(t)
+r = fma(-g, g, t)
+ep, e1 = two_sum(ep, eq)
+c, e2 = two_sum(c, d)
+r, e3 = two_sum(r, et)
+ep, e4 = two_sum(ep, c)
+r, e5 = two_sum(r, ep)
+rest = fma(x1, x1, ec) + fma(y1, y1, ed)
+rest = rest + (((e1 + e2) + (e3 + e4)) + e5)
+v = 0.5 / g
+l = r * v
+r = fma(-(g + g), l, r)
+r = fma(-l, l, r)
+r = r + rest
+g, l = fast_two_sum(g, l)
+l = fma(r, v, l)
+g, l = fast_two_sum(g, l)
+"""
+
+
 @cache
 def hypot(s: Setting) -> str:
-    """The root of the sum of squares, both scaled by a power of two."""
+    """The root of the sum of squares, both scaled by a power of two.
+
+    Of two limbs a root and one step, of which what is left is known with twice a word's bits.
+    """
+    if s.limbs == 2:
+        out = Listing()
+        out.write(_OF_TWO_LIMBS)
+        words = [out.named(f"{word} * back") for word in chopped(out, s, ["g", "l"])]
+        out.write(f"{_ENDLESS}ok = finite({words[0]})")
+        special = "select(endless, 1e999, a + b)"
+        out.write(f"return select(ok, {words[0]}, {special}), select(ok, {words[1]}, 0)")
+        source = "square root of exact squares, one step with what is left in two words"
+        return s.define(
+            s.named("hypot"), f"x:{s.kind} y:{s.kind} -> {s.kind}", out, source, MEASURED
+        )
     n = s.limbs + 1
     out = Listing()
     a, _ = magnitude(out, "x", s.limbs)
@@ -169,9 +222,7 @@ def hypot(s: Setting) -> str:
     total = out.settle(out.cascade(levels), n)
     root = square_root(out, s, total)
     words = scaled(out, chopped(out, s, out.settle(root, s.limbs, ordered=True)), k, s)
-    for name, word in (("far_x", a[0]), ("far_y", b[0])):
-        out.write(f"{name} = opposite(either(finite({word}), isnan({word})))")
-    out.write("endless = either(far_x, far_y)")
+    out.write(f"a = {a[0]}\nb = {b[0]}{_ENDLESS}")
     special = f"select(endless, 1e999, {a[0]} + {b[0]})"
     guarded(out, words, "some", special)
     return s.define(
