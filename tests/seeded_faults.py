@@ -935,6 +935,14 @@ FAULTS = (
         "on_the_host and float16",
     ),
     Fault(
+        "fmod: the nearest multiple below the largest numbers overflows",
+        "portmp/networks/functions/rounding.py",
+        'return f"less({2.0 ** (s.largest_exponent - 1)!r}, {word})"',
+        'return f"less(1e999, {word})"',
+        "test_functions.py",
+        "largest_numbers and dd",
+    ),
+    Fault(
         "residues of one matrix as both factors: the second one's rows are the first one's",
         "portmp/routines/ozaki/launch.py",
         "replace(words[-1], first=columns.start - spans[-1].start)",

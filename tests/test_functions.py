@@ -348,7 +348,7 @@ def test_remainders_are_exact() -> None:
     f = formats.get("dd")
     draw = random.Random(7)
     for _ in range(40):
-        x = draw.getrandbits(100) << draw.randint(0, 800)
+        x = draw.getrandbits(100) << draw.choice([0, 30, 50, 60, draw.randint(0, 800)])
         y = (draw.getrandbits(100) | 1) << draw.randint(0, 20)
         given = [
             [np.array([w]) for w in constants.words_of(Fraction(v), "float64", 2)] for v in (x, y)
@@ -357,7 +357,25 @@ def test_remainders_are_exact() -> None:
         assert sum(Fraction(float(limb[0])) for limb in found) == x % y
 
 
-@pytest.mark.parametrize("form", ["ts", "dd", "qd"])
+@pytest.mark.parametrize("form", ["float32", "float64", "ds", "dd", "d+s", "ts", "qd"])
+def test_remainders_of_the_largest_numbers(form: str) -> None:
+    """Where the nearest multiple overflows: quotients of any size, the largest number itself."""
+    f = formats.get(form)
+    largest = float(np.finfo(f.word).max)
+    draw = random.Random(form)
+    exponent = math.frexp(largest)[1]
+    for i in range(60):
+        x = largest if i % 3 == 0 else float(np.dtype(f.word).type(draw.uniform(0.3, 1) * largest))
+        y = x / draw.choice([1.0, draw.uniform(1, 4), 2.0 ** draw.uniform(2, 60)])
+        if i % 5 == 0:
+            y = math.ldexp(draw.uniform(1, 2), -draw.randint(0, exponent - 2))
+        y = float(np.dtype(f.word).type(y))
+        given = [[np.array([w if k == 0 else 0.0], f.word) for k in range(f.limbs)] for w in (x, y)]
+        found = elementwise(f, "fmod", *given)
+        assert sum(Fraction(float(w[0])) for w in found) == Fraction(x) % Fraction(y), (x, y)
+
+
+@pytest.mark.parametrize("form", ["ts", "ds", "dd", "qd"])
 def test_remainders_of_limbs_with_gaps(form: str) -> None:
     """They have more bits than the format: u^N of y, for quotients up to u^-4."""
     f = formats.get(form)
@@ -371,7 +389,7 @@ def test_remainders_of_limbs_with_gaps(form: str) -> None:
             ]
             for _ in range(2)
         )
-        up = 2.0 ** draw.randint(p, min(4 * p - 4, LARGEST[f.word] // 2))
+        up = 2.0 ** draw.choice([0, p // 2, draw.randint(p, min(4 * p - 4, LARGEST[f.word] // 2))])
         given = [[np.array([w], f.word) for w in words] for words in ([v * up for v in x], y)]
         with ieee.quiet():
             found = elementwise(f, "fmod", *given)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from itertools import pairwise
 
@@ -160,7 +161,10 @@ What has more bits loses those below: limbs with gaps between them, if the quoti
 
 
 def _step(s: Setting, kept: int) -> str:
-    """Subtracts the multiple of b 2^m nearest to r, m as small as leaves the multiple below 2^p."""
+    """Subtracts the multiple of b 2^m nearest to r, m as small as leaves the multiple below 2^p.
+
+    Of huge r one that is below r, as the nearest one may overflow: the last or the one before.
+    """
     n = s.limbs
     out = Listing()
     m = out.named(f"exponent(r[0]) - exponent(b[0]) - {s.p - 3}")
@@ -168,7 +172,12 @@ def _step(s: Setting, kept: int) -> str:
     half = out.nearest(f"0.5 * {m}", s.nearest)
     first, second = out.named(f"power_of_two({half})"), out.named(f"power_of_two({m} - {half})")
     b = [out.named(f"({word} * {first}) * {second}") for word in limbs("b", n)]
-    q = integral(out, s, out.named(f"r[0] / {b[0]}"))
+    exact = out.named(f"r[0] / {b[0]}")
+    q = integral(out, s, exact)
+    if kept > n + NEAR:
+        last = floor_word(out, s, exact)
+        last = out.named(f"select(less({last}, 2), {last}, {last} - 1)")
+        q = out.named(f"select({_huge(s, 'r[0]')}, {last}, {q})")
     levels = [[word] for word in limbs("r", kept)]
     out.product([out.named(f"-{q}")], b, levels)
     out.write(returned(out.settle(out.cascade(levels), kept, robust=True)))
@@ -181,10 +190,15 @@ def _step(s: Setting, kept: int) -> str:
     )
 
 
+def _huge(s: Setting, word: str) -> str:
+    """Whether a multiple that is nearest to a positive word may overflow."""
+    return f"less({2.0 ** (s.largest_exponent - 1)!r}, {word})"
+
+
 def _far(s: Setting) -> str:
     """The remainder nearest to zero for a quotient of any size, in the words of a near one."""
     n, kept = s.limbs, s.limbs + FAR
-    steps = 2 * (s.largest_exponent + s.p) // (s.p - 4) + 1
+    steps = 2 * (s.largest_exponent + s.p) // (s.p - 4) + 3
     loop = s.named("fmod_steps")
     if loop not in NETWORKS:
         stage = Stage(_step(s, kept), tuple((float(i),) for i in range(steps)))
@@ -196,22 +210,85 @@ def _far(s: Setting) -> str:
     return s.define(s.named("fmod_far"), signature, out, "long division", EXACT)
 
 
+def _not_negative(out: Listing, s: Setting, r: Sequence[str], b: Sequence[str]) -> list[str]:
+    """The remainder nearest to zero, or that and b."""
+    below = out.named(f"less({r[0]}, 0)")
+    more = [out.named(f"select({below}, {word}, 0)") for word in b]
+    return out.settle(out.cascade(paired(r, more)), s.limbs, robust=True)
+
+
+_NEAR_OF_TWO_LIMBS = """
+p, e = two_prod(q, b[0])
+d, f = two_prod(q, b[1])
+h = a[0] - p
+t, e1 = two_sum(a[1], -e)
+t, e2 = two_sum(t, -d)
+h, l = two_sum(h, t)
+e1, e2 = two_sum(e1, e2)
+l, e3 = two_sum(l, e1)
+l, e4 = two_sum(l, -f)
+rest = (e2 + e3) + e4
+h, l = two_sum(h, l)
+below = less(h + (l + rest), 0)
+h, e1 = two_sum(h, select(below, b[0], 0))
+l, e2 = two_sum(l, select(below, b[1], 0))
+l, e3 = two_sum(l, e1)
+h, l = fast_two_sum(h, l)
+l = l + (rest + (e2 + e3))
+h, l = fast_two_sum(h, l)
+return h, l
+"""
+
+
+def _near(s: Setting) -> str:
+    """The remainder of a quotient of one word, by the integer q that is nearest to it.
+
+    The difference of the leading words is exact (Sterbenz), and so are all others but *rest*'s,
+    whose terms are of no-one's limbs but where these have gaps.
+    """
+    out = Listing()
+    out.write(_NEAR_OF_TWO_LIMBS)
+    return s.define(
+        s.named("fmod_near"), f"a:2 b:2 q:word -> {s.kind}", out, "long division", EXACT
+    )
+
+
+def _of_two_limbs(out: Listing, s: Setting) -> tuple[list[str], list[str], str]:
+    """Words of the remainder of |x| and |y|, and x's sign."""
+    a, sign = magnitude(out, "x", 2)
+    b, _ = magnitude(out, "y", 2)
+    out.write(f"quotient = {a[0]} / {b[0]}\nq = (quotient + {s.nearest}) - {s.nearest}")
+    out.write(f"far = either(less({2.0 ** (s.p - 3)!r}, quotient), {_huge(s, a[0])})")
+    last = Listing()
+    found = last.named(f"{_far(s)}(a, b)")
+    words = _not_negative(last, s, limbs(found, 2 + NEAR), limbs("b", 2))
+    last.write(returned(words))
+    beyond = s.define(s.named("fmod_beyond"), f"a:2 b:2 -> {s.kind}", last, "long division", EXACT)
+    pair = f"{value(a)}, {value(b)}"
+    r = limbs(out.named(f"seldom(far, {beyond}({pair}), {_near(s)}({pair}, q))"), 2)
+    return r, b, sign
+
+
 @cache
 def fmod(s: Setting) -> str:
     """Long division, a word of the quotient a step, to the nearest multiple; then to that below."""
     n, near = s.limbs, s.limbs + NEAR
     out = Listing()
-    a, sign = magnitude(out, "x", n)
-    b, _ = magnitude(out, "y", n)
-    out.write(f"defined = both(finite(x[0]), nonzero(y[0]))\nall_of = opposite(finite({b[0]}))")
-    out.write("inside = both(defined, opposite(all_of))")
-    a, b = chosen(out, "inside", a, ["0"]), chosen(out, "inside", b, ["1"])
-    once = out.named(f"{_step(s, near)}({value([*a, *['0'] * NEAR])}, {value(b)}, 0)")
-    far = out.named(f"less({s.p - 3}, exponent({a[0]}) - exponent({b[0]}))")
-    r = limbs(out.named(f"seldom({far}, {_far(s)}({value(a)}, {value(b)}), {once})"), near)
-    below = out.named(f"less({r[0]}, 0)")
-    more = [out.named(f"select({below}, {word}, 0)") for word in b]
-    words = out.settle(out.cascade(paired(r, more)), n, robust=True)
+    if n == 2:
+        words, b, sign = _of_two_limbs(out, s)
+        out.write("defined = both(finite(x[0]), nonzero(y[0]))")
+        out.write(f"all_of = opposite(finite({b[0]}))")
+    else:
+        a, sign = magnitude(out, "x", n)
+        b, _ = magnitude(out, "y", n)
+        out.write(f"defined = both(finite(x[0]), nonzero(y[0]))\nall_of = opposite(finite({b[0]}))")
+        out.write("inside = both(defined, opposite(all_of))")
+        a, b = chosen(out, "inside", a, ["0"]), chosen(out, "inside", b, ["1"])
+        once = out.named(f"{_step(s, near)}({value([*a, *['0'] * NEAR])}, {value(b)}, 0)")
+        far = out.named(f"less({s.p - 3}, exponent({a[0]}) - exponent({b[0]}))")
+        far = out.named(f"either({far}, {_huge(s, a[0])})")
+        r = limbs(out.named(f"seldom({far}, {_far(s)}({value(a)}, {value(b)}), {once})"), near)
+        words = _not_negative(out, s, r, b)
     words = chosen(out, "all_of", limbs("x", n), signed(out, words, sign))
     head = out.named(f"select(nonzero({words[0]}), {words[0]}, copysign(0, x[0]))")
     out.write("ok = both(defined, opposite(isnan(y[0])))")
