@@ -257,8 +257,8 @@ def _of_two_limbs(out: Listing, s: Setting) -> tuple[list[str], list[str], str]:
     """Words of the remainder of |x| and |y|, and x's sign."""
     a, sign = magnitude(out, "x", 2)
     b, _ = magnitude(out, "y", 2)
-    out.write(f"quotient = {a[0]} / {b[0]}\nq = (quotient + {s.nearest}) - {s.nearest}")
-    out.write(f"far = either(less({2.0 ** (s.p - 3)!r}, quotient), {_huge(s, a[0])})")
+    out.write(f"ratio = {a[0]} / {b[0]}\nq = (ratio + {s.nearest}) - {s.nearest}")
+    out.write(f"far = either(less({2.0 ** (s.p - 3)!r}, ratio), {_huge(s, a[0])})")
     last = Listing()
     found = last.named(f"{_far(s)}(a, b)")
     words = _not_negative(last, s, limbs(found, 2 + NEAR), limbs("b", 2))
