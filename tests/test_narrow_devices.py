@@ -21,10 +21,11 @@ from portmp.backends.opencl.runtime import ClDevice, ClQueue
 from portmp.discovery import probe
 from portmp.errors import DeviceError, LaunchError
 from portmp.formats import inputs
-from portmp.routines import base, cholesky, compilation_units, engines, gemm, gravity, split2021
+from portmp.routines import base, compilation_units, engines, gemm, gravity, split2021
 from portmp.routines.gemm.schedule import GemmSchedule
 from portmp.routines.ozaki import Ozaki1, Ozaki2
 from portmp.routines.reference import Host
+from portmp.routines.triangular.launch import copy_spec
 from portmp.runtime import planes, program
 from portmp.schedules import database
 from portmp.verify import cases as verify
@@ -157,10 +158,10 @@ def test_comparing_and_the_probe(launched: Launched) -> None:
 def test_a_block_or_a_grid_too_large_is_refused() -> None:
     """Before anything runs, with the kernel's name, what is given and what is allowed."""
     device = narrow(32)
-    one = cholesky.kernel_spec("dd", 64)
-    kernel = program.kernels(device, one)["cholesky"]
+    one = copy_spec("dd", 64)
+    kernel = program.kernels(device, one)["triangle"]
     with pytest.raises(
-        LaunchError, match=r"'cholesky' .*: 64 threads a block, opencl:\d+ allows 32"
+        LaunchError, match=r"'triangle' .*: 64 threads a block, opencl:\d+ allows 32"
     ):
         device.queue.launch(kernel, (1, 1, 1), (64, 1, 1), [])
     with pytest.raises(LaunchError, match="64 threads a block"):
