@@ -222,18 +222,17 @@ p, e = two_prod(q, b[0])
 d, f = two_prod(q, b[1])
 h = a[0] - p
 t, e1 = two_sum(a[1], -e)
-t, e2 = two_sum(t, -d)
+h, e2 = two_sum(h, -d)
 h, l = two_sum(h, t)
-e1, e2 = two_sum(e1, e2)
-l, e3 = two_sum(l, e1)
-l, e4 = two_sum(l, -f)
-rest = (e2 + e3) + e4
-h, l = two_sum(h, l)
-below = less(h + (l + rest), 0)
+e1, e3 = two_sum(e1, e2)
+e1, e4 = two_sum(e1, -f)
+l, e5 = two_sum(l, e1)
+rest = (e3 + e4) + e5
+below = less((h + l) + rest, 0)
 h, e1 = two_sum(h, select(below, b[0], 0))
 l, e2 = two_sum(l, select(below, b[1], 0))
 l, e3 = two_sum(l, e1)
-h, l = fast_two_sum(h, l)
+h, l = two_sum(h, l)
 l = l + (rest + (e2 + e3))
 h, l = fast_two_sum(h, l)
 return h, l
@@ -243,8 +242,8 @@ return h, l
 def _near(s: Setting) -> str:
     """The remainder of a quotient of one word, by the integer q that is nearest to it.
 
-    The difference of the leading words is exact (Sterbenz), and so are all others but *rest*'s,
-    whose terms are of no-one's limbs but where these have gaps.
+    The difference of the leading words is exact (Sterbenz). Sums keep their errors; what is left of
+    them, *rest*, is zero where the limbs of a and b have no gaps.
     """
     out = Listing()
     out.write(_NEAR_OF_TWO_LIMBS)
