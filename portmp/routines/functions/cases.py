@@ -11,6 +11,9 @@ from portmp.routines.case import COUNT, Case
 from portmp.routines.functions import reference
 from portmp.routines.reference import Host
 
+MENDED = {("fmod", "hostile"): "hostile-2"}
+"""Cases whose recorded results were wrong once: reports of before are not judged by today's."""
+
 
 def cases(form: Format) -> Iterator[Case]:
     """Values about 1, of all sizes, and everything that is special."""
@@ -21,7 +24,8 @@ def cases(form: Format) -> Iterator[Case]:
             "hostile": partial(inputs.hostile, form, COUNT),
         }
         for kind, make in makers.items():
-            yield _case(form, name, kind, [make(f"{name}{i}") for i in range(arity)])
+            label = MENDED.get((name, kind), kind)
+            yield _case(form, name, label, [make(f"{name}{i}") for i in range(arity)])
 
 
 def _case(form: Format, name: str, kind: str, operands: list[Host]) -> Case:
