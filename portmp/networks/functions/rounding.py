@@ -252,10 +252,8 @@ def _near(s: Setting) -> str:
     )
 
 
-def _of_two_limbs(out: Listing, s: Setting) -> tuple[list[str], list[str], str]:
-    """Words of the remainder of |x| and |y|, and x's sign."""
-    a, sign = magnitude(out, "x", 2)
-    b, _ = magnitude(out, "y", 2)
+def _of_two_limbs(out: Listing, s: Setting, a: Sequence[str], b: Sequence[str]) -> list[str]:
+    """Words of the remainder of a and b, positive."""
     out.write(f"ratio = {a[0]} / {b[0]}\nq = (ratio + {s.nearest}) - {s.nearest}")
     out.write(f"far = either(less({2.0 ** (s.p - 3)!r}, ratio), {_huge(s, a[0])})")
     last = Listing()
@@ -264,8 +262,7 @@ def _of_two_limbs(out: Listing, s: Setting) -> tuple[list[str], list[str], str]:
     last.write(returned(words))
     beyond = s.define(s.named("fmod_beyond"), f"a:2 b:2 -> {s.kind}", last, "long division", EXACT)
     pair = f"{value(a)}, {value(b)}"
-    r = limbs(out.named(f"seldom(far, {beyond}({pair}), {_near(s)}({pair}, q))"), 2)
-    return r, b, sign
+    return limbs(out.named(f"seldom(far, {beyond}({pair}), {_near(s)}({pair}, q))"), 2)
 
 
 @cache
@@ -273,14 +270,12 @@ def fmod(s: Setting) -> str:
     """Long division, a word of the quotient a step, to the nearest multiple; then to that below."""
     n, near = s.limbs, s.limbs + NEAR
     out = Listing()
+    a, sign = magnitude(out, "x", n)
+    b, _ = magnitude(out, "y", n)
+    out.write(f"defined = both(finite(x[0]), nonzero(y[0]))\nall_of = opposite(finite({b[0]}))")
     if n == 2:
-        words, b, sign = _of_two_limbs(out, s)
-        out.write("defined = both(finite(x[0]), nonzero(y[0]))")
-        out.write(f"all_of = opposite(finite({b[0]}))")
+        words = _of_two_limbs(out, s, a, b)
     else:
-        a, sign = magnitude(out, "x", n)
-        b, _ = magnitude(out, "y", n)
-        out.write(f"defined = both(finite(x[0]), nonzero(y[0]))\nall_of = opposite(finite({b[0]}))")
         out.write("inside = both(defined, opposite(all_of))")
         a, b = chosen(out, "inside", a, ["0"]), chosen(out, "inside", b, ["1"])
         once = out.named(f"{_step(s, near)}({value([*a, *['0'] * NEAR])}, {value(b)}, 0)")

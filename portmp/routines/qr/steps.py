@@ -15,6 +15,13 @@ from portmp import definition
 from portmp.routines.triangular.steps import M, Steps
 
 
+class Vectors(NamedTuple, Generic[M]):
+    """All v side by side, and all v^T."""
+
+    v: M
+    across: M
+
+
 class Reflectors(NamedTuple, Generic[M]):
     """A factor 1 - v t^-1 v^T of Q: where its v begins, v (m - first, width), v^T, and t."""
 
@@ -53,7 +60,7 @@ class QrSteps(Steps[M]):
         k = min(m, n)
         cuts = _cuts(k)
         v = self.empty(m, k, a)
-        every = Reflectors(0, v, self.across(v), v)
+        every = Vectors(v, self.across(v))
         found = [
             self._some(every, at, end, self.empty(end - at, end - at, a))
             for at, end in pairwise(cuts)
@@ -63,14 +70,14 @@ class QrSteps(Steps[M]):
             self.apply(each, self.part(a, slice(0, m), slice(end, n)), True)
         return found
 
-    def _some(self, every: Reflectors[M], first: int, end: int, t: M) -> Reflectors[M]:
+    def _some(self, every: Vectors[M], first: int, end: int, t: M) -> Reflectors[M]:
         """What columns first to end - 1 of all v make."""
         m, _ = self.shape(every.v)
         below, columns = slice(first, m), slice(first, end)
         v, across = self.part(every.v, below, columns), self.part(every.across, columns, below)
         return Reflectors(first, v, across, t)
 
-    def _columns(self, a: M, every: Reflectors[M], t: M, first: int, end: int) -> Reflectors[M]:
+    def _columns(self, a: M, every: Vectors[M], t: M, first: int, end: int) -> Reflectors[M]:
         """Columns first to end - 1, from row *first* on, as one factor.
 
         Its v stands in these columns of *every* v, from row *first* on, and zeros above it.
