@@ -17,20 +17,28 @@ from portmp.formats import Format, inputs
 from portmp.routines import panel, small
 from portmp.routines.cholesky import launch as cholesky_launch
 from portmp.routines.cholesky import reference as cholesky_reference
+from portmp.routines.lu import launch as lu_launch
 from portmp.routines.lu import reference as lu_reference
+from portmp.routines.qr import launch as qr_launch
 from portmp.routines.reference import Host
 from portmp.routines.triangular.routine import dominant
+from portmp.runtime.planes import allocate
 
 OPTIMISED = False
 
 FORMATS = ("float32", "float64", "ds", "dd", "d+s", "ts", "td", "qs", "qd", "qd2011", "ts2021")
-SHAPES = ((1, 1), (7, 7), (16, 16), (17, 13), (9, 30), (32, 32), (64, 20), (64, 64))
-"""Of each size of kernel: whole, with rows and columns to spare; wide, tall, of two panels."""
-FAST = {("dd", shape) for shape in ((1, 1), (16, 16), (9, 30), (64, 64))} | {
+SHAPES = ((1, 1), (7, 7), (16, 16), (17, 13), (9, 30), (32, 32), (64, 20))
+"""Of each size of kernel: whole, with rows and columns to spare; wide, tall ..."""
+TWO_PANELS = ((64, 64), (33, 64), (64, 33), (50, 47))
+"""... of two panels in one launch; whole, wide, tall, with rows and columns to spare."""
+FAST = {("dd", shape) for shape in ((1, 1), (16, 16), (9, 30), (64, 64), (33, 64))} | {
+    ("d+s", (50, 47)),
     ("d+s", (7, 7)),
     ("ts", (17, 13)),
     ("qd", (7, 7)),
 }
+
+FAST_QR = {("dd", (7, 7)), ("dd", (40, 33)), ("d+s", (20, 64))}
 
 
 @pytest.fixture
@@ -113,7 +121,7 @@ def compare_qr(device: Device, form: Format, shape: tuple[int, int], name: str) 
     "kernels of other sizes and formats are one text",
     unless=lambda p: (p["form"], p["shape"]) in FAST,
 )
-@pytest.mark.parametrize("shape", SHAPES, ids=lambda s: f"{s[0]}x{s[1]}")
+@pytest.mark.parametrize("shape", SHAPES + TWO_PANELS, ids=lambda s: f"{s[0]}x{s[1]}")
 @pytest.mark.parametrize("form", FORMATS)
 def test_lu(gpu: Device, form: str, shape: tuple[int, int]) -> None:
     """Factors and pivots of each matrix; rows or columns nearer; in the matrix's memory."""
@@ -124,9 +132,9 @@ def test_lu(gpu: Device, form: str, shape: tuple[int, int]) -> None:
 
 @slow(
     "kernels of other sizes and formats are one text",
-    unless=lambda p: (p["form"], p["n"]) in {("dd", 16), ("dd", 40), ("qs", 7), ("d+s", 20)},
+    unless=lambda p: (p["form"], p["n"]) in {("dd", 16), ("dd", 64), ("qs", 7), ("d+s", 40)},
 )
-@pytest.mark.parametrize("n", [1, 7, 16, 20, 32, 40])
+@pytest.mark.parametrize("n", [1, 7, 16, 20, 32, 33, 40, 64, 70])
 @pytest.mark.parametrize("form", FORMATS)
 def test_cholesky(gpu: Device, form: str, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Lower and upper factors, in place, of triangles beside anything; which is not positive."""
@@ -182,9 +190,11 @@ def test_cholesky_panels(
 
 @slow(
     "kernels of other sizes and formats are one text",
-    unless=lambda p: (p["form"], p["shape"]) in {("dd", (7, 7)), ("dd", (40, 33))},
+    unless=lambda p: (p["form"], p["shape"]) in FAST_QR,
 )
-@pytest.mark.parametrize("shape", [(1, 1), (7, 7), (16, 16), (9, 5), (5, 9), (60, 20), (40, 33)])
+@pytest.mark.parametrize(
+    "shape", [(1, 1), (7, 7), (16, 16), (9, 5), (5, 9), (60, 20), (40, 33), (20, 64), *TWO_PANELS]
+)
 @pytest.mark.parametrize("form", FORMATS)
 def test_qr(gpu: Device, form: str, shape: tuple[int, int]) -> None:
     """Q and R of matrices, one with columns of zeros, one whose columns depend; rows or columns
@@ -209,6 +219,32 @@ def test_panels_of_cpus(
             compare_lu(device, f, shape, "lu of CPUs", overwrite=True)
         else:
             compare_qr(device, f, shape, "qr of CPUs")
+
+
+@pytest.mark.parametrize("n", [8, 32, 33, 64])
+def test_one_launch(gpu: Device, n: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stack of small matrices is factored by one launch, whatever their size."""
+    rng = np.random.default_rng(n)
+    a = mp.array(rng.standard_normal((2, n, n)), "dd", gpu)
+    spd = a @ a.transpose(0, 2, 1)
+    out = allocate(a.format, a.shape, a.planes.queue)
+    launched = []
+    queue = type(a.planes.queue)
+    launch = queue.launch
+
+    def counted(self: object, kernel: object, *rest: object) -> object:
+        launched.append(kernel)
+        return launch(self, kernel, *rest)
+
+    monkeypatch.setattr(queue, "launch", counted)
+    for factor in (
+        lambda: lu_launch.factor(a.planes, out, None),
+        lambda: cholesky_launch.factor(spd.planes, None),
+        lambda: qr_launch.factor(a.planes, None),
+    ):
+        launched.clear()
+        factor()
+        assert len(launched) == 1
 
 
 def test_more_matrices_than_a_block_has(gpu: Device) -> None:

@@ -7,10 +7,11 @@ as many matrices as a warp holds, or one. The numbers change speed, never bits.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from portmp import definition
 from portmp.backends.base import Argument, Device
 from portmp.formats import Format
 from portmp.networks import Network
@@ -31,11 +32,16 @@ GROUPS = 8
 """A thread's elements are computed in so many groups of neighbours that are still worked on."""
 RESIDENT = 1
 """Blocks of threads that share a compute unit at least."""
+TEAM = 128
+"""Threads of a matrix that has several panels, at least ..."""
+AT_ONCE = {1: 4, 2: 4, 3: 3, 4: 3}
+"""... and how many of these matrices share a compute unit at least, by limbs."""
 
 
 class Shape(NamedTuple):
-    """Threads of a block; rows and columns of a matrix; parts that a row is cut into; whether a
-    matrix is that of threads of one warp; slots of a group; blocks that share a compute unit."""
+    """Threads of a block; rows and columns of a panel; parts that a row is cut into; whether a
+    matrix is that of threads of one warp; slots of a group; blocks that share a compute unit;
+    panels of a matrix, which are factored one after the other in one launch."""
 
     threads: int
     rows: int
@@ -44,6 +50,7 @@ class Shape(NamedTuple):
     within: bool
     group: int
     resident: int
+    panels: int = 1
 
     def blocks(self, batch: int) -> int:
         """Blocks of threads for so many matrices."""
@@ -64,7 +71,7 @@ def shape_of(
     GPU. *nets*: what a step does with each element, by default a fused multiply-add.
     """
     m, n = (next((size for size in SIZES if size >= count), None) for count in (rows, columns))
-    if m is None or n is None or (device is not None and device.properties.kind == "cpu"):
+    if m is None or n is None:
         return None
     words = form.limbs * np.dtype(form.word).itemsize // 4
     warp = max(device.properties.warp_size, WARP) if device is not None else WARP
@@ -78,9 +85,50 @@ def shape_of(
         parts *= 2
     parts = min(parts, most_parts)
     threads = max(m * parts, warp)
-    if device is not None and device.properties.max_threads < threads:
+    if device is not None and _unable(device, threads):
         return None
     return Shape(threads, m, n, parts, m * parts <= warp, max(n // parts // GROUPS, 1), RESIDENT)
+
+
+def _unable(device: Device, threads: int) -> bool:
+    return device.properties.kind == "cpu" or device.properties.max_threads < threads
+
+
+def two_panels(
+    form: Format,
+    device: Device | None,
+    rows: int,
+    columns: int,
+    nets: Iterable[Network] = (),
+    most_parts: int = SIZES[-1],
+) -> Shape | None:
+    """How matrices of two panels are cut, each of up to so many *rows* and *columns*.
+
+    A block of threads has a matrix. Otherwise as ``shape_of``.
+    """
+    one = shape_of(form, device, rows, columns, nets, most_parts)
+    if one is None:
+        return None
+    parts = max(one.parts, TEAM // rows)
+    if device is not None and _unable(device, rows * parts):
+        return None
+    group = max(columns // parts // GROUPS, 1)
+    return Shape(rows * parts, rows, columns, parts, False, group, AT_ONCE[form.limbs], 2)
+
+
+def roles(form: Format, operators: Iterable[str], shape: Shape) -> dict[str, Network]:
+    """Networks of a kernel by role: *operators*, and with several panels those of products."""
+    found = {op: form.operator(op) for op in operators}
+    if shape.panels > 1:
+        found |= form.accumulator("accurate").networks
+        found |= {op: form.operator(op) for op in ("mul", "add")}
+    return found
+
+
+def values(form: Format, shape: Shape) -> dict[str, Any]:
+    """Parameters of a kernel."""
+    sums = {"period": form.accumulator("accurate").period, "slab": definition.SLAB}
+    return {**shape._asdict(), **sums}
 
 
 def operand(v: Planes) -> list[Argument]:

@@ -2,9 +2,14 @@
 ##
 ## A thread has a row, or every ${parts}-th element of it, in registers; ${threads // (rows * parts)} matrices a block of threads.
 ## The slots that hold a row turn: the column that is worked on is always the first one.
+##
+## With two *panels* a launch factors whole matrices of so many: out first becomes a's lower triangle;
+## the first panel's rows below are unknowns of a triangular system, whose products the others lose.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace name="small" file="/linalg/small.mako"/>
+<%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
+<%namespace name="right" file="/linalg/blocks.mako"/>
 <%
     p, long = w.platform, w.platform.index
     fma, div, neg, sqrt = (w.function(networks[role]) for role in ("fma", "div", "neg", "sqrt"))
@@ -18,10 +23,19 @@
     stride = rows + beyond
 %>
 <% element = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
-${arithmetic(w, [networks[role] for role in ("sqrt", "div", "neg", "fma")])}
-/* the lower triangles of ${rows} rows at most, zeros above; failed: the first order whose pivot is not positive */
+<%
+    size = rows * panels
+    ## Threads that share a row below the first panel.
+    abreast = max(each // rows, 1)
+    target = lambda row, column: f"corner + ({row}) * out_row + ({column}) * out_col"
+%>
+${arithmetic(w, list(networks.values()))}
+% if panels > 1:
+${leading_chain(w, slab)}\
+% endif
+/* the lower triangles of ${size} rows at most, zeros above; failed: the first order whose pivot is not positive */
 ${p.kernel_of(threads, resident)} cholesky_small(
-    const ${long} batch, const int n, const int origin,
+    const ${long} batch, const int ${"all" if panels > 1 else "n"}, const int ${"start" if panels > 1 else "origin"},
 ${matrix(w, "a")} const int a_turned,
 ${matrix(w, "out", const=False)} const int out_turned,
     ${p.pointer.format("int")}failed)
@@ -31,14 +45,39 @@ ${small.shape(w, threads, rows, columns, parts)}\
     ${p.shared} ${w.word} pivot${k}[${matrices}];
     ${p.shared} ${w.word} factor${k}[${matrices * stride}];
 % endfor
-    const int height = entry < batch ? n : 0, width = n;
     const int first = matrix * ${stride};
-    int order = 0;
     if (self < ${beyond}) {
         const ${w.value} none = ${w.zero()};
 ${small.kept(w, "factor", f"first + {rows} + self", "none", " " * 8)}\
     }
-${small.read(w, "a", rows, columns, parts, barrier, lower=True)}\
+% if panels > 1:
+% for k in w.limbs:
+    ${p.shared} ${w.word} known${k}[${2 * rows}];
+% endfor
+    const int j = self % ${rows}, side = self / ${rows};
+    const ${long} corner = out_start + entry * out_batch;
+    for (int e = self; e < all * ${size}; e += ${each}) {
+        const int i = e / ${size}, column = e % ${size};
+        const ${long} at = a_start + entry * a_batch + i * a_row + (column < i ? column : i) * a_col;
+        const ${long} to = ${target("i", "column")};
+        if (column < all) {
+            ${w.value} z = ${w.element("a", "at")};
+            if (column > i)
+                z = ${w.zero()};
+% for k in w.limbs:
+            ${w.store("out", k, "to", w.word_of("z", k))}
+% endfor
+        }
+    }
+    ${p.device_barrier}
+
+    for (int begin = 0; begin < all; begin += ${rows}) {
+    const int n = all - begin < ${rows} ? all - begin : ${rows}, origin = start + begin;
+    const ${long} diagonal = out_start + begin * (out_row + out_col);
+% endif
+    const int height = entry < batch ? n : 0, width = n;
+    int order = 0;
+${small.read(w, "out" if panels > 1 else "a", rows, columns, parts, barrier, lower=True, start="diagonal" if panels > 1 else None)}\
 
     for (int k = 0; k < n; ++k) {
         const int turn = k % ${parts}, live = n - k + turn, active = row > k;
@@ -80,5 +119,21 @@ ${small.turned(count, ["done"], " " * 12)}\
     if (self == 0 && height > 0 && (origin == 0 || (order != 0 && failed[entry] == 0)))
         failed[entry] = order;
     const int turns = ${"n" if parts == 1 else f"(n + {parts - 1}) / {parts}"};
-${small.write(w, "out", rows, columns, parts, barrier, "row", "turns", lower=True)}\
+${small.write(w, "out", rows, columns, parts, barrier, "row", "turns", lower=True, start="diagonal" if panels > 1 else None)}\
+% if panels > 1:
+    ${p.device_barrier}
+    if (begin == 0) {
+        const int unknowns = ${rows}, below = all - ${rows};
+<%
+    side_of = lambda row, column: target(f"{rows} + {column}", row)
+    rows_below = lambda row, column: target(f"{rows} + {row}", column)
+    corner = lambda row, column: target(f"{rows} + {row}", f"{rows} + {column}")
+%>\
+${right.system(w, networks, rows, abreast, "below", "out", target, "out", side_of, True)}\
+        ${p.device_barrier}
+${right.product(w, networks, abreast, period, "below", "below", "unknowns", "out", rows_below, "out", side_of, "out", corner, True, "i >= j")}\
+        ${p.device_barrier}
+    }
+    }
+% endif
 }

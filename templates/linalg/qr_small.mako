@@ -2,10 +2,15 @@
 ##
 ## A thread has a column, or every ${parts}-th element of it, in registers: what templates of small matrices
 ## call a row here is a column, and elements along it are rows. ${threads // (rows * parts)} matrices a block of threads.
+##
+## With two *panels* a launch factors whole matrices of so many: after a panel columns on the right are
+## multiplied by its factor of Q, in tiles.
 <%! from portmp.definition import halvings %>
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%namespace name="small" file="/linalg/small.mako"/>
+<%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
+<%namespace name="right" file="/linalg/blocks.mako"/>
 <%
     p, long = w.platform, w.platform.index
     f = {role: w.function(net) for role, net in networks.items()}
@@ -15,11 +20,15 @@
     barrier = p.warp_barrier if within and p.warp_barrier else p.barrier
     element = lambda u: f"part + {u * parts}" if parts > 1 else f"{u}"
     last = lambda u: u * parts + parts - 1
+    ## The second panel has fewer rows.
+    there = lambda u: f" && {u * parts} < width" if panels > 1 else ""
     ## A thread's lanes of the sums, and the slots of each.
     mine = lanes // parts
     slots = [range(c, count, mine) for c in range(mine)]
     groups = [range(g, min(g + group, count)) for g in range(0, count, group)]
     shares = -(-columns // each)
+    ## Threads that share a column on the right.
+    abreast = max(each // rows, 1)
 %>
 <% held = lambda memory, index: w.pack(f"{memory}{k}[{index}]" for k in w.limbs) %>
 <%def name="kept(memory, index, value, pad)">${small.kept(w, memory, index, value, pad)}</%def>
@@ -33,7 +42,7 @@ ${pad}${w.store(name, k, index, w.word_of(value, k))}
 % if distance == mine:
             ${w.type(state)} ${name}_state = ${w.zero(state)};
 % for u in slots[c]:
-            if (${last(u)} > k) {
+            if (${last(u)} > k${there(u)}) {
                 const ${w.type(state)} z = ${f["accumulate"]}(${name}_state, ${held("next", f"before + {element(u)}")}, own[${u}]);
                 ${name}_state = ${element(u)} > k && ${element(u)} < width ? z : ${name}_state;
             }
@@ -46,12 +55,19 @@ ${lane_sum(name + "b", c + distance, distance * 2)}\
 % endif
 </%def>
 ${arithmetic(w, list(networks.values()))}
-/* of matrices of ${columns} rows and ${rows} columns at most: R, below it the vectors, and their triangles t */
+% if panels > 1:
+${leading_chain(w, slab)}\
+% endif
+/* of matrices of ${columns} rows and ${columns if panels > 1 else rows} columns at most: R, below it the vectors; their triangles t, and where
+   asked for the *vectors* as a unit trapezoid */
 ${p.kernel_of(threads, resident)} qr_small(
-    const ${long} batch, const int m, const int n,
-${matrix(w, "a")} const int a_turned,
-${matrix(w, "out", const=False)} const int out_turned,
+    const ${long} batch, const int ${"high" if panels > 1 else "m"}, const int ${"wide" if panels > 1 else "n"},
+${matrix(w, "a", const=False)} const int a_turned,
 ${matrix(w, "t", const=False)}\
+${matrix(w, "v", const=False)} const int vectors,
+% if panels > 1:
+${matrix(w, "share", const=False)}\
+% endif
     const ${w.word} negligible)
 {
 ${small.shape(w, threads, rows, columns, parts)}\
@@ -64,10 +80,21 @@ ${small.shape(w, threads, rows, columns, parts)}\
     ${p.shared} ${w.word} part_sum${k}[${threads}];
 % endif
 % endfor
-    const int height = entry < batch ? n : 0, width = m;
     const int before = matrix * ${columns}, first = matrix * ${rows};
-${small.read(w, "a", rows, columns, parts, barrier)}\
-    const ${long} corner = t_start + entry * t_batch;
+% if panels > 1:
+% for k in w.limbs:
+    ${p.shared} ${w.word} known${k}[${2 * rows}];
+% endfor
+    const int count = high < wide ? high : wide, j = self % ${rows}, side = self / ${rows};
+    for (int begin = 0; begin < count; begin += ${rows}) {
+    const int m = high - begin, n = count - begin < ${rows} ? count - begin : ${rows};
+% else:
+    const int begin = 0;
+% endif
+    const ${long} skipped = begin * (a_row + a_col), panel = a_start + skipped;
+    const int height = entry < batch ? n : 0, width = m;
+${small.read(w, "a", rows, columns, parts, barrier, start="panel")}\
+    const ${long} corner = t_start + entry * t_batch + begin * t_row;
 
     for (int k = 0; k < n; ++k) {
         if (row == k) {
@@ -154,7 +181,7 @@ ${kept("factor", "before + i", "z", " " * 16)}\
 % endfor
         ${barrier}
 % for slots_of in groups:
-        if (${last(slots_of[-1])} >= k) {
+        if (${last(slots_of[-1])} >= k${there(slots_of[0])}) {
 % for u in slots_of:
             {
                 const ${w.value} l = ${held("factor", f"before + {element(u)}")};
@@ -170,5 +197,45 @@ ${small.narrowed(w, "z", " " * 16)}\
         }
 % endfor
     }
-${small.write(w, "out", rows, columns, parts, barrier, "row", "0")}\
+${small.write(w, "a", rows, columns, parts, barrier, "row", "0", start="panel")}\
+    if (vectors && row < height) {
+        const ${long} head = v_start + entry * v_batch + (begin + row) * v_col;
+        ${w.value} z = ${w.zero()};
+% if panels > 1:
+        for (int i = part; i < begin; i += ${parts}) {
+            const ${long} at = head + i * v_row;
+${put("v", "at", "z", " " * 12)}\
+        }
+% endif
+% for u in range(count):
+        if (${element(u)} < width) {
+            const ${long} at = head + (begin + ${element(u)}) * v_row;
+            z = ${element(u)} > row ? own[${u}] : ${w.zero()};
+            if (${element(u)} == row)
+                z = ${w.first_of(networks["add"].result, 1.0)};
+${put("v", "at", "z", " " * 12)}\
+        }
+% endfor
+    }
+% if panels > 1:
+    ${p.device_barrier}
+    const ${long} diagonal = panel + entry * a_batch, vectors_at = v_start + entry * v_batch + begin * (v_row + v_col);
+    const ${long} share_at = share_start + entry * share_batch;
+    for (int beside = n; begin + beside < wide; beside += ${rows}) {
+        const int unknowns = n, right = wide - begin - beside;
+<%
+    vectors = lambda row, column: f"vectors_at + {row} * v_row + {column} * v_col"
+    across = lambda row, column: vectors(column, row)
+    triangle = lambda row, column: f"corner + {column} * t_row + {row} * t_col"
+    share = lambda row, column: f"share_at + {row} * share_row + {column} * share_col"
+    tile = lambda row, column: f"diagonal + {row} * a_col + (beside + {column}) * a_row"
+%>\
+${right.product(w, networks, abreast, period, "right", "unknowns", "m", "v", across, "a", tile, "share", share, False)}\
+${right.system(w, networks, rows, abreast, "right", "t", triangle, "share", share, True)}\
+        ${p.device_barrier}
+${right.product(w, networks, abreast, period, "right", "m", "unknowns", "v", vectors, "share", share, "a", tile, True)}\
+        ${p.device_barrier}
+    }
+    }
+% endif
 }

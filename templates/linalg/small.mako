@@ -1,12 +1,13 @@
 ## What factorisations of small matrices share: a thread has a row, or every so many-th element of one,
 ## in registers; a block of threads has a few matrices, or one.
-<%def name="shape(w, threads, rows, columns, parts)">
+## *turned*: what a thread's row is counted from.
+<%def name="shape(w, threads, rows, columns, parts, turned='self')">
 <%
     p, long = w.platform, w.platform.index
     each = rows * parts
 %>\
     const int thread = (int)${p.axis(p.local_id, 0)}, self = thread % ${each}, matrix = thread / ${each};
-    const int row = self % ${rows}, part = self / ${rows};
+    const int row = ${turned} % ${rows}, part = self / ${rows};
     const ${long} entry = ${p.axis(p.group_id, 0)} * ${threads // each} + matrix;
     ${p.shared} ${w.word} hold[${threads // each * rows * (columns + 1)}];
     const int held = matrix * ${rows * (columns + 1)};
@@ -14,14 +15,14 @@
 ## Rows come and go by way of the block's memory, limb by limb, so that neighbours in memory are read
 ## and written at once: along rows or, *turned*, along columns where these are nearer. What a thread
 ## reads or writes is *step* apart in memory and *jump* in the block's; the first *inside* of it are in
-## the matrix.
-<%def name="places(w, operand, rows, columns, parts)">
+## the matrix. *start*: where the first matrix begins, if not where the operand does.
+<%def name="places(w, operand, rows, columns, parts, start)">
 <%
     long, down = w.platform.index, rows * parts // columns
 %>\
         const int turned = ${operand}_turned;
         const int i = turned ? self % ${rows} : self / ${columns}, j = turned ? self / ${rows} : self % ${columns};
-        const ${long} base = ${operand}_start + (entry < batch ? entry : 0) * ${operand}_batch;
+        const ${long} base = ${start or operand + "_start"} + (entry < batch ? entry : 0) * ${operand}_batch;
         const ${long} from = base + i * ${operand}_row + j * ${operand}_col;
         const ${long} step = turned ? ${parts} * ${operand}_col : ${down} * ${operand}_row;
         const int start = held + i * ${columns + 1} + j, jump = turned ? ${parts} : ${down * (columns + 1)};
@@ -31,7 +32,7 @@
 ## Whether element u is on the diagonal or left of it.
 <%def name="left(rows, columns, parts, u)">(turned ? j + ${u * parts} <= i : j <= i + ${u * (rows * parts // columns)})</%def>
 ## What is not in the matrix becomes anything that is.
-<%def name="read(w, operand, rows, columns, parts, barrier, lower=False)">
+<%def name="read(w, operand, rows, columns, parts, barrier, lower=False, start=None)">
 <%
     count, long = columns // parts, w.platform.index
     ## What was read may be written over from here on.
@@ -39,7 +40,7 @@
 %>\
     ${w.value} own[${count}];
     {
-${places(w, operand, rows, columns, parts)}\
+${places(w, operand, rows, columns, parts, start)}\
         ${w.value} given[${count}];
 % for u in range(count):
         {
@@ -61,12 +62,12 @@ ${places(w, operand, rows, columns, parts)}\
     }
 </%def>
 ## Slots have turned so many times; the row goes to row *to*.
-<%def name="write(w, operand, rows, columns, parts, barrier, to, turns, lower=False)">
+<%def name="write(w, operand, rows, columns, parts, barrier, to, turns, lower=False, start=None)">
 <%
     count, long = columns // parts, w.platform.index
 %>\
     {
-${places(w, operand, rows, columns, parts)}\
+${places(w, operand, rows, columns, parts, start)}\
 % for k in w.limbs:
 % for u in range(count):
         hold[held + ${to} * ${columns + 1} + part + (${u} + ${turns}) % ${count} * ${parts}] = ${w.word_of(f"own[{u}]", k)};
@@ -109,11 +110,11 @@ ${pad}own[${u}] = ${one};
 </%def>
 ## Slots 1 to the last, or with parts 0 to the last, lose what *update* subtracts from them, where
 ## they are still worked on; with one part they turn. *after*: with one part those after this slot do, and
-## none turns.
-<%def name="updated(w, groups, slot, parts, fma, factor, after=None)">
+## none turns. *busy*: a further condition.
+<%def name="updated(w, groups, slot, parts, fma, factor, after=None, busy='')">
 <% turning = parts == 1 and after is None %>\
 % for slots in groups:
-        if (${slots[0] * parts} < live) {
+        if (${slots[0] * parts} < live${busy}) {
 % for u in slots:
 % if parts > 1 or u > (after or 0):
             {

@@ -70,8 +70,17 @@ def panel_spec(form: str, rows: int) -> KernelSpec:
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Whole factors of few rows, of many matrices."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("sqrt", "div", "neg", "fma")}
-    return spec("cholesky_small", "linalg/cholesky_small.mako", f, roles, **shape._asdict())
+    roles = small.roles(f, ("sqrt", "div", "neg", "fma"), shape)
+    values = small.values(f, shape)
+    return spec("cholesky_small", "linalg/cholesky_small.mako", f, roles, **values)
+
+
+def small_shape(form: Format, device: Device | None, n: int) -> small.Shape | None:
+    """How matrices are cut that one launch factors."""
+    most = definition.BLOCK
+    if n <= most:
+        return small.shape_of(form, device, n, n)
+    return small.two_panels(form, device, most, most) if n <= 2 * most else None
 
 
 class _OnDevice(OnDevice, CholeskySteps[Planes]):
@@ -164,8 +173,8 @@ def factor(a: Planes, method: Method, *, overwrite: bool = False) -> Factored:
     failed = np.zeros(a.shape[0], np.int32)
     if not a.size:
         return Factored(a, failed)
-    shape = small.shape_of(a.format, a.device, a.shape[1], a.shape[1])
-    if shape and a.shape[1] <= definition.BLOCK:
+    shape = small_shape(a.format, a.device, a.shape[1])
+    if shape:
         out = a if overwrite else allocate(a.format, a.shape, a.queue)
         orders = allocate_numbers("int32", (a.shape[0],), a.queue)
         _small(shape, a, out, 0, orders)

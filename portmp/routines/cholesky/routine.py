@@ -9,7 +9,6 @@ from typing import ClassVar
 from portmp import definition
 from portmp.backends.base import Device
 from portmp.formats import Format
-from portmp.routines import small
 from portmp.routines.case import Case
 from portmp.routines.cholesky import launch, reference
 from portmp.routines.routine import Routine
@@ -32,9 +31,10 @@ class Cholesky(Routine):
                 yield "cholesky", (launch.kernel_spec(form.name),)
             for each in rows:
                 yield f"cholesky_panel{each}", (launch.panel_spec(form.name, each),)
-            shape = small.shape_of(form, device, definition.BLOCK, definition.BLOCK)
-            if shape:
-                yield "cholesky_small", (launch.small_spec(form.name, shape),)
+            for name, panels in (("cholesky_small", 1), ("cholesky_panels", 2)):
+                shape = launch.small_shape(form, device, panels * definition.BLOCK)
+                if shape:
+                    yield name, (launch.small_spec(form.name, shape),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

@@ -69,10 +69,20 @@ def alone(form: Format, device: Device | None) -> KernelSpec | None:
 
 @cache
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
-    """Whole panels of few rows, of many matrices."""
+    """Panels of few rows whole, of many matrices; or these whole, which have a few panels."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("div", "neg", "fma")}
-    return spec("lu_small", "linalg/lu_small.mako", f, roles, **shape._asdict())
+    roles = small.roles(f, ("div", "neg", "fma"), shape)
+    return spec("lu_small", "linalg/lu_small.mako", f, roles, **small.values(f, shape))
+
+
+def small_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
+    """How matrices are cut that one launch factors."""
+    most = definition.BLOCK
+    if min(rows, columns) <= most:
+        return small.shape_of(form, device, rows, columns)
+    if max(rows, columns) <= 2 * most:
+        return small.two_panels(form, device, 2 * most, most)
+    return None
 
 
 @cache
@@ -160,7 +170,7 @@ def _found(w: Planes, panels: int, placed: int, ordered: int) -> _Found:
 
 
 def _few_rows(shape: small.Shape, a: Planes, out: Planes, first: int, found: _Found) -> None:
-    """A panel of few rows: out becomes the factors of a, which may be out itself."""
+    """What has few rows: out becomes the factors of a, which may be out itself."""
     batch, m, width = a.shape
     key = small_spec(out.format.name, shape)
     slot, counts = first // definition.BLOCK * batch, [v.shape[-1] for v in found[2:]]
@@ -269,8 +279,8 @@ def factor(a: Planes, w: Planes, method: Method) -> Factored:
     count = min(m, n)
     if not w.size:
         return Factored(np.zeros((batch, count), np.int32), np.zeros(batch, np.int32))
-    shape = small.shape_of(w.format, w.device, m, n)
-    if shape and count <= definition.BLOCK:
+    shape = small_shape(w.format, w.device, m, n)
+    if shape:
         kept = _found(w, 1, 0, m)
         _few_rows(shape, a, w, 0, kept)
         return Factored(kept.pivots, kept.singular, kept.order.view_as((batch, m)))

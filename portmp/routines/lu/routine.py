@@ -11,7 +11,7 @@ import numpy as np
 from portmp import definition
 from portmp.backends.base import Device
 from portmp.formats import Format, inputs
-from portmp.routines import base, small
+from portmp.routines import base
 from portmp.routines.case import Case
 from portmp.routines.lu import launch, reference
 from portmp.routines.routine import Routine
@@ -34,9 +34,10 @@ class Lu(Routine):
                 yield "lu_tall", launch.of_many(form, device)
             threads = launch.threads_for(device)
             yield "lu_swap", (launch.swap_spec(form.name, threads),)
-            shape = small.shape_of(form, device, definition.BLOCK, definition.BLOCK)
-            if shape:
-                yield "lu_small", (launch.small_spec(form.name, shape),)
+            for name, size in (("lu_small", definition.BLOCK), ("lu_panels", 2 * definition.BLOCK)):
+                shape = launch.small_shape(form, device, size, size)
+                if shape:
+                    yield name, (launch.small_spec(form.name, shape),)
             yield "rows", (launch.rows_spec(form.name, base.threads(device, COPYING)),)
 
     def cases(self, form: Format) -> Iterator[Case]:

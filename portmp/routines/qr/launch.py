@@ -22,6 +22,7 @@ likewise. 2 n^2 (m - n/3) operations.
 from __future__ import annotations
 
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,7 +35,7 @@ from portmp.networks import Network
 from portmp.routines import base, moves, small
 from portmp.routines.panel import Panels, Shape, rows_alone
 from portmp.routines.qr import reference
-from portmp.routines.qr.steps import QrSteps, Reflectors
+from portmp.routines.qr.steps import QrSteps, Reflectors, Vectors, cuts
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, threads_of, width_for
 from portmp.routines.triangular.steps import Method
@@ -93,21 +94,37 @@ def alone(form: Format, device: Device | None) -> KernelSpec | None:
     return alone_spec(form.name, width, rows_alone(form, device))
 
 
+def panel_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
+    """How panels of few rows are cut, a thread a column."""
+    return small.shape_of(form, device, columns, rows, _each(form), definition.ROW_LANES)
+
+
+def _each(form: Format) -> list[Network]:
+    """What a step does with each element."""
+    return [net for role, net in _roles(form).items() if role in ("accumulate", "fma")]
+
+
 def small_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
-    """How panels are cut, a thread a column."""
-    nets = [net for role, net in _roles(form).items() if role in ("accumulate", "fma")]
-    return small.shape_of(form, device, columns, rows, nets, definition.ROW_LANES)
+    """How matrices are cut that one launch factors."""
+    most = definition.BLOCK
+    if columns <= min(most, rows):
+        return panel_shape(form, device, rows, columns)
+    if max(rows, columns) <= 2 * most:
+        lanes = definition.ROW_LANES
+        return small.two_panels(form, device, most, 2 * most, _each(form), lanes)
+    return None
 
 
 @cache
 def small_spec(form: str, shape: small.Shape) -> KernelSpec:
-    """Whole panels of few rows, of many matrices."""
+    """Panels of few rows whole, of many matrices; or these whole, which have a few panels."""
+    f = formats.get(form)
     return spec(
         "qr_small",
         "linalg/qr_small.mako",
-        formats.get(form),
-        _roles(formats.get(form)),
-        **shape._asdict(),
+        f,
+        _roles(f) | small.roles(f, (), shape),
+        **small.values(f, shape),
         lanes=definition.ROW_LANES,
     )
 
@@ -162,24 +179,57 @@ class _OnDevice(OnDevice, QrSteps[Planes]):
 
     def panel(self, a: Planes, t: Planes) -> None:
         batch, m, width = a.shape
-        least = np.dtype(self.form.word).type(self.negligible)
-        shape = small_shape(self.form, a.device, m, width)
+        shape = panel_shape(self.form, a.device, m, width)
         if shape:
-            key = small_spec(self.form.name, shape)
-            columns = small.operand(self.turned(a))
-            numbers: list[Argument] = [batch, np.int32(m), np.int32(width)]
-            a.queue.launch(
-                program.kernels(a.device, key)[key.name],
-                (shape.blocks(batch), 1, 1),
-                (shape.threads, 1, 1),
-                [*numbers, *columns, *columns, *base.batched(t), least],
-            )
+            self._few_rows(shape, a, t, None)
             return
         blocks = max(shape.count(m) for shape in self.panels.many)
         sums = allocate(self.form.compute, (2 * batch * blocks, definition.BLOCK), a.queue)
         saved = allocate(self.form.compute, (2 * batch, definition.BLOCK), a.queue)
-        own = [*base.batched(a), *base.batched(t), least, *sums.buffers, *saved.buffers]
+        own = [*base.batched(a), *base.batched(t), self._least, *sums.buffers, *saved.buffers]
         self.panels.run(batch, m, width, own)
+
+    @property
+    def _least(self) -> Argument:
+        least: np.generic[Any] = np.dtype(self.form.word).type(self.negligible)
+        return least
+
+    def _few_rows(self, shape: small.Shape, a: Planes, t: Planes, v: Planes | None) -> None:
+        """What has few rows; its vectors become v, where that is given."""
+        key = small_spec(self.form.name, shape)
+        shares = []
+        if shape.panels > 1:  # of a factor of Q in columns on the right
+            shares = base.batched(self.empty(definition.BLOCK, definition.BLOCK, a))
+        a.queue.launch(
+            program.kernels(a.device, key)[key.name],
+            (shape.blocks(self.batch), 1, 1),
+            (shape.threads, 1, 1),
+            [
+                self.batch,
+                *map(np.int32, a.shape[1:]),
+                *small.operand(self.turned(a)),
+                *base.batched(t),
+                *base.batched(a if v is None else v),
+                np.int32(v is not None),
+                *shares,
+                self._least,
+            ],
+        )
+
+    def factor(self, a: Planes) -> list[Reflectors[Planes]]:
+        """In one launch where a has few rows and columns."""
+        _, m, n = a.shape
+        k = min(m, n)
+        shape = small_shape(self.form, a.device, m, n)
+        if shape is None:
+            return super().factor(a)
+        v, t = self.empty(m, k, a), self.empty(k, min(k, definition.BLOCK), a)
+        self._few_rows(shape, a, t, v)
+        every = Vectors(v, self.across(v))
+        return [
+            self.reflectors(every, at, end, self.part(t, slice(at, end), slice(0, end - at)))
+            for at, end in pairwise(cuts(k))
+        ]
 
     def across(self, v: Planes) -> Planes:
         """On CPUs memory of its own: products read a first factor along its rows."""

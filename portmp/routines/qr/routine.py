@@ -28,9 +28,11 @@ class Qr(Routine):
             yield "qr", launch.unit(form, device)
             if launch.alone(form, device):
                 yield "qr_tall", launch.of_many(form, device)
-            shape = launch.small_shape(form, device, definition.BLOCK, definition.BLOCK)
-            if shape:
-                yield "qr_small", (launch.small_spec(form.name, shape),)
+            for name, panels in (("qr_small", 1), ("qr_panels", 2)):
+                size = panels * definition.BLOCK
+                shape = launch.small_shape(form, device, size, size)
+                if shape:
+                    yield name, (launch.small_spec(form.name, shape),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""

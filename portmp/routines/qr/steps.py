@@ -58,19 +58,19 @@ class QrSteps(Steps[M]):
         """R takes the upper triangle of a; the factors of Q, from the left."""
         m, n = self.shape(a)
         k = min(m, n)
-        cuts = _cuts(k)
+        edges = cuts(k)
         v = self.empty(m, k, a)
         every = Vectors(v, self.across(v))
         found = [
-            self._some(every, at, end, self.empty(end - at, end - at, a))
-            for at, end in pairwise(cuts)
+            self.reflectors(every, at, end, self.empty(end - at, end - at, a))
+            for at, end in pairwise(edges)
         ]
-        for each, end in zip(found, cuts[1:], strict=False):
+        for each, end in zip(found, edges[1:], strict=False):
             self._columns(a, every, each.t, each.first, end)
             self.apply(each, self.part(a, slice(0, m), slice(end, n)), True)
         return found
 
-    def _some(self, every: Vectors[M], first: int, end: int, t: M) -> Reflectors[M]:
+    def reflectors(self, every: Vectors[M], first: int, end: int, t: M) -> Reflectors[M]:
         """What columns first to end - 1 of all v make."""
         m, _ = self.shape(every.v)
         below, columns = slice(first, m), slice(first, end)
@@ -84,7 +84,7 @@ class QrSteps(Steps[M]):
         """
         m, _ = self.shape(a)
         width, columns = end - first, slice(first, end)
-        found = self._some(every, first, end, t)
+        found = self.reflectors(every, first, end, t)
         if width <= definition.BLOCK:
             self.panel(self.part(a, slice(first, m), columns), t)
             whole = slice(0, m)
@@ -120,7 +120,7 @@ class QrSteps(Steps[M]):
             self.apply(one, c, transposed)
 
 
-def _cuts(k: int) -> list[int]:
+def cuts(k: int) -> list[int]:
     """Where factors of k columns begin, and k: left halves of what is on the right."""
     found = [0] if k else []
     while found and found[-1] < k:
