@@ -220,16 +220,16 @@ def _not_negative(out: Listing, s: Setting, r: Sequence[str], b: Sequence[str]) 
 _NEAR_OF_TWO_LIMBS = """
 p, e = two_prod(q, b[0])
 d, f = two_prod(q, b[1])
-h = a[0] - p
-t, e1 = two_sum(a[1], -e)
-h, e2 = two_sum(h, -d)
+h = a[0] + p
+t, e1 = two_sum(a[1], e)
+h, e2 = two_sum(h, d)
 h, l = two_sum(h, t)
 e1, e3 = two_sum(e1, e2)
-e1, e4 = two_sum(e1, -f)
+e1, e4 = two_sum(e1, f)
 l, e5 = two_sum(l, e1)
 rest = (e3 + e4) + e5
 below = less((h + l) + rest, 0)
-h, e1 = two_sum(h, select(below, b[0], 0))
+h, e1 = fast_two_sum(select(below, b[0], 0), h)
 l, e2 = two_sum(l, select(below, b[1], 0))
 l, e3 = two_sum(l, e1)
 h, l = two_sum(h, l)
@@ -240,10 +240,11 @@ return h, l
 
 
 def _near(s: Setting) -> str:
-    """The remainder of a quotient of one word, by the integer q that is nearest to it.
+    """The remainder of a quotient of one word; -q is the integer that is nearest to it.
 
     The difference of the leading words is exact (Sterbenz). Sums keep their errors; what is left of
-    them, *rest*, is zero where the limbs of a and b have no gaps.
+    them, *rest*, is zero where the limbs of a and b have no gaps. What is below zero is so by less
+    than b: up to 2^(p - 3) the quotient's rounding, b[1] and a[1] move it by an eighth each.
     """
     out = Listing()
     out.write(_NEAR_OF_TWO_LIMBS)
@@ -288,8 +289,8 @@ def _of_two_limbs(s: Setting) -> str:
         for name, sign in zip("xy", signs, strict=True)
     )
     ratio = out.named(f"{a[0]} / {b[0]}", "ratio")
-    q = out.named(f"({ratio} + {s.nearest}) - {s.nearest}", "q")
-    # A bound just above 2^(p - 3); NaN is not below it.
+    q = out.named(f"{s.nearest} - ({ratio} + {s.nearest})", "q")
+    # The word after 2^(p - 3), as NaN is not less.
     near = out.named(f"less({ratio}, {2.0 ** (s.p - 3) + 0.25!r})", "near")
     rare = out.named(f"either({_huge(s, a[0])}, opposite(both({near}, finite({b[0]}))))", "rare")
     words = limbs(out.named(f"{_near(s)}({value(a)}, {value(b)}, {q})"), 2)
