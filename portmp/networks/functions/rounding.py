@@ -195,6 +195,11 @@ def _huge(s: Setting, word: str) -> str:
     return f"less({2.0 ** (s.largest_exponent - 1)!r}, {word})"
 
 
+def _one_word(s: Setting, ratio: str) -> str:
+    """Whether a quotient is at most 2^(p - 3), below the word after that: NaN is not."""
+    return f"less({ratio}, {2.0 ** (s.p - 3) + 0.25!r})"
+
+
 def _far(s: Setting) -> str:
     """The remainder nearest to zero for a quotient of any size, in the words of a near one."""
     n, kept = s.limbs, s.limbs + FAR
@@ -254,7 +259,7 @@ def _near(s: Setting) -> str:
 
 
 def _settled(s: Setting, op: str) -> str:
-    """The remainder of any operands; of two limbs those that are not ordinary."""
+    """The remainder of any operands; of two limbs those of which a quotient of one word is none."""
     n, near = s.limbs, s.limbs + NEAR
     out = Listing()
     a, sign = magnitude(out, "x", n)
@@ -262,13 +267,14 @@ def _settled(s: Setting, op: str) -> str:
     out.write(f"defined = both(finite(x[0]), nonzero(y[0]))\nall_of = opposite(finite({b[0]}))")
     out.write("inside = both(defined, opposite(all_of))")
     a, b = chosen(out, "inside", a, ["0"]), chosen(out, "inside", b, ["1"])
-    found = f"{_far(s)}({value(a)}, {value(b)})"
-    if n != 2:
+    if n == 2:
+        once, far = value(["0"] * near), f"opposite({_one_word(s, out.named(f'{a[0]} / {b[0]}'))})"
+    else:
         once = out.named(f"{_step(s, near)}({value([*a, *['0'] * NEAR])}, {value(b)}, 0)")
         far = out.named(f"less({s.p - 3}, exponent({a[0]}) - exponent({b[0]}))")
-        far = out.named(f"either({far}, {_huge(s, a[0])})")
-        found = f"seldom({far}, {found}, {once})"
-    words = _not_negative(out, s, limbs(out.named(found), near), b)
+    far = out.named(f"either({far}, {_huge(s, a[0])})")
+    r = limbs(out.named(f"seldom({far}, {_far(s)}({value(a)}, {value(b)}), {once})"), near)
+    words = _not_negative(out, s, r, b)
     words = chosen(out, "all_of", limbs("x", n), signed(out, words, sign))
     head = out.named(f"select(nonzero({words[0]}), {words[0]}, copysign(0, x[0]))")
     out.write("ok = both(defined, opposite(isnan(y[0])))")
@@ -290,8 +296,7 @@ def _of_two_limbs(s: Setting) -> str:
     )
     ratio = out.named(f"{a[0]} / {b[0]}", "ratio")
     q = out.named(f"{s.nearest} - ({ratio} + {s.nearest})", "q")
-    # The word after 2^(p - 3), as NaN is not less.
-    near = out.named(f"less({ratio}, {2.0 ** (s.p - 3) + 0.25!r})", "near")
+    near = out.named(_one_word(s, ratio), "near")
     rare = out.named(f"either({_huge(s, a[0])}, opposite(both({near}, finite({b[0]}))))", "rare")
     words = limbs(out.named(f"{_near(s)}({value(a)}, {value(b)}, {q})"), 2)
     usual = value([out.named(f"{word} * {signs[0]}") for word in words])
