@@ -422,6 +422,43 @@ def test_all_functions_anywhere(anywhere: Device, form: str) -> None:
     assert outcomes and all(outcome.ok for outcome in outcomes)
 
 
+@pytest.mark.parametrize("form", ["ds", "dd"])
+def test_remainders_of_mixed_neighbours(device: Device, form: str) -> None:
+    """Pairs whose quotient is one word between those that take the branch: the limits of both."""
+    f = formats.get(form)
+    p, top = formats.get(f.word).bits, LARGEST[f.word]
+    draw = random.Random(form)
+    pairs: list[tuple[list[float], list[float]]] = []
+    for bits in (0, 1, p - 4, p - 3, p - 2, p, 2 * p - 4):
+        for up in (0, top - 1 - bits, 3 * p - top):
+            y = Fraction(draw.getrandbits(2 * p) | 1 << (2 * p - 1), 1 << 2 * p) * Fraction(2) ** up
+            for part in (0, draw.randint(-3, 3) / 2.0**p, draw.random()):
+                x = y * 2**bits * (1 + Fraction(part))
+                words = [list(constants.words_of(v, f.word, 2)) for v in (x, y)]
+                pairs.append((words[0], words[1]))
+    special = [0.0, -0.0, math.inf, -math.inf, math.nan, 3.0, float(np.finfo(f.word).max)]
+    pairs += [([x, 0.0], [y, 0.0]) for x in special for y in special]
+    draw.shuffle(pairs)
+    given = [[np.array([pair[k][i] for pair in pairs], f.word) for i in (0, 1)] for k in (0, 1)]
+    found = mp.fmod(*(mp.from_limbs(limbs, form, device=device) for limbs in given)).to_limbs()
+    with ieee.quiet():
+        expected = elementwise(f, "fmod", *given)
+    for a, b in zip(expected, found, strict=True):
+        assert np.array_equal(a, b, equal_nan=True)
+        assert np.array_equal(np.signbit(a)[~np.isnan(a)], np.signbit(b)[~np.isnan(a)])
+    for (x, y), high, low in zip(pairs, *found, strict=True):
+        if math.isinf(y[0]) and math.isfinite(x[0]):
+            assert [high, low] == x
+            continue
+        if not (math.isfinite(x[0]) and math.isfinite(y[0]) and y[0]):
+            assert math.isnan(high) and low == 0
+            continue
+        dividend, divisor = (Fraction(limbs[0]) + Fraction(limbs[1]) for limbs in (x, y))
+        rest = abs(dividend) % divisor * (-1 if dividend < 0 else 1)
+        error = abs(Fraction(float(high)) + Fraction(float(low)) - rest)
+        assert error <= divisor / 2**f.bits, (x, y)
+
+
 # --- the public functions -----------------------------------------------------------------
 
 

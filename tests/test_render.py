@@ -256,6 +256,14 @@ def test_traits_change_the_spelling() -> None:
     assert contracted.count("#pragma clang fp contract(on)") == 1
 
 
+def test_vectors_call_no_function_for_their_size() -> None:
+    """A device whose function takes vectors by memory is not slowed by it."""
+    for form in ("ds", "dd"):
+        schedule = FlatSchedule(1, width=4)
+        one = elementwise.kernel_spec(form, "fmod", ("contiguous",) * 2, 1, schedule)
+        assert "fabs" not in one.render("opencl").text
+
+
 def test_templates_name_no_vendor() -> None:
     """Templates read tables by capability."""
     files = [f for f in TEMPLATES.rglob("*") if f.is_file()]

@@ -249,6 +249,9 @@ class Writer:
 
     def fabs(self, a: str) -> str:
         """The absolute value of a word."""
+        if self.width > 1:
+            # Where the function takes vectors by memory, a call costs more than what is around it.
+            return self._from_image(f"{self._image(a)} & {self._size_bits}")
         return self.platform.fabs[self.format.word].format(a)
 
     def _to_double(self, a: str) -> str:
@@ -436,25 +439,32 @@ class Writer:
         """A word's bits as an integer of its size."""
         return self.bits("as_int" if self.scalar == "float" else "as_long", word)
 
+    def _from_image(self, bits: str) -> str:
+        """The word whose bits these are."""
+        return self.bits("as_float" if self.scalar == "float" else "as_double", bits)
+
+    @property
+    def _size_bits(self) -> str:
+        """All bits of a word but its sign's."""
+        return f"{(1 << (31 if self.scalar == 'float' else 63)) - 1:#x}"
+
     def _of_bits(self, gate: str, first: str, second: str = "") -> str:
         """What gates make of the bits of words."""
         top, ones, magic = (23, 0xFF, 0x4B) if self.scalar == "float" else (52, 0x7FF, 0x433)
         bias = ones >> 1
         shift = self.literal(2.0**top + bias)
-        word = "as_float" if self.scalar == "float" else "as_double"
         match gate:
             case "negative":
                 return f"{self._image(first)} < 0"
             case "exponent":
                 field = f"({self._image(first)} >> {top} & {ones:#x})"
-                number = self.bits(word, f"{field} | {magic << (24 if top == 23 else top):#x}")
+                number = self._from_image(f"{field} | {magic << (24 if top == 23 else top):#x}")
                 return f"({number} - {shift})"
             case "power_of_two":
-                return self.bits(word, f"{self._image(f'{_nested(first)} + {shift}')} << {top}")
+                return self._from_image(f"{self._image(f'{_nested(first)} + {shift}')} << {top}")
             case "copysign":
-                size = (1 << (31 if top == 23 else 63)) - 1
-                held = f"({self._image(first)} & {size:#x})"
-                return self.bits(word, f"{held} | ({self._image(second)} & ~{size:#x})")
+                held = f"({self._image(first)} & {self._size_bits})"
+                return self._from_image(f"{held} | ({self._image(second)} & ~{self._size_bits})")
         raise RenderError(f"gate {gate} gives two results; assign them")
 
     # --- memory -------------------------------------------------------------------------

@@ -195,6 +195,11 @@ def _huge(s: Setting, word: str) -> str:
     return f"less({2.0 ** (s.largest_exponent - 1)!r}, {word})"
 
 
+def _one_word(s: Setting, ratio: str) -> str:
+    """Whether a quotient is at most 2^(p - 3), below the word after that: NaN is not."""
+    return f"less({ratio}, {2.0 ** (s.p - 3) + 0.25!r})"
+
+
 def _far(s: Setting) -> str:
     """The remainder nearest to zero for a quotient of any size, in the words of a near one."""
     n, kept = s.limbs, s.limbs + FAR
@@ -220,16 +225,16 @@ def _not_negative(out: Listing, s: Setting, r: Sequence[str], b: Sequence[str]) 
 _NEAR_OF_TWO_LIMBS = """
 p, e = two_prod(q, b[0])
 d, f = two_prod(q, b[1])
-h = a[0] - p
-t, e1 = two_sum(a[1], -e)
-h, e2 = two_sum(h, -d)
+h = a[0] + p
+t, e1 = two_sum(a[1], e)
+h, e2 = two_sum(h, d)
 h, l = two_sum(h, t)
 e1, e3 = two_sum(e1, e2)
-e1, e4 = two_sum(e1, -f)
+e1, e4 = two_sum(e1, f)
 l, e5 = two_sum(l, e1)
 rest = (e3 + e4) + e5
 below = less((h + l) + rest, 0)
-h, e1 = two_sum(h, select(below, b[0], 0))
+h, e1 = fast_two_sum(select(below, b[0], 0), h)
 l, e2 = two_sum(l, select(below, b[1], 0))
 l, e3 = two_sum(l, e1)
 h, l = two_sum(h, l)
@@ -240,10 +245,11 @@ return h, l
 
 
 def _near(s: Setting) -> str:
-    """The remainder of a quotient of one word, by the integer q that is nearest to it.
+    """The remainder of a quotient of one word; -q is the integer that is nearest to it.
 
     The difference of the leading words is exact (Sterbenz). Sums keep their errors; what is left of
-    them, *rest*, is zero where the limbs of a and b have no gaps.
+    them, *rest*, is zero where the limbs of a and b have no gaps. What is below zero is so by less
+    than b: up to 2^(p - 3) the quotient's rounding, b[1] and a[1] move it by an eighth each.
     """
     out = Listing()
     out.write(_NEAR_OF_TWO_LIMBS)
@@ -252,45 +258,65 @@ def _near(s: Setting) -> str:
     )
 
 
-def _of_two_limbs(out: Listing, s: Setting, a: Sequence[str], b: Sequence[str]) -> list[str]:
-    """Words of the remainder of a and b, positive."""
-    out.write(f"ratio = {a[0]} / {b[0]}\nq = (ratio + {s.nearest}) - {s.nearest}")
-    out.write(f"far = either(less({2.0 ** (s.p - 3)!r}, ratio), {_huge(s, a[0])})")
-    last = Listing()
-    found = last.named(f"{_far(s)}(a, b)")
-    words = _not_negative(last, s, limbs(found, 2 + NEAR), limbs("b", 2))
-    last.write(returned(words))
-    beyond = s.define(s.named("fmod_beyond"), f"a:2 b:2 -> {s.kind}", last, "long division", EXACT)
-    pair = f"{value(a)}, {value(b)}"
-    return limbs(out.named(f"seldom(far, {beyond}({pair}), {_near(s)}({pair}, q))"), 2)
-
-
-@cache
-def fmod(s: Setting) -> str:
-    """Long division, a word of the quotient a step, to the nearest multiple; then to that below."""
+def _settled(s: Setting, op: str) -> str:
+    """The remainder of any operands; of two limbs those of which a quotient of one word is none."""
     n, near = s.limbs, s.limbs + NEAR
     out = Listing()
     a, sign = magnitude(out, "x", n)
     b, _ = magnitude(out, "y", n)
     out.write(f"defined = both(finite(x[0]), nonzero(y[0]))\nall_of = opposite(finite({b[0]}))")
+    out.write("inside = both(defined, opposite(all_of))")
+    a, b = chosen(out, "inside", a, ["0"]), chosen(out, "inside", b, ["1"])
     if n == 2:
-        words = _of_two_limbs(out, s, a, b)
+        once, far = value(["0"] * near), f"opposite({_one_word(s, out.named(f'{a[0]} / {b[0]}'))})"
     else:
-        out.write("inside = both(defined, opposite(all_of))")
-        a, b = chosen(out, "inside", a, ["0"]), chosen(out, "inside", b, ["1"])
         once = out.named(f"{_step(s, near)}({value([*a, *['0'] * NEAR])}, {value(b)}, 0)")
         far = out.named(f"less({s.p - 3}, exponent({a[0]}) - exponent({b[0]}))")
-        far = out.named(f"either({far}, {_huge(s, a[0])})")
-        r = limbs(out.named(f"seldom({far}, {_far(s)}({value(a)}, {value(b)}), {once})"), near)
-        words = _not_negative(out, s, r, b)
+    far = out.named(f"either({far}, {_huge(s, a[0])})")
+    r = limbs(out.named(f"seldom({far}, {_far(s)}({value(a)}, {value(b)}), {once})"), near)
+    words = _not_negative(out, s, r, b)
     words = chosen(out, "all_of", limbs("x", n), signed(out, words, sign))
     head = out.named(f"select(nonzero({words[0]}), {words[0]}, copysign(0, x[0]))")
     out.write("ok = both(defined, opposite(isnan(y[0])))")
     guarded(out, [head, *words[1:]], "ok", "1e999 - 1e999")
+    return _remainder(s, op, out)
+
+
+def _of_two_limbs(s: Setting) -> str:
+    """The remainder of finite operands whose quotient is one word; of others it is seldom asked.
+
+    So that a branch keeps all of them apart, no guard stands beside what is usual. Signs are
+    factors: flags would have to outlive the branch.
+    """
+    out = Listing()
+    signs = [out.named(f"copysign(1, {name}[0])") for name in "xy"]
+    a, b = (
+        [out.named(f"fabs({name}[0])"), out.named(f"{name}[1] * {sign}")]
+        for name, sign in zip("xy", signs, strict=True)
+    )
+    ratio = out.named(f"{a[0]} / {b[0]}", "ratio")
+    q = out.named(f"{s.nearest} - ({ratio} + {s.nearest})", "q")
+    near = out.named(_one_word(s, ratio), "near")
+    rare = out.named(f"either({_huge(s, a[0])}, opposite(both({near}, finite({b[0]}))))", "rare")
+    words = limbs(out.named(f"{_near(s)}({value(a)}, {value(b)}, {q})"), 2)
+    usual = value([out.named(f"{word} * {signs[0]}") for word in words])
+    others = f"{_settled(s, 'fmod_of_any')}(x, y)"
+    out.write(returned(limbs(out.named(f"seldom({rare}, {others}, {usual})"), 2)))
+    return _remainder(s, "fmod", out)
+
+
+def _remainder(s: Setting, op: str, out: Listing) -> str:
+    """A network of this name."""
     return s.define(
-        s.named("fmod"),
+        s.named(op),
         f"x:{s.kind} y:{s.kind} -> {s.kind}",
         out,
         "long division",
         "u^N of y where x / y is below u^-4; exact where the limbs of x and y have no gaps",
     )
+
+
+@cache
+def fmod(s: Setting) -> str:
+    """Long division, a word of the quotient a step, to the nearest multiple; then to that below."""
+    return _of_two_limbs(s) if s.limbs == 2 else _settled(s, "fmod")
