@@ -15,7 +15,7 @@ from portmp import formats
 from portmp.backends.base import Device
 from portmp.errors import ArgumentError, FormatError, ShapeError
 from portmp.formats import inputs
-from portmp.routines.ldl import reference
+from portmp.routines.ldl import launch, reference
 
 flint = pytest.importorskip("flint")
 scipy_linalg = pytest.importorskip("scipy.linalg")
@@ -137,6 +137,32 @@ def test_ties_zeros_and_nan(device: Device) -> None:
     found = mp.linalg.ldl(a)
     assert found.perm.to_numpy().tolist() == [0, 2, 1]
     assert bool(mp.isnan(found.lu).any())
+
+
+@slow("formats seldom fail apart", unless=lambda p: (p["form"], p["n"]) in {("dd", 40), ("ts", 64)})
+@pytest.mark.parametrize("n", [33, 40, 64])
+@pytest.mark.parametrize("form", ["float64", "ds", "dd", "d+s", "ts", "td", "qs", "qd"])
+def test_stacks_of_few_panels(anywhere: Device, form: str, n: int) -> None:
+    """The reference's bits: panels of a stack's matrices end where each one's pairs do."""
+    f = formats.get(form)
+    full = [inputs.ordinary(f, (n, n), f"ldl stack {i}") for i in range(4)]
+    hosts = [[np.tril(p) + np.tril(p, -1).T for p in host] for host in full]
+    for plane in hosts[1]:
+        np.fill_diagonal(plane, 0)
+    hosts[2] = [(np.ones_like(p) if i == 0 else 0 * p) for i, p in enumerate(hosts[2])]
+    hosts[3][0][n - 2, n // 2] = hosts[3][0][n // 2, n - 2] = math.nan
+    wanted = [reference.factor(f, host) for host in hosts]
+    stack = [np.stack(planes) for planes in zip(*hosts, strict=True)]
+    a = mp.from_limbs(stack, f, anywhere).planes
+    found = launch.factor(a)
+    lower = np.tril_indices(n)
+    for i, one in enumerate(wanted):
+        assert found.order[i].tolist() == one.order.tolist()
+        assert found.kinds[i].tolist() == one.kinds.tolist()
+        for plane, other in zip(mp.Array(a).to_limbs(), one.factors, strict=True):
+            mine, its = plane[i][lower], other[lower]
+            assert (np.isnan(mine) == np.isnan(its)).all()
+            assert mine[~np.isnan(mine)].tobytes() == its[~np.isnan(its)].tobytes()
 
 
 def test_systems(device: Device) -> None:

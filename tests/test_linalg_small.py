@@ -17,6 +17,7 @@ from portmp.formats import Format, inputs
 from portmp.routines import panel, small
 from portmp.routines.cholesky import launch as cholesky_launch
 from portmp.routines.cholesky import reference as cholesky_reference
+from portmp.routines.ldl import launch as ldl_launch
 from portmp.routines.lu import launch as lu_launch
 from portmp.routines.lu import reference as lu_reference
 from portmp.routines.qr import launch as qr_launch
@@ -241,6 +242,7 @@ def test_one_launch(gpu: Device, n: int, monkeypatch: pytest.MonkeyPatch) -> Non
         lambda: lu_launch.factor(a.planes, out, None),
         lambda: cholesky_launch.factor(spd.planes, None),
         lambda: qr_launch.factor(a.planes, None),
+        lambda: ldl_launch.factor(spd.planes),
     ):
         launched.clear()
         factor()

@@ -116,19 +116,26 @@ def two_panels(
     return Shape(rows * parts, rows, columns, parts, False, group, AT_ONCE[form.limbs], 2)
 
 
+def products(form: Format) -> dict[str, Network]:
+    """Networks by role of what templates do beside a panel."""
+    operators = {op: form.operator(op) for op in ("div", "neg", "fma", "mul", "add")}
+    return form.accumulator("accurate").networks | operators
+
+
+def sums(form: Format) -> dict[str, int]:
+    """Numbers of the definition that sums of products there go by."""
+    return {"period": form.accumulator("accurate").period, "slab": definition.SLAB}
+
+
 def roles(form: Format, operators: Iterable[str], shape: Shape) -> dict[str, Network]:
     """Networks of a kernel by role: *operators*, and with several panels those of products."""
     found = {op: form.operator(op) for op in operators}
-    if shape.panels > 1:
-        found |= form.accumulator("accurate").networks
-        found |= {op: form.operator(op) for op in ("mul", "add")}
-    return found
+    return found | products(form) if shape.panels > 1 else found
 
 
 def values(form: Format, shape: Shape) -> dict[str, Any]:
     """Parameters of a kernel."""
-    sums = {"period": form.accumulator("accurate").period, "slab": definition.SLAB}
-    return {**shape._asdict(), **sums}
+    return {**shape._asdict(), **sums(form)}
 
 
 def operand(v: Planes) -> list[Argument]:

@@ -56,14 +56,13 @@ ${small.kept(w, "factor", f"first + {rows} + self", "none", " " * 8)}\
 % endfor
     const int j = self % ${rows}, side = self / ${rows};
     const ${long} corner = out_start + entry * out_batch;
-    for (int e = self; e < all * ${size}; e += ${each}) {
-        const int i = e / ${size}, column = e % ${size};
-        const ${long} at = a_start + entry * a_batch + i * a_row + (column < i ? column : i) * a_col;
-        const ${long} to = ${target("i", "column")};
-        if (column < all) {
-            ${w.value} z = ${w.element("a", "at")};
-            if (column > i)
-                z = ${w.zero()};
+    for (int e = self; e < ${size * size}; e += ${each}) {
+        const int i = a_turned ? e % ${size} : e / ${size}, column = a_turned ? e / ${size} : e % ${size};
+        const ${long} from = a_start + entry * a_batch + i * a_row + column * a_col, to = ${target("i", "column")};
+        if (i < all && column < all) {
+            ${w.value} z = ${w.zero()};
+            if (column <= i)
+                z = ${w.element("a", "from")};
 % for k in w.limbs:
             ${w.store("out", k, "to", w.word_of("z", k))}
 % endfor

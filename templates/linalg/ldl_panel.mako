@@ -1,11 +1,13 @@
 ## Bunch's and Kaufman's factorisation of a panel of few columns, in one block of threads for each
-## matrix.
+## matrix; or of *whole* matrices of few panels, with the products between them.
 ##
 ## A column of the matrix is brought up to date when it is looked at: by what columns of the panel
 ## before it take away, which v holds (columns of L times D). So only two columns of the rest are
 ## touched in a step, whichever rows are swapped.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
+<%namespace file="/blas/leading_chain.mako" import="leading_chain"/>
+<%namespace name="beside" file="/linalg/blocks.mako"/>
 <%
     p, long = w.platform, w.platform.index
     integers = p.pointer.format("int")
@@ -14,6 +16,10 @@
     f = {role: w.function(net) for role, net in networks.items()}
     zeros = [w.literal(0)] * (len(w.limbs) - 1)
     lead = lambda word: w.pack([word, *zeros])
+    columns = min(threads, most)
+    rest = lambda row, column: f"base + (next + {row}) * a_row + (next + {column}) * a_col"
+    left = lambda row, step: f"base + (next + {row}) * a_row + (first + {step}) * a_col"
+    right = lambda step, column: f"v_at + (next + {column}) * v_row + {step} * v_col"
 %>
 <%def name="put(name, index, value, pad)">
 % for k in w.limbs:
@@ -75,13 +81,16 @@ ${put("v", "to", "z", " " * 16)}\
             ${fence}
 </%def>
 ${arithmetic(w, list(networks.values()))}
+% if whole:
+${leading_chain(w, slab)}\
+% endif
 /* columns first to end - 1 of a, whose lower triangle counts; places: which row came to row i;
    kinds: 0 alone, 1 and 2 the first and second of a pair; ends: the column to go on with */
 ${p.kernel.format(threads)} ldl_panel(
-    const ${long} n, const int first, const int end,
+    const ${long} n,${"" if whole else " const int first, const int end,"}
 ${matrix(w, "a", const=False)}\
 ${matrix(w, "v", const=False)}\
-    ${integers}places, ${integers}kinds, ${integers}ends)
+    ${integers}places, ${integers}kinds${"" if whole else f", {integers}ends"})
 {
 % if threads > 1:
     ${p.shared} ${w.scalar} best_value[${threads}];
@@ -91,6 +100,10 @@ ${matrix(w, "v", const=False)}\
     const ${long} entry = ${p.axis(p.group_id, 0)};
     const ${long} base = a_start + entry * a_batch, v_at = v_start + entry * v_batch;
     const ${w.scalar} alpha = ${w.literal(alpha, scalar=True)};
+% if whole:
+    for (int first = 0, next = 0; first < size; first = next) {
+    const int end = first + ${most} < size ? first + ${most} : size;
+% endif
     int k = first;
 
     /* a pair may need one more column than there is room for, unless the matrix ends */
@@ -193,6 +206,17 @@ ${put("a", "beside", "l2", " " * 20)}\
         ${fence}
         k += 1 + pair;
     }
+% if whole:
+    next = k;
+    const int steps = next - first, below = size - next;
+    for (int tile = 0; tile < below; tile += ${columns}) {
+        const int j = tile + thread % ${columns}, side = thread / ${columns};
+${beside.product(w, networks, threads // columns, period, "below", "below", "steps", "a", left, "v", right, "a", rest, True, "i >= j")}\
+    }
+    ${fence}
+    }
+% else:
     if (thread == 0)
         ends[entry] = k;
+% endif
 }

@@ -218,10 +218,10 @@ ${small.shape(w, threads, rows, columns, parts)}\
     ${p.shared} int spots[${rows}];
     const int j = self % ${columns}, side = self / ${columns};
     const ${long} corner = out_start + entry * out_batch, came = (slot + entry) * order_count;
-    for (int e = self; e < m * ${rows}; e += ${each}) {
-        const int i = e / ${rows}, column = e % ${rows};
+    for (int e = self; e < ${rows * rows}; e += ${each}) {
+        const int i = a_turned ? e % ${rows} : e / ${rows}, column = a_turned ? e / ${rows} : e % ${rows};
         const ${long} from = a_start + entry * a_batch + i * a_row + column * a_col, to = ${target("i", "column")};
-        if (column < n) {
+        if (i < m && column < n) {
             const ${w.value} z = ${w.element("a", "from")};
 % for k in w.limbs:
             ${w.store("out", k, "to", w.word_of("z", k))}

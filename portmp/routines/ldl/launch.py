@@ -22,24 +22,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import definition, formats
+from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
-from portmp.routines import base
+from portmp.routines import base, small
 from portmp.routines.ldl import reference
 from portmp.routines.ldl.steps import LdlSteps
 from portmp.routines.reference import Host
 from portmp.routines.triangular.launch import OnDevice, threads_of
 from portmp.runtime import program
-from portmp.runtime.planes import Planes, allocate, allocate_numbers
+from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers
 
 THREADS = 256
+FEW = 2 * definition.BLOCK
+"""Matrices of so many rows are factored as a whole, all of a stack at once."""
 
 
 @cache
-def kernel_spec(form: str, threads: int = THREADS) -> KernelSpec:
-    """A panel."""
+def kernel_spec(form: str, threads: int = THREADS, whole: bool = False) -> KernelSpec:
+    """A panel, or a *whole* matrix of few panels."""
     f = formats.get(form)
-    roles = {op: f.operator(op) for op in ("mul", "div", "neg", "fma")}
-    sizes: dict[str, Any] = {"threads": threads, "alpha": definition.PIVOT}
+    operators = {op: f.operator(op) for op in ("mul", "div", "neg", "fma")}
+    roles = small.products(f) if whole else operators
+    sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, "whole": whole}
+    sizes |= {"alpha": definition.PIVOT, **small.sums(f)}
     return spec("ldl_panel", "linalg/ldl_panel.mako", f, roles, **sizes)
 
 
@@ -63,22 +68,32 @@ class _OnDevice(OnDevice, LdlSteps[Planes]):
         self.order.write_parts([np.tile(np.arange(n, dtype=np.int32), (batch, 1))])
         self.ends = allocate_numbers("int32", (batch,), a.queue)
 
-    def panel(self, a: Planes, v: Planes, first: int, end: int) -> int:
-        key = kernel_spec(self.form.name, self.threads)
-        integers = [b for numbers in (self.order, self.kinds, self.ends) for b in numbers.buffers]
+    def factor(self, a: Planes, v: Planes) -> None:
+        if a.shape[1] > FEW:
+            super().factor(a, v)
+            return
+        self._launch(True, a, v, [], [self.order, self.kinds])
+
+    def _launch(
+        self, whole: bool, a: Planes, v: Planes, columns: list[Argument], said: list[Numbers]
+    ) -> None:
+        key = kernel_spec(self.form.name, self.threads, whole)
         a.queue.launch(
             program.kernels(a.device, key)[key.name],
             (a.shape[0], 1, 1),
             (self.threads, 1, 1),
             [
                 a.shape[1],
-                np.int32(first),
-                np.int32(end),
+                *columns,
                 *base.batched(a),
                 *base.batched(v),
-                *integers,
+                *(b for numbers in said for b in numbers.buffers),
             ],
         )
+
+    def panel(self, a: Planes, v: Planes, first: int, end: int) -> int:
+        said = [self.order, self.kinds, self.ends]
+        self._launch(False, a, v, [np.int32(first), np.int32(end)], said)
         # The last panel takes all columns: only of others the end must be asked for.
         return end if end == a.shape[1] else int(self.ends.read_parts()[0][0])
 
@@ -86,7 +101,7 @@ class _OnDevice(OnDevice, LdlSteps[Planes]):
 def factor(a: Planes) -> Factored:
     """Overwrite the lower triangles of a (batch, n, n) by L and D; waits for the device.
 
-    The upper triangles hold anything afterwards. Matrices of more than one panel go one by one: how
+    The upper triangles hold anything afterwards. Matrices of more than FEW rows go one by one: how
     many columns a panel has depends on the matrix.
     """
     batch, n, _ = a.shape
@@ -104,7 +119,7 @@ def factor(a: Planes) -> Factored:
             mine = base.matrix_of(a, (each,))
             base.on_host(mine, factored, mine)
         return Factored(order, kinds)
-    together = batch if n <= definition.BLOCK else 1
+    together = batch if n <= FEW else 1
     for first in range(0, batch, together):
         mine = a.view((together, n, n), a.strides, a.start + first * a.strides[0])
         steps = _OnDevice(mine)

@@ -23,10 +23,11 @@ class Ldl(Routine):
     reference: ClassVar[ModuleType] = reference
 
     def units(self, form: Format, device: Device | None) -> Iterator[tuple[str, CompilationUnit]]:
-        """A panel."""
+        """A panel; small matrices whole."""
         if not form.coded:
             threads = threads_of(device, launch.THREADS)
             yield "ldl", (launch.kernel_spec(form.name, threads),)
+            yield "ldl_small", (launch.kernel_spec(form.name, threads, whole=True),)
 
     def cases(self, form: Format) -> Iterator[Case]:
         """What ``portmp verify`` compares by digests."""
