@@ -244,6 +244,22 @@ def test_refusals(device: Device) -> None:
         linalg.svd(mp.zeros((2, 2), formats.STORED[0], device))
 
 
+def test_refusals_are_numpys(device: Device) -> None:
+    """Where NumPy raises LinAlgError so does portmp, and it names the function that was called."""
+    negative = mp.array(np.diag([1.0, -1.0]), "dd", device)
+    with pytest.raises(np.linalg.LinAlgError, match="eigvalsh: b: .* not positive definite"):
+        linalg.eigvalsh(negative, negative)
+    endless = mp.array(np.diag([math.inf, 1.0]), "dd", device)
+    for name in ("eigh", "eigvalsh", "eigvals", "schur", "svd", "svdvals", "pinv", "matrix_rank"):
+        with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: [aA] holds infinities"):
+            getattr(linalg, name)(endless)
+    for name in ("svd", "pinv", "matrix_rank"):
+        with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: [aA] holds infinities"):
+            getattr(linalg, name)(endless, hermitian=True)
+        with pytest.raises(ShapeError, match=f"^{name}: .* must be square"):
+            getattr(linalg, name)(negative[:1], hermitian=True)
+
+
 # --- singular values -----------------------------------------------------------------------------
 
 
