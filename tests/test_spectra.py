@@ -247,7 +247,7 @@ def test_refusals(device: Device) -> None:
 def test_refusals_are_numpys(device: Device) -> None:
     """Where NumPy raises LinAlgError so does portmp, and it names the function that was called."""
     negative = mp.array(np.diag([1.0, -1.0]), "dd", device)
-    with pytest.raises(np.linalg.LinAlgError, match="eigvalsh: b: .* not positive definite"):
+    with pytest.raises(np.linalg.LinAlgError, match=r"eigvalsh: b: .* not positive definite"):
         linalg.eigvalsh(negative, negative)
     endless = mp.array(np.diag([math.inf, 1.0]), "dd", device)
     for name in ("eigh", "eigvalsh", "eigvals", "schur", "svd", "svdvals", "pinv", "matrix_rank"):
@@ -256,7 +256,7 @@ def test_refusals_are_numpys(device: Device) -> None:
     for name in ("svd", "pinv", "matrix_rank"):
         with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: [aA] holds infinities"):
             getattr(linalg, name)(endless, hermitian=True)
-        with pytest.raises(ShapeError, match=f"^{name}: .* must be square"):
+        with pytest.raises(ShapeError, match=rf"^{name}: .* must be square"):
             getattr(linalg, name)(negative[:1], hermitian=True)
 
 
