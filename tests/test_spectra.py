@@ -19,6 +19,7 @@ from portmp.formats import inputs
 from portmp.linalg import singular
 from portmp.routines.jacobi import blocks, reference
 from portmp.routines.jacobi.rule import pairs
+from portmp.routines.triangular.steps import Method
 
 flint = pytest.importorskip("flint")
 
@@ -359,6 +360,27 @@ def test_rows_of_any_size(device: Device, monkeypatch: pytest.MonkeyPatch) -> No
     both = linalg.svd(mp.stack([a, a]))
     for mine, one in zip(both, found, strict=True):
         assert (mine[0] == one).all() and (mine[1] == one).all()
+
+
+def test_vectors_do_not_depend_on_the_rest_of_the_stack(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two matrices one's left vectors need reflections to be orthonormal, the other's do not."""
+    were: list[bool] = []
+    asked = singular._is_orthonormal
+
+    def told(u: mp.Array, method: Method) -> bool:
+        were.append(asked(u, method))
+        return were[-1]
+
+    monkeypatch.setattr(singular, "_is_orthonormal", told)
+    rng = np.random.default_rng(0)
+    a = mp.array(rng.standard_normal((2, 65, 65)).astype(np.float32), "ts", device)
+    both = linalg.svd(a)
+    assert were == [False, True]
+    for entry in range(2):
+        for mine, one in zip(both, linalg.svd(a[entry]), strict=True):
+            assert (mine[entry] == one).all()
 
 
 def test_small_singular_values(device: Device) -> None:

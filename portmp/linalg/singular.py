@@ -304,15 +304,24 @@ def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> _Lengths:
 
 
 def _orthonormal(u: Array, method: Method) -> Array:
-    """Orthonormal columns near those of u (batch, n, n); any where those are zero: q of u = q r.
+    """Orthonormal columns near those of u (batch, n, n), which may be overwritten.
 
-    Beyond 64 columns these themselves where they are orthonormal as eigenvectors have to be.
+    Any where those are zero. Beyond 64 columns a matrix stays as it is where its columns are
+    orthonormal as eigenvectors have to be, whatever else is in the stack.
     """
     if not u.size:
         return u
+    if u.shape[-1] <= definition.ROTATED:
+        return _by_reflections(u, method)
+    for each in range(len(u)):
+        if not _is_orthonormal(u[each], method):
+            u[each] = _by_reflections(u[each : each + 1], method)[0]
+    return u
+
+
+def _by_reflections(u: Array, method: Method) -> Array:
+    """q of u = q r, with signs that make the diagonal of r positive."""
     n = u.shape[-1]
-    if n > definition.ROTATED and _is_orthonormal(u, method):
-        return u
     reflections, r = reflected(u, method, n)
     minus = manipulation.diagonal(r) < 0
     q = zeros(u.shape, u.format, u.queue)
@@ -325,14 +334,9 @@ def _orthonormal(u: Array, method: Method) -> Array:
 def _is_orthonormal(u: Array, method: Method) -> bool:
     """Whether products of columns are those of orthonormal ones, as good as products can tell."""
     n = u.shape[-1]
-    enough = symmetric.slack(u.format, n)
-    for each in range(len(u)):
-        r = array(np.eye(n), u.format, u.queue).planes
-        one = u[each].planes
-        parts.multiply(parts.turned(one), one, r, "subtract", method)
-        if symmetric.distance(r) > enough:
-            return False
-    return True
+    r = array(np.eye(n), u.format, u.queue).planes
+    parts.multiply(parts.turned(u.planes), u.planes, r, "subtract", method)
+    return symmetric.distance(r) <= symmetric.slack(u.format, n)
 
 
 def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Array]:
