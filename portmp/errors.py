@@ -61,6 +61,10 @@ class LinAlgError(ArgumentError, np.linalg.LinAlgError):
     """A matrix that is singular or not positive definite, or an iteration that does not end."""
 
 
+class MatrixShapeError(ShapeError, LinAlgError):
+    """What should be a matrix, or a square one, and is not; NumPy's error for that."""
+
+
 class UnsupportedError(PortmpError, TypeError):
     """Something of NumPy's that portmp has not, and that would lose digits; it says what to use."""
 

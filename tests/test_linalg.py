@@ -450,7 +450,7 @@ def test_condition(device: Device) -> None:
     want = float(sum(Fraction(1, i + 1) for i in range(n))) * sizes(inverse).sum(axis=0).max()
     for p in (1, math.inf):
         assert want / 3 <= mp.linalg.cond(a, p) <= want * (1 + 1e-12)
-    assert mp.linalg.cond(mp.zeros((2, 2), "dd", device)) == math.inf
+    assert mp.linalg.cond(x=mp.zeros((2, 2), "dd", device)) == math.inf
     assert math.isnan(mp.linalg.cond(mp.array([[math.nan, 0], [0, 1]], "dd", device)))
 
 
@@ -764,6 +764,9 @@ def test_wrong_arguments(device: Device) -> None:
         (ShapeError, "must be square", lambda: mp.linalg.solve(wide, a)),
         (ShapeError, "does not fit", lambda: mp.linalg.solve(a, wide)),
         (ShapeError, "two axes", lambda: mp.linalg.lu(a[0])),
+        (mp.linalg.LinAlgError, "must be square", lambda: mp.linalg.inv(wide)),
+        (np.linalg.LinAlgError, "two axes", lambda: mp.linalg.det(a[0])),
+        (mp.linalg.LinAlgError, "x must be square", lambda: mp.linalg.cond(wide, 1)),
         (ShapeError, "one matrix", lambda: mp.linalg.lstsq(a[None], a)),
         (
             ShapeError,

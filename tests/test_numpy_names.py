@@ -514,6 +514,15 @@ def test_testing_looks_at_all_digits(device: Device) -> None:
     check.assert_array_equal(nothing, nothing)
 
 
+def test_multi_dot_writes_where_it_is_told(device: Device) -> None:
+    """With *out*, as NumPy's does, of two matrices and of more."""
+    a = mp.array([[1.0, 2.0], [3.0, 4.0]], "dd", device)
+    for factors, want in (([a, a], [[7, 10], [15, 22]]), ([a, a, a], [[37, 54], [81, 118]])):
+        out = mp.zeros((2, 2), "dd", device)
+        assert mp.linalg.multi_dot(factors, out=out) is out
+        assert out.to_float64().tolist() == want
+
+
 def test_lists_and_ranges_of_generators() -> None:
     """permutation and shuffle take what NumPy's take; exponential and lognormal."""
     rng = mp.random.default_rng(3)

@@ -19,6 +19,7 @@ from portmp.formats import inputs
 from portmp.linalg import singular
 from portmp.routines.jacobi import blocks, reference
 from portmp.routines.jacobi.rule import pairs
+from portmp.routines.triangular.steps import Method
 
 flint = pytest.importorskip("flint")
 
@@ -244,6 +245,22 @@ def test_refusals(device: Device) -> None:
         linalg.svd(mp.zeros((2, 2), formats.STORED[0], device))
 
 
+def test_refusals_are_numpys(device: Device) -> None:
+    """Where NumPy raises LinAlgError so does portmp, and it names the function that was called."""
+    negative = mp.array(np.diag([1.0, -1.0]), "dd", device)
+    with pytest.raises(np.linalg.LinAlgError, match=r"eigvalsh: b: .* not positive definite"):
+        linalg.eigvalsh(negative, negative)
+    endless = mp.array(np.diag([math.inf, 1.0]), "dd", device)
+    for name in ("eigh", "eigvalsh", "eigvals", "schur", "svd", "svdvals", "pinv", "matrix_rank"):
+        with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: [aA] holds infinities"):
+            getattr(linalg, name)(endless)
+    for name in ("svd", "pinv", "matrix_rank"):
+        with pytest.raises(np.linalg.LinAlgError, match=f"^{name}: [aA] holds infinities"):
+            getattr(linalg, name)(endless, hermitian=True)
+        with pytest.raises(ShapeError, match=rf"^{name}: .* must be square"):
+            getattr(linalg, name)(negative[:1], hermitian=True)
+
+
 # --- singular values -----------------------------------------------------------------------------
 
 
@@ -343,6 +360,27 @@ def test_rows_of_any_size(device: Device, monkeypatch: pytest.MonkeyPatch) -> No
     both = linalg.svd(mp.stack([a, a]))
     for mine, one in zip(both, found, strict=True):
         assert (mine[0] == one).all() and (mine[1] == one).all()
+
+
+def test_vectors_do_not_depend_on_the_rest_of_the_stack(
+    device: Device, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of two matrices one's left vectors need reflections to be orthonormal, the other's do not."""
+    were: list[bool] = []
+    asked = singular._is_orthonormal
+
+    def told(u: mp.Array, method: Method) -> bool:
+        were.append(asked(u, method))
+        return were[-1]
+
+    monkeypatch.setattr(singular, "_is_orthonormal", told)
+    rng = np.random.default_rng(0)
+    a = mp.array(rng.standard_normal((2, 65, 65)).astype(np.float32), "ts", device)
+    both = linalg.svd(a)
+    assert were == [False, True]
+    for entry in range(2):
+        for mine, one in zip(both, linalg.svd(a[entry]), strict=True):
+            assert (mine[entry] == one).all()
 
 
 def test_small_singular_values(device: Device) -> None:

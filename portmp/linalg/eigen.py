@@ -50,7 +50,7 @@ def eigh(
     By Jacobi's method; beyond 64 rows, in formats of several limbs, first in the format's first
     limb, then corrected by products. Waits for the device. Values are those of a matrix that
     differs from a by about 10 n u^N |a|, small ones are not relatively exact; vectors are
-    orthogonal within 10 n u^N. Matrices are scaled by powers of two first. Raises ArgumentError
+    orthogonal within 10 n u^N. Matrices are scaled by powers of two first. Raises LinAlgError
     where a holds infinities or NaN, where b is not positive definite, and where the method does not
     converge.
     """
@@ -125,7 +125,7 @@ def _pair(a: Array, b: Any, lower: bool, method: By, name: str = "eigh") -> _Pai
     try:
         factor = cholesky(right, upper=not lower, method=method)
     except ArgumentError as error:
-        raise ArgumentError(str(error).replace("cholesky: a:", f"{name}: b:")) from None
+        raise type(error)(str(error).replace("cholesky: a:", f"{name}: b:")) from None
     if not lower:
         factor = operands.turned(factor)
     half = solve_triangular(factor, _whole(a, lower), lower=True, method=method)

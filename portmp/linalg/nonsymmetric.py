@@ -38,7 +38,7 @@ def eigvals(a: Array) -> Complex:
     balanced by powers of two, reduced to Hessenberg's form by reflections and iterated on by
     Francis's sweeps with two shifts, all in the format: eigenvalues are those of a balanced matrix
     that is changed by about n u^N of its norm. How far that moves them is their condition: for a
-    defective matrix the root of it. Infinities and NaN are refused; so is, by ArgumentError, a
+    defective matrix the root of it. Infinities and NaN are refused; so is, by LinAlgError, a
     matrix whose iteration does not end, with how many eigenvalues are left. Waits for the device.
     """
     matrix = operands.matrix(a, "eigvals", square=True)
@@ -104,7 +104,7 @@ def _reduced(a: Array, name: str, vectors: bool, balance: bool = True) -> _Reduc
     if not np.isfinite(lead).all():
         entry = int(np.flatnonzero(~np.isfinite(lead).all(axis=(1, 2)))[0])
         where = operands.in_stack(entry, a.shape[:-2])
-        raise ArgumentError(f"{name}: a holds infinities or NaN{where}: finite numbers are needed")
+        raise LinAlgError(f"{name}: a holds infinities or NaN{where}: finite numbers are needed")
     for entry in range(batch):
         sizes = np.abs(lead[entry])
         before = definition.norm_exponent("float64", float(sizes.max())) or 0

@@ -189,19 +189,19 @@ def _exponent(word: str, largest: float) -> int:
     return definition.norm_exponent(word, largest) or 0
 
 
-def cond(a: Array, p: Order = None, *, method: By = "direct") -> Any:
-    """The condition number of a (..., m, n): its largest singular value over the smallest one.
+def cond(x: Array, p: Order = None, *, method: By = "direct") -> Any:
+    """The condition number of x (..., m, n): its largest singular value over the smallest one.
 
     A float, of stacks an Array (...) of them. *p* None or 2; with -2 the smallest over the largest.
-    In other norms of ``norm``, of square matrices, |a| |a^-1|. With 1 and inf |a^-1| is estimated
-    from below by Hager's and Higham's method, from the factors of a: at most five steps of two
+    In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1| is estimated
+    from below by Hager's and Higham's method, from the factors of x: at most five steps of two
     systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
-    for a singular matrix, NaN where a holds NaN.
+    for a singular matrix, NaN where x holds NaN.
     """
     if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
         raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
     by_values = p in (None, 2, -2)
-    matrix = operands.matrix(a, "cond", square=not by_values)
+    matrix = operands.matrix(x, "cond", square=not by_values, argument="x")
     if matrix.ndim > 2:
         batch = matrix.shape[:-2]
         found = np.empty(batch)
@@ -222,22 +222,22 @@ def cond(a: Array, p: Order = None, *, method: By = "direct") -> Any:
     if p != 1:
         return size * float(norm(inv(matrix, method=method), p))
     inverse = norm_estimate(
-        lambda x: lu_solve(factors, x, method=method),
-        lambda x: lu_solve(factors, x, trans=1, method=method),
+        lambda b: lu_solve(factors, b, method=method),
+        lambda b: lu_solve(factors, b, trans=1, method=method),
         matrix,
     )
     return size * inverse
 
 
-def cond_in_format(a: Array, p: Order = None) -> Any:
-    """``cond`` as NumPy has it: in the format of a, and in all norms by the inverse itself."""
+def cond_in_format(x: Array, p: Order = None) -> Any:
+    """``cond`` as NumPy has it: in the format of x, and in all norms by the inverse itself."""
     if p not in CONDITIONS:
         raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
     by_values = p in (None, 2, -2)
-    matrix = operands.matrix(a, "cond", square=not by_values)
+    matrix = operands.matrix(x, "cond", square=not by_values, argument="x")
     if by_values:
         if 0 in matrix.shape[-2:]:
-            raise ShapeError(f"cond: a {matrix.shape} given, which has no singular values")
+            raise ShapeError(f"cond: x {matrix.shape} given, which has no singular values")
         s = svdvals(matrix)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if matrix.ndim > 2:

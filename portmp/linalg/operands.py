@@ -11,7 +11,7 @@ from portmp.arrays import creation, dtypes
 from portmp.arrays import elementwise as elementwise_functions
 from portmp.arrays.array import Array, operand
 from portmp.arrays.plain import PlainArray
-from portmp.errors import ArgumentError, ShapeError, suggestion
+from portmp.errors import ArgumentError, MatrixShapeError, ShapeError, suggestion
 from portmp.formats import Format
 from portmp.routines import base, elementwise
 from portmp.routines.ozaki.choose import METHODS
@@ -53,9 +53,9 @@ def matrix(value: object, routine: str, *, square: bool = False, argument: str =
     """*value*, an Array of one matrix or a stack of them in a format that computes."""
     a = values(value, f"{routine}: {argument}")
     if a.ndim < 2:
-        raise ShapeError(f"{routine}: {argument} needs two axes at least, {a.shape} given")
+        raise MatrixShapeError(f"{routine}: {argument} needs two axes at least, {a.shape} given")
     if square and a.shape[-1] != a.shape[-2]:
-        raise ShapeError(f"{routine}: {argument} must be square, {a.shape} given")
+        raise MatrixShapeError(f"{routine}: {argument} must be square, {a.shape} given")
     base.computes(a.format, f"{routine}: {argument}")
     return a
 

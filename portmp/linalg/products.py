@@ -95,10 +95,10 @@ def matrix_norm(x: AnyArray, /, *, keepdims: bool = False, ord: Any = "fro") -> 
     return largest(sums, (-2, -1), keepdims=keepdims)
 
 
-def multi_dot(arrays: Sequence[Any]) -> Any:
+def multi_dot(arrays: Sequence[Any], *, out: AnyArray | None = None) -> Any:
     """The product of matrices, in the order that needs the fewest multiplications.
 
-    The first may be a row and the last one a column.
+    The first may be a row and the last one a column. *out* is written instead of a new array.
     """
     given = elementwise.as_arrays(list(arrays), "multi_dot: arrays")
     if len(given) < 2:
@@ -111,7 +111,9 @@ def multi_dot(arrays: Sequence[Any]) -> Any:
         )
     sizes = [1 if given[0].ndim == 1 else given[0].shape[0], *(x.shape[0] for x in given[1:])]
     sizes.append(1 if given[-1].ndim == 1 else given[-1].shape[1])
-    return _product(given, _split(sizes), 0, len(given) - 1)
+    cut, last = _split(sizes), len(given) - 1
+    at = cut[0, last]
+    return matmul(_product(given, cut, 0, at), _product(given, cut, at + 1, last), out=out)
 
 
 def _split(sizes: list[int]) -> dict[tuple[int, int], int]:

@@ -8,7 +8,7 @@ import numpy as np
 
 from portmp import definition
 from portmp.arrays.array import Array, array
-from portmp.errors import ArgumentError
+from portmp.errors import LinAlgError
 from portmp.linalg.operands import in_stack
 from portmp.routines import certified
 
@@ -28,7 +28,7 @@ def near_one(x: Array, routine: str, argument: str = "a", lifted: int = 0) -> Sc
     """Each matrix of a stack divided by a power of two; reads a number of each.
 
     The largest element is from 1/2 to 1 then, times 2^lifted.
-    Raises ArgumentError where one holds infinities or NaN.
+    Raises LinAlgError where one holds infinities or NaN.
     """
     batch = x.shape[:-2]
     if not x.size:
@@ -37,7 +37,7 @@ def near_one(x: Array, routine: str, argument: str = "a", lifted: int = 0) -> Sc
     if not np.isfinite(sizes).all():
         entry = int(np.flatnonzero(~np.isfinite(sizes).reshape(-1))[0])
         where = in_stack(entry, batch)
-        raise ArgumentError(f"{routine}: {argument} holds infinities or NaN{where}")
+        raise LinAlgError(f"{routine}: {argument} holds infinities or NaN{where}")
     powers = np.where(sizes > 0, np.frexp(sizes)[1] - lifted, 0).astype(np.int64)
     return Scaled(times_power(x, -powers), powers)
 

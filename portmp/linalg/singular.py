@@ -54,12 +54,12 @@ def svd(
     nothing is done in the first limb, which is slower; then, and always up to 64 columns, small
     values are relatively as exact as the scales of columns (of a wide matrix: rows) allow: errors
     are about n u^N times the condition number of a with columns scaled to length 1. Float32 limbs
-    hold no such columns shorter than about 2^-30 of the longest. Raises ArgumentError where a holds
+    hold no such columns shorter than about 2^-30 of the longest. Raises LinAlgError where a holds
     infinities or NaN and where the method does not converge.
     """
     matrix = operands.matrix(a, "svd")
     if hermitian:
-        return _of_symmetric(matrix, compute_uv, method)
+        return _of_symmetric(matrix, compute_uv, method, "svd")
     return _decomposed(matrix, full_matrices, compute_uv, relative, method, "svd")
 
 
@@ -91,7 +91,7 @@ def matrix_rank(
         raise ArgumentError("matrix_rank: tol and rtol given, one is allowed")
     if not matrix.size:
         return statistics.sum(abs(matrix) > 0, (-2, -1))
-    s = svd(matrix, compute_uv=False, hermitian=hermitian, method=method)
+    s = _thin(matrix, False, hermitian, method, "matrix_rank")
     assert isinstance(s, Array)
     limit = tol
     if limit is None:
@@ -121,7 +121,7 @@ def pinv(
         return operands.turned(matrix).copy()
     argument = "rcond" if rtol is None else "rtol"
     limit = _rtol(matrix, rcond if rtol is None else rtol, "pinv", argument)
-    found = svd(matrix, False, hermitian=hermitian, method=method)
+    found = _thin(matrix, True, hermitian, method, "pinv")
     assert isinstance(found, SVD)
     s = found.S
     kept = s > s.max(-1, keepdims=True) * limit
@@ -159,9 +159,19 @@ def _fits(shape: tuple[int, ...], stack: tuple[int, ...]) -> bool:
         return False
 
 
-def _of_symmetric(a: Array, vectors: bool, method: By) -> SVD | Array:
+def _thin(a: Array, vectors: bool, hermitian: bool, method: By, name: str) -> SVD | Array:
+    """Without vectors of which no singular value is; *name* is whom errors speak of."""
+    if hermitian:
+        return _of_symmetric(a, vectors, method, name)
+    return _decomposed(a, False, vectors, False, method, name)
+
+
+def _of_symmetric(a: Array, vectors: bool, method: By, name: str) -> SVD | Array:
     """By eigenvalues: their sizes, and signs that go to the left vectors."""
-    found = eigh(a, method=method)
+    try:
+        found = eigh(a, method=method)
+    except (ArgumentError, ShapeError) as error:
+        raise type(error)(str(error).replace("eigh:", f"{name}:", 1)) from None
     size = abs(found.eigenvalues)
     places = sorting.argsort(size, axis=-1, descending=True)
     s: Array = manipulation.take_along_axis(size, places, axis=-1)
@@ -294,15 +304,24 @@ def _lengths(rows: Array, negligible: np.ndarray[Any, Any]) -> _Lengths:
 
 
 def _orthonormal(u: Array, method: Method) -> Array:
-    """Orthonormal columns near those of u (batch, n, n); any where those are zero: q of u = q r.
+    """Orthonormal columns near those of u (batch, n, n), which may be overwritten.
 
-    Beyond 64 columns these themselves where they are orthonormal as eigenvectors have to be.
+    Any where those are zero. Beyond 64 columns a matrix stays as it is where its columns are
+    orthonormal as eigenvectors have to be, whatever else is in the stack.
     """
     if not u.size:
         return u
+    if u.shape[-1] <= definition.ROTATED:
+        return _by_reflections(u, method)
+    for each in range(len(u)):
+        if not _is_orthonormal(u[each], method):
+            u[each] = _by_reflections(u[each : each + 1], method)[0]
+    return u
+
+
+def _by_reflections(u: Array, method: Method) -> Array:
+    """q of u = q r, with signs that make the diagonal of r positive."""
     n = u.shape[-1]
-    if n > definition.ROTATED and _is_orthonormal(u, method):
-        return u
     reflections, r = reflected(u, method, n)
     minus = manipulation.diagonal(r) < 0
     q = zeros(u.shape, u.format, u.queue)
@@ -315,14 +334,9 @@ def _orthonormal(u: Array, method: Method) -> Array:
 def _is_orthonormal(u: Array, method: Method) -> bool:
     """Whether products of columns are those of orthonormal ones, as good as products can tell."""
     n = u.shape[-1]
-    enough = symmetric.slack(u.format, n)
-    for each in range(len(u)):
-        r = array(np.eye(n), u.format, u.queue).planes
-        one = u[each].planes
-        parts.multiply(parts.turned(one), one, r, "subtract", method)
-        if symmetric.distance(r) > enough:
-            return False
-    return True
+    r = array(np.eye(n), u.format, u.queue).planes
+    parts.multiply(parts.turned(u.planes), u.planes, r, "subtract", method)
+    return symmetric.distance(r) <= symmetric.slack(u.format, n)
 
 
 def _signed(left: Array, right: Array, n: int, by_left: bool) -> tuple[Array, Array]:
