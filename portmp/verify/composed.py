@@ -46,6 +46,42 @@ def symmetric_system(a: mp.Array, b: mp.Array) -> mp.Array:
     return mp.linalg.solve(a, b, assume_a="sym")
 
 
+def pivoted(a: mp.Array) -> Any:
+    """R of a with its columns in the order of their lengths."""
+    return mp.linalg.qr(a, "reduced", pivoting=True)[1]
+
+
+def least_squares(a: mp.Array, b: mp.Array) -> Any:
+    """The shortest of all solutions: two columns of a depend on others."""
+    return mp.linalg.lstsq(mp.concat([a, a[:, :2] + a[:, 1:3]], axis=1), b)[0]
+
+
+def definite(a: mp.Array) -> Any:
+    """A positive definite matrix."""
+    return a @ a.T + mp.eye(len(a), dtype=a.format, device=a.device)
+
+
+def generalised(a: mp.Array) -> Any:
+    """Eigenvalues of a pair."""
+    return mp.linalg.eigh(a + a.T, definite(a)).eigenvalues
+
+
+def conjugate_gradients(a: mp.Array, b: mp.Array) -> mp.Array:
+    """x after four steps."""
+    return mp.linalg.cg(definite(a), b, maxiter=4).x
+
+
+def refined(a: mp.Array, b: mp.Array) -> mp.Array:
+    """x from factors of one limb, or of as many as they take."""
+    return mp.linalg.solve(a, b, refine=True).x
+
+
+def certified(a: mp.Array, b: mp.Array) -> Any:
+    """x, and beside it the proved bounds of its components' errors."""
+    found = mp.linalg.solve(a, b, certify=True)
+    return mp.stack([found.x, found.bound.astype(a.format)])
+
+
 def real_parts(a: mp.Array) -> mp.Array:
     """Of eigenvalues."""
     return mp.linalg.eigvals(a).real
@@ -151,8 +187,8 @@ def cases(form: Format) -> Iterator[Case]:
         a = scaled(form, (4, 4), f"expm {name}", power)
         yield Case("expm", name, form, (a,), "linalg.expm", on_host("linalg.expm"))
     a, b = (inputs.ordinary(form, (7, n), f"symmetric {n}") for n in (7, 2))
-    call = symmetric_system
-    yield Case("solve", "symmetric-7x2", form, (a, b), call, on_host(call))
+    method = symmetric_system
+    yield Case("solve", "symmetric-7x2", form, (a, b), method, on_host(method))
     a = inputs.ordinary(form, (4, 4), "eigenvalues")
     yield Case("eigvals", "real-4", form, (a,), real_parts, on_host(real_parts))
     yield Case("schur", "form-4", form, (a,), "linalg.schur", on_host("linalg.schur"))
@@ -164,12 +200,26 @@ def cases(form: Format) -> Iterator[Case]:
     b = inputs.ordinary(form, (5,), "iterative b")
     a = inputs.ordinary(form, (5, 5), "iterative a")
     mirrored = [np.triu(plane) + np.triu(plane, 1).T for plane in a]
-    iterations = (
-        ("gmres", a, generalised_minimal_residuals),
-        ("minres", mirrored, minimal_residuals),
+    solvers: tuple[tuple[str, str, Host, Callable[..., Any]], ...] = (
+        ("gmres", "ordinary-5", a, generalised_minimal_residuals),
+        ("minres", "ordinary-5", mirrored, minimal_residuals),
+        ("cg", "ordinary-5", a, conjugate_gradients),
+        ("solve", "refined-5", a, refined),
+        ("lstsq", "deficient-5x7", a, least_squares),
     )
-    for name, matrix, method in iterations:
-        yield Case(name, "ordinary-5", form, (matrix, b), method, on_host(method))
+    if formats.has_bounds(form):
+        solvers = (*solvers, ("solve", "certified-5", a, certified))
+    for name, case, matrix, method in solvers:
+        yield Case(name, case, form, (matrix, b), method, on_host(method))
+    factors: tuple[tuple[str, str, str | Callable[..., Any]], ...] = (
+        ("eigh", "generalised-5", generalised),
+        ("qr", "pivoted-5", pivoted),
+        ("pinv", "ordinary-5", "linalg.pinv"),
+        ("inv", "ordinary-5", "linalg.inv"),
+        ("det", "ordinary-5", "linalg.det"),
+    )
+    for name, case, factor in factors:
+        yield Case(name, case, form, (a,), factor, on_host(factor))
     x, y = (inputs.ordinary(form, (7,), f"vector {name}") for name in "xy")
     a, b = (inputs.ordinary(form, (n, 4), f"contracted {n}") for n in (2, 3))
     functions: tuple[tuple[str, Callable[..., Any], tuple[Host, ...]], ...] = (
