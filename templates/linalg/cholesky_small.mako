@@ -34,7 +34,7 @@ ${arithmetic(w, list(networks.values()))}
 ${leading_chain(w, slab)}\
 % endif
 /* the lower triangles of ${size} rows at most, zeros above; failed: the first order whose pivot is not positive */
-${p.kernel_of(threads, resident)} cholesky_small(
+${p.kernel_of(threads, resident)} ${name}(
     const ${long} batch, const int ${"all" if panels > 1 else "n"}, const int ${"start" if panels > 1 else "origin"},
 ${matrix(w, "a")} const int a_turned,
 ${matrix(w, "out", const=False)} const int out_turned,

@@ -86,7 +86,7 @@ ${leading_chain(w, slab)}\
 % endif
 /* columns first to end - 1 of a, whose lower triangle counts; places: which row came to row i;
    kinds: 0 alone, 1 and 2 the first and second of a pair; ends: the column to go on with */
-${p.kernel.format(threads)} ldl_panel(
+${p.kernel.format(threads)} ${name}(
     const ${long} n,${"" if whole else " const int first, const int end,"}
 ${matrix(w, "a", const=False)}\
 ${matrix(w, "v", const=False)}\

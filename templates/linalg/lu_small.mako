@@ -185,7 +185,7 @@ ${exchanges(w)}\
 ${leading_chain(w, slab)}\
 % endif
 /* of matrices of ${rows} rows and ${rows if panels > 1 else columns} columns at most; pivots: from *origin* on, of pivot_count a matrix */
-${p.kernel_of(threads, resident)} lu_small(
+${p.kernel_of(threads, resident)} ${name}(
 % if panels > 1:
     const ${long} batch, const int m, const int n, const int count, const int start,
 % else:

@@ -60,7 +60,7 @@ ${leading_chain(w, slab)}\
 % endif
 /* of matrices of ${columns} rows and ${columns if panels > 1 else rows} columns at most: R, below it the vectors; their triangles t, and where
    asked for the *vectors* as a unit trapezoid */
-${p.kernel_of(threads, resident)} qr_small(
+${p.kernel_of(threads, resident)} ${name}(
     const ${long} batch, const int ${"high" if panels > 1 else "m"}, const int ${"wide" if panels > 1 else "n"},
 ${matrix(w, "a", const=False)} const int a_turned,
 ${matrix(w, "t", const=False)}\

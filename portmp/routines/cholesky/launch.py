@@ -71,8 +71,9 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Whole factors of few rows, of many matrices."""
     f = formats.get(form)
     roles = small.roles(f, ("sqrt", "div", "neg", "fma"), shape)
+    name = "cholesky_small" if shape.panels == 1 else "cholesky_panels"
     values = small.values(f, shape)
-    return spec("cholesky_small", "linalg/cholesky_small.mako", f, roles, **values)
+    return spec(name, "linalg/cholesky_small.mako", f, roles, **values)
 
 
 def small_shape(form: Format, device: Device | None, n: int) -> small.Shape | None:

@@ -45,7 +45,8 @@ def kernel_spec(form: str, threads: int = THREADS, whole: bool = False) -> Kerne
     roles = small.products(f) if whole else operators
     sizes: dict[str, Any] = {"threads": threads, "most": definition.BLOCK, "whole": whole}
     sizes |= {"alpha": definition.PIVOT, **small.sums(f)}
-    return spec("ldl_panel", "linalg/ldl_panel.mako", f, roles, **sizes)
+    name = "ldl_small" if whole else "ldl_panel"
+    return spec(name, "linalg/ldl_panel.mako", f, roles, **sizes)
 
 
 class Factored(NamedTuple):

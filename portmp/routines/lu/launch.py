@@ -72,7 +72,8 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Panels of few rows whole, of many matrices; or these whole, which have a few panels."""
     f = formats.get(form)
     roles = small.roles(f, ("div", "neg", "fma"), shape)
-    return spec("lu_small", "linalg/lu_small.mako", f, roles, **small.values(f, shape))
+    name = "lu_small" if shape.panels == 1 else "lu_panels"
+    return spec(name, "linalg/lu_small.mako", f, roles, **small.values(f, shape))
 
 
 def small_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:

@@ -120,7 +120,7 @@ def small_spec(form: str, shape: small.Shape) -> KernelSpec:
     """Panels of few rows whole, of many matrices; or these whole, which have a few panels."""
     f = formats.get(form)
     return spec(
-        "qr_small",
+        "qr_small" if shape.panels == 1 else "qr_panels",
         "linalg/qr_small.mako",
         f,
         _roles(f) | small.roles(f, (), shape),
