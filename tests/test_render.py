@@ -264,6 +264,18 @@ def test_vectors_call_no_function_for_their_size() -> None:
         assert "fabs" not in one.render("opencl").text
 
 
+def test_vectors_keep_rare_paths_apart() -> None:
+    """What is seldom called stays a function, so that compilers inline what is usual; of scalars,
+    which GPUs compute, they decide."""
+    for width, count in ((1, 0), (4, 1)):
+        schedule = FlatSchedule(1, width=width)
+        one = elementwise.kernel_spec("qd", "floor", ("contiguous",), 1, schedule)
+        lines = one.render("opencl").text.splitlines()
+        marked = [lines[i + 1] for i, line in enumerate(lines) if "noinline" in line]
+        assert len(marked) == count
+        assert all("floor_limbs(" in line for line in marked)
+
+
 def test_templates_name_no_vendor() -> None:
     """Templates read tables by capability."""
     files = [f for f in TEMPLATES.rglob("*") if f.is_file()]

@@ -54,7 +54,8 @@ class Platform:
     hardware's, ``assembly`` the same as an instruction, others are functions. ``high_word`` to
     ``unsigned_shift``: bits of doubles and floats, {l}: lanes, {d}: twice as many. ``constant``:
     qualifiers of tables that all threads read at one place, ``table`` of those where each thread
-    reads another. ``any``: whether a flag is set in any lane. ``dot4``:
+    reads another. ``any``: whether a flag is set in any lane. ``apart``: what keeps a function of
+    vectors out of its caller's body. ``dot4``:
     statements that set y to c and the products of four bytes of a and b, by the trait's kind
     and the sign. ``unrolled``: steps of a loop over a table that
     GPUs have written out (all, or as many as registers for constants allow). ``clock`` counts a
@@ -88,6 +89,7 @@ class Platform:
     standalone: str = ""
     resident_kernel: str = ""
     function: str = "static inline"
+    apart: str = ""
     pointer: str = "{0} *"
     const_pointer: str = "const {0} *"
     constant: str = "static const"
@@ -428,6 +430,7 @@ OPENCL = Platform(
     as_double="as_double{l}({0})",
     unsigned_shift="as_int{l}(as_uint{l}({0}) >> {1})",
     any="any({0})",
+    apart="__attribute__((noinline))",
     dot4=_DOT_ASSEMBLY,
     # The language's own prefetch does nothing in the CPUs' runtimes, which are built on clang.
     prefetch="__builtin_prefetch({0});",

@@ -323,6 +323,15 @@ class Writer:
             return Writer._kind(expr.args[0], kinds)
         return Kind(len(expr.args)) if expr.op == "tuple" else WORD
 
+    def apart(self, nets: Iterable[Network]) -> set[str]:
+        """The networks that stay functions, whatever calls them.
+
+        What is seldom called, inlined, makes of its caller a function too long to be inlined: then
+        each vector goes by memory. GPUs, of scalars, decide themselves.
+        """
+        vectors = self.width > 1 and self.platform.apart
+        return {name for net in nets for name in net.rare} if vectors else set()
+
     def signature(self, net: Network) -> str:
         """``static inline dd dd_add(const dd x, const dd y)`` without the body."""
         parameters = ", ".join(f"const {self.type(k)} {n}" for n, k in net.inputs)

@@ -222,6 +222,12 @@ class Network:
         return tuple(found)
 
     @cached_property
+    def rare(self) -> tuple[str, ...]:
+        """Names of the networks that are seldom called."""
+        found = (step.expr.args[1] for step in self.steps if step.expr.op == "seldom")
+        return tuple(call.name for call in found if call.op == "call")
+
+    @cached_property
     def cost(self) -> Counter[str]:
         """Instructions by class (add, mul, fma, div, sqrt, compare, select, bits), calls included.
 

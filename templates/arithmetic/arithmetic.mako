@@ -157,6 +157,7 @@ ${p.function} ${w.type(kind)} ${w.type(kind)}_negated(const ${w.type(kind)} x)
 
 % endif
 % endfor
+<% apart = w.apart(nets) %>\
 % for net in nets:
 % if not w.first(w.function(net)):
 <% continue %>
@@ -165,6 +166,9 @@ ${p.function} ${w.type(kind)} ${w.type(kind)}_negated(const ${w.type(kind)} x)
 <%include file="/arithmetic/${net.template}" args="w=w, net=net"/>
 % else:
 /* ${net.source}; error ${net.bound} */
+% if net.name in apart:
+${p.apart}
+% endif
 ${w.signature(net)}
 {
 % for line in w.body(net):

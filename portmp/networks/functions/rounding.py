@@ -12,6 +12,7 @@ from portmp.networks.levels import Listing, limbs, paired, returned, value
 
 SOURCE = "limb by limb"
 EXACT = "exact"
+_OWN_SIGN = "copysign(0, x[0])"
 
 
 def integral(out: Listing, s: Setting, word: str) -> str:
@@ -57,20 +58,23 @@ def whole(out: Listing, s: Setting, words: list[str]) -> list[str]:
     return found
 
 
-def _finished(out: Listing, s: Setting, head: str, rare: str, full: str, op: str, zero: str) -> str:
-    """A network that is *head* alone, and where that decides nothing, what limbs give (*full*)."""
+def _of_head(out: Listing, s: Setting, head: str, rare: str, full: str, op: str) -> str:
+    """A network that is *head* alone, and where that decides nothing, what limbs give (*full*).
+
+    What is usual stands without guards: infinities and NaN are their own heads, zeros are rare.
+    """
     words = [head]
     if s.limbs > 1:
         plain = value([head, *["0"] * (s.limbs - 1)])
         words = limbs(out.named(f"seldom({rare}, {full}(x), {plain})", "found"), s.limbs)
-    first = out.named(f"select(nonzero({words[0]}), {words[0]}, {zero})")
-    guarded(out, [first, *words[1:]], "finite(x[0])", "x[0]")
+    out.write(returned(words))
     return s.define(s.named(op), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
 
 
-def _full(s: Setting, op: str, out: Listing, words: list[str]) -> str:
-    """The network of all limbs; its name."""
-    out.write(returned(words))
+def _full(s: Setting, op: str, out: Listing, words: list[str], zero: str) -> str:
+    """The network of all limbs of a finite number; its name. *zero*: with its sign."""
+    first = out.named(f"select(nonzero({words[0]}), {words[0]}, {zero})")
+    guarded(out, [first, *words[1:]], "")
     return s.define(s.named(f"{op}_limbs"), f"x:{s.kind} -> {s.kind}", out, SOURCE, EXACT)
 
 
@@ -81,14 +85,15 @@ def _floor_limbs(s: Setting, negative: bool) -> str:
     words = out.settle([*whole(out, s, x), "0"], s.limbs, robust=True)
     if negative:
         words = [out.named(f"-{word}") for word in words]
-    return _full(s, "ceil" if negative else "floor", out, words)
+        return _full(s, "ceil", out, words, _OWN_SIGN)
+    return _full(s, "floor", out, words, "select(nonzero(x[0]), 0, x[0])")
 
 
 def _trunc_limbs(s: Setting) -> str:
     out = Listing()
     a, sign = magnitude(out, "x", s.limbs)
     words = out.settle([*whole(out, s, a), "0"], s.limbs, robust=True)
-    return _full(s, "trunc", out, signed(out, words, sign))
+    return _full(s, "trunc", out, signed(out, words, sign), _OWN_SIGN)
 
 
 def _round_limbs(s: Setting) -> str:
@@ -106,10 +111,7 @@ def _round_limbs(s: Setting) -> str:
     tie = out.named(f"both({odd}, opposite({rest}))", "tie")
     less = out.named(f"select({tie}, -1, 0)")
     words = out.settle(out.cascade(paired(words, [less])), s.limbs, robust=True)
-    return _full(s, "round", out, signed(out, words, sign))
-
-
-_OWN_SIGN = "copysign(0, x[0])"
+    return _full(s, "round", out, signed(out, words, sign), _OWN_SIGN)
 
 
 @cache
@@ -118,8 +120,7 @@ def floor(s: Setting) -> str:
     out = Listing()
     head = floor_word(out, s, "x[0]")
     rare = f"opposite(nonzero(x[0] - {head}))"
-    zero = "select(nonzero(x[0]), 0, x[0])"
-    return _finished(out, s, head, rare, _floor_limbs(s, False), "floor", zero)
+    return _of_head(out, s, head, rare, _floor_limbs(s, False), "floor")
 
 
 @cache
@@ -128,7 +129,7 @@ def ceil(s: Setting) -> str:
     out = Listing()
     head = out.named(f"-{floor_word(out, s, out.named('-x[0]'))}")
     rare = f"opposite(nonzero(x[0] - {head}))"
-    return _finished(out, s, head, rare, _floor_limbs(s, True), "ceil", _OWN_SIGN)
+    return _of_head(out, s, head, rare, _floor_limbs(s, True), "ceil")
 
 
 @cache
@@ -137,7 +138,7 @@ def trunc(s: Setting) -> str:
     out = Listing()
     head = out.named(f"copysign({floor_word(out, s, out.named('fabs(x[0])'))}, x[0])")
     rare = f"opposite(nonzero(x[0] - {head}))"
-    return _finished(out, s, head, rare, _trunc_limbs(s), "trunc", _OWN_SIGN)
+    return _of_head(out, s, head, rare, _trunc_limbs(s), "trunc")
 
 
 @cache
@@ -147,7 +148,7 @@ def round(s: Setting) -> str:
     head = integral(out, s, "x[0]")
     off = out.named(f"fabs(x[0] - {head})")
     rare = f"opposite(both(nonzero({off}), nonzero({off} - 0.5)))"
-    return _finished(out, s, head, rare, _round_limbs(s), "round", _OWN_SIGN)
+    return _of_head(out, s, head, rare, _round_limbs(s), "round")
 
 
 # --- remainder ------------------------------------------------------------------------------
