@@ -94,26 +94,20 @@ def _unable(device: Device, threads: int) -> bool:
     return device.properties.kind == "cpu" or device.properties.max_threads < threads
 
 
-def two_panels(
-    form: Format,
-    device: Device | None,
-    rows: int,
-    columns: int,
-    nets: Iterable[Network] = (),
-    most_parts: int = SIZES[-1],
-) -> Shape | None:
-    """How matrices of two panels are cut, each of up to so many *rows* and *columns*.
+def two_panels(form: Format, device: Device | None, panel: Shape | None) -> Shape | None:
+    """How matrices of two panels are cut, each of which alone would be cut as *panel*.
 
-    A block of threads has a matrix. Otherwise as ``shape_of``.
+    A block of threads has a matrix. None where other kernels take them, as with ``shape_of``.
     """
-    one = shape_of(form, device, rows, columns, nets, most_parts)
-    if one is None:
+    if panel is None:
         return None
-    parts = max(one.parts, TEAM // rows)
-    if device is not None and _unable(device, rows * parts):
+    parts = max(panel.parts, TEAM // panel.rows)
+    threads = panel.rows * parts
+    if device is not None and _unable(device, threads):
         return None
-    group = max(columns // parts // GROUPS, 1)
-    return Shape(rows * parts, rows, columns, parts, False, group, AT_ONCE[form.limbs], 2)
+    group = max(panel.columns // parts // GROUPS, 1)
+    many = AT_ONCE[form.limbs]
+    return Shape(threads, panel.rows, panel.columns, parts, False, group, many, 2)
 
 
 def products(form: Format) -> dict[str, Network]:

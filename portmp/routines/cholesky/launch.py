@@ -81,7 +81,8 @@ def small_shape(form: Format, device: Device | None, n: int) -> small.Shape | No
     most = definition.BLOCK
     if n <= most:
         return small.shape_of(form, device, n, n)
-    return small.two_panels(form, device, most, most) if n <= 2 * most else None
+    panel = small.shape_of(form, device, most, most)
+    return small.two_panels(form, device, panel) if n <= 2 * most else None
 
 
 class _OnDevice(OnDevice, CholeskySteps[Planes]):

@@ -82,7 +82,7 @@ def small_shape(form: Format, device: Device | None, rows: int, columns: int) ->
     if min(rows, columns) <= most:
         return small.shape_of(form, device, rows, columns)
     if max(rows, columns) <= 2 * most:
-        return small.two_panels(form, device, 2 * most, most)
+        return small.two_panels(form, device, small.shape_of(form, device, 2 * most, most))
     return None
 
 

@@ -96,12 +96,8 @@ def alone(form: Format, device: Device | None) -> KernelSpec | None:
 
 def panel_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
     """How panels of few rows are cut, a thread a column."""
-    return small.shape_of(form, device, columns, rows, _each(form), definition.ROW_LANES)
-
-
-def _each(form: Format) -> list[Network]:
-    """What a step does with each element."""
-    return [net for role, net in _roles(form).items() if role in ("accumulate", "fma")]
+    nets = [net for role, net in _roles(form).items() if role in ("accumulate", "fma")]
+    return small.shape_of(form, device, columns, rows, nets, definition.ROW_LANES)
 
 
 def small_shape(form: Format, device: Device | None, rows: int, columns: int) -> small.Shape | None:
@@ -110,8 +106,7 @@ def small_shape(form: Format, device: Device | None, rows: int, columns: int) ->
     if columns <= min(most, rows):
         return panel_shape(form, device, rows, columns)
     if max(rows, columns) <= 2 * most:
-        lanes = definition.ROW_LANES
-        return small.two_panels(form, device, most, 2 * most, _each(form), lanes)
+        return small.two_panels(form, device, panel_shape(form, device, 2 * most, most))
     return None
 
 
