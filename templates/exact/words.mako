@@ -12,7 +12,7 @@
 % if w.first("significand"):
 /* a word's bits: its significand, whether it is negative, and where the significand's last bit
    stands in units of the smallest subnormal; -1 where it is not finite */
-${p.function} int significand(const ${w.scalar} x, ${p.out_parameter.format(f"unsigned {long}")}bits, ${p.out_parameter.format("int")}negative)
+${p.function} int significand_of(const ${w.scalar} x, ${p.out_parameter.format(f"unsigned {long}")}bits, ${p.out_parameter.format("int")}negative)
 {
     const ${integer} word = ${w.bits(image, "x")};
     const int exponent = (int)(word >> ${top}) & ${ones};
@@ -46,7 +46,7 @@ ${p.function} void add_word(${work}work, const ${long} step, const ${w.scalar} x
 {
     unsigned ${long} bits;
     int negative;
-    const int place = significand(x, &bits, &negative);
+    const int place = significand_of(x, &bits, &negative);
     if (bits != 0)
         add_number(work, step, bits, unit + place, negative);
 }
@@ -84,7 +84,7 @@ ${p.function} void add_product(${work}work, const ${long} step, const unsigned $
 % for i in n:
 ${pad}unsigned ${long} ${name}_bits${i};
 ${pad}int ${name}_negative${i};
-${pad}const int ${name}_place${i} = significand(${words[i]}, &${name}_bits${i}, &${name}_negative${i});
+${pad}const int ${name}_place${i} = significand_of(${words[i]}, &${name}_bits${i}, &${name}_negative${i});
 % endfor
 </%def>
 
