@@ -24,6 +24,15 @@ GRAVITY_PERIOD = 256
 FAST_PERIOD = 4
 """GEMM, GEMV, DOT: so is the fast one after every FAST_PERIOD steps of a slab or lane."""
 
+SPAN = 64
+"""GEMM with a bound: norms are those of so many entries of rows and columns ..."""
+
+SPANNED = 512
+"""... where there are so many steps at least; running sums of one limb count ..."""
+
+SPAN_PERIOD = 16
+"""... for so many steps, of which there are some in a span."""
+
 LANES = 32
 """DOT, GEMV, sums, extrema: element i belongs to lane i mod LANES ..."""
 

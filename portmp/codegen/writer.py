@@ -540,9 +540,10 @@ class Writer:
         return self.pack(words)
 
     def plain(self, name: str) -> bool:
-        """Whether an operand's limbs lie in memory as words of the arithmetic."""
+        """Whether those of an operand's limbs that are in memory are words of the arithmetic."""
+        found = self.storage(name).encodings
         word = self.format.word
-        return all(one.plain and one.word == word for one in self.storage(name).encodings)
+        return all(one.plain and one.word == word for one in found if one.parts)
 
     @property
     def mixed(self) -> bool:

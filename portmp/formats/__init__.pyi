@@ -1,6 +1,7 @@
 """The names of ``portmp.formats``, and where they are."""
 
 from portmp.formats.registry import ACCURACIES as ACCURACIES
+from portmp.formats.registry import IN_SPANS as IN_SPANS
 from portmp.formats.registry import NAMES as NAMES
 from portmp.formats.registry import ROLES as ROLES
 from portmp.formats.registry import ROUNDINGS as ROUNDINGS

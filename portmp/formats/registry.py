@@ -21,9 +21,12 @@ from portmp import definition, networks
 from portmp.errors import ArgumentError, FormatError, suggestion
 from portmp.formats.encodings import Encoding, encoding
 from portmp.networks import Network, functions, operators
+from portmp.networks.bounded import SPANS
 
 ROLES = ("add", "mul", "div", "sqrt")
 ACCURACIES = ("accurate", "fast")
+IN_SPANS = " in spans"
+"""What ends the names of sums with a bound where not every step is followed."""
 
 
 @dataclass(frozen=True)
@@ -326,18 +329,29 @@ def _bounded(form: Format) -> list[Format]:
     """
     n, name = form.limbs, form.parent or form.name
 
-    def accumulator(known: Accumulator) -> Accumulator:
-        settle = known.renormalise and f"bounded_{known.renormalise}_{form.word}"
-        step, end = (f"{role}{n}{known.suffix}_{form.word}" for role in ("accumulate", "finish"))
-        names = f"bounded_{step}", f"bounded_{end}"
-        return Accumulator(names[0], settle, known.period, names[1], f"{known.suffix}_bounded")
+    def accumulator(known: Accumulator, period: int, ending: str = "") -> Accumulator:
+        tail = f"{n}{known.suffix}{ending}_{form.word}"
+        settle = f"bounded_renormalise{tail}"
+        return Accumulator(
+            f"bounded_accumulate{tail}",
+            settle if settle in networks.NETWORKS else None,
+            period,
+            f"bounded_finish{tail}",
+            f"{known.suffix}{ending}_bounded",
+        )
+
+    sums = {key: accumulator(one, one.period) for key, one in form.accumulators.items()}
+    for key, one in form.accumulators.items():
+        spans = SPANS.get((n, one.suffix))
+        if spans is not None:
+            sums[key + IN_SPANS] = accumulator(one, spans.period or one.period, "_spans")
 
     given: dict[str, Any] = {
         "planes": (*form.planes, form.word),
         "word": form.word,
         "networks": {op: f"bounded_{op}{n}_{form.word}" for op in ("add", "mul")},
         "operators": {op: f"bounded_{op}{n}_{form.word}_guarded" for op in ("add", "mul")},
-        "accumulators": {key: accumulator(one) for key, one in form.accumulators.items()},
+        "accumulators": sums,
         "rounding": form.rounding,
         "bounded": True,
     }

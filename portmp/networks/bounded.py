@@ -16,6 +16,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
+from portmp import definition
 from portmp.networks.language import NETWORKS, define
 from portmp.networks.operators import operator
 
@@ -35,16 +36,18 @@ EVEN = "y0 = y0 + x1"
 class Sum:
     """How a sum of products is followed.
 
-    A step adds what its plain operations give, but those of lines that begin as one of *left*, and
-    the product of two words of the operands (``factors``), all in units of u. Where words are
-    renormalised and at the end *settled* u^2 times the leading word is added, with *second* the
-    second word where they are renormalised; *end* u^N is what the end loses of its value.
+    A step adds what its plain operations give, but those of lines that begin as one of *left* (of
+    lines that begin as one of *outer* the last operation alone), and the product of two words of
+    the operands (``factors``), all in units of u. Where words are renormalised and at the end
+    *settled* u^2 times the leading word is added, with *second* the second word where they are
+    renormalised; *end* u^N is what the end loses of its value.
     """
 
     end: float
     left: tuple[str, ...] = ()
     settled: float = 0.0
     second: bool = False
+    outer: tuple[str, ...] = ()
 
 
 SUMS = {
@@ -57,6 +60,46 @@ SUMS = {
     (4, "_fast"): Sum(2.0),
 }
 """By limbs and what ends the names of networks."""
+
+
+@dataclass(frozen=True)
+class Spans:
+    """How a sum of many products is followed: that, and what norms of few entries add.
+
+    Steps follow as *followed* has it, without the product of two words. What else a step may lose
+    is at most *products* u^N |x_0 y_0| and, with a *period*, u^N times the running sum's leading
+    word. That is added every *period* steps, and at the end, for all of these steps: it differs
+    from the other ones' by the products between them, so that the norms' share has those too.
+    """
+
+    followed: Sum
+    products: float
+    period: int = 0
+
+
+SPANS = {
+    (1, ""): Spans(Sum(0.0), 0.0, definition.SPAN_PERIOD),
+    (2, ""): Spans(SUMS[2, ""], 5.0625),
+    (2, "_fast"): Spans(
+        Sum(2.0, ("e = fma",), second=True, outer=("b = s[1]",)), 8.08, definition.FAST_PERIOD
+    ),
+    (3, "_fast"): Spans(Sum(2.0, ("r = fma", "v = r")), 31.2),
+    (4, "_fast"): Spans(Sum(2.0, ("r = ", "m3 = r")), 136.5),
+}
+"""Those that are followed so where there are many steps (docs/bounds.md)."""
+
+
+def weights(spans: Spans) -> tuple[float, ...]:
+    """What |x_0 y_0| of each product of a period counts, in u^N; none is zero."""
+
+    def apart(place: int) -> int:
+        """Steps that are nearer to the period's one end and have the product between."""
+        step, half = place + 1, spans.period // 2
+        return half + 1 - step if step <= half else step - half - 1
+
+    if not spans.period:
+        return (spans.products,)
+    return tuple((spans.products + apart(i)) or 1.0 for i in range(spans.period))
 
 
 def factors(n: int, word: str) -> tuple[tuple[float, float], tuple[float, float]]:
@@ -88,16 +131,17 @@ class _Followed(ast.NodeTransformer):
         self.count = 0
         self.follow = True
 
-    def line(self, text: str, left: tuple[str, ...]) -> None:
-        """A line of a listing; none of its operations is followed where it begins so."""
+    def line(self, text: str, how: Sum) -> None:
+        """A line of a listing."""
         node = ast.parse(text).body[0]
         assert isinstance(node, ast.Assign)
-        self.follow = not text.startswith(left) if left else True
+        follow = not text.startswith(how.left)
+        self.follow = follow and not text.startswith(how.outer)
         outer = node.value
         plain = self._plain(outer)
         self.generic_visit(outer)
         self.lines.append(f"{ast.unparse(node.targets[0])} = {ast.unparse(outer)}")
-        if plain and self.follow:
+        if plain and follow:
             self._add(ast.unparse(node.targets[0]))
 
     def _plain(self, node: ast.expr) -> bool:
@@ -122,12 +166,12 @@ class _Followed(ast.NodeTransformer):
     visit_Call = _named
 
 
-def followed(name: str, left: tuple[str, ...] = ()) -> tuple[list[str], list[str]]:
+def followed(name: str, how: Sum) -> tuple[list[str], list[str]]:
     """A network's lines with their sizes added to ``radius``, and the words that it returns."""
     lines, words = _split(name)
     found = _Followed()
     for line in lines:
-        found.line(line, left)
+        found.line(line, how)
     return found.lines, words
 
 
@@ -147,34 +191,36 @@ def _covered(n: int, word: str) -> list[str]:
     return [*lines, "radius = fma(xsize, ysize, radius)"]
 
 
-def _accumulate(n: int, fast: str, word: str, how: Sum) -> None:
+def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = None) -> None:
     state = NETWORKS[f"accumulate{n}{fast}"].result.words
-    tail = f"{n}{fast}_{word}"
+    tail = f"{n}{fast}{'_spans' if spans else ''}_{word}"
     if n == 1:
-        lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + fabs(a)"], ["a"]
+        lines, words = ["a = fma(x[0], y[0], s[0])"], ["a"]
+        lines += [] if spans else ["radius = radius + fabs(a)"]
     else:
-        lines, words = followed(f"accumulate{n}{fast}", how.left)
-        lines += _covered(n, word)
+        lines, words = followed(f"accumulate{n}{fast}", how)
+        lines += [] if spans else _covered(n, word)
     lines = [f"radius = s[{state}]", *lines, f"return {', '.join(words)}, radius"]
     signature = f"s:+{state + 1} x:{n + 1} y:{n + 1} -> +{state + 1}"
     _define(f"bounded_accumulate{tail}", signature, lines)
     u = 2.0 ** -PRECISION[word]
-    settled = f"radius = fma({how.settled * u * u!r}, fabs({{}}), radius)"
-    if n == 1:
-        lines, words = ["a = s[0]"], ["a"]
-    else:
-        lines, words = _split(f"renormalise{n}{fast}")
+    settled = how.settled * u * u
+    if spans is not None:
+        settled += spans.period * u ** (n - 1)
+    settling = f"radius = fma({settled!r}, fabs({{}}), radius)"
+    if n > 1 or settled:
+        lines, words = _split(f"renormalise{n}{fast}") if n > 1 else (["a = s[0]"], ["a"])
         lines = [*lines, f"radius = s[{state}]"]
-        if how.settled:
-            lines.append(settled.format(words[0]))
+        if settled:
+            lines.append(settling.format(words[0]))
         if how.second:
             lines.append("radius = radius + fabs(s[1])")
         lines.append(f"return {', '.join(words)}, radius")
         _define(f"bounded_renormalise{tail}", f"s:+{state + 1} -> +{state + 1}", lines)
-        lines, words = _split(f"finish{n}{fast}")
+    lines, words = _split(f"finish{n}{fast}") if n > 1 else (["a = s[0]"], ["a"])
     lines = [*lines, f"radius = s[{state}]"]
-    if how.settled:
-        lines.append(settled.format(words[0]))
+    if settled:
+        lines.append(settling.format(words[0]))
     if n > 1:
         lines.append(f"radius = radius * {u ** (1 - n)!r}")
     if how.end:
@@ -239,3 +285,5 @@ for _word in PRECISION:
         _mul(_n, _word)
     for (_n, _fast), _how in SUMS.items():
         _accumulate(_n, _fast, _word, _how)
+    for (_n, _fast), _spans in SPANS.items():
+        _accumulate(_n, _fast, _word, _spans.followed, _spans)

@@ -20,7 +20,7 @@ import numpy as np
 from portmp import definition, formats
 from portmp.errors import ArgumentError, shown, suggestion
 from portmp.formats import Format
-from portmp.routines import base, conversions, elementwise, exact
+from portmp.routines import base, conversions, elementwise, exact, spans
 from portmp.routines.exact.accumulator import SMALLEST
 from portmp.routines.gemm import launch as products
 from portmp.routines.methods import ProductOperands
@@ -78,11 +78,16 @@ def product(
 ) -> Pair:
     """A product, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound.
 
-    ``gemm`` takes a seventh more time for it, in ``ds`` a fifth, in fast sums a third, of one limb
-    as much again (docs/bounds.md).
+    ``gemm`` takes up to a seventh more time for it; below ``definition.SPANNED`` steps in ``ds`` a
+    fifth, in fast sums a third, of one limb as much again (docs/bounds.md).
     """
-    form = given.b.format
-    z, raised = _with_bound(given, vector, accuracy=accuracy)
+    form, alpha = given.b.format, float(given.alpha[0])
+    way = None if vector or alpha == 0 else spans.of(form, given.steps, accuracy)
+    how = {"in_spans": True} if way else {}
+    z, raised = _with_bound(given, vector, accuracy=accuracy, **how)
+    if way is not None:
+        a, b = leading(given.a), leading(given.b)
+        z = base.rebound(z, spans.added(base.bounds_of(z), a, b, alpha, way))
     return _ended(z, form, lost(form, given.steps, given.alpha), out, raised)
 
 

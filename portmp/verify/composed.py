@@ -149,6 +149,14 @@ def normwise(a: mp.Array, b: mp.Array) -> Any:
     return mp.concat([error.ravel() for _, error in _products(a, b, "normwise")])
 
 
+def long_sums(a: mp.Array, b: mp.Array) -> Any:
+    """Bounds of products whose steps are too many to follow each."""
+    known = a.format.accumulators
+    pairs = [mp.gemm(a, b, accuracy=accuracy, bound=True) for accuracy in known]
+    pairs.append(mp.gemm(a, b, alpha="0.3", beta="-1.7", c=a[:, :2], bound=True))
+    return mp.concat([error.ravel() for _, error in pairs])
+
+
 def _bounds(a: mp.Array, b: mp.Array, bound: Literal[True, "tight"]) -> Any:
     pairs = [
         *_products(a, b, bound),
@@ -178,6 +186,8 @@ def cases(form: Format) -> Iterator[Case]:
         for call in (added_up, tight, normwise):
             name = call.__name__.replace("_", "-")
             yield Case("bound", f"{name}-4x70x3", form, (a, b), call, on_host(call))
+        a, b = (inputs.ordinary(form, s, f"bounds {s}") for s in ((2, 600), (600, 2)))
+        yield Case("bound", "long-sums-2x600x2", form, (a, b), long_sums, on_host(long_sums))
         # Rows and columns over the whole range.
         a, b = (inputs.wide(form, s, f"bounds {s}") for s in ((6, 9), (9, 3)))
         yield Case("bound", "normwise-wide-6x9x3", form, (a, b), normwise, on_host(normwise))

@@ -19,7 +19,7 @@
     rows, cols = tiles = layout.tiles(w)
     # Compilers weave barriers, unpacking and stores into the arithmetic of a loop over whole
     # tiles. That of several limbs needs its registers for itself: a branch keeps them apart.
-    tail_inside = w.format.limbs > 1
+    tail_inside = w.format.limbs - w.format.bounded > 1
 %>
 ${arithmetic(w, list(networks.values()))}
 % if not s.split:

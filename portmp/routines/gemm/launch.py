@@ -19,7 +19,7 @@ from portmp.backends.base import Argument
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.codegen.packed import COUNT, WIDEST
 from portmp.errors import ShapeError
-from portmp.formats import Format
+from portmp.formats import IN_SPANS, Format
 from portmp.routines import base, moves
 from portmp.routines.gemm import reference
 from portmp.routines.gemm import schedule as schedules
@@ -169,14 +169,16 @@ def with_bound(
     c: Planes | None = None,
     accuracy: str = "accurate",
     one_limb_more: bool = False,
+    in_spans: bool = False,
 ) -> Planes:
     """The same with a bound of each element's error in units of u^N, as a limb below the others.
 
     The limbs above it are those of ``gemm``; of operands stored as one limb of fewer bits they are
     words. With *one_limb_more* they are those of the ``wider`` format's ``gemm``, where operands
     have a last limb of zero. Bounds leave out underflow and their own rounding
-    (``routines.certified``).
+    (``routines.certified``) and, *in_spans*, what norms add (``routines.spans``).
     """
+    sums = accuracy + IN_SPANS if in_spans else accuracy
     c, like = operands(a, b, c, None, beta)
     read, given = formats.with_bound(a.format, one_limb_more)
     out = allocate(given, like.shape, like.queue)
@@ -188,7 +190,7 @@ def with_bound(
         c = a.view(out.shape, (0,) * out.ndim, a.start)  # planes of the format, which nobody reads
     views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, out)]
     if out.device.by_reference:
-        product = partial(reference.gemm, given, accuracy=accuracy)
+        product = partial(reference.gemm, given, accuracy=sums)
         for each in np.ndindex(*batch):
             va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
             addend = None if base.is_number(beta, 0) else vc
@@ -196,12 +198,17 @@ def with_bound(
         return out
     computed = (formats.wider(a.format) if one_limb_more else None) or a.format
     schedule = default(like.seen_as(computed.arithmetic), a.shape[-1], accuracy)
-    schedule = fitted(schedule, a, b).for_bounds(computed)
+    schedule = fitted(schedule, a, b).for_bounds(computed, state_of(given, sums))
     views = [v if v.format is given else v.seen_as(read) for v in views]
     scale, add = (base.exact_limbs(given, limbs) for limbs in (alpha, beta))
     for va, vb, vc, vo in _batches(views):
-        _launch(read, schedule, accuracy, va, vb, vc, vo, depth, scale, add, given.name)
+        _launch(read, schedule, sums, va, vb, vc, vo, depth, scale, add, given.name)
     return out
+
+
+def state_of(form: Format, accuracy: str) -> int:
+    """Words of a running sum."""
+    return form.accumulator(accuracy).networks["accumulate"].result.words
 
 
 def operands(

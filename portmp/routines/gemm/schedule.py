@@ -101,11 +101,14 @@ class GemmSchedule(Schedule):
         words = self.tile_k * (self.pitch_a + self.pitch_b) * self.stages
         return words * form.limbs * np.dtype(form.word).itemsize
 
-    def registers(self, form: Format) -> int:
-        """About how many 32-bit registers a thread needs at least: sums, operands, addresses."""
+    def registers(self, form: Format, state: int = 0) -> int:
+        """About how many 32-bit registers a thread needs at least: sums, operands, addresses.
+
+        *state*: words of a running sum, if not those of accurate ones.
+        """
         fetched = -(-self.tile_k * (self.tile_m + self.tile_n) // self.threads)
         limbs = form.limbs - form.bounded
-        sums = self.thread_m * self.thread_n * (limbs + (limbs > 1) + form.bounded)
+        sums = self.thread_m * self.thread_n * (state or limbs + (limbs > 1) + form.bounded)
         held = (self.thread_m + self.thread_n + fetched) * limbs
         return (sums + held) * np.dtype(form.word).itemsize // 4 + ADDRESSES
 
@@ -129,8 +132,8 @@ class GemmSchedule(Schedule):
         needed = self.registers(form)
         return needed <= OF_A_THREAD and needed * self.threads * self.blocks <= REGISTERS
 
-    def for_bounds(self, form: Format) -> GemmSchedule:
-        """For values of *form* with a bound, one word longer.
+    def for_bounds(self, form: Format, state: int) -> GemmSchedule:
+        """For values of *form* with a bound, one word longer; *state*: words of a running sum.
 
         With as few results a thread as registers hold, and as leave two blocks on a compute unit
         where there are two without, unless their number is fixed.
@@ -138,9 +141,9 @@ class GemmSchedule(Schedule):
         read, _ = with_bound(form)
         share = REGISTERS // self.threads
         kept = 1 if self.blocks > 1 else min(2, max(1, share // self.registers(form.compute)))
-        s, finer = self.for_call(wide=False), self.finer()
-        while finer and s.registers(read) > min(OF_A_THREAD, share // kept):
-            s, finer = finer.for_call(wide=False), finer.finer()
+        s, finer = self, self.finer()
+        while finer and s.registers(read, state) > min(OF_A_THREAD, share // kept):
+            s, finer = finer, finer.finer()
         return s
 
     def finer(self) -> GemmSchedule | None:
@@ -258,7 +261,7 @@ class PanelSchedule(Schedule):
         """Itself: a work-item takes all of k, and packs what it reads."""
         return self
 
-    def for_bounds(self, form: Format) -> PanelSchedule:
+    def for_bounds(self, form: Format, state: int) -> PanelSchedule:
         """Itself, for values with a bound: a CPU's registers are few at any rate."""
         return self
 

@@ -1,0 +1,184 @@
+"""Bounds of products with many steps, of which not every one is followed (docs/bounds.md)."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+import portmp as mp
+from portmp import definition, formats, networks
+from portmp.backends.base import Device
+from portmp.formats import Format, inputs
+from portmp.networks import bounded, evaluator
+from portmp.networks.bounded import SPANS
+from portmp.routines import spans
+from tests.hunting import Hunt, Prey
+from tests.slow import mostly_slow
+from tests.test_certified import ALL, HOST, MAKERS, check, fractions, uniform
+
+OPTIMISED = False
+STEPS = definition.SLAB + definition.SPAN + 13
+"""Two slabs, the second of a whole span and a part of one."""
+KEYS = list(SPANS)
+
+
+def named(key: tuple[int, str]) -> str:
+    """A test's name."""
+    return f"{key[0]}{key[1]}"
+
+
+def compare(form: str, kind: str, accuracy: str, device: Any = HOST) -> None:
+    """A product, and one with alpha and beta."""
+    f, make = formats.get(form), MAKERS[kind]
+    a, b, c = make(f, (1, STEPS), "a"), make(f, (STEPS, 2), "b"), make(f, (1, 2), "c")
+    left, right, addend = (mp.from_limbs(v, form, device) for v in (a, b, c))
+    product = np.dot(fractions(a), fractions(b))
+    plain = mp.gemm(left, right, accuracy=accuracy)
+    check(mp.gemm(left, right, accuracy=accuracy, bound=True), plain, product)
+    more: dict[str, Any] = {"alpha": "-0.3", "beta": "1.7", "c": addend, "accuracy": accuracy}
+    alpha, beta = (
+        Fraction(fractions(mp.array(text, f.arithmetic, HOST).to_limbs()).item())
+        for text in (more["alpha"], more["beta"])
+    )
+    ended = alpha * product + beta * fractions(c)
+    check(mp.gemm(left, right, bound=True, **more), mp.gemm(left, right, **more), ended)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("form", mostly_slow(ALL, ["float64", "ds", "td"], "the same networks"))
+def test_bounds_hold_on_the_host(form: str, kind: str) -> None:
+    """Every format and kind of operands."""
+    for accuracy in formats.get(form).accumulators:
+        compare(form, kind, accuracy)
+
+
+@pytest.mark.parametrize(
+    "form", mostly_slow(["dd", *(f for f in ALL if f != "dd")], ["dd", "float64"], "the same text")
+)
+def test_devices_have_the_hosts_bounds(device: Device, form: str) -> None:
+    """Bits of values and bounds, of batches and of operands in any order, too."""
+    f = formats.get(form)
+    a, b = inputs.ordinary(f, (2, 1, 5, 700), "a"), inputs.wide(f, (3, 700, 4), "b")
+    for accuracy in f.accumulators:
+        found = []
+        for where in (device, HOST):
+            left, right = (mp.from_limbs(v, form, where) for v in (a, b))
+            turned = left.swapaxes(-1, -2).copy().swapaxes(-1, -2)
+            pairs = [mp.gemm(v, right, accuracy=accuracy, bound=True) for v in (left, turned)]
+            pairs.append(mp.gemm(left[0, 0], right[1], accuracy=accuracy, bound=True))
+            found.append([limb for pair in pairs for v in pair for limb in v.to_limbs()])
+        for here, there in zip(*found, strict=True):
+            assert np.array_equal(here, there, equal_nan=True)
+
+
+def cancelling(f: Format, period: int) -> tuple[list[Fraction], list[Fraction]]:
+    """Products whose sum is near zero after each period, and large between."""
+    if f.limbs == 1:
+        small = f.unit_roundoff * Fraction(63, 128)
+        terms = [Fraction(1), *[Fraction(small)] * (period - 2), Fraction(-1)]
+        return terms * (definition.SLAB // period), [Fraction(1)] * definition.SLAB
+    x, y = (fractions(inputs.positive(f, (definition.SLAB,), name)) for name in "xy")
+    for first in range(0, definition.SLAB, period):
+        last = first + period - 1
+        x[last] = -sum(x[first:last] * y[first:last]) / y[last]
+    return list(x), list(y)
+
+
+@pytest.mark.parametrize(("form", "accuracy"), [("float64", "accurate"), ("dd", "fast")])
+def test_sums_that_are_large_between(form: str, accuracy: str) -> None:
+    """Running sums are small wherever they are looked at; what is lost is lost between."""
+    f = formats.get(form)
+    way = spans.of(f, definition.SLAB, accuracy)
+    assert way is not None
+    x, y = (mp.array(v, form, HOST) for v in cancelling(f, way.period))
+    pair = mp.gemm(x[None, :], y[:, None], accuracy=accuracy, bound=True)
+    exact = np.dot(fractions(x.to_limbs()), fractions(y.to_limbs()))
+    value, limit = (Fraction(fractions(v.to_limbs()).item()) for v in pair)
+    assert 0 < abs(value - exact) <= limit
+    if f.limbs == 1:  # nearly half a rounding is lost each step
+        assert limit <= 6 * abs(value - exact)
+
+
+@pytest.mark.parametrize("key", KEYS, ids=named)
+def test_what_products_between_count(key: tuple[int, str]) -> None:
+    """A step's running sum differs from the nearer known one by the products between."""
+    known = SPANS[key]
+    if not known.period:
+        assert bounded.weights(known) == (known.products,)
+        return
+    counts = [0] * known.period
+    for step in range(1, known.period + 1):
+        before = range(step) if step <= known.period // 2 else range(step, known.period)
+        for i in before:
+            counts[i] += 1
+    assert bounded.weights(known) == tuple((known.products + n) or 1.0 for n in counts)
+
+
+@pytest.mark.parametrize("word", bounded.PRECISION)
+@pytest.mark.parametrize("key", [key for key in KEYS if key[0] > 1], ids=named)
+def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
+    """Hostile operands and states: what is not followed is what norms and known sums count."""
+    (n, fast), known = key, SPANS[key]
+    hunt = Hunt(Prey(f"mul{n}", (n, n), lambda v, r, s: 0.0), word, 5)
+    rows = np.concatenate([hunt.best, hunt._changed(hunt.best)])
+    words = networks.get(f"accumulate{n}{fast}").result.words
+    x, y = (tuple(rows[:, i + k].astype(word) for k in range(n)) for i in (0, n))
+    zero = np.zeros(len(rows), word)
+    state = tuple(zero for _ in range(words + 1))
+    u, exact = Fraction(2) ** -bounded.PRECISION[word], fractions(x) * fractions(y)
+    size = abs(fractions([x[0]]) * fractions([y[0]]))
+    name = f"bounded_accumulate{n}{fast}_spans_{word}"
+    for _ in range(5):
+        before = state
+        state = evaluator.run(name, np.dtype(word), before, (*x, zero), (*y, zero))
+        lost = abs(fractions(state[:-1]) - fractions(before[:-1]) - exact)
+        followed = (fractions([state[-1]]) - fractions([before[-1]])) * u
+        left = Fraction(known.products) * size
+        if known.period:
+            left += abs(fractions([state[0]]))
+        assert (lost <= (followed + left * u**n) * Fraction(101, 100)).all()
+
+
+@pytest.mark.parametrize("word", bounded.PRECISION)
+@pytest.mark.parametrize("key", [(1, ""), (2, "_fast")], ids=named)
+def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
+    """Ordinary numbers, all of the range, subnormal ones, zeros; and hardly above."""
+    f, size = formats.get(word), 3 * definition.SPAN - 5
+    counts = bounded.weights(SPANS[key])
+    total = sum(map(Fraction, counts)) * (definition.SPAN // len(counts))
+    rows = [inputs.ordinary(f, (4, size), "x")[0], inputs.wide(f, (4, size), "x")[0]]
+    smallest = 2.0 ** bounded.SMALLEST[word]
+    rows += [np.full((1, size), smallest, word), np.zeros((1, size), word)]
+    rows += [np.where(np.arange(size) % 7 == 3, np.float64(3 * smallest), 0).astype(word)[None]]
+    x = np.concatenate(rows)
+    x[~np.isfinite(x)] = 1
+    spec = spans.norms(word, SPANS[key], None)
+    found = spans._norms(mp.from_limbs([x], word, HOST).planes, spec).read_dense()[0]
+    for row, norms in zip(x, found, strict=True):
+        for first, norm in enumerate(norms):
+            part = row[first * definition.SPAN : (first + 1) * definition.SPAN]
+            square = sum(
+                Fraction(counts[i % len(counts)]) * Fraction(float(v)) ** 2
+                for i, v in enumerate(part)
+            )
+            if np.isfinite(norm):
+                least = Fraction(float(norm)) * Fraction(10001, 10000)
+                assert square <= least**2 * total
+                above = max(Fraction(float(norm)) - 2 * Fraction(smallest), Fraction(0))
+                assert square * 2 >= above**2 * total
+            else:
+                assert abs(part).max() > float(np.finfo(word).max) / 2
+
+
+@pytest.mark.parametrize(("form", "most"), [("float64", 150), ("ds", 200), ("td", 300)])
+def test_bounds_are_near_errors_of_random_numbers(form: str, most: int) -> None:
+    """The median of 36 elements over 600 steps, all limbs random."""
+    f, generator = formats.get(form), np.random.default_rng(12)
+    a, b = (uniform(generator, shape, f) for shape in ((6, 600), (600, 6)))
+    left, right = (mp.from_limbs(v, form, HOST) for v in (a, b))
+    pair = mp.gemm(left, right, bound=True)
+    median = check(pair, mp.gemm(left, right), np.dot(fractions(a), fractions(b)))
+    assert median * most >= 1
