@@ -29,6 +29,8 @@ from portmp.routines.triangular.steps import Method
 from portmp.runtime import program
 from portmp.runtime.planes import Numbers, Planes, allocate, allocate_numbers, allocate_together
 
+PARTS = 4
+"""A row of a small matrix of two panels is cut into so many parts at most."""
 THREADS = 256
 ROWS = {"gpu": (64, 128, 256), "cpu": (256,)}
 """Rows that a block of threads in a panel may have, the usual number first."""
@@ -82,7 +84,9 @@ def small_shape(form: Format, device: Device | None, rows: int, columns: int) ->
     if min(rows, columns) <= most:
         return small.shape_of(form, device, rows, columns)
     if max(rows, columns) <= 2 * most:
-        return small.two_panels(form, device, small.shape_of(form, device, 2 * most, most))
+        twice = 2 * [form.operator("fma")]  # both panels are written out
+        panel = small.shape_of(form, device, 2 * most, most, twice, PARTS)
+        return small.two_panels(form, device, panel)
     return None
 
 
