@@ -47,14 +47,14 @@ def integers(planes: Sequence[Any]) -> Any:
 
 
 def bounded(
-    f: Format, kind: str, seed: int, device: Device, options: dict[str, Any]
+    f: Format, kind: str, seed: int, device: Device, options: dict[str, Any], steps: int
 ) -> dict[str, Any]:
-    """A product of matrices: how many bounds are known, how many false, and the nearest one.
+    """A product of matrices over so many steps (0: a few): known bounds, false ones, the nearest.
 
     And the widest: the largest bound over its error, of errors above u^N T / 1000 in the normal
     range, T the sum of the products' magnitudes.
     """
-    k = 1 + 7 * (seed % 6)
+    k = steps or 1 + 7 * (seed % 6)
     make = KINDS[kind]
     a, b = make(f, (ROWS, k), f"a {seed}"), make(f, (k, ROWS), f"b {seed}")
     left, right = (mp.from_limbs(v, f, device) for v in (a, b))
@@ -131,6 +131,7 @@ def main() -> int:
     parser.add_argument("--formats", default=",".join(FORMATS))
     parser.add_argument("--products", type=int, default=1_000_000)
     parser.add_argument("--sums", type=int, default=100_000)
+    parser.add_argument("--steps", type=int, default=0, help="of a product; usually 1 to 36")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--bound", default="True", choices=("True", "tight", "normwise"))
     parser.add_argument("--accuracy", default="accurate", help="of products: or fast")
@@ -143,7 +144,7 @@ def main() -> int:
         "accuracy": args.accuracy,
         "method": args.method,
     }
-    kind = "bound" if args.bound == "True" else args.bound
+    name_of = "bound" if args.bound == "True" else args.bound
     rows: dict[str, Any] = {}
     try:
         device = discovery.get(args.device)
@@ -151,14 +152,18 @@ def main() -> int:
             f = formats.get(name)
             each = -(-args.products // (len(names) * len(KINDS) * ROWS**2))
             seeds = range(args.seed, args.seed + each)
-            runs = [bounded(f, make, seed, device, options) for make in KINDS for seed in seeds]
-            rows[f"{kind}/{name}"] = summed(runs)
+            runs = [
+                bounded(f, kind, seed, device, options, args.steps)
+                for kind in KINDS
+                for seed in seeds
+            ]
+            rows[f"{name_of}/{name}"] = summed(runs)
             each = -(-args.sums // (len(names) * ROWS**2))
             if each:
                 rows[f"correct/{name}"] = summed(
                     [correct(f, args.seed + i, device) for i in range(each)]
                 )
-            print(name, rows[f"{kind}/{name}"], rows.get(f"correct/{name}", ""), flush=True)
+            print(name, rows[f"{name_of}/{name}"], rows.get(f"correct/{name}", ""), flush=True)
     except PortmpError as error:
         print(f"certified_hunt: {error}", file=sys.stderr)
         return 2
@@ -167,6 +172,7 @@ def main() -> int:
         "device": device.properties.as_dict(),
         "seed": args.seed,
         "options": options,
+        "steps": args.steps,
         "rows": rows,
     }
     if args.output:

@@ -83,8 +83,8 @@ SPANS = {
     (2, "_fast"): Spans(
         Sum(2.0, ("e = fma",), second=True, outer=("b = s[1]",)), 8.08, definition.FAST_PERIOD
     ),
-    (3, "_fast"): Spans(Sum(2.0, ("r = fma", "v = r")), 31.2),
-    (4, "_fast"): Spans(Sum(2.0, ("r = ", "m3 = r")), 136.5),
+    (3, "_fast"): Spans(Sum(2.0, ("r = fma",), outer=("v = r",)), 21.2),
+    (4, "_fast"): Spans(Sum(2.0, ("r = ",)), 30.3),
 }
 """Those that are followed so where there are many steps (docs/bounds.md)."""
 
