@@ -244,6 +244,19 @@ def test_nothing(device: Device) -> None:
         assert linalg.trmm(none, mp.zeros((0, n), "dd", device)).shape == (0, n)
 
 
+@pytest.mark.parametrize("method", ["direct", "ozaki2"])
+def test_syrk_of_nothing(device: Device, method: Any) -> None:
+    """As gemm: alpha = 0 does not read a, beta = 0 does not read c, on every device."""
+    for where in (device, discovery.get("host")):
+        a = mp.array(np.full((2, 40, 3), math.nan), "dd", where)
+        c = mp.array(np.random.default_rng(5).standard_normal((2, 40, 40)), "dd", where)
+        kept = mp.linalg.syrk(a, alpha=0, beta=1, c=c, method=method)
+        assert bits(kept.to_limbs()) == bits(mp.triu(c).to_limbs())
+        assert (mp.linalg.syrk(a, alpha=0, method=method) == 0).all()
+        lower = mp.linalg.syrk(c, trans=True, lower=True, beta=0, c=c * math.nan, method=method)
+        assert bits(lower.to_limbs()) == bits(mp.tril(c.mT @ c).to_limbs())
+
+
 def test_stacks(device: Device) -> None:
     """A stack's matrices have the bits that they have alone; views and broadcasting."""
     rng = np.random.default_rng(3)
