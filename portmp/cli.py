@@ -379,8 +379,9 @@ def _certified(args: Args, found: Certified) -> int:
     upwards = decimal.Context(prec=2, rounding=decimal.ROUND_CEILING)
     bounds = found.bound.to_float64()
     largest = upwards.create_decimal_from_float(float(bounds.max(initial=0)))
+    above = f"{largest:.1e}" if largest else "0"
     told = (
-        f"no component's error is above {largest:.1e}: proved with an inverse in "
+        f"no component's error is above {above}: proved with an inverse in "
         f"{found.info.format} and {found.info.corrections} corrections"
     )
     bound = found.bound.to_strings("round-trip")
@@ -398,10 +399,16 @@ def _lstsq(args: Args) -> int:
         with _waiting("lstsq", a):
             found = mp.linalg.lstsq(a, b)
             told = mp.linalg.trust(a, b, found.x)
-        squares = found.residuals.to_strings("short")
         if args.output and not args.json:
+            squares = found.residuals.to_strings(6)
             print(f"rank {found.rank}, sums of squares of residuals {squares}")
-        return _finish(args, found.x, told, rank=found.rank, residuals=squares)
+        if found.rank < a.shape[1] and not args.json:
+            print(
+                f"rank {found.rank}, {a.shape[1]} unknowns: the shortest of all solutions",
+                file=sys.stderr,
+            )
+        short = found.residuals.to_strings("short")
+        return _finish(args, found.x, told, rank=found.rank, residuals=short)
     from portmp.demos.filip import polynomial_fit, powers
 
     data = read(args.a)

@@ -174,9 +174,30 @@ def test_lstsq(run: Run) -> None:
     assert np.allclose(np.loadtxt("x.csv"), [1, 2], rtol=1e-15)
     facts = json.loads(run("lstsq", "a.csv", "b.csv", "--json")[1])
     assert facts["rank"] == 2 and float(facts["residuals"][0]) < 1e-60
+    assert "shortest" not in run("lstsq", "a.csv", "b.csv")[2]
     _write("yx.csv", "y,x\n1,0\n3,1\n5,2\n")
     found = json.loads(run("lstsq", "yx.csv", "--polynomial", "1", "--json")[1])["values"]
     assert [abs(float(x) - k) < 1e-15 for k, x in enumerate(found, 1)] == [True, True]
+
+
+def test_lstsq_of_lower_rank(run: Run) -> None:
+    """That there are other solutions is told; sums of squares are a few digits long."""
+    _write("a.csv", "1,1\n1,1\n1,1\n")
+    _write("b.csv", "1\n1\n1.1\n")
+    status, out, told = run("lstsq", "a.csv", "b.csv", "--format", "td")
+    assert status == 0 and "rank" not in out
+    assert "rank 1, 2 unknowns: the shortest of all solutions" in told
+    status, out, told = run("lstsq", "a.csv", "b.csv", "-o", "x.npz", "--format", "td")
+    assert status == 0 and "rank 1, sums of squares of residuals" in out and "shortest" in told
+    assert len(out) < 70
+
+
+def test_certified_zeros(run: Run) -> None:
+    """A system without equations: its bound is 0, in these words."""
+    np.save("a.npy", np.zeros((0, 0)))
+    np.save("b.npy", np.zeros(0))
+    status, _, told = run("solve", "a.npy", "b.npy", "--certify")
+    assert status == 0 and "no component's error is above 0: proved" in told
 
 
 def test_eigh(run: Run) -> None:
