@@ -226,6 +226,26 @@ def test_rectangles(device: Device) -> None:
             assert float(abs(rows @ u - a).max()) < 1e-29
 
 
+@pytest.mark.parametrize("name", ["ts", "dd"])
+def test_stacks_of_many_scales(device: Device, name: str) -> None:
+    """What scaling does to one matrix does not reach the signs of another's zeros."""
+    far = 2.0**60 if name == "ts" else 2.0**490
+    given = np.random.default_rng(8).standard_normal((5, 6, 6))
+    given[1] *= far
+    given[2] = 0.0
+    given[3] = -0.0
+    given[4, 2] = given[4, :, 3] = -0.0
+    a = mp.array(given, name, device)
+    linalg = mp.linalg
+
+    def parts(x: mp.Array) -> list[mp.Array]:
+        return [*linalg.qr(x), *linalg.eigh(x), *linalg.ldl(x)[:2]]
+
+    for whole, *alone in zip(parts(a), *map(parts, a), strict=True):
+        for each, one in zip(whole, alone, strict=True):
+            assert bits(each.to_limbs()) == bits(one.to_limbs())
+
+
 def test_nothing(device: Device) -> None:
     """Stacks of no matrices, matrices without rows or columns."""
     x, none = mp.zeros((0, 3, 3), "dd", device), mp.zeros((0, 0), "dd", device)

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from portmp import definition
+from portmp.arrays import elementwise
 from portmp.arrays.array import Array, array
+from portmp.arrays.plain import plain_array
 from portmp.errors import LinAlgError
 from portmp.linalg.operands import in_stack
 from portmp.routines import certified
@@ -81,11 +83,21 @@ def for_squares(x: Array) -> Scaled:
 
 
 def times_power(x: Array, powers: Powers) -> Array:
-    """Each entry of a stack (the first axes of x) times a power of two, in steps within range."""
+    """Each entry of a stack (the first axes of x) times a power of two, in steps within range.
+
+    With a power for each column entries are matrices. One whose powers are all 0 stays as it is,
+    with its zeros' signs, whatever the others of its stack are: as it would alone.
+    """
     limit = 120 if x.format.word == "float32" else 1000
     shape = (*powers.shape, *(1,) * (x.ndim - powers.ndim))
+    touched = (powers != 0).reshape(shape)
+    if powers.ndim == x.ndim > 1 and powers.shape[-2] == 1:
+        touched = touched.any(axis=(-2, -1), keepdims=True)
+    kept = x
     while powers.any():
         part = np.clip(powers, -limit, limit)
         x = x * array(np.ldexp(1.0, part).reshape(shape), x.format, x.queue)
         powers = powers - part
-    return x
+    if x is kept or touched.all():
+        return x
+    return elementwise.where(plain_array(touched, "bool", x.queue), x, kept)
