@@ -100,4 +100,5 @@ def times_power(x: Array, powers: Powers) -> Array:
         powers = powers - part
     if x is kept or touched.all():
         return x
-    return elementwise.where(plain_array(touched, "bool", x.queue), x, kept)
+    chosen: Array = elementwise.where(plain_array(touched, "bool", x.queue), x, kept)
+    return chosen
