@@ -515,7 +515,7 @@ d = d + (t2 + t3)
     + wires("QS a b; QS c d; QS b c; QS a b; QS c d; QS b c; QS c d")
     + "return a, b, c, d",
     source="products of the limbs with fast renormalisation",
-    bound="5u^4 (proved), 3.4u^4 (measured)",
+    bound="5u^4 (proved), 3.5u^4 (measured)",
 )
 _TAIL4 = """
 g1, k = two_sum(g[1], c[0])
