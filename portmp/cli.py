@@ -701,14 +701,16 @@ def _report_table(reports: list[tuple[str, str, KernelReport]]) -> str:
     def text(value: int | None) -> str:
         return "-" if value is None else str(value)
 
-    head = ("format", "routine", "kernel", "regs", "spills", "scratch", "shared", "instructions")
-    line = "{:12}{:16}{:20}{:>6}{:>8}{:>9}{:>8}  {}"
-    lines = [line.format(*head)]
+    rows: list[tuple[str, ...]] = [
+        ("format", "routine", "kernel", "regs", "spills", "scratch", "shared", "instructions")
+    ]
     for name, routine, r in reports:
         classes = " ".join(f"{k} {v}" for k, v in sorted(r.instructions.items()) if v)
-        numbers = [text(v) for v in (r.registers, r.spills, r.scratch, r.shared)]
-        lines.append(line.format(name, routine, r.name, *numbers, classes))
-    return "\n".join(lines)
+        numbers = (text(v) for v in (r.registers, r.spills, r.scratch, r.shared))
+        rows.append((name, routine, r.name, *numbers, classes))
+    wide = [max(len(row[i]) for row in rows) + 2 for i in range(3)]
+    names = "".join(f"{{:{width}}}" for width in wide)
+    return "\n".join((names + "{:>4}{:>8}{:>9}{:>8}  {}").format(*row) for row in rows)
 
 
 # --- the parser ------------------------------------------------------------------------------
