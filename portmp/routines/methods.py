@@ -32,8 +32,8 @@ class ProductOperands:
 
     @property
     def steps(self) -> int:
-        """k, over which products are added up."""
-        return self.a.shape[-1]
+        """k, over which products are added up; of a number, which has no product, 0."""
+        return self.a.shape[-1] if self.a.shape else 0
 
     @property
     def adds(self) -> bool:
