@@ -282,16 +282,22 @@ def test_every_plain_operation_is_followed(key: tuple[int, str]) -> None:
     assert listing.count("radius = radius + fabs(") == rounding - left
 
 
+def hostile_operands(op: str, n: int, word: str) -> tuple[Any, Any, Any]:
+    """Where hunts of an operation begin, as words of x and of y, and as many zeros."""
+    seed = {"mul": 5, "add": 6}[op]
+    hunt = Hunt(Prey(f"{op}{n}", (n, n), lambda v, r, s: 0.0), word, seed)
+    rows = np.concatenate([hunt.best, hunt._changed(hunt.best)])
+    x, y = (tuple(rows[:, i + k].astype(word) for k in range(n)) for i in (0, n))
+    return x, y, np.zeros(len(rows), word)
+
+
 @pytest.mark.parametrize("word", bounded.PRECISION)
 @pytest.mark.parametrize("key", [key for key in bounded.SUMS if key[0] > 1])
 def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
     """Hostile operands and states: what one step loses is at most u times what it adds."""
     n, fast = key
-    hunt = Hunt(Prey(f"mul{n}", (n, n), lambda v, r, s: 0.0), word, 5)
-    rows = np.concatenate([hunt.best, hunt._changed(hunt.best)])
     words = networks.get(f"accumulate{n}{fast}").result.words
-    x, y = (tuple(rows[:, i + k].astype(word) for k in range(n)) for i in (0, n))
-    zero = np.zeros(len(rows), word)
+    x, y, zero = hostile_operands("mul", n, word)
     state = tuple(zero for _ in range(words + 1))
     u, exact = Fraction(2) ** -bounded.PRECISION[word], fractions(x) * fractions(y)
     for _ in range(5):
@@ -307,10 +313,7 @@ def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
 @pytest.mark.parametrize("n", [2, 3, 4])
 def test_each_addition_keeps_its_bound(n: int, word: str) -> None:
     """Hostile operands, which may cancel; the bound is at most the proved one."""
-    hunt = Hunt(Prey(f"add{n}", (n, n), lambda v, r, s: 0.0), word, 6)
-    rows = np.concatenate([hunt.best, hunt._changed(hunt.best)])
-    x, y = (tuple(rows[:, i + k].astype(word) for k in range(n)) for i in (0, n))
-    zero = np.zeros(len(rows), word)
+    x, y, zero = hostile_operands("add", n, word)
     found = evaluator.run(f"bounded_add{n}_{word}", np.dtype(word), (*x, zero), (*y, zero))
     unit = Fraction(2) ** (-n * bounded.PRECISION[word])
     lost = abs(fractions(found[:-1]) - fractions(x) - fractions(y))

@@ -15,9 +15,8 @@ from portmp.formats import Format, inputs
 from portmp.networks import bounded, evaluator
 from portmp.networks.bounded import SPANS
 from portmp.routines import spans
-from tests.hunting import Hunt, Prey
 from tests.slow import mostly_slow
-from tests.test_certified import ALL, HOST, MAKERS, check, fractions, uniform
+from tests.test_certified import ALL, HOST, MAKERS, check, fractions, hostile_operands, uniform
 
 OPTIMISED = False
 STEPS = definition.SLAB + definition.SPAN + 13
@@ -122,11 +121,8 @@ def test_what_products_between_count(key: tuple[int, str]) -> None:
 def test_each_step_keeps_its_bound(key: tuple[int, str], word: str) -> None:
     """Hostile operands and states: what is not followed is what norms and known sums count."""
     (n, fast), known = key, SPANS[key]
-    hunt = Hunt(Prey(f"mul{n}", (n, n), lambda v, r, s: 0.0), word, 5)
-    rows = np.concatenate([hunt.best, hunt._changed(hunt.best)])
     words = networks.get(f"accumulate{n}{fast}").result.words
-    x, y = (tuple(rows[:, i + k].astype(word) for k in range(n)) for i in (0, n))
-    zero = np.zeros(len(rows), word)
+    x, y, zero = hostile_operands("mul", n, word)
     state = tuple(zero for _ in range(words + 1))
     u, exact = Fraction(2) ** -bounded.PRECISION[word], fractions(x) * fractions(y)
     size = abs(fractions([x[0]]) * fractions([y[0]]))

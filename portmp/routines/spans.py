@@ -48,8 +48,8 @@ def added(bounds: Planes, a: Planes, b: Planes, alpha: float, spans: Spans) -> P
     """
     word = bounds.format.word
     turned = [*range(b.ndim - 2), b.ndim - 1, b.ndim - 2]
-    spec = norms(word, spans, bounds.device)
-    rows, columns = _norms(a, spec), _norms(b.transposed(turned), spec).transposed(turned)
+    kernel = norms(word, spans, bounds.device)
+    rows, columns = _norms(a, kernel), _norms(b.transposed(turned), kernel).transposed(turned)
     kind = np.dtype(word).type
     with np.errstate(over="ignore"):
         factor = kind(_total(spans) * abs(alpha))
