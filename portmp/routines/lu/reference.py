@@ -14,6 +14,9 @@ from portmp.routines.triangular import reference as triangular
 from portmp.routines.triangular.reference import OnHost
 from portmp.routines.triangular.steps import Method
 
+FEW = 32
+"""Orders of rows of up to so many matrices are found one by one, of more all at once."""
+
 
 class Factors(NamedTuple):
     """L and U in one matrix, swaps in order, and the first column without a pivot (from 1)."""
@@ -70,6 +73,13 @@ def swapped(pivots: np.ndarray[Any, Any], rows: int) -> np.ndarray[Any, Any]:
     """Which row comes where once rows were swapped in order: (batch, rows) for (batch, k)."""
     batch, count = pivots.shape
     order = np.tile(np.arange(rows, dtype=np.int32), (batch, 1))
+    if batch <= FEW:
+        for entry, swaps in zip(order, pivots.tolist(), strict=True):
+            places = entry.tolist()
+            for i, row in enumerate(swaps):
+                places[i], places[row] = places[row], places[i]
+            entry[:] = places
+        return order
     entries = np.arange(batch)
     for i in range(count):
         row = pivots[:, i]
