@@ -30,6 +30,9 @@ BLOCK_MEMORY = 32768
 REGISTERS, OF_A_THREAD = 65536, 255
 """32-bit registers of a compute unit and of a thread, as most GPUs have them."""
 
+RESIDENT = 384
+"""Threads that bounds leave on a compute unit, where there are as many without."""
+
 
 @dataclass(frozen=True)
 class GemmCall:
@@ -135,15 +138,16 @@ class GemmSchedule(Schedule):
     def for_bounds(self, form: Format, state: int) -> GemmSchedule:
         """For values of *form* with a bound, one word longer; *state*: words of a running sum.
 
-        With as few results a thread as registers hold, and as leave two blocks on a compute unit
-        where there are two without, unless their number is fixed.
+        With as few results a thread as registers hold, and as leave two blocks on a compute unit,
+        or ``RESIDENT`` threads, where there are so many without, unless their number is fixed.
         """
         read, _ = with_bound(form)
         share = REGISTERS // self.threads
-        kept = 1 if self.blocks > 1 else min(2, max(1, share // self.registers(form.compute)))
+        enough = max(2, RESIDENT // self.threads)
+        kept = 1 if self.blocks > 1 else min(enough, max(1, share // self.registers(form.compute)))
         s, finer = self, self.finer()
         while finer and s.registers(read, state) > min(OF_A_THREAD, share // kept):
-            s, finer = finer, finer.finer()
+            s, finer = replace(finer, blocks=max(self.blocks, kept)), finer.finer()
         return s
 
     def finer(self) -> GemmSchedule | None:
