@@ -769,6 +769,131 @@ def test_in_place(device: Device, on: str) -> None:
     assert same(vector, x)
 
 
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Squares of 32 rows, and products by integers of such."""
+    monkeypatch.setattr(definition, "BY_INTEGERS", (16,) * 4)
+    monkeypatch.setattr(definition, "MANY", (16**3,) * 4)
+    monkeypatch.setattr(steps, "WHOLE", 32)
+    monkeypatch.setattr(steps, "WHOLE_BY_INTEGERS", 32)
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "whole": lambda x: x,
+    "part": lambda x: x[..., 2:-1, 1:-4],
+    "steps": lambda x: x[..., ::3, ::2],
+    "turned": lambda x: x[..., 1::2, ::2].mT,
+    "backwards": lambda x: x[..., ::-1, 3:],
+}
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("on", ["device", "host"])
+@pytest.mark.parametrize("method", ["direct", "ozaki2"])
+@pytest.mark.parametrize("view", VIEWS)
+def test_syrk_in_place(device: Device, on: str, method: Any, view: str) -> None:
+    """One triangle of c is right to the last bit, all else of its memory as it was."""
+    where = device if on == "device" else discovery.get("host")
+    rng = np.random.default_rng(12)
+    for batch, rows, columns in (((), 211, 206), ((3,), 47, 45), ((2, 2), 8, 8)):
+        if len(batch) > 1 and view != "whole":
+            continue
+        shape = (*batch, rows, columns)
+        frame = [1e6 + rng.integers(99, size=shape), (1 + rng.integers(99, size=shape)) * 2.0**-60]
+        # no matrix of the frame's: the largest square that the view shows
+        n = min(VIEWS[view](frame[0]).shape[-2:])
+
+        def shown(x: Any, n: int = n) -> Any:
+            return VIEWS[view](x)[..., :n, :n]
+
+        a = rng.integers(-99, 99, (*batch, n, 20)).astype(float)
+        square = a @ np.swapaxes(a, -1, -2)
+        for lower in (False, True):
+            inside = np.tri(n, dtype=bool) if lower else np.tri(n, dtype=bool).T
+            held = [plane.copy() for plane in frame]
+            strange = np.resize([math.nan, -math.inf, -0.0, 5e-324], (n, n))
+            for plane in held:
+                mine = shown(plane)
+                mine[...] = np.where(inside, mine, strange)
+            for alpha, beta in ((3, -2), (1, 0), (0, 1), (0, 0)):
+                place = mp.from_parts(held, "dd", where)
+                wanted = [plane.copy() for plane in held]
+                products = alpha * square, np.zeros_like(square)
+                for plane, product in zip(wanted, products, strict=True):
+                    mine = shown(plane)
+                    mine[...] = np.where(inside, product + (beta * mine if beta else 0), mine)
+                c = shown(place)
+                if beta == 0:
+                    c[np.broadcast_to(inside, c.shape)] = math.nan
+                found = mp.linalg.syrk(
+                    mp.array(a, "dd", where),
+                    alpha=alpha,
+                    beta=beta,
+                    c=c,
+                    lower=lower,
+                    overwrite_c=True,
+                    method=method,
+                )
+                assert found is c
+                assert [p.tobytes() for p in place.to_limbs()] == [p.tobytes() for p in wanted]
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_syrk_into_a_stack(device: Device) -> None:
+    """A matrix for all of c's; what is converted is left alone."""
+    form = formats.get("td")
+    a = mp.from_limbs(inputs.ordinary(form, (40, 70), "a"), form, device)
+    c = mp.from_limbs(inputs.ordinary(form, (2, 70, 70), "c"), form, device)
+    wanted = mp.linalg.syrk(a, alpha="1.1", beta="0.3", c=c, trans=True)
+    place = c.copy()
+    mp.linalg.syrk(a, alpha="1.1", beta="0.3", c=place, trans=True, overwrite_c=True)
+    assert bits(mp.triu(place).to_limbs()) == bits(wanted.to_limbs())
+    assert bits(mp.tril(place, -1).to_limbs()) == bits(mp.tril(c, -1).to_limbs())
+    for one, mine in zip(c, wanted, strict=True):
+        alone = mp.linalg.syrk(a, alpha="1.1", beta="0.3", c=one, trans=True)
+        assert bits(alone.to_limbs()) == bits(mine.to_limbs())
+    short = mp.array(np.eye(40), "float32", device)
+    found = mp.linalg.syrk(a.astype("float64"), c=short, beta=1, overwrite_c=True)
+    assert found.format.name == "float64"
+    assert (short == mp.eye(40, dtype="float32", device=device)).all()
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("on", ["device", "host"])
+@pytest.mark.parametrize("method", ["direct", "ozaki2"])
+def test_triangular_products_in_place(
+    device: Device, monkeypatch: pytest.MonkeyPatch, on: str, method: Any
+) -> None:
+    """Right where nothing is rounded, else the bits of those in new memory."""
+    monkeypatch.setattr(definition, "TRIANGLE", 100)
+    whole, numbers = np.random.default_rng(13).integers(-99, 99, (2, 150, 150)).astype(float)
+    where, form = device if on == "device" else discovery.get("host"), formats.get("dd")
+    a = mp.from_limbs(inputs.ordinary(form, (2, 150, 150), "a"), form, where)
+    b = mp.from_limbs(inputs.ordinary(form, (2, 150, 150), "b"), form, where)
+    for options in (
+        {"lower": lower, "trans": trans, "left": left, "unit_diagonal": lower == trans}
+        for lower in (True, False)
+        for trans in (True, False)
+        for left in (True, False)
+    ):
+        wanted = mp.linalg.trmm(a, b, method=method, **options)
+        place = mp.zeros((2, 301, 300), form, where)
+        mine = place[..., ::2, ::2][:, :150].mT
+        mine[...] = b
+        found = mp.linalg.trmm(a, mine, overwrite_b=True, method=method, **options)
+        assert bits(found.to_limbs()) == bits(mine.to_limbs()) == bits(wanted.to_limbs())
+        triangle = np.tril(whole) if options["lower"] else np.triu(whole)
+        if options["unit_diagonal"]:
+            np.fill_diagonal(triangle, 1)
+        factor, mine = triangle.T if options["trans"] else triangle, mp.array(numbers, form, where)
+        mp.linalg.trmm(mp.array(whole, form, where), mine, overwrite_b=True, **options)
+        wanted_here = factor @ numbers if options["left"] else numbers @ factor
+        assert (mine == mp.array(wanted_here, form, where)).all()
+    vector, before = b[0, :, 1].copy(), b[0, :, 1]
+    mp.linalg.trmm(a[0], vector, overwrite_b=True)
+    assert bits(vector.to_limbs()) == bits(mp.linalg.trmm(a[0], before).to_limbs())
+
+
 def test_in_place_refuses(device: Device) -> None:
     """What cannot hold a result, or is needed to the end."""
     a = mp.array(np.eye(4) * 2, "dd", device)
@@ -781,6 +906,13 @@ def test_in_place_refuses(device: Device) -> None:
         ("result's shape", lambda: linalg.solve(mp.stack([a, a]), b, overwrite_b=True)),
         ("a and b overlap", lambda: linalg.solve(a, a, overwrite_a=True)),
         ("a and b overlap", lambda: linalg.solve_triangular(a, a, overwrite_b=True)),
+        ("a and b overlap", lambda: linalg.trmm(a, a, overwrite_b=True)),
+        ("no element twice", lambda: linalg.trmm(a, repeated, overwrite_b=True)),
+        ("no element twice", lambda: linalg.syrk(a, c=repeated, overwrite_c=True)),
+        ("result's shape", lambda: linalg.syrk(mp.stack([a, a]), c=b, overwrite_c=True)),
+        ("a and c overlap", lambda: linalg.syrk(a, c=a, overwrite_c=True)),
+        ("a and c overlap", lambda: linalg.syrk(b[:, :2], c=b.T, overwrite_c=True)),
+        ("c is missing", lambda: linalg.syrk(a, overwrite_c=True)),
         ("do not take", lambda: linalg.solve(a, b, refine=True, overwrite_b=True)),
         ("do not take", lambda: linalg.solve(a, b, assume_a="sym", overwrite_a=True)),
     ):
@@ -818,6 +950,15 @@ def test_wrong_arguments(device: Device) -> None:
         (ArgumentError, "whole number", lambda: mp.linalg.matrix_power(a, 0.5)),  # type: ignore[arg-type]
         (ArgumentError, "trans 2", lambda: mp.linalg.lu_solve(mp.linalg.lu_factor(a), a, trans=2)),
         (ArgumentError, "c is missing", lambda: mp.linalg.syrk(a, beta=1)),
+        (ShapeError, r"c \(2, 3\) given, \(3, 3\)", lambda: mp.linalg.syrk(a, beta=1, c=wide)),
+        (
+            ShapeError,
+            "and c .* do not fit",
+            lambda: mp.linalg.syrk(mp.zeros((2, 3, 3)), beta=1, c=mp.zeros((3, 3, 3))),
+        ),
+        (FormatError, "astype", lambda: mp.linalg.syrk(a, beta=1, c=a.astype("qd"))),
+        (FormatError, "astype", lambda: mp.linalg.syrk(a, c=a.astype("qd"), overwrite_c=True)),
+        (FormatError, "astype", lambda: mp.linalg.trmm(a, a.astype("qd"))),
     ]
     for kind, match, call in calls:
         with pytest.raises(kind, match=match):

@@ -38,13 +38,13 @@ def values(value: object, argument: str, like: Array | None = None) -> Array:
     return operand(value, argument)
 
 
-def alike(a: object, b: object, routine: str) -> tuple[Array, Array]:
-    """Two operands in one format, as elementwise functions take them.
+def alike(a: object, b: object, routine: str, second: str = "b") -> tuple[Array, Array]:
+    """Two operands in one format, as elementwise functions take them; *second*: b's name.
 
     Lists and NumPy's arrays take the other's; float32 beside float64 becomes float64.
     """
     left = values(a, f"{routine}: a", b if isinstance(b, Array) else None)
-    right = values(b, f"{routine}: b", left)
+    right = values(b, f"{routine}: {second}", left)
     form = dtypes.promoted(left.format, right.format, routine)
     return left.astype(form, copy=False), right.astype(form, copy=False)
 
@@ -119,13 +119,13 @@ def turned(a: Array) -> Array:
     return a.transpose(*range(a.ndim - 2), a.ndim - 1, a.ndim - 2)
 
 
-def batch_of(a: Array, b: Array, routine: str) -> tuple[int, ...]:
-    """The stack's shape of two operands' matrices."""
+def batch_of(a: Array, b: Array, routine: str, second: str = "b") -> tuple[int, ...]:
+    """The stack's shape of two operands' matrices; *second*: b's name."""
     try:
         return np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         raise ShapeError(
-            f"{routine}: stacks of a {a.shape} and b {b.shape} do not fit each other"
+            f"{routine}: stacks of a {a.shape} and {second} {b.shape} do not fit each other"
         ) from None
 
 
@@ -178,10 +178,14 @@ def given_and_worked(a: Array, routine: str, overwrite: bool) -> tuple[Planes, P
     return given, allocate(given.format, given.shape, given.queue)
 
 
-def kept_apart(a: Array, b: Array, routine: str) -> None:
-    """ArgumentError where a and b, one of which is to be overwritten, share memory."""
+def kept_apart(a: Array, b: Array, routine: str, second: str = "b") -> None:
+    """ArgumentError where a and b, one of which is to be overwritten, share memory.
+
+    *second*: b's name.
+    """
     if a.planes.overlaps(b.planes):
-        raise ArgumentError(f"{routine}: overwrite_a or overwrite_b given, but a and b overlap")
+        given = "overwrite_a or overwrite_b" if second == "b" else f"overwrite_{second}"
+        raise ArgumentError(f"{routine}: {given} given, but a and {second} overlap")
 
 
 def unstacked(planes: Planes, batch: tuple[int, ...]) -> Array:

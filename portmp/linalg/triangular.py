@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from portmp.arrays.array import Array, Number, operand, zeros
+from portmp.arrays.array import Array, Number, zeros
 from portmp.arrays.blas import scalar
 from portmp.errors import ArgumentError, ShapeError
 from portmp.linalg import operands
 from portmp.linalg.operands import By
-from portmp.routines import base, triangular
+from portmp.routines import base
 from portmp.routines.triangular import launch
 
 
@@ -33,13 +33,7 @@ def solve_triangular(
     errors as n products' of the format.
     """
     name = "solve_triangular"
-    a, given = operands.alike(a, b, name)
-    matrix = operands.matrix(a, name, square=True)
-    if not left:
-        if given.ndim < 2:
-            raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")
-        given = operands.turned(given)
-    sides, vector, batch = operands.sides_of(matrix, given, name, overwrite_b)
+    matrix, (sides, vector, batch) = _given(a, b, left, name, overwrite_b)
     turned = trans != (not left)
     x = operands.worked(sides, name, "b", overwrite_b, batch)
     launch.solve(
@@ -49,10 +43,7 @@ def solve_triangular(
         unit=unit_diagonal,
         method=operands.by(method, matrix.format, name),
     )
-    found = sides if overwrite_b else operands.unstacked(x, batch)
-    if not left:
-        return operands.turned(found)
-    return found[..., 0] if vector else found
+    return _found(sides if overwrite_b else operands.unstacked(x, batch), left, vector)
 
 
 def trmm(
@@ -63,34 +54,51 @@ def trmm(
     trans: bool = False,
     unit_diagonal: bool = False,
     left: bool = True,
+    overwrite_b: bool = False,
     method: By = "direct",
 ) -> Array:
     """op(a) b, or with *left* false b op(a), for triangular a (..., n, n) and matrices b.
 
-    Arguments are ``solve_triangular``'s. Zeros beyond the diagonal of blocks of 256 rows take part:
-    an infinity or NaN of b gives NaN in rows of its block.
+    Arguments are ``solve_triangular``'s; with *overwrite_b* up to 256 rows of b are copied at a
+    time. Zeros beyond the diagonal of blocks of 256 rows take part: an infinity or NaN of b gives
+    NaN in rows of its block.
     """
-    matrix = operands.matrix(a, "trmm", square=True)
-    given = operand(b, "trmm: b")
+    name = "trmm"
+    matrix, (sides, vector, batch) = _given(a, b, left, name, overwrite_b)
+    turned = trans != (not left)
+    if overwrite_b:
+        factor = operands.worked(sides, name, "b", True, batch)
+    else:
+        factor = operands.stacked(sides, batch, own=False)
+    made = launch.times(
+        operands.stacked(operands.turned(matrix) if turned else matrix, batch, own=False),
+        factor,
+        lower=lower != turned,
+        unit=unit_diagonal,
+        method=operands.by(method, matrix.format, name),
+        overwrite=overwrite_b,
+    )
+    return _found(sides if overwrite_b else operands.unstacked(made, batch), left, vector)
+
+
+def _given(
+    a: Array, b: Array, left: bool, name: str, overwrite: bool
+) -> tuple[Array, operands.Sides]:
+    """a, and b as what stands to the right of op(a)."""
+    a, given = operands.alike(a, b, name)
+    matrix = operands.matrix(a, name, square=True)
     if not left:
         if given.ndim < 2:
-            raise ShapeError(f"trmm: b {given.shape} given, from the right matrices are needed")
+            raise ShapeError(f"{name}: b {given.shape} given, from the right matrices are needed")
         given = operands.turned(given)
-    sides, vector, batch = operands.sides_of(matrix, given, "trmm")
-    turned = trans != (not left)
-    found = operands.unstacked(
-        launch.times(
-            operands.stacked(operands.turned(matrix) if turned else matrix, batch, own=False),
-            operands.stacked(sides, batch, own=False),
-            lower=lower != turned,
-            unit=unit_diagonal,
-            method=operands.by(method, matrix.format, "trmm"),
-        ),
-        batch,
-    )
+    return matrix, operands.sides_of(matrix, given, name, overwrite)
+
+
+def _found(x: Array, left: bool, vector: bool) -> Array:
+    """A result as b was given."""
     if not left:
-        return operands.turned(found)
-    return found[..., 0] if vector else found
+        return operands.turned(x)
+    return x[..., 0] if vector else x
 
 
 def syrk(
@@ -101,34 +109,52 @@ def syrk(
     c: Array | None = None,
     trans: bool = False,
     lower: bool = False,
+    overwrite_c: bool = False,
     method: By = "direct",
 ) -> Array:
     """The upper (*lower*: the lower) triangle of alpha a a^T + beta c, zeros beyond it.
 
-    With *trans* of alpha a^T a + beta c. c is (..., n, n), of which that triangle is read.
-    Elements are gemm's: n^2 k operations for large n.
+    With *trans* of alpha a^T a + beta c. a is (..., n, k), c (..., n, n), of which that triangle is
+    read unless beta is 0; stacks broadcast. *overwrite_c*: that triangle of c's memory, unless c is
+    converted, becomes the result's, what c holds beyond it stays, as in the BLAS; beside c that
+    takes what gemm takes, and memory for squares of 128 rows along the diagonal, by integers of
+    1024. Elements are gemm's: n^2 k operations for large n. Errors name *c*: missing where beta is
+    not 0 or *overwrite_c* is given, of another shape, or in a's memory and to be overwritten.
     """
-    matrix = operands.matrix(a, "syrk")
+    name = "syrk"
+    addend = None
+    if c is not None:
+        a, addend = operands.alike(a, c, name, "c")
+    matrix = operands.matrix(a, name)
     factor = operands.turned(matrix) if trans else matrix
     n, batch = factor.shape[-2], factor.shape[:-2]
     words = scalar(matrix, alpha, "alpha"), scalar(matrix, beta, "beta")
-    made = zeros((*batch, n, n), matrix.format, matrix.queue)
-    if not base.is_number(words[1], 0):
-        if c is None:
-            raise ArgumentError("syrk: beta is not 0 but c is missing")
-        addend = operand(c, "syrk: c")
+    read = not base.is_number(words[1], 0)
+    if addend is None and (read or overwrite_c):
+        reason = "beta is not 0" if read else "overwrite_c is given"
+        raise ArgumentError(f"{name}: {reason} but c is missing")
+    if addend is not None and (read or overwrite_c):
+        base.same(matrix.format, a=matrix.planes, c=addend.planes)
         if addend.shape[-2:] != (n, n):
-            raise ShapeError(f"syrk: c {addend.shape} given, {(*batch, n, n)} is needed")
-        made[...] = addend
-    if not made.size:
-        return made
-    out = operands.stacked(made, own=False)
+            raise ShapeError(f"{name}: c {addend.shape} given, {(*batch, n, n)} is needed")
+        batch = operands.batch_of(factor, addend, name, "c")
+    if addend is not None and overwrite_c:
+        operands.kept_apart(factor, addend, name, "c")
+        out = operands.worked(addend, name, "c", True, batch)
+    else:
+        made = zeros((*batch, n, n), matrix.format, matrix.queue)
+        if addend is not None and read:
+            made[...] = addend
+        out = operands.stacked(made, own=False)
     launch.square(
-        operands.stacked(factor, own=False),
+        operands.stacked(factor, batch, own=False),
         out,
         lower=lower,
         alpha=words[0],
         beta=words[1],
-        method=operands.by(method, matrix.format, "syrk"),
+        method=operands.by(method, matrix.format, name),
+        alone=overwrite_c,
     )
-    return operands.unstacked(triangular.copied_triangle(out, lower=lower, unit=False), batch)
+    if addend is not None and overwrite_c:
+        return addend
+    return operands.unstacked(launch.copied_triangle(out, lower=lower, unit=False, out=out), batch)

@@ -1,13 +1,14 @@
-## Copies of matrices with zeros beyond a triangle, or, in place, these zeros alone.
+## Copies of matrices with zeros beyond a triangle, or, in place, these zeros alone, or the triangle alone.
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <% p, long = w.platform, w.platform.index %>
 ${arithmetic(w, [])}
 /* out: as many rows in all matrices, rows and columns of one as they say; a has so many rows; a diagonal
-   that begins in a row; a block has threads / 2^spread rows, a thread ${each} of their columns */
+   that begins in a row; written: 0 everything, 1 zeros beyond the triangle alone, 2 the triangle alone; a
+   block has threads / 2^spread rows, a thread ${each} of their columns */
 ${p.kernel.format(threads)} triangle(
     const ${long} lines, const ${long} rows, const ${long} columns, const ${long} held,
-    const ${long} begin, const int lower, const int unit, const int in_place, const int spread,
+    const ${long} begin, const int lower, const int unit, const int written, const int spread,
 ${matrix(w, "a")}\
 ${matrix(w, "out", const=False, end=")")}
 {
@@ -29,7 +30,7 @@ ${matrix(w, "out", const=False, end=")")}
     for (int q = 0; q < ${each}; ++q) {
         const int ones = unit && below == 0;
         const int inside = held_here && (lower ? below >= 0 : below <= 0);
-        if (left > 0 && (ones || !(inside && in_place))) {
+        if (left > 0 && (ones || !written || inside == (written == 2))) {
 % for k in w.limbs:
             ${w.scalar} x${k} = ${"ones ? " + w.literal(1) + " : " if k == 0 else ""}${w.literal(0)};
 % endfor

@@ -21,7 +21,7 @@ from portmp import definition, formats
 from portmp.backends.base import Device
 from portmp.codegen.kernel_spec import KernelSpec, spec
 from portmp.formats import Format
-from portmp.routines import base, gemm
+from portmp.routines import base, gemm, moves
 from portmp.routines.ozaki import choose
 from portmp.routines.ozaki import launch as ozaki
 from portmp.routines.triangular import reference
@@ -55,6 +55,8 @@ ALONE = 1024
 """... but for so many right-hand sides in the narrow layout: there GEMM's are faster."""
 COPYING, EACH = 256, 8
 """Threads of a block that copies triangles, and elements of each."""
+EVERYTHING, ZEROS, INSIDE = 0, 1, 2
+"""What such a copy writes: all elements, those beyond the triangle, those of the triangle."""
 
 
 def threads_of(device: Device | None, usual: int) -> int:
@@ -158,12 +160,13 @@ def copied_triangle(
     rows: int | None = None,
     first: int = 0,
     out: Planes | None = None,
+    inside: bool = False,
 ) -> Planes:
     """Matrices (batch, rows, columns) with zeros beyond a triangle; *unit*: ones on the diagonal.
 
     *rows*: as many as are copied of them, the first ones; more than there are become rows of zeros.
     *first*: the row in which the diagonal begins. *out*: where they are written to; a itself is
-    changed in place.
+    changed in place. *inside*: no zeros are written, what lies beyond the triangle stays.
     """
     rows = a.shape[-2] if rows is None else rows
     if out is None:
@@ -171,6 +174,7 @@ def copied_triangle(
     if not out.size:
         return out
     if out.device.by_reference:
+        assert not inside
         made = partial(reference.triangle, lower=lower, unit=unit, rows=rows, first=first)
         for each in np.ndindex(*a.shape[:-2]):
             base.on_host(base.matrix_of(out, each), made, base.matrix_of(a, each))
@@ -183,7 +187,8 @@ def copied_triangle(
     apart = 1 if out.device.properties.kind == "gpu" else EACH
     spread = min(threads, 1 << (base.blocks(columns, apart) - 1).bit_length()).bit_length() - 1
     across, down = base.blocks(columns, EACH << spread), base.blocks(lines, threads >> spread)
-    flags = [np.int32(one) for one in (lower, unit, out is a, spread)]
+    written = INSIDE if inside else ZEROS if out is a else EVERYTHING
+    flags = [np.int32(one) for one in (lower, unit, written, spread)]
     out.queue.launch(
         program.kernels(out.device, key)[key.name],
         (across * down, 1, 1),
@@ -269,6 +274,27 @@ class OnDevice(Steps[Planes]):
         target = c.view((run.blocks, rows, columns), strides, start)
         self.product(left, self.turned(right), target, kind, None)
 
+    def square_alone(self, a: Planes, c: Planes, kind: str, lower: bool) -> None:
+        """``square`` that leaves what lies beyond the triangle as it is.
+
+        Blocks on the diagonal are computed whole, so what they hold beyond it is kept meanwhile.
+        """
+        runs = [run for run in self.parts_of_square(a, lower) if run.rows == run.columns]
+        blocks = [block for run in runs for block in self._matrices(c, run)]
+        kept = [moves.copied(block) for block in blocks]
+        self.square(a, c, kind, lower)
+        for mine, block in zip(kept, blocks, strict=True):
+            first = -1 if lower else 1  # without the diagonal
+            copied_triangle(mine, lower=not lower, unit=False, first=first, out=block, inside=True)
+
+    def _matrices(self, c: Planes, run: Run) -> list[Planes]:
+        """A run's blocks as batches: all of one matrix, or one of all matrices."""
+        found = [self.part(c, *block) for block in run.each()]
+        if c.shape[0] > 1:
+            return found
+        shape, apart = (run.blocks, *found[0].shape[1:]), run.apart * sum(c.strides[1:])
+        return [c.view(shape, (apart, *c.strides[1:]), found[0].start)]
+
     def solve(self, a: Planes, b: Planes, *, lower: bool, unit: bool) -> None:
         """Overwrite b; of few unknowns in one launch where the device has such a kernel."""
         batch, n, columns = b.shape
@@ -313,6 +339,9 @@ class OnDevice(Steps[Planes]):
             [n, columns, tiles, np.int32(unit), *base.batched(a), *base.batched(b)],
         )
 
+    def copied(self, x: Planes) -> Planes:
+        return moves.copied(x)
+
     def triangle(self, a: Planes, lower: bool, unit: bool) -> Planes:
         return copied_triangle(a, lower=lower, unit=unit)
 
@@ -333,9 +362,11 @@ def solve(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> N
     OnDevice(b.format, method).solve(a, b, lower=lower, unit=unit)
 
 
-def times(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> Planes:
-    """a b for triangular a (batch, n, n) and b (batch, n, r)."""
-    out = allocate(b.format, b.shape, b.queue)
+def times(
+    a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method, overwrite: bool = False
+) -> Planes:
+    """a b for triangular a (batch, n, n) and b (batch, n, r); with *overwrite* in b's memory."""
+    out = b if overwrite else allocate(b.format, b.shape, b.queue)
     if not out.size:
         return out
     if b.device.by_reference:
@@ -345,7 +376,7 @@ def times(a: Planes, b: Planes, *, lower: bool, unit: bool, method: Method) -> P
             base.on_host(base.matrix_of(out, each), made, *factors_of)
         return out
     steps = OnDevice(b.format, method)
-    steps.times(steps.triangle(a, lower, unit), b, out, lower=lower)
+    steps.times(steps.triangle(a, lower, unit), b, None if overwrite else out, lower=lower)
     return out
 
 
@@ -357,10 +388,11 @@ def square(
     alpha: base.ScalarLimbs,
     beta: base.ScalarLimbs,
     method: Method,
+    alone: bool = False,
 ) -> None:
     """The triangle of c (batch, n, n) becomes alpha a a^T + beta c.
 
-    The other triangle holds anything afterwards.
+    The other triangle holds anything afterwards; with *alone* what it held.
     """
     if not c.size:
         return
@@ -374,4 +406,4 @@ def square(
         return
     steps = OnDevice(c.format, method)
     steps.factors["given"] = alpha, beta
-    steps.square(a, c, "given", lower)
+    (steps.square_alone if alone else steps.square)(a, c, "given", lower)

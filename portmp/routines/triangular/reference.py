@@ -56,6 +56,9 @@ class OnHost(Steps[Host]):
                     [p[i + 1 :] for p in b], self.load([p[i + 1 :, i : i + 1] for p in a]), x
                 )
 
+    def copied(self, x: Host) -> Host:
+        return copied(x)
+
     def triangle(self, a: Host, lower: bool, unit: bool) -> Host:
         return triangle(a, lower=lower, unit=unit)
 
@@ -138,7 +141,7 @@ def times(
     """a b for triangular a."""
     out = copied(b)
     steps = OnHost(form, method)
-    steps.times(triangle(a, lower=lower, unit=unit), b, out, lower=lower)
+    steps.times(triangle(a, lower=lower, unit=unit), out, None, lower=lower)
     return out
 
 
@@ -152,9 +155,12 @@ def square(
     lower: bool,
     method: Method = None,
 ) -> Host:
-    """alpha a a^T + beta c, of which the lower or the upper triangle counts."""
+    """The lower or the upper triangle of alpha a a^T + beta c, c's elements beyond it."""
     out = copied(c)
     steps = OnHost(form, method)
     steps.factors["given"] = tuple(alpha), tuple(beta)
     steps.square(a, out, "given", lower)
-    return out
+    inside = np.tri(len(out[0]), dtype=bool)
+    if not lower:
+        inside = inside.T
+    return [np.where(inside, new, old) for new, old in zip(out, c, strict=True)]

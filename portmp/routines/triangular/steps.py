@@ -67,6 +67,10 @@ class Steps(ABC, Generic[M]):
         """b becomes the x of a x = b for lower triangular a of at most BLOCK rows."""
 
     @abstractmethod
+    def copied(self, x: M) -> M:
+        """A copy."""
+
+    @abstractmethod
     def triangle(self, a: M, lower: bool, unit: bool) -> M:
         """A copy of a with zeros beyond its lower or upper triangle; *unit*: ones on the diagonal.
 
@@ -108,22 +112,26 @@ class Steps(ABC, Generic[M]):
         self.multiply(self.part(a, then, first), known, rest, "subtract")
         self.solve(self.part(a, then, then), rest, lower=lower, unit=unit)
 
-    def times(self, t: M, b: M, out: M, *, lower: bool) -> None:
-        """out = t b for triangular t, whose other triangle is zeros."""
+    def times(self, t: M, b: M, out: M | None, *, lower: bool) -> None:
+        """out = t b for triangular t, whose other triangle is zeros; without out b becomes t b."""
         n, columns = self.shape(b)
         if n <= definition.TRIANGLE:
-            self.multiply(t, b, out, "set")
+            if out is None:
+                self.multiply(t, self.copied(b), b, "set")
+            else:
+                self.multiply(t, b, out, "set")
             return
         h = definition.half(n)
-        first, last, whole = slice(0, h), slice(h, n), slice(0, columns)
-        b_parts = self.part(b, first, whole), self.part(b, last, whole)
-        outs = self.part(out, first, whole), self.part(out, last, whole)
-        self.times(self.part(t, first, first), b_parts[0], outs[0], lower=lower)
-        self.times(self.part(t, last, last), b_parts[1], outs[1], lower=lower)
-        if lower:
-            self.multiply(self.part(t, last, first), b_parts[0], outs[1], "add")
-        else:
-            self.multiply(self.part(t, first, last), b_parts[1], outs[0], "add")
+        parts, whole = (slice(0, h), slice(h, n)), slice(0, columns)
+        # What needs all of b first: in place nothing reads it afterwards.
+        mine, other = parts[::-1] if lower else parts
+        b_mine, b_other = self.part(b, mine, whole), self.part(b, other, whole)
+        outs = [None if out is None else self.part(out, each, whole) for each in (mine, other)]
+        self.times(self.part(t, mine, mine), b_mine, outs[0], lower=lower)
+        self.multiply(
+            self.part(t, mine, other), b_other, b_mine if outs[0] is None else outs[0], "add"
+        )
+        self.times(self.part(t, other, other), b_other, outs[1], lower=lower)
 
     def square(self, a: M, c: M, kind: str, lower: bool = True) -> None:
         """The triangle of c (n, n) as ``multiply(a, a^T, c, kind)`` gives it.
@@ -131,9 +139,13 @@ class Steps(ABC, Generic[M]):
         Beyond the diagonal too where a block is small. Elements do not depend on blocks.
         """
         n, k = self.shape(a)
-        method = self.method_for(n, n, k)
-        parts = parts_of_trapezoid(n, n, *whole_squares(method))
-        self.products(a, c, parts if lower else [p.turned() for p in parts], kind, method)
+        self.products(a, c, self.parts_of_square(a, lower), kind, self.method_for(n, n, k))
+
+    def parts_of_square(self, a: M, lower: bool) -> list[Run]:
+        """The blocks of ``square``."""
+        n, k = self.shape(a)
+        parts = parts_of_trapezoid(n, n, *whole_squares(self.method_for(n, n, k)))
+        return parts if lower else [p.turned() for p in parts]
 
     def square_and_below(self, a: M, c: M, kind: str) -> None:
         """The lower trapezoid of c (m, n) as ``multiply(a, a[:n]^T, c, kind)`` gives it."""
