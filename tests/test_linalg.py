@@ -920,6 +920,14 @@ def test_in_place_refuses(device: Device) -> None:
             call()
 
 
+def test_vecdot_along_an_axis_from_the_front(device: Device) -> None:
+    """As in NumPy, where it is counted in each operand."""
+    a, b = np.arange(24.0).reshape(2, 3, 4), np.arange(12.0).reshape(3, 4)
+    for x, y, axis in ((a, a, 0), (a, a, 1), (b, b, 0), (a, b[:2], 0)):
+        found = mp.linalg.vecdot(mp.array(x, "dd", device), mp.array(y, "dd", device), axis=axis)
+        assert (found.to_float64() == np.linalg.vecdot(x, y, axis=axis)).all()
+
+
 def test_wrong_arguments(device: Device) -> None:
     """Each named, with what is allowed."""
     a = mp.array(np.eye(3), "dd", device)
@@ -932,7 +940,13 @@ def test_wrong_arguments(device: Device) -> None:
         (mp.linalg.LinAlgError, "must be square", lambda: mp.linalg.inv(wide)),
         (np.linalg.LinAlgError, "two axes", lambda: mp.linalg.det(a[0])),
         (mp.linalg.LinAlgError, "x must be square", lambda: mp.linalg.cond(wide, 1)),
-        (ShapeError, "one matrix", lambda: mp.linalg.lstsq(a[None], a)),
+        (np.linalg.LinAlgError, "one matrix", lambda: mp.linalg.lstsq(a[None], a)),
+        (np.linalg.LinAlgError, "3 rows", lambda: mp.linalg.lstsq(a, wide)),
+        (np.linalg.LinAlgError, "one or two axes", lambda: mp.linalg.lstsq(a, a[None])),
+        (np.linalg.LinAlgError, r"cond: x \(0, 3\)", lambda: mp.linalg.cond(a[:0])),
+        (np.linalg.LinAlgError, r"cond: x \(0, 0\)", lambda: mp.linalg.cond(a[:0, :0], 1)),
+        (np.linalg.LinAlgError, r"cond: x \(0, 3\)", lambda: np.linalg.cond(a[:0])),
+        (np.linalg.LinAlgError, "matrix_power: a: ", lambda: mp.linalg.matrix_power(a * 0, -2)),
         (
             ShapeError,
             "stacks of",
@@ -944,8 +958,9 @@ def test_wrong_arguments(device: Device) -> None:
         (ArgumentError, "ord 3", lambda: mp.linalg.norm(a, 3)),
         (ArgumentError, "p 3 given", lambda: mp.linalg.cond(a, 3)),
         (ArgumentError, "ind 0 given", lambda: mp.linalg.tensorinv(a, 0)),
-        (ShapeError, "no square matrix", lambda: mp.linalg.tensorinv(wide, 1)),
-        (ShapeError, "does not fit b", lambda: mp.linalg.tensorsolve(wide, a[0])),
+        (np.linalg.LinAlgError, "no square matrix", lambda: mp.linalg.tensorinv(wide, 1)),
+        (np.linalg.LinAlgError, "does not fit b", lambda: mp.linalg.tensorsolve(wide, a[0])),
+        (ShapeError, "-1 to 0 are allowed", lambda: mp.linalg.vecdot(a, a[0], axis=1)),
         (ArgumentError, "rcond", lambda: mp.linalg.lstsq(a, a, rcond=2.0)),
         (ArgumentError, "whole number", lambda: mp.linalg.matrix_power(a, 0.5)),  # type: ignore[arg-type]
         (ArgumentError, "trans 2", lambda: mp.linalg.lu_solve(mp.linalg.lu_factor(a), a, trans=2)),

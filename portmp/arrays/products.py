@@ -60,10 +60,14 @@ def _of_matrices(left: AnyArray, right: AnyArray) -> Any:
 
 
 def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
-    """Sums of products along an axis of both, with broadcasting of the others."""
+    """Sums of products along an axis of both, with broadcasting of the others.
+
+    *axis* is counted in each of them, as NumPy does: from the front, too.
+    """
     a, b = _pair("vecdot", x1, x2)
-    if axis >= 0 or axis < -min(a.ndim, b.ndim):
-        raise ShapeError(f"vecdot: axis: {axis} given, -{min(a.ndim, b.ndim)} to -1 are allowed")
+    least = min(a.ndim, b.ndim)
+    if not -least <= axis < least:
+        raise ShapeError(f"vecdot: axis: {axis} given, {-least} to {least - 1} are allowed")
     if a.shape[axis] != b.shape[axis]:
         raise ShapeError(f"vecdot: lengths {a.shape[axis]} and {b.shape[axis]} along the axis")
     rows, columns = (manipulation.moveaxis(x, axis, -1) for x in (a, b))

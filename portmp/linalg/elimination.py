@@ -139,10 +139,12 @@ def solve_directly(
 
 def inv(a: Array, *, method: By = "direct") -> Array:
     """The inverse of a (..., n, n), column by column the solution of a x = e."""
-    matrix = operands.matrix(a, "inv", square=True)
-    n = matrix.shape[-1]
-    identity = array(np.eye(n), matrix.format, matrix.queue)
-    return solve_directly(matrix, identity, method=method, name="inv")
+    return _inverse(operands.matrix(a, "inv", square=True), method, "inv")
+
+
+def _inverse(matrix: Array, method: By, name: str) -> Array:
+    identity = array(np.eye(matrix.shape[-1]), matrix.format, matrix.queue)
+    return solve_directly(matrix, identity, method=method, name=name)
 
 
 def det(a: Array, *, method: By = "direct") -> Array:
@@ -189,7 +191,7 @@ def matrix_power(a: Array, n: int) -> Array:
         result = zeros(matrix.shape, matrix.format, matrix.queue)
         result[...] = array(np.eye(matrix.shape[-1]), matrix.format, matrix.queue)
         return result
-    square = inv(matrix) if n < 0 else matrix
+    square = _inverse(matrix, "direct", "matrix_power") if n < 0 else matrix
     found: Array | None = None
     left = abs(int(n))
     while left:

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 
 from portmp.arrays.array import Array, zeros
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, MatrixShapeError
 from portmp.linalg import operands, scaling
 from portmp.linalg.norms import diagonal, norm, norm_estimate
 from portmp.linalg.operands import By
@@ -73,11 +73,11 @@ def lstsq(a: Array, b: Array, rcond: float | None = None, *, method: By = "direc
     a, b = operands.alike(a, b, "lstsq")
     matrix = operands.matrix(a, "lstsq")
     if matrix.ndim != 2:
-        raise ShapeError(f"lstsq: a {matrix.shape} given, one matrix is needed")
+        raise MatrixShapeError(f"lstsq: a {matrix.shape} given, one matrix is needed")
     m, n = matrix.shape
-    sides, vector = operands.right(b, matrix, "lstsq", m)
+    sides, vector = operands.right(b, matrix, "lstsq", m, MatrixShapeError)
     if sides.ndim != 2:
-        raise ShapeError(f"lstsq: b {b.shape} given, one or two axes are needed")
+        raise MatrixShapeError(f"lstsq: b {b.shape} given, one or two axes are needed")
     unit = matrix.format.unit_roundoff
     if isinstance(rcond, (int, float)) and rcond == -1:
         rcond = unit

@@ -15,7 +15,7 @@ from portmp.arrays.array import Array, array, zeros
 from portmp.arrays.blas import nrm2
 from portmp.arrays.elementwise import sqrt
 from portmp.arrays.products import Bound
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, MatrixShapeError, ShapeError
 from portmp.linalg import bounded_norms, operands
 from portmp.linalg.elimination import inv, lu_factor, lu_solve
 from portmp.linalg.operands import By
@@ -196,12 +196,12 @@ def cond(x: Array, p: Order = None, *, method: By = "direct") -> Any:
     In other norms of ``norm``, of square matrices, |x| |x^-1|. With 1 and inf |x^-1| is estimated
     from below by Hager's and Higham's method, from the factors of x: at most five steps of two
     systems, and one more; seldom less than a third of it; in the others it is the inverse's. inf
-    for a singular matrix, NaN where x holds NaN.
+    for a singular matrix, NaN where x holds NaN; an error for one without elements.
     """
     if not isinstance(p, (int, float, str, type(None))) or p not in CONDITIONS:
         raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
     by_values = p in (None, 2, -2)
-    matrix = operands.matrix(x, "cond", square=not by_values, argument="x")
+    matrix = _not_empty(x, square=not by_values)
     if matrix.ndim > 2:
         batch = matrix.shape[:-2]
         found = np.empty(batch)
@@ -210,8 +210,6 @@ def cond(x: Array, p: Order = None, *, method: By = "direct") -> Any:
         return array(found, matrix.format, matrix.queue)
     if by_values:
         return _by_singular_values(matrix, p != -2, method)
-    if matrix.shape[0] == 0:
-        return 0.0
     if isinstance(p, float) and math.isinf(p):
         matrix = operands.turned(matrix)
         p = math.copysign(1, p)
@@ -234,10 +232,8 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
     if p not in CONDITIONS:
         raise ArgumentError(f"cond: p {p!r} given, allowed are {MATRIX}")
     by_values = p in (None, 2, -2)
-    matrix = operands.matrix(x, "cond", square=not by_values, argument="x")
+    matrix = _not_empty(x, square=not by_values)
     if by_values:
-        if 0 in matrix.shape[-2:]:
-            raise ShapeError(f"cond: x {matrix.shape} given, which has no singular values")
         s = svdvals(matrix)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if matrix.ndim > 2:
@@ -250,9 +246,15 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
     return norm(matrix, p, axis=(0, 1)) * norm(inv(matrix), p, axis=(0, 1))
 
 
+def _not_empty(x: Array, *, square: bool) -> Array:
+    """The matrix or stack x of ``cond``; as in NumPy an error where one has no elements."""
+    matrix = operands.matrix(x, "cond", square=square, argument="x")
+    if 0 in matrix.shape[-2:]:
+        raise MatrixShapeError(f"cond: x {matrix.shape} given, which has no singular values")
+    return matrix
+
+
 def _by_singular_values(a: Array, large: bool, method: By) -> float:
-    if not a.size:
-        return 0.0
     if not math.isfinite(float(abs(a).max())):
         return math.nan
     s = svdvals(a, method=method)

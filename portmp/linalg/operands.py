@@ -67,14 +67,19 @@ class Right(NamedTuple):
     vector: bool
 
 
-def right(value: object, a: Array, routine: str, rows: int) -> Right:
-    """Right-hand sides of *rows* rows: one vector, or (stacks of) matrices as a has them."""
+def right(
+    value: object, a: Array, routine: str, rows: int, error: type[ShapeError] = ShapeError
+) -> Right:
+    """Right-hand sides of *rows* rows: one vector, or (stacks of) matrices as a has them.
+
+    Raises *error* where they have not so many.
+    """
     b = values(value, f"{routine}: b", a)
     base.same(a.format, a=a.planes, b=b.planes)
     vector = b.ndim == 1
     sides = b[:, None] if vector else b
     if b.ndim < 1 or sides.shape[-2] != rows:
-        raise ShapeError(f"{routine}: b {b.shape} does not fit a {a.shape}: {rows} rows are needed")
+        raise error(f"{routine}: b {b.shape} does not fit a {a.shape}: {rows} rows are needed")
     return Right(sides, vector)
 
 

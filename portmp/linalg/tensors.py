@@ -9,7 +9,7 @@ from typing import Any
 from portmp.arrays import manipulation
 from portmp.arrays.array import Array
 from portmp.arrays.viewed import integers
-from portmp.errors import ArgumentError, ShapeError
+from portmp.errors import ArgumentError, MatrixShapeError
 from portmp.linalg import operands
 from portmp.linalg.elimination import inv
 from portmp.linalg.operands import By
@@ -34,7 +34,7 @@ def tensorsolve(
     unknown = given.shape[side.ndim :]
     n = math.prod(unknown)
     if given.shape[: side.ndim] != side.shape or n != side.size:
-        raise ShapeError(
+        raise MatrixShapeError(
             f"tensorsolve: a {given.shape} does not fit b {side.shape}: the shape of b and as many "
             "unknowns are needed"
         )
@@ -51,6 +51,6 @@ def tensorinv(a: Any, ind: int = 2, *, method: By = "direct") -> Array:
     rows, columns = given.shape[:count], given.shape[count:]
     n = math.prod(rows)
     if n != math.prod(columns):
-        raise ShapeError(f"tensorinv: a {given.shape} with ind {count} is no square matrix")
+        raise MatrixShapeError(f"tensorinv: a {given.shape} with ind {count} is no square matrix")
     found: Array = inv(given.reshape(n, n), method=method).reshape((*columns, *rows))
     return found
