@@ -297,6 +297,20 @@ def test_stacks(device: Device) -> None:
     assert (mp.linalg.inv(turned) == mp.linalg.inv(turned.copy())).all()
 
 
+@pytest.mark.parametrize("count", [1, lu_reference.FEW, lu_reference.FEW + 1])
+@pytest.mark.parametrize(("rows", "swaps"), [(9, 9), (9, 4), (3, 0)])
+def test_orders_of_rows(count: int, rows: int, swaps: int) -> None:
+    """Of few matrices and of many: swaps one after the other."""
+    rng = np.random.default_rng(count)
+    pivots = rng.integers(np.arange(swaps), rows, (count, swaps)).astype(np.int32)
+    found = lu_reference.swapped(pivots, rows)
+    for order, mine in zip(found, pivots, strict=True):
+        expected = list(range(rows))
+        for i, row in enumerate(mine):
+            expected[i], expected[row] = expected[row], expected[i]
+        assert order.tolist() == expected
+
+
 def test_pivots_and_ties(device: Device) -> None:
     """The largest leading limb, the first of equals; NaN never before a number; zeros stay."""
     a = mp.array([[1, 0, 0], [-2, 1, 0], [2, 0, 1]], "dd", device)
