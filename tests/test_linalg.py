@@ -870,6 +870,10 @@ def test_syrk_into_a_stack(device: Device) -> None:
     found = mp.linalg.syrk(a.astype("float64"), c=short, beta=1, overwrite_c=True)
     assert found.format.name == "float64"
     assert (short == mp.eye(40, dtype="float32", device=device)).all()
+    # With beta = 0 c counts only where it is overwritten, as in gemm.
+    for other in (mp.zeros((2, 40, 40), "qd", device), mp.zeros((3, 3), "dd", device)):
+        plain = mp.linalg.syrk(a, c=other)
+        assert plain.format is form and plain.shape == (40, 40)
 
 
 @pytest.mark.usefixtures("small_blocks")

@@ -199,6 +199,7 @@ def test_condition_numbers_of_numpys_name(p: Any, device: Device) -> None:
     stack = mp.stack([a, mp.ones((3, 3), "dd", device)])
     both = np.linalg.cond(stack, p).to_float64()
     assert both.shape == (2,) and both[0] == float(found)
+    assert np.linalg.cond(mp.zeros((0, 3, 3), "dd", device), p).shape == (0,)
     if p in (1, np.inf):
         assert abs(found.item() - 748) < Fraction(1, 10**25) and np.isinf(both[1])
 

@@ -126,6 +126,19 @@ def test_few_tiles_get_finer() -> None:
     assert reduce_launch._spread(SweepSchedule(8), 1, 1, 64).rows == 8
 
 
+def test_bounds_leave_threads_on_a_compute_unit() -> None:
+    """Half the results a thread where registers end, or where whole tiles leave three blocks."""
+    tile = GemmSchedule(threads_m=8, threads_n=16, thread_m=8, thread_n=8, tile_k=8, vector=2)
+    found = {
+        name: tile.for_bounds(form, gemm_launch.state_of(formats.with_bound(form)[1], "accurate"))
+        for name, form in ((name, formats.get(name)) for name in ("float32", "float64"))
+    }
+    assert found["float32"] == replace(tile, thread_m=4, blocks=3)
+    assert found["float64"] == replace(tile, thread_m=4)
+    fixed = replace(tile, blocks=2)
+    assert fixed.for_bounds(formats.get("float32"), 2) == fixed
+
+
 def test_deeper_tiles_fit_every_block() -> None:
     """Tiles of few blocks get deeper while memory that every GPU has holds them, no further."""
     for form in map(mp.formats.get, mp.formats.STANDARD):

@@ -66,6 +66,8 @@ def vecdot(x1: AnyArray, x2: AnyArray, /, *, axis: int = -1) -> Any:
     """
     a, b = _pair("vecdot", x1, x2)
     least = min(a.ndim, b.ndim)
+    if not least:
+        raise ShapeError(f"vecdot: {a.shape} and {b.shape} given, an axis at least is needed")
     if not -least <= axis < least:
         raise ShapeError(f"vecdot: axis: {axis} given, {-least} to {least - 1} are allowed")
     if a.shape[axis] != b.shape[axis]:

@@ -237,10 +237,10 @@ def cond_in_format(x: Array, p: Order = None) -> Any:
         s = svdvals(matrix)
         return s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
     if matrix.ndim > 2:
-        flat = matrix.reshape(-1, *matrix.shape[-2:])
-        return manipulation.stack([cond_in_format(each, p) for each in flat]).reshape(
-            matrix.shape[:-2]
-        )
+        found = zeros(matrix.shape[:-2], matrix.format, matrix.queue)
+        for each in np.ndindex(found.shape):
+            found[each] = cond_in_format(matrix[each], p)
+        return found
     if bool((diagonal(lu_factor(matrix).lu) == 0).any()):
         return array(math.inf, matrix.format, matrix.queue)
     return norm(matrix, p, axis=(0, 1)) * norm(inv(matrix), p, axis=(0, 1))

@@ -115,25 +115,28 @@ def syrk(
     """The upper (*lower*: the lower) triangle of alpha a a^T + beta c, zeros beyond it.
 
     With *trans* of alpha a^T a + beta c. a is (..., n, k), c (..., n, n), of which that triangle is
-    read unless beta is 0; stacks broadcast. *overwrite_c*: that triangle of c's memory, unless c is
-    converted, becomes the result's, what c holds beyond it stays, as in the BLAS; beside c that
-    takes what gemm takes, and memory for squares of 128 rows along the diagonal, by integers of
-    1024. Elements are gemm's: n^2 k operations for large n. Errors name *c*: missing where beta is
-    not 0 or *overwrite_c* is given, of another shape, or in a's memory and to be overwritten.
+    read; stacks broadcast. c is left out where beta is 0 and c is not overwritten. *overwrite_c*:
+    that triangle of c's memory, unless c is converted, becomes the result's, what c holds beyond it
+    stays, as in the BLAS; beside c that takes what gemm takes, and memory for squares of 128 rows
+    along the diagonal, by integers of 1024. Elements are gemm's: n^2 k operations for large n.
+    Errors name *c*: missing where beta is not 0 or *overwrite_c* is given, of another shape, or in
+    a's memory and to be overwritten.
     """
     name = "syrk"
     addend = None
-    if c is not None:
-        a, addend = operands.alike(a, c, name, "c")
-    matrix = operands.matrix(a, name)
+    first = operands.values(a, f"{name}: a", c if isinstance(c, Array) else None)
+    number = scalar(beta if isinstance(beta, Array) else first, beta, "beta")
+    read = not base.is_number(number, 0)
+    if read or overwrite_c:
+        if c is None:
+            reason = "beta is not 0" if read else "overwrite_c is given"
+            raise ArgumentError(f"{name}: {reason} but c is missing")
+        first, addend = operands.alike(first, c, name, "c")
+    matrix = operands.matrix(first, name)
     factor = operands.turned(matrix) if trans else matrix
     n, batch = factor.shape[-2], factor.shape[:-2]
     words = scalar(matrix, alpha, "alpha"), scalar(matrix, beta, "beta")
-    read = not base.is_number(words[1], 0)
-    if addend is None and (read or overwrite_c):
-        reason = "beta is not 0" if read else "overwrite_c is given"
-        raise ArgumentError(f"{name}: {reason} but c is missing")
-    if addend is not None and (read or overwrite_c):
+    if addend is not None:
         base.same(matrix.format, a=matrix.planes, c=addend.planes)
         if addend.shape[-2:] != (n, n):
             raise ShapeError(f"{name}: c {addend.shape} given, {(*batch, n, n)} is needed")
@@ -143,7 +146,7 @@ def syrk(
         out = operands.worked(addend, name, "c", True, batch)
     else:
         made = zeros((*batch, n, n), matrix.format, matrix.queue)
-        if addend is not None and read:
+        if addend is not None:
             made[...] = addend
         out = operands.stacked(made, own=False)
     launch.square(

@@ -31,7 +31,7 @@ REGISTERS, OF_A_THREAD = 65536, 255
 """32-bit registers of a compute unit and of a thread, as most GPUs have them."""
 
 RESIDENT = 384
-"""Threads that bounds leave on a compute unit, where there are as many without."""
+"""Threads that bounds leave on a compute unit where those of whole tiles are as many without."""
 
 
 @dataclass(frozen=True)
@@ -138,17 +138,19 @@ class GemmSchedule(Schedule):
     def for_bounds(self, form: Format, state: int) -> GemmSchedule:
         """For values of *form* with a bound, one word longer; *state*: words of a running sum.
 
-        With as few results a thread as registers hold, and as leave two blocks on a compute unit,
-        or ``RESIDENT`` threads, where there are so many without, unless their number is fixed.
+        With as few results a thread as registers hold, and as leave two blocks on a compute unit
+        (of MOST_RESULTS a thread ``RESIDENT`` threads) where there are so many without, unless
+        their number is fixed.
         """
         read, _ = with_bound(form)
         share = REGISTERS // self.threads
-        enough = max(2, RESIDENT // self.threads)
+        most = self.thread_m * self.thread_n == MOST_RESULTS
+        enough = max(2, RESIDENT // self.threads) if most else 2
         kept = 1 if self.blocks > 1 else min(enough, max(1, share // self.registers(form.compute)))
         s, finer = self, self.finer()
         while finer and s.registers(read, state) > min(OF_A_THREAD, share // kept):
-            s, finer = replace(finer, blocks=max(self.blocks, kept)), finer.finer()
-        return s
+            s, finer = finer, finer.finer()
+        return replace(s, blocks=kept) if kept > 2 and s is not self else s
 
     def finer(self) -> GemmSchedule | None:
         """With half the results a thread, for products with few tiles; None at one."""
