@@ -30,8 +30,8 @@ SPAN = 64
 SPANNED = 512
 """... where there are so many steps at least; running sums of one limb count ..."""
 
-SPAN_PERIOD = 16
-"""... for so many steps, of which there are some in a span."""
+SPAN_PERIOD = 64
+"""... for so many steps, of which a span has a whole number of times."""
 
 LANES = 32
 """DOT, GEMV, sums, extrema: element i belongs to lane i mod LANES ..."""

@@ -905,8 +905,8 @@ FAULTS = (
     Fault(
         "bounds leave out running sums",
         "portmp/networks/bounded.py",
-        'lines += [] if spans else ["radius = radius + fabs(a)"]',
-        'lines += [] if spans else ["radius = radius + 0"]',
+        'lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + fabs(a)"], ["a"]',
+        'lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + 0"], ["a"]',
         "test_certified.py",
         "on_the_host and float64",
     ),
@@ -925,6 +925,22 @@ FAULTS = (
         "settled += 0.0 * u ** (n - 1)",
         "test_certified_spans.py",
         "on_the_host and float64 and positive",
+    ),
+    Fault(
+        "bounds of long sums of one limb leave out running sums",
+        "templates/blas/gemm.mako",
+        "        if ((done + ${s.tile_k}) % ${period} == 0) {\n${seen(",
+        "        if ((done + ${s.tile_k}) % ${4 * period} == 0) {\n${seen(",
+        "test_certified_spans.py",
+        "one_limb and gfx90a",
+    ),
+    Fault(
+        "bounds in a block's memory are rounded down",
+        "portmp/networks/evaluator.py",
+        "(np.ascontiguousarray(x).view(integer) >> half) + 1",
+        "(np.ascontiguousarray(x).view(integer) >> half) + 0",
+        "test_certified_spans.py",
+        "coarse",
     ),
     Fault(
         "products between known running sums count once",

@@ -73,6 +73,35 @@ def test_devices_have_the_hosts_bounds(device: Device, form: str) -> None:
             assert np.array_equal(here, there, equal_nan=True)
 
 
+@pytest.mark.parametrize("form", ["float32", "float64", "float16"])
+def test_bounds_of_one_limb_are_the_hosts(anywhere: Device, form: str) -> None:
+    """On GPUs they lie in a block's memory; a slab for each block, too."""
+    f = formats.get(form)
+    for m, k, n in ((9, STEPS, 7), (1, definition.SPANNED, 5)):
+        a, b = inputs.ordinary(f, (m, k), "a"), inputs.ordinary(f, (k, n), "b")
+        found = []
+        for where in (anywhere, HOST):
+            left, right = (mp.from_limbs(v, form, where) for v in (a, b))
+            pair = mp.gemm(left, right, alpha="-0.3", bound=True)
+            found.append([limb for v in pair for limb in v.to_limbs()])
+        for here, there in zip(*found, strict=True):
+            assert np.array_equal(here, there)
+
+
+@pytest.mark.parametrize("word", bounded.PRECISION)
+def test_coarse_words_are_above(word: str) -> None:
+    """By little: their lower halves are zero. What is not finite stays so."""
+    x = np.abs(inputs.wide(formats.get(word), (500,), "x")[0])
+    x = np.append(x[np.isfinite(x)], [0, 2.0 ** bounded.SMALLEST[word], np.finfo(word).max])
+    found = evaluator.coarse(x.astype(word))
+    half = 4 * found.dtype.itemsize
+    assert not np.any(found.view(f"u{found.dtype.itemsize}") & ((1 << half) - 1))
+    assert (found > x).all()
+    normal = (x >= np.finfo(word).tiny) & (x < np.finfo(word).max / 2)
+    assert (found[normal] <= x[normal] * (1 + 2.0 ** (half - bounded.PRECISION[word] + 1))).all()
+    assert not np.isfinite(evaluator.coarse(np.array([np.inf, np.nan], word))).any()
+
+
 def cancelling(f: Format, period: int) -> tuple[list[Fraction], list[Fraction]]:
     """Products whose sum is near zero after each period, and large between."""
     if f.limbs == 1:
@@ -97,8 +126,8 @@ def test_sums_that_are_large_between(form: str, accuracy: str) -> None:
     exact = np.dot(fractions(x.to_limbs()), fractions(y.to_limbs()))
     value, limit = (Fraction(fractions(v.to_limbs()).item()) for v in pair)
     assert 0 < abs(value - exact) <= limit
-    if f.limbs == 1:  # nearly half a rounding is lost each step
-        assert limit <= 6 * abs(value - exact)
+    if f.limbs == 1:  # nearly half a rounding is lost each step; norms lose a root of the period
+        assert limit <= 9 * abs(value - exact)
 
 
 @pytest.mark.parametrize("key", KEYS, ids=named)
@@ -151,8 +180,7 @@ def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
     rows += [np.where(np.arange(size) % 7 == 3, np.float64(3 * smallest), 0).astype(word)[None]]
     x = np.concatenate(rows)
     x[~np.isfinite(x)] = 1
-    spec = spans.norms(word, SPANS[key], None)
-    found = spans._norms(mp.from_limbs([x], word, HOST).planes, spec).read_dense()[0]
+    found = spans._norms(mp.from_limbs([x], word, HOST).planes, SPANS[key]).read_dense()[0]
     for row, norms in zip(x, found, strict=True):
         for first, norm in enumerate(norms):
             part = row[first * definition.SPAN : (first + 1) * definition.SPAN]
@@ -169,7 +197,7 @@ def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
                 assert abs(part).max() > float(np.finfo(word).max) / 2
 
 
-@pytest.mark.parametrize(("form", "most"), [("float64", 150), ("ds", 200), ("td", 300)])
+@pytest.mark.parametrize(("form", "most"), [("float64", 175), ("ds", 200), ("td", 300)])
 def test_bounds_are_near_errors_of_random_numbers(form: str, most: int) -> None:
     """The median of 36 elements over 600 steps, all limbs random."""
     f, generator = formats.get(form), np.random.default_rng(12)

@@ -34,7 +34,8 @@ class Accumulator:
     """How a sum of products runs: names of networks.
 
     ``step`` takes one product, ``renormalise`` (None: nothing) follows every ``period``
-    steps, ``finish`` turns the state into a value. ``suffix`` ends the names of kernels.
+    steps, ``finish`` turns the state into a value. ``suffix`` ends the names of kernels. ``apart``:
+    steps neither read nor change the state's last word, a bound.
     """
 
     step: str
@@ -42,6 +43,7 @@ class Accumulator:
     period: int
     finish: str
     suffix: str = ""
+    apart: bool = False
 
     @property
     def networks(self) -> dict[str, Network]:
@@ -338,6 +340,7 @@ def _bounded(form: Format) -> list[Format]:
             period,
             f"bounded_finish{tail}",
             f"{known.suffix}{ending}_bounded",
+            apart=n == 1 and bool(ending),
         )
 
     sums = {key: accumulator(one, one.period) for key, one in form.accumulators.items()}

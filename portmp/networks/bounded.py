@@ -70,6 +70,10 @@ class Spans:
     is at most *products* u^N |x_0 y_0| and, with a *period*, u^N times the running sum's leading
     word. That is added every *period* steps, and at the end, for all of these steps: it differs
     from the other ones' by the products between them, so that the norms' share has those too.
+
+    Sums of one limb add its magnitude alone, and multiply by the period at the end. No step needs
+    what was added before, so that kernels keep it in a block's memory, of float64 the upper halves
+    of words (``coarse``).
     """
 
     followed: Sum
@@ -195,8 +199,7 @@ def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = No
     state = NETWORKS[f"accumulate{n}{fast}"].result.words
     tail = f"{n}{fast}{'_spans' if spans else ''}_{word}"
     if n == 1:
-        lines, words = ["a = fma(x[0], y[0], s[0])"], ["a"]
-        lines += [] if spans else ["radius = radius + fabs(a)"]
+        lines, words = ["a = fma(x[0], y[0], s[0])", "radius = radius + fabs(a)"], ["a"]
     else:
         lines, words = followed(f"accumulate{n}{fast}", how)
         lines += [] if spans else _covered(n, word)
@@ -208,8 +211,8 @@ def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = No
     if spans is not None:
         settled += spans.period * u ** (n - 1)
     settling = f"radius = fma({settled!r}, fabs({{}}), radius)"
-    if n > 1 or settled:
-        lines, words = _split(f"renormalise{n}{fast}") if n > 1 else (["a = s[0]"], ["a"])
+    if n > 1:
+        lines, words = _split(f"renormalise{n}{fast}")
         lines = [*lines, f"radius = s[{state}]"]
         if settled:
             lines.append(settling.format(words[0]))
@@ -225,14 +228,34 @@ def _accumulate(n: int, fast: str, word: str, how: Sum, spans: Spans | None = No
         lines.append(f"radius = radius * {u ** (1 - n)!r}")
     if how.end:
         lines.append(f"radius = fma({how.end}, fabs({words[0]}), radius)")
-    lines += _checked(words[0])
+    lines += _checked(n, words[0])
     lines.append(f"return {', '.join(words)}, radius")
     _define(f"bounded_finish{tail}", f"s:+{state + 1} -> {n + 1}", lines)
 
 
-def _checked(leading: str) -> list[str]:
-    """No bound is known where the lower limbs may be lost near overflow."""
-    return [f"twice = {leading} + {leading}", "radius = select(finite(twice), radius, fabs(twice))"]
+def _seen(word: str, period: int) -> None:
+    """Sums of one limb that count every *period* steps."""
+    _define(
+        f"bounded_accumulate1_spans_{word}",
+        "s:+2 x:2 y:2 -> +2",
+        ["a = fma(x[0], y[0], s[0])", "radius = s[1]", "return a, radius"],
+    )
+    lines = ["a = s[0]", "radius = s[1] + fabs(a)"]
+    for name, result, last in (
+        ("renormalise", "+2", "coarse(radius)" if word == "float64" else "radius"),
+        ("finish", "2", f"radius * {float(period)}"),
+    ):
+        returned = [f"radius = {last}", "return a, radius"]
+        _define(f"bounded_{name}1_spans_{word}", f"s:+2 -> {result}", [*lines, *returned])
+
+
+def _checked(n: int, leading: str) -> list[str]:
+    """No bound is known where the lower limbs, if there are some, may be lost near overflow."""
+    twice = [
+        f"twice = {leading} + {leading}",
+        "radius = select(finite(twice), radius, fabs(twice))",
+    ]
+    return twice if n > 1 else []
 
 
 def _add(n: int, word: str) -> None:
@@ -261,7 +284,7 @@ def _add(n: int, word: str) -> None:
             lines += [f"ok = finite({words[0]})", "h = x[0] + y[0]"]
             lines += [f"leading = select(ok, {words[0]}, h)"]
             words = ["leading", *(f"select(ok, {w}, 0)" for w in words[1:])]
-        ended = [*lines, *_checked(words[0]), f"return {', '.join(words)}, radius"]
+        ended = [*lines, *_checked(n, words[0]), f"return {', '.join(words)}, radius"]
         _define(f"bounded_add{n}_{word}{end}", f"x:{n + 1} y:{n + 1} -> {n + 1}", ended)
 
 
@@ -270,7 +293,7 @@ def _mul(n: int, word: str) -> None:
     inner = operator("mul", *(f"{op}{n}" for op in ("add", "mul", "div", "sqrt"))).name
     lines = [f"r = {inner}(({x}), ({y}))" if n > 1 else f"r = {inner}({x}, {y})"]
     lines += [f"radius = fabs(x[0]) * y[{n}]", f"radius = fma(fabs(y[0]), x[{n}], radius)"]
-    lines += [f"radius = fma({MUL[n]}, fabs(r[0]), radius)", *_checked("r[0]")]
+    lines += [f"radius = fma({MUL[n]}, fabs(r[0]), radius)", *_checked(n, "r[0]")]
     lines.append("return " + ", ".join([*(f"r[{i}]" for i in range(n)), "radius"]))
     _define(f"bounded_mul{n}_{word}_guarded", f"x:{n + 1} y:{n + 1} -> {n + 1}", lines)
 
@@ -286,4 +309,7 @@ for _word in PRECISION:
     for (_n, _fast), _how in SUMS.items():
         _accumulate(_n, _fast, _word, _how)
     for (_n, _fast), _spans in SPANS.items():
-        _accumulate(_n, _fast, _word, _spans.followed, _spans)
+        if _n == 1:
+            _seen(_word, _spans.period)
+        else:
+            _accumulate(_n, _fast, _word, _spans.followed, _spans)

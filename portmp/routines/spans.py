@@ -48,8 +48,7 @@ def added(bounds: Planes, a: Planes, b: Planes, alpha: float, spans: Spans) -> P
     """
     word = bounds.format.word
     turned = [*range(b.ndim - 2), b.ndim - 1, b.ndim - 2]
-    kernel = norms(word, spans, bounds.device)
-    rows, columns = _norms(a, kernel), _norms(b.transposed(turned), kernel).transposed(turned)
+    rows, columns = _norms(a, spans), _norms(b.transposed(turned), spans).transposed(turned)
     kind = np.dtype(word).type
     with np.errstate(over="ignore"):
         factor = kind(_total(spans) * abs(alpha))
@@ -62,16 +61,16 @@ def _total(spans: Spans) -> float:
     return sum(counts) * (definition.SPAN // len(counts))
 
 
-def norms(word: str, spans: Spans, device: Device | None) -> KernelSpec:
-    """The kernel of norms of spans."""
-    return _kernel(word, spans, base.threads(device, THREADS))
+def norms(word: str, spans: Spans, across: bool, device: Device | None) -> KernelSpec:
+    """The kernel of norms of spans; *across*: neighbours in memory are of other spans."""
+    return _kernel(word, spans, across, base.threads(device, THREADS))
 
 
 @cache
-def _kernel(word: str, spans: Spans, threads: int) -> KernelSpec:
+def _kernel(word: str, spans: Spans, across: bool, threads: int) -> KernelSpec:
     form, total = formats.get(word), _total(spans)
     return spec(
-        "span_norms",
+        f"span_norms{'_across' if across else ''}",
         "blas/span_norms.mako",
         form,
         {op: form.operator(op) for op in OPERATORS},
@@ -79,28 +78,31 @@ def _kernel(word: str, spans: Spans, threads: int) -> KernelSpec:
         weights=tuple(count / total for count in weights(spans)),
         small=SMALL[word],
         least=2.0 ** SMALLEST[word],
+        across=across,
         threads=threads,
     )
 
 
-def _norms(x: Planes, one: KernelSpec) -> Planes:
+def _norms(x: Planes, spans: Spans) -> Planes:
     """Norms of spans of rows of x (..., m, k): (..., m, spans), as neighbours lie in x."""
-    (*lead, m, k), known = x.shape, dict(one.values)
+    *lead, m, k = x.shape
     across = abs(x.strides[-2]) < abs(x.strides[-1])
+    one = norms(x.format.name, spans, across, x.device)
+    known = dict(one.values)
     count = base.blocks(k, known["span"])
     out = allocate(x.format, (*lead, count, m) if across else (*lead, m, count), x.queue)
     if out.size and out.device.by_reference:
-        base.on_host(out, partial(_on_host, x.format, known, across), x)
+        base.on_host(out, partial(_on_host, x.format, known), x)
     elif out.size:
         flat = x if x.ndim <= 3 else elementwise.contiguous(x).view_as((math.prod(lead), m, k))
         kernel = program.kernels(out.device, one)[one.name]
-        arguments = [out.size, m, k, np.int32(across), *base.batched(flat), *out.buffers]
+        arguments = [out.size, m, k, *base.batched(flat), *out.buffers]
         threads = known["threads"]
         out.queue.launch(kernel, (base.blocks(out.size, threads), 1, 1), (threads, 1, 1), arguments)
     return out.transposed([*range(len(lead)), x.ndim - 1, x.ndim - 2]) if across else out
 
 
-def _on_host(form: Format, known: Mapping[str, Any], across: bool, x: Host) -> Host:
+def _on_host(form: Format, known: Mapping[str, Any], x: Host) -> Host:
     """The same on the host, bit for bit."""
     ar, word, size = Arithmetic(form), np.dtype(form.word).type, known["span"]
     *lead, m, k = x[0].shape
@@ -119,4 +121,4 @@ def _on_host(form: Format, known: Mapping[str, Any], across: bool, x: Host) -> H
         (root,) = ar.operator("sqrt", (total,))
         least = np.full_like(largest, known["least"])
         (found,) = ar.operator("fma", (largest,), (root,), (least,))
-    return [np.swapaxes(found, -1, -2) if across else found]
+    return [np.swapaxes(found, -1, -2) if known["across"] else found]

@@ -9,6 +9,7 @@ recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffi
 from __future__ import annotations
 
 import itertools
+import math
 from functools import cache, lru_cache, partial
 from typing import Any
 
@@ -31,6 +32,9 @@ from portmp.schedules.base import check_class
 
 MAX_GRID_Y = 65535
 COMBINE_THREADS = 64
+EVEN = 3 / 4
+"""What a product's blocks take of all turns of the device, or they have fewer results each."""
+
 COPIED = 64
 """Columns of C from which on a CPU copies an A whose neighbours in rows lie apart."""
 
@@ -53,7 +57,7 @@ def kernel_spec(
     name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
     tiles: dict[str, Any] = {}
     if isinstance(schedule, GemmSchedule):
-        tiles["layout"] = Layout(schedule)
+        tiles |= {"layout": Layout(schedule), "apart": accumulator.apart}
     return spec(
         name,
         schedule.template,
@@ -198,7 +202,10 @@ def with_bound(
         return out
     computed = (formats.wider(a.format) if one_limb_more else None) or a.format
     schedule = default(like.seen_as(computed.arithmetic), a.shape[-1], accuracy)
-    schedule = fitted(schedule, a, b).for_bounds(computed, state_of(given, sums))
+    accumulator, device = given.accumulator(sums), out.device
+    schedule = fitted(schedule, a, b).for_bounds(computed, accumulator, device)
+    if accumulator.apart and isinstance(schedule, GemmSchedule):
+        schedule = _evened(schedule, out, device.properties.compute_units)
     views = [v if v.format is given else v.seen_as(read) for v in views]
     scale, add = (base.exact_limbs(given, limbs) for limbs in (alpha, beta))
     for va, vb, vc, vo in _batches(views):
@@ -206,9 +213,12 @@ def with_bound(
     return out
 
 
-def state_of(form: Format, accuracy: str) -> int:
-    """Words of a running sum."""
-    return form.accumulator(accuracy).networks["accumulate"].result.words
+def _evened(s: GemmSchedule, out: Planes, units: int) -> GemmSchedule:
+    """With half the results a thread where the last blocks would leave many compute units idle."""
+    *_, m, n = out.shape
+    turns = _tiles(s, m, n) * (out.size // (m * n)) / (units * max(2, s.blocks))
+    idle = turns > 1 and turns < EVEN * math.ceil(turns)
+    return (s.finer() or s) if idle else s
 
 
 def operands(

@@ -51,18 +51,19 @@ class Gemm(Routine):
         for sums, accumulator in results.accumulators.items():
             accuracy = sums.removesuffix(formats.IN_SPANS)
             found = schedule.of_class(form.arithmetic, device, accuracy, "large")
-            chosen = found.for_bounds(form, launch.state_of(results, sums))
+            chosen = found.for_bounds(form, accumulator, device)
             unit = launch.compilation_unit(read.name, chosen, sums, threads, results.name)
             yield f"gemm{accumulator.suffix}", unit
         for accuracy, accumulator in form.accumulators.items():
             way = spans.of(form, definition.SPANNED, accuracy)
             if way is not None:
-                yield f"gemm{accumulator.suffix}_norms", (spans.norms(form.word, way, device),)
+                kernels = [spans.norms(form.word, way, across, device) for across in (False, True)]
+                yield f"gemm{accumulator.suffix}_norms", tuple(kernels)
         wide = formats.wider(form)
         if wide is not None:
             read, results = formats.with_bound(form, one_limb_more=True)
             found = schedule.of_class(wide, device, ACCURATE, "large")
-            chosen = found.for_bounds(wide, launch.state_of(results, ACCURATE))
+            chosen = found.for_bounds(wide, results.accumulator(ACCURATE), device)
             unit = launch.compilation_unit(read.name, chosen, ACCURATE, threads, results.name)
             yield "gemm_tight", unit
 

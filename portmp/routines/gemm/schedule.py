@@ -12,8 +12,9 @@ import numpy as np
 
 from portmp import definition
 from portmp.backends.base import Device
+from portmp.compilers.occupancy import UNITS
 from portmp.errors import ArgumentError
-from portmp.formats import Format, with_bound
+from portmp.formats import Accumulator, Format, with_bound
 from portmp.schedules.base import Schedule, check_block, check_positive, check_width, kind, widest
 from portmp.schedules.database import Task, find, register
 
@@ -32,6 +33,9 @@ REGISTERS, OF_A_THREAD = 65536, 255
 
 RESIDENT = 384
 """Threads that bounds leave on a compute unit where those of whole tiles are as many without."""
+
+HALF_A_BOUND = 4
+"""Bytes of a result's bound in a block's memory: the upper half of float64's, float32's whole."""
 
 
 @dataclass(frozen=True)
@@ -135,22 +139,29 @@ class GemmSchedule(Schedule):
         needed = self.registers(form)
         return needed <= OF_A_THREAD and needed * self.threads * self.blocks <= REGISTERS
 
-    def for_bounds(self, form: Format, state: int) -> GemmSchedule:
-        """For values of *form* with a bound, one word longer; *state*: words of a running sum.
+    def for_bounds(self, form: Format, sums: Accumulator, device: Device | None) -> GemmSchedule:
+        """For values of *form* with a bound, one word longer, of these *sums*.
 
         With as few results a thread as registers hold, and as leave two blocks on a compute unit
         (of MOST_RESULTS a thread ``RESIDENT`` threads) where there are so many without, unless
-        their number is fixed.
+        their number is fixed. Bounds that steps leave alone are in a block's memory instead, of
+        which a unit has enough for two.
         """
         read, _ = with_bound(form)
+        state = sums.networks["accumulate"].result.words - sums.apart
+        room = _room(device) if sums.apart else math.inf
         share = REGISTERS // self.threads
         most = self.thread_m * self.thread_n == MOST_RESULTS
         enough = max(2, RESIDENT // self.threads) if most else 2
         kept = 1 if self.blocks > 1 else min(enough, max(1, share // self.registers(form.compute)))
         s, finer = self, self.finer()
-        while finer and s.registers(read, state) > min(OF_A_THREAD, share // kept):
+        while finer and (
+            s.registers(read, state) > min(OF_A_THREAD, share // kept)
+            or s.shared_bytes(form) + HALF_A_BOUND * s.tile_m * s.tile_n > room
+        ):
             s, finer = finer, finer.finer()
-        return replace(s, blocks=kept) if kept > 2 and s is not self else s
+        fewer = s is not self or sums.apart
+        return replace(s, blocks=kept) if kept > 2 and fewer else s
 
     def finer(self) -> GemmSchedule | None:
         """With half the results a thread, for products with few tiles; None at one."""
@@ -227,6 +238,16 @@ class GemmSchedule(Schedule):
         check_block(self.threads, self.shared_bytes(form), device)
 
 
+def _room(device: Device | None) -> int:
+    """Bytes of memory that a block may take where a compute unit shall hold two."""
+    if device is None:
+        return BLOCK_MEMORY
+    known = device.properties
+    unit = UNITS.get(known.arch)
+    half = (unit.shared if unit else known.shared_memory) // 2
+    return min(int(known.extra.get("static_shared_memory", known.shared_memory)), half)
+
+
 @cache
 def _for_call(s: GemmSchedule, call: GemmCall) -> GemmSchedule:
     return replace(s, call=call)
@@ -267,7 +288,7 @@ class PanelSchedule(Schedule):
         """Itself: a work-item takes all of k, and packs what it reads."""
         return self
 
-    def for_bounds(self, form: Format, state: int) -> PanelSchedule:
+    def for_bounds(self, form: Format, sums: Accumulator, device: Device | None) -> PanelSchedule:
         """Itself, for values with a bound: a CPU's registers are few at any rate."""
         return self
 
