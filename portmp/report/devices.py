@@ -133,7 +133,7 @@ written by `portmp report bench/devices -o bench/devices/README.md`. To add a de
 
 "Digests" are results of `portmp verify`, reduced to their bits: how many were computed, and
 whether they are the recorded ones, with the version of the definition of bits where it is not
-today's. An *interpreted* device runs AMD's machine code on a CPU, instruction by instruction: no
+today's; "others" are of inputs that `portmp verify` does not have any more. An *interpreted* device runs AMD's machine code on a CPU, instruction by instruction: no
 hardware of that name was there, and its results say nothing about a GPU's speed or driver.
 
 | device | through | driver | digests | GEMM `dd` | formats | newest | file |
@@ -157,7 +157,7 @@ def _rank(subject: Subject) -> int:
 
 
 def _cells(subject: Subject, path: Path) -> list[str]:
-    words = [f"{v.total + len(v.unknown)} {v.state}" for v in checks.verdicts(subject)]
+    words = [f"{v.total} {v.words}" for v in checks.verdicts(subject)]
     formats = {name for v in checks.verdicts(subject) for name in v.formats}
     best = best_product(subject)
     return [
