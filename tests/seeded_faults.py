@@ -935,6 +935,14 @@ FAULTS = (
         "one_limb and gfx90a",
     ),
     Fault(
+        "bounds in a block's memory are read from a neighbour",
+        "templates/blas/gemm.mako",
+        '* {lanes} + {j} % {lanes}]")',
+        '* {lanes} + {j} % 1]")',
+        "test_certified_spans.py",
+        "in_groups and gfx90a and float64 and groups",
+    ),
+    Fault(
         "bounds in a block's memory are rounded down",
         "portmp/networks/evaluator.py",
         "(np.ascontiguousarray(x).view(integer) >> half) + 1",

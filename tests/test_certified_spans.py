@@ -15,6 +15,8 @@ from portmp.formats import Format, inputs
 from portmp.networks import bounded, evaluator
 from portmp.networks.bounded import SPANS
 from portmp.routines import spans
+from portmp.routines.gemm import launch as products
+from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
 from tests.slow import mostly_slow
 from tests.test_certified import ALL, HOST, MAKERS, check, fractions, hostile_operands, uniform
 
@@ -88,9 +90,35 @@ def test_bounds_of_one_limb_are_the_hosts(anywhere: Device, form: str) -> None:
             assert np.array_equal(here, there)
 
 
+@pytest.mark.parametrize(
+    "schedule",
+    [
+        GemmSchedule(8, 8, 2, 4, tile_k=32, vector=2, pad=2),
+        GemmSchedule(4, 8, 3, 8, tile_k=16, stages=2),
+        GemmSchedule(4, 8, 2, 2, tile_k=8).for_call(split=True),
+    ],
+    ids=["four", "two groups of four", "two, each slab a block"],
+)
+@pytest.mark.parametrize("form", ["float32", "float64"])
+def test_bounds_in_groups_are_the_hosts(
+    anywhere: Device, form: str, schedule: GemmSchedule, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neighbours in a block's memory, over two slabs."""
+    if isinstance(products.default(mp.zeros((2, 2), form, anywhere).planes, 1, ""), PanelSchedule):
+        pytest.skip("a CPU has no such memory")
+    monkeypatch.setattr(products, "default", lambda *given: schedule)
+    f, found = formats.get(form), []
+    a, b = inputs.ordinary(f, (11, STEPS), "a"), inputs.ordinary(f, (STEPS, 37), "b")
+    for where in (anywhere, HOST):
+        left, right = (mp.from_limbs(v, form, where) for v in (a, b))
+        found.append([limb for v in mp.gemm(left, right, bound=True) for limb in v.to_limbs()])
+    for here, there in zip(*found, strict=True):
+        assert np.array_equal(here, there)
+
+
 @pytest.mark.parametrize("word", bounded.PRECISION)
 def test_coarse_words_are_above(word: str) -> None:
-    """By little: their lower halves are zero. What is not finite stays so."""
+    """By little: their lower halves are zero. Infinity and NaN do not become numbers."""
     x = np.abs(inputs.wide(formats.get(word), (500,), "x")[0])
     x = np.append(x[np.isfinite(x)], [0, 2.0 ** bounded.SMALLEST[word], np.finfo(word).max])
     found = evaluator.coarse(x.astype(word))

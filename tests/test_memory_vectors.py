@@ -81,8 +81,8 @@ def device(scalar: Platform) -> ClDevice:
 
 def kernels(form: str) -> Iterator[KernelSpec]:
     """Those of a format's units, and with schedules that take neighbours at once."""
-    for unit in compilation_units.units(form).values():
-        yield from unit
+    for name in compilation_units.names(form):
+        yield from compilation_units.find(form, name)
     f = formats.get(form)
     yield from (gemm.kernel_spec(form, s) for s in (TILES, ACROSS))
     if f.coded:

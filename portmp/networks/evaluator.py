@@ -126,7 +126,7 @@ def scale(x: Array) -> Array:
 def coarse(x: Array) -> Array:
     """The upper half of the bits of x >= 0 and one unit there: more than x, by 2^-19 of it at most.
 
-    Of float32 2^-6.
+    Of float32 2^-6. Infinity becomes NaN; of NaN nothing is promised.
     """
     x = np.asarray(x)
     integer, half = _BITS[x.dtype.itemsize][0], 4 * x.dtype.itemsize

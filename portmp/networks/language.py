@@ -14,7 +14,8 @@ rounded to nearest even); ``finite``, ``nonzero``, ``isnan``, ``less``, ``negati
 bit), ``both``, ``either``, ``opposite`` and ``select`` (flags, and selection by them);
 ``exponent`` (e of a normal word from 2^e up to 2^(e+1)), ``power_of_two`` (2^n for an integral n
 within the normal range), ``scale`` (2^-e as long as it and 2^e are normal), ``copysign`` and
-``coarse`` (of words from 0 on: the upper half of their bits and one unit there, which is more); and
+``coarse`` (of words from 0 on: the upper half of their bits and one unit there, which is more; of
+infinity NaN); and
 calls of other networks. Literals are exact words. A product never feeds an addition within one
 expression: fused operations are written ``fma``.
 

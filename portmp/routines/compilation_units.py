@@ -2,7 +2,7 @@
 
 A unit is what a routine compiles at once; rendered for a device it is exactly the text that a plain
 call of the routine compiles there for operands that fill the device (of DOT and sums, one of long
-rows). Smaller ones a GPU may cut finer.
+rows). Smaller ones, and those whose last blocks would leave much of it idle, a GPU may cut finer.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@
     tail_inside = w.format.limbs - w.format.bounded > 1
     # Bounds that steps leave alone lie in shared memory, of float64 the upper halves of words: so
     # many neighbours of a thread's row are read at once.
-    lanes = math.gcd(s.thread_n, 4)
+    lanes = math.gcd(s.thread_n, 4) if w.memory_vectors else 1
     groups = s.thread_n // lanes
     parts = [f".{'xyzw'[lane]}" for lane in range(lanes)] if lanes > 1 else [""]
     several = f"int{lanes}" if lanes > 1 else "int"

@@ -33,7 +33,7 @@ from portmp.schedules.base import check_class
 MAX_GRID_Y = 65535
 COMBINE_THREADS = 64
 EVEN = 3 / 4
-"""What a product's blocks take of all turns of the device, or they have fewer results each."""
+"""The share of its turns that a product's blocks fill; below it they have half the results."""
 
 COPIED = 64
 """Columns of C from which on a CPU copies an A whose neighbours in rows lie apart."""

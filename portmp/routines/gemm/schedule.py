@@ -34,8 +34,8 @@ REGISTERS, OF_A_THREAD = 65536, 255
 RESIDENT = 384
 """Threads that bounds leave on a compute unit where those of whole tiles are as many without."""
 
-HALF_A_BOUND = 4
-"""Bytes of a result's bound in a block's memory: the upper half of float64's, float32's whole."""
+BOUND_BYTES = 4
+"""Of a result's bound in a block's memory: the upper half of float64's word, float32's whole."""
 
 
 @dataclass(frozen=True)
@@ -157,7 +157,7 @@ class GemmSchedule(Schedule):
         s, finer = self, self.finer()
         while finer and (
             s.registers(read, state) > min(OF_A_THREAD, share // kept)
-            or s.shared_bytes(form) + HALF_A_BOUND * s.tile_m * s.tile_n > room
+            or s.shared_bytes(form) + BOUND_BYTES * s.tile_m * s.tile_n > room
         ):
             s, finer = finer, finer.finer()
         fewer = s is not self or sums.apart
