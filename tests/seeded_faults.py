@@ -256,8 +256,8 @@ FAULTS = (
     Fault(
         "gemm: a barrier dropped",
         "templates/blas/gemm.mako",
-        "${kept(tiles)}\n        ${p.barrier}\n    }",
-        "${kept(tiles)}\n    }",
+        "${kept(tiles)}\n        ${p.barrier}\n% if apart:",
+        "${kept(tiles)}\n% if apart:",
         "test_schedules.py",
         "test_gemm and dd",
     ),
