@@ -16,7 +16,7 @@ from portmp.networks import bounded, evaluator
 from portmp.networks.bounded import SPANS
 from portmp.routines import spans
 from portmp.routines.gemm import launch as products
-from portmp.routines.gemm.schedule import GemmSchedule, PanelSchedule
+from portmp.routines.gemm.schedule import GemmSchedule
 from tests.slow import mostly_slow
 from tests.test_certified import ALL, HOST, MAKERS, check, fractions, hostile_operands, uniform
 
@@ -104,8 +104,6 @@ def test_bounds_in_groups_are_the_hosts(
     anywhere: Device, form: str, schedule: GemmSchedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Neighbours in a block's memory, over two slabs."""
-    if isinstance(products.default(mp.zeros((2, 2), form, anywhere).planes, 1, ""), PanelSchedule):
-        pytest.skip("a CPU has no such memory")
     monkeypatch.setattr(products, "default", lambda *given: schedule)
     f, found = formats.get(form), []
     a, b = inputs.ordinary(f, (11, STEPS), "a"), inputs.ordinary(f, (STEPS, 37), "b")
