@@ -25,6 +25,7 @@ ${pad}${w.store(operand, k, at, w.word_of(value, k))}
 ## The first of a thread's unknowns that are not known is always mine[0]. Where its next factors are.
         const ${long} row_step = ${a_at("1", "0")} - (${a_at("0", "0")}), column_step = ${a_at("0", "1")} - (${a_at("0", "0")});
         ${long} factors = ${a_at("side", "0")};
+        ${small.rolled(w)}
         for (int k = 0; k < unknowns; ++k) {
             const int turn = k % ${abreast}, next = k - turn + side, spot = k % 2 * ${most} + j;
             if (side == turn) {
@@ -77,6 +78,7 @@ ${small.narrowed(w, f"mine[{v}]", " " * 16)}\
 % endfor
             for (int done = 0; done < ${steps}; done += ${period}) {
                 const int end = ${steps} - done < ${period} ? ${steps} : done + ${period};
+                ${small.rolled(w)}
                 for (int step = done; step < end; ++step) {
                     ${w.value} x = ${w.zero()};
                     if (there) {

@@ -78,6 +78,7 @@ ${small.kept(w, "factor", f"first + {rows} + self", "none", " " * 8)}\
     int order = 0;
 ${small.read(w, "out" if panels > 1 else "a", rows, columns, parts, barrier, lower=True, start="diagonal" if panels > 1 else None)}\
 
+    ${small.rolled(w)}
     for (int k = 0; k < n; ++k) {
         const int turn = k % ${parts}, live = n - k + turn, active = row > k;
         if (row == k && part == turn) {

@@ -96,6 +96,7 @@ ${small.shape(w, threads, rows, columns, parts)}\
 ${small.read(w, "a", rows, columns, parts, barrier, start="panel")}\
     const ${long} corner = t_start + entry * t_batch + begin * t_row;
 
+    ${small.rolled(w)}
     for (int k = 0; k < n; ++k) {
         if (row == k) {
 % for u in range(count):
