@@ -24,14 +24,17 @@ GRAVITY_PERIOD = 256
 FAST_PERIOD = 4
 """GEMM, GEMV, DOT: so is the fast one after every FAST_PERIOD steps of a slab or lane."""
 
-SPAN = 64
+SPAN = 128
 """GEMM with a bound: norms are those of so many entries of rows and columns ..."""
+
+SPAN_LANES = 8
+"""... of which entry i belongs to lane i mod SPAN_LANES; lanes combine pairwise ..."""
 
 SPANNED = 512
 """... where there are so many steps at least; running sums of one limb count ..."""
 
 SPAN_PERIOD = 64
-"""... for so many steps, of which a span has a whole number of times."""
+"""... once in so many steps, a divisor of SPAN."""
 
 LANES = 32
 """DOT, GEMV, sums, extrema: element i belongs to lane i mod LANES ..."""

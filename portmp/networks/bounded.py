@@ -85,7 +85,7 @@ SPANS = {
     (1, ""): Spans(Sum(0.0), 0.0, definition.SPAN_PERIOD),
     (2, ""): Spans(SUMS[2, ""], 5.0625),
     (2, "_fast"): Spans(
-        Sum(2.0, ("e = fma",), second=True, outer=("b = s[1]",)), 8.08, definition.FAST_PERIOD
+        Sum(2.0, ("e = fma",), second=True, outer=("b = s[1]",)), 8.125, definition.FAST_PERIOD
     ),
     (3, "_fast"): Spans(Sum(2.0, ("r = fma",), outer=("v = r",)), 21.2),
     (4, "_fast"): Spans(Sum(2.0, ("r = ",)), 30.3),

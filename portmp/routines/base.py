@@ -189,12 +189,6 @@ def bounds_of(z: Planes) -> Planes:
     return Planes(word, z.shape, z.strides, z.start, z.buffers[-1:], z.queue)
 
 
-def rebound(z: Planes, bounds: Planes) -> Planes:
-    """The same results with other bounds, which lie in memory as they do."""
-    buffers = (*z.buffers[:-1], *bounds.buffers)
-    return Planes(z.format, z.shape, z.strides, z.start, buffers, z.queue)
-
-
 def on_host(out: View[Any], reference: Callable[..., Host], *operands: Operand) -> None:
     """Fill *out* by the host reference: what a device does that runs no kernels.
 

@@ -86,10 +86,12 @@ def product(
     way = None if vector or alpha == 0 else spans.of(form, given.steps, accuracy)
     how = {"in_spans": True} if way else {}
     z, raised = _with_bound(given, vector, accuracy=accuracy, **how)
-    if way is not None:
-        a, b = leading(given.a), leading(given.b)
-        z = base.rebound(z, spans.added(base.bounds_of(z), a, b, alpha, way))
-    return _ended(z, form, lost(form, given.steps, given.alpha), out, raised)
+    least = lost(form, given.steps, given.alpha)
+    if way is None:
+        return _ended(z, form, _whole(z, form, least, raised), out)
+    scale = spans.Scale(alpha, form.compute.unit_roundoff * raised, upwards(least, form.word))
+    a, b = leading(given.a), leading(given.b)
+    return _ended(z, form, spans.bounds(base.bounds_of(z), a, b, scale, way), out)
 
 
 def _with_bound(given: ProductOperands, vector: bool, **how: Any) -> tuple[Planes, float]:
@@ -99,9 +101,10 @@ def _with_bound(given: ProductOperands, vector: bool, **how: Any) -> tuple[Plane
     if vector:
         return reductions.gemv_with_bound(a, b, y=c, **how), RAISED
     z = products.with_bound(a, b, c=c, **how)
-    # Slabs are added one after the other, by four roundings of the bound each.
+    # Slabs are added one after the other, by four roundings of the bound each, and so are spans.
     unit = formats.get(b.format.word).unit_roundoff
-    roundings = 4 * (given.steps // definition.SLAB) * unit
+    each = 4 + definition.SLAB // definition.SPAN if how.get("in_spans") else 4
+    roundings = each * (given.steps // definition.SLAB) * unit
     raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
     return z, raised
 
@@ -121,7 +124,8 @@ def _of_vectors(x: Planes, y: Planes) -> ProductOperands:
 
 def over_rows(x: Planes) -> Pair:
     """The sum of each row of x (m, n), with a bound of its error."""
-    return _ended(reductions.sums_with_bound(x), x.format, 0.0, None)
+    z = reductions.sums_with_bound(x)
+    return _ended(z, x.format, _whole(z, x.format))
 
 
 # --- bounds of results that are there -------------------------------------------------------------
@@ -133,8 +137,8 @@ def apart(result: Planes, given: ProductOperands) -> Planes:
     if wide is None:
         return _exactly(result, given)
     z, raised = _with_bound(given, given.b.ndim == 1, one_limb_more=True)
-    near = _ended(z, wide, lost(wide, given.steps, given.alpha), None, raised)
-    return distance(result, near)
+    bound = _whole(z, wide, lost(wide, given.steps, given.alpha), raised)
+    return distance(result, _ended(z, wide, bound))
 
 
 def dot_apart(result: Planes, x: Planes, y: Planes) -> Planes:
@@ -149,7 +153,7 @@ def over_rows_apart(result: Planes, x: Planes) -> Planes:
     if wide is None:
         return exact.over_rows_apart(result, x)
     sums = reductions.sums_with_bound(x, one_limb_more=True)
-    return distance(result, _ended(sums, wide, 0.0, None))
+    return distance(result, _ended(sums, wide, _whole(sums, wide)))
 
 
 def _exactly(result: Planes, given: ProductOperands) -> Planes:
@@ -222,14 +226,16 @@ def upwards(number: float, word: str) -> float:
         return float(np.nextafter(kind(number), kind(np.inf)))
 
 
-def _ended(
-    z: Planes, form: Format, least: float, out: Planes | None, raised: float = RAISED
-) -> Pair:
+def _whole(z: Planes, form: Format, least: float = 0.0, raised: float = RAISED) -> Planes:
+    """The bounds of *z*, no more in units of u^N, with what may underflow."""
+    unit = form.compute.unit_roundoff * raised
+    return of("fma", base.bounds_of(z), unit, upwards(least, form.word))
+
+
+def _ended(z: Planes, form: Format, bound: Planes, out: Planes | None = None) -> Pair:
     """Values in *form* (copied to *out*), and numbers that are not below their errors."""
-    word = form.word
     computed = form if form.limbs > 1 else form.arithmetic
     value = base.values_of(z, computed)
-    bound = of("fma", base.bounds_of(z), form.compute.unit_roundoff * raised, upwards(least, word))
     if computed is not form:
         short = elementwise.converted(value, form)
         away = of("abs", of("sub", elementwise.converted(short, computed), value))

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from functools import cache, partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,12 +23,15 @@ from portmp.formats import Format
 from portmp.networks import ieee
 from portmp.networks.bounded import SMALLEST, SPANS, Spans, weights
 from portmp.routines import base, elementwise
-from portmp.routines.gemm import launch as products
 from portmp.routines.reference import Arithmetic, Host
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate
 
 THREADS = 128
+ROWS, COLUMNS = 8, 4
+"""Bounds that a thread computes: neighbours in a column; in a row as many apart as ..."""
+ACROSS = 16
+"""... threads lie side by side."""
 OPERATORS = ("fma", "div", "sqrt")
 
 SMALL = {"float32": 2.0**-100, "float64": 2.0**-1000}
@@ -41,18 +44,58 @@ def of(form: Format, k: int, accuracy: str) -> Spans | None:
     return found if k >= definition.SPANNED else None
 
 
-def added(bounds: Planes, a: Planes, b: Planes, alpha: float, spans: Spans) -> Planes:
-    """*bounds* (..., m, n), in units of u^N, and what norms add of alpha a b.
+class Scale(NamedTuple):
+    """What becomes of bounds: alpha times norms is added, and all is times *unit* and *least*."""
 
-    a (..., m, k) and b (..., k, n) are leading limbs, as words.
+    alpha: float
+    unit: float
+    least: float
+
+
+def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -> Planes:
+    """(*followed* + W |alpha| times the product of norms of a and b) unit + least.
+
+    *followed* (..., m, n) is dense; a (..., m, k) and b (..., k, n) are leading limbs, as words,
+    whose leading axes broadcast.
     """
-    word = bounds.format.word
-    turned = [*range(b.ndim - 2), b.ndim - 1, b.ndim - 2]
-    rows, columns = _norms(a, spans), _norms(b.transposed(turned), spans).transposed(turned)
-    kind = np.dtype(word).type
+    word, device = followed.format, followed.device
+    turned = b.transposed([*range(b.ndim - 2), b.ndim - 1, b.ndim - 2])
+    out = allocate(word, followed.shape, followed.queue)
+    if not out.size:
+        return out
+    rows, columns = norms(a, turned, spans)
+    kind = np.dtype(word.word).type
     with np.errstate(over="ignore"):
-        factor = kind(_total(spans) * abs(alpha))
-    return products.gemm(rows, columns, alpha=(factor,), beta=(kind(1),), c=bounds)
+        factor = kind(_total(spans) * abs(scale.alpha))
+    numbers = [(factor,), (kind(scale.unit),), (kind(scale.least),)]
+    m, n = out.shape[-2:]
+    if device.by_reference:
+        pairs = (rows, m), (columns, n)
+        views = (v.view((*v.shape[:-1], size), v.strides, v.start) for v, size in pairs)
+        base.on_host(out, partial(_bounds_on_host, word, numbers), *views, followed)
+        return out
+    specs = kernels(word.name, spans, device)
+    kernel, known = program.kernels(device, *specs)[specs[1].name], dict(specs[1].values)
+    arguments: list[Any] = [m, n, rows.shape[-2]]
+    for v in (rows, columns):
+        one = _each(v, out.shape[:-2])
+        arguments += [*one.buffers, one.strides[-2], one.strides[0] if one.ndim == 3 else 0]
+    arguments += [*followed.buffers, followed.start, *out.buffers]
+    threads, across = known["threads"], known["across"]
+    tiles = base.blocks(m, threads // across * ROWS) * base.blocks(n, across * COLUMNS)
+    grid = (tiles * (out.size // (m * n)), 1, 1)
+    out.queue.launch(kernel, grid, (threads, 1, 1), [*arguments, *(w for n in numbers for w in n)])
+    return out
+
+
+def _each(v: Planes, batch: tuple[int, ...]) -> Planes:
+    """Norms for each product of a batch, on one axis; no axis where all have the same."""
+    *lead, spans, pitch = v.shape
+    if math.prod(lead) == 1:
+        return v.view_as((spans, pitch))
+    if tuple(lead) != batch:
+        v = elementwise.contiguous(v.broadcast_to((*batch, spans, pitch)))
+    return v.view_as((math.prod(batch), spans, pitch))
 
 
 def _total(spans: Spans) -> float:
@@ -61,64 +104,122 @@ def _total(spans: Spans) -> float:
     return sum(counts) * (definition.SPAN // len(counts))
 
 
-def norms(word: str, spans: Spans, across: bool, device: Device | None) -> KernelSpec:
-    """The kernel of norms of spans; *across*: neighbours in memory are of other spans."""
-    return _kernel(word, spans, across, base.threads(device, THREADS))
+def kernels(word: str, spans: Spans, device: Device | None) -> tuple[KernelSpec, KernelSpec]:
+    """The kernels of norms of spans and of their product."""
+    lanes = definition.SPAN_LANES
+    threads = base.threads(device, THREADS)
+    alone = device is not None and (device.properties.kind == "cpu" or threads < lanes)
+    return _kernels(word, spans, threads, 1 if alone else lanes)
 
 
 @cache
-def _kernel(word: str, spans: Spans, across: bool, threads: int) -> KernelSpec:
-    form, total = formats.get(word), _total(spans)
-    return spec(
-        f"span_norms{'_across' if across else ''}",
+def _kernels(word: str, spans: Spans, threads: int, team: int) -> tuple[KernelSpec, KernelSpec]:
+    form = formats.get(word)
+    found = spec(
+        "span_norms",
         "blas/span_norms.mako",
         form,
         {op: form.operator(op) for op in OPERATORS},
         span=definition.SPAN,
-        weights=tuple(count / total for count in weights(spans)),
+        lanes=definition.SPAN_LANES,
+        team=team,
+        period=spans.period,
+        products=spans.products,
+        total=_total(spans),
         small=SMALL[word],
         least=2.0 ** SMALLEST[word],
-        across=across,
         threads=threads,
     )
+    product = spec(
+        "span_bounds",
+        "blas/span_bounds.mako",
+        form,
+        {"fma": form.operator("fma")},
+        threads=threads,
+        across=min(ACROSS, threads),
+        rows=ROWS,
+        columns=COLUMNS,
+    )
+    return found, product
 
 
-def _norms(x: Planes, spans: Spans) -> Planes:
-    """Norms of spans of rows of x (..., m, k): (..., m, spans), as neighbours lie in x."""
-    *lead, m, k = x.shape
-    across = abs(x.strides[-2]) < abs(x.strides[-1])
-    one = norms(x.format.name, spans, across, x.device)
+def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
+    """Norms of spans of rows of a (..., m, k) and of b (..., n, k): each (..., spans, rows).
+
+    They are dense, with those of rows of zeros up to a multiple of ROWS.
+    """
+    word, device, k = a.format, a.device, a.shape[-1]
+    count = base.blocks(k, definition.SPAN)
+    outs = [
+        allocate(word, (*v.shape[:-2], count, base.blocks(v.shape[-2], ROWS) * ROWS), v.queue)
+        for v in (a, b)
+    ]
+    one, product = kernels(word.name, spans, device)
     known = dict(one.values)
-    count = base.blocks(k, known["span"])
-    out = allocate(x.format, (*lead, count, m) if across else (*lead, m, count), x.queue)
-    if out.size and out.device.by_reference:
-        base.on_host(out, partial(_on_host, x.format, known), x)
-    elif out.size:
-        flat = x if x.ndim <= 3 else elementwise.contiguous(x).view_as((math.prod(lead), m, k))
-        kernel = program.kernels(out.device, one)[one.name]
-        arguments = [out.size, m, k, *base.batched(flat), *out.buffers]
-        threads = known["threads"]
-        out.queue.launch(kernel, (base.blocks(out.size, threads), 1, 1), (threads, 1, 1), arguments)
-    return out.transposed([*range(len(lead)), x.ndim - 1, x.ndim - 2]) if across else out
+    if device.by_reference:
+        for out, v in zip(outs, (a, b), strict=True):
+            base.on_host(out, partial(_norms_on_host, word, known, weights(spans)), v)
+        return outs[0], outs[1]
+    threads, teams = known["threads"], known["threads"] // known["team"]
+    flat = [_at_most_three_axes(v) for v in (a, b)]
+    blocks = [base.blocks(out.shape[-1], teams) * (out.size // out.shape[-1]) for out in outs]
+    arguments: list[Any] = [a.shape[-2], b.shape[-2], k, blocks[0]]
+    arguments += [np.int32(abs(v.strides[-2]) < abs(v.strides[-1])) for v in flat]
+    arguments += [word for v in flat for word in base.batched(v)]
+    for out in outs:
+        arguments += [*out.buffers, out.shape[-1]]
+    kernel = program.kernels(device, one, product)[one.name]
+    a.queue.launch(kernel, (sum(blocks), 1, 1), (threads, 1, 1), arguments)
+    return outs[0], outs[1]
 
 
-def _on_host(form: Format, known: Mapping[str, Any], x: Host) -> Host:
+def _at_most_three_axes(v: Planes) -> Planes:
+    *lead, m, k = v.shape
+    return v if len(lead) <= 1 else elementwise.contiguous(v).view_as((math.prod(lead), m, k))
+
+
+def _norms_on_host(
+    form: Format, known: Mapping[str, Any], counts: tuple[float, ...], x: Host
+) -> Host:
     """The same on the host, bit for bit."""
-    ar, word, size = Arithmetic(form), np.dtype(form.word).type, known["span"]
+    ar, word = Arithmetic(form), np.dtype(form.word).type
+    span, lanes = known["span"], known["lanes"]
     *lead, m, k = x[0].shape
-    entries = np.zeros((*lead, m, base.blocks(k, size) * size), form.word)
-    entries[..., :k] = np.abs(x[0])
-    entries = entries.reshape(*lead, m, -1, size)
+    weight = np.resize(np.array(counts, form.word), span).reshape(-1, lanes)
+    pitch = base.blocks(m, ROWS) * ROWS
+    entries = np.zeros((*lead, pitch, base.blocks(k, span) * span), form.word)
+    entries[..., :m, :k] = np.abs(x[0])
+    entries = entries.reshape(*lead, pitch, -1, span // lanes, lanes)
     with ieee.quiet():
-        largest = np.full(entries.shape[:-1], word(known["small"]))
-        for i in range(size):
-            largest = np.where(entries[..., i] > largest, entries[..., i], largest)
+        largest = np.full(entries.shape[:-2], word(known["small"]))
+        for step, lane in np.ndindex(span // lanes, lanes):
+            entry = entries[..., step, lane]
+            largest = np.where(entry > largest, entry, largest)
         (inverse,) = ar.operator("div", (np.ones_like(largest),), (largest,))
-        (total,) = ar.zeros(1, largest.shape)
-        for i in range(size):
-            z, weight = entries[..., i] * inverse, word(known["weights"][i % len(known["weights"])])
-            (total,) = ar.operator("fma", (z * weight,), (z,), (total,))
-        (root,) = ar.operator("sqrt", (total,))
+        (total,) = ar.zeros(1, entries[..., 0, :].shape)
+        for step in range(span // lanes):
+            z = entries[..., step, :] * inverse[..., None]
+            (total,) = ar.operator("fma", (z * weight[step],), (z,), (total,))
+        for apart in definition.halvings(lanes):
+            total = total[..., :apart] + total[..., apart:]
+        (root,) = ar.operator("sqrt", (total[..., 0] * word(1 / known["total"]),))
         least = np.full_like(largest, known["least"])
         (found,) = ar.operator("fma", (largest,), (root,), (least,))
-    return [np.swapaxes(found, -1, -2) if known["across"] else found]
+    return [np.swapaxes(found, -1, -2)]
+
+
+def _bounds_on_host(
+    form: Format, numbers: list[tuple[Any]], rows: Host, columns: Host, followed: Host
+) -> Host:
+    """The same on the host, bit for bit."""
+    ar, (x,), (y,), (start,) = Arithmetic(form), rows, columns, followed
+    (total,) = ar.zeros(1, start.shape)
+    with ieee.quiet():
+        for span in range(x.shape[-2]):
+            pair = x[..., span, :, None], y[..., span, None, :]
+            left, right = (np.broadcast_to(v, start.shape) for v in pair)
+            (total,) = ar.operator("fma", (left,), (right,), (total,))
+        factor, unit, least = (np.full_like(start, number) for (number,) in numbers)
+        (known,) = ar.operator("fma", (factor,), (total,), (start,))
+        (found,) = ar.operator("fma", (known,), (unit,), (least,))
+    return [found]

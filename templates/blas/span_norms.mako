@@ -1,58 +1,105 @@
-## Norms of spans: of so many neighbours in rows of matrices, whose squares have weights by turns.
+## Norms of spans: of so many neighbours in rows of two matrices, whose squares have weights by turns.
+## w: Writer, span: entries, lanes: which add up apart, team: threads that share them, period and
+## products: what weights follow, total: of all of a span, small, least: numbers
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
-<%!
-    from portmp.codegen.packed import WIDEST
-%>
 <%
     p, long = w.platform, w.platform.index
-    several = WIDEST // (4 if w.scalar == "float" else 8)
     fma, div, sqrt = (w.function(networks[role]) for role in ("fma", "div", "sqrt"))
+    teams, own = threads // team, range(lanes // team)
+    entries = [(q, q * team + step) for step in range(0, span, lanes) for q in own]
+
+    def weight(at):
+        """What the square of a thread's entry counts."""
+        if not period:
+            return w.literal(products)
+        place = f"(lane + {at}) % {period} - {period // 2}"
+        counted = f"({w.scalar})({place} < 0 ? -({place}) : {place})"
+        if products:
+            return f"{counted} + {w.literal(products)}"
+        return f"({place} == 0 ? {w.literal(1)} : {counted})"
+
+    def summed(numbers):
+        """Their sum, by halves."""
+        half = len(numbers) // 2
+        return summed([f"({x} + {y})" for x, y in zip(numbers[:half], numbers[half:])]) if half else numbers[0]
 %>
 ${arithmetic(w, list(networks.values()))}
-/* out is dense, ${"spans of rows" if across else "rows of spans"}, as neighbours lie in memory */
+/* rows and columns are dense: a batch's spans of as many norms as a pitch says, zeros' where there is no row */
 ${p.kernel.format(threads)} ${name}(
-    const ${long} count, const ${long} m, const ${long} k,
-${matrix(w, "x")}\
-    ${w.planes("out", const=False)})
+    const ${long} m, const ${long} n, const ${long} k, const ${long} a_blocks,
+    const int a_across, const int b_across,
+${matrix(w, "a")}\
+${matrix(w, "b")}\
+    ${w.planes("rows", const=False)}, const ${long} rows_pitch,
+    ${w.planes("columns", const=False)}, const ${long} columns_pitch)
 {
-    const ${long} e = (${long})${p.axis(p.group_id, 0)} * ${threads} + ${p.axis(p.local_id, 0)};
-    const ${long} spans = (k + ${span - 1}) / ${span}, neighbours = ${"m" if across else "spans"};
-    const ${long} entry = e / (m * spans), place = e % (m * spans);
-% if across:
-    const ${long} row = place % neighbours, first = place / neighbours * ${span};
+% if team > 1:
+    ${p.shared} ${w.scalar} sizes[${threads}], sums[${threads}];
+% endif
+    const ${long} group = (${long})${p.axis(p.group_id, 0)};
+    const int of_a = group < a_blocks, across = of_a ? a_across : b_across;
+    const ${long} block = of_a ? group : group - a_blocks;
+    const ${long} x_start = of_a ? a_start : b_start, x_batch = of_a ? a_batch : b_batch;
+    const ${long} x_row = of_a ? a_row : b_row, x_col = of_a ? a_col : b_col;
+    const ${long} height = of_a ? m : n, pitch = of_a ? rows_pitch : columns_pitch;
+    ${p.const_pointer.format(w.scalar)}x0 = of_a ? a0 : b0;
+    const ${long} row_blocks = (pitch + ${teams - 1}) / ${teams}, spans = (k + ${span - 1}) / ${span};
+    const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
+    const int thread = (int)${p.axis(p.local_id, 0)};
+% if team > 1:
+    /* neighbours read neighbours, in a row or of rows side by side */
+    const int mine = across ? thread % ${teams} : thread / ${team};
+    const int lane = across ? thread / ${teams} : thread % ${team};
 % else:
-    const ${long} row = place / neighbours, first = place % neighbours * ${span};
+    const int mine = thread, lane = 0;
 % endif
+    const ${long} row = block % row_blocks * ${teams} + mine, first = which * ${span} + lane;
     const ${long} at = x_start + entry * x_batch + row * x_row + first * x_col;
-    const int there = k - first < ${span} ? (int)(k - first) : ${span};
-    ${w.value} z[${span}], largest = ${w.literal(small)}, sum = ${w.zero()};
-    if (e >= count)
-        return;
-% if w.memory_vectors and not across:
-    if (x_col == 1 && at % ${several} == 0 && there == ${span}) {
-        ${p.const_pointer.format(w.scalar + str(several))}from = (${p.const_pointer.format(w.scalar + str(several))})(x0 + at);
-% for u in range(0, span, several):
-        const ${w.scalar}${several} from${u} = from[${u // several}];
+    const int there = row >= height ? 0 : k - first < ${span} ? (int)(k - first) : ${span};
+    ${w.scalar} z[${len(entries)}], sum[${len(own)}], largest = ${w.literal(small)};
+
+% for i, (_, place) in enumerate(entries):
+    z[${i}] = ${place} < there ? ${w.fabs(w.limb("x", 0, f"at + {place} * x_col"))} : ${w.zero()};
 % endfor
-% for u in range(span):
-        z[${u}] = ${w.fabs(f"from{u - u % several}.{'xyzw'[u % several]}")};
+% for i in range(len(entries)):
+    largest = z[${i}] > largest ? z[${i}] : largest;
 % endfor
-    } else
-% endif
+% if team > 1:
+    sizes[thread] = largest;
+    ${p.barrier}
+% for other in range(team):
     {
-% for u in range(span):
-        z[${u}] = ${u} < there ? ${w.fabs(w.limb("x", 0, f"at + {u} * x_col"))} : ${w.zero()};
-% endfor
+        const ${w.scalar} size = sizes[across ? ${other} * ${teams} + mine : mine * ${team} + ${other}];
+        largest = size > largest ? size : largest;
     }
-% for u in range(span):
-    largest = z[${u}] > largest ? z[${u}] : largest;
 % endfor
+% endif
     /* no square overflows, and none that counts underflows */
-    const ${w.value} inverse = ${div}(${w.literal(1)}, largest);
-% for u in range(span):
-    z[${u}] = z[${u}] * inverse;
-    sum = ${fma}(z[${u}] * ${w.literal(weights[u % len(weights)])}, z[${u}], sum);
+    const ${w.scalar} inverse = ${div}(${w.literal(1)}, largest);
+% for q in own:
+    sum[${q}] = ${w.zero()};
 % endfor
-    ${w.store("out", 0, "e", f"{fma}(largest, {sqrt}(sum), {w.literal(least)})")}
+% for i, (q, place) in enumerate(entries):
+    z[${i}] = z[${i}] * inverse;
+    sum[${q}] = ${fma}(z[${i}] * (${weight(place)}), z[${i}], sum[${q}]);
+% endfor
+% if team > 1:
+    sums[thread] = ${summed([f"sum[{q}]" for q in own])};
+    ${p.barrier}
+    if (lane > 0)
+        return;
+    const ${w.scalar} all = ${summed([f"sums[across ? {other} * {teams} + mine : mine * {team} + {other}]" for other in range(team)])};
+% else:
+    const ${w.scalar} all = ${summed([f"sum[{q}]" for q in own])};
+% endif
+    const ${w.scalar} norm = ${fma}(largest, ${sqrt}(all * ${w.literal(1 / total)}), ${w.literal(least)});
+    const ${long} to = (entry * spans + which) * pitch + row;
+    if (row >= pitch)
+        return;
+    if (of_a) {
+        ${w.store("rows", 0, "to", "norm")}
+    } else {
+        ${w.store("columns", 0, "to", "norm")}
+    }
 }

@@ -57,8 +57,7 @@ class Gemm(Routine):
         for accuracy, accumulator in form.accumulators.items():
             way = spans.of(form, definition.SPANNED, accuracy)
             if way is not None:
-                kernels = [spans.norms(form.word, way, across, device) for across in (False, True)]
-                yield f"gemm{accumulator.suffix}_norms", tuple(kernels)
+                yield f"gemm{accumulator.suffix}_norms", spans.kernels(form.word, way, device)
         wide = formats.wider(form)
         if wide is not None:
             read, results = formats.with_bound(form, one_limb_more=True)
