@@ -24,7 +24,7 @@ GRAVITY_PERIOD = 256
 FAST_PERIOD = 4
 """GEMM, GEMV, DOT: so is the fast one after every FAST_PERIOD steps of a slab or lane."""
 
-SPAN = 128
+SPAN = 256
 """GEMM with a bound: norms are those of so many entries of rows and columns ..."""
 
 SPAN_LANES = 8

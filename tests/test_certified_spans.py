@@ -207,7 +207,8 @@ def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
     x = np.concatenate(rows)
     x[~np.isfinite(x)] = 1
     planes = mp.from_limbs([x], word, HOST).planes
-    found = spans.norms(planes, planes, SPANS[key])[0].read_dense()[0].T[: len(x)]
+    turned = planes.transposed([1, 0])
+    found = spans.norms(planes, turned, SPANS[key])[1].read_dense()[0].T[: len(x)]
     for row, norms in zip(x, found, strict=True):
         for first, norm in enumerate(norms):
             part = row[first * definition.SPAN : (first + 1) * definition.SPAN]

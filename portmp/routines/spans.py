@@ -32,6 +32,8 @@ ROWS, COLUMNS = 8, 4
 """Bounds that a thread computes: neighbours in a column; in a row as many apart as ..."""
 ACROSS = 16
 """... threads lie side by side."""
+PITCH = 64
+"""Norms of a span are a multiple of so many: a thread reads all of its rows and columns."""
 OPERATORS = ("fma", "div", "sqrt")
 
 SMALL = {"float32": 2.0**-100, "float64": 2.0**-1000}
@@ -59,15 +61,12 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
     whose leading axes broadcast.
     """
     word, device = followed.format, followed.device
-    turned = b.transposed([*range(b.ndim - 2), b.ndim - 1, b.ndim - 2])
     out = allocate(word, followed.shape, followed.queue)
     if not out.size:
         return out
-    rows, columns = norms(a, turned, spans)
+    rows, columns = norms(a, b, spans, scale.alpha)
     kind = np.dtype(word.word).type
-    with np.errstate(over="ignore"):
-        factor = kind(_total(spans) * abs(scale.alpha))
-    numbers = [(factor,), (kind(scale.unit),), (kind(scale.least),)]
+    numbers = kind(scale.unit), kind(scale.least)
     m, n = out.shape[-2:]
     if device.by_reference:
         pairs = (rows, m), (columns, n)
@@ -76,15 +75,15 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
         return out
     specs = kernels(word.name, spans, device)
     kernel, known = program.kernels(device, *specs)[specs[1].name], dict(specs[1].values)
-    arguments: list[Any] = [m, n, rows.shape[-2]]
+    arguments: list[Any] = [m, n, np.int32(rows.shape[-2])]
     for v in (rows, columns):
         one = _each(v, out.shape[:-2])
-        arguments += [*one.buffers, one.strides[-2], one.strides[0] if one.ndim == 3 else 0]
-    arguments += [*followed.buffers, followed.start, *out.buffers]
-    threads, across = known["threads"], known["across"]
-    tiles = base.blocks(m, threads // across * ROWS) * base.blocks(n, across * COLUMNS)
+        arguments += base.strided(one, one.strides[-2], one.strides[0] if one.ndim == 3 else 0)
+    arguments += [*base.strided(followed), *out.buffers, *numbers]
+    threads, across, height, width = (known[k] for k in ("threads", "across", "rows", "columns"))
+    tiles = base.blocks(m, threads // across * height) * base.blocks(n, across * width)
     grid = (tiles * (out.size // (m * n)), 1, 1)
-    out.queue.launch(kernel, grid, (threads, 1, 1), [*arguments, *(w for n in numbers for w in n)])
+    out.queue.launch(kernel, grid, (threads, 1, 1), arguments)
     return out
 
 
@@ -98,6 +97,7 @@ def _each(v: Planes, batch: tuple[int, ...]) -> Planes:
     return v.view_as((math.prod(batch), spans, pitch))
 
 
+@cache
 def _total(spans: Spans) -> float:
     """What all products of a span count."""
     counts = weights(spans)
@@ -139,37 +139,43 @@ def _kernels(word: str, spans: Spans, threads: int, team: int) -> tuple[KernelSp
         across=min(ACROSS, threads),
         rows=ROWS,
         columns=COLUMNS,
+        unroll=2,
     )
     return found, product
 
 
-def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
-    """Norms of spans of rows of a (..., m, k) and of b (..., n, k): each (..., spans, rows).
+def norms(a: Planes, b: Planes, spans: Spans, alpha: float = 1.0) -> tuple[Planes, Planes]:
+    """Norms of spans of rows of a (..., m, k), times W |alpha|, and of columns of b (..., k, n).
 
-    They are dense, with those of rows of zeros up to a multiple of ROWS.
+    (..., spans, m) and (..., spans, n), dense, with those of zeros up to multiples of PITCH.
     """
     word, device, k = a.format, a.device, a.shape[-1]
+    kind = np.dtype(word.word).type
+    with np.errstate(over="ignore"):
+        factor = kind(_total(spans) * abs(alpha))
+    turned = b.transposed([*range(b.ndim - 2), b.ndim - 1, b.ndim - 2])
     count = base.blocks(k, definition.SPAN)
     outs = [
-        allocate(word, (*v.shape[:-2], count, base.blocks(v.shape[-2], ROWS) * ROWS), v.queue)
-        for v in (a, b)
+        allocate(word, (*v.shape[:-2], count, base.blocks(v.shape[-2], PITCH) * PITCH), v.queue)
+        for v in (a, turned)
     ]
     one, product = kernels(word.name, spans, device)
     known = dict(one.values)
     if device.by_reference:
-        for out, v in zip(outs, (a, b), strict=True):
-            base.on_host(out, partial(_norms_on_host, word, known, weights(spans)), v)
+        factors = factor, kind(1)
+        for out, v, times in zip(outs, (a, turned), factors, strict=True):
+            base.on_host(out, partial(_norms_on_host, word, known, weights(spans), times), v)
         return outs[0], outs[1]
     threads, teams = known["threads"], known["threads"] // known["team"]
-    flat = [_at_most_three_axes(v) for v in (a, b)]
+    flat = [_at_most_three_axes(v) for v in (a, turned)]
     blocks = [base.blocks(out.shape[-1], teams) * (out.size // out.shape[-1]) for out in outs]
-    arguments: list[Any] = [a.shape[-2], b.shape[-2], k, blocks[0]]
+    arguments: list[Any] = [a.shape[-2], b.shape[-1], k, blocks[0]]
     arguments += [np.int32(abs(v.strides[-2]) < abs(v.strides[-1])) for v in flat]
     arguments += [word for v in flat for word in base.batched(v)]
     for out in outs:
         arguments += [*out.buffers, out.shape[-1]]
     kernel = program.kernels(device, one, product)[one.name]
-    a.queue.launch(kernel, (sum(blocks), 1, 1), (threads, 1, 1), arguments)
+    a.queue.launch(kernel, (sum(blocks), 1, 1), (threads, 1, 1), [*arguments, factor])
     return outs[0], outs[1]
 
 
@@ -179,14 +185,14 @@ def _at_most_three_axes(v: Planes) -> Planes:
 
 
 def _norms_on_host(
-    form: Format, known: Mapping[str, Any], counts: tuple[float, ...], x: Host
+    form: Format, known: Mapping[str, Any], counts: tuple[float, ...], factor: Any, x: Host
 ) -> Host:
     """The same on the host, bit for bit."""
     ar, word = Arithmetic(form), np.dtype(form.word).type
     span, lanes = known["span"], known["lanes"]
     *lead, m, k = x[0].shape
     weight = np.resize(np.array(counts, form.word), span).reshape(-1, lanes)
-    pitch = base.blocks(m, ROWS) * ROWS
+    pitch = base.blocks(m, PITCH) * PITCH
     entries = np.zeros((*lead, pitch, base.blocks(k, span) * span), form.word)
     entries[..., :m, :k] = np.abs(x[0])
     entries = entries.reshape(*lead, pitch, -1, span // lanes, lanes)
@@ -205,21 +211,20 @@ def _norms_on_host(
         (root,) = ar.operator("sqrt", (total[..., 0] * word(1 / known["total"]),))
         least = np.full_like(largest, known["least"])
         (found,) = ar.operator("fma", (largest,), (root,), (least,))
+        found = found * factor
     return [np.swapaxes(found, -1, -2)]
 
 
 def _bounds_on_host(
-    form: Format, numbers: list[tuple[Any]], rows: Host, columns: Host, followed: Host
+    form: Format, numbers: tuple[Any, Any], rows: Host, columns: Host, followed: Host
 ) -> Host:
     """The same on the host, bit for bit."""
-    ar, (x,), (y,), (start,) = Arithmetic(form), rows, columns, followed
-    (total,) = ar.zeros(1, start.shape)
+    ar, (x,), (y,), total = Arithmetic(form), rows, columns, tuple(followed)
+    shape = total[0].shape
     with ieee.quiet():
         for span in range(x.shape[-2]):
             pair = x[..., span, :, None], y[..., span, None, :]
-            left, right = (np.broadcast_to(v, start.shape) for v in pair)
-            (total,) = ar.operator("fma", (left,), (right,), (total,))
-        factor, unit, least = (np.full_like(start, number) for (number,) in numbers)
-        (known,) = ar.operator("fma", (factor,), (total,), (start,))
-        (found,) = ar.operator("fma", (known,), (unit,), (least,))
-    return [found]
+            left, right = (np.broadcast_to(v, shape) for v in pair)
+            total = ar.operator("fma", (left,), (right,), total)
+        unit, least = (np.full(shape, number) for number in numbers)
+        return list(ar.operator("fma", total, (unit,), (least,)))

@@ -13,11 +13,11 @@
 ${arithmetic(w, list(networks.values()))}
 /* a block computes ${down * rows} x ${across * columns} bounds; a thread ${rows} x ${columns}, of columns ${across} apart */
 ${p.kernel.format(threads)} ${name}(
-    const ${long} m, const ${long} n, const ${long} spans,
-    ${w.planes("x", const=True)}, const ${long} x_pitch, const ${long} x_batch,
-    ${w.planes("y", const=True)}, const ${long} y_pitch, const ${long} y_batch,
+    const ${long} m, const ${long} n, const int spans,
+    ${w.planes("x", const=True)}, const ${long} x_start, const ${long} x_pitch, const ${long} x_batch,
+    ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_pitch, const ${long} y_batch,
     ${w.planes("followed", const=True)}, const ${long} followed_start, ${w.planes("out", const=False)},
-    ${w.scalars("factor")}, ${w.scalars("unit")}, ${w.scalars("least")})
+    ${w.scalars("unit")}, ${w.scalars("least")})
 {
     const ${long} tiles_m = (m + ${down * rows - 1}) / ${down * rows}, tiles_n = (n + ${across * columns - 1}) / ${across * columns};
     const ${long} tile = (${long})${p.axis(p.group_id, 0)};
@@ -25,22 +25,20 @@ ${p.kernel.format(threads)} ${name}(
     const int thread = (int)${p.axis(p.local_id, 0)};
     const ${long} row = tile / tiles_n % tiles_m * ${down * rows} + thread / ${across} * ${rows};
     const ${long} col = tile % tiles_n * ${across * columns} + thread % ${across};
-    ${long} x_at = entry * x_batch + row, y_at = entry * y_batch;
-    ${long} at[${columns}];
+    ${long} x_at = x_start + entry * x_batch + row, y_at = y_start + entry * y_batch + col;
+    const ${long} to = (entry * m + row) * n + col;
     ${w.scalar} sum[${rows}][${columns}];
     if (row >= m || col >= n)
         return;
-    /* columns beyond the end repeat the first one and are not stored; rows have norms up to the pitch */
-% for j in range(columns):
-    at[${j}] = col + ${j * across} < n ? col + ${j * across} : col;
-% endfor
+    /* beyond the end are norms up to the pitch, and results that are not stored */
     ${p.unroll}
     for (int i = 0; i < ${rows}; ++i) {
         ${p.unroll}
         for (int j = 0; j < ${columns}; ++j)
-            sum[i][j] = ${w.literal(0)};
+            sum[i][j] = followed0[followed_start + to + (row + i < m ? i * n : 0) + (col + j * ${across} < n ? j * ${across} : 0)];
     }
-    for (${long} span = 0; span < spans; ++span) {
+    ${p.unrolled_by(unroll)}
+    for (int span = 0; span < spans; ++span) {
         ${w.scalar} x[${rows}], y[${columns}];
 % for i in range(0, rows, several):
 % if several > 1:
@@ -53,7 +51,7 @@ ${p.kernel.format(threads)} ${name}(
 % endif
 % endfor
 % for j in range(columns):
-        y[${j}] = y0[y_at + at[${j}]];
+        y[${j}] = y0[y_at + ${j * across}];
 % endfor
         ${p.unroll}
         for (int i = 0; i < ${rows}; ++i) {
@@ -66,14 +64,10 @@ ${p.kernel.format(threads)} ${name}(
     }
     ${p.unroll}
     for (int i = 0; i < ${rows}; ++i) {
-        const ${long} to = (entry * m + row + i) * n;
-        if (row + i < m) {
-% for j in range(columns):
-            if (col + ${j * across} < n) {
-                const ${w.scalar} known = ${fma}(factor0, sum[i][${j}], followed0[followed_start + to + at[${j}]]);
-                out0[to + at[${j}]] = ${fma}(known, unit0, least0);
-            }
-% endfor
+        ${p.unroll}
+        for (int j = 0; j < ${columns}; ++j) {
+            if (row + i < m && col + j * ${across} < n)
+                out0[to + i * n + j * ${across}] = ${fma}(sum[i][j], unit0, least0);
         }
     }
 }

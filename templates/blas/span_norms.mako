@@ -9,15 +9,7 @@
     teams, own = threads // team, range(lanes // team)
     entries = [(q, q * team + step) for step in range(0, span, lanes) for q in own]
 
-    def weight(at):
-        """What the square of a thread's entry counts."""
-        if not period:
-            return w.literal(products)
-        place = f"(lane + {at}) % {period} - {period // 2}"
-        counted = f"({w.scalar})({place} < 0 ? -({place}) : {place})"
-        if products:
-            return f"{counted} + {w.literal(products)}"
-        return f"({place} == 0 ? {w.literal(1)} : {counted})"
+    turns = sorted({place % period for _, place in entries}) if period else []
 
     def summed(numbers):
         """Their sum, by halves."""
@@ -25,14 +17,14 @@
         return summed([f"({x} + {y})" for x, y in zip(numbers[:half], numbers[half:])]) if half else numbers[0]
 %>
 ${arithmetic(w, list(networks.values()))}
-/* rows and columns are dense: a batch's spans of as many norms as a pitch says, zeros' where there is no row */
+/* rows, times a factor, and columns: for each matrix and span as many norms as a pitch says, zeros' where there is no row */
 ${p.kernel.format(threads)} ${name}(
     const ${long} m, const ${long} n, const ${long} k, const ${long} a_blocks,
     const int a_across, const int b_across,
 ${matrix(w, "a")}\
 ${matrix(w, "b")}\
     ${w.planes("rows", const=False)}, const ${long} rows_pitch,
-    ${w.planes("columns", const=False)}, const ${long} columns_pitch)
+    ${w.planes("columns", const=False)}, const ${long} columns_pitch, ${w.scalars("factor")})
 {
 % if team > 1:
     ${p.shared} ${w.scalar} sizes[${threads}], sums[${threads}];
@@ -54,16 +46,39 @@ ${matrix(w, "b")}\
 % else:
     const int mine = thread, lane = 0;
 % endif
-    const ${long} row = block % row_blocks * ${teams} + mine, first = which * ${span} + lane;
-    const ${long} at = x_start + entry * x_batch + row * x_row + first * x_col;
+    const ${long} row = block % row_blocks * ${teams} + mine, first = which * ${span};
+    ${long} at = x_start + entry * x_batch + row * x_row + (first + lane) * x_col;
     const int there = row >= height ? 0 : k - first < ${span} ? (int)(k - first) : ${span};
-    ${w.scalar} z[${len(entries)}], sum[${len(own)}], largest = ${w.literal(small)};
-
-% for i, (_, place) in enumerate(entries):
-    z[${i}] = ${place} < there ? ${w.fabs(w.limb("x", 0, f"at + {place} * x_col"))} : ${w.zero()};
+    const ${long} next = ${team} * x_col;
+    ${w.scalar} z[${len(entries)}], sum[${len(own)}], top[${len(own)}], largest = ${w.literal(small)};
+% for turn in turns:
+    const int apart${turn} = (lane + ${turn}) % ${period} - ${period // 2};
+    ${w.scalar} weight${turn} = (${w.scalar})(apart${turn} < 0 ? -apart${turn} : apart${turn})${f" + {w.literal(products)}" if products else ""};
+% if not products:
+    weight${turn} = apart${turn} == 0 ? ${w.literal(1)} : weight${turn};
+% endif
 % endfor
-% for i in range(len(entries)):
-    largest = z[${i}] > largest ? z[${i}] : largest;
+
+    if (there == ${span} && ${"x_col == 1" if team == 1 else "1"}) {
+% for i, (_, place) in enumerate(entries):
+        z[${i}] = ${w.fabs(w.limb("x", 0, f"at + {place}" if team == 1 else "at"))};
+% if team > 1:
+        at += next;
+% endif
+% endfor
+    } else {
+% for i, (_, place) in enumerate(entries):
+        z[${i}] = lane + ${place} < there ? ${w.fabs(w.limb("x", 0, f"at + {place} * x_col"))} : ${w.zero()};
+% endfor
+    }
+% for q in own:
+    top[${q}] = ${w.literal(small)};
+% endfor
+% for i, (q, _) in enumerate(entries):
+    top[${q}] = z[${i}] > top[${q}] ? z[${i}] : top[${q}];
+% endfor
+% for q in own:
+    largest = top[${q}] > largest ? top[${q}] : largest;
 % endfor
 % if team > 1:
     sizes[thread] = largest;
@@ -82,7 +97,7 @@ ${matrix(w, "b")}\
 % endfor
 % for i, (q, place) in enumerate(entries):
     z[${i}] = z[${i}] * inverse;
-    sum[${q}] = ${fma}(z[${i}] * (${weight(place)}), z[${i}], sum[${q}]);
+    sum[${q}] = ${fma}(z[${i}] * ${f"weight{place % period}" if period else w.literal(products)}, z[${i}], sum[${q}]);
 % endfor
 % if team > 1:
     sums[thread] = ${summed([f"sum[{q}]" for q in own])};
@@ -93,11 +108,12 @@ ${matrix(w, "b")}\
 % else:
     const ${w.scalar} all = ${summed([f"sum[{q}]" for q in own])};
 % endif
-    const ${w.scalar} norm = ${fma}(largest, ${sqrt}(all * ${w.literal(1 / total)}), ${w.literal(least)});
+    ${w.scalar} norm = ${fma}(largest, ${sqrt}(all * ${w.literal(1 / total)}), ${w.literal(least)});
     const ${long} to = (entry * spans + which) * pitch + row;
     if (row >= pitch)
         return;
     if (of_a) {
+        norm = norm * factor0;
         ${w.store("rows", 0, "to", "norm")}
     } else {
         ${w.store("columns", 0, "to", "norm")}
