@@ -35,7 +35,8 @@ class Accumulator:
 
     ``step`` takes one product, ``renormalise`` (None: nothing) follows every ``period``
     steps, ``finish`` turns the state into a value. ``suffix`` ends the names of kernels. ``apart``:
-    steps neither read nor change the state's last word, a bound.
+    steps neither read nor change the state's last word, a bound, and the end does what
+    ``renormalise`` does.
     """
 
     step: str

@@ -146,7 +146,7 @@ ${unpacked(tiles)}
 ${kept(tiles)}
         ${p.barrier}
 % if apart:
-        if ((done + ${s.tile_k}) % ${period} == 0) {
+        if ((done + ${s.tile_k}) % ${period} == 0 && done + ${s.tile_k} < depth) {
 ${seen(" " * 12)}
         }
 % endif

@@ -80,7 +80,7 @@ ${ending(v)}\
                 }
             }
 % if settle is not None:
-            if (end - k0 == ${period}) {
+            if (end - k0 == ${period}${" && end < depth" if apart else ""}) {
                 ${p.unroll}
                 for (int i = 0; i < ${s.results_m}; ++i) {
                     ${p.unroll}

@@ -11,7 +11,6 @@ from __future__ import annotations
 import itertools
 import math
 from functools import cache, lru_cache, partial
-from typing import Any
 
 import numpy as np
 
@@ -55,9 +54,7 @@ def kernel_spec(
     if not schedule.split:
         roles |= {op: f.operator(op) for op in ("add", "mul")}
     name = f"gemm{accumulator.suffix}{'_slabs' if schedule.split else ''}"
-    tiles: dict[str, Any] = {}
-    if isinstance(schedule, GemmSchedule):
-        tiles |= {"layout": Layout(schedule), "apart": accumulator.apart}
+    tiles = {"layout": Layout(schedule)} if isinstance(schedule, GemmSchedule) else {}
     return spec(
         name,
         schedule.template,
@@ -68,6 +65,7 @@ def kernel_spec(
         s=schedule,
         slab=definition.SLAB,
         period=accumulator.period,
+        apart=accumulator.apart,
         **tiles,
     )
 

@@ -83,11 +83,13 @@ def _slabs(ar: Arithmetic, a: Value, b: Value, accumulator: Accumulator) -> Valu
     renormalise = nets.get("renormalise")
     shape = (*a[0].shape[:2], b[0].shape[2])
     state = ar.zeros(nets["accumulate"].result.words, shape)
-    for i in range(a[0].shape[2]):
+    steps = a[0].shape[2]
+    for i in range(steps):
         left = tuple(np.broadcast_to(w[:, :, i, None], shape) for w in a)
         right = tuple(np.broadcast_to(w[:, None, i, :], shape) for w in b)
         state = ar.run(nets["accumulate"], state, left, right)
-        if renormalise is not None and (i + 1) % accumulator.period == 0:
+        due = (i + 1) % accumulator.period == 0 and not (accumulator.apart and i + 1 == steps)
+        if renormalise is not None and due:
             state = ar.run(renormalise, state)
     return ar.run(nets["finish"], state)
 

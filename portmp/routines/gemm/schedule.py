@@ -154,11 +154,13 @@ class GemmSchedule(Schedule):
         most = self.thread_m * self.thread_n == MOST_RESULTS
         enough = max(2, RESIDENT // self.threads) if most else 2
         kept = 1 if self.blocks > 1 else min(enough, max(1, share // self.registers(form.compute)))
-        s, finer = self, self.finer()
-        while finer and (
-            s.registers(read, state) > min(OF_A_THREAD, share // kept)
-            or s.shared_bytes(form) + BOUND_BYTES * s.tile_m * s.tile_n > room
-        ):
+
+        def fits(s: GemmSchedule) -> bool:
+            return s.shared_bytes(form) + BOUND_BYTES * s.tile_m * s.tile_n <= room
+
+        s = self if fits(self) else replace(self, stages=1)
+        finer = s.finer()
+        while finer and (s.registers(read, state) > min(OF_A_THREAD, share // kept) or not fits(s)):
             s, finer = finer, finer.finer()
         fewer = s is not self or sums.apart
         return replace(s, blocks=kept) if kept > 2 and fewer else s
