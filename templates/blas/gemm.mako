@@ -9,7 +9,8 @@
     import math
 
     from portmp.codegen import packed
-    from portmp.codegen.packed import COUNT
+    from portmp.codegen.packed import COUNT, WIDEST
+    from portmp.formats.encodings import SIZES
 %>
 <%
     p, long = w.platform, w.platform.index
@@ -29,6 +30,9 @@
     parts = [f".{'xyzw'[lane]}" for lane in range(lanes)] if lanes > 1 else [""]
     several = f"int{lanes}" if lanes > 1 else "int"
     sums = w.scalar if apart else w.type(state)
+    # Slabs of several limbs take so long that their ends do not show.
+    width = 1 if tail_inside or not w.memory_vectors else math.gcd(s.vector, 8 * WIDEST // SIZES[w.format.word])
+    stored_as_words = all(one.plain for one in w.storage("out").encodings)
 
     def bound_at(i, group):
         """Where a group of bounds lies."""
@@ -178,6 +182,49 @@ ${tail(" " * 4)}
 % endfor
     ${long} not_finite = 0;
 
+% if width > 1:
+    /* whole tiles of dense results: neighbours at once, by code that lies together */
+    const int last = slab_end >= k;
+    const ${long} to = last ? out_at : total_at, to_row = last ? out_row : total_row;
+    if (whole && total_col == 1 && (total_at | total_row) % ${width} == 0${"" if stored_as_words else " && !last"}
+            && (!last || (out_col == 1 && (out_at | out_row) % ${width} == 0 && alpha_is_one && beta_kind == 0))) {
+% for i in w.limbs:
+        ${p.pointer.format(w.scalar)}to${i} = ${f"last ? out{i} : total{i}" if stored_as_words else f"total{i}"};
+% endfor
+        ${p.unroll}
+        for (int i = 0; i < ${s.thread_m}; ++i) {
+            ${p.unroll}
+            for (int j = 0; j < ${s.thread_n}; j += ${width}) {
+                const int down = ${rows.apart("i")}, across = ${cols.apart("j")};
+                ${w.value} ${", ".join(f"z{lane}" for lane in range(width))};
+% for lane in range(width):
+                z${lane} = ${w.function(networks["finish"])}(${running("i", f"(j + {lane})")});
+% endfor
+                if (slab > 0) {
+% for i in w.limbs:
+                    const ${w.scalar}${width} before${i} = *(${p.const_pointer.format(f"{w.scalar}{width}")})(total${i} + total_at + down * total_row + across);
+% endfor
+% for lane, part in enumerate("xyzw"[:width]):
+                    z${lane} = ${w.function(networks["add"])}(${w.pack(f"before{i}.{part}" for i in w.limbs)}, z${lane});
+% endfor
+                }
+% for lane in range(width):
+                if (last && !(${w.fabs(w.word_of(f"z{lane}", 0))} <= ${w.largest}))
+                    not_finite |= (${long})1 << (i * ${s.thread_n} + j + ${lane});
+% endfor
+% for i in w.limbs:
+                {
+                    ${w.scalar}${width} here;
+% for lane, part in enumerate("xyzw"[:width]):
+                    here.${part} = ${w.word_of(f"z{lane}", i)};
+% endfor
+                    *(${p.pointer.format(f"{w.scalar}{width}")})(to${i} + to + down * to_row + across) = here;
+                }
+% endfor
+            }
+        }
+    } else {
+% endif
     ${p.unroll}
     for (int i = 0; i < ${s.thread_m}; ++i) {
         const int down = ${rows.apart("i")};
@@ -226,6 +273,9 @@ ${scaled(w, networks, "z[j]", "added[j]", " " * 16)}
             }
         }
     }
+% if width > 1:
+    }
+% endif
     if (not_finite == 0)
         return;
     ${p.unrolled_by(1)}
