@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,7 @@ def lost(form: Format, k: int, alpha: Sequence[np.generic]) -> float:
     return unit * (k * abs(float(alpha[0])) + 2) if math.isfinite(float(alpha[0])) else math.inf
 
 
+@lru_cache(maxsize=1024)
 def upwards(number: float, word: str) -> float:
     """A number of *word* that is not below, and not zero."""
     kind = np.dtype(word).type

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cache, partial
+from functools import cache, lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -25,7 +25,7 @@ from portmp.networks.bounded import SMALLEST, SPANS, Spans, weights
 from portmp.routines import base, elementwise
 from portmp.routines.reference import Arithmetic, Host
 from portmp.runtime import program
-from portmp.runtime.planes import Planes, allocate
+from portmp.runtime.planes import Planes, allocate, dense_strides
 
 THREADS = 128
 ROWS, COLUMNS = 8, 4
@@ -60,30 +60,30 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
     *followed* (..., m, n) is dense; a (..., m, k) and b (..., k, n) are leading limbs, as words,
     whose leading axes broadcast.
     """
-    word, device = followed.format, followed.device
-    out = allocate(word, followed.shape, followed.queue)
+    word, device, shape = followed.format, followed.device, followed.shape
+    out = allocate(word, shape, followed.queue)
     if not out.size:
         return out
     rows, columns = norms(a, b, spans, scale.alpha)
-    kind = np.dtype(word.word).type
-    numbers = kind(scale.unit), kind(scale.least)
-    m, n = out.shape[-2:]
+    numbers = _number(word.word, scale.unit), _number(word.word, scale.least)
+    m, n = shape[-2:]
     if device.by_reference:
-        pairs = (rows, m), (columns, n)
-        views = (v.view((*v.shape[:-1], size), v.strides, v.start) for v, size in pairs)
-        base.on_host(out, partial(_bounds_on_host, word, numbers), *views, followed)
+        cut = (
+            v.view((*v.shape[:-1], count), v.strides, v.start)
+            for v, count in ((rows, m), (columns, n))
+        )
+        base.on_host(out, partial(_bounds_on_host, word, numbers), *cut, followed)
         return out
-    specs = kernels(word.name, spans, device)
-    kernel, known = program.kernels(device, *specs)[specs[1].name], dict(specs[1].values)
+    unit = kernels(word.name, spans, device)
+    kernel = program.kernels(device, unit.norms, unit.bounds)[unit.bounds.name]
     arguments: list[Any] = [m, n, np.int32(rows.shape[-2])]
     for v in (rows, columns):
-        one = _each(v, out.shape[:-2])
+        one = _each(v, shape[:-2])
         arguments += base.strided(one, one.strides[-2], one.strides[0] if one.ndim == 3 else 0)
     arguments += [*base.strided(followed), *out.buffers, *numbers]
-    threads, across, height, width = (known[k] for k in ("threads", "across", "rows", "columns"))
-    tiles = base.blocks(m, threads // across * height) * base.blocks(n, across * width)
-    grid = (tiles * (out.size // (m * n)), 1, 1)
-    out.queue.launch(kernel, grid, (threads, 1, 1), arguments)
+    height, width = unit.tile
+    tiles = base.blocks(m, height) * base.blocks(n, width) * (out.size // (m * n))
+    out.queue.launch(kernel, (tiles, 1, 1), (unit.threads, 1, 1), arguments)
     return out
 
 
@@ -104,17 +104,29 @@ def _total(spans: Spans) -> float:
     return sum(counts) * (definition.SPAN // len(counts))
 
 
-def kernels(word: str, spans: Spans, device: Device | None) -> tuple[KernelSpec, KernelSpec]:
-    """The kernels of norms of spans and of their product."""
-    lanes = definition.SPAN_LANES
-    threads = base.threads(device, THREADS)
+class Unit(NamedTuple):
+    """The kernels of norms of spans and of their product, and how blocks share out work.
+
+    *rows*: whose norms a block of the first computes, *tile*: bounds of one of the second.
+    """
+
+    norms: KernelSpec
+    bounds: KernelSpec
+    threads: int
+    rows: int
+    tile: tuple[int, int]
+
+
+def kernels(word: str, spans: Spans, device: Device | None) -> Unit:
+    """The kernels for *device*: on CPUs, and where blocks are small, no span is shared."""
+    lanes, threads = definition.SPAN_LANES, base.threads(device, THREADS)
     alone = device is not None and (device.properties.kind == "cpu" or threads < lanes)
     return _kernels(word, spans, threads, 1 if alone else lanes)
 
 
 @cache
-def _kernels(word: str, spans: Spans, threads: int, team: int) -> tuple[KernelSpec, KernelSpec]:
-    form = formats.get(word)
+def _kernels(word: str, spans: Spans, threads: int, team: int) -> Unit:
+    form, across = formats.get(word), min(ACROSS, threads)
     found = spec(
         "span_norms",
         "blas/span_norms.mako",
@@ -136,47 +148,57 @@ def _kernels(word: str, spans: Spans, threads: int, team: int) -> tuple[KernelSp
         form,
         {"fma": form.operator("fma")},
         threads=threads,
-        across=min(ACROSS, threads),
+        across=across,
         rows=ROWS,
         columns=COLUMNS,
         unroll=2,
     )
-    return found, product
+    return Unit(
+        found, product, threads, threads // team, (threads // across * ROWS, across * COLUMNS)
+    )
 
 
 def norms(a: Planes, b: Planes, spans: Spans, alpha: float = 1.0) -> tuple[Planes, Planes]:
     """Norms of spans of rows of a (..., m, k), times W |alpha|, and of columns of b (..., k, n).
 
-    (..., spans, m) and (..., spans, n), dense, with those of zeros up to multiples of PITCH.
+    Each (..., spans, rows), with those of rows of zeros up to a multiple of PITCH.
     """
     word, device, k = a.format, a.device, a.shape[-1]
-    kind = np.dtype(word.word).type
-    with np.errstate(over="ignore"):
-        factor = kind(_total(spans) * abs(alpha))
+    factor = _number(word.word, _total(spans) * abs(alpha))
     turned = b.transposed([*range(b.ndim - 2), b.ndim - 1, b.ndim - 2])
-    count = base.blocks(k, definition.SPAN)
-    outs = [
-        allocate(word, (*v.shape[:-2], count, base.blocks(v.shape[-2], PITCH) * PITCH), v.queue)
+    shapes = [
+        (*v.shape[:-2], base.blocks(k, definition.SPAN), base.blocks(v.shape[-2], PITCH) * PITCH)
         for v in (a, turned)
     ]
-    one, product = kernels(word.name, spans, device)
-    known = dict(one.values)
+    size, other = map(math.prod, shapes)
+    memory = allocate(word, (size + other,), a.queue)
+    rows, columns = (
+        memory.view(shape, dense_strides(shape), start)
+        for shape, start in zip(shapes, (0, size), strict=True)
+    )
+    unit = kernels(word.name, spans, device)
     if device.by_reference:
-        factors = factor, kind(1)
-        for out, v, times in zip(outs, (a, turned), factors, strict=True):
-            base.on_host(out, partial(_norms_on_host, word, known, weights(spans), times), v)
-        return outs[0], outs[1]
-    threads, teams = known["threads"], known["threads"] // known["team"]
+        known, counts = dict(unit.norms.values), weights(spans)
+        for out, v, times in (rows, a, factor), (columns, turned, _number(word.word, 1.0)):
+            base.on_host(out, partial(_norms_on_host, word, known, counts, times), v)
+        return rows, columns
     flat = [_at_most_three_axes(v) for v in (a, turned)]
-    blocks = [base.blocks(out.shape[-1], teams) * (out.size // out.shape[-1]) for out in outs]
+    blocks = [
+        base.blocks(v.shape[-1], unit.rows) * (v.size // v.shape[-1]) for v in (rows, columns)
+    ]
     arguments: list[Any] = [a.shape[-2], b.shape[-1], k, blocks[0]]
     arguments += [np.int32(abs(v.strides[-2]) < abs(v.strides[-1])) for v in flat]
-    arguments += [word for v in flat for word in base.batched(v)]
-    for out in outs:
-        arguments += [*out.buffers, out.shape[-1]]
-    kernel = program.kernels(device, one, product)[one.name]
-    a.queue.launch(kernel, (sum(blocks), 1, 1), (threads, 1, 1), [*arguments, factor])
-    return outs[0], outs[1]
+    arguments += [*base.batched(flat[0]), *base.batched(flat[1]), *memory.buffers, size]
+    arguments += [rows.shape[-1], columns.shape[-1], factor]
+    kernel = program.kernels(device, unit.norms, unit.bounds)[unit.norms.name]
+    a.queue.launch(kernel, (sum(blocks), 1, 1), (unit.threads, 1, 1), arguments)
+    return rows, columns
+
+
+@lru_cache(maxsize=1024)
+def _number(word: str, number: float) -> Any:
+    with np.errstate(over="ignore"):
+        return np.dtype(word).type(number)
 
 
 def _at_most_three_axes(v: Planes) -> Planes:

@@ -17,14 +17,14 @@
         return summed([f"({x} + {y})" for x, y in zip(numbers[:half], numbers[half:])]) if half else numbers[0]
 %>
 ${arithmetic(w, list(networks.values()))}
-/* rows, times a factor, and columns: for each matrix and span as many norms as a pitch says, zeros' where there is no row */
+/* for each matrix and span as many norms as a pitch says, zeros' where there is no row; those of a times a factor */
 ${p.kernel.format(threads)} ${name}(
     const ${long} m, const ${long} n, const ${long} k, const ${long} a_blocks,
     const int a_across, const int b_across,
 ${matrix(w, "a")}\
 ${matrix(w, "b")}\
-    ${w.planes("rows", const=False)}, const ${long} rows_pitch,
-    ${w.planes("columns", const=False)}, const ${long} columns_pitch, ${w.scalars("factor")})
+    ${w.planes("out", const=False)}, const ${long} b_out,
+    const ${long} a_pitch, const ${long} b_pitch, ${w.scalars("factor")})
 {
 % if team > 1:
     ${p.shared} ${w.scalar} sizes[${threads}], sums[${threads}];
@@ -34,7 +34,7 @@ ${matrix(w, "b")}\
     const ${long} block = of_a ? group : group - a_blocks;
     const ${long} x_start = of_a ? a_start : b_start, x_batch = of_a ? a_batch : b_batch;
     const ${long} x_row = of_a ? a_row : b_row, x_col = of_a ? a_col : b_col;
-    const ${long} height = of_a ? m : n, pitch = of_a ? rows_pitch : columns_pitch;
+    const ${long} height = of_a ? m : n, pitch = of_a ? a_pitch : b_pitch;
     ${p.const_pointer.format(w.scalar)}x0 = of_a ? a0 : b0;
     const ${long} row_blocks = (pitch + ${teams - 1}) / ${teams}, spans = (k + ${span - 1}) / ${span};
     const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
@@ -108,14 +108,9 @@ ${matrix(w, "b")}\
 % else:
     const ${w.scalar} all = ${summed([f"sum[{q}]" for q in own])};
 % endif
-    ${w.scalar} norm = ${fma}(largest, ${sqrt}(all * ${w.literal(1 / total)}), ${w.literal(least)});
-    const ${long} to = (entry * spans + which) * pitch + row;
+    const ${w.scalar} norm = ${fma}(largest, ${sqrt}(all * ${w.literal(1 / total)}), ${w.literal(least)});
+    const ${long} to = (of_a ? 0 : b_out) + (entry * spans + which) * pitch + row;
     if (row >= pitch)
         return;
-    if (of_a) {
-        norm = norm * factor0;
-        ${w.store("rows", 0, "to", "norm")}
-    } else {
-        ${w.store("columns", 0, "to", "norm")}
-    }
+    ${w.store("out", 0, "to", "of_a ? norm * factor0 : norm")}
 }

@@ -181,27 +181,27 @@ def with_bound(
     (``routines.certified``) and, *in_spans*, what norms add (``routines.spans``).
     """
     sums = accuracy + IN_SPANS if in_spans else accuracy
-    c, like = operands(a, b, c, None, beta)
+    shape = _shape(a, b)
+    addend = None if base.is_number(beta, 0) else _addend(a, c, shape)
     read, given = formats.with_bound(a.format, one_limb_more)
-    out = allocate(given, like.shape, like.queue)
+    out = allocate(given, shape, a.queue)
     if not out.size:
         return out
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
-    batch = out.shape[:-2]
-    if base.is_number(beta, 0):
-        c = a.view(out.shape, (0,) * out.ndim, a.start)  # planes of the format, which nobody reads
-    views = [v.broadcast_to((*batch, *v.shape[-2:])) for v in (a, b, c, out)]
+    # Without an addend planes of the format, which nobody reads.
+    c = addend or a.view(out.shape, (0,) * out.ndim, a.start)
+    views = [v.broadcast_to((*shape[:-2], *v.shape[-2:])) for v in (a, b, c, out)]
     if out.device.by_reference:
         product = partial(reference.gemm, given, accuracy=sums)
-        for each in np.ndindex(*batch):
+        for each in np.ndindex(*shape[:-2]):
             va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
-            addend = None if base.is_number(beta, 0) else vc
-            base.on_host(vo, product, va, vb, alpha, beta, addend)
+            base.on_host(vo, product, va, vb, alpha, beta, vc if addend else None)
         return out
     computed = (formats.wider(a.format) if one_limb_more else None) or a.format
-    schedule = default(like.seen_as(computed.arithmetic), a.shape[-1], accuracy)
+    values = base.values_of(out, computed.arithmetic)
+    schedule = fitted(default(values, a.shape[-1], accuracy), a, b)
     accumulator, device = given.accumulator(sums), out.device
-    schedule = fitted(schedule, a, b).for_bounds(computed, accumulator, device)
+    schedule = schedule.for_bounds(computed, accumulator, device)
     if accumulator.apart and isinstance(schedule, GemmSchedule):
         schedule = _evened(schedule, out, device.properties.compute_units)
     views = [v if v.format is given else v.seen_as(read) for v in views]
@@ -223,31 +223,39 @@ def operands(
     a: Planes, b: Planes, c: Planes | None, out: Planes | None, beta: base.ScalarLimbs
 ) -> tuple[Planes, Planes]:
     """The addend (where there is none, the output) and the output, once all shapes fit."""
-    form = a.format
-    base.same(form, a=a, b=b)
+    shape = _shape(a, b)
+    target = base.output(out, a, shape)
+    base.refuse_overlap(target, a=a, b=b)
+    if base.is_number(beta, 0):
+        return target, target
+    c = _addend(a, c, shape)
+    if target.overlaps(c) and not target.same_view(c):
+        base.refuse_overlap(target, c=c)
+    return c, target
+
+
+def _shape(a: Planes, b: Planes) -> tuple[int, ...]:
+    """The product's shape."""
+    base.same(a.format, a=a, b=b)
     if a.ndim < 2 or b.ndim < 2 or a.shape[-1] != b.shape[-2]:
         raise ShapeError(f"gemm: a {a.shape} and b {b.shape} cannot be multiplied")
     try:
         batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     except ValueError:
         raise ShapeError(f"gemm: batches {a.shape[:-2]} and {b.shape[:-2]} differ") from None
-    shape = (*batch, a.shape[-2], b.shape[-1])
-    target = base.output(out, a, shape)
-    base.refuse_overlap(target, a=a, b=b)
-    zero_beta = base.is_number(beta, 0)
-    if zero_beta or c is None:
-        if c is None and not zero_beta:
-            raise ShapeError("gemm: beta is not 0 but c is missing")
-        c = target
-    else:
-        base.same(form, a=a, c=c)
-        if c.shape != shape:
-            if c.shape[-2:] != shape[-2:]:
-                raise ShapeError(f"gemm: c {c.shape} given, {shape} needed")
-            c = c.broadcast_to(shape)
-        if target.overlaps(c) and not target.same_view(c):
-            base.refuse_overlap(target, c=c)
-    return c, target
+    return (*batch, a.shape[-2], b.shape[-1])
+
+
+def _addend(a: Planes, c: Planes | None, shape: tuple[int, ...]) -> Planes:
+    """What beta multiplies, in the product's shape."""
+    if c is None:
+        raise ShapeError("gemm: beta is not 0 but c is missing")
+    base.same(a.format, a=a, c=c)
+    if c.shape == shape:
+        return c
+    if c.shape[-2:] != shape[-2:]:
+        raise ShapeError(f"gemm: c {c.shape} given, {shape} needed")
+    return c.broadcast_to(shape)
 
 
 def default(target: Planes, k: int, accuracy: str) -> Schedule:
@@ -378,7 +386,7 @@ def _launch(
     block = (s.threads, 1, 1)
     tiles = _tiles(s, m, n)
     if not s.split:
-        operands += base.batched(_total(form, k, c, out, beta_kind))
+        operands += base.batched(_total(out.format, k, c, out, beta_kind))
         for slab in range(0, max(k, 1), definition.SLAB):
             out.queue.launch(kernel, (tiles, batch, 1), block, [*operands, slab, *end])
         return

@@ -57,7 +57,8 @@ class Gemm(Routine):
         for accuracy, accumulator in form.accumulators.items():
             way = spans.of(form, definition.SPANNED, accuracy)
             if way is not None:
-                yield f"gemm{accumulator.suffix}_norms", spans.kernels(form.word, way, device)
+                both = spans.kernels(form.word, way, device)
+                yield f"gemm{accumulator.suffix}_norms", (both.norms, both.bounds)
         wide = formats.wider(form)
         if wide is not None:
             read, results = formats.with_bound(form, one_limb_more=True)

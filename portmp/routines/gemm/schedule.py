@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Collection
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
@@ -147,23 +147,7 @@ class GemmSchedule(Schedule):
         their number is fixed. Bounds that steps leave alone are in a block's memory instead, of
         which a unit has enough for two.
         """
-        read, _ = with_bound(form)
-        state = sums.networks["accumulate"].result.words - sums.apart
-        room = _room(device) if sums.apart else math.inf
-        share = REGISTERS // self.threads
-        most = self.thread_m * self.thread_n == MOST_RESULTS
-        enough = max(2, RESIDENT // self.threads) if most else 2
-        kept = 1 if self.blocks > 1 else min(enough, max(1, share // self.registers(form.compute)))
-
-        def fits(s: GemmSchedule) -> bool:
-            return s.shared_bytes(form) + BOUND_BYTES * s.tile_m * s.tile_n <= room
-
-        s = self if fits(self) else replace(self, stages=1)
-        finer = s.finer()
-        while finer and (s.registers(read, state) > min(OF_A_THREAD, share // kept) or not fits(s)):
-            s, finer = finer, finer.finer()
-        fewer = s is not self or sums.apart
-        return replace(s, blocks=kept) if kept > 2 and fewer else s
+        return _for_bounds(self, form, sums, _room(device) if sums.apart else math.inf)
 
     def finer(self) -> GemmSchedule | None:
         """With half the results a thread, for products with few tiles; None at one."""
@@ -248,6 +232,27 @@ def _room(device: Device | None) -> int:
     unit = UNITS.get(known.arch)
     half = (unit.shared if unit else known.shared_memory) // 2
     return min(int(known.extra.get("static_shared_memory", known.shared_memory)), half)
+
+
+@lru_cache(maxsize=1024)
+def _for_bounds(given: GemmSchedule, form: Format, sums: Accumulator, room: float) -> GemmSchedule:
+    """``for_bounds``: once for each, since products of a program have few schedules."""
+    read, _ = with_bound(form)
+    state = sums.networks["accumulate"].result.words - sums.apart
+    share = REGISTERS // given.threads
+    most = given.thread_m * given.thread_n == MOST_RESULTS
+    enough = max(2, RESIDENT // given.threads) if most else 2
+    kept = 1 if given.blocks > 1 else min(enough, max(1, share // given.registers(form.compute)))
+
+    def fits(s: GemmSchedule) -> bool:
+        return s.shared_bytes(form) + BOUND_BYTES * s.tile_m * s.tile_n <= room
+
+    s = given if fits(given) else replace(given, stages=1)
+    finer = s.finer()
+    while finer and (s.registers(read, state) > min(OF_A_THREAD, share // kept) or not fits(s)):
+        s, finer = finer, finer.finer()
+    fewer = s is not given or sums.apart
+    return replace(s, blocks=kept) if kept > 2 and fewer else s
 
 
 @cache
