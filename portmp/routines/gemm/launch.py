@@ -9,7 +9,6 @@ recomputed from leading limbs. 2mnk operations; (mk + kn + 2mn) values of traffi
 from __future__ import annotations
 
 import itertools
-import math
 from functools import cache, lru_cache, partial
 
 import numpy as np
@@ -31,8 +30,6 @@ from portmp.schedules.base import check_class
 
 MAX_GRID_Y = 65535
 COMBINE_THREADS = 64
-EVEN = 3 / 4
-"""The share of its turns that a product's blocks fill; below it they have half the results."""
 
 COPIED = 64
 """Columns of C from which on a CPU copies an A whose neighbours in rows lie apart."""
@@ -200,23 +197,12 @@ def with_bound(
     computed = (formats.wider(a.format) if one_limb_more else None) or a.format
     values = base.values_of(out, computed.arithmetic)
     schedule = fitted(default(values, a.shape[-1], accuracy), a, b)
-    accumulator, device = given.accumulator(sums), out.device
-    schedule = schedule.for_bounds(computed, accumulator, device)
-    if accumulator.apart and isinstance(schedule, GemmSchedule):
-        schedule = _evened(schedule, out, device.properties.compute_units)
+    schedule = schedule.for_bounds(computed, given.accumulator(sums), out.device)
     views = [v if v.format is given else v.seen_as(read) for v in views]
     scale, add = (base.exact_limbs(given, limbs) for limbs in (alpha, beta))
     for va, vb, vc, vo in _batches(views):
         _launch(read, schedule, sums, va, vb, vc, vo, depth, scale, add, given.name)
     return out
-
-
-def _evened(s: GemmSchedule, out: Planes, units: int) -> GemmSchedule:
-    """With half the results a thread where the last blocks would leave many compute units idle."""
-    *_, m, n = out.shape
-    turns = _tiles(s, m, n) * (out.size // (m * n)) / (units * max(2, s.blocks))
-    idle = turns > 1 and turns < EVEN * math.ceil(turns)
-    return (s.finer() or s) if idle else s
 
 
 def operands(
