@@ -179,7 +179,7 @@ def norms(a: Planes, b: Planes, spans: Spans, alpha: float = 1.0) -> tuple[Plane
     unit = kernels(word.name, spans, device)
     if device.by_reference:
         known, counts = dict(unit.norms.values), weights(spans)
-        for out, v, times in (rows, a, factor), (columns, turned, _number(word.word, 1.0)):
+        for out, v, times in (rows, a, factor), (columns, turned, None):
             base.on_host(out, partial(_norms_on_host, word, known, counts, times), v)
         return rows, columns
     flat = [_at_most_three_axes(v) for v in (a, turned)]
@@ -233,7 +233,8 @@ def _norms_on_host(
         (root,) = ar.operator("sqrt", (total[..., 0] * word(1 / known["total"]),))
         least = np.full_like(largest, known["least"])
         (found,) = ar.operator("fma", (largest,), (root,), (least,))
-        found = found * factor
+        if factor is not None:
+            (found,) = ar.operator("fma", (found,), (np.full_like(found, factor),), (least,))
     return [np.swapaxes(found, -1, -2)]
 
 

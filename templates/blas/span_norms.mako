@@ -112,5 +112,5 @@ ${matrix(w, "b")}\
     const ${long} to = (of_a ? 0 : b_out) + (entry * spans + which) * pitch + row;
     if (row >= pitch)
         return;
-    ${w.store("out", 0, "to", "of_a ? norm * factor0 : norm")}
+    ${w.store("out", 0, "to", f"of_a ? {fma}(norm, factor0, {w.literal(least)}) : norm")}
 }
