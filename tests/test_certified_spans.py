@@ -103,10 +103,10 @@ def test_bounds_of_one_limb_are_the_hosts(anywhere: Device, form: str) -> None:
 def test_bounds_in_groups_are_the_hosts(
     anywhere: Device, form: str, schedule: GemmSchedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neighbours in a block's memory, over two slabs."""
+    """Neighbours in a block's memory, over two slabs, in whole tiles and others."""
     monkeypatch.setattr(products, "default", lambda *given: schedule)
     f, found = formats.get(form), []
-    a, b = inputs.ordinary(f, (11, STEPS), "a"), inputs.ordinary(f, (STEPS, 37), "b")
+    a, b = inputs.ordinary(f, (20, STEPS), "a"), inputs.ordinary(f, (STEPS, 68), "b")
     for where in (anywhere, HOST):
         left, right = (mp.from_limbs(v, form, where) for v in (a, b))
         found.append([limb for v in mp.gemm(left, right, bound=True) for limb in v.to_limbs()])

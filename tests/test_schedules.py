@@ -95,6 +95,33 @@ def test_gemm(device: Device, name: str) -> None:
         assert _bits(got) == usual, schedule
 
 
+@pytest.mark.parametrize("vector", [4, 2])
+@pytest.mark.parametrize("form", ["float32", "float64", "float16", "bfloat16", "fp64infp32"])
+def test_whole_tiles_of_one_limb_are_the_hosts(anywhere: Device, form: str, vector: int) -> None:
+    """Neighbours are stored at once: over slabs, beside tiles that are cut off, with infinities."""
+    schedule = GemmSchedule(4, 4, 2, 4, 8, vector=min(vector, 2), pad=2, unroll=1)
+    if vector == 4:
+        schedule = replace(schedule, thread_m=4, vector=4, pad=4)
+    m, n, k = schedule.tile_m + 3, schedule.tile_n + vector, definition.SLAB + 8
+    f, found = formats.get(form), []
+    a, b, c = (inputs.ordinary(f, s, "whole") for s in ((m, k), (k, n), (m, n)))
+    a[0][1, 5], a[0][m - 1, 7], b[0][k - 1, 2] = np.inf, np.nan, -np.inf
+    for where in (anywhere, "host:0"):
+        left, right, addend = (mp.from_limbs(v, form, where) for v in (a, b, c))
+        wide = mp.zeros((m, n + 1), form, where)
+        left_out = mp.zeros((m, n + 3), form, where)
+        given = [
+            mp.gemm(left, right, schedule=schedule),
+            mp.gemm(left, right, alpha="-0.3", beta="1.7", c=addend, schedule=schedule),
+            mp.gemm(left, right, out=wide[:, :n], schedule=schedule),
+            mp.gemm(left, right, out=left_out[:, 3:], schedule=schedule),
+            mp.gemm(left, right, out=mp.zeros((n, m), form, where).T, schedule=schedule),
+        ]
+        found.append([v.to_limbs()[0] for v in (*given, wide, left_out)])
+    for here, there in zip(*found, strict=True):
+        assert np.array_equal(here, there, equal_nan=True)
+
+
 @pytest.mark.parametrize("transposed", [False, True])
 def test_gemm_of_a_short_format(device: Device, transposed: bool) -> None:
     """Tiles whose halves are stored apart, by rows and by columns; results that are not finite."""
