@@ -47,7 +47,7 @@ def of(form: Format, k: int, accuracy: str) -> Spans | None:
 
 
 class Scale(NamedTuple):
-    """What becomes of bounds: alpha times norms is added, and all is times *unit* and *least*."""
+    """By alpha norms count; *unit* times a bound in units of u^N plus *least* is a bound."""
 
     alpha: float
     unit: float
@@ -55,7 +55,7 @@ class Scale(NamedTuple):
 
 
 def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -> Planes:
-    """(*followed* + W |alpha| times the product of norms of a and b) unit + least.
+    """(*followed* + W |alpha| times the product of norms of a and b) *unit* + *least*.
 
     *followed* (..., m, n) is dense; a (..., m, k) and b (..., k, n) are leading limbs, as words,
     whose leading axes broadcast.
@@ -74,16 +74,16 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
         )
         base.on_host(out, partial(_bounds_on_host, word, numbers), *cut, followed)
         return out
-    unit = kernels(word.name, spans, device)
-    kernel = program.kernels(device, unit.norms, unit.bounds)[unit.bounds.name]
+    both = kernels(word.name, spans, device)
+    kernel = program.kernels(device, both.norms, both.bounds)[both.bounds.name]
     arguments: list[Any] = [m, n, np.int32(rows.shape[-2])]
     for v in (rows, columns):
         one = _each(v, shape[:-2])
         arguments += base.strided(one, one.strides[-2], one.strides[0] if one.ndim == 3 else 0)
     arguments += [*base.strided(followed), *out.buffers, *numbers]
-    height, width = unit.tile
+    height, width = both.tile
     tiles = base.blocks(m, height) * base.blocks(n, width) * (out.size // (m * n))
-    out.queue.launch(kernel, (tiles, 1, 1), (unit.threads, 1, 1), arguments)
+    out.queue.launch(kernel, (tiles, 1, 1), (both.threads, 1, 1), arguments)
     return out
 
 
@@ -104,7 +104,7 @@ def _total(spans: Spans) -> float:
     return sum(counts) * (definition.SPAN // len(counts))
 
 
-class Unit(NamedTuple):
+class Kernels(NamedTuple):
     """The kernels of norms of spans and of their product, and how blocks share out work.
 
     *rows*: whose norms a block of the first computes, *tile*: bounds of one of the second.
@@ -117,7 +117,7 @@ class Unit(NamedTuple):
     tile: tuple[int, int]
 
 
-def kernels(word: str, spans: Spans, device: Device | None) -> Unit:
+def kernels(word: str, spans: Spans, device: Device | None) -> Kernels:
     """The kernels for *device*: on CPUs, and where blocks are small, no span is shared."""
     lanes, threads = definition.SPAN_LANES, base.threads(device, THREADS)
     alone = device is not None and (device.properties.kind == "cpu" or threads < lanes)
@@ -125,7 +125,7 @@ def kernels(word: str, spans: Spans, device: Device | None) -> Unit:
 
 
 @cache
-def _kernels(word: str, spans: Spans, threads: int, team: int) -> Unit:
+def _kernels(word: str, spans: Spans, threads: int, team: int) -> Kernels:
     form, across = formats.get(word), min(ACROSS, threads)
     found = spec(
         "span_norms",
@@ -153,7 +153,7 @@ def _kernels(word: str, spans: Spans, threads: int, team: int) -> Unit:
         columns=COLUMNS,
         unroll=2,
     )
-    return Unit(
+    return Kernels(
         found, product, threads, threads // team, (threads // across * ROWS, across * COLUMNS)
     )
 
@@ -176,22 +176,22 @@ def norms(a: Planes, b: Planes, spans: Spans, alpha: float = 1.0) -> tuple[Plane
         memory.view(shape, dense_strides(shape), start)
         for shape, start in zip(shapes, (0, size), strict=True)
     )
-    unit = kernels(word.name, spans, device)
+    both = kernels(word.name, spans, device)
     if device.by_reference:
-        known, counts = dict(unit.norms.values), weights(spans)
+        known, counts = dict(both.norms.values), weights(spans)
         for out, v, times in (rows, a, factor), (columns, turned, None):
             base.on_host(out, partial(_norms_on_host, word, known, counts, times), v)
         return rows, columns
     flat = [_at_most_three_axes(v) for v in (a, turned)]
     blocks = [
-        base.blocks(v.shape[-1], unit.rows) * (v.size // v.shape[-1]) for v in (rows, columns)
+        base.blocks(v.shape[-1], both.rows) * (v.size // v.shape[-1]) for v in (rows, columns)
     ]
     arguments: list[Any] = [a.shape[-2], b.shape[-1], k, blocks[0]]
     arguments += [np.int32(abs(v.strides[-2]) < abs(v.strides[-1])) for v in flat]
     arguments += [*base.batched(flat[0]), *base.batched(flat[1]), *memory.buffers, size]
     arguments += [rows.shape[-1], columns.shape[-1], factor]
-    kernel = program.kernels(device, unit.norms, unit.bounds)[unit.norms.name]
-    a.queue.launch(kernel, (sum(blocks), 1, 1), (unit.threads, 1, 1), arguments)
+    kernel = program.kernels(device, both.norms, both.bounds)[both.norms.name]
+    a.queue.launch(kernel, (sum(blocks), 1, 1), (both.threads, 1, 1), arguments)
     return rows, columns
 
 
