@@ -30,8 +30,8 @@ SPAN = 256
 SPAN_LANES = 8
 """... of which entry i belongs to lane i mod SPAN_LANES; lanes combine pairwise ..."""
 
-SPANNED = 512
-"""... where there are so many steps at least; running sums of one limb count ..."""
+SPANNED = (512, 128, 512, 512)
+"""... where there are at least so many steps, by limbs; running sums of one limb count ..."""
 
 SPAN_PERIOD = 64
 """... once in so many steps, a divisor of SPAN."""

@@ -31,11 +31,11 @@ def named(key: tuple[int, str]) -> str:
     return f"{key[0]}{key[1]}"
 
 
-def compare(form: str, kind: str, accuracy: str, device: Any = HOST) -> None:
+def compare(form: str, kind: str, accuracy: str, steps: int = STEPS) -> None:
     """A product, and one with alpha and beta."""
     f, make = formats.get(form), MAKERS[kind]
-    a, b, c = make(f, (1, STEPS), "a"), make(f, (STEPS, 2), "b"), make(f, (1, 2), "c")
-    left, right, addend = (mp.from_limbs(v, form, device) for v in (a, b, c))
+    a, b, c = make(f, (1, steps), "a"), make(f, (steps, 2), "b"), make(f, (1, 2), "c")
+    left, right, addend = (mp.from_limbs(v, form, HOST) for v in (a, b, c))
     product = np.dot(fractions(a), fractions(b))
     plain = mp.gemm(left, right, accuracy=accuracy)
     check(mp.gemm(left, right, accuracy=accuracy, bound=True), plain, product)
@@ -54,6 +54,17 @@ def test_bounds_hold_on_the_host(form: str, kind: str) -> None:
     """Every format and kind of operands."""
     for accuracy in formats.get(form).accumulators:
         compare(form, kind, accuracy)
+
+
+@pytest.mark.parametrize("kind", MAKERS)
+@pytest.mark.parametrize("form", ["ds", "dd"])
+def test_bounds_hold_where_norms_begin(form: str, kind: str) -> None:
+    """Two limbs: half a span."""
+    f, steps = formats.get(form), definition.SPANNED[1]
+    for accuracy in f.accumulators:
+        assert spans.of(f, steps, accuracy)
+        assert not spans.of(f, steps - 1, accuracy)
+        compare(form, kind, accuracy, steps)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +90,7 @@ def test_devices_have_the_hosts_bounds(device: Device, form: str) -> None:
 def test_bounds_of_one_limb_are_the_hosts(anywhere: Device, form: str) -> None:
     """On GPUs they lie in a block's memory; a slab for each block, too."""
     f = formats.get(form)
-    for m, k, n in ((9, STEPS, 7), (1, definition.SPANNED, 5)):
+    for m, k, n in ((9, STEPS, 7), (1, definition.SPANNED[0], 5)):
         a, b = inputs.ordinary(f, (m, k), "a"), inputs.ordinary(f, (k, n), "b")
         found = []
         for where in (anywhere, HOST):

@@ -80,8 +80,8 @@ def product(
     """A product, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound.
 
     ``gemm`` takes up to a seventh more time for it, on CPUs of one limb up to a third; with fewer
-    steps than ``definition.SPANNED`` in ``ds`` a fifth, in fast sums a third, of one limb as much
-    again (docs/bounds.md).
+    steps than ``definition.SPANNED`` in ``ds`` a fifth, in fast sums up to a third, of one limb as
+    much again (docs/bounds.md).
     """
     form, alpha = given.b.format, float(given.alpha[0])
     way = None if vector or alpha == 0 else spans.of(form, given.steps, accuracy)

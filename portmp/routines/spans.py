@@ -43,7 +43,7 @@ SMALL = {"float32": 2.0**-100, "float64": 2.0**-1000}
 def of(form: Format, k: int, accuracy: str) -> Spans | None:
     """How GEMM's sums over k steps are followed; None where every step is."""
     found = SPANS.get((form.limbs, form.accumulator(accuracy).suffix))
-    return found if k >= definition.SPANNED else None
+    return found if k >= definition.SPANNED[form.limbs - 1] else None
 
 
 class Scale(NamedTuple):

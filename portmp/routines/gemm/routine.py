@@ -55,7 +55,7 @@ class Gemm(Routine):
             unit = launch.compilation_unit(read.name, chosen, sums, threads, results.name)
             yield f"gemm{accumulator.suffix}", unit
         for accuracy, accumulator in form.accumulators.items():
-            way = spans.of(form, definition.SPANNED, accuracy)
+            way = spans.of(form, definition.SLAB, accuracy)
             if way is not None:
                 both = spans.kernels(form.word, way, device)
                 yield f"gemm{accumulator.suffix}_norms", (both.norms, both.bounds)
