@@ -913,8 +913,8 @@ FAULTS = (
     Fault(
         "bounds of long sums leave out what is lost between known running sums",
         "portmp/routines/spans.py",
-        "factor = _number(word.word, _total(spans) * abs(alpha))",
-        "factor = _number(word.word, 0.0 * abs(alpha))",
+        "numbers = tuple(map(kind, (_total(spans), *scale)))",
+        "numbers = tuple(map(kind, (0.0, *scale)))",
         "test_certified_spans.py",
         "large_between and float64",
     ),

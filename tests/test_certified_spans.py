@@ -236,6 +236,22 @@ def test_norms_are_not_below(key: tuple[int, str], word: str) -> None:
                 assert abs(part).max() > float(np.finfo(word).max) / 2
 
 
+@pytest.mark.parametrize("word", bounded.PRECISION)
+def test_bounds_near_the_ends_of_the_range(word: str) -> None:
+    """Large entries that meet small ones, in either operand, or in alpha."""
+    f, big = formats.get(word), {"float32": 1e35, "float64": 1e305}[word]
+    one, left, right = (
+        mp.from_limbs([np.full((1, STEPS), x, word)], word, HOST) for x in (1, big, 1 / big)
+    )
+    for a, b, alpha in ((left, right, 1), (right, left, 1), (one, right, str(big))):
+        value, limit = mp.gemm(a, b.T, alpha=alpha, bound=True)
+        product = np.dot(fractions(a.to_limbs()), fractions(b.T.to_limbs()))
+        scale = fractions(mp.array([alpha], f, HOST).to_limbs())[0]
+        away = abs(fractions(value.to_limbs()).item() - scale * product.item())
+        size = STEPS**2 * f.unit_roundoff
+        assert away <= fractions(limit.to_limbs()).item() <= size
+
+
 @pytest.mark.parametrize(("form", "most"), [("float64", 175), ("ds", 200), ("td", 300)])
 def test_bounds_are_near_errors_of_random_numbers(form: str, most: int) -> None:
     """The median of 36 elements over 600 steps, all limbs random."""

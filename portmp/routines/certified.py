@@ -85,26 +85,27 @@ def product(
     """
     form, alpha = given.b.format, float(given.alpha[0])
     way = None if vector or alpha == 0 else spans.of(form, given.steps, accuracy)
-    how = {"in_spans": True} if way else {}
-    z, raised = _with_bound(given, vector, accuracy=accuracy, **how)
+    z, raised = _with_bound(given, vector, in_spans=way is not None, accuracy=accuracy)
     least = lost(form, given.steps, given.alpha)
     if way is None:
         return _ended(z, form, _whole(z, form, least, raised), out)
-    scale = spans.Scale(alpha, form.compute.unit_roundoff * raised, upwards(least, form.word))
+    scale = spans.Scale(abs(alpha), form.compute.unit_roundoff * raised, upwards(least, form.word))
     a, b = leading(given.a), leading(given.b)
     return _ended(z, form, spans.bounds(base.bounds_of(z), a, b, scale, way), out)
 
 
-def _with_bound(given: ProductOperands, vector: bool, **how: Any) -> tuple[Planes, float]:
+def _with_bound(
+    given: ProductOperands, vector: bool, *, in_spans: bool = False, **how: Any
+) -> tuple[Planes, float]:
     """Values with what kernels add up, and what that is raised by."""
     a, b, c = given.a, given.b, given.c
     how |= {"alpha": given.alpha, "beta": given.beta}
     if vector:
         return reductions.gemv_with_bound(a, b, y=c, **how), RAISED
-    z = products.with_bound(a, b, c=c, **how)
-    # Slabs are added one after the other, by four roundings of the bound each, and so are spans.
+    z = products.with_bound(a, b, c=c, in_spans=in_spans, **how)
+    # Slabs are added one after the other, by four roundings of the bound each, spans by one.
     unit = formats.get(b.format.word).unit_roundoff
-    each = 4 + definition.SLAB // definition.SPAN if how.get("in_spans") else 4
+    each = 4 + definition.SLAB // definition.SPAN if in_spans else 4
     roundings = each * (given.steps // definition.SLAB) * unit
     raised = RAISED / (1 - roundings) if roundings < 1 else math.inf
     return z, raised

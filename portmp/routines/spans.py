@@ -2,7 +2,7 @@
 
 Where a sum of products has many steps its bound does not follow each of them (``Spans`` of
 ``networks.bounded``). What that leaves out is at most sum w_i |a_i b_i|, w_i by the place of i in
-its span of ``definition.SPAN`` steps; of a span that is at most the root of sum w_i a_i^2 times
+its period; of a span of ``definition.SPAN`` steps that is at most the root of sum w_i a_i^2 times
 that of sum w_i b_i^2 (Cauchy and Schwarz): a product of matrices with a step for each span.
 docs/bounds.md has the proof.
 """
@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from functools import cache, lru_cache, partial
+from functools import cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -32,8 +32,8 @@ ROWS, COLUMNS = 8, 4
 """Bounds that a thread computes: neighbours in a column; in a row as many apart as ..."""
 ACROSS = 16
 """... threads lie side by side."""
-PITCH = 64
-"""Norms of a span are a multiple of so many: a thread reads all of its rows and columns."""
+PITCH = ACROSS * COLUMNS
+"""Rows are padded to a multiple of this and so of ROWS: threads read norms without a test."""
 OPERATORS = ("fma", "div", "sqrt")
 
 SMALL = {"float32": 2.0**-100, "float64": 2.0**-1000}
@@ -47,7 +47,7 @@ def of(form: Format, k: int, accuracy: str) -> Spans | None:
 
 
 class Scale(NamedTuple):
-    """By alpha norms count; *unit* times a bound in units of u^N plus *least* is a bound."""
+    """Norms count by *alpha*, a size; *unit* times what is in units of u^N plus *least* bounds."""
 
     alpha: float
     unit: float
@@ -64,8 +64,9 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
     out = allocate(word, shape, followed.queue)
     if not out.size:
         return out
-    rows, columns = norms(a, b, spans, scale.alpha)
-    numbers = _number(word.word, scale.unit), _number(word.word, scale.least)
+    rows, columns = norms(a, b, spans)
+    kind = np.dtype(word.word).type
+    numbers = tuple(map(kind, (_total(spans), *scale)))
     m, n = shape[-2:]
     if device.by_reference:
         cut = (
@@ -158,13 +159,12 @@ def _kernels(word: str, spans: Spans, threads: int, team: int) -> Kernels:
     )
 
 
-def norms(a: Planes, b: Planes, spans: Spans, alpha: float = 1.0) -> tuple[Planes, Planes]:
-    """Norms of spans of rows of a (..., m, k), times W |alpha|, and of columns of b (..., k, n).
+def norms(a: Planes, b: Planes, spans: Spans) -> tuple[Planes, Planes]:
+    """Norms of spans of rows of a (..., m, k) and of columns of b (..., k, n).
 
     Each (..., spans, rows), with those of rows of zeros up to a multiple of PITCH.
     """
     word, device, k = a.format, a.device, a.shape[-1]
-    factor = _number(word.word, _total(spans) * abs(alpha))
     turned = b.transposed([*range(b.ndim - 2), b.ndim - 1, b.ndim - 2])
     shapes = [
         (*v.shape[:-2], base.blocks(k, definition.SPAN), base.blocks(v.shape[-2], PITCH) * PITCH)
@@ -179,8 +179,8 @@ def norms(a: Planes, b: Planes, spans: Spans, alpha: float = 1.0) -> tuple[Plane
     both = kernels(word.name, spans, device)
     if device.by_reference:
         known, counts = dict(both.norms.values), weights(spans)
-        for out, v, times in (rows, a, factor), (columns, turned, None):
-            base.on_host(out, partial(_norms_on_host, word, known, counts, times), v)
+        for out, v in (rows, a), (columns, turned):
+            base.on_host(out, partial(_norms_on_host, word, known, counts), v)
         return rows, columns
     flat = [_at_most_three_axes(v) for v in (a, turned)]
     blocks = [
@@ -189,16 +189,10 @@ def norms(a: Planes, b: Planes, spans: Spans, alpha: float = 1.0) -> tuple[Plane
     arguments: list[Any] = [a.shape[-2], b.shape[-1], k, blocks[0]]
     arguments += [np.int32(abs(v.strides[-2]) < abs(v.strides[-1])) for v in flat]
     arguments += [*base.batched(flat[0]), *base.batched(flat[1]), *memory.buffers, size]
-    arguments += [rows.shape[-1], columns.shape[-1], factor]
+    arguments += [rows.shape[-1], columns.shape[-1]]
     kernel = program.kernels(device, both.norms, both.bounds)[both.norms.name]
     a.queue.launch(kernel, (sum(blocks), 1, 1), (both.threads, 1, 1), arguments)
     return rows, columns
-
-
-@lru_cache(maxsize=1024)
-def _number(word: str, number: float) -> Any:
-    with np.errstate(over="ignore"):
-        return np.dtype(word).type(number)
 
 
 def _at_most_three_axes(v: Planes) -> Planes:
@@ -207,9 +201,9 @@ def _at_most_three_axes(v: Planes) -> Planes:
 
 
 def _norms_on_host(
-    form: Format, known: Mapping[str, Any], counts: tuple[float, ...], factor: Any, x: Host
+    form: Format, known: Mapping[str, Any], counts: tuple[float, ...], x: Host
 ) -> Host:
-    """The same on the host, bit for bit."""
+    """What ``span_norms`` does, bit for bit."""
     ar, word = Arithmetic(form), np.dtype(form.word).type
     span, lanes = known["span"], known["lanes"]
     *lead, m, k = x[0].shape
@@ -233,21 +227,21 @@ def _norms_on_host(
         (root,) = ar.operator("sqrt", (total[..., 0] * word(1 / known["total"]),))
         least = np.full_like(largest, known["least"])
         (found,) = ar.operator("fma", (largest,), (root,), (least,))
-        if factor is not None:
-            (found,) = ar.operator("fma", (found,), (np.full_like(found, factor),), (least,))
     return [np.swapaxes(found, -1, -2)]
 
 
 def _bounds_on_host(
-    form: Format, numbers: tuple[Any, Any], rows: Host, columns: Host, followed: Host
+    form: Format, numbers: tuple[Any, ...], rows: Host, columns: Host, followed: Host
 ) -> Host:
-    """The same on the host, bit for bit."""
-    ar, (x,), (y,), total = Arithmetic(form), rows, columns, tuple(followed)
-    shape = total[0].shape
+    """What ``span_bounds`` does, bit for bit."""
+    ar, (x,), (y,), known = Arithmetic(form), rows, columns, tuple(followed)
+    shape = known[0].shape
+    (total,) = ar.zeros(1, shape)
     with ieee.quiet():
         for span in range(x.shape[-2]):
             pair = x[..., span, :, None], y[..., span, None, :]
             left, right = (np.broadcast_to(v, shape) for v in pair)
-            total = ar.operator("fma", (left,), (right,), total)
-        unit, least = (np.full(shape, number) for number in numbers)
-        return list(ar.operator("fma", total, (unit,), (least,)))
+            (total,) = ar.operator("fma", (left,), (right,), (total,))
+        weight, alpha, unit, least = (np.full(shape, number) for number in numbers)
+        known = ar.operator("fma", (total * weight,), (alpha,), known)
+        return list(ar.operator("fma", known, (unit,), (least,)))

@@ -187,7 +187,7 @@ def cases(form: Format) -> Iterator[Case]:
             name = call.__name__.replace("_", "-")
             yield Case("bound", f"{name}-4x70x3", form, (a, b), call, on_host(call))
         # Whole spans and a part of one. Sums of one limb count a few times in a slab: two slabs.
-        k = 2 * definition.SPAN + 188 if form.limbs > 1 else definition.SLAB + definition.SPAN + 76
+        k = 2 * definition.SPAN + 189 if form.limbs > 1 else definition.SLAB + definition.SPAN + 77
         a, b = (inputs.ordinary(form, s, f"bounds {s}") for s in ((2, k), (k, 2)))
         yield Case("bound", f"long-sums-2x{k}x2", form, (a, b), long_sums, on_host(long_sums))
         # Rows and columns over the whole range.

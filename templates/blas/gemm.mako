@@ -1,6 +1,6 @@
 ## C = alpha A B + beta C: tiles in shared memory, results in registers, slabs of k.
 ## w: Writer, s: the schedule, layout: its tiles, networks: by role, slab and period: numbers of the
-## definition
+## definition, apart: whether steps leave bounds alone
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/gemm_parameters.mako" import="ending, factors, matrix"/>

@@ -1,5 +1,6 @@
 ## C = alpha A B + beta C on CPUs: one work-item a block, a packed panel of B, explicit vectors.
-## w: Writer of vectors, v: scalar Writer, s: the schedule, networks: by role
+## w: Writer of vectors, v: scalar Writer, s: the schedule, networks: by role, apart: whether steps
+## leave bounds alone
 <%namespace file="/arithmetic/arithmetic.mako" import="anywhere, arithmetic"/>
 <%namespace file="/blas/epilogue.mako" import="scaled"/>
 <%namespace file="/blas/gemm_parameters.mako" import="ending, factors, matrix"/>

@@ -17,7 +17,7 @@ ${p.kernel.format(threads)} ${name}(
     ${w.planes("x", const=True)}, const ${long} x_start, const ${long} x_pitch, const ${long} x_batch,
     ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_pitch, const ${long} y_batch,
     ${w.planes("followed", const=True)}, const ${long} followed_start, ${w.planes("out", const=False)},
-    ${w.scalars("unit")}, ${w.scalars("least")})
+    ${w.scalars("total")}, ${w.scalars("alpha")}, ${w.scalars("unit")}, ${w.scalars("least")})
 {
     const ${long} tiles_m = (m + ${down * rows - 1}) / ${down * rows}, tiles_n = (n + ${across * columns - 1}) / ${across * columns};
     const ${long} tile = (${long})${p.axis(p.group_id, 0)};
@@ -35,7 +35,7 @@ ${p.kernel.format(threads)} ${name}(
     for (int i = 0; i < ${rows}; ++i) {
         ${p.unroll}
         for (int j = 0; j < ${columns}; ++j)
-            sum[i][j] = followed0[followed_start + to + (row + i < m ? i * n : 0) + (col + j * ${across} < n ? j * ${across} : 0)];
+            sum[i][j] = ${w.literal(0)};
     }
     ${p.unrolled_by(unroll)}
     for (int span = 0; span < spans; ++span) {
@@ -62,12 +62,24 @@ ${p.kernel.format(threads)} ${name}(
         x_at += x_pitch;
         y_at += y_pitch;
     }
+    /* loads of half the results wait together */
     ${p.unroll}
-    for (int i = 0; i < ${rows}; ++i) {
+    for (int begin = 0; begin < ${rows}; begin += ${rows // 2}) {
+        ${w.scalar} known[${rows // 2}][${columns}];
         ${p.unroll}
-        for (int j = 0; j < ${columns}; ++j) {
-            if (row + i < m && col + j * ${across} < n)
-                out0[to + i * n + j * ${across}] = ${fma}(sum[i][j], unit0, least0);
+        for (int i = 0; i < ${rows // 2}; ++i) {
+            ${p.unroll}
+            for (int j = 0; j < ${columns}; ++j)
+                known[i][j] = followed0[followed_start + to + (row + begin + i < m ? (begin + i) * n : 0) + (col + j * ${across} < n ? j * ${across} : 0)];
+        }
+        ${p.unroll}
+        for (int i = 0; i < ${rows // 2}; ++i) {
+            ${p.unroll}
+            for (int j = 0; j < ${columns}; ++j) {
+                known[i][j] = ${fma}(sum[begin + i][j] * total0, alpha0, known[i][j]);
+                if (row + begin + i < m && col + j * ${across} < n)
+                    out0[to + (begin + i) * n + j * ${across}] = ${fma}(known[i][j], unit0, least0);
+            }
         }
     }
 }

@@ -17,14 +17,14 @@
         return summed([f"({x} + {y})" for x, y in zip(numbers[:half], numbers[half:])]) if half else numbers[0]
 %>
 ${arithmetic(w, list(networks.values()))}
-/* for each matrix and span as many norms as a pitch says, zeros' where there is no row; those of a times a factor */
+/* for each matrix and span as many norms as a pitch says, zeros' where there is no row */
 ${p.kernel.format(threads)} ${name}(
     const ${long} m, const ${long} n, const ${long} k, const ${long} a_blocks,
     const int a_across, const int b_across,
 ${matrix(w, "a")}\
 ${matrix(w, "b")}\
     ${w.planes("out", const=False)}, const ${long} b_out,
-    const ${long} a_pitch, const ${long} b_pitch, ${w.scalars("factor")})
+    const ${long} a_pitch, const ${long} b_pitch)
 {
 % if team > 1:
     ${p.shared} ${w.scalar} sizes[${threads}], sums[${threads}];
@@ -59,7 +59,7 @@ ${matrix(w, "b")}\
 % endif
 % endfor
 
-    if (there == ${span} && ${"x_col == 1" if team == 1 else "1"}) {
+    if (there == ${span}${" && x_col == 1" if team == 1 else ""}) {
 % for i, (_, place) in enumerate(entries):
         z[${i}] = ${w.fabs(w.limb("x", 0, f"at + {place}" if team == 1 else "at"))};
 % if team > 1:
@@ -112,5 +112,5 @@ ${matrix(w, "b")}\
     const ${long} to = (of_a ? 0 : b_out) + (entry * spans + which) * pitch + row;
     if (row >= pitch)
         return;
-    ${w.store("out", 0, "to", f"of_a ? {fma}(norm, factor0, {w.literal(least)}) : norm")}
+    ${w.store("out", 0, "to", "norm")}
 }

@@ -251,7 +251,7 @@ def _for_bounds(given: GemmSchedule, form: Format, sums: Accumulator, room: floa
     finer = s.finer()
     while finer and (s.registers(read, state) > min(OF_A_THREAD, share // kept) or not fits(s)):
         s, finer = finer, finer.finer()
-    fewer = s is not given or sums.apart
+    fewer = s.tile_m * s.tile_n < given.tile_m * given.tile_n or sums.apart
     return replace(s, blocks=kept) if kept > 2 and fewer else s
 
 
