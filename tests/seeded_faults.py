@@ -975,12 +975,12 @@ FAULTS = (
         "devices and float64",
     ),
     Fault(
-        "products of whole tiles keep what is not finite",
+        "bounds of whole tiles keep what is not finite",
         "templates/blas/gemm.mako",
         "                if (last && !(${w.fabs(",
         "                if (!last && !(${w.fabs(",
-        "test_schedules.py",
-        "whole_tiles and gfx90a and float64-2",
+        "test_certified_spans.py",
+        "in_groups and gfx90a and float64 and four",
     ),
     Fault(
         "products of whole tiles lose earlier slabs",

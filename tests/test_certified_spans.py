@@ -114,15 +114,17 @@ def test_bounds_of_one_limb_are_the_hosts(anywhere: Device, form: str) -> None:
 def test_bounds_in_groups_are_the_hosts(
     anywhere: Device, form: str, schedule: GemmSchedule, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Neighbours in a block's memory, over two slabs, in whole tiles and others."""
+    """Neighbours in a block's memory, over two slabs, in whole tiles and others; few steps, NaN."""
     monkeypatch.setattr(products, "default", lambda *given: schedule)
     f, found = formats.get(form), []
     a, b = inputs.ordinary(f, (20, STEPS), "a"), inputs.ordinary(f, (STEPS, 68), "b")
+    a[0][3, 9] = np.nan
     for where in (anywhere, HOST):
         left, right = (mp.from_limbs(v, form, where) for v in (a, b))
-        found.append([limb for v in mp.gemm(left, right, bound=True) for limb in v.to_limbs()])
+        pairs = [mp.gemm(left[:, :k], right[:k], bound=True) for k in (STEPS, 40)]
+        found.append([limb for pair in pairs for v in pair for limb in v.to_limbs()])
     for here, there in zip(*found, strict=True):
-        assert np.array_equal(here, there)
+        assert np.array_equal(here, there, equal_nan=True)
 
 
 @pytest.mark.parametrize("word", bounded.PRECISION)
