@@ -186,13 +186,13 @@ def with_bound(
         return out
     depth = 0 if base.is_number(alpha, 0) else a.shape[-1]
     # Without an addend planes of the format, which nobody reads.
-    c = addend or a.view(out.shape, (0,) * out.ndim, a.start)
+    c = a.view(out.shape, (0,) * out.ndim, a.start) if addend is None else addend
     views = [v.broadcast_to((*shape[:-2], *v.shape[-2:])) for v in (a, b, c, out)]
     if out.device.by_reference:
         product = partial(reference.gemm, given, accuracy=sums)
         for each in np.ndindex(*shape[:-2]):
             va, vb, vc, vo = (base.matrix_of(v, each) for v in views)
-            base.on_host(vo, product, va, vb, alpha, beta, vc if addend else None)
+            base.on_host(vo, product, va, vb, alpha, beta, None if addend is None else vc)
         return out
     computed = (formats.wider(a.format) if one_limb_more else None) or a.format
     values = base.values_of(out, computed.arithmetic)
