@@ -59,8 +59,11 @@ def exact(form: str, size: int) -> list[str]:
     return ["correct"] if near else ["tight", "correct"]
 
 
-def works(routine: str, form: str, size: int, device: Device) -> Works:
-    """The routine plain and fast, with bounds, tight ones too, and correctly rounded."""
+def works(routine: str, form: str, size: int, steps: int, device: Device) -> Works:
+    """The routine plain and fast, with bounds, tight ones too, and correctly rounded.
+
+    *steps*: of products of matrices, columns of A and rows of B.
+    """
     f = formats.get(form)
 
     def made(*shape: int, seed: str = "a") -> mp.Array:
@@ -83,9 +86,9 @@ def works(routine: str, form: str, size: int, device: Device) -> Works:
         return found
 
     if routine == "gemm":
-        a, b = made(size, size), made(size, size, seed="b")
-        less = size // 4
-        c, d = a[:less, :less].copy(), b[:less, :less].copy()
+        a, b = made(size, steps), made(steps, size, seed="b")
+        rows, depth = size // 4, steps // 4
+        c, d = a[:rows, :depth].copy(), b[:depth, :rows].copy()
         short = ways(lambda **options: mp.gemm(c, d, **options))
         return ways(lambda **options: mp.gemm(a, b, **options)) | {
             "quarter": short["plain"],
@@ -173,11 +176,13 @@ def measure_all(args: argparse.Namespace, report: dict[str, Any], device: Device
     for form in args.formats.split(","):
         for routine in args.routines.split(","):
             size = int(size_of(routine, form) * 2.0**-args.scale)
-            key = f"{routine}/{form}/{size}"
+            steps = args.steps if args.steps and routine == "gemm" else size
+            key = f"{routine}/{form}/{size}" + (f"/{steps}" if steps != size else "")
             if key in cases:
                 continue
             quarters = exact(form, size) if routine == "gemm" else []
-            ways = chosen(works(routine, form, size, device), args.ways.split(","), quarters)
+            every = works(routine, form, size, steps, device)
+            ways = chosen(every, args.ways.split(","), quarters)
             if not ways:
                 continue
             found = measured(device, ways, quarters, args.seconds)
@@ -202,6 +207,9 @@ def main() -> int:
     parser.add_argument(
         "--scale", type=int, default=0, metavar="K", help="sizes over 2^K, K below 0 too"
     )
+    parser.add_argument(
+        "--steps", type=int, default=0, metavar="K", help="of gemm: columns of A, rows of B"
+    )
     parser.add_argument("--seconds", type=float, default=SECONDS, help="for each case")
     parser.add_argument("--bounds", action="store_true", help="leave correct rounding out")
     parser.add_argument("--fdot", type=int, default=0, metavar="N")
@@ -212,6 +220,8 @@ def main() -> int:
         args.ways = ",".join(name for name in args.ways.split(",") if name != "correct")
     if unknown := set(args.ways.split(",")) - set(BASES):
         parser.error(f"--ways: {', '.join(sorted(unknown))} given, {', '.join(BASES)} are allowed")
+    if args.steps < 0:
+        parser.error(f"--steps: {args.steps} given, at least 1 is allowed")
     if args.resume and not args.output:
         parser.error("--resume needs --output")
     try:
