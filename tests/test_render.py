@@ -38,6 +38,7 @@ from portmp.discovery import probe
 from portmp.emulator import machine
 from portmp.errors import CompileError, FormatError, RenderError
 from portmp.networks import network
+from portmp.networks.bounded import SPANS
 from portmp.networks.operators import ARITY
 from portmp.routines import (
     ceilings,
@@ -49,6 +50,7 @@ from portmp.routines import (
     lu,
     qr,
     reduce,
+    spans,
     split2021,
     triangular,
 )
@@ -168,6 +170,7 @@ def everything() -> Iterator[tuple[str, str, RenderedSource]]:
                 probe.roots_spec(),
                 split2021.kernel_spec(),
                 hpcs2011.gemv_spec(name, 64),
+                *spans.panels(formats.get(name).word, SPANS[1, ""], 1)[:2],
             ]
             if name in ("float32", "dd"):
                 kernels += [

@@ -26,6 +26,7 @@ from portmp.routines import base, elementwise
 from portmp.routines.reference import Arithmetic, Host
 from portmp.runtime import program
 from portmp.runtime.planes import Planes, allocate, dense_strides
+from portmp.schedules.base import widths
 
 THREADS = 128
 ROWS, COLUMNS = 8, 4
@@ -34,6 +35,8 @@ ACROSS = 16
 """... threads lie side by side."""
 PITCH = ACROSS * COLUMNS
 """Rows are padded to a multiple of this and so of ROWS: threads read norms without a test."""
+PANEL_ROWS, PANEL_COLUMNS = 16, 512
+"""On CPUs: rows whose norms a work-item computes and rows of its bounds, and their columns."""
 OPERATORS = ("fma", "div", "sqrt")
 
 SMALL = {"float32": 2.0**-100, "float64": 2.0**-1000}
@@ -57,13 +60,12 @@ class Scale(NamedTuple):
 def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -> Planes:
     """(*followed* + W |alpha| times the product of norms of a and b) *unit* + *least*.
 
-    *followed* (..., m, n) is dense; a (..., m, k) and b (..., k, n) are leading limbs, as words,
-    whose leading axes broadcast.
+    *followed* (..., m, n) is dense and overwritten; a (..., m, k) and b (..., k, n) are leading
+    limbs, as words, whose leading axes broadcast.
     """
     word, device, shape = followed.format, followed.device, followed.shape
-    out = allocate(word, shape, followed.queue)
-    if not out.size:
-        return out
+    if not followed.size:
+        return followed
     rows, columns = norms(a, b, spans)
     kind = np.dtype(word.word).type
     numbers = tuple(map(kind, (_total(spans), *scale)))
@@ -73,19 +75,19 @@ def bounds(followed: Planes, a: Planes, b: Planes, scale: Scale, spans: Spans) -
             v.view((*v.shape[:-1], count), v.strides, v.start)
             for v, count in ((rows, m), (columns, n))
         )
-        base.on_host(out, partial(_bounds_on_host, word, numbers), *cut, followed)
-        return out
+        base.on_host(followed, partial(_bounds_on_host, word, numbers), *cut, followed)
+        return followed
     both = kernels(word.name, spans, device)
     kernel = program.kernels(device, both.norms, both.bounds)[both.bounds.name]
     arguments: list[Any] = [m, n, np.int32(rows.shape[-2])]
     for v in (rows, columns):
         one = _each(v, shape[:-2])
         arguments += base.strided(one, one.strides[-2], one.strides[0] if one.ndim == 3 else 0)
-    arguments += [*base.strided(followed), *out.buffers, *numbers]
+    arguments += [*base.strided(followed), *numbers]
     height, width = both.tile
-    tiles = base.blocks(m, height) * base.blocks(n, width) * (out.size // (m * n))
-    out.queue.launch(kernel, (tiles, 1, 1), (both.threads, 1, 1), arguments)
-    return out
+    tiles = base.blocks(m, height) * base.blocks(n, width) * (followed.size // (m * n))
+    followed.queue.launch(kernel, (tiles, 1, 1), (both.threads, 1, 1), arguments)
+    return followed
 
 
 def _each(v: Planes, batch: tuple[int, ...]) -> Planes:
@@ -119,43 +121,65 @@ class Kernels(NamedTuple):
 
 
 def kernels(word: str, spans: Spans, device: Device | None) -> Kernels:
-    """The kernels for *device*: on CPUs, and where blocks are small, no span is shared."""
-    lanes, threads = definition.SPAN_LANES, base.threads(device, THREADS)
-    alone = device is not None and (device.properties.kind == "cpu" or threads < lanes)
-    return _kernels(word, spans, threads, 1 if alone else lanes)
+    """The kernels for *device*: on CPUs, and where blocks are small, a work-item is a block."""
+    threads = base.threads(device, THREADS)
+    if device is None or device.by_reference:
+        return _shared(word, spans, threads)
+    if device.properties.kind != "cpu" and threads >= definition.SPAN_LANES:
+        return _shared(word, spans, threads)
+    return panels(word, spans, widths(formats.get(word), device)[-1])
 
 
 @cache
-def _kernels(word: str, spans: Spans, threads: int, team: int) -> Kernels:
-    form, across = formats.get(word), min(ACROSS, threads)
-    found = spec(
+def _shared(word: str, spans: Spans, threads: int) -> Kernels:
+    """Threads share a span, and a block's bounds."""
+    across = min(ACROSS, threads)
+    found, product = _specs(
+        word,
+        spans,
+        "",
+        {"period": spans.period, "products": spans.products, "threads": threads},
+        {"threads": threads, "across": across, "rows": ROWS, "columns": COLUMNS, "unroll": 2},
+    )
+    rows, tile = threads // definition.SPAN_LANES, (threads // across * ROWS, across * COLUMNS)
+    return Kernels(found, product, threads, rows, tile)
+
+
+@cache
+def panels(word: str, spans: Spans, width: int) -> Kernels:
+    """Work-items compute with vectors of so many rows or bounds."""
+    tile = PANEL_ROWS, PANEL_COLUMNS
+    found, product = _specs(
+        word,
+        spans,
+        "_vectors",
+        {"counts": weights(spans), "rows": PANEL_ROWS, "width": width},
+        {"rows": 4, "vectors": 2, "height": tile[0], "columns": tile[1], "width": width},
+    )
+    return Kernels(found, product, 1, PANEL_ROWS, tile)
+
+
+def _specs(
+    word: str, spans: Spans, kind: str, of_norms: dict[str, Any], of_bounds: dict[str, Any]
+) -> tuple[KernelSpec, KernelSpec]:
+    form = formats.get(word)
+    return spec(
         "span_norms",
-        "blas/span_norms.mako",
+        f"blas/span_norms{kind}.mako",
         form,
         {op: form.operator(op) for op in OPERATORS},
         span=definition.SPAN,
         lanes=definition.SPAN_LANES,
-        team=team,
-        period=spans.period,
-        products=spans.products,
         total=_total(spans),
         small=SMALL[word],
         least=2.0 ** SMALLEST[word],
-        threads=threads,
-    )
-    product = spec(
+        **of_norms,
+    ), spec(
         "span_bounds",
-        "blas/span_bounds.mako",
+        f"blas/span_bounds{kind}.mako",
         form,
         {"fma": form.operator("fma")},
-        threads=threads,
-        across=across,
-        rows=ROWS,
-        columns=COLUMNS,
-        unroll=2,
-    )
-    return Kernels(
-        found, product, threads, threads // team, (threads // across * ROWS, across * COLUMNS)
+        **of_bounds,
     )
 
 

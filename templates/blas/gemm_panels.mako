@@ -10,6 +10,11 @@
     state = networks["accumulate"].result
     settle = networks.get("renormalise")
     columns = s.tile_n
+
+    def beyond(value):
+        """Whether one of the leading words is not finite."""
+        far = f"!({w.fabs(w.word_of(value, 0))} <= {w.largest})"
+        return p.any.format(far) if w.width > 1 else far
 %>
 ${arithmetic(w, list(networks.values()))}
 ${anywhere(w)}
@@ -32,6 +37,7 @@ ${ending(v)}\
     const int width = n - first_col < ${columns} ? (int)(n - first_col) : ${columns};
     const int depth = k - slab < ${slab} ? (int)(k - slab) : ${slab};
     const int together = b_col == 1 && width == ${columns};
+    const int dense = total_col == 1 && out_col == 1 && (beta_kind == 0 || c_col == 1);
 
     for (int kk = 0; kk < depth; ++kk) {
         const ${long} at = b_start + batch * b_batch + (slab + kk) * b_row + first_col * b_col;
@@ -104,13 +110,37 @@ ${ending(v)}\
             const ${long} at = total_start + batch * total_batch + row * total_row + col * total_col;
             const ${long} c_at = c_start + batch * c_batch + row * c_row + col * c_col;
             const ${long} out_at = out_start + batch * out_batch + row * out_row + col * out_col;
+            if (row >= last_row)
+                break;
+            if (dense && lanes == ${w.width}) {
+                /* variables of their own: of those below there are pointers */
+                ${w.value} z = part[e];
+                ${w.value} other = ${w.zero()};
+                if (slab > 0) {
+                    other = ${w.pack(w.there(w.format.word, f"total{i}", "at") for i in w.limbs)};
+                    z = ${w.function(networks["add"])}(other, z);
+                }
+                if (slab + depth < k) {
+% for i in w.limbs:
+                    ${w.there(w.format.word, f"total{i}", "at", const=False)} = ${w.word_of("z", i)};
+% endfor
+                    continue;
+                }
+                if (!${beyond("z")}) {
+                    if (beta_kind != 0)
+                        other = ${w.pack(w.load_vector("c", i, "c_at") for i in w.limbs)};
+${scaled(w, networks, "z", "other", " " * 20)}
+% for i in w.limbs:
+                    ${w.store_vector("out", i, "out_at", w.word_of("z", i))}
+% endfor
+                    continue;
+                }
+            }
             ${w.value} z = part[e];
             ${w.value} other = ${w.zero()};
 % for i in v.limbs:
             ${v.scalar} *const z${i} = (${v.scalar} *)&${w.word_of("z", i)}, *const other${i} = (${v.scalar} *)&${w.word_of("other", i)};
 % endfor
-            if (row >= last_row)
-                break;
             if (slab > 0) {
                 for (int lane = 0; lane < lanes; ++lane) {
 % for i in v.limbs:

@@ -1,4 +1,4 @@
-## Bounds of long products: norms of spans are multiplied as matrices, and what was followed is added.
+## Bounds of long products, in place of what was followed: to that norms' product, as of matrices, is added.
 ## w: Writer, rows and columns: results of a thread, across: threads side by side
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%!
@@ -16,7 +16,7 @@ ${p.kernel.format(threads)} ${name}(
     const ${long} m, const ${long} n, const int spans,
     ${w.planes("x", const=True)}, const ${long} x_start, const ${long} x_pitch, const ${long} x_batch,
     ${w.planes("y", const=True)}, const ${long} y_start, const ${long} y_pitch, const ${long} y_batch,
-    ${w.planes("followed", const=True)}, const ${long} followed_start, ${w.planes("out", const=False)},
+    ${w.planes("bounds", const=False)}, const ${long} bounds_start,
     ${w.scalars("total")}, ${w.scalars("alpha")}, ${w.scalars("unit")}, ${w.scalars("least")})
 {
     const ${long} tiles_m = (m + ${down * rows - 1}) / ${down * rows}, tiles_n = (n + ${across * columns - 1}) / ${across * columns};
@@ -26,7 +26,7 @@ ${p.kernel.format(threads)} ${name}(
     const ${long} row = tile / tiles_n % tiles_m * ${down * rows} + thread / ${across} * ${rows};
     const ${long} col = tile % tiles_n * ${across * columns} + thread % ${across};
     ${long} x_at = x_start + entry * x_batch + row, y_at = y_start + entry * y_batch + col;
-    const ${long} to = (entry * m + row) * n + col;
+    const ${long} to = bounds_start + (entry * m + row) * n + col;
     ${w.scalar} sum[${rows}][${columns}];
     if (row >= m || col >= n)
         return;
@@ -70,7 +70,7 @@ ${p.kernel.format(threads)} ${name}(
         for (int i = 0; i < ${rows // 2}; ++i) {
             ${p.unroll}
             for (int j = 0; j < ${columns}; ++j)
-                known[i][j] = followed0[followed_start + to + (row + begin + i < m ? (begin + i) * n : 0) + (col + j * ${across} < n ? j * ${across} : 0)];
+                known[i][j] = bounds0[to + (row + begin + i < m ? (begin + i) * n : 0) + (col + j * ${across} < n ? j * ${across} : 0)];
         }
         ${p.unroll}
         for (int i = 0; i < ${rows // 2}; ++i) {
@@ -78,7 +78,7 @@ ${p.kernel.format(threads)} ${name}(
             for (int j = 0; j < ${columns}; ++j) {
                 known[i][j] = ${fma}(sum[begin + i][j] * total0, alpha0, known[i][j]);
                 if (row + begin + i < m && col + j * ${across} < n)
-                    out0[to + (begin + i) * n + j * ${across}] = ${fma}(known[i][j], unit0, least0);
+                    bounds0[to + (begin + i) * n + j * ${across}] = ${fma}(known[i][j], unit0, least0);
             }
         }
     }

@@ -1,15 +1,13 @@
 ## Norms of spans: of so many neighbours in rows of two matrices, whose squares have weights by turns.
-## w: Writer, span: entries, lanes: which add up apart, team: threads that share them, period and
-## products: what weights follow, total: of all of a span, small, least: numbers
+## w: Writer, span: entries, lanes: threads that share one, period and products: what weights follow,
+## total: of all of a span, small, least: numbers
 <%namespace file="/arithmetic/arithmetic.mako" import="arithmetic"/>
 <%namespace file="/blas/gemm_parameters.mako" import="matrix"/>
 <%
     p, long = w.platform, w.platform.index
     fma, div, sqrt = (w.function(networks[role]) for role in ("fma", "div", "sqrt"))
-    teams, own = threads // team, range(lanes // team)
-    entries = [(q, q * team + step) for step in range(0, span, lanes) for q in own]
-
-    turns = sorted({place % period for _, place in entries}) if period else []
+    teams, steps = threads // lanes, range(0, span, lanes)
+    turns = sorted({step % period for step in steps}) if period else []
 
     def summed(numbers):
         """Their sum, by halves."""
@@ -26,9 +24,7 @@ ${matrix(w, "b")}\
     ${w.planes("out", const=False)}, const ${long} b_out,
     const ${long} a_pitch, const ${long} b_pitch)
 {
-% if team > 1:
     ${p.shared} ${w.scalar} sizes[${threads}], sums[${threads}];
-% endif
     const ${long} group = (${long})${p.axis(p.group_id, 0)};
     const int of_a = group < a_blocks, across = of_a ? a_across : b_across;
     const ${long} block = of_a ? group : group - a_blocks;
@@ -39,18 +35,14 @@ ${matrix(w, "b")}\
     const ${long} row_blocks = (pitch + ${teams - 1}) / ${teams}, spans = (k + ${span - 1}) / ${span};
     const ${long} entry = block / row_blocks / spans, which = block / row_blocks % spans;
     const int thread = (int)${p.axis(p.local_id, 0)};
-% if team > 1:
     /* neighbours read neighbours, in a row or of rows side by side */
-    const int mine = across ? thread % ${teams} : thread / ${team};
-    const int lane = across ? thread / ${teams} : thread % ${team};
-% else:
-    const int mine = thread, lane = 0;
-% endif
+    const int mine = across ? thread % ${teams} : thread / ${lanes};
+    const int lane = across ? thread / ${teams} : thread % ${lanes};
     const ${long} row = block % row_blocks * ${teams} + mine, first = which * ${span};
     ${long} at = x_start + entry * x_batch + row * x_row + (first + lane) * x_col;
     const int there = row >= height ? 0 : k - first < ${span} ? (int)(k - first) : ${span};
-    const ${long} next = ${team} * x_col;
-    ${w.scalar} z[${len(entries)}], sum[${len(own)}], top[${len(own)}], largest = ${w.literal(small)};
+    const ${long} next = ${lanes} * x_col;
+    ${w.scalar} z[${len(steps)}], sum = ${w.zero()}, largest = ${w.literal(small)};
 % for turn in turns:
     const int apart${turn} = (lane + ${turn}) % ${period} - ${period // 2};
     ${w.scalar} weight${turn} = (${w.scalar})(apart${turn} < 0 ? -apart${turn} : apart${turn})${f" + {w.literal(products)}" if products else ""};
@@ -59,55 +51,38 @@ ${matrix(w, "b")}\
 % endif
 % endfor
 
-    if (there == ${span}${" && x_col == 1" if team == 1 else ""}) {
-% for i, (_, place) in enumerate(entries):
-        z[${i}] = ${w.fabs(w.limb("x", 0, f"at + {place}" if team == 1 else "at"))};
-% if team > 1:
+    if (there == ${span}) {
+% for i in range(len(steps)):
+        z[${i}] = ${w.fabs(w.limb("x", 0, "at"))};
         at += next;
-% endif
 % endfor
     } else {
-% for i, (_, place) in enumerate(entries):
-        z[${i}] = lane + ${place} < there ? ${w.fabs(w.limb("x", 0, f"at + {place} * x_col"))} : ${w.zero()};
+% for i, step in enumerate(steps):
+        z[${i}] = lane + ${step} < there ? ${w.fabs(w.limb("x", 0, f"at + {step} * x_col"))} : ${w.zero()};
 % endfor
     }
-% for q in own:
-    top[${q}] = ${w.literal(small)};
+% for i in range(len(steps)):
+    largest = z[${i}] > largest ? z[${i}] : largest;
 % endfor
-% for i, (q, _) in enumerate(entries):
-    top[${q}] = z[${i}] > top[${q}] ? z[${i}] : top[${q}];
-% endfor
-% for q in own:
-    largest = top[${q}] > largest ? top[${q}] : largest;
-% endfor
-% if team > 1:
     sizes[thread] = largest;
     ${p.barrier}
-% for other in range(team):
+% for other in range(lanes):
     {
-        const ${w.scalar} size = sizes[across ? ${other} * ${teams} + mine : mine * ${team} + ${other}];
+        const ${w.scalar} size = sizes[across ? ${other} * ${teams} + mine : mine * ${lanes} + ${other}];
         largest = size > largest ? size : largest;
     }
 % endfor
-% endif
     /* no square overflows, and none that counts underflows */
     const ${w.scalar} inverse = ${div}(${w.literal(1)}, largest);
-% for q in own:
-    sum[${q}] = ${w.zero()};
-% endfor
-% for i, (q, place) in enumerate(entries):
+% for i, step in enumerate(steps):
     z[${i}] = z[${i}] * inverse;
-    sum[${q}] = ${fma}(z[${i}] * ${f"weight{place % period}" if period else w.literal(products)}, z[${i}], sum[${q}]);
+    sum = ${fma}(z[${i}] * ${f"weight{step % period}" if period else w.literal(products)}, z[${i}], sum);
 % endfor
-% if team > 1:
-    sums[thread] = ${summed([f"sum[{q}]" for q in own])};
+    sums[thread] = sum;
     ${p.barrier}
     if (lane > 0)
         return;
-    const ${w.scalar} all = ${summed([f"sums[across ? {other} * {teams} + mine : mine * {team} + {other}]" for other in range(team)])};
-% else:
-    const ${w.scalar} all = ${summed([f"sum[{q}]" for q in own])};
-% endif
+    const ${w.scalar} all = ${summed([f"sums[across ? {other} * {teams} + mine : mine * {lanes} + {other}]" for other in range(lanes)])};
     const ${w.scalar} norm = ${fma}(largest, ${sqrt}(all * ${w.literal(1 / total)}), ${w.literal(least)});
     const ${long} to = (of_a ? 0 : b_out) + (entry * spans + which) * pitch + row;
     if (row >= pitch)

@@ -296,8 +296,8 @@ class PanelSchedule(Schedule):
         return self
 
     def for_bounds(self, form: Format, sums: Accumulator, device: Device | None) -> PanelSchedule:
-        """Itself, for values with a bound: a CPU's registers are few at any rate."""
-        return self
+        """Of several limbs half the rows at a time: a CPU's registers are few at any rate."""
+        return replace(self, results_m=max(1, self.results_m // 2)) if form.limbs > 1 else self
 
     def spread(self, form: Format) -> None:
         """None: a work-item's share is small."""
