@@ -52,10 +52,10 @@ BASES = {
 """What is compared, and with what; of products whose sums are exact with a quarter of the sizes."""
 
 
-def exact(form: str, size: int) -> list[str]:
+def exact(form: str, size: int, steps: int) -> list[str]:
     """The ways of products of matrices that add up exact sums."""
     f = formats.get(form)
-    near = formats.wider(f) or definition.by_integers(size, size, size, f.limbs)
+    near = formats.wider(f) or definition.by_integers(size, size, steps, f.limbs)
     return ["correct"] if near else ["tight", "correct"]
 
 
@@ -92,7 +92,7 @@ def works(routine: str, form: str, size: int, steps: int, device: Device) -> Wor
         short = ways(lambda **options: mp.gemm(c, d, **options))
         return ways(lambda **options: mp.gemm(a, b, **options)) | {
             "quarter": short["plain"],
-            **{name: short[name] for name in exact(form, size)},
+            **{name: short[name] for name in exact(form, size, steps)},
         }
     if routine == "gemv":
         a, x = made(size, size), made(size, seed="x")
@@ -180,7 +180,7 @@ def measure_all(args: argparse.Namespace, report: dict[str, Any], device: Device
             key = f"{routine}/{form}/{size}" + (f"/{steps}" if steps != size else "")
             if key in cases:
                 continue
-            quarters = exact(form, size) if routine == "gemm" else []
+            quarters = exact(form, size, steps) if routine == "gemm" else []
             every = works(routine, form, size, steps, device)
             ways = chosen(every, args.ways.split(","), quarters)
             if not ways:

@@ -86,6 +86,24 @@ def test_devices_have_the_hosts_bounds(device: Device, form: str) -> None:
             assert np.array_equal(here, there, equal_nan=True)
 
 
+@pytest.mark.parametrize("form", ["float32", "float64", "dd"])
+def test_whole_vectors_are_the_hosts(device: Device, form: str) -> None:
+    """Rows longer than vectors, over two slabs, with what is not finite and with an addend."""
+    f, found = formats.get(form), []
+    a, b = inputs.ordinary(f, (20, STEPS), "a"), inputs.ordinary(f, (STEPS, 41), "b")
+    c = inputs.ordinary(f, (20, 41), "c")
+    a[0][3, 9], a[0][7, STEPS - 1], b[0][5, 17] = np.nan, np.inf, np.inf
+    for where in (device, HOST):
+        left, right, addend = (mp.from_limbs(v, form, where) for v in (a, b, c))
+        more: dict[str, Any] = {"alpha": "-0.3", "beta": "1.7", "c": addend}
+        results = [mp.gemm(left, right), mp.gemm(left, right, **more)]
+        results += mp.gemm(left, right, bound=True)
+        results += mp.gemm(left, right, bound=True, **more)
+        found.append([limb for v in results for limb in v.to_limbs()])
+    for here, there in zip(*found, strict=True):
+        assert np.array_equal(here, there, equal_nan=True)
+
+
 @pytest.mark.parametrize("form", ["float32", "float64", "float16"])
 def test_bounds_of_one_limb_are_the_hosts(anywhere: Device, form: str) -> None:
     """On GPUs they lie in a block's memory; a slab for each block, too."""

@@ -123,9 +123,10 @@ class Kernels(NamedTuple):
 def kernels(word: str, spans: Spans, device: Device | None) -> Kernels:
     """The kernels for *device*: on CPUs, and where blocks are small, a work-item is a block."""
     threads = base.threads(device, THREADS)
-    if device is None or device.by_reference:
-        return _shared(word, spans, threads)
-    if device.properties.kind != "cpu" and threads >= definition.SPAN_LANES:
+    alone = device is not None and (
+        device.properties.kind == "cpu" or threads < definition.SPAN_LANES
+    )
+    if device is None or device.by_reference or not alone:
         return _shared(word, spans, threads)
     return panels(word, spans, widths(formats.get(word), device)[-1])
 
