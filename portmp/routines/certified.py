@@ -79,7 +79,7 @@ def product(
 ) -> Pair:
     """A product, as of ``gemm``, or of ``gemv`` for a *vector* b, with a bound.
 
-    ``gemm`` takes up to a seventh more time for it, on CPUs of one limb up to a third; with fewer
+    ``gemm`` takes up to a seventh more time for it, fast on CPUs up to two fifths; with fewer
     steps than ``definition.SPANNED`` in ``ds`` a fifth, in fast sums up to a third, of one limb as
     much again (docs/bounds.md).
     """
